@@ -1,4 +1,4 @@
-//! Files of records in ORC and Parquet: told from Avro by their first bytes.
+//! Record files in ORC and Parquet, distinguished from Avro by their first bytes.
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
@@ -8,10 +8,10 @@ use lakebed_columnar::{File, Format};
 
 use crate::error::Result;
 
-/// How files of records are decoded: what each may cost.
+/// How record files are decoded, and their limits.
 #[derive(Debug, Clone)]
 pub struct Decoding {
-    /// Bounds on one file, in whichever container.
+    /// Limits for one file, in any container.
     pub limits: Limits,
 }
 
@@ -21,7 +21,7 @@ impl From<Limits> for Decoding {
     }
 }
 
-/// Whether a file is of a columnar format.
+/// Whether a file is ORC or Parquet.
 pub(crate) fn is_columnar(bytes: &[u8]) -> bool {
     Format::of(bytes).is_some()
 }
@@ -30,7 +30,8 @@ pub(crate) fn is_columnar(bytes: &[u8]) -> bool {
 pub(crate) struct ColumnarBatches(File);
 
 impl ColumnarBatches {
-    /// Opens `bytes` for those of `columns`, dotted paths, that there are; `None` for what is not of a columnar format.
+    /// Opens `bytes` for those of `columns`, dotted paths, that exist; `None` for a file that is neither ORC
+    /// nor Parquet.
     pub(crate) fn open(
         bytes: &Buffer,
         columns: &[String],
@@ -41,7 +42,7 @@ impl ColumnarBatches {
         Some(file.map(ColumnarBatches).map_err(Into::into))
     }
 
-    /// The schema of the file, columns that were not asked for included.
+    /// The schema of the file, with all of its columns.
     pub(crate) fn schema(&self) -> &SchemaRef {
         self.0.schema()
     }

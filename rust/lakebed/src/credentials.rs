@@ -1,8 +1,8 @@
-//! Paths as they may be shown, without what gives access; what the schemes of URIs have to do with that.
+//! Paths without credentials, for messages, and how URI schemes affect them.
 
 use std::borrow::Cow;
 
-/// A path as it may stand in messages: of a URI without user-info, query and fragment, where credentials are.
+/// A path for messages: a URI without user-info, query and fragment, where credentials may be.
 pub fn without_credentials(path: &str) -> Cow<'_, str> {
     let Some((scheme, rest)) = path.split_once("://") else { return Cow::Borrowed(path) };
     if scheme.contains('/') {
@@ -24,7 +24,7 @@ pub fn without_credentials(path: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{scheme}://{host}{key}"))
 }
 
-/// Whether what stands before `@` in URIs of this scheme is a container's name.
+/// Whether the part before `@` is a container's name in URIs of this scheme.
 fn has_containers(scheme: &str) -> bool {
     family(scheme) == "abfs"
 }

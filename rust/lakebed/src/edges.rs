@@ -1,4 +1,4 @@
-//! The edges between the points of a geography.
+//! The interpolation of edges between the points of a geography.
 
 /// How the edges of a geography are interpolated (`EdgeAlgorithm.java` of Paimon and of Iceberg).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,7 +31,7 @@ impl EdgeAlgorithm {
         }
     }
 
-    /// The algorithm of that name, in any case.
+    /// The algorithm with that name, in any case.
     pub(crate) fn from_name(name: &str) -> Option<EdgeAlgorithm> {
         EdgeAlgorithm::ALL.into_iter().find(|algorithm| algorithm.name().eq_ignore_ascii_case(name))
     }

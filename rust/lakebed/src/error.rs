@@ -1,4 +1,4 @@
-//! The errors of lake metadata: those of the Avro layer, and the formats' own.
+//! Errors: those of the Avro layer, and those of the formats.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ pub use lakebed_avro::Location;
 
 use crate::credentials::without_credentials;
 
-/// What is wrong; the vocabulary users see as `.kind`.
+/// The kind of error, which users see as `.kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// Something the Avro layer found.
+    /// An error of the Avro layer.
     Avro(AvroKind),
-    /// A BinaryRow whose arity is not the type's.
+    /// A BinaryRow whose arity differs from that of the type.
     Arity,
-    /// A BinaryRow whose kind is none of insert, update and delete.
+    /// A BinaryRow whose kind is not one of insert, update and delete.
     RowKind,
     /// A BinaryRow slot that points outside its row.
     Offset,
@@ -26,25 +26,25 @@ pub enum ErrorKind {
     Timestamp,
     /// A string that is not UTF-8.
     Utf8,
-    /// A value that is no UUID.
+    /// A value that is not a UUID.
     Uuid,
     /// A boolean other than 0 and 1.
     Boolean,
-    /// A length that cannot be.
+    /// An impossible length.
     Length,
     /// JSON that does not parse, or lacks what the format requires.
     Json,
     /// A type text that is not in the format's grammar.
     Type,
-    /// A format version that is not read here.
+    /// An unsupported format version.
     Version,
-    /// A valid thing that is not handled.
+    /// Something valid that is not supported.
     Unsupported,
-    /// A recorded count or size differs from what is there.
+    /// A recorded count or size differs from the actual one.
     Mismatch,
-    /// A required field is absent or null.
+    /// A required field is missing or null.
     Required,
-    /// Metadata names a file that is not there.
+    /// Metadata names a file that does not exist.
     Missing,
     /// No table at this path.
     TableNotFound,
@@ -52,15 +52,15 @@ pub enum ErrorKind {
     SnapshotNotFound,
     /// A column or view that does not exist.
     UnknownColumn,
-    /// Arrow input that does not fit the type wanted.
+    /// Arrow input that does not fit the required type.
     Argument,
     /// A filter that does not parse or cannot be bound.
     Predicate,
     /// A path that may not be opened.
     Location,
-    /// Other writers were first, again and again.
+    /// Other writers committed first, repeatedly.
     Conflict,
-    /// A bug of lakebed: columns of its own making that do not go together.
+    /// A bug of lakebed: columns that it made do not fit together.
     Internal,
     /// Storage failed; the source says how.
     Io,
@@ -117,7 +117,7 @@ struct Inner {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// An error of `kind` with nothing known of its place.
+    /// An error of `kind` without a place.
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         Error(Box::new(Inner { kind, message: message.into(), location: Location::default(), source: None }))
@@ -130,26 +130,26 @@ impl Error {
         self
     }
 
-    /// The same error, with what was unknown of its place taken from `outer`.
+    /// The same error, with missing parts of its place taken from `outer`.
     #[must_use]
     pub fn at(mut self, outer: Location) -> Error {
         self.0.location = std::mem::take(&mut self.0.location).or(outer);
         self
     }
 
-    /// The same error in the file `path`, unless it already names one; credentials in a URI are left out.
+    /// The same error in the file `path`, unless it has a file already; credentials in a URI are left out.
     #[must_use]
     pub fn in_file(self, path: &str) -> Error {
         self.at(Location { path: Some(without_credentials(path).into_owned()), ..Location::default() })
     }
 
-    /// The same error at the field `name`, unless it already names one.
+    /// The same error at the field `name`, unless it has a field already.
     #[must_use]
     pub fn in_field(self, name: &str) -> Error {
         self.at(Location { field: Some(name.to_owned()), ..Location::default() })
     }
 
-    /// The same error, with its field seen from one level further out: `name` is a key, or an index in brackets.
+    /// The same error, with `name`, a key or an index in brackets, put before its field.
     #[must_use]
     pub(crate) fn within(mut self, name: &str) -> Error {
         let field = &mut self.0.location.field;
@@ -161,14 +161,14 @@ impl Error {
         self
     }
 
-    /// The same error at record `record`, unless it already names one.
+    /// The same error at record `record`, unless it has a record already.
     #[must_use]
     pub fn in_record(self, record: u64) -> Error {
         self.at(Location { record: Some(record), ..Location::default() })
     }
 
-    /// The same error, its record counted from the start of a file of which `first` records stand before
-    /// what it was counted from; forgotten where that is not known.
+    /// The same error with its record counted from the start of the file, given that `first` records precede
+    /// those it was counted from; without a record where `first` is unknown.
     #[must_use]
     pub(crate) fn behind_records(mut self, first: Option<u64>) -> Error {
         let record = &mut self.0.location.record;
@@ -176,8 +176,8 @@ impl Error {
         self
     }
 
-    /// The same error in a file of which only a part was read: its offset is `further` on, and which block and record
-    /// of the file it is at is not known.
+    /// The same error in a file of which only a part was read: `further` is added to its offset, and block
+    /// and record are removed, since they are unknown.
     #[must_use]
     pub(crate) fn elsewhere(mut self, further: impl Fn(u64) -> u64) -> Error {
         let Location { offset, block, record, .. } = &mut self.0.location;
@@ -185,13 +185,13 @@ impl Error {
         self
     }
 
-    /// The same error at the record of an array's row, unless it already names one.
+    /// The same error at the record of an array's row, unless it has a record already.
     #[must_use]
     pub fn in_row(self, row: usize) -> Error {
         self.in_record(u64::try_from(row).unwrap_or(u64::MAX))
     }
 
-    /// The same error, with its field seen from within the record `name`, where that is in its path.
+    /// The same error, with the record `name` removed from the path of its field.
     #[must_use]
     pub(crate) fn inside(mut self, name: &str) -> Error {
         let field = &mut self.0.location.field;
@@ -202,7 +202,7 @@ impl Error {
         self
     }
 
-    /// The same error, its row one of those that `rows` were taken from.
+    /// The same error, with its row replaced by the one that `rows` has at that index.
     #[must_use]
     pub(crate) fn at_rows(mut self, rows: &[usize]) -> Error {
         let record = &mut self.0.location.record;
@@ -211,28 +211,28 @@ impl Error {
         self
     }
 
-    /// What is wrong.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What is wrong, in words, without the place.
+    /// The message, without the place.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// Where it is wrong.
+    /// The place.
     pub fn location(&self) -> &Location {
         &self.0.location
     }
 
-    /// The same error with more words behind its message.
+    /// The same error with words appended to its message.
     pub(crate) fn adding(mut self, words: &str) -> Error {
         self.0.message.push_str(words);
         self
     }
 
-    /// The cause, taken out; storage errors of the caller's own language travel here.
+    /// Takes the cause out; storage errors of the caller's own language are passed this way.
     pub fn take_source(&mut self) -> Option<Box<dyn std::error::Error + Send + Sync>> {
         self.0.source.take()
     }
@@ -256,7 +256,7 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// Of columns that do not go together: what a caller gave is judged before, so these are our own.
+/// For columns that do not fit together: a caller's input is checked before, so these are lakebed's own.
 impl From<arrow_schema::ArrowError> for Error {
     fn from(error: arrow_schema::ArrowError) -> Error {
         use arrow_schema::ArrowError::{MemoryError, OffsetOverflowError};

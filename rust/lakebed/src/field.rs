@@ -8,18 +8,17 @@ use arrow_schema::{DataType, Field};
 ///
 /// Only this table has the name on disk; all other code uses the column's name.
 pub struct FieldSpec {
-    /// Dotted path in the Avro record, as the format spells it.
+    /// Dotted path in the Avro record, as the format writes it.
     pub disk: &'static str,
-    /// The field id that the format assigns, where it does. Fields of writers are matched by id first, then
-    /// by name.
+    /// The format's field id, if it has one. Fields of writers are matched by id first, then by name.
     pub id: Option<i32>,
-    /// Other names that writers gave the last part of the path.
+    /// Other names that writers have used for the last part of the path.
     pub aliases: &'static [&'static str],
     /// Name of the Arrow column.
     pub column: &'static str,
-    /// Makes the Arrow type of the column, which does not depend on the writer.
+    /// The Arrow type of the column, which does not depend on the writer.
     pub data_type: fn() -> DataType,
-    /// Whether a record without it is invalid; otherwise a missing field is null.
+    /// Whether a record without it is invalid; otherwise a missing field becomes null.
     pub required: bool,
     /// Its meaning, with the unit.
     pub doc: &'static str,

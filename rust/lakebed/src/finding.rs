@@ -1,4 +1,4 @@
-//! The tables below a place, found by their folders alone.
+//! Finds the tables below a folder, by their folders alone.
 
 use std::sync::Arc;
 
@@ -15,13 +15,14 @@ use crate::scan::{Batches, Scan, ScanOptions, limited, selected};
 use crate::storage::{Folders, Storage};
 use crate::view::{select, whole};
 
-/// What the folder of a database ends in, as Hive has it and Paimon's catalogs (`Catalog.DB_SUFFIX`).
+/// The suffix of database folders in Hive and in Paimon's catalogs (`Catalog.DB_SUFFIX`).
 const DATABASE: &str = ".db";
 
-/// The tables of all formats at a folder and below it: `location`, `format` and `name` of each, level by level, those
-/// of one level by location. Nothing within a table is looked at.
+/// The tables of all formats in a folder and below it: `location`, `format` and `name` of each, level by
+/// level, and by location within a level. The folders of a table are not looked into.
 ///
-/// Each reading lists anew; the folders of a level are listed side by side, as many as the storage serves reads.
+/// Each read lists again; the folders of a level are listed in parallel, as many as the storage serves at
+/// once.
 pub struct TablesBelow {
     root: String,
     formats: &'static Formats,
@@ -32,7 +33,7 @@ pub struct TablesBelow {
 }
 
 impl TablesBelow {
-    /// Those at `root` and below it; columns and filter are checked, nothing is listed.
+    /// The tables at `root` and below it; checks columns and filter, lists nothing.
     ///
     /// # Errors
     /// `UnknownColumn`, `Predicate`.
@@ -73,7 +74,7 @@ impl Scan for TablesBelow {
     }
 }
 
-/// How folders are looked at, by several threads.
+/// Looks at folders, from several threads.
 struct Looks {
     root: String,
     formats: &'static Formats,
@@ -82,12 +83,12 @@ struct Looks {
 }
 
 impl Look for Looks {
-    /// The row of the table that the folder is.
+    /// The row of the table that is at the folder.
     type Found = RecordBatch;
 
     fn look(&self, location: &str) -> Result<(Option<RecordBatch>, Vec<String>)> {
         let Some(Folders { mut names, closed }) = self.storage.folders(location)? else {
-            // A file, or what went away after it was listed.
+            // A file, or a folder that was removed after it was listed.
             return if location == self.root { Err(not_found(location)) } else { Ok((None, Vec::new())) };
         };
         if let Some(format) = self.formats.at(location, &names, &self.storage)? {
@@ -97,7 +98,7 @@ impl Look for Looks {
         for (name, why) in closed {
             self.passed_over(location, &name, why);
         }
-        // An object may be called as a folder is.
+        // An object may have the same name as a folder.
         names.sort_unstable();
         names.dedup();
         names.retain(|name| {
@@ -118,7 +119,7 @@ impl Looks {
         self.notes.add(format!("the folder {name:?} in {location:?} is not looked into: {why}"));
     }
 
-    /// What a table is called below the root: its folders with dots between them.
+    /// The name of a table: its folders below the root, joined by dots.
     fn name<'l>(&self, location: &'l str) -> String {
         let last = |path: &'l str| path.rsplit('/').next().unwrap_or_default();
         let folders = match below(location, &self.root) {

@@ -1,4 +1,4 @@
-//! The table formats, and how a table's is found out.
+//! The table formats, and how a table's format is detected.
 
 use std::sync::Arc;
 
@@ -21,10 +21,11 @@ pub struct Format {
     pub open: Open,
     /// A folder that all its tables have.
     pub folder: &'static str,
-    /// Whether a location that has this folder is a table to `open`, damaged or not. Lists it; a file is read only
-    /// where its bytes decide.
+    /// Whether a location with this folder is a table for `open`, even a damaged one. Lists the folder; reads
+    /// a file only where its bytes decide.
     pub is_table: fn(&str, &Arc<dyn Storage>) -> Result<bool>,
-    /// Whether a location is a file that its tables are opened by rather than a folder, by its name.
+    /// Whether the name of a location is that of a file with which tables are opened, rather than of a
+    /// folder.
     pub is_file: fn(&str) -> bool,
     /// The work of its scans that engines spread.
     pub works: Works,
@@ -33,7 +34,7 @@ pub struct Format {
 /// Formats, in the order in which they are tried.
 pub struct Formats(pub &'static [Format]);
 
-/// Every format: a Paimon table may carry Iceberg metadata for other readers beside its own.
+/// All formats. A Paimon table may also have Iceberg metadata, for other readers.
 pub const FORMATS: Formats = Formats(&[
     Format {
         name: "paimon",
@@ -54,11 +55,11 @@ pub const FORMATS: Formats = Formats(&[
 ]);
 
 impl Formats {
-    /// Opens the table at `location`, of the format named or of whichever it is.
+    /// Opens the table at `location`, in the named format or else the one that is detected.
     ///
     /// # Errors
-    /// `TableNotFound`, saying what was looked for; `Location` for a pipe or a device; `Argument` for a format that is not there; those of
-    /// opening.
+    /// `TableNotFound`, with what was looked for; `Location` for a pipe or a device; `Argument` for an
+    /// unknown format; those of opening.
     pub fn open(
         &self,
         location: &str,
@@ -68,7 +69,7 @@ impl Formats {
     ) -> Result<Box<dyn Table>> {
         let mut wanted: Vec<&Format> =
             self.0.iter().filter(|known| format.is_none_or(|name| known.name == name)).collect();
-        // Of a file nobody looks for a table's folders.
+        // A file is not searched for a table's folders.
         wanted.sort_by_key(|known| !(known.is_file)(location));
         let mut not_found = Vec::new();
         for format in wanted {
@@ -81,7 +82,7 @@ impl Formats {
             && let Err(error) = storage.read_range(location, 0, 1)
             && error.kind() == ErrorKind::Location
         {
-            // There is something, which is neither a folder nor a file.
+            // There is something that is neither a folder nor a file.
             return Err(error);
         }
         match <[Error; 1]>::try_from(not_found) {
@@ -99,10 +100,10 @@ impl Formats {
         }
     }
 
-    /// The format of the table that [`Formats::open`] would find at a location in which these folders stand.
+    /// The format of the table that [`Formats::open`] would find at a location with these folders.
     ///
     /// # Errors
-    /// What storage gives.
+    /// Those of the storage.
     pub(crate) fn at(
         &self,
         location: &str,
@@ -117,15 +118,15 @@ impl Formats {
         Ok(None)
     }
 
-    /// The work on manifests that [`Travels::to_text`](crate::distributed::Travels::to_text) gave the text of.
+    /// The work on manifests with the text of [`Travels::to_text`](crate::distributed::Travels::to_text).
     ///
     /// # Errors
-    /// `Argument` for other text, as the following.
+    /// `Argument` for other text.
     pub fn task(&self, text: &str) -> Result<Box<dyn ManifestTask>> {
         from_text(text, "a task", self.0.iter().flat_map(|format| format.works.tasks))
     }
 
-    /// The work of summing files up, likewise.
+    /// The work of summing up files, from its text.
     ///
     /// # Errors
     /// As [`Formats::task`].
@@ -133,7 +134,7 @@ impl Formats {
         from_text(text, "a task", self.0.iter().flat_map(|format| format.works.groups))
     }
 
-    /// The work of bringing entries together, likewise.
+    /// The work of combining entries, from its text.
     ///
     /// # Errors
     /// As [`Formats::task`].

@@ -1,4 +1,4 @@
-//! JSON text in, typed values out: the bounds and helpers all metadata files share.
+//! Parses JSON text to typed values: limits and helpers for all metadata files.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The largest JSON file read: a schema of 100,000 columns has a tenth of it.
+/// The largest JSON file that is read: a schema of 100,000 columns takes a tenth of it.
 const MAX_BYTES: usize = 128 << 20;
 
 /// Parses a whole file; nesting is bounded at 128 by serde_json.
@@ -17,7 +17,7 @@ pub(crate) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T> {
     serde_json::from_slice(json).map_err(|error| invalid(words(&error)))
 }
 
-/// What the parser says, without the text that stands where something else should: it may be a secret.
+/// The parser's message without the unexpected text, which may be a secret.
 #[cold]
 pub(crate) fn words(error: &serde_json::Error) -> String {
     let text = error.to_string();
@@ -32,8 +32,7 @@ pub(crate) fn invalid(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Json, message)
 }
 
-/// Deserialises an object of strings in its order; numbers and booleans count as their text, as in
-/// Jackson.
+/// Deserialises an object of strings in its order; numbers and booleans become text, as in Jackson.
 pub(crate) fn strings<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, String)>, D::Error> {
     let object = Map::deserialize(from)?;
     let text = |(key, value): (String, Value)| match value {

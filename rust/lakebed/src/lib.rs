@@ -1,8 +1,9 @@
 //! Lake table metadata (Apache Paimon, Apache Iceberg) as Arrow.
 //!
-//! Pure but for [`storage`] and [`mod@write`]: bytes and Arrow in, Arrow out, no thread that outlives a call.
+//! Pure except for [`storage`] and [`mod@write`]: bytes and Arrow in, Arrow out, and no thread outlives a
+//! call.
 #![forbid(unsafe_code)]
-// A panic that input can reach is a bug: what cannot fail is written so that it need not be unwrapped.
+// A panic that input can reach is a bug: code is written so that nothing needs to be unwrapped.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 pub mod columnar;

@@ -1,8 +1,8 @@
-//! Paths of the local file system, as metadata spells them.
+//! Paths of the local file system in metadata.
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// A path without the scheme that Hadoop puts before local ones: external paths are `file:/a/b`.
+/// A path without Hadoop's scheme for local paths: external paths are `file:/a/b`.
 ///
 /// # Errors
 /// `Unsupported` for a URI of another scheme.
@@ -18,7 +18,7 @@ pub(crate) fn local_path(path: &str) -> Result<&str> {
     }
 }
 
-/// Whether a path starts with a scheme: a letter, more of those, digits and `+-.`, then `://`.
+/// Whether a path begins with a scheme: a letter, then letters, digits and `+-.`, then `://`.
 fn is_uri(path: &str) -> bool {
     path.split_once("://").is_some_and(|(scheme, _)| {
         let tail = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);

@@ -1,4 +1,4 @@
-//! Maps, however a writer spelled them: Avro has none with keys other than strings.
+//! Maps, however a writer has stored them: Avro only has maps with string keys.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use arrow_select::take::take;
 use super::{built, conform, mismatch};
 use crate::error::Result;
 
-/// A map, or a list of structs of two, as a map whose entries are `entries`; key and value go by
+/// A map, or a list of structs with two fields, as a map with entries `entries`; key and value are matched by
 /// position.
 ///
-/// Entries that are null or without a value are left out, and of those with the same key, an int, the
-/// last counts.
+/// Entries that are null or have a null value are left out, and of those with the same int key the last one
+/// counts.
 pub(super) fn conform_map(array: &ArrayRef, entries: &FieldRef) -> Result<ArrayRef> {
     let (offsets, items) = match array.data_type() {
         DataType::Map(..) => (array.as_map().offsets(), array.as_map().entries()),
@@ -44,7 +44,7 @@ pub(super) fn conform_map(array: &ArrayRef, entries: &FieldRef) -> Result<ArrayR
     built(MapArray::try_new(Arc::clone(entries), offsets, structs, array.nulls().cloned(), false))
 }
 
-/// Which entries are kept, and where each map of them begins; `None` if all are.
+/// Which entries are kept, and the offset of each map among them; `None` if all are kept.
 fn kept(
     offsets: &OffsetBuffer<i32>,
     keys: Option<&Int32Array>,

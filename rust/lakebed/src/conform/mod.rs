@@ -1,4 +1,4 @@
-//! One Arrow type per field, whichever writer's schema a file has.
+//! Converts fields to one Arrow type, whatever the writer's schema.
 
 mod map;
 
@@ -19,14 +19,14 @@ use arrow_schema::{ArrowError, DataType, Fields, TimeUnit};
 use self::map::conform_map;
 use crate::error::{Error, ErrorKind, Result};
 
-/// `array` as the type `to`: writers differ in nullability, in the order and number of a struct's
-/// fields, and containers in what they can say of a type.
+/// `array` as the type `to`. Writers differ in nullability and in the order and number of a struct's fields;
+/// containers differ in the types that they have.
 ///
-/// Buffers are shared where the form is the same. Int8 and Int32, Int32 and Int64 become each other where
-/// every value fits; columns of nulls become any type; lists of pairs become maps (`conform_map`); an instant becomes a wall clock of the same digits, in microseconds, nanoseconds cut towards
-/// the past; 64-bit offsets become 32-bit ones; a struct's fields are matched by name
-/// (`_ROW_RANGE_END` is `row_range_end`, `f0` is `f0`), absent ones are null. Anything else is
-/// [`lakebed_avro::ErrorKind::Schema`].
+/// Buffers are shared where the layout is the same. Int8 and Int32, Int32 and Int64 are converted where every
+/// value fits; columns of nulls to any type; lists of pairs to maps (`conform_map`); instants to wall-clock
+/// times with the same digits, in microseconds, nanoseconds rounded down; 64-bit offsets to 32-bit ones. A
+/// struct's fields are matched by name (`_ROW_RANGE_END` is `row_range_end`, `f0` is `f0`); missing fields
+/// are null. Anything else is [`lakebed_avro::ErrorKind::Schema`].
 pub(crate) fn conform(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     match (array.data_type(), to) {
         (from, to) if from == to => Ok(Arc::clone(array)),

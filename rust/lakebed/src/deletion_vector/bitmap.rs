@@ -1,4 +1,4 @@
-//! Bitmaps in the portable form of Roaring, each with the upper half of its positions.
+//! Bitmaps in Roaring's portable format, each with the upper half of its positions.
 
 use lakebed_avro::ErrorKind as AvroKind;
 use roaring::RoaringBitmap;
@@ -21,7 +21,7 @@ pub(super) fn many(bytes: &[u8]) -> Result<Vec<(u32, RoaringBitmap)>> {
         let (upper, rest) = bytes.split_first_chunk::<4>().ok_or_else(truncated)?;
         bytes = rest;
         let upper = u32::from_le_bytes(*upper);
-        // Positions are signed.
+        // Positions are signed integers.
         let ascends = bitmaps.last().is_none_or(|(last, _)| *last < upper) && i32::try_from(upper).is_ok();
         if !ascends {
             return Err(malformed(format!("upper half {upper:#x} of positions is out of order")));

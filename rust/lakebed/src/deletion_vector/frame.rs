@@ -1,4 +1,4 @@
-//! What stands around a vector's bitmaps, and is checked before they are looked at.
+//! The frame around a vector's bitmaps, which is checked before they are decoded.
 
 use lakebed_avro::ErrorKind as AvroKind;
 
@@ -8,18 +8,18 @@ use crate::error::{Error, ErrorKind, Result};
 pub(crate) const MAGIC_32: [u8; 4] = [0x5e, 0x43, 0xf2, 0xd0];
 /// 1681511377, little-endian: a vector of 64-bit positions.
 pub(crate) const MAGIC_64: [u8; 4] = [0xd1, 0xd3, 0x39, 0x64];
-/// Bytes of the size in front and of the checksum behind.
+/// Bytes of the size before a vector and of the checksum after it.
 pub(crate) const FRAMING: u64 = 8;
 
-/// A magic number that a format's vectors may have, and what comes with it.
+/// A magic number that vectors of a format may have, and the size that belongs to it.
 pub(crate) struct Expected {
     /// [`MAGIC_32`] or [`MAGIC_64`].
     pub(crate) magic: [u8; 4],
-    /// The size that the recorded length stands for; none where no vector is so short.
+    /// The size that follows from the recorded length; `None` where that is too small for any vector.
     pub(crate) size: Option<u64>,
 }
 
-/// The magic number and the bitmaps of a vector whose magic, size and checksum are right.
+/// The magic number and the bitmaps of a vector, after checking magic, size and checksum.
 pub(super) fn open<'b>(bytes: &'b [u8], recorded: u64, expected: &[Expected]) -> Result<([u8; 4], &'b [u8])> {
     let (size, rest) = bytes.split_first_chunk::<4>().ok_or_else(truncated)?;
     let size = i32::from_be_bytes(*size);

@@ -1,12 +1,12 @@
-//! Deletion vectors: which rows of a data file are deleted, as a Roaring bitmap. Both formats frame them alike:
+//! Deletion vectors: the deleted rows of a data file, as a Roaring bitmap. Both formats have the same frame:
 //!
 //! ```text
 //! int32 BE size │ magic (4 bytes), bitmap: `size` bytes │ int32 BE CRC-32 of those
 //! ```
 //!
-//! A 32-bit vector is one portable Roaring bitmap. A 64-bit one is a count of bitmaps, each behind the upper
-//! half of its positions. Which of them there are, and what their recorded lengths count, is each format's
-//! own.
+//! A 32-bit vector is one portable Roaring bitmap. A 64-bit vector is a count of bitmaps, each after the
+//! upper half of its positions. The formats differ in which of the two they have, and in what the recorded
+//! length includes.
 
 mod bitmap;
 mod frame;
@@ -25,12 +25,12 @@ use roaring::RoaringBitmap;
 use crate::error::{Error, ErrorKind, Location, Result};
 pub(crate) use frame::{Expected, FRAMING, MAGIC_32, MAGIC_64, truncated};
 
-/// Where a vector stands in its file, as recorded.
+/// The recorded place of a vector in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VectorRange {
-    /// Where its size field begins \[bytes\].
+    /// The offset of its size field \[bytes\].
     pub offset: u64,
-    /// Its recorded length \[bytes\]; what it counts is the format's own.
+    /// Its recorded length \[bytes\]; the formats differ in what it includes.
     pub length: u64,
 }
 
@@ -54,18 +54,18 @@ impl VectorRange {
 /// The deleted rows of one data file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeletionVector {
-    /// Lower halves of positions by their upper half, ascending.
+    /// Lower halves of positions, by their upper half, ascending.
     bitmaps: Vec<(u32, RoaringBitmap)>,
 }
 
 impl DeletionVector {
-    /// Decodes the vector that begins with the first of `bytes`; what follows it does not matter.
+    /// Decodes the vector at the start of `bytes`; later bytes are ignored.
     ///
-    /// Memory is a small multiple of the vector's bytes, however many positions they stand for.
+    /// Memory is a small multiple of the vector's bytes, however many positions it has.
     ///
     /// # Errors
-    /// `Truncated`; `Magic`; `Mismatch` for a size that is not the recorded length; `Checksum`; `Codec`
-    /// for a bitmap that is malformed; `Trailing` for trailing bytes. They name the byte of the file.
+    /// `Truncated`; `Magic`; `Mismatch` for a size that is not the recorded length; `Checksum`; `Codec` for a
+    /// malformed bitmap; `Trailing` for trailing bytes. With the byte of the file.
     pub(crate) fn decode(bytes: &[u8], range: VectorRange, expected: &[Expected]) -> Result<DeletionVector> {
         let decode = || {
             let (magic, bitmaps) = frame::open(bytes, range.length, expected)?;
@@ -75,15 +75,15 @@ impl DeletionVector {
         decode().map_err(|error: Error| error.at(range.place()))
     }
 
-    /// How many rows are deleted.
+    /// The number of deleted rows.
     pub fn cardinality(&self) -> u64 {
         self.bitmaps.iter().map(|(_, bitmap)| bitmap.len()).sum()
     }
 
-    /// Compares the rows deleted with how many are recorded.
+    /// Compares the number of deleted rows with the recorded one.
     ///
     /// # Errors
-    /// `Mismatch` where those are others.
+    /// `Mismatch` where they differ.
     pub(crate) fn check_cardinality(&self, recorded: i64) -> Result<()> {
         let found = self.cardinality();
         if u64::try_from(recorded) == Ok(found) {
@@ -93,10 +93,10 @@ impl DeletionVector {
         Err(Error::new(ErrorKind::Mismatch, message))
     }
 
-    /// The deleted rows by their position in the data file, from 0, ascending.
+    /// The positions of the deleted rows in the data file, from 0, ascending.
     ///
     /// # Errors
-    /// `Limit` for more positions than `max_rows`: 14 bytes may stand for 65,536 of them.
+    /// `Limit` for more positions than `max_rows`: 14 bytes may encode 65,536 of them.
     pub fn positions(&self, limits: &Limits) -> Result<Int64Array> {
         let count = self.cardinality();
         if count > limits.max_rows {
@@ -111,7 +111,7 @@ impl DeletionVector {
     }
 }
 
-/// The positions of vectors, a list for each; null where there is no vector.
+/// The positions of vectors, one list per vector; null where there is no vector.
 ///
 /// # Errors
 /// `Limit` for more positions than `max_items`, and those of [`DeletionVector::positions`].

@@ -1,4 +1,4 @@
-//! Files that appends added, as a scan.
+//! Scans the files that appends added.
 
 use arrow_schema::SchemaRef;
 
@@ -7,12 +7,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited};
 
-/// What a format knows of the appends between two snapshots.
+/// What a format provides about the appends between two snapshots.
 pub(crate) trait Appends: Send + Sync + Sized {
-    /// The schema of the rows: the columns of the view `files` that are asked for.
+    /// The schema of the rows: the requested columns of the view `files`.
     fn schema(&self) -> &SchemaRef;
 
-    /// What is asked for.
+    /// The requested rows and columns.
     fn options(&self) -> &ScanOptions;
 
     /// The same appends with other columns.
@@ -21,13 +21,13 @@ pub(crate) trait Appends: Send + Sync + Sized {
     /// `UnknownColumn`.
     fn with(&self, options: ScanOptions) -> Result<Self>;
 
-    /// Reads the manifest lists of the appends: which manifests are left, and the rows in them.
+    /// Reads the manifest lists of the appends. Returns how many manifests the filter leaves, and their rows.
     ///
     /// # Errors
     /// Those of reading the lists.
     fn read(&self) -> Result<(Step, Batches)>;
 
-    /// The manifests of the appends that are left, for engines that read them.
+    /// The manifests of the appends that the filter leaves, for engines that read them.
     ///
     /// # Errors
     /// Those of reading the lists.
@@ -43,13 +43,13 @@ pub(crate) trait Appends: Send + Sync + Sized {
         Err(Error::new(ErrorKind::Argument, "appends of this format are read in one process"))
     }
 
-    /// What is odd about the manifests that were read.
+    /// What is unusual about the manifests that were read.
     fn notes(&self) -> Notes {
         Notes::default()
     }
 }
 
-/// The files that appends added, resolved: their snapshots are known, no manifest list is read.
+/// The files that appends added, resolved: the snapshots are known, no manifest list is read.
 pub(crate) struct AppendScan<A>(pub(crate) A);
 
 impl<A: Appends> Scan for AppendScan<A> {
@@ -89,14 +89,14 @@ impl<A: Appends> Distributed for AppendScan<A> {
     }
 }
 
-/// The funnel's step of the manifests that appends wrote: those that are read, beside those that need not be.
+/// The funnel's step for the manifests that appends wrote: those that are read, and those that are pruned.
 pub(crate) fn appended_step<M>(read: &[M], pruned: &[M], bytes: fn(&M) -> u64, why: &'static str) -> Step {
     let size = |manifests: &[M]| (manifests.len(), manifests.iter().map(bytes).sum::<u64>());
     let (read, others) = (size(read), size(pruned));
     manifests_step(read, (read.0 + others.0, read.1 + others.1), why)
 }
 
-/// The funnel's step of manifests: how many are read of how many, and their bytes.
+/// The funnel's step for manifests: how many of how many are read, and their bytes.
 pub(super) fn manifests_step(read: (usize, u64), all: (usize, u64), why: &'static str) -> Step {
     let step = Step::rows("manifests", read.0 as u64, all.0 as u64, why);
     Step { bytes_kept: Some(read.1), bytes_total: Some(all.1), ..step }

@@ -11,14 +11,14 @@ use crate::record::find;
 use crate::scan::ScanOptions;
 use crate::view::batch;
 
-/// Which columns the rows have, in which order.
+/// The requested columns, in order.
 #[derive(Clone)]
 pub(crate) struct ChangeColumns {
     schema: SchemaRef,
 }
 
 impl ChangeColumns {
-    /// The options with which the view `files` is to be read: `change` is not among its columns.
+    /// The options to read the view `files` with, which does not have the column `change`.
     pub(crate) fn of_files(options: &ScanOptions) -> ScanOptions {
         let mut options = options.clone();
         if let Some(columns) = &mut options.columns {
@@ -27,13 +27,13 @@ impl ChangeColumns {
         options
     }
 
-    /// The columns asked for, given the schema of the view `files` read with [`ChangeColumns::of_files`].
+    /// The requested columns, given the schema of the view `files` read with [`ChangeColumns::of_files`].
     pub(crate) fn new(options: &ScanOptions, files: &ArrowSchema) -> ChangeColumns {
         let change = || Arc::new(Field::new(CHANGE, DataType::Utf8, true));
         let mut fields: Vec<_> = files.fields().iter().cloned().collect();
         match &options.columns {
             None => fields.insert(0, change()),
-            // The others stand as they were asked for.
+            // The other columns are in the requested order.
             Some(names) => {
                 for (place, _) in names.iter().enumerate().filter(|(_, name)| *name == CHANGE) {
                     fields.insert(place, change());
@@ -47,7 +47,7 @@ impl ChangeColumns {
         &self.schema
     }
 
-    /// Rows of files, which changed so.
+    /// The rows of files that changed in this way.
     pub(super) fn build(&self, files: &RecordBatch, change: &str) -> Result<RecordBatch> {
         let rows = files.num_rows();
         let column = |field: &Arc<Field>| -> Result<ArrayRef> {

@@ -1,4 +1,4 @@
-//! Differences, found elsewhere: identities come together first, then the rows of the files.
+//! Computes differences in parts: identities are combined first, then the rows of the files follow.
 
 use arrow_array::RecordBatch;
 
@@ -10,12 +10,11 @@ use crate::distributed::{Gather, Pieces, dealt, hash};
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Batches, once};
 
-/// The sides of what changed in a difference: identities of files that were removed and that were added, and
-/// behind them the rows of each leg.
+/// The sides of a diff: identities of removed files and of added files, then the rows of each input.
 const INPUTS: i32 = 2;
 
-/// The entries of a manifest of the leg of that number among `changes`, as [`super::DiffInput::rows`] has them,
-/// dealt out by their identity. Where nothing can cancel, identities alone need not travel.
+/// The entries of a manifest of the input with that number in `changes`, as [`super::DiffInput::rows`] gives
+/// them, divided by their identity. Where nothing can cancel, no separate identities are sent.
 pub(crate) fn diff_pieces(rows: Batches, input: usize, changes: &[Change], parts: u32) -> Pieces {
     let alone = one_way(changes.iter().copied());
     let change = changes.get(input).copied().filter(|_| !alone).map(side_of);
@@ -45,16 +44,16 @@ fn side_of(change: Change) -> i32 {
     }
 }
 
-/// What differs in one part.
+/// The difference in one part.
 pub(crate) struct DiffGather {
     changes: Vec<Change>,
     columns: ChangeColumns,
-    /// What differs; `None` where all files do, since nothing can cancel.
+    /// The difference; `None` where nothing can cancel and all files differ.
     net: Option<Net>,
 }
 
 impl DiffGather {
-    /// The differences of legs that change so, in these columns.
+    /// The difference of inputs with these changes, in these columns.
     pub(crate) fn new(changes: Vec<Change>, columns: ChangeColumns) -> DiffGather {
         let net = (!one_way(changes.iter().copied())).then(Net::default);
         DiffGather { changes, columns, net }

@@ -1,9 +1,9 @@
-//! Which files came and went between two snapshots, regardless of the format: those that are live in one of
-//! them only, and those that appends added in between.
+//! The files that were added and removed between two snapshots, for all formats: those that are live in only
+//! one of them, and those that appends added in between.
 //!
-//! For the first, manifests that both snapshots have cannot differ and are not read. Those that one alone
-//! has are read for the identities of their files, of which those on both sides cancel; then for the rows
-//! of the others.
+//! For the former, manifests that both snapshots have are not read. The manifests that only one has are read
+//! twice: for the identities of their files, of which those on both sides cancel, then for the rows of the
+//! remaining files.
 
 mod appends;
 mod columns;
@@ -27,10 +27,10 @@ pub(crate) use columns::ChangeColumns;
 pub(crate) use exchange::{DiffGather, diff_pieces};
 pub(crate) use scan::DiffScan;
 
-/// Name of the column that says how a file changed.
+/// The name of the column that tells how a file changed.
 pub(crate) const CHANGE: &str = "change";
 
-/// What became of a file between two snapshots.
+/// How a file changed between two snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Change {
@@ -41,7 +41,7 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// The word that rows have for it.
+    /// Its name in rows.
     fn name(self) -> &'static str {
         match self {
             Change::Removed => "removed",
@@ -49,7 +49,7 @@ impl Change {
         }
     }
 
-    /// What an entry that says so counts.
+    /// The sign with which entries are counted.
     fn sign(self) -> i64 {
         match self {
             Change::Removed => -1,
@@ -58,7 +58,7 @@ impl Change {
     }
 }
 
-/// What a format knows of two snapshots.
+/// What a format provides about two snapshots.
 pub(crate) trait Sides: Send + Sync {
     /// Reads the manifest lists of both.
     ///
@@ -72,43 +72,43 @@ pub(crate) trait Sides: Send + Sync {
     /// Those of reading the lists.
     fn exchange(&self) -> Result<Exchanged>;
 
-    /// What is odd about the manifests that were read.
+    /// What is unusual about the manifests that were read.
     fn notes(&self) -> Notes {
         Notes::default()
     }
 }
 
-/// The manifests that one of the snapshots alone has.
+/// The manifests that only one of the snapshots has.
 pub(crate) struct DiffInputs {
-    /// What changes the files, in the order of the rows: a file that several legs say changed the same way
-    /// is shown as the first of them has it.
+    /// The inputs, in the order of the rows: a file that several inputs change in the same way is shown from
+    /// the first of them.
     pub(crate) inputs: Vec<DiffInput>,
-    /// How many manifests those are, of all.
+    /// How many of all manifests these are.
     pub(crate) manifests: Step,
 }
 
-/// Entries that say the same of their files.
+/// Entries that change their files in the same way.
 pub(crate) struct DiffInput {
-    /// What the entries say, as seen from the first snapshot.
+    /// The change, as seen from the first snapshot.
     pub(crate) change: Change,
-    /// Starts reading the identities of the files, a binary column that is the last.
+    /// Starts reading the identities of the files, in a binary column that is the last one.
     pub(crate) identities: Reader,
-    /// Starts reading the files: the columns of the view `files` that are asked for, then the identity.
+    /// Starts reading the files: the requested columns of the view `files`, then the identity.
     pub(crate) rows: Reader,
 }
 
-/// Starts reading, once more each time.
+/// Starts reading from the beginning each time.
 pub(crate) type Reader = Box<dyn Fn() -> Batches + Send>;
 
-/// The manifests of a snapshot: those that a filter keeps, and those that it prunes.
+/// The manifests of a snapshot: those that the filter keeps, and those that it prunes.
 pub(crate) struct Side<M> {
     pub(crate) kept: Vec<M>,
     pub(crate) pruned: Vec<M>,
 }
 
-/// The manifests that one of two snapshots alone has, and how many those are of all.
+/// The manifests that only one of two snapshots has, and how many of all these are.
 ///
-/// `about` gives the name of a manifest and its bytes.
+/// `about` gives the name of a manifest and its size in bytes.
 pub(crate) fn apart<M>(
     before: Side<M>,
     after: Side<M>,

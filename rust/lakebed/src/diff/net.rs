@@ -1,4 +1,4 @@
-//! What is left of the files that two sets of manifests name, once those that both name are taken away.
+//! The difference of two sets of files: those that both have cancel.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,13 @@ use arrow_array::{BinaryArray, BooleanArray};
 
 use super::Change;
 
-/// Of each file, by its identity, how many more times it was added than removed. Files that are named
-/// equally often are forgotten, so that memory holds no more than the entries of one side and what differs.
+/// For each file, by its identity, how many more times it was added than removed. Files without a difference
+/// are dropped, so memory is at most the entries of one side and the difference.
 #[derive(Default)]
 pub(super) struct Net(HashMap<Box<[u8]>, i64>);
 
 impl Net {
-    /// Counts files that changed so.
+    /// Counts files with this change.
     pub(super) fn count(&mut self, identities: &BinaryArray, change: Change) {
         for identity in identities.iter().flatten() {
             if self.0.contains_key(identity) {
@@ -23,13 +23,13 @@ impl Net {
         }
     }
 
-    /// How many files changed so.
+    /// How many files have this change.
     pub(super) fn left(&self, change: Change) -> u64 {
         let counts = self.0.values().filter(|count| count.signum() == change.sign());
         counts.map(|count| count.unsigned_abs()).sum()
     }
 
-    /// True for each file that changed so and was not claimed as often before.
+    /// True for each file that has this change and was not claimed as often before.
     pub(super) fn claim(&mut self, identities: &BinaryArray, change: Change) -> BooleanArray {
         let claim = |identity: Option<&[u8]>| {
             let Some(identity) = identity else { return Some(false) };

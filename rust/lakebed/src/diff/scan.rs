@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, Step, limited};
 
-/// What differs between two snapshots, resolved: its schema is known, no manifest list is read.
+/// The difference of two snapshots, resolved: the schema is known, no manifest list is read.
 pub(crate) struct DiffScan<S> {
     sides: S,
     columns: ChangeColumns,
@@ -18,7 +18,7 @@ pub(crate) struct DiffScan<S> {
 }
 
 impl<S: Sides> DiffScan<S> {
-    /// The rows of `columns` of what `sides` differ in, at most `limit` of them.
+    /// The difference of `sides` in `columns`, at most `limit` rows.
     pub(crate) fn new(sides: S, columns: ChangeColumns, limit: Option<usize>) -> DiffScan<S> {
         DiffScan { sides, columns, limit }
     }

@@ -12,21 +12,21 @@ use super::{Change, DiffInput};
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::Batches;
 
-/// The rows of legs, leg by leg: of the files that do not cancel.
+/// The rows of the files that do not cancel, one input after another.
 pub(super) struct Differences {
     inputs: VecDeque<DiffInput>,
     columns: ChangeColumns,
-    /// What differs; `None` where all files do, since nothing can cancel.
+    /// The difference; `None` where nothing can cancel and all files differ.
     net: Option<Net>,
     started: bool,
     open: Option<Open>,
 }
 
-/// The leg that is being read.
+/// The input that is being read.
 struct Open {
     change: Change,
     rows: Batches,
-    /// Files that are still to be found.
+    /// How many files are still to be found.
     left: u64,
 }
 
@@ -75,19 +75,19 @@ impl Iterator for Differences {
     }
 }
 
-/// Whether nothing can take away what another leg says.
+/// Whether all inputs have the same change, so that nothing can cancel.
 pub(super) fn one_way(mut changes: impl Iterator<Item = Change>) -> bool {
     let first = changes.next();
     changes.all(|change| Some(change) == first)
 }
 
-/// Of some files that are said to have changed so those that did, and were not claimed before.
+/// The files that have this change in the difference and were not claimed before.
 pub(super) fn claimed(net: &mut Net, files: &RecordBatch, change: Change) -> Result<RecordBatch> {
     let claimed = net.claim(identities(files)?, change);
     filter_record_batch(files, &claimed).map_err(Into::into)
 }
 
-/// Reads the identities of all legs: what differs, and how many entries there are.
+/// Reads the identities of all inputs. Returns the difference, and the number of entries.
 pub(super) fn count<'l>(inputs: impl IntoIterator<Item = &'l DiffInput>) -> Result<(Net, u64)> {
     let (mut net, mut entries) = (Net::default(), 0);
     for input in inputs {
@@ -100,7 +100,7 @@ pub(super) fn count<'l>(inputs: impl IntoIterator<Item = &'l DiffInput>) -> Resu
     Ok((net, entries))
 }
 
-/// The last column, in which files come with their identities.
+/// The last column, which has the identities of the files.
 pub(super) fn identities(files: &RecordBatch) -> Result<&BinaryArray> {
     let last = files.columns().last().and_then(|column| column.as_binary_opt::<i32>());
     last.ok_or_else(|| Error::new(ErrorKind::Argument, "files come without their identities"))

@@ -1,4 +1,4 @@
-//! Numbers of files summed up in groups, as both formats' groups have them.
+//! Sums over files in groups, for the groups of both formats.
 
 mod sizes;
 pub(crate) mod sums;

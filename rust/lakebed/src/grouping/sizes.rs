@@ -1,4 +1,4 @@
-//! How large the files of a group are.
+//! The sizes of the files of a group.
 
 use super::sums::sum;
 use crate::error::Result;
@@ -6,18 +6,18 @@ use crate::error::Result;
 /// The sizes of data files \[bytes\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Sizes {
-    /// Of the smallest one; none without files.
+    /// The smallest; `None` without files.
     pub(crate) min: Option<i64>,
-    /// Of the largest one.
+    /// The largest.
     pub(crate) max: Option<i64>,
-    /// How many are small.
+    /// The number of small files.
     pub(crate) small_files: i64,
-    /// Of all small ones together.
+    /// The total size of small files.
     pub(crate) small_bytes: i64,
 }
 
 impl Sizes {
-    /// One file, small where it has fewer bytes than `small`.
+    /// The sizes of one file, which is small if it has fewer bytes than `small`.
     pub(crate) fn of(size: i64, small: i64) -> Sizes {
         let is_small = size < small;
         Sizes {
@@ -28,7 +28,7 @@ impl Sizes {
         }
     }
 
-    /// Takes the files of `other` in.
+    /// Adds the files of `other`.
     pub(crate) fn absorb(&mut self, other: Sizes) -> Result<()> {
         self.min = [self.min, other.min].into_iter().flatten().min();
         self.max = self.max.max(other.max);
@@ -37,12 +37,12 @@ impl Sizes {
         Ok(())
     }
 
-    /// What travels of them.
+    /// The numbers that are sent.
     pub(crate) fn numbers(self) -> [Option<i64>; 4] {
         [self.min, self.max, Some(self.small_files), Some(self.small_bytes)]
     }
 
-    /// What [`Sizes::numbers`] says.
+    /// The inverse of [`Sizes::numbers`].
     pub(crate) fn of_numbers([min, max, small_files, small_bytes]: [Option<i64>; 4]) -> Sizes {
         Sizes {
             min,

@@ -1,4 +1,4 @@
-//! Sums as they travel: 64-bit numbers, a column each, in types that every engine has.
+//! Sums in the form in which they are sent: 64-bit numbers, one column each, in types that every engine has.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
 use crate::view::whole;
 
-/// The column that says which group a row is of, and by which rows are combined.
+/// The column with the group of a row, by which rows are combined.
 const KEY: &str = "partition";
 
 /// The sum of two counts.
 ///
 /// # Errors
-/// `Mismatch` beyond 64 bits, which only counts that are not a file's can reach.
+/// `Mismatch` where the sum does not fit 64 bits, which counts of real files cannot cause.
 pub(crate) fn sum(column: &'static str, left: i64, right: i64) -> Result<i64> {
     left.checked_add(right).ok_or_else(|| beyond(column))
 }
 
-/// The sum of two counts of which either may be unknown, and then is itself.
+/// The sum of two counts; unknown where either is unknown.
 pub(crate) fn known_sum(column: &'static str, left: Option<i64>, right: Option<i64>) -> Result<Option<i64>> {
     left.zip(right).map(|(left, right)| sum(column, left, right)).transpose()
 }
@@ -60,7 +60,7 @@ pub(crate) fn numbers<const N: usize>(
     Ok(rows)
 }
 
-/// Groups by their keys.
+/// A batch of groups with their keys.
 pub(crate) fn batch<const N: usize>(
     keys: BinaryArray,
     names: &[&str; N],

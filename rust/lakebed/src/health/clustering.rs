@@ -1,4 +1,4 @@
-//! How well manifests are clustered by partition: how many of them a plan of one partition reads.
+//! How well manifests are clustered by partition: how many manifests a plan of one partition reads.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
@@ -12,27 +12,27 @@ use crate::scan::ScanOptions;
 use crate::table::Table;
 use crate::view::View;
 
-/// How large writers and `rewrite_manifests` make manifests, about \[bytes\].
+/// About the size of manifests that writers and `rewrite_manifests` write \[bytes\].
 const TARGET_BYTES: i64 = 8 << 20;
 
 const INPUT: [&str; 5] = ["content", "length", "spec_id", "partition_lower", "partition_upper"];
 
-/// What the list says of the partitions in each manifest of data files.
+/// The partition bounds of each manifest of data files, from the manifest lists.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct ManifestBounds {
     manifests: Vec<Bounds>,
     bytes: i64,
 }
 
-/// Of one manifest: the lowest and the highest value of each partition field, as bytes that compare as the values do;
-/// none where the list does not say.
+/// The lowest and highest value of each partition field in one manifest, as bytes that compare like the
+/// values; `None` where the list has no bounds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Bounds {
     spec_id: Option<i32>,
     fields: Vec<Option<(Vec<u8>, Vec<u8>)>>,
 }
 
-/// How many manifests plans read: of all partitions that were looked at together, and of the one that reads most.
+/// How many manifests plans read: summed over all partitions, and the maximum of one partition.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Rewritten {
     pub(super) manifests: Option<i64>,
@@ -83,8 +83,8 @@ impl ManifestBounds {
         Ok(())
     }
 
-    /// For each partition, how many manifests may hold files of it; none for one with a null among its values, which
-    /// bounds say nothing of.
+    /// For each partition, how many manifests may have files of it; `None` for a partition with a null value,
+    /// which bounds do not cover.
     ///
     /// # Errors
     /// `Unsupported` for partition values that cannot be compared.
@@ -139,8 +139,9 @@ impl ManifestBounds {
         Ok(counts)
     }
 
-    /// What would be after manifests are written anew by partition: as many as their bytes make, files spread evenly.
-    /// A partition's files stand together then, and begin anywhere in a manifest.
+    /// The estimate after manifests are rewritten by partition: as many manifests as their total size gives,
+    /// with files spread evenly. The files of a partition are then next to each other, and start anywhere in
+    /// a manifest.
     pub(super) fn rewritten(
         &self,
         files: Option<i64>,
@@ -171,7 +172,7 @@ fn converter(column: &ArrayRef) -> Result<RowConverter> {
         .map_err(|error| Error::new(ErrorKind::Unsupported, error.to_string()).in_field("partition"))
 }
 
-/// Values as bytes that compare as they do; none for null.
+/// Values as bytes that compare like the values; `None` for null.
 fn bytes_of(converter: &RowConverter, column: &ArrayRef) -> Result<Vec<Option<Vec<u8>>>> {
     let rows = converter.convert_columns(std::slice::from_ref(column))?;
     let bytes = rows.iter().enumerate();

@@ -1,4 +1,4 @@
-//! What of a table's health its snapshots and manifest lists say.
+//! What a table's snapshots and manifest lists tell about its health.
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -23,7 +23,7 @@ pub(crate) struct TableFacts {
     pub(crate) format_version: Option<i32>,
     pub(crate) snapshot_id: Option<i64>,
     pub(crate) schema_id: Option<i64>,
-    /// When the snapshot was committed [microseconds since 1970 UTC], as the following.
+    /// Commit time of the snapshot [microseconds since 1970 UTC]; the next two fields have the same unit.
     pub(crate) committed_at: Option<i64>,
     pub(crate) oldest_snapshot_at: Option<i64>,
     pub(crate) newest_snapshot_at: Option<i64>,
@@ -31,23 +31,23 @@ pub(crate) struct TableFacts {
     pub(crate) manifests: ManifestFacts,
 }
 
-/// What the manifest lists come to.
+/// Sums over the manifest lists.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ManifestFacts {
     pub(crate) count: i64,
     pub(crate) bytes: i64,
     pub(crate) small: i64,
-    /// Manifests of deletes.
+    /// Number of delete manifests.
     pub(crate) of_deletes: i64,
-    /// Entries in all; old lists of Iceberg do not say.
+    /// Number of entries; unknown for old lists of Iceberg.
     pub(crate) entries: Option<i64>,
-    /// Entries that say that a file is no more.
+    /// Number of entries of deleted files.
     pub(crate) deleted_entries: Option<i64>,
 }
 
 impl TableFacts {
-    /// Reads the snapshots and the manifest lists, of whose manifests those count that the filter of
-    /// `options` leaves.
+    /// Reads the snapshots and the manifest lists. Only manifests that the filter of `options` leaves are
+    /// counted.
     ///
     /// # Errors
     /// Those of the views `snapshots` and `manifests`.
@@ -112,7 +112,7 @@ impl ManifestFacts {
             self.bytes = sum("manifest_size_in_bytes", self.bytes, length)?;
             self.small += i64::from(length < SMALL_MANIFEST_BYTES);
             self.of_deletes += i64::from(content == Some(1));
-            // Paimon's entries say nothing but that a file is added or deleted.
+            // Paimon's entries only add or delete a file.
             let existing = if has_existing { existing } else { Some(0) };
             self.entries = [added, existing, deleted].into_iter().fold(self.entries, |left, right| {
                 left.zip(right).map(|(left, right)| left.saturating_add(right))

@@ -1,4 +1,4 @@
-//! The view `health`: one row about how a table is.
+//! The view `health`: one row about the state of a table.
 
 mod clustering;
 mod facts;
@@ -21,10 +21,10 @@ use crate::scan::ScanOptions;
 use crate::table::Table;
 use crate::view::{select, whole};
 
-/// Files of fewer bytes are small, unless another number is asked for \[bytes\].
+/// Smaller files count as small by default \[bytes\].
 pub const SMALL_FILE_BYTES: u64 = 32 << 20;
 
-/// What a table's row is made of, but for its files.
+/// What a table's row is made of, except for its files.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct HealthTask {
     facts: TableFacts,
@@ -33,7 +33,8 @@ pub(crate) struct HealthTask {
 }
 
 impl HealthTask {
-    /// Reads the snapshots and the manifest lists of `table`, whose rows are read with schema `schema_id`.
+    /// Reads the snapshots and the manifest lists of `table`; `schema_id` is the schema by which its rows are
+    /// read.
     ///
     /// # Errors
     /// Those of the views `snapshots` and `manifests`.
@@ -43,12 +44,12 @@ impl HealthTask {
         Ok(HealthTask { facts, bounds, columns: options.columns.clone() })
     }
 
-    /// What the manifest lists say of partitions.
+    /// The partition bounds in the manifest lists.
     pub(crate) fn bounds(&self) -> &ManifestBounds {
         &self.bounds
     }
 
-    /// The row, of what the files of all partitions come to.
+    /// The row, given the sums over the files of all partitions.
     ///
     /// # Errors
     /// `UnknownColumn`.
@@ -57,11 +58,11 @@ impl HealthTask {
     }
 }
 
-/// The row of a task of `health`, of rows of totals of parts of the files.
+/// The row of a `health` task, from rows with the totals of parts of the files.
 ///
 /// # Errors
-/// `Argument` for a task of another view; `Mismatch` for a sum beyond 64 bits; `Required` and `Argument` for other
-/// rows.
+/// `Argument` for a task of another view; `Mismatch` for a sum that does not fit 64 bits; `Required` and
+/// `Argument` for rows of another shape.
 pub(crate) fn row_of_parts(
     task: Option<&HealthTask>,
     parts: &mut dyn Iterator<Item = Result<RecordBatch>>,
@@ -83,7 +84,7 @@ pub fn schema(columns: Option<&[String]>) -> Result<SchemaRef> {
         .schema())
 }
 
-/// How many bytes a file that is small has fewer than.
+/// Files with fewer bytes count as small.
 pub(crate) fn small_bytes(options: &ScanOptions) -> i64 {
     i64::try_from(options.small_bytes.unwrap_or(SMALL_FILE_BYTES)).unwrap_or(i64::MAX)
 }
@@ -93,7 +94,7 @@ fn row(facts: &TableFacts, bounds: &ManifestBounds, totals: &Totals) -> Result<R
     let after = bounds.rewritten(totals.file_count, totals.partition_count, totals.max_partition_file_count);
     let clustered = totals.clustered_partition_count.filter(|count| *count > 0);
     let deletes = |count: [Option<i64>; 3]| count.into_iter().flatten().reduce(i64::saturating_add);
-    // Iceberg's vectors are position deletes; Paimon has no others.
+    // Iceberg's vectors are included in position deletes; Paimon has only vectors.
     let deleted = totals.position_delete_record_count.or(totals.deletion_vector_record_count);
     let vectors = |count: Option<i64>| count.filter(|_| totals.position_delete_file_count.is_none());
     let columns = vec![
@@ -166,7 +167,7 @@ fn instant(micros: Option<i64>) -> ArrayRef {
     Arc::new(TimestampMicrosecondArray::from(vec![micros]).with_timezone("UTC"))
 }
 
-/// One number over another; null where either is unknown, or the other is 0.
+/// The quotient of two numbers; null where either is unknown, or the divisor is 0.
 fn ratio(of: Option<i64>, to: Option<i64>) -> ArrayRef {
     let ratio = of.zip(to.filter(|to| *to != 0)).map(|(of, to)| of as f64 / to as f64);
     Arc::new(Float64Array::from(vec![ratio]))

@@ -1,4 +1,4 @@
-//! What a table's live files come to.
+//! Sums over a table's live files.
 
 use arrow_array::RecordBatch;
 
@@ -6,13 +6,13 @@ use crate::error::Result;
 use crate::grouping::sums;
 use crate::view::whole;
 
-/// How two numbers of different files become one.
+/// How the numbers of different files are combined.
 enum Rule {
-    /// Their sum; unknown where either is.
+    /// Their sum; unknown where either is unknown.
     Sum,
-    /// The smaller one that is known.
+    /// The smaller of the known ones.
     Min,
-    /// The larger one that is known.
+    /// The larger of the known ones.
     Max,
 }
 
@@ -25,7 +25,7 @@ impl Rule {
         }
     }
 
-    /// Of no files.
+    /// The value for no files.
     const fn zero(&self) -> Option<i64> {
         match self {
             Rule::Sum => Some(0),
@@ -36,8 +36,8 @@ impl Rule {
 
 macro_rules! totals {
     ($count:literal: $($rule:ident $name:ident,)*) => {
-        /// What the live files of some partitions come to; `None` for what is not known or not there, so
-        /// that the numbers of parts make up those of the whole.
+        /// Sums over the live files of some partitions; `None` for unknown numbers. The sums of parts can be
+        /// combined to those of the whole.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[allow(missing_docs)] // columns of the view `health`, which is documented
         pub(crate) struct Totals {
@@ -47,13 +47,13 @@ macro_rules! totals {
         const NAMES: [&str; $count] = [$(stringify!($name)),*];
 
         impl Totals {
-            /// Those of no files, where the format has all of these.
+            /// The sums over no files, in a format that has all of these numbers.
             pub(crate) const ZERO: Totals = Totals { $($name: Rule::zero(&Rule::$rule),)* };
 
-            /// Those of both.
+            /// The combination of both.
             ///
             /// # Errors
-            /// `Mismatch` for a sum beyond 64 bits.
+            /// `Mismatch` for a sum that does not fit 64 bits.
             pub(crate) fn and(self, other: Totals) -> Result<Totals> {
                 Ok(Totals { $($name: Rule::$rule.of(stringify!($name), self.$name, other.$name)?,)* })
             }
@@ -95,7 +95,7 @@ totals! { 22:
 }
 
 impl Totals {
-    /// Those of a partition that so many manifests may hold files of, where that is known.
+    /// The totals of a partition, with the number of manifests that may have its files, where that is known.
     pub(crate) fn with_manifests(self, count: Option<i64>) -> Totals {
         Totals {
             clustered_partition_count: Some(i64::from(count.is_some())),
@@ -105,15 +105,16 @@ impl Totals {
         }
     }
 
-    /// As they travel.
+    /// As a batch, to be sent.
     pub(crate) fn to_batch(self) -> Result<RecordBatch> {
         whole(sums::columns(&NAMES, &[self.numbers()]), 1)
     }
 
-    /// Those of all rows of a batch that [`Totals::to_batch`] gave elsewhere, and these.
+    /// These totals combined with all rows of a batch that [`Totals::to_batch`] made elsewhere.
     ///
     /// # Errors
-    /// `Required` and `Argument` for a batch of another shape; `Mismatch` for a sum beyond 64 bits.
+    /// `Required` and `Argument` for a batch of another shape; `Mismatch` for a sum that does not fit 64
+    /// bits.
     pub(crate) fn and_all(self, batch: &RecordBatch) -> Result<Totals> {
         let rows = sums::numbers(batch, &NAMES)?;
         rows.into_iter().map(Totals::of_numbers).try_fold(self, Totals::and)

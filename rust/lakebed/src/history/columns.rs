@@ -1,4 +1,4 @@
-//! The columns of `file_history`: what is known of the commit, then those of the view `files`.
+//! The columns of `file_history`: those of the commit, then those of the view `files`.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::record::find;
 use crate::scan::ScanOptions;
 use crate::view::{batch, instants, only, project};
 
-/// The columns that stand before those of the view `files`; a column of that view with such a name is left out.
+/// The columns before those of the view `files`; a column of that view with one of these names is left out.
 pub(super) const OF_COMMITS: [&str; 4] = [CHANGE, "snapshot_id", "committed_at", "operation"];
 
-/// Which columns the rows have, in which order, and which rows there are.
+/// The requested columns, in order, and the filter on them.
 #[derive(Clone)]
 pub(super) struct HistoryColumns {
     schema: SchemaRef,
@@ -25,7 +25,7 @@ pub(super) struct HistoryColumns {
 }
 
 impl HistoryColumns {
-    /// All columns there are, given the view `files` with all of its own.
+    /// All columns, given the view `files` with all of its own.
     pub(super) fn all(files: &ArrowSchema) -> ArrowSchema {
         let instant = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
         let types = [DataType::Utf8, DataType::Int64, instant, DataType::Utf8];
@@ -35,7 +35,7 @@ impl HistoryColumns {
         ArrowSchema::new(own.chain(files.cloned()).collect::<Vec<_>>())
     }
 
-    /// The columns asked for, of all there are.
+    /// The requested columns, among all columns.
     ///
     /// # Errors
     /// `UnknownColumn`.
@@ -52,7 +52,7 @@ impl HistoryColumns {
         &self.schema
     }
 
-    /// The options with which the view `files` is to be read: with what is asked for of it, and what the filter reads.
+    /// The options to read the view `files` with: the requested columns, and those that the filter reads.
     pub(super) fn of_files(&self, options: &ScanOptions) -> ScanOptions {
         let asked = self.schema.fields().iter().map(|field| field.name());
         let read = self.filter.iter().flat_map(|filter| filter.columns());
@@ -65,7 +65,7 @@ impl HistoryColumns {
         ScanOptions { columns: Some(columns), limit: None, ..options.clone() }
     }
 
-    /// The rows of files that a commit changed, which come with the column `change`.
+    /// The rows of the files that a commit changed; `files` has the column `change`.
     pub(super) fn build(&self, files: &RecordBatch, commit: &Commit) -> Result<RecordBatch> {
         let mut files = self.dated(files, commit)?;
         if let Some(filter) = &self.filter {
@@ -74,7 +74,7 @@ impl HistoryColumns {
         only(&files, &self.schema)
     }
 
-    /// The columns of files, and those of the commit that are needed.
+    /// The columns of files, and the needed ones of the commit.
     fn dated(&self, files: &RecordBatch, commit: &Commit) -> Result<RecordBatch> {
         let rows = files.num_rows();
         let mut columns: Vec<(Arc<Field>, ArrayRef)> = Vec::new();
@@ -97,7 +97,7 @@ impl HistoryColumns {
     }
 }
 
-/// How files changed, as the column `change`.
+/// Adds the column `change`.
 ///
 /// # Errors
 /// Those of making a batch.

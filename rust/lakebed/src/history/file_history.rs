@@ -12,10 +12,10 @@ use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
 
-/// The files that commits added and removed, resolved: its schema is known, no list is read.
+/// The files that commits added and removed, resolved: the schema is known, no list is read.
 pub(crate) struct FileHistoryScan<H> {
     history: H,
-    /// How the view `files` is read.
+    /// The options to read the view `files` with.
     options: ScanOptions,
     columns: HistoryColumns,
     limit: Option<usize>,

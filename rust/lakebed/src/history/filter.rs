@@ -1,4 +1,4 @@
-//! A filter of `file_history`: tests of its own columns, and tests of the table's.
+//! The filter of `file_history`: tests of the view's own columns, and tests of the table's columns.
 
 use arrow_array::BooleanArray;
 use arrow_array::RecordBatch;
@@ -7,19 +7,19 @@ use arrow_schema::Schema as ArrowSchema;
 use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::Predicate;
 
-/// What a filter asks of the view's own columns.
+/// The part of a filter that tests the view's own columns.
 pub(super) struct OwnFilter {
     predicate: Predicate,
     columns: Vec<String>,
 }
 
 impl OwnFilter {
-    /// Divides a filter: what it asks of the view's own columns, of which `all` are all, and the text of what it asks of
-    /// the table's. A name that both have is the view's.
+    /// Divides a filter into the part on the view's own columns, which are `all`, and the text of the part on
+    /// the table's columns. A name that both have is a column of the view.
     ///
     /// # Errors
-    /// `Predicate` for text that does not parse, for a test that does not fit its column, and for one `OR` over columns
-    /// of both.
+    /// `Predicate` for text that does not parse, for a test that does not fit its column, and for an `OR`
+    /// over columns of both.
     pub(super) fn divide(text: &str, all: &ArrowSchema) -> Result<(Option<OwnFilter>, Option<String>)> {
         let is_own = |name: &&str| all.fields().find(name).is_some();
         let (mut own, mut files) = (Vec::new(), Vec::new());
@@ -55,7 +55,7 @@ impl OwnFilter {
     /// Which rows it keeps.
     ///
     /// # Errors
-    /// `Predicate`, which dividing has ruled out.
+    /// `Predicate`, which cannot happen after dividing.
     pub(super) fn keeps(&self, rows: &RecordBatch) -> Result<BooleanArray> {
         let bound = self.predicate.bind(rows.schema_ref())?;
         Ok(bound.evaluate(rows.columns(), rows.num_rows())?.into())

@@ -16,7 +16,7 @@ use crate::pipeline::{Pipeline, Width};
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, once, threads};
 use crate::view::{instants, select, whole};
 
-/// The numbers of a row in their order.
+/// The numbers of a row, in order.
 const NUMBERS: [&str; 15] = [
     "file_count",
     "record_count",
@@ -35,7 +35,7 @@ const NUMBERS: [&str; 15] = [
     "removed_delete_record_count",
 ];
 
-/// How a table grew, resolved: its schema is known, no list is read.
+/// The growth of a table, resolved: the schema is known, no list is read.
 pub(crate) struct GrowthScan<H> {
     history: H,
     options: ScanOptions,
@@ -58,13 +58,13 @@ impl<H: History> GrowthScan<H> {
         Line::read(&self.history, None, self.options.threads)
     }
 
-    /// How the view `files` is read for the sums.
+    /// The options to read the view `files` with, for the sums.
     fn of_files(&self) -> ScanOptions {
         let columns = Some(READ.map(str::to_owned).to_vec());
         ScanOptions { columns, threads: self.options.threads, ..ScanOptions::default() }
     }
 
-    /// What each commit changed, where its manifests were read; of all others nothing.
+    /// The changes of each commit whose manifests were read.
     fn changed(&self, line: &mut Line<H>) -> Result<HashMap<i64, Changed>> {
         let options = self.of_files();
         let mut changed: HashMap<i64, Changed> = HashMap::new();
@@ -87,7 +87,7 @@ impl<H: History> GrowthScan<H> {
         Ok(changed)
     }
 
-    /// What is live at each commit, which the commits' changes lead to.
+    /// The sums at each commit, computed from the commits' changes.
     fn grown(&self, links: &[Link<H>], changed: &mut HashMap<i64, Changed>) -> Result<Vec<Totals>> {
         let mut grown: Vec<Totals> = Vec::with_capacity(links.len());
         let mut before: Option<&Link<H>> = None;
@@ -111,7 +111,7 @@ impl<H: History> GrowthScan<H> {
         Ok(grown)
     }
 
-    /// What differs between a snapshot and the one that it was made from.
+    /// The difference between a snapshot and its parent.
     fn compared(&self, before: &H::Snapshot, after: &H::Snapshot) -> Result<Changed> {
         let columns = Some([crate::diff::CHANGE].into_iter().chain(READ).map(str::to_owned).collect());
         let options = ScanOptions { columns, ..self.of_files() };
@@ -122,7 +122,7 @@ impl<H: History> GrowthScan<H> {
         Ok(changed)
     }
 
-    /// What is live at a snapshot, from its files.
+    /// The sums at a snapshot, read from its files.
     fn live_at(&self, link: &Link<H>) -> Result<Totals> {
         let mut live = Totals::default();
         for files in self.history.files_at(&link.snapshot, self.of_files())? {
@@ -166,7 +166,7 @@ impl<H: History> Scan for GrowthScan<H> {
     }
 }
 
-/// The numbers of a row, in the order of [`NUMBERS`]; `deletes` are those that stand in no manifest.
+/// The numbers of a row, in the order of [`NUMBERS`]; `deletes` are those that are in no manifest.
 fn numbers(live: Totals, changed: Changed, deletes: Option<&DeleteChanges>) -> [Option<i64>; NUMBERS.len()] {
     let mut numbers = [None; NUMBERS.len()];
     let outside = |of: fn(&DeleteChanges) -> Option<Deletes>| deletes.map(of);

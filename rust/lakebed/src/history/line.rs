@@ -1,4 +1,4 @@
-//! The commits that led to where a table stands, and where what each changed is said.
+//! The commits that led to a table's snapshot, and where the changes of each are recorded.
 
 use std::sync::Arc;
 
@@ -13,27 +13,27 @@ use crate::storage::Storage;
 /// The commits, the oldest first.
 pub(super) struct Line<H: History> {
     pub(super) commits: Vec<Link<H>>,
-    /// How many of the manifests that they wrote a filter leaves out.
+    /// How many of the manifests that they wrote the filter excludes.
     pruned: u64,
 }
 
-/// A commit, and what is known of it once its lists were read.
+/// A commit, with what its lists record.
 pub(super) struct Link<H: History> {
     pub(super) commit: Arc<Commit>,
     pub(super) snapshot: H::Snapshot,
-    /// Whether the commit before it in the line is the one that it was made from.
+    /// Whether the commit before it in the line is its parent.
     pub(super) follows: bool,
-    /// Whether nothing was live before it, as the lists count.
+    /// Whether nothing was live before it, by the counts in the lists.
     pub(super) is_first: bool,
-    /// Whether the manifests that it wrote say all that it changed.
+    /// Whether the manifests that it wrote record all that it changed.
     pub(super) is_complete: bool,
     /// Those manifests, until they are read.
     own: Vec<H::Manifest>,
-    /// What its lists say that it changed in all, where they do.
+    /// The sums of its changes by the counts in its lists, where they have them.
     pub(super) changed: Option<Counts>,
 }
 
-/// Commits whose changes are read in one go.
+/// Commits whose changes are read together.
 pub(super) enum Stretch<H: History> {
     /// From the manifests that they wrote.
     Written(Vec<Written<H::Manifest>>),
@@ -42,7 +42,7 @@ pub(super) enum Stretch<H: History> {
 }
 
 impl<H: History> Line<H> {
-    /// Reads the snapshots, and the lists of all of them side by side.
+    /// Reads the snapshots, and the lists of all of them in parallel.
     ///
     /// # Errors
     /// Those of reading them.
@@ -86,7 +86,7 @@ impl<H: History> Line<H> {
         })))
     }
 
-    /// How the changes are read; the manifests are taken out.
+    /// How the changes are read; takes the manifests out.
     pub(super) fn stretches(&mut self) -> Vec<Stretch<H>> {
         let mut stretches = Vec::new();
         let mut before: Option<&H::Snapshot> = None;
@@ -129,7 +129,8 @@ fn written<H: History>(
     manifests.into_iter().map(|manifest| Written { commit: Arc::clone(commit), manifest })
 }
 
-/// Whether what a commit says that it changed makes one state the next, as the lists count them.
+/// Whether the recorded changes of a commit lead from the state before to the state after, by the counts in
+/// the lists.
 fn counts_add_up<H: History>(before: Option<Counts>, changed: Option<Counts>, after: Option<Counts>) -> bool {
     let (Some(before), Some(changed), Some(after)) = (before, changed, after) else { return false };
     let states = before.into_iter().zip(changed).zip(after).take(H::COUNTED);
@@ -157,7 +158,7 @@ fn opened<H: History>(
     }
 }
 
-/// Changes, with what is known of their commits.
+/// Changes, with the columns of their commits.
 struct Dated<C> {
     changes: C,
     columns: HistoryColumns,

@@ -1,8 +1,8 @@
-//! What the commits of a table did, one after another: the views `growth` and `file_history`.
+//! The commits of a table, one after another: the views `growth` and `file_history`.
 //!
-//! What a commit changed stands in the manifests that it wrote, so that each manifest is read once, however many
-//! snapshots have it. That these say all is not taken for granted: the lists count what is live, and where a snapshot
-//! has other files than its commit leads to from the snapshot before, the two snapshots are compared.
+//! The changes of a commit are recorded in the manifests that it wrote, so each manifest is read once,
+//! however many snapshots have it. This is checked: the lists count what is live, and where a snapshot has
+//! other files than its commit's changes lead to, it is compared with the snapshot before.
 
 mod columns;
 mod file_history;
@@ -24,15 +24,15 @@ use crate::notes::Notes;
 use crate::scan::{Batches, ManifestSource, ScanOptions};
 use crate::storage::Storage;
 
-/// A snapshot among those that led to where a table stands.
+/// A snapshot among those that led to the table's snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Commit {
     pub(crate) snapshot_id: i64,
-    /// The snapshot that it was made from, there or not.
+    /// Its parent, whether it still exists or not.
     pub(crate) parent_id: Option<i64>,
-    /// When [milliseconds since 1970 UTC].
+    /// Commit time [milliseconds since 1970 UTC].
     pub(crate) committed_ms: i64,
-    /// What kind of commit, in the format's own word.
+    /// The kind of commit, in the format's own term.
     pub(crate) operation: Option<String>,
 }
 
@@ -42,36 +42,36 @@ pub(crate) struct Written<M> {
     pub(crate) manifest: M,
 }
 
-/// Data files, their rows, delete files and the rows that those delete.
+/// Numbers of data files, of their rows, of delete files, and of the rows that those delete.
 pub(crate) type Counts = [i64; 4];
 
-/// What the lists of a snapshot say.
+/// What the lists of a snapshot record.
 pub(crate) struct Listed<M> {
-    /// The manifests that say which files its own commit added and removed.
+    /// The manifests that record which files its own commit added and removed.
     pub(crate) own: Vec<M>,
-    /// How many more of those there are that a filter leaves out.
+    /// How many more such manifests the filter excludes.
     pub(crate) pruned: u64,
-    /// What is live, as the lists count it; `None` where they do not.
+    /// What is live, by the counts in the lists; `None` without counts.
     pub(crate) live: Option<Counts>,
-    /// What its own commit added, less what it removed.
+    /// What its own commit added less what it removed.
     pub(crate) changed: Option<Counts>,
 }
 
-/// Deletes that stand in no manifest, as a snapshot has them.
+/// The deletes of a snapshot that are in no manifest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Deletes {
     pub(crate) files: i64,
-    /// The rows that they delete; `None` where no writer counted them.
+    /// The rows that they delete; `None` where they are not counted.
     pub(crate) rows: Option<i64>,
 }
 
 impl Deletes {
-    /// No deletes, which delete no rows.
+    /// No deletes.
     pub(crate) const NONE: Deletes = Deletes { files: 0, rows: Some(0) };
 }
 
-/// Deletes that stand in no manifest: those that are live at a snapshot and, where the snapshot before is known, what
-/// its commit did to them.
+/// Deletes that are in no manifest: those that are live at a snapshot and, where the snapshot before is
+/// known, those that its commit added and removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DeleteChanges {
     pub(crate) live: Deletes,
@@ -79,7 +79,7 @@ pub(crate) struct DeleteChanges {
     pub(crate) removed: Option<Deletes>,
 }
 
-/// What a format knows of the commits of a table.
+/// What a format provides about the commits of a table.
 pub(crate) trait History: Clone + Send + Sync + 'static {
     /// A snapshot as the format has it.
     type Snapshot: Clone + Send + Sync + 'static;
@@ -94,10 +94,10 @@ pub(crate) trait History: Clone + Send + Sync + 'static {
     /// What reads the table's files.
     fn files_storage(&self) -> &Arc<dyn Storage>;
 
-    /// What is odd about the manifests that are read.
+    /// What is unusual about the manifests that are read.
     fn notes(&self) -> Notes;
 
-    /// The snapshots that led to where the table stands, as far as they are there, the oldest first.
+    /// The existing snapshots that led to the table's snapshot, the oldest first.
     ///
     /// # Errors
     /// Those of reading them.
@@ -106,11 +106,11 @@ pub(crate) trait History: Clone + Send + Sync + 'static {
     /// Reads the lists of a snapshot.
     ///
     /// # Errors
-    /// Those of reading the lists; of a filter on the table's columns.
+    /// Those of reading the lists, and of a filter on the table's columns.
     fn listed(&self, snapshot: &Self::Snapshot, filter: Option<&str>) -> Result<Listed<Self::Manifest>>;
 
-    /// How the manifests of commits become the columns of the view `files` that are asked for and, behind them,
-    /// `change`: "added" or "removed". The schema is that of the former.
+    /// The source that turns manifests of commits into the requested columns of the view `files`, followed by
+    /// `change`: "added" or "removed". The schema is without `change`.
     ///
     /// # Errors
     /// `UnknownColumn`, `Predicate`.
@@ -122,7 +122,8 @@ pub(crate) trait History: Clone + Send + Sync + 'static {
     /// Those of reading the lists.
     fn files_at(&self, snapshot: &Self::Snapshot, options: ScanOptions) -> Result<Batches>;
 
-    /// What differs in files between two snapshots: `change`, then the columns of the view `files` that are asked for.
+    /// The difference of the files of two snapshots: `change`, then the requested columns of the view
+    /// `files`.
     ///
     /// # Errors
     /// Those of reading the lists.
@@ -133,7 +134,7 @@ pub(crate) trait History: Clone + Send + Sync + 'static {
         options: ScanOptions,
     ) -> Result<Batches>;
 
-    /// Of each snapshot the deletes that stand in no manifest; `None` where the format has none of these.
+    /// For each snapshot the deletes that are in no manifest; `None` where the format has no such deletes.
     ///
     /// # Errors
     /// Those of reading the files that name them.

@@ -1,4 +1,4 @@
-//! What files come to, added up manifest by manifest.
+//! Sums over files, added up manifest by manifest.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
@@ -20,7 +20,7 @@ pub(super) const SUMMED: [&str; 5] =
 /// The columns of the view `files` that are added up.
 pub(super) const READ: [&str; 3] = ["content", "record_count", "file_size_in_bytes"];
 
-/// What some files come to, in the order of [`SUMMED`].
+/// Sums over some files, in the order of [`SUMMED`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Totals(pub(super) [i64; 5]);
 
@@ -34,13 +34,13 @@ impl Totals {
     }
 
     pub(super) fn count(&mut self, content: i32, rows: i64, bytes: i64) -> Result<()> {
-        // Deletes count as files and rows; the bytes are those of data.
+        // Deletes count as files and rows; bytes are those of data files.
         let file = if content == 0 { [1, rows, bytes, 0, 0] } else { [0, 0, 0, 1, rows] };
         *self = self.and(Totals(file), 1)?;
         Ok(())
     }
 
-    /// What of it the lists count.
+    /// The part that lists count.
     fn counts(self) -> Counts {
         let [files, rows, _, delete_files, delete_rows] = self.0;
         [files, rows, delete_files, delete_rows]
@@ -54,7 +54,7 @@ pub(super) struct Changed {
     pub(super) removed: Totals,
 }
 
-/// Sums up what manifests say that their commits changed, each by one thread.
+/// Sums up the changes that manifests record of their commits; each manifest in one thread.
 pub(super) struct Sums<C> {
     pub(super) changes: C,
 }
@@ -91,14 +91,14 @@ where
 }
 
 impl Changed {
-    /// Adds what others come to.
+    /// Adds other changes.
     pub(super) fn and(&mut self, other: Changed) -> Result<()> {
         let Changed { added, removed } = other;
         *self = Changed { added: self.added.and(added, 1)?, removed: self.removed.and(removed, 1)? };
         Ok(())
     }
 
-    /// Takes in files that a commit changed.
+    /// Adds files that a commit changed.
     pub(super) fn take(&mut self, files: &RecordBatch) -> Result<()> {
         let added = are_added(files)?;
         each_file(files, |row, content, rows, bytes| {
@@ -108,7 +108,7 @@ impl Changed {
         })
     }
 
-    /// Whether the lists count the same.
+    /// Whether the counts in the lists are the same.
     pub(super) fn is_as_listed<H: History>(&self, listed: Option<Counts>) -> Result<bool> {
         let changed = self.added.and(self.removed, -1)?.counts();
         Ok(listed.is_some_and(|listed| {
@@ -117,7 +117,7 @@ impl Changed {
     }
 }
 
-/// Gives the number of each row, its content, rows and bytes.
+/// Calls a function with the number, content, rows and bytes of each row.
 pub(super) fn each_file(
     files: &RecordBatch,
     mut take: impl FnMut(usize, i32, i64, i64) -> Result<()>,

@@ -1,4 +1,4 @@
-//! A storage that opens no path without a check.
+//! A storage that checks every path before it opens it.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::relocate::below;
 use crate::storage::{Contents, Folders, Placing, Storage};
 use crate::write::Existing;
 
-/// A storage that refuses paths which lead to where they may not.
+/// A storage that refuses paths to places where they may not lead.
 ///
-/// The caller's own paths are trusted: where the table was opened, and where it says that moved files are now.
-/// Of what lies below them only the rest is looked at, since that is what metadata can bend.
+/// The caller's own paths are trusted: the location with which the table was opened, and the new prefixes of
+/// moved files. Only the rest of a path below them is checked, since that is what metadata controls.
 pub struct Guarded {
     storage: Arc<dyn Storage>,
     trusted: Vec<String>,
@@ -22,11 +22,11 @@ pub struct Guarded {
 }
 
 impl Guarded {
-    /// The storage of the table at `location`, of which some files were `moved` to below other prefixes. What
-    /// else may be opened is below `prefixes`; without them, anything on the table's own storage.
+    /// The storage of the table at `location`, with some files `moved` below other prefixes. Other files may
+    /// be opened below `prefixes`; without prefixes, anywhere on the table's own storage.
     ///
     /// # Errors
-    /// `Argument` for a prefix that is no plain place.
+    /// `Argument` for a prefix that is not a plain path.
     pub fn of_table(
         storage: Arc<dyn Storage>,
         location: &str,
@@ -35,27 +35,27 @@ impl Guarded {
     ) -> Result<Guarded> {
         let allowed = match prefixes {
             Some(prefixes) => Allowed::below(prefixes)?,
-            // What a path with `..` leads to is for the caller to know, who wrote it.
+            // Where a path with `..` leads is the responsibility of the caller, who wrote it.
             None => Allowed::Storage { local: PathParts::of(location).is_ok_and(|place| place.is_local()) },
         };
-        // A table may be named by one of its metadata files.
+        // A table may be opened with one of its metadata files.
         let folder = location.rsplit_once("/metadata/").filter(|(_, file)| file.contains(".metadata.json"));
         let folder = folder.map_or(location, |(folder, _)| folder);
         let trusted = moved.into_iter().chain([folder.to_owned(), location.to_owned()]).collect();
         Ok(Guarded { storage, trusted, allowed })
     }
 
-    /// One that trusts these places, and opens besides what is allowed.
+    /// A storage that trusts these places, and may open what is allowed besides.
     pub(crate) fn trusting(storage: Arc<dyn Storage>, trusted: Vec<String>, allowed: Allowed) -> Guarded {
         Guarded { storage, trusted, allowed }
     }
 
-    /// Where the caller's own paths end.
+    /// The end of the caller's own path.
     fn rest<'p>(&self, path: &'p str) -> Option<&'p str> {
         self.trusted.iter().find_map(|prefix| below(path, prefix))
     }
 
-    /// What a table was copied or moved from may be gone: that it is elsewhere can be said.
+    /// The original place of a copied or moved table may be gone: the message says how to tell the new place.
     fn missing(&self, error: Error, path: &str) -> Error {
         if error.kind() != ErrorKind::Missing || self.rest(path).is_some() {
             return error;

@@ -1,8 +1,8 @@
-//! Paths that metadata names: whether what they lead to may be opened.
+//! Paths in metadata: whether the files that they lead to may be opened.
 //!
-//! A path is taken apart by [`PathParts`], strictly, and then compared with prefixes, segment by segment. Whoever can
-//! write a table's metadata can write any path into it: `..` out of the table, the address of a cloud's
-//! metadata service, a file of the machine that reads.
+//! A path is parsed strictly to [`PathParts`], and then compared with prefixes segment by segment. Whoever
+//! can write a table's metadata can write any path into it: out of the table with `..`, the address of a
+//! cloud's metadata service, a file of the reading machine.
 
 mod guarded;
 mod parts;
@@ -19,7 +19,7 @@ pub use guarded::Guarded;
 pub(crate) use parts::scheme;
 use parts::{Fault, PathParts};
 
-/// Where paths may lead to.
+/// Where paths may lead.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Allowed {
     /// Anywhere on the table's own storage: no file of the machine that reads where the table is not one, no

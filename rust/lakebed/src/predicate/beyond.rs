@@ -1,5 +1,5 @@
-//! Numbers that no finite value of a column can reach: what a comparison with them comes to. Of integers as
-//! Iceberg's `UnboundPredicate.java` has it.
+//! Comparisons with numbers outside of the range of a column, as Iceberg's `UnboundPredicate.java` evaluates
+//! them for integers.
 
 use std::cmp::Ordering;
 
@@ -10,10 +10,10 @@ use super::cast::beyond;
 use super::expr::{Leaf, Literal, Predicate};
 use super::op::Operator;
 
-/// The same test without literals beyond the values of `data_type`; `None` where there are none.
+/// The same test without literals outside of the range of `data_type`; `None` where there are none.
 ///
-/// Floats have infinities and NaN, which are beyond such literals too, so that of them a comparison comes to one
-/// with an infinity.
+/// Floats have infinities and NaN, which are outside too, so a comparison of floats becomes one with an
+/// infinity.
 pub(super) fn within(leaf: &Leaf, data_type: &DataType, logic: Logic) -> Option<Predicate> {
     let sides: Vec<Option<Ordering>> =
         leaf.literals.iter().map(|literal| beyond(literal, data_type)).collect();
@@ -21,7 +21,7 @@ pub(super) fn within(leaf: &Leaf, data_type: &DataType, logic: Logic) -> Option<
         return None;
     }
     let never = Predicate::Constant(false);
-    // What every value satisfies; null is another matter.
+    // The test that every value passes except null.
     let always = || Predicate::leaf(leaf.term.clone(), Operator::IsNotNull, Vec::new());
     let differs = || if logic == Logic::TwoValued { Predicate::Constant(true) } else { always() };
     let one = |operator| Predicate::leaf(leaf.term.clone(), operator, kept(leaf, &sides));
@@ -45,7 +45,7 @@ pub(super) fn within(leaf: &Leaf, data_type: &DataType, logic: Logic) -> Option<
     })
 }
 
-/// Of comparisons of floats that are of order: between the greatest float and an infinity there is none.
+/// For ordering comparisons of floats: there is no value between the greatest float and infinity.
 fn ordered_floats(leaf: &Leaf, sides: &[Option<Ordering>], data_type: &DataType) -> Predicate {
     use Operator::{Between, Gt, GtEq, Lt, LtEq, NotBetween};
     let of = |operator, literals| Predicate::leaf(leaf.term.clone(), operator, literals);
@@ -58,7 +58,7 @@ fn ordered_floats(leaf: &Leaf, sides: &[Option<Ordering>], data_type: &DataType)
         (Gt | GtEq, [Some(Ordering::Greater)], _) => infinite(GtEq, "Infinity"),
         (Lt | LtEq, [Some(Ordering::Less)], _) => infinite(LtEq, "-Infinity"),
         (Gt | GtEq, [Some(Ordering::Less)], _) => infinite(Gt, "-Infinity"),
-        // One test and not two, of which NaN may match the one and numbers the other.
+        // A single test, since of two tests NaN might match one and numbers the other.
         (Between | NotBetween, [low_side, high_side], [low, high]) => {
             let low = match low_side {
                 Some(Ordering::Greater) => Literal::String("Infinity".to_owned()),
@@ -76,7 +76,7 @@ fn ordered_floats(leaf: &Leaf, sides: &[Option<Ordering>], data_type: &DataType)
     }
 }
 
-/// The literals that are within.
+/// The literals that are in range.
 fn kept(leaf: &Leaf, sides: &[Option<Ordering>]) -> Vec<Literal> {
     let pairs = leaf.literals.iter().zip(sides);
     pairs.filter(|(_, side)| side.is_none()).map(|(literal, _)| literal.clone()).collect()

@@ -1,4 +1,4 @@
-//! Names to columns and literals to values of their types: a [`Predicate`] made ready for one schema.
+//! Binds a [`Predicate`] to a schema: names to columns, and literals to values of their types.
 
 use std::collections::BTreeSet;
 
@@ -16,21 +16,21 @@ use crate::words::closest;
 /// `LIKE` without `ESCAPE` escapes with a backslash, as in Paimon and Spark.
 const DEFAULT_ESCAPE: char = '\\';
 
-/// How a format takes what is null and the signs of zeros. NaN is the greatest value in both: see `ranges.rs`.
+/// How a format treats nulls and the signs of zeros. NaN is the greatest value in both: see `ranges.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Logic {
-    /// SQL's, which is Paimon's: null matches nothing but what asks for null, so that a comparison and its
-    /// negation both leave it out. −0.0 is before 0.0, as in Java's total order.
+    /// SQL's logic, as in Paimon: null only matches tests for null, so that neither a comparison nor its
+    /// negation matches it. −0.0 is less than 0.0, as in Java's total order.
     ThreeValued,
-    /// Iceberg's: what negates a test matches null (`<>`, `NOT IN`, `NOT starts_with`, `NOT is_nan`), so
-    /// that no row is neither in nor out. The two zeros are equal.
+    /// Iceberg's logic: negated tests match null (`<>`, `NOT IN`, `NOT starts_with`, `NOT is_nan`), so that
+    /// every row matches either a test or its negation. The two zeros are equal.
     TwoValued,
 }
 
-/// What a term stands for.
+/// What a term refers to.
 #[derive(Debug, Clone)]
 pub struct Column {
-    /// Its number, by which arrays and ranges are given.
+    /// Its number, which is its index among arrays and ranges.
     pub index: usize,
     /// Its type.
     pub data_type: DataType,
@@ -47,8 +47,8 @@ impl Column {
     }
 }
 
-/// A predicate bound to columns: what [`BoundPredicate::evaluate`], [`BoundPredicate::may_match`] and
-/// [`BoundPredicate::must_match`] run.
+/// A predicate bound to columns, for [`BoundPredicate::evaluate`], [`BoundPredicate::may_match`] and
+/// [`BoundPredicate::must_match`].
 #[derive(Debug, Clone)]
 pub struct BoundPredicate {
     pub(crate) node: Node,
@@ -71,23 +71,25 @@ pub(crate) struct BoundLeaf {
     pub(crate) column: Column,
     pub(crate) operands: Operands,
     pub(super) logic: Logic,
-    /// As it was written.
+    /// The leaf before it was bound.
     pub(crate) written: Leaf,
 }
 
 impl Predicate {
-    /// Resolves columns by exact name among the top-level fields of `schema` and casts each literal,
-    /// exactly, to its column's type: Boolean, Int8 to Int64, Float32, Float64, Decimal128, Utf8, Binary,
-    /// Date32, Time32(ms), Time64(us), Timestamp of any unit. Timestamps of columns with a zone are
-    /// instants: a literal without an offset is of UTC.
+    /// Resolves columns by exact name among the top-level fields of `schema`, and casts each literal without
+    /// rounding to its column's type: Boolean, Int8 to Int64, Float32, Float64, Decimal128, Utf8, Binary,
+    /// Date32, Time32(ms), Time64(us), Timestamp of any unit. Timestamps of columns with a zone are instants:
+    /// a literal without an offset is in UTC.
     ///
-    /// A number beyond the values of its column is compared as a number: all are less, or greater, none is
-    /// equal. Beyond it are the infinities of floats, on either side, and NaN on the greater. Only a fraction
-    /// finer than those of an integer or decimal column is refused. A comparison with NULL is never true, `NOT IN` with a NULL among its literals neither (Paimon's
-    /// `NullFalseLeafBinaryFunction.java`, `NotIn.java`); `<=> NULL` asks for nulls.
+    /// A number outside of the range of its column is compared as a number: it is greater or less than all
+    /// values, and equals none. The infinities of floats are further outside on either side, and NaN is the
+    /// greatest. Only fractions finer than those of an integer or decimal column are refused. A comparison
+    /// with NULL is never true, nor is `NOT IN` with a NULL among its literals (Paimon's
+    /// `NullFalseLeafBinaryFunction.java`, `NotIn.java`); `<=> NULL` tests for null.
     ///
-    /// Errors: [`ErrorKind::Predicate`] naming an unknown column and the known ones; or column, type and
-    /// literal where the literal does not fit; or a transform, which needs a table that has those.
+    /// Errors: [`ErrorKind::Predicate`] for an unknown column, with the known ones; for a literal that does
+    /// not fit, with column, type and kind of literal; and for a transform, which needs a table that has
+    /// transforms.
     pub fn bind(&self, schema: &Schema) -> Result<BoundPredicate> {
         self.bind_with(Logic::ThreeValued, &mut |term| {
             if term.transform.is_some() {
@@ -102,8 +104,8 @@ impl Predicate {
         })
     }
 
-    /// Resolves terms by `find`, which gives each distinct column one number, and casts literals as
-    /// [`Predicate::bind`] does.
+    /// Resolves terms with `find`, which gives each distinct column one number, and casts literals like
+    /// [`Predicate::bind`].
     ///
     /// # Errors
     /// Those of `find`; `Predicate` where a literal or an operator does not fit its column.
@@ -132,7 +134,7 @@ impl BoundPredicate {
 }
 
 impl Node {
-    /// All of `terms`, without those that say nothing.
+    /// The conjunction of `terms`, without constants.
     pub(crate) fn and(terms: impl IntoIterator<Item = Node>) -> Node {
         let mut left = Vec::new();
         for term in terms {
@@ -146,7 +148,7 @@ impl Node {
         if left.len() > 1 { Node::And(left) } else { left.pop().unwrap_or(Node::Constant(true)) }
     }
 
-    /// Any of `terms`, without those that say nothing.
+    /// The disjunction of `terms`, without constants.
     pub(crate) fn or(terms: impl IntoIterator<Item = Node>) -> Node {
         let mut left = Vec::new();
         for term in terms {
@@ -180,7 +182,7 @@ impl Node {
         }
     }
 
-    /// What it says in names, as its leaves were written.
+    /// The predicate in names, with its leaves before binding.
     pub(crate) fn written(&self) -> Predicate {
         let all = |terms: &[Node]| terms.iter().map(Node::written).collect();
         match self {
@@ -193,12 +195,12 @@ impl Node {
 }
 
 impl BoundLeaf {
-    /// The same on another column of the same type.
+    /// The same test on another column of the same type.
     pub(crate) fn on(&self, column: Column) -> BoundLeaf {
         BoundLeaf { column, ..self.clone() }
     }
 
-    /// Another operator on another column, with other values, none of them null; sorted here for lists.
+    /// The test with another operator, column and values, none of which is null; lists are sorted here.
     pub(crate) fn with(
         &self,
         operator: Operator,
@@ -246,7 +248,7 @@ fn bind_leaf(leaf: &Leaf, logic: Logic, column: Column) -> Result<Node> {
     }
     let (operator, literals) = match resolve_nulls(leaf) {
         Resolved::Never(literals) => {
-            // What does not fit its column is a mistake beside a NULL too.
+            // A literal that does not fit its column is an error even next to a NULL.
             if leaf.operator.row().form != Form::Pattern {
                 bind_values(leaf, &literals, &column)?;
             }
@@ -264,7 +266,7 @@ fn bind_leaf(leaf: &Leaf, logic: Logic, column: Column) -> Result<Node> {
     Ok(Node::Leaf(BoundLeaf { operator, column, operands, logic, written: leaf.clone() }))
 }
 
-/// Whether a column is null, where its type or its being required says so of every row.
+/// The result of a null test where the column's type or its being required decides it for every row.
 fn known_null_test(operator: Operator, column: &Column) -> Option<bool> {
     let always_null = column.data_type == DataType::Null;
     let asks_for_null = match operator {
@@ -280,7 +282,7 @@ enum Resolved<'a> {
     Operator(Operator, Vec<&'a Literal>),
 }
 
-/// What is left once null literals have said what they mean.
+/// The test without its null literals, or what they decide.
 fn resolve_nulls(leaf: &Leaf) -> Resolved<'_> {
     let present: Vec<_> = leaf.literals.iter().filter(|literal| **literal != Literal::Null).collect();
     if present.len() == leaf.literals.len() {
@@ -319,7 +321,7 @@ fn bind_operands(
 /// Literals as values of their column's type.
 fn bind_values(leaf: &Leaf, literals: &[&Literal], column: &Column) -> Result<Vec<Value<'static>>> {
     let data_type = &column.data_type;
-    // What a text begins with need not be all of a UUID.
+    // A prefix need not be a whole UUID.
     let is_uuid = column.is_uuid && leaf.operator.row().form != Form::Function;
     let value = |literal: &&Literal| {
         let value = if is_uuid { uuid_text(literal) } else { cast(literal, data_type) };
@@ -368,7 +370,7 @@ fn bind_pattern(literals: &[&Literal]) -> Result<LikePattern, String> {
     })
 }
 
-/// No column of that name: names those that there are.
+/// The error for an unknown column, with the known names.
 #[cold]
 pub(crate) fn unknown_column<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let known: Vec<_> = known.collect();

@@ -1,4 +1,4 @@
-//! A literal as a value of a column's type: exactly, or not at all.
+//! Casts a literal to a column's type, without rounding.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -9,7 +9,7 @@ use super::expr::Literal;
 use super::value::Value;
 use crate::time::{days_to_nanos, parse_date, parse_time, parse_timestamp};
 
-/// `literal`, which is not null, as a value of `data_type`; `Err` says why that cannot be.
+/// `literal`, which is not null, as a value of `data_type`; `Err` has the reason why it does not fit.
 ///
 /// Decimal fractions round to the nearest float; whole numbers that would round are refused.
 pub(super) fn cast(literal: &Literal, data_type: &DataType) -> Result<Value<'static>, String> {
@@ -42,8 +42,8 @@ fn boolean(literal: &Literal) -> Result<bool, String> {
     }
 }
 
-/// Whether a number is greater, or less, than all finite values of a type. Of integers and decimals only
-/// numbers with no more digits after the point than theirs are: others are refused.
+/// Whether a number is greater, or less, than all finite values of a type. For integers and decimals only
+/// numbers without more fractional digits than theirs; others are refused.
 pub(super) fn beyond(literal: &Literal, data_type: &DataType) -> Option<Ordering> {
     let text = numeric_text(literal).ok()?;
     let is_beyond = match data_type {
@@ -74,7 +74,7 @@ fn is_beyond_integers(text: &str, min: i64, max: i64) -> bool {
             .is_some_and(|whole| whole < min.into() || whole > max.into())
 }
 
-/// Whether the nearest float to a number, which is none of the infinities itself, is infinite.
+/// Whether the nearest float to a number, which is not an infinity itself, is infinite.
 fn is_too_large(text: &str, round: fn(f64) -> f64) -> bool {
     let is_number = text.contains(|c: char| c.is_ascii_digit());
     is_number && text.parse().is_ok_and(|exact| round(exact).is_infinite())
@@ -102,7 +102,7 @@ fn decimal(literal: &Literal, precision: u8, scale: i8) -> Result<i128, String> 
     fits.ok_or_else(|| format!("needs more than {precision} digits, or more than {scale} after the point"))
 }
 
-/// `round` takes the nearest double to the nearest value of the column's width.
+/// `round` converts the nearest double to the nearest value of the column's width.
 fn float(literal: &Literal, round: fn(f64) -> f64) -> Result<f64, String> {
     let text = numeric_text(literal)?;
     let exact: f64 = text.parse().map_err(|_| "not a number")?;
@@ -110,7 +110,7 @@ fn float(literal: &Literal, round: fn(f64) -> f64) -> Result<f64, String> {
     if is_too_large(text, round) {
         return Err("too large".into());
     }
-    // Texts with a point, an exponent or 39 digits and more are not read as i128, and round.
+    // Texts with a decimal point, an exponent, or 39 or more digits do not parse as i128, and are rounded.
     match text.parse::<i128>() {
         Ok(whole) if value as i128 != whole => Err("a whole number that a float cannot hold".into()),
         _ => Ok(value),
@@ -133,7 +133,7 @@ fn binary(literal: &Literal) -> Result<Vec<u8>, String> {
     }
 }
 
-/// A UUID as views show it, so that equal ones are equal texts and their order is that of their bytes.
+/// A UUID as views show it: equal UUIDs are equal texts, in the order of their bytes.
 pub(super) fn uuid_text(literal: &Literal) -> Result<Value<'static>, String> {
     match literal {
         Literal::Uuid(text) | Literal::String(text) if uuid(text).is_some() => {
@@ -172,7 +172,7 @@ fn time(literal: &Literal, unit: TimeUnit) -> Result<i64, String> {
     }
 }
 
-/// Without an offset a text is of UTC where the column has a zone.
+/// Without an offset a text is in UTC if the column has a zone.
 fn timestamp(literal: &Literal, unit: TimeUnit, has_zone: bool) -> Result<i64, String> {
     match literal {
         Literal::Date(text) => in_unit(days_to_nanos(parse_date(text.trim())?), unit),
@@ -213,7 +213,8 @@ fn number(literal: &Literal) -> Result<Number, String> {
     digits.and_then(|digits| digits.number()).ok_or_else(|| "not a number of at most 38 digits".into())
 }
 
-/// A decimal number of any length: its digits without zeros at either end, none for zero, × 10^`exponent`.
+/// A decimal number of any length: digits without leading and trailing zeros (none for zero), ×
+/// 10^`exponent`.
 struct Digits {
     is_negative: bool,
     significant: String,
@@ -243,12 +244,12 @@ impl Digits {
         Some(Digits { is_negative, significant, exponent })
     }
 
-    /// Whether × 10^`scale` nothing is left after the point.
+    /// Whether nothing is left after the decimal point when multiplied by 10^`scale`.
     fn is_whole(&self, scale: i32) -> bool {
         self.significant.is_empty() || self.exponent.saturating_add(scale) >= 0
     }
 
-    /// How many digits are before the point: below 1 where zeros follow it.
+    /// The number of digits before the decimal point; less than 1 where zeros follow it.
     fn top(&self) -> i32 {
         match i32::try_from(self.significant.len()) {
             Ok(0) => 0,
@@ -257,7 +258,7 @@ impl Digits {
         }
     }
 
-    /// The number, where it has at most 38 digits.
+    /// The number, if it has at most 38 digits.
     fn number(&self) -> Option<Number> {
         if self.significant.is_empty() {
             return Some(Number { unscaled: 0, exponent: 0 });
@@ -278,12 +279,12 @@ struct Number {
 }
 
 impl Number {
-    /// The number × 10^`scale`, where that is whole and fits.
+    /// The number × 10^`scale`, if that is whole and fits.
     fn scaled(&self, scale: i32) -> Option<i128> {
         if self.unscaled == 0 {
             return Some(0);
         }
-        // No trailing zeros: a negative power leaves a fraction.
+        // There are no trailing zeros, so a negative power leaves a fraction.
         let power = u32::try_from(self.exponent.checked_add(scale)?).ok()?;
         self.unscaled.checked_mul(10_i128.checked_pow(power)?)
     }

@@ -1,4 +1,4 @@
-//! Bound predicates on rows.
+//! Evaluates bound predicates on rows.
 
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::BooleanBuffer;
@@ -9,13 +9,14 @@ use super::value::{Reader, Value};
 use crate::error::{Error, ErrorKind, Result};
 
 impl BoundPredicate {
-    /// Whether each row matches; null counts as the predicate's logic has it.
+    /// Whether each row matches; nulls follow the predicate's logic.
     ///
-    /// `columns` are by the numbers of the columns it was bound to and of their types; need not be there
-    /// for numbers after the last one read.
+    /// `columns` are indexed by the numbers of the columns to which it was bound, and have their types; they
+    /// may end after the last one that is read.
     ///
-    /// Errors: [`ErrorKind::Argument`] for an array missing or of another type or length.
-    /// Cost: one pass over the columns read, `O(log n)` a row for `IN` of n literals; no allocation a row.
+    /// Errors: [`ErrorKind::Argument`] for an array that is missing or has another type or length.
+    /// Cost: one pass over the columns read, `O(log n)` per row for `IN` of n literals; no allocation per
+    /// row.
     pub fn evaluate(&self, columns: &[ArrayRef], row_count: usize) -> Result<BooleanBuffer> {
         walk(&self.node, row_count, &|leaf| {
             let array = columns.get(leaf.column.index).ok_or_else(|| missing(leaf))?;
@@ -53,7 +54,7 @@ impl BoundLeaf {
     }
 }
 
-/// Evaluates leaves and joins them; later terms are left out once the earlier ones decide every row.
+/// Evaluates leaves and joins them; later terms are skipped once the earlier ones decide every row.
 pub(super) fn walk(
     node: &Node,
     length: usize,
@@ -86,7 +87,7 @@ pub(super) fn walk(
     }
 }
 
-/// `array` as the leaf's column has it.
+/// `array`, checked to be that of the leaf's column.
 pub(super) fn checked<'a>(leaf: &BoundLeaf, array: &'a ArrayRef, length: usize) -> Result<Reader<'a>> {
     if array.len() != length {
         return Err(mismatch(leaf, &format!("{} values, needs {length}", array.len())));

@@ -1,4 +1,4 @@
-//! The algebra: what a filter says, before any table is known.
+//! Predicates before they are bound to a table.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,8 +8,8 @@ use super::op::{Form, Operator};
 /// A filter over named columns.
 ///
 /// There is no negation node: every operator has a negation, so [`Predicate::negate`] pushes `NOT` down to
-/// the leaves. Under SQL's three-valued logic that changes nothing: a comparison with null is not true,
-/// and neither is its negation.
+/// the leaves. Under SQL's three-valued logic this changes nothing: neither a comparison with null nor its
+/// negation is true.
 ///
 /// `Display` writes SQL that [`Predicate::parse`] reads back to the same predicate, for predicates made by
 /// the constructors or the parser.
@@ -19,25 +19,25 @@ pub enum Predicate {
     Constant(bool),
     /// One operator on one column.
     Leaf(Leaf),
-    /// True where all are.
+    /// True where all terms are true.
     And(Vec<Predicate>),
-    /// True where any is.
+    /// True where any term is true.
     Or(Vec<Predicate>),
 }
 
 /// `term operator literals`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaf {
-    /// What is asked about.
+    /// The column that is tested.
     pub term: Term,
-    /// What is asked of it.
+    /// The test.
     pub operator: Operator,
-    /// The operator's literals: none for null and NaN tests, two for `BETWEEN`, the pattern and perhaps
-    /// the escape character for `LIKE`, any number for `IN`, one for all others.
+    /// The operator's literals: none for null and NaN tests, two for `BETWEEN`, the pattern and an optional
+    /// escape character for `LIKE`, any number for `IN`, one for all others.
     pub literals: Vec<Literal>,
 }
 
-/// A column, or what a partition transform makes of it.
+/// A column, or the result of a partition transform of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Term {
     /// The column's name, nested names joined by dots.
@@ -51,7 +51,7 @@ pub struct Term {
 pub struct Call {
     /// The name of the transform, in the singular and in lower case.
     pub name: String,
-    /// The number of buckets, the width.
+    /// The number of buckets, or the width.
     pub parameter: Option<u32>,
 }
 
@@ -67,16 +67,16 @@ impl From<String> for Term {
     }
 }
 
-/// A literal as written. Its value, and whether it fits, is known only with a column's type.
+/// A literal as written. Its value is only known with a column's type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Literal {
     /// `NULL`.
     Null,
     /// `TRUE` or `FALSE`.
     Boolean(bool),
-    /// The exact text of a number, with its sign.
+    /// The text of a number, with its sign.
     Number(String),
-    /// `'…'`, cast to whatever the column holds.
+    /// `'…'`, which is cast to the column's type.
     String(String),
     /// `DATE '…'`.
     Date(String),
@@ -96,7 +96,7 @@ impl Predicate {
         Predicate::Leaf(Leaf { term: term.into(), operator, literals })
     }
 
-    /// All of `terms`; `TRUE` where there are none. Nested conjunctions become one.
+    /// The conjunction of `terms`; `TRUE` for none. Nested conjunctions are flattened.
     pub fn and(terms: Vec<Predicate>) -> Predicate {
         let flat = terms.into_iter().flat_map(|term| match term {
             Predicate::And(inner) => inner,
@@ -105,7 +105,7 @@ impl Predicate {
         Self::unless_single(flat.collect(), Predicate::Constant(true), Predicate::And)
     }
 
-    /// Any of `terms`; `FALSE` where there are none. Nested disjunctions become one.
+    /// The disjunction of `terms`; `FALSE` for none. Nested disjunctions are flattened.
     pub fn or(terms: Vec<Predicate>) -> Predicate {
         let flat = terms.into_iter().flat_map(|term| match term {
             Predicate::Or(inner) => inner,
@@ -145,7 +145,7 @@ impl Predicate {
         }
     }
 
-    /// The predicates that all must hold: those of a conjunction, or this one alone.
+    /// The terms of a conjunction, or this predicate alone.
     pub fn split_conjuncts(&self) -> &[Predicate] {
         match self {
             Predicate::And(terms) => terms,
@@ -165,7 +165,7 @@ impl fmt::Display for Predicate {
     }
 }
 
-/// Compound terms are parenthesised even where precedence would do.
+/// Compound terms are parenthesised even where precedence makes that unnecessary.
 fn join(f: &mut fmt::Formatter<'_>, terms: &[Predicate], separator: &str) -> fmt::Result {
     for (index, term) in terms.iter().enumerate() {
         f.write_str(if index == 0 { "" } else { separator })?;
@@ -206,7 +206,7 @@ impl fmt::Display for Term {
 }
 
 impl Literal {
-    /// What it is, without its value: the words for messages.
+    /// The kind of literal in words, without its value, for messages.
     pub(super) fn kind(&self) -> String {
         let (kind, length) = match self {
             Literal::Null => return "NULL".to_owned(),

@@ -1,4 +1,4 @@
-//! SQL `LIKE`: `%` any text, `_` one character.
+//! SQL `LIKE`: `%` matches any text, `_` one character.
 
 /// A compiled pattern; matches the whole of a UTF-8 text.
 #[derive(Debug, Clone)]
@@ -12,8 +12,8 @@ enum Piece {
 }
 
 impl LikePattern {
-    /// Compiles `pattern`. `Err` says what is wrong with its escapes: `escape` may only stand before
-    /// `%`, `_` and itself (as in Paimon's `Like.java` and in the SQL standard).
+    /// Compiles `pattern`. `Err` says what is wrong with its escapes: `escape` must be followed by `%`, `_`
+    /// or itself (as in Paimon's `Like.java` and in the SQL standard).
     pub(super) fn compile(pattern: &str, escape: char) -> Result<LikePattern, String> {
         let mut pieces = Vec::with_capacity(pattern.len());
         let mut characters = pattern.chars();
@@ -38,12 +38,12 @@ impl LikePattern {
             };
             pieces.extend(literal.encode_utf8(&mut [0; 4]).bytes().map(Piece::Byte));
         }
-        // A run of % asks what a single one asks.
+        // Several % in a row are the same as one.
         pieces.dedup_by(|a, b| *a == Piece::AnyText && *b == Piece::AnyText);
         Ok(LikePattern(pieces))
     }
 
-    /// The bytes that every text which matches begins with, and whether nothing more is asked of the rest.
+    /// The prefix in bytes of every matching text, and whether any text with the prefix matches.
     pub(super) fn prefix(&self) -> (Vec<u8>, bool) {
         let literal = |piece: &Piece| match piece {
             Piece::Byte(byte) => Some(*byte),
@@ -55,8 +55,8 @@ impl LikePattern {
         (bytes, is_all)
     }
 
-    /// Whether all of `text` matches. At worst the product of both lengths, no recursion: only the last
-    /// `%` ever needs to be tried again, with one more character in it.
+    /// Whether all of `text` matches. The cost is at most the product of both lengths, without recursion:
+    /// only the last `%` needs to be tried again, with one more character.
     pub(super) fn matches(&self, text: &[u8]) -> bool {
         let (mut at, mut piece) = (0, 0);
         let mut retry: Option<(usize, usize)> = None;
@@ -89,7 +89,7 @@ impl LikePattern {
     }
 }
 
-/// Where the character after the one at `at` begins.
+/// The position of the character after the one at `at`.
 fn next_character(text: &[u8], at: usize) -> usize {
     let rest = text.iter().skip(at + 1);
     at + 1 + rest.take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count()

@@ -1,10 +1,10 @@
-//! Filters on table columns: one algebra, one table of operators.
+//! Filters on table columns, with a single table of operators.
 //!
-//! Text is parsed to a [`Predicate`], which knows names only; bound to columns it becomes a
-//! [`BoundPredicate`], which runs on rows ([`BoundPredicate::evaluate`]) and on what is known of groups of
-//! rows: whether any may match ([`BoundPredicate::may_match`]), whether all must
-//! ([`BoundPredicate::must_match`]). All runs, `NOT` and the SQL spelling come from the rows of one table in
-//! `op.rs`: an operator is added there. Where formats differ, in what null and the signs of zeros mean, a [`Logic`] says so.
+//! Text is parsed to a [`Predicate`], which only has names. Bound to columns it becomes a [`BoundPredicate`],
+//! which is evaluated on rows ([`BoundPredicate::evaluate`]) and on what is known of groups of rows: whether
+//! any row may match ([`BoundPredicate::may_match`]), and whether all must ([`BoundPredicate::must_match`]).
+//! Evaluation, `NOT` and the SQL text come from the table of operators in `op.rs`: a new operator is a row
+//! there. A [`Logic`] has the differences of formats: the treatment of nulls and of the signs of zeros.
 
 mod beyond;
 mod bind;

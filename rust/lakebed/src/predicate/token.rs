@@ -1,12 +1,12 @@
-//! The tokens of a filter's text, walked one by one, and errors that point into the text.
+//! The tokens of a filter's text, and errors that point into the text.
 
 use sqlparser::dialect::Dialect;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Whitespace};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// SQL's lexical rules without any product's extensions: names start with a letter or `_`, or stand in
-/// double quotes; a backslash in a string is a backslash.
+/// SQL's lexical rules without extensions of products: names begin with a letter or `_`, or are in double
+/// quotes; a backslash in a string is a backslash.
 #[derive(Debug)]
 struct FilterDialect;
 
@@ -24,7 +24,7 @@ impl Dialect for FilterDialect {
     }
 }
 
-/// A place in the tokens of a text.
+/// A position in the tokens of a text.
 pub(super) struct Tokens<'a> {
     text: &'a str,
     tokens: Vec<TokenWithSpan>,
@@ -32,13 +32,14 @@ pub(super) struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    /// Splits `text`; memory is about a hundred bytes a token.
+    /// Splits `text`; takes about a hundred bytes of memory per token.
     pub(super) fn split(text: &'a str) -> Result<Tokens<'a>> {
         let mut tokens = Tokenizer::new(&FilterDialect, text)
             .tokenize_with_location()
             .map_err(|error| point(text, error.location, &error.message))?;
         tokens.retain(|token| {
-            // Comments stay, to be refused: a filter cut off by `--` must not pass for a shorter one.
+            // Comments are kept and later refused: a filter cut off by `--` must not be accepted as a shorter
+            // one.
             let space = [Whitespace::Space, Whitespace::Tab, Whitespace::Newline];
             !matches!(&token.token, Token::Whitespace(kind) if space.contains(kind))
         });
@@ -93,7 +94,7 @@ impl<'a> Tokens<'a> {
         if self.eat_keyword(keyword) { Ok(()) } else { Err(self.expected(keyword)) }
     }
 
-    /// The error that something else was expected than what comes next.
+    /// The error for an unexpected next token.
     pub(super) fn expected(&self, what: &str) -> Error {
         match self.peek() {
             Token::EOF => self.error(&format!("expected {what}, the text ends")),
@@ -107,7 +108,7 @@ impl<'a> Tokens<'a> {
         self.error_at(self.next, message)
     }
 
-    /// A number that remembers the next token, for [`Tokens::error_at`].
+    /// The position of the next token, for [`Tokens::error_at`].
     pub(super) fn mark(&self) -> usize {
         self.next
     }
@@ -159,7 +160,7 @@ fn end_of(text: &str) -> Location {
 /// At most this many characters of the line are shown on each side of the place.
 const SHOWN: usize = 60;
 
-/// The error `message`, with the line it is in and a caret under the place.
+/// The error `message`, with its line and a caret under the position.
 fn point(text: &str, location: Location, message: &str) -> Error {
     let position = |number: u64| usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
     let column = position(location.column);
@@ -171,8 +172,8 @@ fn point(text: &str, location: Location, message: &str) -> Error {
     Error::new(ErrorKind::Predicate, format!("filter: {message}\n  {shown}\n  {caret}^"))
 }
 
-/// The text with a dot for each character of its strings: what a filter looks for may be a secret, and
-/// messages end in logs.
+/// The text with a dot for each character of its strings: the values may be secrets, and messages end up in
+/// logs.
 fn without_values(text: &str) -> String {
     let mut quote = None;
     let shown = text.chars().map(|character| match (quote, character) {
@@ -191,7 +192,7 @@ fn without_values(text: &str) -> String {
     shown.collect()
 }
 
-/// Tabs and other control characters would move the caret, or the terminal.
+/// Tabs and other control characters would move the caret, or affect the terminal.
 fn visible(character: char) -> char {
     if character.is_control() { ' ' } else { character }
 }

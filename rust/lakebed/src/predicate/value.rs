@@ -1,4 +1,4 @@
-//! Values as predicates compare them: a few ordered domains, regardless of the Arrow type.
+//! Values in the form in which predicates compare them: a few ordered domains, regardless of the Arrow type.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -26,7 +26,7 @@ pub(crate) enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// The value, borrowed from nothing.
+    /// The value with its own copy of borrowed data.
     pub(crate) fn into_owned(self) -> Value<'static> {
         match self {
             Value::Boolean(value) => Value::Boolean(value),
@@ -55,7 +55,7 @@ impl Value<'_> {
         matches!(self, Value::Float(value) if value.is_nan())
     }
 
-    /// The value with one zero: for those to whom -0.0 and 0.0 are equal, as to SQL.
+    /// The value with a single zero, for logics in which -0.0 and 0.0 are equal.
     pub(super) fn with_one_zero(self) -> Self {
         match self {
             Value::Float(0.0) => Value::Float(0.0),
@@ -63,7 +63,7 @@ impl Value<'_> {
         }
     }
 
-    /// The place of the domain among the domains, which makes the order total.
+    /// The rank of the domain, which makes the order total.
     fn domain(&self) -> u8 {
         match self {
             Value::Boolean(_) => 0,
@@ -117,17 +117,17 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// `array` to be read; of types that are not compared, every value is alike.
+    /// Reads `array`; values of types that are not compared are all equal.
     pub(crate) fn new(array: &'a dyn Array) -> Reader<'a> {
         Reader { array, read: read_of(array.data_type()).unwrap_or(|_, _| Value::Boolean(true)) }
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub(crate) fn len(&self) -> usize {
         self.array.len()
     }
 
-    /// The value of `row`, `None` where it is null. Panics past the end, as every array does.
+    /// The value of `row`; `None` where it is null. Panics past the end, like every array.
     pub(crate) fn get(&self, row: usize) -> Option<Value<'a>> {
         self.array.is_valid(row).then(|| (self.read)(self.array, row))
     }

@@ -1,4 +1,4 @@
-//! Fields of other writers' in ORC and Parquet.
+//! Unknown fields of other writers in ORC and Parquet.
 
 use arrow_schema::{DataType, Fields};
 use serde_json::json;
@@ -6,8 +6,8 @@ use serde_json::json;
 use super::carried::Recognised;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Refuses fields of which `known` knows nothing: what is written is Avro, and they have no Avro type to be carried
-/// by. They would be lost.
+/// Refuses fields that `known` does not know: written files are Avro, and these fields have no Avro type to
+/// be carried with. They would be lost.
 ///
 /// # Errors
 /// `Unsupported` for the first of them, with its path.

@@ -1,4 +1,4 @@
-//! Records of a field table, regardless of their writer and container: resolved by name, brought to one
+//! Records of a field table, regardless of their writer and container: matched by name and converted to one
 //! Arrow type.
 
 pub(crate) mod carried;

@@ -1,4 +1,5 @@
-//! The records of one file, regardless of its container: the one seam between Avro, ORC and Parquet.
+//! Reads the records of one file, regardless of its container: the only place that distinguishes Avro, ORC
+//! and Parquet.
 
 use std::sync::Arc;
 
@@ -12,18 +13,18 @@ use super::{RecordResolver, Records};
 use crate::columnar::{ColumnarBatches, Decoding};
 use crate::error::Result;
 
-/// Makes a guard for a program, whose slots it reads.
+/// Makes a guard for a program; the guard reads the program's slots.
 pub(crate) type GuardMaker<'a> = &'a dyn Fn(&Program) -> GuardFactory;
 
-/// The records of one file as stored, batch by batch, in file order, each column under its path on
-/// disk. [`conform`](RecordReader::conform) makes them the same whoever wrote them.
+/// The records of one file as stored, batch by batch, in file order; the name of each column is its path on
+/// disk. [`conform`](RecordReader::conform) makes them the same for all writers.
 pub(crate) struct RecordReader {
     batches: Batches,
     records: Arc<Records>,
-    /// The schema of what is decoded; of ORC and Parquet, of all that the file has.
+    /// The schema of the decoded columns; for ORC and Parquet of all columns in the file.
     stored: SchemaRef,
     guarded: bool,
-    /// What an Avro file says of itself.
+    /// The header of an Avro file.
     header: Option<Header>,
 }
 
@@ -62,18 +63,18 @@ impl RecordReader {
         Ok(RecordReader { batches, records: resolved.records, stored, guarded, header: Some(header) })
     }
 
-    /// What an Avro file says of itself under a key of its header.
+    /// The value of a key in the header of an Avro file.
     pub(crate) fn metadata(&self, key: &str) -> Option<&[u8]> {
         self.header.as_ref()?.get(key)
     }
 
-    /// Whether the guard judges records before they are decoded; else what it would have read stands in
-    /// the batches.
+    /// Whether the guard runs on records before they are decoded; otherwise the columns that it would have
+    /// read are in the batches.
     pub(crate) fn guarded(&self) -> bool {
         self.guarded
     }
 
-    /// Brings a batch to the field table's columns and types, as [`Records::conform`].
+    /// Converts a batch to the field table's columns and types, see [`Records::conform`].
     pub(crate) fn conform(&self, batch: &RecordBatch, first_record: Option<u64>) -> Result<RecordBatch> {
         self.records.conform(batch, first_record)
     }

@@ -1,4 +1,4 @@
-//! Batches as decoded to batches of the field table's columns and types.
+//! Converts decoded batches to the field table's columns and types.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
 
-/// The records of one writer: its schema resolved against the columns wanted.
+/// The records of one writer: its schema resolved against the requested columns.
 pub(crate) struct Records {
     /// The columns, each with whether the writer has it.
     columns: Vec<(&'static FieldSpec, bool)>,
@@ -29,9 +29,9 @@ impl Records {
         &self.columns
     }
 
-    /// Brings a decoded batch to the table's columns and types.
+    /// Converts a decoded batch to the table's columns and types.
     ///
-    /// `first_record` numbers the batch's first row in errors.
+    /// `first_record` is the number of the batch's first row in errors.
     pub(crate) fn conform(&self, batch: &RecordBatch, first_record: Option<u64>) -> Result<RecordBatch> {
         let rows = batch.num_rows();
         let columns = self.columns.iter().zip(self.schema.fields()).map(|((spec, there), field)| {
@@ -63,7 +63,7 @@ impl Records {
     }
 }
 
-/// The child of a struct, null where the struct is.
+/// The child of a struct; null where the struct is null.
 pub(crate) fn below(parent: &StructArray, child: &ArrayRef) -> Result<ArrayRef> {
     if parent.null_count() == 0 || child.data_type() == &DataType::Null {
         return Ok(Arc::clone(child));

@@ -1,4 +1,4 @@
-//! A field table projected to some columns, resolved against the schemas of writers.
+//! Some columns of a field table, resolved against the schemas of writers.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,14 +10,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
 use crate::words::unknown;
 
-/// A field table projected to some of its columns, to be resolved against writers' schemas.
+/// Some columns of a field table, to be resolved against writers' schemas.
 ///
-/// The files of a table have one writer's schema, or a few: each is parsed and resolved once.
+/// The files of a table have one or a few writers' schemas: each is parsed and resolved once.
 pub struct RecordResolver {
     columns: Vec<&'static FieldSpec>,
-    /// What a guard reads, and behind which nested fields it is asked, as in [`Program::resolve`].
+    /// The fields that a guard reads, and before which nested fields it runs, as in [`Program::resolve`].
     guard: &'static [&'static str],
-    /// What is decoded besides where the writer has it, and found in the batches by its path on disk.
+    /// Further fields that are decoded where the writer has them; in batches they have their path on disk as
+    /// name.
     besides: &'static [&'static str],
     rewrite: Option<Rewrite>,
     /// The entries that are kept of maps with int keys; `None` for all.
@@ -26,17 +27,18 @@ pub struct RecordResolver {
     known: Mutex<Vec<(Vec<u8>, AvroRecords)>>,
 }
 
-/// Gives a writer's schema the names of the field table: what the bytes are, and what they are read as.
+/// Renames a writer's schema as in the field table: first the layout of the bytes, then the types to read
+/// them as.
 pub(crate) type Rewrite = fn(AvroSchema) -> Result<(AvroSchema, AvroSchema)>;
 
-/// Schemas of writers that are kept; a table that has more than these is resolved again and again.
+/// How many writers' schemas are kept; a table with more of them is resolved repeatedly.
 const KNOWN_WRITERS: usize = 16;
 
 impl RecordResolver {
-    /// The columns of `table` that are named, in the order named; all of them for `None`.
+    /// The named columns of `table`, in that order; all of them for `None`.
     ///
     /// # Errors
-    /// `UnknownColumn`, naming those that are there.
+    /// `UnknownColumn`, with the known names.
     pub(crate) fn new(
         table: &'static [FieldSpec],
         names: Option<&[String]>,
@@ -49,20 +51,21 @@ impl RecordResolver {
         Ok(RecordResolver { columns, guard, besides, rewrite: None, keys: None, schema, known })
     }
 
-    /// The same resolver for a format whose writers' schemas must be rewritten before names count.
+    /// The same resolver for a format whose writers' schemas must be rewritten before fields are matched by
+    /// name.
     #[must_use]
     pub(crate) fn rewriting(self, rewrite: Rewrite) -> RecordResolver {
         RecordResolver { rewrite: Some(rewrite), ..self }
     }
 
-    /// The same resolver, for which only the entries of these keys are of interest in maps with int keys:
-    /// others need not be decoded, and may be there all the same.
+    /// The same resolver, with only the entries of these keys in maps with int keys: other entries need not
+    /// be decoded, but may be present.
     #[must_use]
     pub(crate) fn keeping(self, keys: Option<Vec<i32>>) -> RecordResolver {
         RecordResolver { keys, ..self }
     }
 
-    /// The schema of the conformed batches, whoever wrote the file.
+    /// The schema of the conformed batches, the same for all writers.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -83,7 +86,7 @@ impl RecordResolver {
             None => self.resolve_as(&writer, &writer)?,
         };
         let Ok(mut known) = self.known.lock() else { return Ok(records) };
-        // Threads that missed it together all resolve it, and the first of them is kept.
+        // If several threads resolve it at the same time, the first result is kept.
         if let Some((_, first)) = known.iter().find(|(known, _)| known == text.as_bytes()) {
             return Ok(first.clone());
         }
@@ -106,19 +109,20 @@ impl RecordResolver {
             let keys = keyed.map(|path| (path.clone(), keys.clone())).collect();
             let keyed = Projection::Keyed { paths: paths.to_vec(), keys };
             match Program::resolve_as(writer, reader, &keyed, guard) {
-                // The writer's pairs are of another form than the reader's: keys are not met first.
+                // The writer's pairs do not begin with the key, as selecting by key requires.
                 Err(error) if error.kind() == lakebed_avro::ErrorKind::Unresolvable => all(),
                 resolved => resolved,
             }
         };
         let mut program = resolve(&paths, self.guard)?;
         if !self.guard.is_empty() && !program.guards() {
-            // What is nested may come too late; what is not may still be in time.
+            // Nested fields may come too late for the guard; others may still be in time.
             let fields = self.guard.iter().copied().filter(|path| !path.contains('.'));
             program = resolve(&paths, &fields.collect::<Vec<_>>())?;
         }
         if !self.guard.is_empty() && !program.guards() {
-            // The writer put what a guard reads behind nested fields: read it as columns instead.
+            // The writer has put a field that the guard reads after nested fields: it is read as a column
+            // instead.
             let guarded = self.guard.iter().filter(|path| reader.has(path));
             paths.extend(guarded.map(|path| (*path).to_owned()));
             program = resolve(&paths, &[])?;
@@ -131,7 +135,7 @@ impl RecordResolver {
         self.records(|path| field_at(writer, path).is_some()).map(Arc::new)
     }
 
-    /// Every path on disk that the columns, the guard and what goes besides need, each once.
+    /// All paths on disk that the columns, the guard and the further fields need, each once.
     pub(crate) fn paths(&self) -> Vec<String> {
         let columns = self.columns.iter().map(|spec| spec.disk);
         let mut paths: Vec<String> = Vec::new();
@@ -170,10 +174,10 @@ pub(crate) fn record_schema(columns: &[&'static FieldSpec]) -> SchemaRef {
     Arc::new(ArrowSchema::new(columns.iter().map(|spec| spec.arrow()).collect::<Vec<_>>()))
 }
 
-/// The columns of `table` that are named, in the order named; all of them for `None`.
+/// The named columns of `table`, in that order; all of them for `None`.
 ///
 /// # Errors
-/// `UnknownColumn`, naming those that are there.
+/// `UnknownColumn`, with the known names.
 pub(crate) fn select(
     table: &'static [FieldSpec],
     names: Option<&[String]>,

@@ -1,4 +1,4 @@
-//! What the guards of one file count and find wrong, each in its own thread.
+//! What the guards of one file count, and the errors that they find, each in its own thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,7 @@ impl<const N: usize> Tally<N> {
         Counter(counts)
     }
 
-    /// What all counters have counted so far, by kind.
+    /// The sums of all counters so far, by kind.
     pub(crate) fn sums(&self) -> [u64; N] {
         let mut sums = [0_u64; N];
         for counts in self.counters.lock().iter().flat_map(|counters| counters.iter()) {
@@ -38,24 +38,24 @@ impl<const N: usize> Tally<N> {
         sums
     }
 
-    /// Keeps what went wrong inside a guard; the first such error counts.
+    /// Keeps an error of a guard; the first error counts.
     pub(crate) fn fail(&self, error: Error) {
         if let Ok(mut failure) = self.failure.lock() {
             failure.get_or_insert(error);
         }
     }
 
-    /// What went wrong inside a guard, once.
+    /// The error of a guard; it is given once.
     pub(crate) fn take_failure(&self) -> Option<Error> {
         self.failure.lock().ok().and_then(|mut failure| failure.take())
     }
 }
 
-/// One guard's counts. No other thread writes to them, so that nothing is locked once an entry.
+/// The counts of one guard. No other thread writes to them, so there is no lock for each entry.
 pub(crate) struct Counter<const N: usize>(Arc<[AtomicU64; N]>);
 
 impl<const N: usize> Counter<N> {
-    /// Counts `more` of a kind; `None` for a kind that there is not.
+    /// Counts `more` of a kind; `None` for an invalid kind.
     #[inline]
     pub(crate) fn add(&mut self, kind: usize, more: u64) -> Option<()> {
         let count = self.0.get(kind)?;

@@ -1,5 +1,5 @@
-//! Avro files written again with some of their values exchanged: schema, header, codec, marker and all other values
-//! stay, whoever wrote them.
+//! Rewrites some values of Avro files: schema, header, codec, sync marker and all other values are kept,
+//! whoever wrote them.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use lakebed_avro::{Blocks, Limits, Program, Projection, ReadOptions, Reader, Wri
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Exchanges values of some records.
+/// Changes values of some records.
 pub(crate) type Edit<'e> = Box<dyn Fn(&RecordBatch) -> Result<RecordBatch> + 'e>;
 
-/// The file with its records as the edit leaves them, which `edit` makes for the file's schema. Memory is that of the
-/// file, of what is written, and of one batch.
+/// The file after an edit of its records; `edit` makes the edit for the file's schema. Memory is that of the
+/// file, of the new file, and of one batch.
 ///
 /// # Errors
 /// `Unsupported` for a manifest in another container; those of the Avro layer and of the edit.
@@ -27,8 +27,7 @@ pub(crate) fn rewritten<'e>(
     rewritten_as(bytes, limits, Ok, edit)
 }
 
-/// The same of a file whose records are stored otherwise than its schema says: as `stored` has it.
-///
+/// The same for a file whose records are stored as `stored` describes, not as its schema does.
 /// # Errors
 /// As [`rewritten`].
 pub(crate) fn rewritten_as<'e>(
@@ -59,7 +58,7 @@ pub(crate) fn rewritten_as<'e>(
     Ok(writer.finish()?)
 }
 
-/// Where a field stands: its place among those of each record on the way; none where there is no such field.
+/// The position of a field: its index at each level of records; `None` where there is no such field.
 pub(crate) fn place_of(schema: &Schema, path: &[&str]) -> Option<Vec<usize>> {
     let mut node = schema.root();
     let mut places = Vec::with_capacity(path.len());
@@ -72,7 +71,7 @@ pub(crate) fn place_of(schema: &Schema, path: &[&str]) -> Option<Vec<usize>> {
     Some(places)
 }
 
-/// The fields of a record, or of the one that may be null.
+/// The fields of a record, also in a union with null.
 fn fields_of(node: &Node) -> Option<&[Field]> {
     match &node.wire {
         Wire::Record(fields) => Some(fields),
@@ -84,7 +83,7 @@ fn fields_of(node: &Node) -> Option<&[Field]> {
 /// The column of a field.
 ///
 /// # Errors
-/// `Internal` for a place that is none.
+/// `Internal` for an invalid position.
 pub(crate) fn column_at(batch: &RecordBatch, place: &[usize]) -> Result<ArrayRef> {
     let (first, rest) = place.split_first().ok_or_else(no_place)?;
     let mut column = batch.columns().get(*first).ok_or_else(no_place)?;
@@ -95,10 +94,10 @@ pub(crate) fn column_at(batch: &RecordBatch, place: &[usize]) -> Result<ArrayRef
     Ok(Arc::clone(column))
 }
 
-/// The records with another column of a field, of the same type.
+/// The records with the column of a field replaced by one of the same type.
 ///
 /// # Errors
-/// `Internal` for a place that is none and a column of another type.
+/// `Internal` for an invalid position and for a column of another type.
 pub(crate) fn with_column(batch: &RecordBatch, place: &[usize], column: ArrayRef) -> Result<RecordBatch> {
     let (first, rest) = place.split_first().ok_or_else(no_place)?;
     let mut columns = batch.columns().to_vec();

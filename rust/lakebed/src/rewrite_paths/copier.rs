@@ -1,4 +1,4 @@
-//! Files of the metadata, written anew phase by phase.
+//! Writes the files of a copy, phase by phase.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -16,35 +16,35 @@ use crate::storage::{Storage, present, read_recorded};
 use crate::write::commit::Written;
 use crate::write::{make_folder, publish_new};
 
-/// A file that is to be written.
+/// A file to be written.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     pub(crate) kind: Kind,
-    /// Where it is, as the walk over the table names it.
+    /// Its path, as the walk over the table names it.
     pub(crate) path: String,
-    /// Its path in the metadata, where that is another.
+    /// Its path in the metadata, if that differs.
     pub(crate) said: Option<String>,
-    /// Its bytes, where they are known.
+    /// Its size \[bytes\], if known.
     pub(crate) size: Option<u64>,
-    /// Whether it is written; of one that was copied before only the new length is wanted.
+    /// Whether it is written; of a file that was copied before only the new length is needed.
     pub(crate) is_new: bool,
-    /// Whether it may be gone, and is then left out.
+    /// Whether it may be missing; it is then left out.
     pub(crate) may_be_gone: bool,
 }
 
-/// What became of a file.
+/// The result for a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Copied {
     pub(crate) kind: Kind,
-    /// Where it was written, and where it will be.
+    /// Where it was written, and its future path.
     pub(crate) staged: String,
     pub(crate) target: String,
     pub(crate) length: u64,
-    /// Whether it was written now.
+    /// Whether it was written in this copy.
     pub(crate) is_new: bool,
 }
 
-/// The lengths of what was written anew, by the paths of what it was.
+/// The lengths of rewritten files, by their old paths.
 pub(crate) type Lengths = HashMap<String, Copied>;
 
 /// Writes files of one table.
@@ -54,25 +54,25 @@ pub(crate) struct Copier {
     threads: usize,
     shared: Arc<Shared>,
     copied: Arc<Lengths>,
-    /// Takes note of what is gone.
+    /// Receives notes on missing files.
     notes: Notes,
 }
 
-/// Where files are written to.
+/// Where files are written.
 struct Shared {
     prefixes: Arc<Prefixes>,
     target: Arc<dyn Storage>,
-    /// Where the table's folder will be, and what is written in its stead now.
+    /// The future location of the table, and the folder that is written instead of it now.
     new_location: String,
     to: String,
     written: Mutex<Written>,
 }
 
 impl Copier {
-    /// For the table whose folder is `location` in its metadata, which is read from `source`.
+    /// For the table whose location in its metadata is `location`, and which is read from `source`.
     ///
     /// # Errors
-    /// `Location` where no prefix covers the location; `Unsupported` for a target that only reads.
+    /// `Location` where no prefix covers the location; `Unsupported` for a read-only target.
     pub(crate) fn new(
         job: &RewritePaths,
         prefixes: Arc<Prefixes>,
@@ -100,10 +100,11 @@ impl Copier {
         })
     }
 
-    /// Reads files, and writes what `rewrite` makes of each: of its path, its bytes, and what was written so far.
+    /// Reads files, and writes the result of `rewrite` for each, given its path, its bytes, and the lengths
+    /// so far.
     ///
     /// # Errors
-    /// Those of reading, of `rewrite` and of writing; `Io` for a file that is there already.
+    /// Those of reading, of `rewrite` and of writing; `Io` for an existing file.
     pub(crate) fn copy<F>(&mut self, files: Vec<Job>, rewrite: F) -> Result<()>
     where
         F: Fn(&str, Buffer, &Lengths) -> Result<Buffer> + Send + Sync + 'static,
@@ -127,12 +128,12 @@ impl Copier {
                 None => self.notes.add(format!("{} is gone, and is left out of the copy", file.path)),
             }
         }
-        // The pipeline has ended, and with it all that shared them.
+        // The pipeline has ended, so nothing else holds it.
         Arc::make_mut(&mut self.copied).extend(made);
         Ok(())
     }
 
-    /// What was written, which stays.
+    /// Keeps the written files.
     pub(crate) fn keep(self) -> Arc<Lengths> {
         if let Ok(mut written) = self.shared.written.lock() {
             let none = Written::on(Arc::clone(&self.shared.target));
@@ -196,8 +197,8 @@ where
 }
 
 impl Shared {
-    /// Where the file is written that will be at `target`. What will not be in the table's folder stands in one that is
-    /// called as its bucket or first folder is.
+    /// Where the file with the future path `target` is written. A file that will be outside of the table's
+    /// folder is put into a folder with the name of its bucket or first folder.
     fn staged(&self, target: &str) -> String {
         let rest = below(target, &self.new_location).unwrap_or_else(|| {
             let path = target.split_once("://").map_or(target, |(_, path)| path);
@@ -211,7 +212,8 @@ impl Shared {
             make_folder(self.target.as_ref(), path)?;
             self.target.create(path, bytes)?;
         } else {
-            // A store would replace what is there, and it would go with the others where this fails.
+            // A store would replace an existing file, which would then be removed with the others after an
+            // error.
             publish_new(self.target.as_ref(), path, bytes)?;
         }
         if let Ok(mut written) = self.written.lock() {

@@ -1,4 +1,4 @@
-//! A copy of a table's metadata in which paths lead elsewhere, and the files that are to be copied for it (Iceberg's
+//! A copy of a table's metadata with other paths, and the list of files to copy for it (Iceberg's
 //! `RewriteTablePathUtil.java`).
 //!
 //! ```text
@@ -7,8 +7,8 @@
 //! another: every file once ─▶ source, target                                                 when the rows are read
 //! ```
 //!
-//! Whatever names a file by its length is written after that file. What is no path stays as it is, byte by
-//! byte where a file holds no path at all.
+//! A file that records the length of another is written after that file. Everything but paths is kept; files
+//! without any path are copied byte by byte.
 
 pub(crate) mod avro;
 mod copier;
@@ -26,40 +26,40 @@ pub(crate) use prefixes::Prefixes;
 use crate::error::Result;
 use crate::storage::Storage;
 
-/// What is to be copied, and where it will be.
+/// What is copied, and to which paths.
 pub struct RewritePaths {
-    /// What paths begin with, and what they will begin with.
+    /// Old prefixes of paths, and the new ones.
     pub prefixes: Vec<(String, String)>,
-    /// The folder that the metadata is written to, as the table's own folder will be.
+    /// The folder that the metadata is written to; it has the structure of the table's folder.
     pub to: String,
-    /// What writes there.
+    /// The storage of that folder.
     pub target: Arc<dyn Storage>,
     /// What was copied before.
     pub since: Option<Since>,
     /// Threads; 0 for one per processor.
     pub threads: usize,
-    /// What writes delete files that the core does not write.
+    /// Rewrites delete files in formats that the core does not write.
     pub position_deletes: Arc<dyn PositionDeletes>,
 }
 
 /// A state of the table that was copied before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Since {
-    /// As it was at a snapshot.
+    /// The state at a snapshot.
     Snapshot(i64),
-    /// As one of its metadata files has it, by its path or name.
+    /// The state of one of its metadata files, by path or name.
     Metadata(String),
 }
 
-/// Writes position delete files whose paths are to lead elsewhere, in formats that the core only reads.
+/// Rewrites the paths in position delete files, for formats that the core can only read.
 pub trait PositionDeletes: Send + Sync {
-    /// The Parquet file with its paths exchanged; `moved` gives the new ones, in the order of the old.
+    /// The Parquet file with its paths rewritten; `moved` maps old paths to new ones, in the same order.
     ///
     /// # Errors
     /// Those of the format's library.
     fn parquet(&self, bytes: Buffer, moved: MovedTexts) -> Result<Buffer>;
 }
 
-/// Exchanges paths, a column of texts without nulls at a time.
+/// Maps paths to new ones: a column of texts without nulls at a time.
 pub type MovedTexts =
     Arc<dyn Fn(&arrow_array::StringArray) -> Result<arrow_array::StringArray> + Send + Sync>;

@@ -1,4 +1,4 @@
-//! The files that are to be copied, as rows.
+//! The files to copy, as rows.
 
 use std::sync::Arc;
 
@@ -16,14 +16,15 @@ use crate::record::find;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 use crate::view::{select, whole};
 
-/// Whether a root was there when the table was copied before.
+/// Whether a root existed when the table was copied before.
 pub(crate) type IsOld = Arc<dyn Fn(&Root) -> bool + Send + Sync>;
 
-/// Files that were written anew and stand elsewhere than they will be, and all others that a table reaches.
+/// Rewritten files, to be copied from where they were written to their future paths, and all other files that
+/// a table reaches.
 pub(crate) struct Moves<R> {
     reach: R,
     shared: Arc<Shared>,
-    /// What was there when the table was copied before; none where it was not.
+    /// Which roots existed when the table was copied before; `None` where it was not copied.
     is_old: Option<IsOld>,
     options: ScanOptions,
     schema: SchemaRef,
@@ -34,7 +35,7 @@ struct Shared {
     copied: Arc<Lengths>,
 }
 
-/// Kinds of files that hold no paths and are copied as they are.
+/// Kinds of files that hold no paths and are copied unchanged.
 const AS_THEY_ARE: [Kind; 7] = [
     Kind::Data,
     Kind::EqualityDeletes,
@@ -74,7 +75,7 @@ impl<R: Reach> Moves<R> {
     }
 }
 
-/// The schema of the rows that `options` ask for.
+/// The schema of the requested rows.
 ///
 /// # Errors
 /// `UnknownColumn`, `Predicate`.
@@ -108,7 +109,7 @@ impl<R: Reach> Scan for Moves<R> {
 }
 
 impl Shared {
-    /// The rows of files that were written anew, by where they will be.
+    /// The rows of rewritten files, sorted by their future paths.
     fn written(&self) -> Result<RecordBatch> {
         let mut files: Vec<_> = self.copied.values().filter(|copied| copied.is_new).collect();
         files.sort_unstable_by_key(|copied| &copied.target);
@@ -119,7 +120,7 @@ impl Shared {
         rows.finish()
     }
 
-    /// The rows of files that are reached and copied as they are.
+    /// The rows of reached files that are copied unchanged.
     fn rows(&self, found: &RecordBatch, place: &dyn Fn(&str) -> Result<String>) -> Result<RecordBatch> {
         let [paths, kinds, sizes] = ["file_path", "kind", "file_size_in_bytes"].map(|name| find(found, name));
         let (paths, kinds, sizes) = (paths?, kinds?, sizes?);
@@ -137,7 +138,7 @@ impl Shared {
     }
 }
 
-/// Rows that are being made.
+/// Rows under construction.
 #[derive(Default)]
 struct Rows {
     sources: StringBuilder,
@@ -148,7 +149,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Adds a file, unless it is where it will be.
+    /// Adds a file, unless its path does not change.
     fn push(&mut self, source: &str, target: &str, kind: &str, size: Option<i64>) {
         if source == target {
             return;

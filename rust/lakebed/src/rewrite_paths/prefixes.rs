@@ -1,4 +1,4 @@
-//! What paths begin with, and what they will begin with.
+//! Old and new prefixes of paths.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use arrow_array::{ArrayRef, StringArray};
 use crate::error::{Error, ErrorKind, Result};
 use crate::relocate::{longest_first, moved};
 
-/// Old prefixes with new ones: whole names, of several the longest.
+/// Old prefixes with new ones. A prefix matches whole path segments; the longest match counts.
 pub(crate) struct Prefixes(Vec<(String, String)>);
 
 impl Prefixes {
     /// # Errors
-    /// `Argument` for none, and for an empty one.
+    /// `Argument` without prefixes, and for an empty one.
     pub(crate) fn new(pairs: &[(String, String)]) -> Result<Prefixes> {
         if pairs.is_empty() || pairs.iter().any(|(old, new)| old.is_empty() || new.is_empty()) {
             let message = "prefixes are pairs of what paths begin with and what they will begin with, \
@@ -23,10 +23,10 @@ impl Prefixes {
         Ok(Prefixes(longest_first(pairs.to_vec())))
     }
 
-    /// What the path will be.
+    /// The new path.
     ///
     /// # Errors
-    /// `Location` for one that none of the prefixes covers: nobody said where it will be.
+    /// `Location` for a path that no prefix covers: its new path is unknown.
     pub(crate) fn moved(&self, path: &str) -> Result<String> {
         self.covered(path).ok_or_else(|| {
             let message = "no prefix covers a path that the metadata has: give its new prefix, or {prefix: \
@@ -35,15 +35,15 @@ impl Prefixes {
         })
     }
 
-    /// What the path will be; none for one that no prefix covers.
+    /// The new path; `None` for a path that no prefix covers.
     pub(crate) fn covered(&self, path: &str) -> Option<String> {
         moved(path, &self.0).map(std::borrow::Cow::into_owned)
     }
 
-    /// A column of paths, of which some may be null.
+    /// The new paths of a column, which may have nulls.
     ///
     /// # Errors
-    /// As [`Prefixes::moved`]; `Required` for a column that holds no text.
+    /// As [`Prefixes::moved`]; `Required` for a column that is not text.
     pub(crate) fn moved_column(&self, paths: &ArrayRef) -> Result<ArrayRef> {
         let texts = paths.as_string_opt::<i32>();
         let texts = texts.ok_or_else(|| Error::new(ErrorKind::Required, "paths are not text"))?;

@@ -1,4 +1,4 @@
-//! How many reads are asked of a storage at once.
+//! Limits how many reads a storage serves at once.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -7,12 +7,12 @@ use arrow_buffer::Buffer;
 use super::Storage;
 use crate::error::Result;
 
-/// A storage of which so many reads are asked at once at most, whichever of its table's calls they come from, and
-/// whatever it says itself.
+/// A storage that serves at most so many reads at once, for all calls of a table together, whatever limit it
+/// has itself.
 pub struct AtOnce {
     storage: Arc<dyn Storage>,
     reads: usize,
-    /// Reads that may still begin.
+    /// How many more reads may start.
     free: Mutex<usize>,
     freed: Condvar,
     /// The process whose reads are counted.
@@ -20,20 +20,20 @@ pub struct AtOnce {
 }
 
 impl AtOnce {
-    /// Of a storage, and so many reads, one at least.
+    /// Limits `storage` to `reads` reads, at least one.
     pub fn new(storage: Arc<dyn Storage>, reads: usize) -> AtOnce {
         let reads = reads.max(1);
         let (free, freed) = (Mutex::new(reads), Condvar::new());
         AtOnce { storage, reads, free, freed, process: std::process::id() }
     }
 
-    /// What `read` gives, once it is its turn.
+    /// Runs `read` when it may start.
     fn with_permit<T>(&self, read: impl FnOnce() -> T) -> T {
-        // In a forked process nobody ends the reads that were under way.
+        // In a forked process, reads of the parent never end.
         if self.process != std::process::id() {
             return read();
         }
-        // Nothing that panics runs while it is locked.
+        // Nothing panics while the lock is held.
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         while *free == 0 {
             free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
@@ -45,7 +45,7 @@ impl AtOnce {
     }
 }
 
-/// Gives its turn back, however the read ends.
+/// Returns its permit when the read ends, in whichever way.
 struct Permit<'a>(&'a AtOnce);
 
 impl Drop for Permit<'_> {

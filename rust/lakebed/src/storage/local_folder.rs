@@ -1,4 +1,4 @@
-//! What stands in a folder of the local file system.
+//! Lists a folder of the local file system.
 
 use std::fs::{DirEntry, Metadata};
 use std::time::{Duration, UNIX_EPOCH};
@@ -7,8 +7,8 @@ use super::{Contents, ListedFile, failed};
 use crate::error::{ErrorKind, Result};
 use crate::local_path::local_path;
 
-/// The folders in a folder and, where they are wanted, the files; `None` where there is no such folder. Links to folders
-/// are closed: they may lead around.
+/// The folders in a folder and, if requested, the files; `None` where there is no such folder. Links to
+/// folders are not followed, since they may form cycles.
 pub(super) fn local_contents(folder: &str, with_files: bool) -> Result<Option<Contents>> {
     let entries = match std::fs::read_dir(local_path(folder)?).map_err(|error| failed(error, folder)) {
         Err(error) if error.kind() == ErrorKind::Missing => return Ok(None),
@@ -18,7 +18,7 @@ pub(super) fn local_contents(folder: &str, with_files: bool) -> Result<Option<Co
     for entry in entries {
         let added = entry.and_then(|entry| add(&mut found, &entry, with_files));
         match added.map_err(|error| failed(error, folder)) {
-            // It went away after it was listed.
+            // It was removed after it was listed.
             Err(error) if error.kind() == ErrorKind::Missing => {}
             added => added?,
         }
@@ -35,7 +35,7 @@ fn add(found: &mut Contents, entry: &DirEntry, with_files: bool) -> std::io::Res
         _ if kind.is_symlink() && entry.path().is_dir() => {
             found.folders.closed.push((shown(), "it is a link"));
         }
-        // No metadata names a file whose name is not UTF-8.
+        // Metadata cannot name a file whose name is not UTF-8.
         Ok(name) if with_files => {
             let about = std::fs::metadata(entry.path())?;
             if about.is_file() {
@@ -48,7 +48,7 @@ fn add(found: &mut Contents, entry: &DirEntry, with_files: bool) -> std::io::Res
     Ok(())
 }
 
-/// When a file or folder was last modified, in milliseconds since 1970 UTC.
+/// Modification time of a file or folder, in milliseconds since 1970 UTC.
 pub(super) fn modified(about: &Metadata) -> std::io::Result<Option<i64>> {
     let millis = |span: Duration| i64::try_from(span.as_millis()).ok();
     Ok(match about.modified()?.duration_since(UNIX_EPOCH) {

@@ -1,4 +1,4 @@
-//! Where table files come from.
+//! The storage of table files.
 
 mod at_once;
 mod local_folder;
@@ -19,17 +19,17 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::local_path::local_path;
 use crate::write::publish::{Existing, create_bytes, is_taken, publish_bytes, sync_folder_of};
 
-/// Reads files and lists folders; all I/O of this crate goes through one of these.
+/// Reads files and lists folders; all I/O of this crate goes through a storage.
 ///
-/// Paths are what the table's location and the format's own names join to. Implementations are
-/// called from several threads at once. A file that is not there is [`ErrorKind::Missing`].
+/// Paths are joined from the table's location and the format's own names. Implementations are called from
+/// several threads at once. A missing file is [`ErrorKind::Missing`].
 pub trait Storage: Send + Sync {
     /// The bytes of a file.
     fn read(&self, path: &str) -> Result<Buffer>;
 
-    /// The bytes of a file from `start` on, `length` of them or, where it ends before, fewer.
+    /// The bytes of a file from `start` on: `length` bytes, or fewer at the end of the file.
     ///
-    /// Storages that can read less than a whole file do so.
+    /// Storages that can read part of a file do so.
     fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
         let bytes = self.read(path)?;
         let start = usize::try_from(start).unwrap_or(usize::MAX).min(bytes.len());
@@ -37,12 +37,12 @@ pub trait Storage: Send + Sync {
         Ok(bytes.slice_with_length(start, length))
     }
 
-    /// The names (not paths) of what stands directly in a folder, in any order; none where there is
-    /// no such folder.
+    /// The names (not paths) of files and folders directly in a folder, in any order; none where there is no
+    /// such folder.
     fn list(&self, folder: &str) -> Result<Vec<String>>;
 
-    /// What folders stand directly in a folder; `None` where there is no such folder. Files may be among them where the
-    /// storage does not tell them apart, which is what this gives unless it is implemented.
+    /// The folders directly in a folder; `None` where there is no such folder. The default implementation
+    /// includes files, for storages that cannot distinguish them.
     fn folders(&self, folder: &str) -> Result<Option<Folders>> {
         match self.inner() {
             Some(storage) => storage.folders(folder),
@@ -50,10 +50,11 @@ pub trait Storage: Send + Sync {
         }
     }
 
-    /// What stands directly in a folder, files with what the listing says of them; `None` where there is no such folder.
+    /// The files and folders directly in a folder, files with size and modification time; `None` where there
+    /// is no such folder.
     ///
     /// # Errors
-    /// `Unsupported` for a storage that lists names alone, which all do unless it is implemented.
+    /// `Unsupported` for a storage that lists only names, as in the default implementation.
     fn contents(&self, folder: &str) -> Result<Option<Contents>> {
         match self.inner() {
             Some(storage) => storage.contents(folder),
@@ -66,24 +67,23 @@ pub trait Storage: Send + Sync {
         }
     }
 
-    /// The storage that this one is put in front of, which answers what this one does not; `None` where it reads by
-    /// itself.
+    /// The storage that this one wraps, which answers where this one does not; `None` for a storage that
+    /// reads itself.
     fn inner(&self) -> Option<&dyn Storage> {
         None
     }
 
-    /// Whether paths are those of the local file system, so that what is written there is read here.
+    /// Whether paths are those of the local file system, so that files written there can be read here.
     fn is_local(&self) -> bool {
         self.inner().is_some_and(Storage::is_local)
     }
 
-    /// How many reads this storage serves at once; `None` where a read takes a processor and no time, as a local one
-    /// does.
+    /// How many reads this storage serves at once; `None` where reads are local and only take processor time.
     fn concurrent_reads(&self) -> Option<usize> {
         self.inner()?.concurrent_reads()
     }
 
-    /// Whether who waits for a read was interrupted, as the interpreter knows in which a storage is written.
+    /// Checks whether the caller was interrupted, for storages that are written in an interpreter.
     ///
     /// # Errors
     /// The interruption.
@@ -91,40 +91,40 @@ pub trait Storage: Send + Sync {
         self.inner().map_or(Ok(()), Storage::interrupted)
     }
 
-    /// Where the file of this path really is, for an engine that reads it itself: the path, unless this
-    /// storage looks elsewhere.
+    /// The real path of a file, for an engine that reads it itself: the same path, unless this storage maps
+    /// paths.
     ///
     /// # Errors
-    /// `Location` for a path that this storage would not open.
+    /// `Location` for a path that this storage may not open.
     fn place(&self, path: &str) -> Result<String> {
         self.inner().map_or_else(|| Ok(path.to_owned()), |storage| storage.place(path))
     }
 
-    /// How it places paths, apart from it.
+    /// How it maps and checks paths, without the storage itself.
     fn placing(&self) -> Placing {
         self.inner().map_or_else(Placing::default, Storage::placing)
     }
 
-    /// When a file or folder was last modified, in milliseconds since 1970 UTC; `None` where the storage does
-    /// not know, which is what this gives unless it is implemented.
+    /// Modification time of a file or folder, in milliseconds since 1970 UTC; `None` where the storage does
+    /// not have it, as in the default implementation.
     fn modified(&self, path: &str) -> Result<Option<i64>> {
         self.inner().map_or(Ok(None), |storage| storage.modified(path))
     }
 
-    /// Whether it writes too: whether it has [`Storage::create`] and [`Storage::remove`].
+    /// Whether it can write: whether it implements [`Storage::create`] and [`Storage::remove`].
     fn is_writable(&self) -> bool {
         self.inner().is_some_and(Storage::is_writable)
     }
 
-    /// Writes a file whole, under a name that no other has.
+    /// Writes a complete file under a new, unique name.
     ///
     /// # Errors
-    /// `Unsupported` for a storage that only reads.
+    /// `Unsupported` for a read-only storage.
     fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
         self.inner().map_or_else(|| Err(read_only(path)), |storage| storage.create(path, bytes))
     }
 
-    /// The same of one of several files of a folder, which are there for good once [`Storage::settle`] is done.
+    /// The same for one of several files of a folder; they are durable once [`Storage::settle`] is done.
     ///
     /// # Errors
     /// As [`Storage::create`].
@@ -132,7 +132,7 @@ pub trait Storage: Send + Sync {
         self.create(path, bytes)
     }
 
-    /// Makes sure of the files in the folder of that path.
+    /// Makes the files in the folder of that path durable.
     ///
     /// # Errors
     /// `Io`.
@@ -140,18 +140,18 @@ pub trait Storage: Send + Sync {
         self.inner().map_or(Ok(()), |storage| storage.settle(path))
     }
 
-    /// Whether it decides by itself who of several writers a path is given to: whether it has [`Storage::publish`],
-    /// beside what [`Storage::is_writable`] asks for.
+    /// Whether it decides which of several writers gets a path: whether it implements [`Storage::publish`] as
+    /// well as what [`Storage::is_writable`] requires.
     fn is_committable(&self) -> bool {
         self.inner().is_some_and(Storage::is_committable)
     }
 
-    /// Writes a file that appears whole or not at all, in one step, whoever else writes there. Returns: whether it was
-    /// written; not where a file is there that is to stay.
+    /// Writes a file in one step, so that it appears completely or not at all, even with concurrent writers.
+    /// Returns whether it was written: not where an existing file must be kept.
     ///
     /// # Errors
-    /// `Unsupported` for a storage that cannot; `Io`, where the file may be there all the same unless the storage is
-    /// local.
+    /// `Unsupported` for a storage that cannot; `Io`, after which the file may exist all the same unless the
+    /// storage is local.
     fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {
         self.inner().map_or_else(|| Err(read_only(path)), |storage| storage.publish(path, existing, bytes))
     }
@@ -159,22 +159,22 @@ pub trait Storage: Send + Sync {
     /// Removes a file.
     ///
     /// # Errors
-    /// As [`Storage::create`]; `Missing` where none is.
+    /// As [`Storage::create`]; `Missing` where there is no file.
     fn remove(&self, path: &str) -> Result<()> {
         self.inner().map_or_else(|| Err(read_only(path)), |storage| storage.remove(path))
     }
 }
 
-/// What folders stand in a folder, in any order.
+/// The folders in a folder, in any order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Folders {
     /// Their names (not paths).
     pub names: Vec<String>,
-    /// Those that are not looked into: the name as it may be shown, and why.
+    /// Folders that are not looked into: the name for messages, and the reason.
     pub closed: Vec<(String, &'static str)>,
 }
 
-/// What stands in a folder, in any order.
+/// The files and folders in a folder, in any order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Its files.
@@ -183,18 +183,18 @@ pub struct Contents {
     pub folders: Folders,
 }
 
-/// A file as a listing has it.
+/// A file in a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedFile {
     /// Its name (not path).
     pub name: String,
-    /// Its bytes, where the listing says.
+    /// Its size \[bytes\], if the listing has it.
     pub size: Option<u64>,
-    /// When it was last modified, in milliseconds since 1970 UTC, where the listing says.
+    /// Its modification time, in milliseconds since 1970 UTC, if the listing has it.
     pub modified: Option<i64>,
 }
 
-/// The local file system. Files are read, never mapped: one that is cut while mapped raises SIGBUS.
+/// The local file system. Files are read, never mapped: truncating a mapped file raises SIGBUS.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Local;
 
@@ -214,7 +214,8 @@ impl Storage for Local {
             file.seek(SeekFrom::Start(start)).map_err(failed)?;
         }
         let mut bytes = Vec::new();
-        // No more than there was when it was opened: a file that grows meanwhile is of another state of the table.
+        // At most the size when it was opened: if the file grows, the rest belongs to another state of the
+        // table.
         let there = size.saturating_sub(start).min(length);
         let room = usize::try_from(there).unwrap_or(usize::MAX);
         lakebed_avro::reserve(&mut bytes, room, "a file")
@@ -281,12 +282,13 @@ impl Storage for Local {
     }
 }
 
-/// Opens a local file for reading; all of lakebed opens files here. Returns: the file and its size in bytes.
+/// Opens a local file for reading; all of lakebed opens files with it. Returns the file and its size in
+/// bytes.
 ///
 /// # Errors
-/// `Location` for what is neither a file nor a folder: a device may never end, and a pipe that nobody writes to may
-/// never begin. It is looked at before it is opened, since opening a device may do something, and again when it is
-/// open. Should it have become a pipe in between, opening it does not wait.
+/// `Location` for a path that is neither a file nor a folder: a device may never end, and a pipe without a
+/// writer may never begin. The path is checked before it is opened, since opening a device may have effects,
+/// and again afterwards. If it has become a pipe in between, opening does not wait.
 pub fn open_regular(path: &str) -> Result<(File, u64)> {
     let local = local_path(path)?;
     let regular = |about: std::io::Result<Metadata>| {
@@ -303,7 +305,7 @@ pub fn open_regular(path: &str) -> Result<(File, u64)> {
     Ok((file, size))
 }
 
-/// Opens a file without waiting for a pipe's other end; of regular files nothing else becomes.
+/// Opens a file without waiting for the other end of a pipe; regular files are not affected.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn open_at_once(local: &str) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -317,12 +319,12 @@ fn open_at_once(local: &str) -> std::io::Result<File> {
     File::open(local)
 }
 
-/// The bytes of a file of which `recorded` bytes are recorded somewhere: one request, and no more than a byte beyond
-/// that is taken. A file that is longer is read once more, since records may be wrong and the caller says what that
-/// means; that, and one of which nothing is recorded, costs no more than `limits` allow.
+/// The bytes of a file with the recorded size `recorded`: one request, of at most one byte more. A longer
+/// file is read again, since records may be wrong and the caller decides what that means. Such a file, and
+/// one without a recorded size, must be within `limits`.
 ///
 /// # Errors
-/// What storage gives; `Limit` for more than `max_file_bytes`.
+/// Those of the storage; `Limit` for more than `max_file_bytes`.
 pub(crate) fn read_recorded(
     storage: &dyn Storage,
     path: &str,
@@ -344,7 +346,7 @@ pub(crate) fn read_recorded(
     Err(Error::from(Limits::exceeded("max_file_bytes", most, found)).in_file(path))
 }
 
-/// `None` for a file that is not there.
+/// `None` for a missing file.
 pub(crate) fn present<T>(read: Result<T>) -> Result<Option<T>> {
     match read {
         Ok(value) => Ok(Some(value)),
@@ -361,13 +363,13 @@ fn read_only(path: &str) -> Error {
 #[cold]
 fn failed(error: std::io::Error, path: &str) -> Error {
     use std::io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound, OutOfMemory};
-    // No file can be at a path that is none.
+    // There is no file at an invalid path.
     let kind = match error.kind() {
         NotFound | NotADirectory | InvalidInput | InvalidFilename => ErrorKind::Missing,
         OutOfMemory => ErrorKind::Avro(lakebed_avro::ErrorKind::Limit),
         _ => ErrorKind::Io,
     };
-    // The system's own words, without the number that Rust puts after them.
+    // The system's message, without the error number that Rust appends.
     let words = error.to_string();
     let words = words.split(" (os error").next().unwrap_or_default();
     let message = if kind == ErrorKind::Missing { "no such file" } else { words };

@@ -1,4 +1,4 @@
-//! How a storage places paths, in a form that can be sent.
+//! How a storage maps and checks paths, in a form that can be sent.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use super::{Local, Storage};
 use crate::location::{Allowed, Guarded};
 use crate::relocate::Relocated;
 
-/// Which paths a storage would open, and where the files really are: what [`Storage::place`] goes by.
+/// Which paths a storage may open, and the real paths of files, as [`Storage::place`] needs them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Placing {
-    /// Where paths may lead to, beside what the caller trusts.
+    /// Where paths may lead, in addition to places that the caller trusts.
     pub(crate) guard: Option<(Vec<String>, Allowed)>,
-    /// The table's own location, and old prefixes with what they are now.
+    /// The table's own location, and the old prefixes of moved files with the new ones.
     pub(crate) moved: Option<(String, Vec<(String, String)>)>,
 }
 
 impl Placing {
-    /// A storage that places paths so, and is for nothing else.
+    /// A storage that maps paths this way, and can do nothing else.
     pub(crate) fn storage(&self) -> Arc<dyn Storage> {
         let mut storage: Arc<dyn Storage> = Arc::new(Local);
         if let Some((trusted, allowed)) = self.guard.clone() {

@@ -1,11 +1,11 @@
-//! Files that are not read: whether they are there, and as long as recorded.
+//! Checks files that are not read: whether they exist and have the recorded length.
 
 use super::finding::{Finding, Severity};
 use super::inventory::{NamedFile, caught};
 use crate::error::{ErrorKind, Result};
 use crate::storage::Storage;
 
-/// What is wrong with a file; one byte of it is asked for, the last, and one behind it.
+/// What is wrong with a file. Requests two bytes: the last one, and one after it.
 ///
 /// # Errors
 /// An interruption.

@@ -1,4 +1,4 @@
-//! What entries say that cannot be.
+//! Checks entries for impossible values.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
@@ -13,20 +13,20 @@ use super::finding::{Finding, Severity};
 use crate::error::{ErrorKind, Result};
 use crate::record::find;
 
-/// The column of entries that says whether they add a file (1), take one away (-1), or neither (0).
+/// The column of entries that tells whether they add a file (1), delete one (-1), or neither (0).
 pub(crate) const ENTRY_SIGN: &str = "_sign";
 
-/// The column of entries that says what the format finds wrong with one; null for nothing. It may be absent.
+/// The column of entries with what the format finds wrong, null for nothing. It may be missing.
 pub(crate) const ENTRY_WRONG: &str = "_wrong";
 
-/// The columns of entries that are checked.
+/// The columns of entries to check.
 pub(super) struct Entries {
     pub(super) signs: Int32Array,
     pub(super) identities: BinaryArray,
     pub(super) paths: StringArray,
     pub(super) sizes: Int64Array,
     pub(super) rows: Int64Array,
-    /// What each file holds, where the format says so: 0 rows, 1 position deletes, 2 equality deletes.
+    /// The content of each file, where the format has it: 0 rows, 1 position deletes, 2 equality deletes.
     pub(super) contents: Option<Int32Array>,
     /// What the format finds wrong with an entry.
     wrong: Option<StringArray>,
@@ -35,7 +35,7 @@ pub(super) struct Entries {
 
 impl Entries {
     /// # Errors
-    /// `Required` for a batch that lacks one of them.
+    /// `Required` for a batch without one of them.
     pub(super) fn new(batch: &RecordBatch) -> Result<Entries> {
         let contents =
             batch.column_by_name("content").and_then(|column| column.as_primitive_opt::<Int32Type>());
@@ -53,7 +53,7 @@ impl Entries {
         })
     }
 
-    /// What is wrong with them, of which the first is the record `first` of its manifest.
+    /// The findings in these entries, the first of which is record `first` of its manifest.
     pub(super) fn wrong(&self, first: u64) -> Vec<Finding> {
         let mut found = Vec::new();
         for (name, numbers) in [("record_count", &self.rows), ("file_size_in_bytes", &self.sizes)] {
@@ -84,7 +84,7 @@ impl Entries {
         Finding::new(severity, ErrorKind::Mismatch.name(), message).in_record(first + row as u64)
     }
 
-    /// Counts beyond the rows of the file, and a lower bound above the upper one.
+    /// Counts above the number of rows of the file, and a lower bound above the upper one.
     fn contradictions(&self, column: &str, stats: &StructArray, first: u64, found: &mut Vec<Finding>) {
         let mut say = |row: usize, message: String| {
             let field = format!("stats.{column}");
@@ -113,7 +113,7 @@ impl Entries {
     }
 }
 
-/// The rows whose lower bound is above the upper one; of types without an order none.
+/// The rows whose lower bound is above the upper one; none for types without an order.
 fn crossed(lower: &ArrayRef, upper: &ArrayRef) -> Vec<usize> {
     let ordered = |bounds: &ArrayRef| {
         let converter = RowConverter::new(vec![SortField::new(bounds.data_type().clone())]);
@@ -126,7 +126,7 @@ fn crossed(lower: &ArrayRef, upper: &ArrayRef) -> Vec<usize> {
     (0..lower.len().min(upper.len())).filter(crossed).collect()
 }
 
-/// The same values with one zero, since writers may take either for the lower.
+/// The same values with a single zero, since writers use either zero for the lower bound.
 fn one_zero(bounds: &ArrayRef) -> ArrayRef {
     match bounds.data_type() {
         DataType::Float32 => std::sync::Arc::new(

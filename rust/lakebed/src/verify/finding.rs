@@ -1,4 +1,4 @@
-//! What was found, and where.
+//! Findings, and their places.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use crate::credentials::without_credentials;
 use crate::error::{Error, Location, Result};
 use crate::view::whole;
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Severity {
-    /// Rows are lost, doubled or not to be read.
+    /// Rows are lost, duplicated or unreadable.
     Error,
-    /// Something else than was recorded, which readers can live with.
+    /// A difference from what is recorded that readers can live with.
     Warning,
 }
 
@@ -26,7 +26,7 @@ impl Severity {
     }
 }
 
-/// One thing that is wrong.
+/// A single finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
     severity: Severity,
@@ -42,19 +42,19 @@ impl Finding {
         Finding { severity, kind, message, named_by: None, location }
     }
 
-    /// What an error of reading says.
+    /// The finding for an error of reading.
     pub(crate) fn of(error: &Error) -> Finding {
         let finding = Finding::new(Severity::Error, error.kind().name(), error.message());
         Finding { location: error.location().clone(), ..finding }
     }
 
-    /// The same in the file `path`, unless it names one.
+    /// The same in the file `path`, unless it has a file already.
     pub(crate) fn in_file(mut self, path: &str) -> Finding {
         self.location.path.get_or_insert_with(|| without_credentials(path).into_owned());
         self
     }
 
-    /// The same of a file that another one names.
+    /// The same, in a file that the file `path` names.
     pub(crate) fn named_by(mut self, path: &str) -> Finding {
         self.named_by.get_or_insert_with(|| without_credentials(path).into_owned());
         self
@@ -72,7 +72,7 @@ impl Finding {
         self
     }
 
-    /// Bytes of memory that it holds, roughly.
+    /// The memory that it takes \[bytes\], roughly.
     pub(super) fn held(&self) -> u64 {
         (size_of::<Finding>() + self.message.len() + self.location.path.as_ref().map_or(0, String::len))
             as u64

@@ -1,4 +1,4 @@
-//! What a table's metadata names, and what is wrong with the files that name it.
+//! The files that a table's metadata names, and what is wrong with the files that name them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,27 +11,27 @@ use crate::storage::Storage;
 pub(crate) struct NamedManifest<M> {
     pub(crate) manifest: M,
     pub(crate) named_by: Arc<str>,
-    /// Whether the table's snapshot has it.
+    /// Whether the table's snapshot reaches it.
     pub(crate) is_live: bool,
 }
 
-/// Another file that something names.
+/// Another file that some file names.
 #[derive(Debug, Clone)]
 pub(crate) struct NamedFile {
     pub(crate) path: String,
-    /// How many bytes are recorded of it.
+    /// Its recorded size \[bytes\].
     pub(crate) size: Option<u64>,
     pub(crate) named_by: Arc<str>,
 }
 
-/// What there should be.
+/// The files that must exist.
 pub(crate) struct Inventory<M> {
     pub(crate) findings: Vec<Finding>,
-    /// Each once.
+    /// All manifests, each once.
     pub(crate) manifests: Vec<NamedManifest<M>>,
-    /// Files that are not read whole: of statistics.
+    /// Files that are not read as a whole: statistics.
     pub(crate) files: Vec<NamedFile>,
-    /// Files beside those of the manifests that hold rows, or deletes, of the table's snapshot.
+    /// Files with rows or deletes of the table's snapshot, other than those that manifests name.
     pub(crate) data_files: Vec<NamedFile>,
     /// Whether all lists of the table's snapshot could be read.
     pub(crate) is_whole: bool,
@@ -56,12 +56,13 @@ impl<M> Inventory<M> {
         self.findings.push(finding);
     }
 
-    /// Takes an error of reading a file that another one names.
+    /// Adds an error of reading a file that another file names.
     pub(crate) fn fail(&mut self, error: &Error, path: &str, named_by: &str) {
         self.find(Finding::of(error).in_file(path).named_by(named_by));
     }
 
-    /// Takes in the manifests that one list names, by their paths; `differ` says in what two records of one manifest do.
+    /// Adds the manifests that one list names, by path; `differ` names the field in which two records of a
+    /// manifest differ.
     pub(crate) fn name(
         &mut self,
         list: &str,
@@ -99,7 +100,7 @@ impl<M> Inventory<M> {
     }
 }
 
-/// What became of a read; an interruption is no finding.
+/// The result of a read; an interruption is not a finding but an error.
 ///
 /// # Errors
 /// The interruption.

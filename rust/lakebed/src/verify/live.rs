@@ -1,10 +1,10 @@
-//! Which files are live, by their identities, in few bytes each.
+//! Finds the live files by their identities, with a few bytes per file.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
-/// Hashes identities twice, with keys that nobody knows: whoever makes files cannot make two that are taken for one.
+/// Hashes identities twice, with random keys, so that nobody can make two files with equal hashes.
 #[derive(Default)]
 pub(super) struct Keys([RandomState; 2]);
 
@@ -20,32 +20,32 @@ impl Keys {
 #[derive(Default)]
 pub(super) struct Live {
     counts: HashMap<u128, Count>,
-    /// Identities that are there more than once, or taken away more often than added.
+    /// The number of identities that are added more than once, or deleted more often than added.
     odd: usize,
 }
 
-/// How often a file is added more than taken away, and whether it was asked for.
+/// How much more often a file is added than deleted, and whether it was seen in the second pass.
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
     net: i32,
     asked: bool,
 }
 
-/// What is to be said of a file when it is met.
+/// What is known of a file when it is seen in the second pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Met {
-    /// Live, met for the first time.
+    /// Live, seen for the first time.
     First,
-    /// Live, and met before.
+    /// Live, seen before.
     Again,
-    /// Taken away more often than added.
+    /// Deleted more often than added.
     Owed,
     /// Not live.
     Gone,
 }
 
 impl Live {
-    /// Takes in an entry that adds the file (1), or takes it away (-1).
+    /// Counts an entry that adds the file (1) or deletes it (-1).
     pub(super) fn count(&mut self, hashed: u128, sign: i32) {
         let count = self.counts.entry(hashed).or_default();
         let was_odd = count.is_odd();
@@ -57,12 +57,12 @@ impl Live {
         }
     }
 
-    /// Whether every file is there once or not at all.
+    /// Whether every file is live once or not at all.
     pub(super) fn is_right(&self) -> bool {
         self.odd == 0
     }
 
-    /// Meets an entry once more, when all are counted.
+    /// Looks at an entry again, after all are counted.
     pub(super) fn meet(&mut self, hashed: u128, sign: i32) -> Met {
         let Some(count) = self.counts.get_mut(&hashed) else { return Met::Gone };
         let met_before = std::mem::replace(&mut count.asked, true);

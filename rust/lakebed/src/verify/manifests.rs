@@ -1,4 +1,4 @@
-//! Every manifest, read whole: what is wrong with it and in it, and which files it names.
+//! Reads every manifest as a whole: what is wrong with it and in it, and which files it names.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::scan::Batches;
 use crate::storage::read_recorded;
 
-/// What becomes of the entries of a manifest.
+/// What is done with the entries of a manifest.
 pub(super) trait Take: Send + Sync + 'static {
-    /// What is kept of them.
+    /// The result.
     type Taken: Default + Send + 'static;
 
-    /// Takes some entries in, of which the first is the record `first`.
+    /// Adds entries, the first of which is record `first`.
     fn take(&self, entries: &Entries, first: u64, taken: &mut Self::Taken);
 
-    /// Bytes of memory that it holds.
+    /// The memory that the result takes \[bytes\].
     fn held(&self, taken: &Self::Taken) -> u64;
 }
 
-/// What was found in a manifest.
+/// The findings in a manifest.
 pub(super) struct Read<T> {
     pub(super) findings: Vec<Finding>,
     pub(super) taken: T,
@@ -38,7 +38,7 @@ pub(super) struct Read<T> {
     pub(super) path: String,
 }
 
-/// Reads manifests side by side, none of which ends the reading.
+/// Reads manifests in parallel; an error in one does not end the reading.
 pub(super) struct Manifests<V: Verified, T> {
     pub(super) table: V,
     pub(super) program: Arc<V::Program>,
@@ -98,7 +98,7 @@ impl<V: Verified, T: Take> Source for Manifests<V, T> {
                 let odd = notes.take().into_iter();
                 read.findings.extend(odd.map(|note| Finding::new(Severity::Warning, "odd", note)));
             }
-            // What else is odd comes of what is wrong.
+            // Other notes on the manifest follow from the error.
             Err(error) => {
                 read.is_whole = false;
                 read.findings.push(Finding::of(&error));
@@ -119,10 +119,10 @@ impl<V: Verified, T: Take> Source for Manifests<V, T> {
     }
 }
 
-/// Checks entries, and counts the files of those that are live.
+/// Checks entries, and counts the files of live ones.
 pub(super) struct Check(pub(super) Arc<Keys>);
 
-/// What is wrong with some entries, and the files that they add and take away.
+/// What is wrong with some entries, and the files that they add and delete.
 #[derive(Default)]
 pub(super) struct Checked {
     pub(super) findings: Vec<Finding>,
@@ -147,7 +147,7 @@ impl Take for Check {
     }
 }
 
-/// Keeps the files that entries add and take away.
+/// Keeps the files that entries add and delete.
 pub(super) struct Keep(pub(super) Arc<Keys>);
 
 /// A file that an entry names.

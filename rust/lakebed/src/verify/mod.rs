@@ -1,8 +1,8 @@
-//! The view `verify`: what is wrong with a table, a row a finding.
+//! The view `verify`: what is wrong with a table, one row per finding.
 //!
-//! Every snapshot, list and manifest that the table has is read, each once, and what is wrong with one keeps nobody from
-//! reading the next. Errors of reading become findings; so does what is odd and no error; so does what can be read
-//! and contradicts itself.
+//! Every snapshot, list and manifest of the table is read once, and an error in one does not keep others from
+//! being read. Errors of reading become findings, and so do unusual things that are not errors, and
+//! contradictions.
 
 mod data_files;
 mod entries;
@@ -27,38 +27,38 @@ use crate::history::History;
 use crate::notes::Notes;
 use crate::scan::Batches;
 
-/// The column of entries that holds what tells a file from others.
+/// The column of entries with the identity of the file.
 pub(crate) const IDENTITY: &str = "_identity";
 
-/// What a format knows of what there should be.
+/// What a format provides about the files that must exist.
 pub(crate) trait Verified: History {
-    /// How the entries of a manifest are read whole.
+    /// How entries of a manifest are read completely.
     type Program: Send + Sync + 'static;
 
-    /// Reads everything but manifests, and says what else is named.
+    /// Reads everything except manifests, and lists the files that are named.
     ///
     /// # Errors
-    /// Those without which nothing can be named; an interruption.
+    /// Those after which nothing can be listed; an interruption.
     fn inventory(&self, threads: usize) -> Result<Inventory<Self::Manifest>>;
 
-    /// What the table's snapshot says of itself, and its live files have to come to.
+    /// The sums that the table's snapshot records, which its live files must have.
     fn claims(&self) -> Vec<Claim>;
 
-    /// How entries are read, with the statistics of all columns that have some.
+    /// How entries are read, with the statistics of all columns that have them.
     ///
     /// # Errors
     /// Those of reading the schemas.
     fn whole_entries(&self) -> Result<Self::Program>;
 
-    /// What each file may cost.
+    /// The limits for each file.
     fn limits(&self) -> Limits;
 
-    /// Where a manifest is, and how many bytes are recorded of it.
+    /// The path of a manifest, and its recorded size \[bytes\].
     fn place_of(&self, manifest: &Self::Manifest) -> (String, Option<u64>);
 
-    /// The entries of a manifest, all of them and all of their columns: `content`, `file_path`, `record_count`,
-    /// `file_size_in_bytes` and `stats` as the view `files` has them, [`ENTRY_SIGN`] and [`IDENTITY`]; where something is
-    /// wrong with them [`ENTRY_WRONG`].
+    /// All entries of a manifest with all columns: `content`, `file_path`, `record_count`,
+    /// `file_size_in_bytes` and `stats` as in the view `files`, [`ENTRY_SIGN`] and [`IDENTITY`], and
+    /// [`ENTRY_WRONG`] if the format finds anything wrong with them.
     ///
     /// # Errors
     /// Those of decoding them, with the manifest.

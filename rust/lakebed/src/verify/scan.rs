@@ -1,4 +1,4 @@
-//! The view as a scan: one thing after another is checked, and none ends it.
+//! The view as a scan: one check after another, none of which ends it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,16 +17,16 @@ use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
 use crate::storage::Storage;
 use crate::view::select;
 
-/// What is wrong with a table, resolved: its schema is known, nothing is read.
+/// The checks of a table, resolved: the schema is known, nothing is read.
 pub(crate) struct VerifyScan<V> {
     table: V,
     options: ScanOptions,
-    /// Whether data files are looked for.
+    /// Whether data files are checked too.
     data_files: bool,
     schema: SchemaRef,
 }
 
-/// Findings, some at a time.
+/// Findings, in groups.
 type Findings = Box<dyn Iterator<Item = Result<Vec<Finding>>> + Send>;
 
 impl<V: Verified> VerifyScan<V> {
@@ -40,7 +40,7 @@ impl<V: Verified> VerifyScan<V> {
         Ok(VerifyScan { table, options, data_files, schema: none.schema() })
     }
 
-    /// Everything that is wrong: what naming found, files of statistics, manifests, then the live files.
+    /// All findings: from the inventory, files of statistics, manifests, then the live files.
     fn findings(&self) -> Result<Findings> {
         let Inventory { findings, manifests, files, data_files, is_whole, .. } =
             self.table.inventory(self.options.threads)?;
@@ -90,10 +90,10 @@ impl<V: Verified> Scan for VerifyScan<V> {
     }
 }
 
-/// What manifests have told of the live files.
+/// The live files, shared by the threads that read manifests.
 struct LiveCounts(Mutex<LiveFiles>);
 
-/// The live files, what they come to, and whether all that name them could be read.
+/// The live files, their sums, and whether all manifests that name them could be read.
 struct LiveFiles {
     live: Live,
     totals: Totals,
@@ -110,13 +110,13 @@ impl LiveCounts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts the files of a manifest, and gives what is wrong with it.
+    /// Counts the files of a manifest. Returns what is wrong with it.
     fn count(&self, read: Read<Checked>) -> Vec<Finding> {
         let Checked { findings: within, counts, totals } = read.taken;
         if read.is_live {
             let mut tally = self.tally();
             tally.is_whole &= read.is_whole;
-            // What could be read is counted, of a manifest that ends early too.
+            // Entries are counted even if the manifest ends early.
             counts.into_iter().for_each(|(hashed, sign)| tally.live.count(hashed, sign));
             tally.totals.add(&totals);
         }
@@ -124,14 +124,14 @@ impl LiveCounts {
         read.findings.into_iter().chain(within).collect()
     }
 
-    /// What the snapshot claims and its live files do not come to, where all of them are known.
+    /// The recorded sums of the snapshot that its live files do not have, if all of these are known.
     fn contradicted(&self, claims: &[Claim]) -> Vec<Finding> {
         let tally = self.tally();
         if tally.is_whole && tally.live.is_right() { tally.totals.contradicted(claims) } else { Vec::new() }
     }
 }
 
-/// Meets the live files once more, where some are not right or all are to be looked for.
+/// Reads the live files again, where some are wrong or all must be checked.
 fn met<V: Verified>(
     reads: Manifests<V, Keep>,
     manifests: Vec<Arc<NamedManifest<V::Manifest>>>,
@@ -154,13 +154,13 @@ fn met<V: Verified>(
     Box::new(std::iter::once(beside).chain(entries))
 }
 
-/// What is wrong with files, which are asked for side by side.
+/// The findings of files, which are requested in parallel.
 fn looked_for(storage: &Arc<dyn Storage>, files: Vec<NamedFile>, threads: usize) -> Result<Vec<Finding>> {
     Ok(read_each(storage, files, threads, check)?.into_iter().flatten().collect())
 }
 
 impl LiveCounts {
-    /// What is wrong with the live files of a manifest, and those that are met for the first time.
+    /// What is wrong with the live files of a manifest, and the files that are seen for the first time.
     fn meet(&self, read: Read<Vec<Entry>>) -> (Vec<Finding>, Vec<NamedFile>) {
         let (mut found, mut files) = (Vec::new(), Vec::new());
         let named_by: Arc<str> = Arc::from(read.path.as_str());
@@ -174,7 +174,7 @@ impl LiveCounts {
                 Met::Again => {
                     found.push(wrong("duplicate", format!("the file {path:?} is twice in the snapshot")));
                 }
-                // It may have been added by what could not be read.
+                // It may have been added in a part that could not be read.
                 Met::Owed if *is_whole => {
                     let message = format!("the file {path:?} is deleted, and no manifest adds it");
                     found.push(wrong(ErrorKind::Mismatch.name(), message));

@@ -1,10 +1,10 @@
-//! What the live files of a table come to, beside what its snapshot claims.
+//! Compares sums over the live files of a table with those that its snapshot records.
 
 use super::entries::Entries;
 use super::finding::{Finding, Severity};
 use crate::error::ErrorKind;
 
-/// Contents of files: data, position deletes, equality deletes.
+/// The number of contents: data, position deletes, equality deletes.
 const CONTENTS: usize = 3;
 
 /// Files and rows of each content.
@@ -17,18 +17,18 @@ pub(crate) struct Totals {
 /// One number of the totals.
 pub(crate) type Number = fn(&Totals) -> i64;
 
-/// What a snapshot says that its files come to.
+/// A sum that a snapshot records of its files.
 pub(crate) struct Claim {
-    /// The file that says so, and the field there.
+    /// The file that records it, and the field.
     pub(crate) path: String,
     pub(crate) field: String,
     pub(crate) value: i64,
-    /// The number that it is.
+    /// The sum that it must equal.
     pub(crate) of: Number,
 }
 
 impl Totals {
-    /// Takes in what entries add and take away.
+    /// Adds the files that entries add, and subtracts those that they delete.
     pub(super) fn take(&mut self, entries: &Entries) {
         let content = |row: usize| entries.contents.as_ref().map_or(0, |contents| contents.value(row));
         for (row, (sign, rows)) in entries.signs.values().iter().zip(&entries.rows).enumerate() {
@@ -46,7 +46,7 @@ impl Totals {
         all.zip(other.files.iter().chain(&other.rows)).for_each(|(all, one)| *all = all.saturating_add(*one));
     }
 
-    /// The claims that are wrong.
+    /// The recorded sums that are wrong.
     pub(super) fn contradicted(&self, claims: &[Claim]) -> Vec<Finding> {
         let wrong = claims.iter().filter(|claim| (claim.of)(self) != claim.value);
         let finding = |claim: &Claim| {

@@ -1,8 +1,8 @@
-//! Fields of another writer's that no field table has, carried from the files that are read to those that are
-//! written.
+//! Unknown fields of other writers, which no field table has. They are carried from the files that are read
+//! to those that are written.
 //!
-//! In a batch they follow the known columns, each under [`PREFIX`] and its path in the record, with its
-//! field of the writer's schema as metadata: whatever takes, filters or joins rows takes them along.
+//! In a batch they follow the known columns. Their names are [`PREFIX`] and the path in the record, and their
+//! metadata has the field of the writer's schema. So filtering, taking and joining rows keeps them.
 
 mod schema;
 
@@ -27,20 +27,20 @@ use crate::columnar::ColumnarBatches;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::parse;
 
-/// What the names of carried columns begin with, and no column of a field table does.
+/// The prefix of the names of carried columns; no column of a field table has it.
 const PREFIX: &str = "carried:";
-/// The metadata of a carried column that is its Avro field, in JSON.
+/// The metadata key of a carried column with its Avro field, as JSON.
 const AVRO_FIELD: &str = "avro-field";
 
-/// What a format knows of a field of a writer's schema.
+/// Whether a format knows a field of a writer's schema.
 pub(crate) enum Recognised {
-    /// It is read, or nothing that anybody reads.
+    /// A known field, or one that nobody reads.
     Field,
-    /// A record whose fields are looked at one by one, and what it is called where it is written.
+    /// A record whose fields are checked one by one, with its name in written files.
     Record(String),
-    /// A list of records whose fields are looked at one by one, and what it is called where it is written.
+    /// A list of records whose fields are checked one by one, with its name in written files.
     List(String),
-    /// Nothing.
+    /// Unknown.
     No,
 }
 
@@ -54,13 +54,13 @@ pub(crate) fn column_name(path: &str) -> String {
     format!("{PREFIX}{path}")
 }
 
-/// The fields of an Avro file of which `known` knows nothing, as carried columns of all of its records; a batch
+/// The fields of an Avro file that `known` does not know, as carried columns of all of its records; a batch
 /// without columns where there are none.
 ///
-/// `known` is asked with the path of the record, as it is written, and the field's JSON.
+/// `known` gets the path of the record in written files, and the field's JSON.
 ///
 /// # Errors
-/// Those of the container's layer; `Unsupported` for such a field in ORC or Parquet, as [`refuse_unknown`] has it.
+/// Those of the container's layer; `Unsupported` for such a field in ORC or Parquet, see [`refuse_unknown`].
 pub(crate) fn read(
     bytes: &Buffer,
     known: &dyn Fn(&str, &Value) -> Recognised,
@@ -81,7 +81,7 @@ pub(crate) fn read(
     if found.is_empty() {
         return Ok(None);
     }
-    // Of a list with several such fields the path is the same.
+    // Several such fields of a list have the same path.
     let paths: BTreeSet<&str> = found.iter().map(|field| field.stored.as_str()).collect();
     let paths = paths.into_iter().map(str::to_owned).collect();
     let program = Arc::new(Program::resolve(&schema, &Projection::Paths(paths), &[])?);
@@ -100,7 +100,7 @@ pub(crate) fn read(
     with_columns(records.num_rows(), columns.collect::<Result<Vec<_>>>()?).map(Some)
 }
 
-/// Rows with carried columns after their own.
+/// Rows followed by carried columns.
 pub(crate) fn with(rows: &RecordBatch, carried: &RecordBatch) -> Result<RecordBatch> {
     let all = [rows, carried].into_iter().flat_map(|batch| {
         let fields = batch.schema_ref().fields().iter().cloned();
@@ -109,7 +109,7 @@ pub(crate) fn with(rows: &RecordBatch, carried: &RecordBatch) -> Result<RecordBa
     with_columns(rows.num_rows(), all.collect())
 }
 
-/// The columns of field tables, and the carried ones.
+/// Divides rows into the columns of field tables and the carried ones.
 pub(crate) fn split(rows: &RecordBatch) -> Result<(RecordBatch, RecordBatch)> {
     let part = |carried: bool| -> Result<RecordBatch> {
         let fields = rows.schema_ref().fields().iter();
@@ -119,7 +119,7 @@ pub(crate) fn split(rows: &RecordBatch) -> Result<(RecordBatch, RecordBatch)> {
     Ok((part(false)?, part(true)?))
 }
 
-/// The carried columns whose fields stand in the record at a dotted path, with the fields' names.
+/// The carried columns whose fields are in the record at a dotted path, with the fields' names.
 pub(crate) fn in_record<'r>(
     rows: &'r RecordBatch,
     record: &str,
@@ -137,12 +137,12 @@ pub(crate) fn fields(schema: &ArrowSchema) -> Vec<FieldRef> {
     schema.fields().iter().filter(|field| is_carried(field)).cloned().collect()
 }
 
-/// Batches of the same known columns, one after the other; what some of them carry is null in the others.
-/// Batches without rows carry nothing, unless there are only such.
+/// Concatenates batches with the same known columns; a column that only some of them carry is null in the
+/// others. Batches without rows carry nothing, unless all are without rows.
 ///
 /// # Errors
-/// `Unsupported` for a field of which two writers have different types, and for one without a null that some rows
-/// would have to lack.
+/// `Unsupported` for a field that has different types from two writers, and for one that is not nullable and
+/// that some rows lack.
 pub(crate) fn joined(batches: &[RecordBatch]) -> Result<RecordBatch> {
     let Some(first) = batches.first() else {
         return Ok(RecordBatch::new_empty(Arc::new(ArrowSchema::empty())));
@@ -168,7 +168,7 @@ pub(crate) fn joined(batches: &[RecordBatch]) -> Result<RecordBatch> {
     with_columns(batches.iter().map(RecordBatch::num_rows).sum(), columns)
 }
 
-/// Rows with exactly these carried columns, null where the rows have none; `None` where that cannot be.
+/// Rows with exactly these carried columns, null where the rows lack them; `None` where that is not allowed.
 pub(crate) fn padded(rows: &RecordBatch, wanted: &[FieldRef]) -> Result<Option<RecordBatch>> {
     let (own, carried) = split(rows)?;
     let same = |field: &FieldRef| wanted.iter().any(|wanted| wanted == field);
@@ -191,11 +191,10 @@ pub(crate) fn padded(rows: &RecordBatch, wanted: &[FieldRef]) -> Result<Option<R
     with(&own, &with_columns(rows.num_rows(), columns)?).map(Some)
 }
 
-/// The text of a schema with carried fields after those of their records, and the schema's own where there
-/// are none.
+/// The text of a schema with the carried fields appended to their records; unchanged without carried fields.
 ///
 /// # Errors
-/// `Json` for a text that is none; `Unsupported` for a record that the schema does not have.
+/// `Json` for a malformed text; `Unsupported` for a record that the schema does not have.
 pub(crate) fn extended(text: &str, carried: &[FieldRef]) -> Result<String> {
     if carried.is_empty() {
         return Ok(text.to_owned());
@@ -220,7 +219,7 @@ pub(crate) fn extended(text: &str, carried: &[FieldRef]) -> Result<String> {
     Ok(schema.to_string())
 }
 
-/// A field of records, or of the records in lists, as lists of its own.
+/// A field of records, or of the records in lists, then as lists of that field.
 fn member_of(column: &ArrayRef, name: &str) -> Result<ArrayRef> {
     let absent = || Error::new(ErrorKind::Required, format!("{name} is not a field of the records"));
     let Some(lists) = column.as_list_opt::<i32>() else {
@@ -233,11 +232,11 @@ fn member_of(column: &ArrayRef, name: &str) -> Result<ArrayRef> {
     Ok(Arc::new(ListArray::try_new(item, lists.offsets().clone(), members, lists.nulls().cloned())?))
 }
 
-/// Records, or lists of records, with the carried columns of the one at `path` as more fields, null where a row has
-/// none, each by the name that `called` gives it.
+/// Records, or lists of records, with the carried columns of the record at `path` as further fields, null
+/// where a row has none; `called` gives their names.
 ///
 /// # Errors
-/// `Internal` for what are not as many values as records.
+/// `Internal` for another number of values than records.
 pub(crate) fn with_members(
     column: &ArrayRef,
     rows: &RecordBatch,
@@ -268,7 +267,7 @@ pub(crate) fn with_members(
     Ok(Arc::new(lists))
 }
 
-/// The items of carried lists, one for each item of `lists`; `None` where they are not as many.
+/// The items of carried lists, one for each item of `lists`; `None` where their numbers differ.
 fn items_of(carried: &ArrayRef, lists: &ListArray) -> Option<Result<ArrayRef>> {
     let carried = carried.as_list_opt::<i32>()?;
     let mut places = vec![None; lists.values().len()];

@@ -1,4 +1,4 @@
-//! The schemas of other writers, in JSON: which of their fields are unknown, and where fields are put.
+//! The schemas of other writers, as JSON: finds unknown fields, and adds fields.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 
 use super::Recognised;
 
-/// A field that nothing is known of.
+/// An unknown field.
 pub(super) struct Unknown {
-    /// Its path in the file that is read.
+    /// Its path in the file it is read from.
     pub(super) stored: String,
-    /// Its name in the record, or in the records of the list, that is read there.
+    /// Its name in the record, or in the records of the list, that is read at that path.
     pub(super) member: Option<String>,
-    /// Its path where it is written.
+    /// Its path in written files.
     pub(super) written: String,
     pub(super) json: Value,
 }
 
-/// The fields of a schema that `known` knows nothing of, behind those of `found`; `stored` and `written` are the paths of
-/// the record.
+/// Appends the fields of a schema that `known` does not know to `found`; `stored` and `written` are the paths
+/// of the record.
 pub(super) fn unknown(
     schema: &Value,
     stored: &str,
@@ -35,7 +35,7 @@ pub(super) fn unknown(
         match known(written, field) {
             Recognised::Field => {}
             Recognised::Record(called) if !ty.is_array() => unknown(ty, &path(stored), &called, known, found),
-            // What may be null, and lists, are read whole.
+            // Nullable records, and lists, are read as a whole.
             Recognised::Record(called) | Recognised::List(called) => {
                 let members = record(items(ty).unwrap_or(ty));
                 let members = members.and_then(|record| record.get("fields")?.as_array());
@@ -55,7 +55,7 @@ pub(super) fn unknown(
     }
 }
 
-/// The record that a schema is, or is beside null.
+/// The record of a schema, also in a union with null.
 fn record(schema: &Value) -> Option<&Value> {
     match schema {
         Value::Array(branches) => branches.iter().find_map(record),
@@ -65,7 +65,7 @@ fn record(schema: &Value) -> Option<&Value> {
     }
 }
 
-/// The items of the list that a schema is, or is beside null.
+/// The items of the list of a schema, also in a union with null.
 fn items(schema: &Value) -> Option<&Value> {
     match schema {
         Value::Array(branches) => branches.iter().find_map(items),
@@ -75,7 +75,7 @@ fn items(schema: &Value) -> Option<&Value> {
     }
 }
 
-/// The list of the fields of the record at a path, through lists.
+/// The fields of the record at a path, also within lists.
 pub(super) fn fields_at<'s>(schema: &'s mut Value, path: &str) -> Option<&'s mut Vec<Value>> {
     if let Value::Array(branches) = schema {
         let is = |branch: &&mut Value| record(branch).is_some() || items(branch).is_some();
@@ -116,7 +116,8 @@ fn is_named(schema: &Value) -> bool {
     matches!(schema.get("type").and_then(Value::as_str), Some("record" | "error" | "enum" | "fixed"))
 }
 
-/// A type in which every name is spelt out. The schema was parsed before: none contains itself.
+/// A type without references: each named type is spelled out. The schema was parsed before: no type contains
+/// itself.
 pub(super) fn inlined(ty: &Value, defined: &HashMap<String, Value>) -> Value {
     match ty {
         Value::String(name) => {
@@ -136,7 +137,7 @@ pub(super) fn inlined(ty: &Value, defined: &HashMap<String, Value>) -> Value {
     }
 }
 
-/// Gives named types names of their own.
+/// Gives named types unique names.
 pub(super) fn rename(ty: &mut Value, taken: &mut HashSet<String>) {
     if let Value::Array(branches) = ty {
         branches.iter_mut().for_each(|branch| rename(branch, taken));
@@ -156,7 +157,7 @@ pub(super) fn rename(ty: &mut Value, taken: &mut HashSet<String>) {
     each_type(ty, &mut |inner| rename(inner, taken));
 }
 
-/// The types that a type is made of.
+/// The types within a type.
 fn each_type(ty: &mut Value, change: &mut dyn FnMut(&mut Value)) {
     let Value::Object(object) = ty else { return };
     if let Some(inner) = object.get_mut("type").filter(|inner| !inner.is_string()) {
@@ -170,7 +171,7 @@ fn each_type(ty: &mut Value, change: &mut dyn FnMut(&mut Value)) {
     }
 }
 
-/// The field with null among its values; `None` for a union of others.
+/// The field with null among its types; `None` for a union of other types.
 pub(super) fn nullable(field: &Value) -> Option<Value> {
     let mut field = field.clone();
     let ty = field.get_mut("type")?;
