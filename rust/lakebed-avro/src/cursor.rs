@@ -1,13 +1,13 @@
 //! A bounds-checked walk over one inflated block.
 //!
-//! Nothing here allocates, and every read says with a one-byte [`Fault`] why it failed: the place
-//! is worked out later, on the cold path, by whoever knows block, record and field.
+//! Nothing here allocates. A failed read gives a one-byte [`Fault`]; its place is computed later, on the cold
+//! path, by the caller that knows block, record and field.
 // Bytes from outside go through here: nothing in it may panic or wrap.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 use crate::error::ErrorKind;
 
-/// Why decoding stopped; kept at one byte so that results travel in a register.
+/// Why decoding stopped; one byte, so that results are returned in a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The value runs past its block.
@@ -30,22 +30,22 @@ pub enum Fault {
     Items,
     /// More items without bytes than `max_zero_width_items`.
     ZeroWidthItems,
-    /// More bytes of what a block's nulls and defaults stand for than `max_block_bytes`.
+    /// Nulls and defaults of a block that expand to more than `max_block_bytes`.
     Padding,
-    /// A value that the reader's schema has no place for.
+    /// A value that the reader's schema cannot hold.
     Unresolved,
     /// A column past the 2 GiB that Arrow's 32-bit offsets can address.
     ColumnBytes,
     /// A null where the top-level union should hold a record.
     NullRecord,
-    /// A compiled program that names what it has not: a fault of this library, and none of the file.
+    /// A compiled program that refers to something it does not have: a bug of this library, not of the file.
     Program,
 }
 
 const _: () = assert!(size_of::<Fault>() == 1);
 
 impl Fault {
-    /// The error kind and the words for it.
+    /// The error kind and the message.
     pub fn describe(self) -> (ErrorKind, &'static str) {
         match self {
             Fault::Truncated => (ErrorKind::Truncated, "value runs past its block"),
@@ -79,8 +79,8 @@ pub struct Cursor<'a> {
 /// The continuation bit of each byte of a little-endian word.
 const CONTINUE: u64 = 0x8080_8080_8080_8080;
 
-/// The varint at the start of a little-endian word, and the bytes it takes; `None` if it goes on behind
-/// the word. One test finds its end, three shifts close the gaps that the continuation bits leave.
+/// The varint at the start of a little-endian word, and its length in bytes; `None` if it continues after the
+/// word. One test finds its end, three shifts close the gaps of the continuation bits.
 #[inline(always)]
 pub(crate) fn word_varint(word: u64) -> Option<(u64, usize)> {
     let stops = !word & CONTINUE;
@@ -95,8 +95,8 @@ pub(crate) fn word_varint(word: u64) -> Option<(u64, usize)> {
     Some((value, length as usize))
 }
 
-/// As [`word_varint`], with a branch for each of the lengths that counts and sizes have: those of one
-/// column are alike, so that the branch is foreseen and what comes next need not wait for this one's length.
+/// As [`word_varint`], with a branch for each length that counts and sizes usually have: lengths within a
+/// column are alike, so the branch is predicted and the next read does not wait for this length.
 #[inline(always)]
 pub(crate) fn short_varint(word: u64) -> Option<(u64, usize)> {
     let (first, second, third) = (word & 0x7f, (word >> 1) & 0x3f80, (word >> 2) & 0x1f_c000);
@@ -111,7 +111,7 @@ pub(crate) fn short_varint(word: u64) -> Option<(u64, usize)> {
     }
 }
 
-/// The signed number that a varint stands for.
+/// The signed number of a zigzag varint.
 #[inline(always)]
 pub(crate) fn zigzag(value: u64) -> i64 {
     ((value >> 1) as i64) ^ (value as i64 & 1).wrapping_neg()
@@ -163,10 +163,10 @@ impl<'a> Cursor<'a> {
         self.take(count).map(|_| ())
     }
 
-    /// Reads an unsigned varint of at most 64 bits. Most are of one byte and come first.
+    /// Reads an unsigned varint of at most 64 bits. Most take one byte and are handled first.
     #[inline(always)]
     pub fn varint(&mut self) -> Result<u64, Fault> {
-        // The value alone leaves the `match`: a result that did would go through memory.
+        // Only the value leaves the `match`: a `Result` would go through memory.
         let value = match self.bytes.get(self.position) {
             Some(&byte) if byte < 0x80 => {
                 self.position = self.position.saturating_add(1);
@@ -191,7 +191,7 @@ impl<'a> Cursor<'a> {
     fn varint_bytewise(&mut self) -> Result<u64, Fault> {
         let mut value = 0u64;
         for ((index, &byte), shift) in self.rest().iter().enumerate().take(10).zip((0u32..).step_by(7)) {
-            // The tenth byte holds the 64th bit and nothing else.
+            // The tenth byte can only hold the 64th bit.
             if index == 9 && byte > 1 {
                 return Err(Fault::Varint);
             }
@@ -214,18 +214,18 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub fn int(&mut self) -> Result<i32, Fault> {
         let value = u32::try_from(self.varint()?).map_err(|_| Fault::IntRange)?;
-        // As `zigzag`, whose way by 64 bits costs the whole decode loop several per cent.
+        // As `zigzag`, which with 64 bits costs the decode loop several per cent.
         Ok(((value >> 1) as i32) ^ (value as i32 & 1).wrapping_neg())
     }
 
-    /// Reads a length and checks it against the bytes that are left, before anything is sized by it.
+    /// Reads a length and compares it with the bytes left, before anything is allocated for it.
     #[inline(always)]
     pub fn length(&mut self) -> Result<usize, Fault> {
         let length = usize::try_from(self.long()?).map_err(|_| Fault::Length)?;
         if length > self.remaining() { Err(Fault::Truncated) } else { Ok(length) }
     }
 
-    /// Steps over what [`Cursor::length`] has found to be there.
+    /// Skips bytes that [`Cursor::length`] has checked.
     #[inline(always)]
     pub fn skip_counted(&mut self, length: usize) {
         self.position = self.position.saturating_add(length);
@@ -258,7 +258,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over an array or a map without items, if that is what is here.
+    /// Skips an array or map if it is empty.
     #[inline(always)]
     pub fn no_items(&mut self) -> bool {
         let none = self.bytes.get(self.position) == Some(&0);
@@ -266,19 +266,19 @@ impl<'a> Cursor<'a> {
         none
     }
 
-    /// Moves to `position`, which must lie ahead.
+    /// Moves forward to `position`.
     #[inline]
     pub fn jump(&mut self, position: usize) -> Result<(), Fault> {
         self.skip(position.checked_sub(self.position).ok_or(Fault::Length)?)
     }
 }
 
-/// A run of array or map items: how many, and where they end if the writer said so.
+/// A run of array or map items: their number, and where they end if the writer has stored it.
 #[derive(Debug, Clone, Copy)]
 pub struct Items {
     /// Items in this run.
     pub count: u64,
-    /// Position behind the run, from the negative-count form.
+    /// Position after the run, from the form with a negative count.
     pub end: Option<usize>,
 }
 

@@ -1,17 +1,17 @@
-//! One error type: what is wrong (a kind), in words, and where.
+//! One error type: the kind of error, a message, and the place.
 
 use std::fmt;
 
-/// What is wrong with an input; the vocabulary users see as `.kind`.
+/// The kind of error, which users see as `.kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// Not an Avro object container file.
     Magic,
-    /// A file of another format that is known by name.
+    /// A file of another known format.
     Foreign,
     /// The input ends early.
     Truncated,
-    /// Bytes are left over where there should be none.
+    /// Trailing bytes where there should be none.
     Trailing,
     /// A block's sync marker differs from the header's.
     Sync,
@@ -57,7 +57,7 @@ pub enum ErrorKind {
     UnknownColumn,
     /// An Arrow column whose type the schema's field does not take.
     Type,
-    /// A null where the schema has none.
+    /// A null where the schema allows none.
     Required,
     /// Reading the input or writing the output failed; the source says how.
     Io,
@@ -95,13 +95,13 @@ impl ErrorKind {
     }
 }
 
-/// Where in an input something is wrong; every part is `None` where it is not known.
+/// The place of an error in an input; parts that are not known are `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Location {
     /// The file, as the caller named it.
     pub path: Option<String>,
-    /// Bytes from the start of the file: of the wrong byte where the file holds it as it is,
-    /// else of the compressed block that holds it.
+    /// Bytes from the start of the file: of the wrong byte if the file holds it uncompressed, else of the
+    /// compressed block with it.
     pub offset: Option<u64>,
     /// Number of the block, from 0.
     pub block: Option<u64>,
@@ -112,7 +112,7 @@ pub struct Location {
 }
 
 impl Location {
-    /// Fills what is still unknown from `outer`.
+    /// Takes parts that are not known from `outer`.
     pub fn or(mut self, outer: Location) -> Location {
         self.path = self.path.or(outer.path);
         self.offset = self.offset.or(outer.offset);
@@ -124,8 +124,9 @@ impl Location {
 }
 
 impl Location {
-    /// An error's text: the message, and the place in words behind it, without what the message says already. The place
-    /// is on one line, and nothing of both steers a terminal, whatever names the input gives.
+    /// An error's text: the message followed by the place in words, without parts that the message has
+    /// already. The place is on one line, and neither has characters that control a terminal, whatever names
+    /// the input has.
     pub fn behind(&self, message: &str) -> String {
         let parts = [
             self.offset.map(|offset| format!("byte {offset}")),
@@ -136,13 +137,13 @@ impl Location {
         ];
         let known = parts.into_iter().flatten().filter(|part| !message.contains(part.as_str()));
         let known: Vec<String> = known.collect();
-        // Line ends of a message are lakebed's own.
+        // Line breaks of a message are lakebed's own.
         let message = escaped(message, |char| char != '\n' && is_terminal_control(char));
         if known.is_empty() { message } else { format!("{message} ({})", known.join(", ")) }
     }
 }
 
-/// The longest message an error carries, whatever the input says.
+/// The longest message of an error, whatever the input.
 const MAX_MESSAGE_BYTES: usize = 1024;
 
 /// A failed read: kind, message and [`Location`], one pointer wide.
@@ -161,14 +162,14 @@ struct Inner {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// An error of `kind` with nothing known of its place.
+    /// An error of `kind` without a place.
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         let message = clip(message.into());
         Error(Box::new(Inner { kind, message, location: Location::default(), source: None }))
     }
 
-    /// A read that failed before any byte could be judged.
+    /// A read that failed before any byte could be checked.
     #[cold]
     pub fn io(source: std::io::Error) -> Error {
         let mut error = Error::new(ErrorKind::Io, source.to_string());
@@ -176,14 +177,14 @@ impl Error {
         error
     }
 
-    /// The same error, with what was unknown of its place taken from `outer`.
+    /// The same error, with missing parts of its place taken from `outer`.
     #[must_use]
     pub fn at(mut self, outer: Location) -> Error {
         self.0.location = std::mem::take(&mut self.0.location).or(outer);
         self
     }
 
-    /// The same error, its record counted from so many records further out.
+    /// The same error, with `records` added to its record.
     #[must_use]
     pub(crate) fn records_later(mut self, records: u64) -> Error {
         let record = &mut self.0.location.record;
@@ -191,7 +192,7 @@ impl Error {
         self
     }
 
-    /// The same error, with its field seen from one level further out.
+    /// The same error, with a name put before its field.
     #[must_use]
     pub fn within(mut self, name: &str) -> Error {
         let field = &mut self.0.location.field;
@@ -199,29 +200,29 @@ impl Error {
         self
     }
 
-    /// What is wrong.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What is wrong, in words, without the place.
+    /// The message, without the place.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// Where it is wrong.
+    /// The place.
     pub fn location(&self) -> &Location {
         &self.0.location
     }
 
-    /// Takes the error apart: kind, message, place, and the I/O error behind it.
+    /// Takes the error apart: kind, message, place, and the I/O error that caused it.
     pub fn into_parts(self) -> (ErrorKind, String, Location, Option<std::io::Error>) {
         let inner = *self.0;
         (inner.kind, inner.message, inner.location, inner.source)
     }
 }
 
-/// The text on one line, with all that would steer a terminal escaped.
+/// The text on one line, with all characters that control a terminal escaped.
 fn on_one_line(text: &str) -> String {
     escaped(text, is_terminal_control)
 }
@@ -234,14 +235,14 @@ fn escaped(text: &str, which: impl Fn(char) -> bool) -> String {
     line
 }
 
-/// Whether a terminal does something else with a character than show it: controls (C0, DEL, C1), separators of lines
-/// and paragraphs, and what turns the direction of a text (Unicode's Bidi_Control).
+/// Whether a character does something to a terminal other than being shown: controls (C0, DEL, C1), line and
+/// paragraph separators, and characters that change the direction of text (Unicode's Bidi_Control).
 fn is_terminal_control(char: char) -> bool {
     char.is_control()
         || matches!(char, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Cuts a message that an input made long, at a character boundary.
+/// Truncates a message that an input has made long, at a character boundary.
 fn clip(mut message: String) -> String {
     if message.len() > MAX_MESSAGE_BYTES {
         let end = (0..=MAX_MESSAGE_BYTES).rev().find(|&i| message.is_char_boundary(i)).unwrap_or(0);

@@ -1,9 +1,9 @@
 //! Avro object container files to Arrow columns, in bulk.
 //!
 //! [`Blocks::open`] reads the header and frames the blocks, [`Program::resolve`] turns the writer's
-//! [`Schema`] and a [`Projection`] into a flat decode program, and [`Reader`] runs it over the blocks:
-//! bytes → blocks → program → Arrow columns, without a value tree in between. `apache-avro` parses
-//! schemas and is the slow twin in the tests.
+//! [`Schema`] and a [`Projection`] into a flat decode program, and [`Reader`] runs it over the blocks: bytes
+//! → blocks → program → Arrow columns, without a value tree in between. `apache-avro` parses schemas, and the
+//! tests compare every decoded value with it.
 //!
 //! # Arrow forms
 //!
@@ -25,7 +25,7 @@
 //!
 //! A union of null and a record at the top is that record; a null in its place is refused.
 #![forbid(unsafe_code)]
-// A panic that input can reach is a bug: what cannot fail is written so that it need not be unwrapped.
+// A panic that input can reach is a bug: code is written so that nothing needs to be unwrapped.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 mod codec;

@@ -1,12 +1,12 @@
-//! What a reader agrees to spend on one input, passed by value with every call.
+//! What a reader may spend on one input, passed by value with every call.
 
 use crate::error::{Error, ErrorKind, Result};
 
 /// Bounds on the work and memory one Avro input may cause.
 ///
-/// Every decoder takes one of these by value; there is no process-wide setting. A bound that is
-/// passed gives an error of kind [`ErrorKind::Limit`] that names the bound and what was asked for.
-/// Values above the hard caps are lowered to them by [`Limits::capped`].
+/// Every decoder takes limits by value; there is no process-wide setting. Exceeding a limit gives an error of
+/// kind [`ErrorKind::Limit`] with the name of the limit and the requested amount. Values above the hard caps
+/// are lowered to them by [`Limits::capped`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of the file header: magic, metadata map and sync marker.
@@ -87,11 +87,11 @@ impl Limits {
     }
 }
 
-/// Makes room for `more` values, of which an input says how many they are: Rust ends the process where memory
-/// that cannot be had is asked for in any other way.
+/// Makes room for `more` values, a number that comes from an input: any other way to request memory ends the
+/// process where it is not available.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`] where there is no such room.
+/// [`ErrorKind::Limit`] where the memory is not available.
 pub fn reserve<T>(values: &mut Vec<T>, more: usize, what: &str) -> Result<()> {
     values.try_reserve_exact(more).map_err(|_| {
         let bytes = more.saturating_mul(size_of::<T>());

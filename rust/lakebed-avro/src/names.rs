@@ -1,9 +1,9 @@
 //! Which names a schema may have: those that writers use.
 //!
-//! Avro's Java library checks a type's own name and nothing of its namespace, so files of classes inside
-//! classes (`org.example.Outer$`) are common; it takes letters of any script in the names of fields, and
-//! some writers put column names there as they are (`a.b`). apache-avro holds all of them to the
-//! specification by default, once per process.
+//! Avro's Java library checks a type's own name but not its namespace, so files of nested classes
+//! (`org.example.Outer$`) are common. It accepts letters of any script in names of fields, and some writers
+//! store column names there unchanged (`a.b`). apache-avro by default requires the names of the
+//! specification, with one setting per process.
 
 use std::sync::Once;
 
@@ -14,27 +14,27 @@ use apache_avro::validator::{
 };
 use serde_json::{Map, Value};
 
-/// What a type's own name is made of, as errors show it.
+/// The pattern of a type's own name, as errors show it.
 const NAME: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 
-/// Has apache-avro take any namespace, and any name of a field.
+/// Makes apache-avro accept any namespace, and any name of a field.
 ///
-/// Where the process has validators of its own already, those stay.
+/// If the process has set validators already, those stay.
 pub(crate) fn accept_any_name() {
     static DONE: Once = Once::new();
     DONE.call_once(|| {
-        // An error hands back the validator that came second, which is then not needed.
+        // An error returns the validator that was set too late, which is not needed then.
         drop(set_schema_name_validator(Box::new(AnyName)));
         drop(set_schema_namespace_validator(Box::new(AnyName)));
         drop(set_record_field_name_validator(Box::new(AnyName)));
     });
 }
 
-/// What stands for the null namespace in a schema that says `"namespace": ""`, which apache-avro takes for
-/// the namespace around it.
+/// A placeholder for the null namespace in a schema with `"namespace": ""`, for which apache-avro would use
+/// the enclosing namespace.
 const NULL_NAMESPACE: &str = "lakebed.null";
 
-/// Whether some type of a schema says that it has no namespace.
+/// Whether some type of a schema explicitly has no namespace.
 pub(crate) fn has_null_namespace(json: &Value) -> bool {
     match json {
         Value::Array(items) => items.iter().any(has_null_namespace),
@@ -46,8 +46,8 @@ pub(crate) fn has_null_namespace(json: &Value) -> bool {
     }
 }
 
-/// Gives a named type of such a schema the namespace that stands for none, where it has none; `enclosed` by
-/// another named type it takes that one's. Gives whether what is inside is enclosed.
+/// Gives a named type of such a schema the placeholder namespace, if it has none; a type that is `enclosed`
+/// by another named type inherits that one's. Returns whether types inside are enclosed.
 pub(crate) fn spell_namespace(object: &mut Map<String, Value>, enclosed: bool) -> bool {
     let text = |key: &str| object.get(key).and_then(Value::as_str);
     let named = matches!(text("type"), Some("record" | "error" | "enum" | "fixed"));
@@ -63,7 +63,7 @@ pub(crate) fn spell_namespace(object: &mut Map<String, Value>, enclosed: bool) -
     true
 }
 
-/// A name as the schema means it, with its namespace if it has one, from apache-avro's form of it.
+/// A name as the schema has it, with its namespace if it has one, from apache-avro's form.
 pub(crate) fn plain_name(full: String) -> String {
     match full.strip_prefix(NULL_NAMESPACE).and_then(|rest| rest.strip_prefix('.')) {
         Some(plain) => plain.to_owned(),

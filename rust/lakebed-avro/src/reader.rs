@@ -1,5 +1,5 @@
-//! From an input to record batches: blocks are framed in order, decoded by one thread or several,
-//! and come out in file order.
+//! From an input to record batches: blocks are framed in order, decoded by one or more threads, and returned
+//! in file order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::unit::{Decoded, Spent, Worker, check_inflated, decode_unit};
 /// How a file is read.
 #[derive(Debug, Clone)]
 pub struct ReadOptions {
-    /// What the input may cost.
+    /// Limits for the input.
     pub limits: Limits,
-    /// Threads that decode blocks inside one call; they end with it.
+    /// Threads that decode blocks within a call; they end with it.
     pub threads: usize,
     /// Rows at which a batch is cut.
     pub batch_rows: usize,
@@ -38,12 +38,12 @@ impl Default for ReadOptions {
 /// Makes the guard of each thread.
 pub type GuardFactory = Arc<dyn Fn() -> Box<dyn Guard> + Send + Sync>;
 
-/// Compressed bytes that one thread takes at a time: few enough that memory stays at a few batches, and
-/// enough to pay for a thread.
+/// Compressed bytes that one thread takes at a time: few enough that memory is a few batches, and enough to
+/// be worth a thread.
 const UNIT_BYTES: usize = 1 << 20;
 const LEAST_UNIT_BYTES: usize = 1 << 16;
 
-/// The record batches of one file, in file order whatever the number of threads.
+/// The record batches of one file, in file order for any number of threads.
 ///
 /// Peak memory is, per thread, one mebibyte of compressed blocks or one block if that is larger, the
 /// largest inflated block, and the batches of those blocks up to 32 MiB inflated. After an error the
@@ -58,7 +58,7 @@ pub struct Reader {
     ended: bool,
 }
 
-/// A stretch of the file, in file order in the queue: still to be decoded, decoded, or broken.
+/// A part of the file, queued in file order: not decoded yet, decoded, or with an error.
 enum Work {
     Blocks(Vec<Block>),
     Decoded(VecDeque<RecordBatch>),
@@ -66,7 +66,7 @@ enum Work {
 }
 
 impl Reader {
-    /// A reader behind the header of a file.
+    /// A reader of the blocks after the header of a file.
     ///
     /// `blocks` and `header` come from [`Blocks::open`], `program` from the header's schema.
     pub fn new(
@@ -116,8 +116,8 @@ impl Reader {
         if cells > most { Err(Limits::exceeded("max_cells", most, cells)) } else { Ok(Some(block)) }
     }
 
-    /// The next blocks for one thread, about `share` bytes of the file, and whether the file ends behind
-    /// them or is broken there.
+    /// The next blocks for one thread, about `share` bytes of the file, and whether the file ends after them
+    /// or is malformed there.
     fn next_unit(&mut self, share: usize) -> (Vec<Block>, Result<bool>) {
         let mut unit = Vec::new();
         let (mut payload, mut bytes, mut rows) = (0, 0, 0);
@@ -137,14 +137,14 @@ impl Reader {
         (unit, Ok(false))
     }
 
-    /// Frames blocks until every thread has a stretch to work on.
+    /// Frames blocks until every thread has a part to work on.
     fn frame(&mut self) {
         let idle = self.options.threads.saturating_sub(self.queue.len()).max(1);
-        // What is left is shared: at the end of a file no thread waits for another's whole unit.
+        // The rest is divided: at the end of a file no thread waits for another's whole unit.
         let share = self.blocks.remaining().map_or(UNIT_BYTES, |left| left.div_ceil(idle));
         while self.queue.len() < self.options.threads && !self.ended {
             let (unit, end) = self.next_unit(share.max(LEAST_UNIT_BYTES));
-            // What stands before a broken block is still decoded: its errors come first.
+            // Blocks before a malformed one are still decoded: their errors come first.
             if !unit.is_empty() {
                 self.queue.push_back(Work::Blocks(unit));
             }
@@ -155,7 +155,7 @@ impl Reader {
         }
     }
 
-    /// Decodes the stretches at the front of the queue, one a thread, in place.
+    /// Decodes the parts at the front of the queue, one per thread, in place.
     fn decode(&mut self) {
         let window: Vec<Work> = self.queue.drain(..self.options.threads.min(self.queue.len())).collect();
         let units: Vec<&[Block]> = window
@@ -185,7 +185,7 @@ impl Reader {
         self.queue = done;
     }
 
-    /// Adds up what a unit cost: each thread saw only its own part.
+    /// Adds up the cost of a unit: each thread only saw its own part.
     fn account(&mut self, result: Result<Decoded>) -> Result<Decoded> {
         let decoded = result?;
         self.spent.items += decoded.cost.items;
@@ -199,7 +199,7 @@ impl Reader {
     }
 }
 
-/// Decodes each unit on a thread of its own, a single one on this.
+/// Decodes each unit on a thread of its own; a single one on this thread.
 fn run(
     workers: &mut [Worker],
     program: &Program,

@@ -1,4 +1,4 @@
-//! The other way: blocks compressed, with contexts and output that are reused.
+//! Compresses blocks, with contexts and output that are reused.
 
 use std::io::Write;
 
@@ -23,11 +23,12 @@ enum Engine {
     Xz(u32),
 }
 
-/// The levels that a codec takes, and the one it has where none is asked for: Avro Java's, but of deflate.
+/// The levels of a codec, and its default level: that of Avro Java, except for deflate.
 fn levels(codec: Codec) -> Option<(std::ops::RangeInclusive<i32>, i32)> {
     match codec {
         Codec::Null | Codec::Snappy => None,
-        // As small as zlib at its 6, which other writers take, to a per cent; libdeflate's own 6 takes a sixth longer.
+        // Within a per cent of the size of zlib at level 6, which other writers use; libdeflate's level 6
+        // takes a sixth longer.
         Codec::Deflate => Some((0..=12, 5)),
         Codec::Zstandard => Some((-7..=22, 3)),
         Codec::Bzip2 => Some((1..=9, 9)),
@@ -75,7 +76,7 @@ impl Compressor {
     /// The compressed bytes of one block, valid until the next call.
     ///
     /// # Errors
-    /// [`ErrorKind::Codec`] for a block that the codec cannot take.
+    /// [`ErrorKind::Codec`] for a block that the codec cannot compress.
     pub fn compress<'a>(&'a mut self, block: &'a [u8]) -> Result<&'a [u8]> {
         let output = &mut self.output;
         match &mut self.engine {

@@ -1,4 +1,4 @@
-//! Deflate through libdeflate, which wants its whole output in one buffer.
+//! Deflate through libdeflate, which needs room for the whole output in one buffer.
 
 use flate2::{Decompress, FlushDecompress, Status};
 use libdeflater::{DecompressionError, Decompressor};
@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 use super::{Scratch, broken};
 use crate::error::Result;
 
-/// What a zlib checksum takes: PyIceberg, fastavro and Avro's own Python leave three bytes of one behind each
+/// The size of a zlib checksum: PyIceberg, fastavro and Avro's own Python leave three bytes of one after each
 /// block.
 const CHECKSUM: usize = 4;
 
@@ -21,9 +21,10 @@ impl Engine {
         Engine { context: Decompressor::new(), sync: Finder::new(&sync).into_owned() }
     }
 
-    /// Bytes behind the stream are accepted, unless whole blocks are among them: a flipped bit in a length can make
-    /// it end at the marker of a later block, whose records would be lost without a word. libdeflate does not tell
-    /// where its input ended, so that is only looked for where the payload holds a marker.
+    /// Trailing bytes after the stream are accepted, unless they contain whole blocks: a flipped bit in a
+    /// length can make a payload reach the sync marker of a later block, whose records would be lost
+    /// silently. libdeflate does not tell where its input ended, so this is only checked where the payload
+    /// contains a marker.
     pub(super) fn inflate(&mut self, block: &[u8], scratch: &mut Scratch) -> Result<usize> {
         let length = self.inflate_first(block, scratch)?;
         if self.sync.find(block).is_some() && trailing_bytes(block) > CHECKSUM {
@@ -44,7 +45,7 @@ impl Engine {
     }
 }
 
-/// Bytes behind the stream with which `block` begins, and which inflates.
+/// The number of bytes after the stream at the start of `block`, which can be inflated.
 fn trailing_bytes(block: &[u8]) -> usize {
     let mut stream = Decompress::new(false);
     let mut sink = vec![0; 1 << 16];

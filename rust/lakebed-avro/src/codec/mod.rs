@@ -1,5 +1,4 @@
-//! Block compression: six codecs behind one table, with contexts that are reused and output that
-//! is bounded.
+//! Block compression: six codecs in one table, with contexts that are reused and output that is bounded.
 // Bytes from outside go through here: nothing in it may panic or wrap.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
@@ -43,7 +42,7 @@ pub const CODECS: [(Codec, &str); 6] = [
 ];
 
 impl Codec {
-    /// The codec a header names; without the key a file is not compressed.
+    /// The codec that a header names; without the key a file is not compressed.
     pub fn from_header(name: Option<&[u8]>) -> Result<Codec> {
         let Some(name) = name else { return Ok(Codec::Null) };
         let known = CODECS.iter().find(|(_, known)| known.as_bytes() == name);
@@ -53,10 +52,10 @@ impl Codec {
         })
     }
 
-    /// The codec of that name.
+    /// The codec with that name.
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownCodec`], naming those that there are.
+    /// [`ErrorKind::UnknownCodec`], with the known names.
     pub fn named(name: &str) -> Result<Codec> {
         Codec::from_header(Some(name.as_bytes())).map_err(|error| {
             let known: Vec<&str> = CODECS.iter().map(|(_, name)| *name).collect();
@@ -70,7 +69,7 @@ impl Codec {
     }
 }
 
-/// Inflates blocks of one codec: decompression contexts and the output buffer live as long as it.
+/// Inflates blocks of one codec; keeps decompression contexts and the output buffer.
 pub struct Inflater {
     engine: Engine,
     scratch: Scratch,
@@ -86,8 +85,8 @@ enum Engine {
 }
 
 impl Inflater {
-    /// Contexts for `codec`; no output larger than `limits.max_block_bytes` is ever made. `sync` is the marker behind
-    /// the blocks, which tells a block that holds others.
+    /// Contexts for `codec`; no output larger than `limits.max_block_bytes` is ever made. `sync` is the
+    /// marker after blocks, by which a block that contains others is detected.
     pub fn new(codec: Codec, limits: &Limits, sync: [u8; 16]) -> Inflater {
         let engine = match codec {
             Codec::Null => Engine::Null,
@@ -116,7 +115,7 @@ impl Inflater {
     }
 }
 
-/// The output buffer: initialised once, grown by doubling, never past its limit.
+/// The output buffer: initialised once, grown by doubling, never beyond its limit.
 struct Scratch {
     bytes: Vec<u8>,
     limit: usize,
@@ -134,7 +133,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Makes room for a block that did not fit, or says that it is over the limit.
+    /// Makes room for a block that did not fit, or gives the error that it is over the limit.
     fn grow(&mut self) -> Result<()> {
         if self.bytes.len() >= self.limit {
             return Err(self.exceeded(self.limit.saturating_add(1)));
@@ -152,7 +151,7 @@ impl Scratch {
         let mut length = 0;
         loop {
             if length == self.limit {
-                // Output of exactly the limit is within it: only one more byte is not.
+                // Output of exactly the limit is allowed, one more byte is not.
                 return match source.read(&mut [0]) {
                     Ok(0) => Ok(length),
                     Ok(_) => Err(self.exceeded(self.limit.saturating_add(1))),
@@ -172,7 +171,7 @@ impl Scratch {
     }
 }
 
-/// The error for compressed data that is not what its codec writes.
+/// The error for compressed data that its codec cannot have written.
 #[cold]
 fn broken(why: &str) -> Error {
     Error::new(ErrorKind::Codec, format!("block does not inflate: {why}"))

@@ -18,7 +18,7 @@ impl Engine {
         if declared > scratch.limit {
             return Err(scratch.exceeded(declared));
         }
-        // Snappy makes at most 64 bytes of an element of two bytes or more: a longer claim is a lie.
+        // Snappy makes at most 64 bytes of an element of at least two bytes: a longer declared size is wrong.
         if declared > compressed.len().saturating_mul(64) {
             return Err(broken("snappy block declares more than its bytes can hold"));
         }

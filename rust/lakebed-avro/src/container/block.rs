@@ -1,4 +1,4 @@
-//! The block loop: the only one. Readers, statistics and tests all come through here.
+//! The only loop over blocks, for readers, statistics and tests.
 
 use arrow_buffer::Buffer;
 
@@ -7,7 +7,7 @@ use crate::cursor::{Cursor, Fault};
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::limits::Limits;
 
-/// One block as it stands in the file, still compressed.
+/// One block of a file, still compressed.
 #[derive(Debug, Clone)]
 pub struct Block {
     /// Number of the block, from 0.
@@ -16,7 +16,7 @@ pub struct Block {
     pub offset: u64,
     /// Number of the block's first record in the file, from 0.
     pub first_record: u64,
-    /// Records the block says it holds.
+    /// The number of records that the block declares.
     pub count: u64,
     /// The compressed bytes.
     pub payload: Buffer,
@@ -33,7 +33,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Reads the header of `input` and stands before its first block.
+    /// Reads the header of `input`; the first block is next.
     pub fn open(mut input: Input, limits: Limits) -> Result<(Header, Blocks)> {
         let limits = limits.capped();
         let header = Header::read(&mut input, &limits)?;

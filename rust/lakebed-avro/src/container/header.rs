@@ -11,11 +11,11 @@ use crate::limits::Limits;
 /// The first bytes of every file.
 pub(crate) const MAGIC: [u8; 4] = *b"Obj\x01";
 
-/// Entries of the metadata map: far more than any writer has, few enough that two bytes each in the
-/// file cannot grow to gibibytes here.
+/// Entries of the metadata map: far more than any writer has, and few enough that two bytes each in the file
+/// cannot grow to gibibytes here.
 const MAX_ENTRIES: u64 = 1 << 16;
 
-/// Files that are often met where an Avro file should be, by their first bytes.
+/// Other formats that are often found instead of an Avro file, by their first bytes.
 const FOREIGN: [(&[u8], &str); 5] = [
     (b"ORC", "an ORC file"),
     (b"PAR1", "a Parquet file"),
@@ -24,21 +24,21 @@ const FOREIGN: [(&[u8], &str); 5] = [
     (b"Obj", "an Avro file of another version"),
 ];
 
-/// What stands before the first block.
+/// The header of a file.
 #[derive(Debug, Clone)]
 pub struct Header {
-    /// The metadata map in file order; values are bytes, whatever they hold.
+    /// The metadata map in file order; values are bytes.
     pub metadata: Vec<(String, Vec<u8>)>,
     /// The compression of the blocks.
     pub codec: Codec,
-    /// The marker behind every block.
+    /// The marker after every block.
     pub sync: [u8; 16],
     /// Bytes of the header.
     pub length: u64,
 }
 
 impl Header {
-    /// Reads the header. Bytes behind it stay in `input`.
+    /// Reads the header. Bytes after it stay in `input`.
     pub(crate) fn read(input: &mut Input, limits: &Limits) -> Result<Header> {
         check_magic(input.peek(4)?)?;
         let most = usize::try_from(limits.max_header_bytes).unwrap_or(usize::MAX);
@@ -104,7 +104,7 @@ fn check_magic(start: &[u8]) -> Result<()> {
     Err(error.at(place))
 }
 
-/// A header that could be walked to its end, with its length; a place where it could not.
+/// A header that could be read to its end, with its length; or the position where it could not.
 type Parsed = Result<(Result<Header>, usize), (Fault, usize)>;
 
 fn parse(bytes: &[u8]) -> Parsed {
@@ -120,7 +120,7 @@ fn walk<'a>(cursor: &mut Cursor<'a>) -> Result<(Metadata<'a>, [u8; 16]), Fault> 
     cursor.skip(MAGIC.len())?;
     let mut metadata = Vec::new();
     while let Some(items) = cursor.items()? {
-        // Every entry takes at least two bytes, so a count is bounded before it is looped over.
+        // Every entry takes at least two bytes, which bounds the count before the loop.
         if items.count > cursor.remaining() as u64 / 2 {
             return Err(Fault::Truncated);
         }

@@ -1,4 +1,4 @@
-//! Where container bytes come from: memory, or a stream read as far as needed.
+//! Container bytes from memory, or from a stream that is read as far as needed.
 
 use std::io::Read;
 
@@ -9,8 +9,8 @@ use crate::limits::reserve;
 
 /// The bytes of a file, taken front to back.
 ///
-/// Both forms serve the same header and block loop: memory is sliced without a copy, a stream is
-/// read block by block, so that a file of any size needs no more than its largest block.
+/// Both forms are used by the same header and block loop: memory is sliced without a copy, a stream is read
+/// block by block, so that a file of any size needs no more memory than its largest block.
 pub struct Input {
     source: Source,
     position: u64,
@@ -21,7 +21,7 @@ enum Source {
     Stream(Stream),
 }
 
-/// How much a stream is read ahead, and how far a buffer grows before its bytes have been seen.
+/// How much of a stream is read ahead, and how far a buffer grows before its bytes have been read.
 const STEP: usize = 1 << 16;
 
 impl From<Buffer> for Input {
@@ -41,7 +41,7 @@ impl Input {
         self.position
     }
 
-    /// Bytes that are left, where that is known: of a stream it is not.
+    /// Bytes that are left; `None` for a stream, where it is not known.
     pub(super) fn remaining(&self) -> Option<usize> {
         match &self.source {
             Source::Memory(bytes) => Some(bytes.len()),
@@ -71,7 +71,7 @@ impl Input {
         self.position = self.position.saturating_add(count as u64);
     }
 
-    /// Takes the next `count` bytes, or says that the input ends early.
+    /// Takes the next `count` bytes, or fails where the input ends early.
     pub(super) fn take(&mut self, count: usize, what: &str) -> Result<Buffer> {
         let (taken, left) = match &mut self.source {
             Source::Memory(bytes) if count <= bytes.len() => {
@@ -94,17 +94,17 @@ impl Input {
     }
 }
 
-/// A reader, and what was read of it beyond what was asked for.
+/// A reader, and bytes that were read ahead.
 struct Stream {
     reader: Box<dyn Read + Send>,
     ahead: Vec<u8>,
-    /// How much of `ahead` was taken already.
+    /// How much of `ahead` was taken.
     taken: usize,
 }
 
 impl Stream {
-    /// Reads until `count` bytes are ahead or the stream ends, growing by what has really come; gives
-    /// what is ahead.
+    /// Reads until `count` bytes are ahead or the stream ends; the buffer only grows by bytes that were read.
+    /// Returns the bytes ahead.
     fn fill(&mut self, count: usize) -> Result<&[u8]> {
         while self.ahead.len().saturating_sub(self.taken) < count {
             self.ahead.drain(..std::mem::take(&mut self.taken));
@@ -120,8 +120,8 @@ impl Stream {
 
     /// Takes the next `count` bytes, which must be ahead.
     ///
-    /// A small block is copied out and leaves the rest where it is; a large one takes the buffer along
-    /// and the little behind it is moved. So no byte is moved often, and no block holds more than its own.
+    /// A small block is copied, and the rest of the buffer stays; a large block takes the buffer, and the few
+    /// bytes after it are moved. So no byte is moved often, and no block holds more memory than its own.
     fn take(&mut self, count: usize) -> Buffer {
         let end = self.taken.saturating_add(count);
         if count < STEP {

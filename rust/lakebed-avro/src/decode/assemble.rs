@@ -1,4 +1,4 @@
-//! Columns to Arrow arrays: buffers are moved, meanings applied column by column.
+//! Columns to Arrow arrays: buffers are moved, logical types applied column by column.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ fn build(
         }
         Layout::Nullable { valid, value } => {
             let valid = take(&mut columns.valid, *valid)?;
-            // Without a null in it, a validity buffer is only weight.
+            // A validity buffer without nulls is not needed.
             let bit = |row: usize| valid.get(row) == Some(&true);
             let bits = valid.contains(&false).then(|| BooleanBuffer::collect_bool(valid.len(), bit));
             drop(valid);
@@ -90,10 +90,10 @@ fn build(
     }
 }
 
-/// Most bytes of symbols in one batch: a number of one byte may stand for a symbol of many.
+/// The most bytes of symbols in one batch: a number of one byte can refer to a long symbol.
 const MAX_SYMBOL_BYTES: usize = 256 << 20;
 
-/// The symbols that an enum's numbers stand for.
+/// The symbols with these numbers.
 fn spell(numbers: &[i32], symbols: &[String], nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let values = || {
         numbers.iter().enumerate().map(|(row, number)| {
@@ -230,7 +230,7 @@ fn build_fixed(
             let durations = (0..length).map(|row| {
                 let word = |at: usize| value(row).get(at..).and_then(|tail| tail.first_chunk::<4>()).copied();
                 let word = |at| u32::from_le_bytes(word(at).unwrap_or_default());
-                // Arrow counts months and days in 32 signed bits, Avro in 32 unsigned ones.
+                // Arrow counts months and days as signed 32-bit numbers, Avro as unsigned ones.
                 let (months, days) = (i32::try_from(word(0)), i32::try_from(word(4)));
                 match (months, days) {
                     (Ok(months), Ok(days)) => Ok(IntervalMonthDayNano::new(
@@ -249,7 +249,7 @@ fn build_fixed(
     }
 }
 
-/// Big-endian two's complement to Arrow decimals; a value of more digits than declared is an error.
+/// Big-endian two's complement to Arrow decimals; a value with more digits than declared is an error.
 fn decimals<'a>(
     values: impl Iterator<Item = &'a [u8]>,
     data_type: &DataType,
@@ -279,8 +279,8 @@ fn decimals<'a>(
     }
 }
 
-/// Sign-extends a big-endian number to `N` bytes; `None` if it does not fit. No bytes are zero, which
-/// is also what stands under a null.
+/// Sign-extends a big-endian number to `N` bytes; `None` if it does not fit. No bytes give zero, which is
+/// also the value under a null.
 fn widened<const N: usize>(value: &[u8]) -> Option<[u8; N]> {
     let fill = if value.first().is_some_and(|byte| byte & 0x80 != 0) { 0xff } else { 0 };
     let spare = value.len().saturating_sub(N);

@@ -14,8 +14,8 @@ pub(crate) struct VarBytes {
 }
 
 impl VarBytes {
-    /// Appends a value. Short ones are copied as 16 or 32 bytes at once where `ahead`, the block from
-    /// the value on, has them: a copy of fixed size costs a fraction of a call to `memcpy`.
+    /// Appends a value. Short ones are copied as 16 or 32 bytes at once if `ahead`, the block from the value
+    /// on, has so many: a copy of fixed size is much faster than a call of `memcpy`.
     #[inline(always)]
     pub(super) fn push(&mut self, ahead: &[u8], length: usize) -> Result<(), Fault> {
         let end = self.data.len().saturating_add(length);
@@ -52,14 +52,14 @@ impl VarBytes {
     }
 }
 
-/// A number on its way to a wider column.
+/// A number to be stored in a wider column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Widened {
     Whole(i64),
     Real(f32),
 }
 
-/// One dense union: the branch of each value, and its place in that branch's column.
+/// One dense union: the branch of each value, and its position in that branch's column.
 #[derive(Debug, Default)]
 pub(crate) struct UnionColumn {
     pub(crate) types: Vec<i8>,
@@ -67,7 +67,7 @@ pub(crate) struct UnionColumn {
     pub(crate) lengths: Vec<i32>,
 }
 
-/// The column with that number: a program names only those that its pools made room for.
+/// The column with that number: a program only refers to columns for which its pools made room.
 #[inline(always)]
 pub(super) fn nth<T>(pool: &mut [T], number: u32) -> Result<&mut T, Fault> {
     pool.get_mut(number as usize).ok_or(Fault::Program)
@@ -90,7 +90,8 @@ pub(crate) struct Columns {
     pub(crate) bytes: Vec<VarBytes>,
     pub(crate) fixed: Vec<(u32, Vec<u8>)>,
     pub(crate) lists: Vec<Vec<i32>>,
-    /// Which values are there: bytes, since bits would be read and written once a value; packed when all are.
+    /// Which values are not null. Bytes, since bits would be read and written for each value; packed at the
+    /// end.
     pub(crate) valid: Vec<Vec<bool>>,
     pub(crate) unions: Vec<UnionColumn>,
 }
@@ -119,7 +120,7 @@ impl Columns {
         }
     }
 
-    /// Bytes held, near enough to cut batches by.
+    /// The approximate size in bytes, by which batches are cut.
     pub(crate) fn byte_size(&self) -> usize {
         let bits = self.booleans.iter().map(|bits| bits.len() / 8);
         let ones = self.valid.iter().map(Vec::len);
@@ -137,10 +138,10 @@ impl Columns {
             .sum()
     }
 
-    /// Makes room for `times` as much as is held: growing by doubling would copy every value twice and
-    /// touch fresh pages for each copy, which costs as much as decoding.
+    /// Makes room for `times` as much as is held: growing by doubling would copy every value twice and touch
+    /// new pages for each copy, which costs as much as decoding.
     ///
-    /// Memory that cannot be had now is left to be asked for when it is needed.
+    /// If memory is not available now, it is requested again when it is needed.
     pub(crate) fn reserve(&mut self, times: f64) {
         fn more<T>(column: &mut Vec<T>, times: f64) {
             let wanted = (column.len() as f64 * times) as usize;
@@ -205,8 +206,8 @@ impl Columns {
         Ok(())
     }
 
-    /// Appends what stands for an absent value under a null to the columns of the instruction at `at`;
-    /// gives the number of the next instruction.
+    /// Appends the values under a null to the columns of the instruction at `at`. Returns the number of the
+    /// next instruction.
     #[inline]
     pub(crate) fn push_default(&mut self, ops: &[Op], at: usize) -> Result<usize, Fault> {
         match *op(ops, at)? {
@@ -243,7 +244,7 @@ impl Columns {
         Ok(at.wrapping_add(1))
     }
 
-    /// The first branch of a union stands in; the others have no value then.
+    /// The value is of the first branch of a union; other branches have no value then.
     fn push_default_union(&mut self, ops: &[Op], at: usize, types: Option<u32>) -> Result<(), Fault> {
         if let Some(types) = types {
             self.push_union(types, 0)?;
@@ -257,7 +258,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Takes back the last value of each scalar column of `ops`: what a dropped record left.
+    /// Removes the last value of each scalar column of `ops`, which a dropped record left.
     #[inline(never)]
     pub(crate) fn pop_scalars(&mut self, ops: &[Op]) -> Result<(), Fault> {
         for op in ops {
@@ -291,8 +292,8 @@ impl Columns {
     }
 }
 
-/// Whether [`Columns::pop_scalars`] can take back a record that stopped behind these instructions, which
-/// are the first of a program: scalars and whole nullable ones.
+/// Whether [`Columns::pop_scalars`] can undo a record that stopped after these first instructions of a
+/// program: only scalars and complete nullable scalars.
 pub(crate) fn only_scalars(ops: &[Op]) -> bool {
     let plain =
         |op: &Op| matches!(op, Op::Boolean(_) | Op::Int(_) | Op::Long(_) | Op::Float(_) | Op::Double(_));

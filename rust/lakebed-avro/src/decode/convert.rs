@@ -1,4 +1,4 @@
-//! Instructions that only a reader's schema brings: numbers widened, symbols renumbered, defaults put in.
+//! Instructions that only occur with a reader's schema: widen numbers, renumber symbols, insert defaults.
 
 use super::Columns;
 use super::columns::{Widened, nth, op};
@@ -7,7 +7,7 @@ use crate::cursor::{Cursor, Fault};
 use crate::plan::{Number, Op};
 
 impl<'p: 'b, 'b> Machine<'p, 'b> {
-    /// Runs an instruction that only a reader's schema brings: kept out of the loop of those that every
+    /// Runs an instruction that only occurs with a reader's schema: kept out of the loop of those that every
     /// file needs.
     #[inline(never)]
     pub(super) fn convert(&mut self, ops: &[Op], at: usize, columns: &mut Columns) -> Result<usize, Fault> {
@@ -62,7 +62,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         Ok(at.wrapping_add(1))
     }
 
-    /// Runs instructions over a default instead of the block.
+    /// Runs instructions on a default instead of the block.
     fn constant(
         &mut self,
         ops: &[Op],

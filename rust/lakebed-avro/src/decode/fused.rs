@@ -1,14 +1,14 @@
-//! Tight loops over array items of the shapes that fill manifests: maps from column ids to counts and
-//! bounds, and nullable counts.
+//! Tight loops over array items of the shapes that manifests mostly consist of: maps from column ids to
+//! counts and bounds, and nullable counts.
 //!
-//! Each takes items while they are small and whole, and stops before the first that is not: what is
-//! large, malformed, or near the block's end goes through the general loop, which has all the checks and
-//! knows which field is at fault.
+//! Each loop takes items while they are small and complete, and stops before the first other one: large or
+//! malformed items, and items near the end of the block, go through the general loop, which has all checks
+//! and knows the field of an error.
 
 use super::Columns;
 use crate::cursor::{Fault, short_varint, word_varint, zigzag};
 
-/// How many items were taken, how many of them were kept, and the bytes that all took.
+/// The number of items taken, the number kept, and the bytes of all taken.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Taken {
     pub(super) items: usize,
@@ -123,8 +123,8 @@ fn int_longs(bytes: &[u8], most: u64, mut keep: impl FnMut(i32, i64)) -> Taken {
     Taken { items, kept: items, bytes: bytes.len().saturating_sub(rest.len()) }
 }
 
-/// The pair of an int and a long at the start of a word, and the bytes it takes; `None` where the key is of
-/// more than two or the value goes on behind the word.
+/// The pair of an int and a long at the start of a word, and its length in bytes; `None` where the key has
+/// more than two bytes or the value continues after the word.
 #[inline(always)]
 fn int_long(word: u64) -> Option<(i32, i64, usize)> {
     let key = SmallKey::of(word)?;
@@ -132,8 +132,8 @@ fn int_long(word: u64) -> Option<(i32, i64, usize)> {
     Some((key.value, zigzag(value), key.length.wrapping_add(length)))
 }
 
-/// Takes pairs of an int and bytes: keys of one or two bytes, values of less than 64 and at most `longest`.
-/// What there is to keep is given as the key, the block from the value on, and the value's length.
+/// Takes pairs of an int and bytes: keys of one or two bytes, values of fewer than 64 bytes and at most
+/// `longest`. For pairs to keep, `keep` gets the key, the block from the value on, and the value's length.
 #[inline(always)]
 fn int_bytes(
     bytes: &[u8],
@@ -147,7 +147,7 @@ fn int_bytes(
     while items < most
         && let Some(head) = rest.first_chunk::<8>()
         && let Some(key) = SmallKey::of(u64::from_le_bytes(*head))
-        // The lowest bit is the sign, the highest says that the length goes on.
+        // The lowest bit is the sign; the highest means that the length continues.
         && key.behind & 0x81 == 0
         && let length = (key.behind & 0x7f) as usize >> 1
         && length <= longest
@@ -161,8 +161,8 @@ fn int_bytes(
     Taken { items, kept: items, bytes: bytes.len().saturating_sub(rest.len()) }
 }
 
-/// An int of one or two bytes at the start of a word, and what is after it: the rest of the word, filled
-/// up with bytes that do not end a varint.
+/// An int of one or two bytes at the start of a word, and the rest of the word after it, filled up with bytes
+/// that do not end a varint.
 struct SmallKey {
     value: i32,
     length: usize,
@@ -183,7 +183,7 @@ impl SmallKey {
     }
 }
 
-/// Nullable longs: a run of those that are there and take one byte, or the one behind such a run.
+/// Nullable longs: a run of values of one byte, or the value after such a run.
 enum Longs<'b> {
     /// The branch and the value of each.
     Small(&'b [[u8; 2]]),

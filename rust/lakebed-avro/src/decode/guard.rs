@@ -1,17 +1,17 @@
-//! Deciding in mid-record whether the rest of it is worth decoding.
+//! Guards decide in the middle of a record whether the rest of it is decoded.
 
 use super::Columns;
 use crate::plan::{Leaf, Slot};
 
-/// Decides for each record, once the fields it reads are decoded, whether the record is kept.
+/// Decides for each record, once the fields that it reads are decoded, whether the record is kept.
 ///
-/// A dropped record leaves no row; what is left of it is walked over without being decoded.
+/// A dropped record leaves no row; the rest of it is skipped without decoding.
 pub trait Guard: Send {
     /// Whether to keep the record whose guarded fields were decoded last.
     fn keep(&mut self, record: Peek<'_>) -> bool;
 }
 
-/// The guarded fields of the record at hand.
+/// The guarded fields of the current record.
 #[derive(Clone, Copy)]
 pub struct Peek<'c> {
     columns: &'c Columns,
@@ -28,8 +28,8 @@ impl<'c> Peek<'c> {
         valid.and_then(|valid| valid.last()) == Some(&false)
     }
 
-    /// The value of an `int` or `long` field, 0 for null; `None` if the slot is neither, or a timestamp in
-    /// milliseconds, whose column is in microseconds.
+    /// The value of an `int` or `long` field, 0 for null; `None` if the slot is of another type, or a
+    /// timestamp in milliseconds, whose column has microseconds.
     pub fn number(&self, slot: Slot) -> Option<i64> {
         let index = slot.column as usize;
         match slot.leaf {
@@ -39,7 +39,7 @@ impl<'c> Peek<'c> {
         }
     }
 
-    /// The value of a `bytes` or `string` field, empty for null; `None` if the slot is neither.
+    /// The value of a `bytes` or `string` field, empty for null; `None` if the slot is of another type.
     pub fn bytes(&self, slot: Slot) -> Option<&'c [u8]> {
         match slot.leaf {
             Leaf::Bytes => self.columns.bytes.get(slot.column as usize)?.last(),

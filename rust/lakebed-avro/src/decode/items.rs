@@ -1,5 +1,4 @@
-//! Runs of array and map items: one by one, or many at once where they are of the shapes that fill
-//! manifests.
+//! Runs of array and map items: one by one, or many at once for the shapes that manifests mostly consist of.
 
 use std::ops::Range;
 
@@ -11,8 +10,8 @@ use crate::cursor::Fault;
 use crate::plan::{Col, Op};
 
 impl<'p: 'b, 'b> Machine<'p, 'b> {
-    /// Takes all items of an array, each by the instructions `item`; without a list they are walked over,
-    /// and with keys so are those that begin with an int not among them.
+    /// Takes all items of an array, each with the instructions `item`. Without a list they are skipped; with
+    /// keys, items whose int is not among them are skipped too.
     pub(super) fn array(
         &mut self,
         ops: &[Op],
@@ -47,7 +46,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         list.map_or(Ok(()), |list| columns.push_list(list, total))
     }
 
-    /// Takes one item, whatever its shape and size; says whether it was kept.
+    /// Takes one item of any shape and size. Returns whether it was kept.
     #[inline]
     fn take_one(
         &mut self,
@@ -62,7 +61,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         }
     }
 
-    /// Takes one item that begins with an int; says whether it was kept.
+    /// Takes one item that begins with an int. Returns whether it was kept.
     fn take_keyed(
         &mut self,
         ops: &[Op],
@@ -83,8 +82,8 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         Ok(false)
     }
 
-    /// Takes items in a tight loop, at most `most`, where their instructions have one, up to the first that
-    /// is large or malformed: that one is for [`Machine::take_one`] and its checks.
+    /// Takes at most `most` items in a tight loop, if their instructions have one, up to the first large or
+    /// malformed item, which is left to [`Machine::take_one`] and its checks.
     #[inline]
     fn take_small(&self, item: &[Op], most: u64, keys: Option<&[i32]>, columns: &mut Columns) -> Taken {
         let bytes = self.cursor.rest();

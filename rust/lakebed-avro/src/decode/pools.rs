@@ -1,4 +1,4 @@
-//! What columns a program needs, numbered as its instructions name them.
+//! The columns that a program needs, with the numbers by which instructions refer to them.
 
 use crate::plan::Leaf;
 
@@ -41,7 +41,7 @@ impl Pools {
         number
     }
 
-    /// A column of lists, of items with any key or with these.
+    /// A column of lists, whose items have any key, or only these keys.
     pub(crate) fn add_list(&mut self, keys: Option<&[i32]>) -> u32 {
         let number = self.lists.len() as u32;
         self.lists.push(keys.map(|keys| {

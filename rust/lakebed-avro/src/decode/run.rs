@@ -6,7 +6,7 @@ use crate::cursor::{Cursor, Fault};
 use crate::limits::Limits;
 use crate::plan::{Op, Program};
 
-/// What a file may still spend on items.
+/// How much a file may still spend on items.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     /// Array and map items left in the file.
@@ -14,8 +14,8 @@ pub(crate) struct Budget {
     /// Items without bytes left in the block.
     pub(crate) zero_width: u64,
     pub(super) value_bytes: usize,
-    /// Bytes left in the block for what takes next to none of it: what stands under nulls of more than
-    /// one scalar, and what a reader's schema adds.
+    /// Bytes left in the block for values that take hardly any of it: values under nulls of more than one
+    /// scalar, and values that a reader's schema adds.
     pub(crate) padding: u64,
 }
 
@@ -30,12 +30,12 @@ impl Budget {
     }
 }
 
-/// A program at work on one block.
+/// A program that runs over one block.
 pub(crate) struct Machine<'p, 'b> {
     pub(super) program: &'p Program,
     pub(super) cursor: Cursor<'b>,
     pub(super) budget: Budget,
-    /// The instruction that met the fault.
+    /// The instruction at which the fault occurred.
     fault_at: Option<usize>,
 }
 
@@ -52,12 +52,12 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         self.budget
     }
 
-    /// The path of the field that met the fault.
+    /// The path of the field at which the fault occurred.
     pub(crate) fn fault_path(&self) -> Option<&'p str> {
         self.program.paths.get(self.fault_at?).map(String::as_str)
     }
 
-    /// Decodes one record; says whether it left a row.
+    /// Decodes one record. Returns whether it left a row.
     #[inline]
     pub(crate) fn record(
         &mut self,
@@ -109,7 +109,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         Ok(())
     }
 
-    /// Runs `op`, which is at `at`; gives the number of the next instruction.
+    /// Runs `op`, which is at `at`. Returns the number of the next instruction.
     #[inline(always)]
     fn step(&mut self, ops: &[Op], op: Op, at: usize, columns: &mut Columns) -> Result<usize, Fault> {
         match op {
@@ -216,10 +216,10 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         Ok(at.wrapping_add(1))
     }
 
-    /// Puts into the columns of a nullable value what stands under its null.
+    /// Appends the values under a null to the columns of a nullable value.
     ///
-    /// A null takes a byte: that pays for a scalar or a list's end, not for a record of many fields or a
-    /// fixed value, which are bounded.
+    /// A null takes a byte: that is enough for a scalar or an empty list, but not for a record with many
+    /// fields or a fixed value, which are bounded.
     #[inline(always)]
     fn push_null(&mut self, ops: &[Op], at: usize, end: usize, columns: &mut Columns) -> Result<(), Fault> {
         let behind = match ops.get(at) {
@@ -274,7 +274,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         }
     }
 
-    /// Checks a run of items before it is looped over: by the bytes it must take, or by the budget.
+    /// Checks a run of items before the loop: by the bytes that it must take, or by the budget.
     #[inline]
     pub(super) fn spend(&mut self, count: u64, least: u32) -> Result<(), Fault> {
         if least > 0 {
@@ -289,7 +289,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         Ok(())
     }
 
-    /// Bounds what goes into columns without having been in the block.
+    /// Bounds values that are put into columns without being in the block.
     #[inline]
     pub(super) fn spend_bytes(&mut self, bytes: u64) -> Result<(), Fault> {
         self.budget.padding = self.budget.padding.checked_sub(bytes).ok_or(Fault::Padding)?;
@@ -297,7 +297,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
     }
 }
 
-/// Bytes that the defaults of these instructions take in columns, near enough.
+/// The approximate bytes that the defaults of these instructions take in columns.
 pub(super) fn width(ops: &[Op]) -> u64 {
     ops.iter().map(|op| if let Op::Fixed(size, _) = op { u64::from(*size) } else { 8 }).sum()
 }

@@ -1,4 +1,4 @@
-//! Arrow's types against the schema's.
+//! Checks Arrow types against the schema's types.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -17,16 +17,17 @@ use crate::schema::{Field, Logical, Node, Schema, Wire};
 ///
 /// # Errors
 /// [`ErrorKind::UnknownColumn`] for a field without a column and a column without a field;
-/// [`ErrorKind::Type`] for a column whose type its field does not take. Both with the field's path.
+/// [`ErrorKind::Type`] for a column with a type that its field does not accept. Both with the field's path.
 pub(crate) fn check(schema: &Schema, arrow: &ArrowSchema) -> Result<()> {
     bind_row(schema, &RecordBatch::new_empty(arrow.clone().into())).map(|_| ())
 }
 
-/// The columns of a batch as a row of `schema` takes them; a top-level null is never written.
+/// The columns of a batch in the form in which a row of `schema` is encoded; a top-level null is never
+/// written.
 ///
 /// # Errors
-/// Those of [`check`]; [`ErrorKind::Enum`] and [`ErrorKind::Timestamp`] for values that the schema does not
-/// have, with their row.
+/// Those of [`check`]; [`ErrorKind::Enum`] and [`ErrorKind::Timestamp`] for values that the schema cannot
+/// hold, with their row.
 pub(crate) fn bind_row(schema: &Schema, batch: &RecordBatch) -> Result<Column> {
     let arrow = batch.schema();
     let Some((fields, null)) = schema.record() else {
@@ -62,7 +63,7 @@ fn record(fields: &[Field], names: &[&str], columns: &[ArrayRef]) -> Result<Colu
     Ok(Column::Record(bound.collect::<Result<_>>()?))
 }
 
-/// `array` as values of `node`, which need not be nullable for arrays without nulls.
+/// `array` as values of `node`, which need not be nullable if the array has no nulls.
 fn bind(node: &Node, array: &ArrayRef) -> Result<Column> {
     if let Some((null, value)) = node.nullable() {
         let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
@@ -79,7 +80,7 @@ fn bind(node: &Node, array: &ArrayRef) -> Result<Column> {
     })
 }
 
-/// `array` as values of `node`, whatever is null.
+/// `array` as values of `node`, ignoring nulls.
 fn values(node: &Node, array: &ArrayRef) -> Result<Column> {
     let column = match &node.wire {
         Wire::Null if *array.data_type() == DataType::Null => Some(Column::Null),
@@ -144,7 +145,7 @@ fn is_decimal(array: &ArrayRef) -> bool {
     matches!(array.data_type(), DataType::Decimal128(..) | DataType::Decimal256(..))
 }
 
-/// Decimals of the schema's scale and of no more digits than it has.
+/// Decimals of the schema's scale, with at most as many digits as it allows.
 fn decimals(array: &ArrayRef, precision: usize, scale: usize, form: DecimalForm) -> Option<Column> {
     let fits =
         |digits: u8, found: i8| usize::from(digits) <= precision && usize::try_from(found) == Ok(scale);
@@ -249,11 +250,11 @@ fn map(value: &Node, array: &ArrayRef) -> Result<Option<Column>> {
     let value = bind(value, map.values()).map_err(|error| error.within("value"))?;
     let entries = vec![("key".to_owned(), Column::Bytes(keys)), ("value".to_owned(), value)];
     let (offsets, items) = (widened(map.offsets()), Box::new(Column::Record(entries)));
-    // A key takes at least its length.
+    // A key takes at least the bytes of its length.
     Ok(Some(Column::List { offsets, items, least_bytes: 1 }))
 }
 
-/// A union has a child for every branch, in their order.
+/// A union has a child for every branch, in the same order.
 fn union(branches: &[Node], array: &ArrayRef) -> Result<Option<Column>> {
     let Some(union) = array.as_union_opt() else { return Ok(None) };
     let DataType::Union(fields, _) = array.data_type() else { return Ok(None) };

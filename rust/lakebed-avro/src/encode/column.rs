@@ -1,4 +1,4 @@
-//! A batch's column, bound to its type in the schema.
+//! A column of a batch, bound to its type in the schema.
 
 use arrow_array::types::IntervalMonthDayNano;
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
@@ -6,7 +6,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer
 use super::output::Output;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What is written of each row.
+/// How the value of each row is written.
 pub(crate) enum Column {
     Null,
     Boolean(BooleanBuffer),
@@ -16,25 +16,25 @@ pub(crate) enum Column {
     Double(ScalarBuffer<f64>),
     /// A length and bytes.
     Bytes(Slices),
-    /// Bytes alone, as many as the schema says.
+    /// Bytes alone, as many as the schema requires.
     Fixed {
         size: usize,
         bytes: Slices,
     },
-    /// Unscaled numbers of so many bytes, big-endian.
+    /// Unscaled big-endian numbers of so many bytes.
     Decimal {
         width: usize,
         unscaled: Vec<u8>,
         form: DecimalForm,
     },
     Duration(ScalarBuffer<IntervalMonthDayNano>),
-    /// One branch for null, the other for what is there.
+    /// One branch for null, the other for the value.
     Nullable {
         null: u8,
         nulls: Option<NullBuffer>,
         value: Box<Column>,
     },
-    /// What has nulls in Arrow, where the schema has none.
+    /// A column with nulls in Arrow, where the schema allows none.
     Required {
         nulls: NullBuffer,
         value: Box<Column>,
@@ -58,7 +58,7 @@ pub(crate) enum Column {
 pub(crate) enum DecimalForm {
     /// A length, then the fewest bytes.
     Bytes,
-    /// So many bytes.
+    /// A fixed number of bytes.
     Fixed(usize),
 }
 
@@ -141,7 +141,7 @@ impl Column {
     }
 }
 
-/// Of big-endian two's complement, the bytes that say nothing are left out or put in front.
+/// In big-endian two's complement, redundant leading bytes are left out or added.
 fn decimal(unscaled: &[u8], form: DecimalForm, out: &mut Output) -> Result<()> {
     let sign = if unscaled[0] & 0x80 == 0 { 0 } else { 0xff };
     let idle = unscaled.windows(2).take_while(|pair| pair[0] == sign && (pair[1] ^ sign) & 0x80 == 0).count();
@@ -160,7 +160,7 @@ fn decimal(unscaled: &[u8], form: DecimalForm, out: &mut Output) -> Result<()> {
     Ok(())
 }
 
-/// Months, days and milliseconds, which Avro has without a sign.
+/// Months, days and milliseconds, which are unsigned in Avro.
 fn duration(value: IntervalMonthDayNano, out: &mut Output) -> Result<()> {
     let millis = (value.nanoseconds % 1_000_000 == 0).then_some(value.nanoseconds / 1_000_000);
     let parts = [

@@ -1,4 +1,4 @@
-//! Arrow columns to Avro's bytes: columns are bound to a schema once a batch, then written row by row.
+//! Arrow columns to Avro's bytes: columns are bound to a schema once per batch, then written row by row.
 
 mod bind;
 mod column;

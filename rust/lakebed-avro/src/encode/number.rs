@@ -1,4 +1,4 @@
-//! Columns of numbers as the longs that Avro writes.
+//! Columns of numbers as Avro's longs.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -13,11 +13,12 @@ use arrow_schema::{DataType, TimeUnit};
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::schema::Logical;
 
-/// The values of `array` as an `int` or `long` of this meaning has them; `None` where it does not take the
-/// array's type. Values under nulls are whatever they are.
+/// The values of `array` as an `int` or `long` with this logical type; `None` where it does not accept the
+/// array's type. Values under nulls are arbitrary.
 ///
 /// # Errors
-/// [`ErrorKind::Timestamp`] for a time that is finer than the schema holds, or beyond it, with its row.
+/// [`ErrorKind::Timestamp`] for a time that is finer than the schema's unit or out of its range, with its
+/// row.
 pub(super) fn longs(
     array: &ArrayRef,
     wide: bool,
@@ -56,7 +57,7 @@ fn widened<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &ArrayRef) -> Scalar
     array.as_primitive::<T>().values().iter().map(|value| (*value).into()).collect()
 }
 
-/// The values of a timestamp, and how many of their unit make a second.
+/// The values of a timestamp, and how many of their units are a second.
 fn ticks(array: &ArrayRef, unit: TimeUnit) -> (ScalarBuffer<i64>, u32) {
     match unit {
         TimeUnit::Second => (array.as_primitive::<TimestampSecondType>().values().clone(), 1),
@@ -70,7 +71,7 @@ fn ticks(array: &ArrayRef, unit: TimeUnit) -> (ScalarBuffer<i64>, u32) {
     }
 }
 
-/// `values`, `from` of which make a second, in a unit of which `to` do: exactly.
+/// `values` in units of `from` per second, converted to `to` per second without rounding.
 fn scaled(array: &ArrayRef, values: ScalarBuffer<i64>, from: u32, to: u32) -> Result<ScalarBuffer<i64>> {
     if from == to {
         return Ok(values);

@@ -1,4 +1,4 @@
-//! The bytes of the open block, and what readers would have to spend on them.
+//! The bytes of the open block, and what readers will spend on them.
 
 use crate::error::Result;
 use crate::limits::Limits;
@@ -18,7 +18,7 @@ impl Output {
         Output::over(Vec::new(), limits)
     }
 
-    /// An empty block in memory that was used before.
+    /// An empty block in a buffer that was used before.
     pub(crate) fn over(mut buffer: Vec<u8>, limits: Limits) -> Output {
         buffer.clear();
         Output { buffer, limits, items: 0, zero_width: 0 }
@@ -51,7 +51,7 @@ impl Output {
         Ok(())
     }
 
-    /// The count of items that follow, each of at least so many bytes.
+    /// The count of the items that follow, each of at least `least_bytes` bytes.
     pub(crate) fn items(&mut self, count: i64, least_bytes: usize) -> Result<()> {
         let limits = &self.limits;
         self.items += count.unsigned_abs();

@@ -1,4 +1,4 @@
-//! The columns of a schema's fields: which pool each is in, and how they fold into arrays.
+//! The columns for a schema's fields: the pool of each, and how they are assembled to arrays.
 
 use super::layout::{Layout, Leaf, leaf_type};
 use super::wanted::Wanted;
@@ -6,13 +6,13 @@ use crate::decode::Pools;
 use crate::error::Result;
 use crate::schema::{Field, Logical, Node, Wire};
 
-/// Takes columns from `pools` for what is wanted of a value of `node`.
+/// Allocates columns in `pools` for the requested parts of a value of `node`.
 pub(super) fn allocate(pools: &mut Pools, node: &Node, wanted: &Wanted<'_>) -> Result<Layout> {
     if let Some((_, value)) = node.nullable() {
         let valid = pools.add_valid();
         return Ok(Layout::Nullable { valid, value: Box::new(allocate(pools, value, wanted)?) });
     }
-    // What stands in arrays, maps and unions is taken whole or not at all: paths do not reach into it.
+    // Arrays, maps and unions are taken completely or not at all: paths do not reach into them.
     let everything = Wanted::everything();
     match &node.wire {
         Wire::Record(fields) => allocate_record(pools, fields, wanted),

@@ -1,4 +1,4 @@
-//! Defaults of a reader's fields: from JSON to the bytes that a writer would have written.
+//! Encodes defaults of a reader's fields: from JSON to the bytes that a writer would have written.
 
 use serde_json::{Map, Value};
 
@@ -7,8 +7,8 @@ use crate::schema::{Field, Node, Wire};
 
 /// Appends the default `json` of a field of type `node` in Avro's binary encoding.
 ///
-/// The forms are those of the specification's table of field defaults; that of a union belongs to its
-/// first branch that takes it.
+/// The forms are those of the specification's table of field defaults; the default of a union belongs to its
+/// first branch that accepts it.
 pub(super) fn encode(node: &Node, json: &Value, bytes: &mut Vec<u8>) -> Result<()> {
     match (&node.wire, json) {
         (Wire::Null, Value::Null) => {}
@@ -57,7 +57,7 @@ pub(super) fn encode(node: &Node, json: &Value, bytes: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-/// The fields' values by name; one that is not there takes its own field's default.
+/// The fields' values by name; a missing one gets the default of its own field.
 fn encode_record(fields: &[Field], values: &Map<String, Value>, bytes: &mut Vec<u8>) -> Result<()> {
     for field in fields {
         let value = values.get(&field.name).or(field.default.as_ref()).ok_or_else(|| {
@@ -81,7 +81,7 @@ fn encode_union(node: &Node, branches: &[Node], json: &Value, bytes: &mut Vec<u8
     Err(invalid_default(node, json))
 }
 
-/// The bytes that the characters U+0000 to U+00FF stand for.
+/// The bytes of the characters U+0000 to U+00FF.
 fn latin1(text: &str) -> Option<Vec<u8>> {
     text.chars().map(|letter| u8::try_from(u32::from(letter)).ok()).collect()
 }
@@ -100,7 +100,7 @@ fn put_bytes(bytes: &mut Vec<u8>, value: &[u8]) {
     bytes.extend(value);
 }
 
-/// Starts a run of items; where there are none, its end is all there is.
+/// Starts a run of items; an empty one is only an end.
 fn put_count(bytes: &mut Vec<u8>, count: usize) {
     if count > 0 {
         put_long(bytes, count as i64);

@@ -1,4 +1,4 @@
-//! How the flat columns of a program fold into Arrow arrays.
+//! How the flat columns of a program are assembled to Arrow arrays.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) enum Leaf {
     Boolean,
     Int,
     Long,
-    /// Longs that count milliseconds and come out as microseconds.
+    /// Longs in milliseconds that become microseconds.
     Millis,
     Float,
     Double,
@@ -79,7 +79,7 @@ impl Layout {
         Layout::List { list, field: Arc::new(items.field("item")), items: Box::new(items) }
     }
 
-    /// A map; Arrow wants the names `entries`, `key` and `value`, and keys that are never null.
+    /// A map; Arrow requires the names `entries`, `key` and `value`, and keys that are never null.
     pub(crate) fn map(list: u32, key: Layout, value: Layout) -> Layout {
         let fields = Fields::from(vec![key.field("key").with_nullable(false), value.field("value")]);
         let entries = Layout::Struct { fields, children: vec![key, value] };
@@ -102,7 +102,7 @@ pub(crate) fn leaf_type(node: &Node) -> (Leaf, DataType) {
         (Wire::Int, _) => (Leaf::Int, DataType::Int32),
         (Wire::Long, Some(Logical::TimeMicros)) => (Leaf::Long, DataType::Time64(TimeUnit::Microsecond)),
         (Wire::Long, Some(Logical::Timestamp { per_second, utc })) => {
-            // Spark takes microseconds only, so milliseconds are widened; nanoseconds are kept.
+            // Spark only accepts microseconds, so milliseconds are converted; nanoseconds are kept.
             let (leaf, unit) = match per_second {
                 1_000 => (Leaf::Millis, TimeUnit::Microsecond),
                 1_000_000 => (Leaf::Long, TimeUnit::Microsecond),
@@ -119,13 +119,13 @@ pub(crate) fn leaf_type(node: &Node) -> (Leaf, DataType) {
             (Leaf::Fixed, DataType::Interval(IntervalUnit::MonthDayNano))
         }
         (Wire::Fixed(_), logical) => (Leaf::Fixed, decimal_type(logical).unwrap_or(DataType::Binary)),
-        // What is made of other types is not asked for: that leaves null.
+        // Nested types have no leaf: it is null.
         _ => (Leaf::Null, DataType::Null),
     }
 }
 
-/// The Arrow decimal that holds a logical one; wider or malformed declarations stay bytes, as the
-/// specification says of logical types that are not understood.
+/// The Arrow decimal for a logical one; wider or malformed declarations stay bytes, as the specification
+/// requires for logical types that are not understood.
 fn decimal_type(logical: Option<Logical>) -> Option<DataType> {
     let Some(Logical::Decimal { precision, scale }) = logical else { return None };
     let scale = i8::try_from(scale).ok().filter(|scale| *scale as usize <= precision)?;

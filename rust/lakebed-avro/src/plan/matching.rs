@@ -1,5 +1,5 @@
-//! Which of a writer's types and fields a reader's stand for: Avro specification 1.12, "Schema
-//! Resolution" and "Aliases".
+//! Matches a writer's types and fields with a reader's: Avro specification 1.12, "Schema Resolution" and
+//! "Aliases".
 
 use std::collections::HashMap;
 
@@ -17,18 +17,18 @@ enum Match {
     Promoted,
 }
 
-/// Whether a value of `writer` may be read as `reader`, as far as the two tell by themselves: of records
-/// the names, not the fields.
+/// Whether a value of `writer` may be read as `reader`, by the two types alone: for records by their names,
+/// not their fields.
 pub(super) fn matches(writer: &Node, reader: &Node) -> bool {
     compare(writer, reader).is_some()
 }
 
-/// The branch of a reader's union that stands for `writer`: the first of the same type, else the first
-/// it can be promoted to.
+/// The branch of a reader's union for `writer`: the first of the same type, else the first to which it can be
+/// promoted.
 ///
-/// The specification takes the first that matches in either way. Read by its own schema, a file with
-/// the union of `double` and `int` would then lose its ints, so the same type goes first, as it does
-/// in Avro's Java library.
+/// The specification takes the first branch that matches in either way. Then a file with the union of
+/// `double` and `int` would lose its ints when read by its own schema; so the same type is preferred, as in
+/// Avro's Java library.
 pub(super) fn best_branch(writer: &Node, branches: &[Node]) -> Option<usize> {
     let found = branches.iter().enumerate();
     let found = found.filter_map(|(index, branch)| Some((compare(writer, branch)?, index)));
@@ -60,14 +60,14 @@ fn compare(writer: &Node, reader: &Node) -> Option<Match> {
     }
 }
 
-/// Whether what a writer meant may be read as what the reader means.
+/// Whether a writer's logical type may be read as the reader's.
 ///
-/// The reader's meaning counts, and one of the two may have none. Two that differ would give wrong
-/// values: milliseconds taken for microseconds, a decimal point in another place. The specification
-/// says so of decimals only.
+/// The reader's logical type counts, and one of the two may have none. Two different ones would give wrong
+/// values: milliseconds read as microseconds, or another position of the decimal point. The specification
+/// requires this for decimals only.
 fn same_meaning(writer: Option<Logical>, reader: Option<Logical>) -> bool {
     match (writer, reader) {
-        // How an array of key-value records is shown changes nothing about its values.
+        // How an array of key-value records is shown does not change its values.
         (Some(Logical::Map), _) | (_, Some(Logical::Map)) => true,
         (Some(writer), Some(reader)) => writer == reader,
         _ => true,
@@ -84,8 +84,8 @@ fn compare_names(writer: &TypeName, reader: &TypeName) -> Option<Match> {
     names.any(|name| last(name) == unqualified).then_some(Match::Renamed)
 }
 
-/// For each of the writer's fields the reader's field that takes its values: by name, else by an alias
-/// of a field that found nothing by its name.
+/// For each of the writer's fields the reader's field that gets its values: by name, else by an alias of a
+/// field without a match by name.
 pub(super) fn pair_fields(writer: &[Field], reader: &[Field]) -> Vec<Option<usize>> {
     let numbers: HashMap<&str, usize> =
         (0..).zip(writer).map(|(at, field)| (field.name.as_str(), at)).collect();
@@ -106,7 +106,7 @@ pub(super) fn pair_fields(writer: &[Field], reader: &[Field]) -> Vec<Option<usiz
     pairs
 }
 
-/// Whether a number of `wire` is widened on its way to a column of `leaf`.
+/// Whether a number of `wire` is widened for a column of `leaf`.
 pub(super) fn widened(wire: &Wire, leaf: Leaf) -> bool {
     match wire {
         Wire::Int => leaf != Leaf::Int,

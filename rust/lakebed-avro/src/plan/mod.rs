@@ -1,4 +1,4 @@
-//! A writer's schema, a reader's and the columns wanted, resolved once into a flat program.
+//! Resolves a writer's schema, a reader's schema and the requested columns, once, into a flat program.
 
 mod columns;
 mod default;

@@ -1,9 +1,10 @@
-//! The instructions of a decode program: one row per wire form, and one per thing that a reader's
-//! schema may want done to a value.
+//! The instructions of a decode program: one for each wire form, and one for each conversion that a reader's
+//! schema may require.
 
 use super::Leaf;
 
-/// The column an instruction appends to, a number in its kind's pool; without one it skips.
+/// The column that an instruction appends to, by its number in the pool of its kind; without a column the
+/// value is skipped.
 pub(crate) type Col = Option<u32>;
 
 /// A number as it is written.
@@ -14,11 +15,11 @@ pub(crate) enum Number {
     Float,
 }
 
-/// One instruction. Compound ones own the instructions behind them up to `end`.
+/// One instruction. Compound ones include the instructions after them up to `end`.
 ///
-/// The same vector decodes, skips and appends defaults, so the three cannot disagree about what
-/// comes next. Records have no instruction: their fields simply follow one another. Nulls have none
-/// either: they take no bytes and have no column, so a million of them cost nothing.
+/// The same list decodes, skips and appends defaults, so these cannot disagree about what comes next. Records
+/// have no instruction: their fields follow one another. Nulls have none either: they take no bytes and have
+/// no column, so a million of them cost nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op {
     Boolean(Col),
@@ -31,14 +32,14 @@ pub(crate) enum Op {
     Fixed(u32, Col),
     /// An int below the number of symbols.
     Enum(u32, Col),
-    /// A union of null (branch `null`) and the value behind.
+    /// A union of null (branch `null`) and the value that follows.
     Nullable {
         null: u8,
         valid: Col,
         end: u32,
     },
-    /// A union of `branches` values, each led by an [`Op::Branch`]. Without `types` the branches put
-    /// their values where the reader wants them, all in the same columns.
+    /// A union of `branches` values, each preceded by an [`Op::Branch`]. Without `types` the values of all
+    /// branches go to the same columns, those of the reader's type.
     Union {
         branches: u32,
         types: Col,
@@ -48,14 +49,14 @@ pub(crate) enum Op {
     Branch {
         end: u32,
     },
-    /// Runs of items; `least` is the fewest bytes an item takes.
+    /// Runs of items; `least` is the fewest bytes of an item.
     Array {
         least: u32,
         list: Col,
         end: u32,
     },
-    /// As [`Op::Array`], of items that begin with an [`Op::Int`]; only those are kept whose int is among
-    /// the list's keys.
+    /// As [`Op::Array`], for items that begin with an [`Op::Int`]; only items whose int is among the list's
+    /// keys are kept.
     Keyed {
         least: u32,
         list: Col,
@@ -67,18 +68,18 @@ pub(crate) enum Op {
         to: Leaf,
         column: Col,
     },
-    /// An int below `symbols`, which table `table` turns into the number of a reader's symbol.
+    /// An int below `symbols`, which `table` converts to the number of a reader's symbol.
     EnumAs {
         symbols: u32,
         table: u32,
         column: Col,
     },
-    /// No bytes: a null for the reader's nullable value behind.
+    /// No bytes: a null for the reader's nullable value that follows.
     Absent {
         valid: Col,
         end: u32,
     },
-    /// No bytes: the value that follows is there, for a reader to whom it is nullable.
+    /// No bytes: the value that follows is not null, for a reader for which it is nullable.
     Present {
         valid: Col,
     },
@@ -87,13 +88,13 @@ pub(crate) enum Op {
         branch: u8,
         types: Col,
     },
-    /// No bytes: the default with this number, of the type behind; without one nothing at all.
+    /// No bytes: the default with this number, of the type that follows; without a number nothing.
     Constant {
         constant: Option<u32>,
         end: u32,
     },
-    /// A value that the reader's schema has no place for, of the type from `end` on; where it is not
-    /// skipped it is refused. What is before `end` is the reader's type.
+    /// A value that the reader's schema cannot hold, of the type from `end` on; it is refused unless it is
+    /// skipped. The instructions before `end` are the reader's type.
     Mismatch {
         refused: bool,
         end: u32,

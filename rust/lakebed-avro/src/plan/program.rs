@@ -1,4 +1,4 @@
-//! A decode program and the Arrow schema of what it makes.
+//! A decode program and the Arrow schema of its batches.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::decode::{Pools, only_scalars};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{Field, Node, Schema};
 
-/// A column a [`crate::Guard`] reads in mid-record.
+/// A column that a [`crate::Guard`] reads in the middle of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
     pub(crate) leaf: Leaf,
@@ -36,14 +36,14 @@ impl Slot {
     }
 }
 
-/// A value that is in no file: its bytes, and how many it may put into columns.
+/// A default: its bytes, and how many bytes it may put into columns.
 #[derive(Debug)]
 pub(crate) struct Constant {
     pub(crate) bytes: Vec<u8>,
     pub(crate) cost: u64,
 }
 
-/// Schemas resolved against a projection: made once per schema text, run once per record.
+/// Schemas resolved against a projection: once for each schema, then run for each record.
 #[derive(Debug)]
 pub struct Program {
     pub(crate) ops: Vec<Op>,
@@ -51,14 +51,14 @@ pub struct Program {
     pub(crate) skip: Vec<Op>,
     /// The dotted path of each instruction's field.
     pub(crate) paths: Vec<String>,
-    /// The null's branch where the top is a union of null and a record.
+    /// The branch of null where the top is a union of null and a record.
     pub(crate) null_record: Option<u8>,
-    /// Where a guard decides: the first instruction behind the fields it reads.
+    /// Where a guard runs: the first instruction after the fields that it reads.
     pub(crate) guard_at: Option<usize>,
     pub(crate) slots: Vec<Slot>,
     /// The defaults of fields that only the reader has.
     pub(crate) constants: Vec<Constant>,
-    /// For enums of the reader's: the number of its symbol for each of the writer's, or -1.
+    /// For the reader's enums: the number of the reader's symbol for each of the writer's, or -1.
     pub(crate) tables: Vec<Vec<i32>>,
     pub(crate) columns: Vec<Layout>,
     pub(crate) pools: Pools,
@@ -70,20 +70,21 @@ pub struct Program {
 impl Program {
     /// Resolves `schema` against `projection`.
     ///
-    /// `guard` names what a [`crate::Guard`] reads. Top-level fields are scalars, decoded whether projected
-    /// or not, and have [`Program::slots`] in their order. A dotted path says that the guard is asked behind
-    /// that field, where the writer has it: what is projected of it is found by [`Program::slot`]. Where anything
-    /// but scalars and nullable ones stands before the last of them, the guard is not asked. Unknown
-    /// projected paths and top-level fields are [`ErrorKind::UnknownColumn`].
+    /// `guard` names the fields that a [`crate::Guard`] reads. Top-level fields must be scalars; they are
+    /// decoded even if they are not projected, and have [`Program::slots`] in their order. A dotted path
+    /// means that the guard runs after that field, if the writer has it; its projected parts are found with
+    /// [`Program::slot`]. If anything but scalars and nullable scalars precedes the last of these fields, the
+    /// guard is not run. Unknown projected paths and top-level fields are [`ErrorKind::UnknownColumn`].
     pub fn resolve(schema: &Schema, projection: &Projection, guard: &[&str]) -> Result<Program> {
         Program::resolve_as(schema, schema, projection, guard)
     }
 
-    /// Resolves a file of `writer` to be read as `reader`, whose paths `projection` and `guard` name.
+    /// Resolves a file with the schema `writer`, to be read as `reader`, whose paths `projection` and `guard`
+    /// use.
     ///
-    /// Follows "Schema Resolution" of Avro specification 1.12. Of the reader's schema only what is
-    /// wanted is resolved. What does not resolve is [`ErrorKind::Unresolvable`]: here, or for the branch
-    /// of a writer's union and for an enum's symbol, where a record has it.
+    /// Follows "Schema Resolution" of Avro specification 1.12. Only the requested part of the reader's schema
+    /// is resolved. Parts that do not resolve are [`ErrorKind::Unresolvable`]: here, or for the branch of a
+    /// writer's union and for an enum's symbol when a record has it.
     pub fn resolve_as(
         writer: &Schema,
         reader: &Schema,
@@ -125,20 +126,21 @@ impl Program {
         &self.schema
     }
 
-    /// Whether a guard works in mid-record here: what it reads and what is before that is all scalars.
+    /// Whether a guard can run in the middle of records: the fields that it reads, and all before them, are
+    /// scalars.
     ///
-    /// Where it does not, the guard is not asked and its caller filters the rows afterwards.
+    /// Where it cannot, the guard is not run and its caller filters the rows afterwards.
     pub fn guards(&self) -> bool {
         self.guard_at.is_some()
     }
 
-    /// What a guard reads, in the order in which its top-level fields were named.
+    /// The fields that a guard reads, in the order of its top-level fields.
     pub fn slots(&self) -> &[Slot] {
         &self.slots
     }
 
-    /// What a guard may read besides: a projected scalar, nullable or not, by the names on the way to it.
-    /// `None` for what there is not, is no such scalar, or is only decoded when the guard has been asked.
+    /// A further field that a guard may read: a projected scalar, nullable or not, by the names on its path.
+    /// `None` for a field that does not exist, is not such a scalar, or is decoded after the guard has run.
     pub fn slot(&self, path: &[&str]) -> Option<Slot> {
         let (first, below) = path.split_first()?;
         let mut layout = self.columns.get(self.schema.index_of(first).ok()?)?;
@@ -152,7 +154,7 @@ impl Program {
     }
 }
 
-/// The columns of a reader's row: of its record, or of the one value that stands in its place.
+/// The columns of a reader's row: of its record, or of the single value instead.
 struct Row<'r> {
     root: &'r Node,
     fields: Option<&'r [Field]>,
@@ -180,8 +182,8 @@ impl<'r> Row<'r> {
         fields.iter().map(|field| field.name()).zip(children)
     }
 
-    /// Appends the instructions of a record of `writer`. Gives for each of the reader's fields the
-    /// instruction behind it, and the null's branch where the writer's record may be null.
+    /// Appends the instructions of a record of `writer`. Returns for each of the reader's fields the
+    /// instruction after it, and the branch of null where the writer's record may be null.
     fn resolve(&self, writer: &Schema, resolver: &mut Resolver) -> Result<(Vec<usize>, Option<u8>)> {
         let Some(wanted) = self.fields else {
             let value = self.children().next();
@@ -204,7 +206,7 @@ impl<'r> Row<'r> {
         }
     }
 
-    /// What the guard reads of the top-level fields; none where that is not only plain scalars.
+    /// The slots of the top-level fields that the guard reads; `None` where these are not all plain scalars.
     fn slots(&self, guard: &[&str]) -> Result<Option<Vec<Slot>>> {
         let fields = guard.iter().filter(|name| !name.contains('.'));
         let layouts = fields.map(|name| {

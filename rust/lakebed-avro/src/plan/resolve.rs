@@ -1,10 +1,10 @@
-//! Resolving: a writer's type and what a reader wants of it, to instructions.
+//! Resolves a writer's type and a reader's request to instructions.
 //!
-//! Instructions come in the writer's order, since that is the order of the bytes; columns are the
-//! reader's. Without a reader's schema the writer's takes its place, and every type meets itself.
+//! Instructions are in the writer's order, which is that of the bytes; columns are the reader's. Without a
+//! reader's schema the writer's is used, and every type matches itself.
 //!
-//! All instructions for one value fill each of its columns exactly once, and so does appending their
-//! defaults: what stands under a null relies on it.
+//! The instructions for one value fill each of its columns exactly once, and so does appending their
+//! defaults: the values under nulls rely on it.
 
 use super::Constant;
 use super::default::encode;
@@ -15,7 +15,7 @@ use crate::decode::Pools;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::schema::{Field, Node, Wire};
 
-/// What a reader wants of a value: its type there, the columns, and its path.
+/// What a reader requests of a value: its type there, the columns, and its path.
 #[derive(Clone, Copy)]
 pub(super) struct Target<'t> {
     pub(super) node: &'t Node,
@@ -23,7 +23,7 @@ pub(super) struct Target<'t> {
     pub(super) path: &'t str,
 }
 
-/// Instructions, as they come, and what they refer to by number.
+/// Instructions, in order, and what they refer to by number.
 #[derive(Default)]
 pub(super) struct Resolver {
     pub(super) ops: Vec<Op>,
@@ -34,8 +34,8 @@ pub(super) struct Resolver {
 }
 
 impl Resolver {
-    /// Appends the instructions for a value of `writer`, found at `path` of the writer's schema; without
-    /// a target they walk over it.
+    /// Appends the instructions for a value of `writer` at `path` of the writer's schema; without a target
+    /// they skip it.
     pub(super) fn resolve(&mut self, writer: &Node, path: &str, target: Option<Target<'_>>) -> Result<()> {
         let Some(target) = target else {
             self.skip(writer, path);
@@ -67,7 +67,7 @@ impl Resolver {
         self.ops.len() - 1
     }
 
-    /// The number of the instruction behind the field at `path`; none where it has no instruction.
+    /// The number of the instruction after the field at `path`; `None` where it has no instruction.
     pub(super) fn behind(&self, path: &str) -> Option<usize> {
         let is_its = |own: &String| {
             own.strip_prefix(path).is_some_and(|rest| matches!(rest.as_bytes(), [] | [b'.', ..]))
@@ -80,7 +80,7 @@ impl Resolver {
         u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
     }
 
-    /// Appends the instructions that walk over a value.
+    /// Appends the instructions that skip a value.
     pub(super) fn skip(&mut self, writer: &Node, path: &str) {
         if let Some((null, value)) = writer.nullable() {
             let at = self.push(Op::Nullable { null, valid: None, end: 0 }, path);
@@ -165,7 +165,7 @@ impl Resolver {
         self.push(op, target.path);
     }
 
-    /// Resolves the fields of a record; gives for each of the reader's the instruction behind it.
+    /// Resolves the fields of a record. Returns for each of the reader's fields the instruction after it.
     pub(super) fn resolve_fields(
         &mut self,
         fields: &[Field],
@@ -174,7 +174,7 @@ impl Resolver {
         target: Target<'_>,
     ) -> Result<Vec<usize>> {
         let Layout::Struct { fields: names, children } = target.layout else { return Ok(Vec::new()) };
-        // The columns are those of the reader's fields in their order, but for some that are not wanted.
+        // The columns are those of the reader's fields in order, without those that are not requested.
         let mut columns = names.iter().zip(children).peekable();
         let columns: Vec<Option<&Layout>> = wanted
             .iter()
@@ -204,7 +204,7 @@ impl Resolver {
         Ok(behind.into_iter().map(|behind| behind.unwrap_or(self.ops.len())).collect())
     }
 
-    /// A field of the reader's that the writer has not: its default is run like a value of the file.
+    /// A field that only the reader has: its default is decoded like a value of the file.
     fn push_default(&mut self, field: &Field, path: &str, target: Target<'_>) -> Result<()> {
         let Some(default) = &field.default else {
             let record = if path.is_empty() { "the writer's record" } else { path };
@@ -219,7 +219,7 @@ impl Resolver {
         self.resolve(&field.node, target.path, Some(target))?;
         self.ops[at] = Op::Constant { constant, end: self.here() };
         if let Some(constant) = constant.and_then(|at| self.constants.get_mut(at as usize)) {
-            // Each instruction puts a few bytes into a column; what varies in length is all in the bytes.
+            // Each instruction puts a few bytes into a column; variable-length data is all in the bytes.
             constant.cost = 8 * (self.ops.len() - at) as u64 + 8 * constant.bytes.len() as u64;
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! Resolving unions: a writer's branches one by one, and the branch of a reader's for a value that is in
-//! none of the writer's.
+//! Resolves unions: a writer's branches one by one, and the branch of a reader's union for a value that is
+//! not in a union of the writer.
 
 use super::layout::Layout;
 use super::matching::best_branch;
@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, Result};
 use crate::schema::{Node, Wire};
 
 impl Resolver {
-    /// A writer's union: each of its branches is resolved by itself.
+    /// A writer's union: each of its branches is resolved on its own.
     pub(super) fn resolve_union(
         &mut self,
         writer: &Node,
@@ -43,7 +43,8 @@ impl Resolver {
         Ok(())
     }
 
-    /// One branch of a writer's union. That it does not resolve is an error of the records that hold it.
+    /// One branch of a writer's union. If it does not resolve, that is an error of the records with this
+    /// branch.
     fn resolve_branch(&mut self, branch: &Node, path: &str, target: Target<'_>) -> Result<()> {
         let start = self.ops.len();
         match self.resolve(branch, path, Some(target)) {
@@ -94,8 +95,8 @@ impl Resolver {
     }
 }
 
-/// The targets of a writer's branches where the reader's union has the same ones in the same order:
-/// the branch's number is then the reader's too.
+/// The targets of a writer's branches if the reader's union has the same ones in the same order: then branch
+/// numbers are the same.
 fn same_branches<'t>(branches: &[Node], target: Target<'t>) -> Option<Vec<Target<'t>>> {
     let (Wire::Union(wanted), Layout::Union { branches: layouts, .. }) = (&target.node.wire, target.layout)
     else {

@@ -1,20 +1,20 @@
-//! Projections: which fields, at any depth, are wanted.
+//! Projections: which fields, at any depth, are decoded.
 
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::schema::Schema;
 
-/// Which columns of a file are decoded; the others are walked over.
+/// Which columns of a file are decoded; others are skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Projection {
     /// Every column, in the writer's order.
     #[default]
     All,
-    /// These dotted paths, each with all that is below it. Top-level columns come in the order in
-    /// which they are first named.
+    /// These dotted paths, each with everything below it. Top-level columns are in the order in which they
+    /// are first named.
     Paths(Vec<String>),
-    /// These paths as in [`Projection::Paths`], and of some maps with `int` keys only some entries:
-    /// for the path of a map the keys that are kept, in any order. The entries of other keys are walked
-    /// over, and the map is as long as what was kept.
+    /// These paths as in [`Projection::Paths`], and only some entries of some maps with `int` keys: for the
+    /// path of a map the keys to keep, in any order. Entries with other keys are skipped, and the map only
+    /// has the entries kept.
     ///
     /// A map with `int` keys is an array of records of two fields of which the first is an `int`, with
     /// `logicalType: map` or without, as [`Schema::has_int_keys`] says; any other path is an error of
@@ -64,7 +64,7 @@ impl<'p> Wanted<'p> {
         }
     }
 
-    /// What is wanted of the field `name`: `None` for nothing.
+    /// The requested part of the field `name`; `None` for nothing.
     pub(super) fn below(&self, name: &str) -> Option<Wanted<'p>> {
         let mut below = Wanted { all: self.all, ..Wanted::default() };
         for path in &self.paths {
@@ -79,19 +79,19 @@ impl<'p> Wanted<'p> {
         (below.all || !below.paths.is_empty()).then_some(below)
     }
 
-    /// The keys that are wanted of a map; `None` for all of them.
+    /// The requested keys of a map; `None` for all of them.
     pub(super) fn keys(&self) -> Option<&'p [i32]> {
         self.keys.iter().find(|(path, _)| path.is_empty()).map(|(_, keys)| *keys)
     }
 
-    /// The place of a top-level field in the order of first mention.
+    /// The position of a top-level field in the order of first mention.
     pub(super) fn rank(&self, name: &str) -> usize {
         let head = |path: &&str| path.split('.').next() == Some(name);
         self.paths.iter().position(head).unwrap_or(0)
     }
 }
 
-/// What follows `name` in a dotted path that begins with it.
+/// The rest of a dotted path that begins with `name`.
 fn rest<'p>(path: &'p str, name: &str) -> Option<&'p str> {
     match path.strip_prefix(name)? {
         "" => Some(""),

@@ -1,13 +1,13 @@
-//! The Avro schema that holds batches of an Arrow schema.
+//! The Avro schema for batches of an Arrow schema.
 
 use arrow_schema::{DataType, Field, IntervalUnit, Schema as ArrowSchema, TimeUnit};
 use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The text of a record schema for batches of `arrow`: what may be null is a union with null, by default
-/// null; times keep their unit (seconds become milliseconds), decimals are bytes, structs are records named
-/// after the path to them, maps without string keys are arrays with `logicalType: map`.
+/// A record schema, as text, for batches of `arrow`: nullable fields are a union with null, with null as
+/// default; times keep their unit (seconds become milliseconds), decimals are bytes, structs are records
+/// named after their path, maps without string keys are arrays with `logicalType: map`.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] for a type that has no Avro type here, [`ErrorKind::Schema`] for a name that
@@ -35,7 +35,7 @@ fn record_field(field: &Field, parent: &str) -> Result<Value> {
     })
 }
 
-/// The type of a field, a union with null where it may be null. `path` names what must have a name.
+/// The type of a field, a union with null if it is nullable. `path` names types that need a name.
 fn field_type(field: &Field, path: &str) -> Result<Value> {
     let of = data_type(field.data_type(), path)?;
     let is_null = *field.data_type() == DataType::Null;

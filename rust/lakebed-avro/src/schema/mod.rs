@@ -1,5 +1,5 @@
-//! Avro schemas as the decoder needs them: parsed by `apache-avro`, then expanded into one tree in
-//! which every named type stands where it is used.
+//! Avro schemas in the form that the decoder needs: parsed by `apache-avro`, then expanded to a tree in which
+//! every named type is written out where it is used.
 
 mod from_arrow;
 mod parse;
@@ -19,7 +19,7 @@ pub struct Schema {
     root: Node,
 }
 
-/// What a value looks like in bytes.
+/// The wire form of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wire {
     /// Nothing at all.
@@ -44,7 +44,7 @@ pub enum Wire {
     Enum {
         /// The symbols in the order of their numbers.
         symbols: Vec<String>,
-        /// What a reader takes a symbol for that it does not know.
+        /// The symbol that a reader uses for an unknown one.
         default: Option<String>,
     },
     /// Runs of items.
