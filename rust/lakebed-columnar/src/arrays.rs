@@ -1,4 +1,4 @@
-//! Values to Arrow columns: what is there is spread out to the rows that have it.
+//! Values to Arrow columns: values are put at the rows that have one.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use lakebed_avro::{Error, ErrorKind, Result, reserve};
 
 use crate::budget::Budget;
 
-/// A vector with room for `count` values, which the budget holds.
+/// A vector with room for `count` values, which the budget has counted.
 pub(crate) fn room<T>(count: usize, budget: &mut Budget) -> Result<Vec<T>> {
     budget.hold(count, size_of::<T>())?;
     let mut values = Vec::new();
@@ -72,13 +72,13 @@ pub(crate) fn decimal(
 /// Texts or bytes, one after the other.
 #[derive(Default)]
 pub(crate) struct Bytes {
-    /// Where each ends.
+    /// The end of each value.
     pub(crate) ends: Vec<i32>,
     pub(crate) data: Vec<u8>,
 }
 
 impl Bytes {
-    /// Appends a value; the budget holds it.
+    /// Appends a value, which is counted in the budget.
     pub(crate) fn push(&mut self, value: &[u8], budget: &mut Budget) -> Result<()> {
         budget.value(value.len())?;
         budget.hold(value.len().saturating_add(size_of::<i32>()), 1)?;
@@ -89,7 +89,7 @@ impl Bytes {
         Ok(())
     }
 
-    /// The value of a number.
+    /// The value with that number.
     pub(crate) fn get(&self, number: usize) -> Option<&[u8]> {
         let end = usize::try_from(*self.ends.get(number)?).ok()?;
         let before = number.checked_sub(1).and_then(|before| self.ends.get(before));
@@ -97,12 +97,12 @@ impl Bytes {
         self.data.get(start..end)
     }
 
-    /// How many there are.
+    /// The number of values.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// A column of texts or of bytes, each at its row.
+    /// A column of texts or bytes, each value at its row.
     pub(crate) fn into_array(
         self,
         text: bool,
@@ -124,7 +124,7 @@ impl Bytes {
                 }));
             }
         }
-        // Ends only grow: each is the length of the values so far.
+        // Ends only grow: each is the total length so far.
         let (offsets, data) = (OffsetBuffer::new(offsets.into()), Buffer::from_vec(self.data));
         match text {
             true => shared(StringArray::try_new(offsets, data, nulls)),
@@ -133,12 +133,12 @@ impl Bytes {
     }
 }
 
-/// A made array as a column.
+/// A finished array as a column.
 pub(crate) fn shared<T: Array + 'static>(array: Result<T, ArrowError>) -> Result<ArrayRef> {
     array.map(|array| Arc::new(array) as ArrayRef).map_err(|error| malformed(&error))
 }
 
-/// What Arrow says of values that are not a column.
+/// Arrow's error for values that do not form a column.
 #[cold]
 pub(crate) fn malformed(error: &ArrowError) -> Error {
     let message = error.to_string();

@@ -1,11 +1,11 @@
-//! Compressed chunks and pages, inflated within bounds.
+//! Inflates compressed chunks and pages within limits.
 
 use lakebed_avro::{Error, ErrorKind, Result};
 use libdeflater::{DecompressionError, Decompressor};
 use lz4_flex::block::DecompressError;
 use zstd::zstd_safe::{self, DCtx};
 
-/// The codecs that are read here.
+/// The supported codecs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Codec {
     /// Deflate without a frame: ORC's zlib.
@@ -17,27 +17,27 @@ pub(crate) enum Codec {
     Zstandard,
 }
 
-/// Inflates with contexts that are made when they are first needed, and live as long as it.
+/// Inflates with contexts that are made when they are first needed, and then kept.
 #[derive(Default)]
 pub(crate) struct Inflater {
     deflate: Option<Decompressor>,
     zstandard: Option<DCtx<'static>>,
 }
 
-/// What became of one attempt.
+/// The result of one attempt.
 enum Attempt {
     Done(usize),
-    /// The output is longer than the room it was given.
+    /// The output does not fit the room.
     NoRoom,
 }
 
 impl Inflater {
     /// Appends the inflated bytes of `block` to `output`: at most `most` of them.
     ///
-    /// Memory grows with what is there, not with what `most` says.
+    /// Memory grows with the actual output, not with `most`.
     ///
     /// # Errors
-    /// `Codec` for what does not inflate, or to more than `most`.
+    /// `Codec` for data that does not inflate, or that inflates to more than `most`.
     pub(crate) fn inflate(
         &mut self,
         codec: Codec,
@@ -96,7 +96,7 @@ impl Inflater {
     }
 }
 
-/// Makes room for `end` bytes in all, and for some more where chunks follow each other.
+/// Makes room for `end` bytes in total, and for some more where chunks follow each other.
 pub(crate) fn grow(output: &mut Vec<u8>, end: usize) -> Result<()> {
     let more = end.saturating_sub(output.len());
     let no_memory = |_| Error::new(ErrorKind::Limit, format!("no memory for {end} inflated bytes"));

@@ -1,9 +1,9 @@
-//! Bytes that are read one after the other, and never beyond their end.
+//! Bytes that are read in order, and never beyond their end.
 
 use arrow_buffer::Buffer;
 use lakebed_avro::{Error, ErrorKind, Result};
 
-/// Shared bytes and how far they are read.
+/// Shared bytes, and how many of them were read.
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
     bytes: Buffer,
@@ -15,7 +15,7 @@ impl Input {
         Input { bytes, at: 0 }
     }
 
-    /// What is not yet read.
+    /// The unread bytes.
     pub(crate) fn rest(&self) -> &[u8] {
         self.bytes.as_slice().get(self.at..).unwrap_or_default()
     }
@@ -59,7 +59,7 @@ impl Input {
         Ok(byte)
     }
 
-    /// An unsigned varint: seven bits a byte, the lowest first.
+    /// An unsigned varint: seven bits per byte, the lowest first.
     pub(crate) fn varint(&mut self) -> Result<u64> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
@@ -98,13 +98,13 @@ impl Input {
         Err(Error::new(ErrorKind::Varint, "a variable-length integer of more than 128 bits"))
     }
 
-    /// A varint that is a length or a count.
+    /// A varint used as a length or count.
     pub(crate) fn length(&mut self) -> Result<usize> {
         usize::try_from(self.varint()?).map_err(|_| ends())
     }
 }
 
-/// The signed number behind a zigzag one.
+/// The signed number of a zigzag one.
 pub(crate) fn zigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }

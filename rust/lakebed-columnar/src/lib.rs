@@ -1,9 +1,9 @@
-//! ORC and Parquet files of metadata to Arrow columns, within bounds.
+//! ORC and Parquet files of metadata to Arrow columns, within limits.
 //!
-//! [`File::open`] reads the end of a file, where both formats have their schema, and [`File`] is then an iterator of
-//! record batches with the columns asked for. What is read is what manifests and manifest lists are made of; all of it is
-//! judged as bytes that may be anything: numbers are compared with the bytes that are there before anything is made of
-//! them, and no file costs more than its [`Limits`].
+//! [`File::open`] reads the end of a file, where both formats have their schema; [`File`] is then an iterator
+//! of record batches with the requested columns. The supported features are those that manifests and manifest
+//! lists use. All bytes are untrusted: numbers are compared with the available bytes before they are used,
+//! and no file costs more than its [`Limits`].
 //!
 //! # Arrow forms
 //!
@@ -21,15 +21,17 @@
 //! | timestamp | TIMESTAMP | Timestamp(µs) of ORC and INT96, else of the file's unit; without zone, or UTC |
 //! | decimal | DECIMAL of up to 38 digits | Decimal128 |
 //! | struct, list, map | groups, LIST and repeated fields, MAP | Struct, List, Map |
-//! | uniontype | decimals that are wider | as if the column were not there |
+//! | uniontype | decimals that are wider | the column is left out |
 //!
-//! Field ids and ORC's type attributes are metadata of the fields, by the keys that Arrow's other readers use.
+//! Field ids and ORC's type attributes are metadata of the fields, with the keys that other Arrow readers
+//! use.
 //!
 //! # Codecs
 //!
-//! None, zlib or gzip, snappy, lz4 and zstandard; Parquet's LZ4 in Hadoop's frames, LZO and Brotli are refused by name.
+//! None, zlib or gzip, snappy, lz4 and zstandard; Parquet's LZ4 in Hadoop's frames, LZO and Brotli are
+//! refused, with their names.
 #![forbid(unsafe_code)]
-// A panic that input can reach is a bug: what cannot fail is written so that it need not be unwrapped.
+// A panic that input can reach is a bug: code is written so that nothing needs to be unwrapped.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 mod arrays;
@@ -51,10 +53,10 @@ use self::orc::OrcFile;
 use self::parquet::ParquetFile;
 use self::projection::Wanted;
 
-/// The rows of a batch, where there are as many.
+/// The number of rows of a batch, except the last.
 const BATCH_ROWS: usize = 8192;
 
-/// A container format that is columnar itself.
+/// A columnar file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Apache ORC.
@@ -64,7 +66,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a file by its magic bytes, whatever it is called.
+    /// The format of a file by its magic bytes, whatever its name.
     pub fn of(bytes: &[u8]) -> Option<Format> {
         [Format::Orc, Format::Parquet].into_iter().find(|format| bytes.starts_with(format.magic()))
     }
@@ -84,8 +86,8 @@ impl Format {
         }
     }
 
-    /// Whether a file ends as its format demands: Parquet in its magic, encrypted or not, ORC in a postscript whose last
-    /// field is the magic, and one byte for the postscript's length.
+    /// Whether a file ends as its format requires: Parquet with its magic, encrypted or not; ORC with a
+    /// postscript whose last field is the magic, and one byte with the postscript's length.
     fn is_whole(self, bytes: &[u8]) -> bool {
         let end = match self {
             Format::Orc => bytes.split_last().map_or(bytes, |(_, postscript)| postscript),
@@ -98,7 +100,7 @@ impl Format {
 
 /// An open ORC or Parquet file: an iterator of its rows, in file order.
 ///
-/// A failed batch ends it.
+/// After an error it ends.
 pub struct File {
     reader: Option<Reader>,
     schema: SchemaRef,
@@ -110,15 +112,15 @@ enum Reader {
 }
 
 impl File {
-    /// Opens a whole file for those of `columns`, dotted paths, that it has; others are not decoded.
+    /// Opens a file for those of `columns`, dotted paths, that it has; others are not decoded.
     ///
-    /// Bounded are the footer (`max_header_bytes`), the schema (`max_schema_depth`, `max_schema_nodes`), what is held at
-    /// once of a stripe or of pages, and of a batch (`max_block_bytes`), what all of the file inflates to
-    /// (`max_file_bytes`), single values, rows, items of lists, and cells.
+    /// There are limits for the footer (`max_header_bytes`), the schema (`max_schema_depth`,
+    /// `max_schema_nodes`), the memory of a stripe or of pages and of a batch (`max_block_bytes`), the
+    /// inflated size of the whole file (`max_file_bytes`), single values, rows, items of lists, and cells.
     ///
     /// # Errors
-    /// Those of a footer, placed at it: `Truncated` for a file that does not end as its format demands, `Length`,
-    /// `Count`, `Schema`, `Codec`, `UnknownCodec`, `Unsupported`, `Limit` and others.
+    /// Those of a footer, placed at it: `Truncated` for a file that does not end as its format requires,
+    /// `Length`, `Count`, `Schema`, `Codec`, `UnknownCodec`, `Unsupported`, `Limit` and others.
     pub fn open(format: Format, bytes: Buffer, columns: &[String], limits: Limits) -> Result<File> {
         if !format.is_whole(&bytes) {
             let message = format!("{} file ends without its footer", format.name());
@@ -141,7 +143,7 @@ impl File {
         Ok(File { reader: Some(reader), schema })
     }
 
-    /// The schema of the file, columns that were not asked for included.
+    /// The schema of the file, with all of its columns.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }

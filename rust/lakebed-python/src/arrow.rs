@@ -22,10 +22,10 @@ fn value_error(error: ArrowError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// How deeply columns of a producer may be nested: arrow-rs goes down one call a level.
+/// The deepest nesting of a producer's columns: arrow-rs is recursive.
 const MAX_DEPTH: usize = 128;
 
-/// The struct of the Arrow C data interface: `FFI_ArrowSchema`, whose fields arrow-rs keeps to itself.
+/// The struct of the Arrow C data interface: `FFI_ArrowSchema`, whose fields arrow-rs does not expose.
 #[repr(C)]
 struct ForeignSchema {
     format: *const c_char,
@@ -43,11 +43,12 @@ fn malformed(what: &str) -> PyErr {
     PyValueError::new_err(format!("the producer's Arrow schema is malformed: {what}"))
 }
 
-/// Refuses what arrow-rs would panic at: released structs, texts that are not UTF-8, children that are not there,
-/// and what is nested too deeply.
+/// Refuses what makes arrow-rs panic: released structs, texts that are not UTF-8, missing children, and too
+/// deep nesting.
 ///
 /// # Safety
-/// The pointer leads to a struct of this kind, filled as the C data interface demands but for these.
+/// The pointer leads to a struct of this kind, filled as the C data interface requires except for these
+/// faults.
 unsafe fn check_schema(schema: *const ForeignSchema) -> PyResult<()> {
     let mut waiting = vec![(schema, 0)];
     while let Some((schema, depth)) = waiting.pop() {
@@ -85,11 +86,11 @@ unsafe fn check_schema(schema: *const ForeignSchema) -> PyResult<()> {
     Ok(())
 }
 
-/// [`check_schema`] of the schema of a stream, which is asked for it once more than otherwise; what its producer
-/// says where it fails is left to arrow-rs.
+/// [`check_schema`] for the schema of a stream, which is requested once more than otherwise; errors of its
+/// producer are left to arrow-rs.
 ///
 /// # Safety
-/// The pointer leads to a stream, filled as the C stream interface demands.
+/// The pointer leads to a stream, filled as the C stream interface requires.
 unsafe fn check_stream(stream: *mut FFI_ArrowArrayStream) -> PyResult<()> {
     // SAFETY: the caller's promise.
     let (release, get_schema) = unsafe { ((*stream).release(), (*stream).get_schema()) };
@@ -129,13 +130,13 @@ pub fn import_array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     // released one, so it is owned once; the schema is only borrowed. That the producer filled them as
     // the C data interface demands is what its capsule names promise.
     let import = || unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
-    // arrow-rs panics at an array that has other children or buffers than its schema says.
+    // arrow-rs panics at an array whose children or buffers do not fit its schema.
     let data = catch_unwind(AssertUnwindSafe(|| import().map(make_array)));
     data.map_err(|_| PyValueError::new_err("the producer's Arrow array does not fit its schema"))?
         .map_err(value_error)
 }
 
-/// Takes a record batch, which crosses as a struct array, with its row count where it has no columns.
+/// Takes a record batch, which is passed as a struct array, with its row count if it has no columns.
 pub fn import_batch(batch: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
     let array = import_array(batch)?;
     let rows = array.as_struct_opt().filter(|rows| rows.null_count() == 0);

@@ -1,5 +1,5 @@
-//! The one door: every call into the core detaches from the interpreter, runs, and comes back with a
-//! value or a typed error, never with a panic.
+//! The boundary: every call into the core detaches from the interpreter, runs, and returns a value or a typed
+//! error, never a panic.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use crate::error::{internal, to_python};
 use crate::memory::keep_freed;
 
-/// Runs `work` without the interpreter; other Python threads go on meanwhile.
+/// Runs `work` detached from the interpreter, so that other Python threads can run.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> lakebed::Result<T> + Send) -> PyResult<T> {
     keep_freed();
-    // A panic leaves nothing behind that is used again: its values are dropped on the way out.
+    // After a panic nothing is used again: values are dropped.
     let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
     match outcome {
         Ok(Ok(value)) => Ok(value),
@@ -20,7 +20,8 @@ pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> lakebed::Result<
     }
 }
 
-/// Drops what may have threads, which it waits for, without the interpreter, which they may wait for.
+/// Drops a value that may wait for its threads while detached from the interpreter, for which these threads
+/// may wait.
 pub fn drop_detached<T: Send>(mut value: Option<T>) {
     if value.is_none() {
         return;
@@ -29,13 +30,13 @@ pub fn drop_detached<T: Send>(mut value: Option<T>) {
         let value = value.take();
         py.detach(move || drop(value));
     });
-    // At the interpreter's end nothing attaches any more: its threads never come back.
+    // When the interpreter ends, attaching is no longer possible: threads that try never return.
     std::mem::forget(value);
 }
 
-/// Panics on purpose: how a caller can see what would become of a bug of ours.
+/// Panics on purpose, so that callers can see what a bug of lakebed would look like.
 #[pyfunction]
 pub fn panic(py: Python<'_>, message: String) -> PyResult<()> {
-    // Not by the hook, which would print it to stderr as a bug.
+    // Without the hook, which would report it on stderr as a bug.
     detached(py, || std::panic::resume_unwind(Box::new(message)))
 }

@@ -1,5 +1,5 @@
-//! Error kinds to the classes of `lakebed.errors`; adding a kind stops this file from compiling until it
-//! is mapped.
+//! Maps error kinds to the classes of `lakebed.errors`; a new kind stops this file from compiling until it is
+//! mapped.
 
 use std::any::Any;
 
@@ -9,7 +9,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// What an error was caused by.
+/// The cause of an error.
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 fn class_of(kind: ErrorKind) -> &'static str {
@@ -71,8 +71,8 @@ fn class_of_avro(kind: AvroKind) -> &'static str {
     }
 }
 
-/// The Python exception for `error`; what a storage raised comes back as it was raised, but for no memory, which
-/// becomes a `LimitError` with the path.
+/// The Python exception for `error`. An exception of a storage is raised again unchanged, except for a lack
+/// of memory, which becomes a `LimitError` with the path.
 pub fn to_python(py: Python<'_>, mut error: Error) -> PyErr {
     if matches!(error.kind(), ErrorKind::Io | ErrorKind::Location) {
         match error.take_source().map(|source| source.downcast::<PyErr>()) {
@@ -101,14 +101,14 @@ pub fn to_python(py: Python<'_>, mut error: Error) -> PyErr {
     raised
 }
 
-/// The number by which Python picks the class of an `OSError`.
+/// The error number by which Python chooses the class of an `OSError`.
 fn errno(error: &std::io::Error) -> Option<i32> {
-    // `errno.EEXIST`, of storages that have no number of the system's.
+    // `errno.EEXIST`, for storages without a system error number.
     const EXISTS: i32 = 17;
     error.raw_os_error().or((error.kind() == std::io::ErrorKind::AlreadyExists).then_some(EXISTS))
 }
 
-/// What a Python file raised when it was written to, out of the I/O error that carries it.
+/// The exception that a Python file raised on writing, taken out of the I/O error.
 fn raised_while_writing(source: Cause) -> Result<PyErr, Cause> {
     let carries = |error: &std::io::Error| error.get_ref().is_some_and(|inner| inner.is::<PyErr>());
     if !source.downcast_ref::<std::io::Error>().is_some_and(carries) {
@@ -119,8 +119,8 @@ fn raised_while_writing(source: Cause) -> Result<PyErr, Cause> {
     inner.downcast::<PyErr>().map(|raised| *raised)
 }
 
-/// The Python exception for rows that are not written: it is their values that do not fit, not a file's
-/// bytes.
+/// The Python exception for rows that cannot be written: the values do not fit, while the bytes of files are
+/// right.
 pub fn write_error_to_python(py: Python<'_>, error: Error) -> PyErr {
     match class_of(error.kind()) {
         "CorruptError" => raise(py, "SchemaError", &error).unwrap_or_else(|failure| failure),
@@ -141,7 +141,7 @@ fn raise(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {
     Ok(PyErr::from_value(class.call((error.to_string(),), Some(&attributes))?))
 }
 
-/// The exception for a panic, which is always a bug of ours.
+/// The exception for a panic, which is always a bug of lakebed.
 pub fn internal(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
     let words = panic
         .downcast_ref::<&str>()

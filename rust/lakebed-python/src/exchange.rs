@@ -1,4 +1,4 @@
-//! Entries dealt out to parts, and rows made of what came together.
+//! Entries divided into parts, and rows made of the entries of a part.
 
 use std::sync::{Arc, Mutex};
 
@@ -50,7 +50,7 @@ impl Exchange {
     }
 }
 
-/// What deals the entries of manifests out to so many parts.
+/// Divides the entries of manifests into so many parts.
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Dealing(distributed::Dealing);
 
@@ -78,7 +78,7 @@ impl PieceStream {
 impl PieceStream {
     fn next_piece(&self, py: Python<'_>) -> PyResult<Option<(i32, Batch)>> {
         let next = detached(py, || {
-            // A poisoned lock means an earlier call panicked: there is nothing more to give.
+            // A poisoned lock means that an earlier call panicked: there are no more entries.
             let Ok(mut pieces) = self.0.lock() else { return Ok(None) };
             let next = pieces.as_mut().and_then(Iterator::next);
             if !matches!(next, Some(Ok(_))) {
@@ -90,7 +90,7 @@ impl PieceStream {
     }
 }
 
-/// What makes the rows of one part.
+/// Makes the rows of one part.
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct PartRows {
     gather: Mutex<Box<dyn Gather>>,

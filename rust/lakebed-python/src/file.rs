@@ -1,4 +1,4 @@
-//! Single files that are read whole.
+//! Single files that are read at once.
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
@@ -11,7 +11,7 @@ use crate::limits::decoding;
 use crate::source::{Source, in_path};
 use crate::stream::BatchStream;
 
-/// One file that is read whole, by `read`.
+/// Reads one file with `read`.
 pub(crate) fn read_whole(
     py: Python<'_>,
     source: Source,
@@ -27,7 +27,7 @@ pub(crate) fn read_whole(
     })
 }
 
-/// The text of a JSON file that `check` found well-formed.
+/// The text of a JSON file that `check` accepts.
 pub(crate) fn checked_text<T: Send>(
     py: Python<'_>,
     source: Source,

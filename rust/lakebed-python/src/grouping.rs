@@ -1,4 +1,4 @@
-//! Sums that Spark's executors make and bring together.
+//! Sums that Spark's executors compute and combine.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ fn argument(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Argument, message)
 }
 
-/// What is known of all files, by the word for it.
+/// The kind of rows that are read beforehand, by name.
 pub fn beforehand(word: &str) -> lakebed::Result<Beforehand> {
     match word {
         "deleted" => Ok(Beforehand::Deleted),
@@ -27,7 +27,7 @@ pub fn beforehand(word: &str) -> lakebed::Result<Beforehand> {
     }
 }
 
-/// Groups of live files, made of manifests and of what others made.
+/// Groups of live files, from manifests and from other sums.
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Grouping(Mutex<Box<dyn distributed::Grouping>>);
 

@@ -70,7 +70,7 @@ pub fn iceberg_read_manifest_list(
     read_whole(py, source, limits, |bytes, decoding| read_manifest_list(bytes, columns.as_deref(), decoding))
 }
 
-/// The JSON of a metadata file, inflated, once it is found to be metadata of a table.
+/// The inflated JSON of a metadata file, after checking that it is the metadata of a table.
 #[pyfunction]
 pub fn iceberg_read_metadata(py: Python<'_>, source: Source, limits: &Bound<'_, PyAny>) -> PyResult<String> {
     let limits = extract(limits)?;
@@ -83,7 +83,7 @@ pub fn iceberg_read_metadata(py: Python<'_>, source: Source, limits: &Bound<'_, 
     })
 }
 
-/// `types` is a schema of one field, whose type is that of the values.
+/// `types` is a schema of one field, which has the type of the values.
 #[pyfunction]
 pub fn decode_values(py: Python<'_>, binary: &Bound<'_, PyAny>, types: &Bound<'_, PyAny>) -> PyResult<Batch> {
     let (array, types) = (import_array(binary)?, import_schema(types)?);

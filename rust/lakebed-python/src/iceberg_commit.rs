@@ -24,10 +24,10 @@ use crate::limits::extract;
 use crate::sink::sent;
 use crate::table::Table;
 
-/// What a commit does: its name, and what it takes.
+/// The name of a commit's action, and its argument.
 type Named<'py> = (String, Bound<'py, PyAny>);
 
-/// An action that is made where the interpreter is released: streams are read there.
+/// An action that is made while detached from the interpreter, since streams are read then.
 type Pending = Box<dyn FnOnce() -> Result<Action> + Send>;
 
 fn pending(change: Named<'_>) -> PyResult<Pending> {
@@ -119,29 +119,29 @@ fn file_change(given: GivenFiles<'_>) -> PyResult<Pending> {
     }))
 }
 
-/// All batches of a stream in one.
+/// All batches of a stream as one.
 fn whole(reader: impl RecordBatchReader) -> Result<RecordBatch> {
     let schema = reader.schema();
     let batches = reader.map(sent).collect::<Result<Vec<_>>>()?;
     concat_batches(&schema, &batches).map_err(Into::into)
 }
 
-/// A change that Python says in JSON.
+/// A change that Python passes as JSON.
 fn parsed<T: DeserializeOwned>(given: &Bound<'_, PyAny>) -> PyResult<T> {
     let json: String = given.extract()?;
     serde_json::from_str(&json).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// What came of a commit.
+/// The result of a commit.
 #[derive(IntoPyObject)]
 pub enum Committed {
-    /// It is made: the metadata file that it builds on.
+    /// It was made: the metadata file that it is based on.
     Made(String),
-    /// Files of one that a catalog is to make, and what it is told: metadata, requirements and updates in JSON.
+    /// The files of a staged commit, and what the catalog needs: metadata, requirements and updates as JSON.
     Staged(Vec<String>, String, String, String),
 }
 
-/// The table of Iceberg's that commits are made to.
+/// The Iceberg table to commit to.
 fn committable(table: &Table, staged: bool) -> Result<&IcebergTable> {
     let found = table.0.as_any().downcast_ref::<IcebergTable>();
     let table = found.ok_or_else(|| Error::new(ErrorKind::Unsupported, "not an Iceberg table"))?;
@@ -162,7 +162,7 @@ fn committable(table: &Table, staged: bool) -> Result<&IcebergTable> {
     Ok(table)
 }
 
-/// Runs a commit; what does not fit is told apart from what is wrong with a file.
+/// Runs a commit; errors in arguments and errors in files become different exceptions.
 fn committed<T: Send>(py: Python<'_>, commit: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     detached(py, || Ok(commit()))?.map_err(|error| write_error_to_python(py, error))
 }
@@ -223,7 +223,7 @@ pub fn iceberg_create_table(
     })
 }
 
-/// The current schema of a table and one of its partition specs, its default one without an id, in JSON.
+/// The current schema of a table and one of its partition specs, by default the default one, as JSON.
 #[pyfunction]
 pub fn iceberg_layout(
     py: Python<'_>,
@@ -244,7 +244,7 @@ pub fn iceberg_layout(
     })
 }
 
-/// What the columns of an Arrow schema are in a schema of Iceberg's, in JSON.
+/// The schema fields of an Arrow schema's columns, as JSON.
 #[pyfunction]
 pub fn iceberg_fields(py: Python<'_>, schema: &Bound<'_, PyAny>) -> PyResult<String> {
     let schema = import_schema(schema)?;

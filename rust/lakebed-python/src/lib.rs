@@ -1,5 +1,5 @@
-//! The door between Python and lakebed: converts, detaches, maps errors. No logic.
-// A panic that input can reach is a bug: what cannot fail is written so that it need not be unwrapped.
+//! The boundary between Python and lakebed: converts, detaches, maps errors. No logic.
+// A panic that input can reach is a bug: code is written so that nothing needs to be unwrapped.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 mod arrow;

@@ -1,4 +1,4 @@
-//! A listing that Python gives.
+//! Listings from Python.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::arrow::import_stream;
 
-/// The listing that a callable starts: it returns an Arrow stream, a new one each time.
+/// The listing of a callable that returns a new Arrow stream each time.
 pub fn stream_of(open: Py<PyAny>) -> Listing {
     Arc::new(move || {
         let failed = |error: PyErr| Error::new(ErrorKind::Io, "the listing failed").caused_by(error);

@@ -1,4 +1,4 @@
-//! Where paths lead, and how they are shown.
+//! Checks of paths, and paths for messages.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::arrow::import_array;
 use crate::boundary::detached;
 use crate::stream::Batch;
 
-/// A path as it may stand in messages: of a URI without user-info, query and fragment.
+/// A path for messages: a URI without user-info, query and fragment.
 #[pyfunction]
 pub fn without_credentials(path: &str) -> Cow<'_, str> {
     location::without_credentials(path)

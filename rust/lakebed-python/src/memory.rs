@@ -1,28 +1,29 @@
-//! What the C library does with memory that was freed.
+//! How the C library treats freed memory.
 
 use std::hint::black_box;
 use std::sync::Once;
 
-/// The largest piece whose release glibc takes for a sign: 32 MiB on machines of 64 bits.
+/// The largest allocation whose release changes glibc's threshold: 32 MiB on 64-bit machines.
 #[cfg(target_pointer_width = "64")]
 const LARGEST: usize = 32 << 20;
 #[cfg(not(target_pointer_width = "64"))]
 const LARGEST: usize = 512 << 10;
 
-/// What glibc adds to a piece that it maps by itself, at most.
+/// The most bytes that glibc adds to an allocation that it maps separately.
 const OVERHEAD: usize = 64 << 10;
 
-/// Has glibc keep what is freed, up to 64 MiB, for what is asked for next; the first call does it.
+/// Makes glibc keep freed memory, up to 64 MiB, for later allocations; the first call does it.
 ///
-/// It maps pieces of 128 KiB and more afresh, gives them back when they are freed, and raises that size to that
-/// of what was freed (`mallopt(3)`, `M_MMAP_THRESHOLD`). So a process that reads batch after batch would touch
-/// fresh pages for each, which costs a third of the time to decode one; and one that has freed a large piece
-/// once would not. This frees such a piece, of which no page was touched. Other C libraries do not mind.
+/// glibc maps allocations of 128 KiB and more separately, unmaps them when they are freed, and then raises
+/// that threshold to their size (`mallopt(3)`, `M_MMAP_THRESHOLD`). So a process that reads batch after batch
+/// would touch new pages for each, which costs a third of the time to decode one, until it has freed a large
+/// allocation once. This frees such an allocation, of which no page was touched. It has no effect on other C
+/// libraries.
 pub fn keep_freed() {
     static DONE: Once = Once::new();
     DONE.call_once(|| {
         let mut piece = Vec::<u8>::new();
-        // Where there is no room for it, all stays as it was.
+        // If there is no memory for it, nothing changes.
         let _ = piece.try_reserve_exact(LARGEST - OVERHEAD);
         drop(black_box(piece));
     });

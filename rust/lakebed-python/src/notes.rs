@@ -1,9 +1,9 @@
-//! What is odd about files, on its way to become warnings.
+//! Turns notes on files into warnings.
 
 use lakebed::notes::Notes;
 use pyo3::prelude::*;
 
-/// Warns of the notes made since the last time.
+/// Warns of the notes added since the last call.
 pub fn warn(py: Python<'_>, notes: &Notes) -> PyResult<()> {
     let notes = notes.take();
     if !notes.is_empty() {

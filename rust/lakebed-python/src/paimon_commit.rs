@@ -18,7 +18,8 @@ use crate::sink::sent;
 use crate::storage::storage_of;
 use crate::table::Table;
 
-/// Who commits: user, identifier, properties, watermark, a UUID and the offset of the wall clock \[ms\].
+/// Options of a commit: user, identifier, properties, watermark, a UUID and the offset of the wall clock
+/// \[ms\].
 pub type Who = (String, Option<i64>, BTreeMap<String, String>, Option<i64>, u128, i64);
 
 pub fn options(who: Who) -> CommitOptions {
@@ -27,7 +28,7 @@ pub fn options(who: Who) -> CommitOptions {
     CommitOptions { user, identifier, properties, watermark, uuid, zone_offset_millis }
 }
 
-/// The error of what does not fit; what is wrong with a file names that.
+/// The exception for invalid arguments; errors in a file have its path.
 fn refused(py: Python<'_>, error: Error) -> PyErr {
     if error.location().path.is_some() { to_python(py, error) } else { write_error_to_python(py, error) }
 }
@@ -41,7 +42,7 @@ pub fn committed(
     run(py, table, commit).and_then(|table| Table::warned(py, Box::new(table)))
 }
 
-/// Does something to a Paimon table.
+/// Runs an operation on a Paimon table.
 pub fn run<T: Send>(
     py: Python<'_>,
     table: &Table,
@@ -58,7 +59,7 @@ pub fn run<T: Send>(
     done.map_err(|error| refused(py, error))
 }
 
-/// All that a caller gives.
+/// All rows of a caller, as one batch.
 fn gathered(data: &Bound<'_, PyAny>) -> PyResult<impl FnOnce() -> Result<RecordBatch> + Send> {
     let batches = import_stream(data)?;
     Ok(move || {

@@ -15,7 +15,7 @@ use crate::paimon_commit::{Who, committed, options, run};
 use crate::stream::BatchStream;
 use crate::table::Table;
 
-/// Runs what lets files go; gives the table and them.
+/// Runs an operation that frees files. Returns the table and these files.
 fn freeing(
     py: Python<'_>,
     table: &Table,
@@ -79,7 +79,7 @@ pub fn paimon_fast_forward(
     freeing(py, table.get(), |table| write::fast_forward(table, branch))
 }
 
-/// What a rollback goes back to.
+/// The target of a rollback.
 #[derive(FromPyObject)]
 pub enum Target {
     Snapshot(i64),
@@ -117,7 +117,7 @@ pub fn paimon_alter_table(py: Python<'_>, table: &Bound<'_, Table>, changes: &st
     committed(py, table.get(), |table| write::alter_table(table, &changes))
 }
 
-/// The columns of a schema as a schema file's `fields` have them, but for their ids.
+/// The columns of a schema as `fields` of a schema file, without ids.
 #[pyfunction]
 pub fn paimon_fields(py: Python<'_>, schema: &Bound<'_, PyAny>) -> PyResult<String> {
     let fields = TableDefinition::fields_from_arrow(&import_schema(schema)?);

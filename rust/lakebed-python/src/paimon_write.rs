@@ -10,7 +10,7 @@ use crate::error::write_error_to_python;
 use crate::limits::extract;
 use crate::sink::{Encoding, Sink, sent, write_into};
 
-/// The kind of file that Python calls `name`.
+/// The kind of file with that name in Python.
 fn kind_of(name: &str) -> Result<FileKind> {
     match name {
         "manifest" => Ok(FileKind::Manifest),

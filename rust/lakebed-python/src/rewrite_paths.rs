@@ -26,7 +26,7 @@ pub enum Before {
     Metadata(String),
 }
 
-/// Writes the metadata, and gives the files that are to be copied.
+/// Writes the metadata. Returns the files to copy.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // the keywords of `lakebed.rewrite_paths`
 #[pyo3(signature = (table, prefixes, to, storage, since, columns, r#where, limit, threads))]
@@ -55,12 +55,12 @@ pub fn rewrite_paths(
     detached(py, || table.0.rewrite_paths(&job, options)).map(alone)
 }
 
-/// Has `lakebed._position_deletes` write Parquet.
+/// Writes Parquet with `lakebed._position_deletes`.
 struct PythonDeletes;
 
 impl PositionDeletes for PythonDeletes {
     fn parquet(&self, bytes: Buffer, moved: MovedTexts) -> Result<Buffer> {
-        // What the core itself refuses comes back as what it is.
+        // Errors of the core are passed through Python unchanged.
         let refused: Arc<Mutex<Option<Error>>> = Arc::default();
         let kept = Arc::clone(&refused);
         let moved: MovedTexts = Arc::new(move |paths| {
@@ -88,7 +88,7 @@ impl PositionDeletes for PythonDeletes {
     }
 }
 
-/// Exchanges the prefixes of paths.
+/// Replaces the prefixes of paths.
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct PathMover {
     moved: MovedTexts,
@@ -96,7 +96,7 @@ pub struct PathMover {
 
 #[pymethods]
 impl PathMover {
-    /// Of an Arrow array of texts without nulls.
+    /// The new paths of an Arrow array of texts without nulls.
     fn moved(&self, py: Python<'_>, paths: &Bound<'_, PyAny>) -> PyResult<Batch> {
         let paths = import_array(paths)?;
         let texts = paths.as_string_opt::<i32>().ok_or_else(|| PyTypeError::new_err("paths are text"))?;

@@ -1,4 +1,4 @@
-//! What files are written into.
+//! The targets that files are written to.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ use crate::avro::threads as threads_of;
 use crate::boundary::detached;
 use crate::error::write_error_to_python;
 
-/// What is written into.
+/// A target of a file.
 #[derive(FromPyObject)]
 pub enum Sink {
     /// A local path.
@@ -23,14 +23,14 @@ pub enum Sink {
     File(Py<PyAny>),
 }
 
-/// A Python file, written to as Rust writes.
+/// A Python file as a Rust writer.
 struct PythonFile(Py<PyAny>);
 
 impl Write for PythonFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = |py: Python<'_>| {
             let written = self.0.bind(py).call_method1("write", (PyBytes::new(py, bytes),))?;
-            // Files without a buffer say how much they took; some say nothing.
+            // Unbuffered files return how many bytes they took; some files return nothing.
             if written.is_none() { Ok(bytes.len()) } else { written.extract() }
         };
         Python::attach(written).map_err(io::Error::other)
@@ -41,12 +41,13 @@ impl Write for PythonFile {
     }
 }
 
-/// How Avro files are written: codec, level, bytes of a block, marker, whether blocks are read again, and threads.
+/// How Avro files are written: codec, level, block size, sync marker, whether blocks are read back, and
+/// threads.
 #[derive(FromPyObject)]
 pub struct Encoding(String, Option<i32>, usize, [u8; 16], bool, Option<usize>);
 
 impl Encoding {
-    /// The same for the writer, which keeps to `limits`.
+    /// The options of the writer, with `limits`.
     pub fn options(self, limits: Limits) -> Result<WriteOptions> {
         let Encoding(codec, level, block_bytes, sync, verify, threads) = self;
         let (codec, options) = (Codec::named(&codec)?, WriteOptions::new(sync));
@@ -62,9 +63,9 @@ impl Encoding {
     }
 }
 
-/// Gives `write` what it writes into; the bytes come back where there is no sink.
+/// Calls `write` with the target; returns the bytes where there is no target.
 ///
-/// A path is published when all is written: nothing is there before, nor after an error.
+/// A path is published when everything is written: before that, and after an error, there is no file.
 pub fn write_into(
     py: Python<'_>,
     sink: Option<Sink>,
@@ -73,7 +74,7 @@ pub fn write_into(
 ) -> PyResult<Option<Py<PyBytes>>> {
     let existing = if overwrite { Existing::Replace } else { Existing::Refuse };
     let written = detached(py, || {
-        // What does not fit is told apart from what is wrong with a file.
+        // Errors in arguments and errors in files become different exceptions.
         Ok(match sink {
             None => {
                 let mut bytes = Vec::new();
@@ -92,7 +93,7 @@ pub fn write_into(
     Ok(bytes.map(|bytes| PyBytes::new(py, &bytes).unbind()))
 }
 
-/// A batch of a stream of the caller's.
+/// A batch of a caller's stream.
 pub fn sent(batch: std::result::Result<RecordBatch, ArrowError>) -> Result<RecordBatch> {
     batch.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
 }

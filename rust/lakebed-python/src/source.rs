@@ -1,4 +1,4 @@
-//! What a file is read from: a local path, or bytes that Python holds, with the URI that they are of.
+//! What a file is read from: a local path, or bytes from Python with their URI.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::arrow::import_array;
 
-/// A local path, or the only value of a binary array, alone or behind the URI that it was read from.
+/// A local path, or the only value of a binary array, with or without the URI that it was read from.
 pub enum Source {
     Path(String),
     Bytes { bytes: Buffer, uri: Option<String> },
@@ -54,7 +54,7 @@ pub fn only_value(array: &ArrayRef) -> Option<Buffer> {
 }
 
 impl Source {
-    /// Names the file in errors.
+    /// The name of the file in errors.
     pub fn path(&self) -> Option<&str> {
         match self {
             Source::Path(path) => Some(path),
@@ -62,7 +62,7 @@ impl Source {
         }
     }
 
-    /// An input that reads a local file as it goes.
+    /// An input that reads a local file when it is needed.
     pub fn open(self) -> Result<Input> {
         match self {
             Source::Bytes { bytes, .. } => Ok(Input::from(bytes)),
@@ -78,7 +78,7 @@ impl Source {
         }
     }
 
-    /// Bytes of a file, or all of bytes that were cut out already.
+    /// A range of a file's bytes; all bytes, if they are a range already.
     pub fn read_range(self, start: u64, length: u64) -> Result<Buffer> {
         match self {
             Source::Bytes { bytes, .. } => Ok(bytes),
@@ -87,7 +87,7 @@ impl Source {
     }
 }
 
-/// Puts the source's path into an error.
+/// Adds the source's path to an error.
 pub fn in_path(error: Error, path: Option<&str>) -> Error {
     match path {
         Some(path) => error.in_file(path),

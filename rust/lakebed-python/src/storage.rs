@@ -17,23 +17,22 @@ use pyo3::types::PyBytes;
 use crate::arrow::import_array;
 use crate::source::only_value;
 
-/// Reads of a storage at once where it does not say: tables of others than the local file system stand where a read
-/// waits for a network.
+/// How many reads a storage serves at once by default: other than local reads, these wait for a network.
 const CONCURRENT_READS: usize = 64;
 
-/// Calls `read`, `list` and, where they are there, `folders`, `contents`, `modified`, `write`, `remove` and `publish` of a Python
-/// object; attaches to the interpreter only for that.
+/// Calls `read`, `list` and, if they exist, `folders`, `contents`, `modified`, `write`, `remove` and
+/// `publish` of a Python object; attaches to the interpreter only for that.
 pub struct PyStorage {
     storage: Py<PyAny>,
     concurrent_reads: usize,
 }
 
 impl PyStorage {
-    /// Of an object that has `read` and `list`; `concurrent_reads`, where it is there, says how many reads it serves at
-    /// once.
+    /// The storage of an object with `read` and `list`; `concurrent_reads`, if it exists, tells how many
+    /// reads it serves at once.
     ///
     /// # Errors
-    /// `TypeError` for a number that is none, `ValueError` for 0.
+    /// `TypeError` for a value that is not a number, `ValueError` for 0.
     pub fn new(storage: Bound<'_, PyAny>) -> PyResult<PyStorage> {
         let concurrent_reads = match storage.getattr_opt("concurrent_reads")? {
             Some(reads) if !reads.is_none() => reads.extract::<usize>()?,
@@ -50,8 +49,8 @@ impl PyStorage {
     }
 }
 
-/// The storage of a Python object, the local file system for `None`, of which no more reads are asked at once than it
-/// serves; or `concurrent_reads`, whatever it says.
+/// The storage of a Python object, or the local file system for `None`, limited to as many reads at once as
+/// it serves, or to `concurrent_reads`.
 ///
 /// # Errors
 /// As [`PyStorage::new`].
@@ -70,7 +69,7 @@ pub fn storage_of(
     })
 }
 
-/// The local file system, for who waits for it in an interpreter that may be interrupted.
+/// The local file system, whose reads check for signals of the interpreter.
 struct InterruptibleLocal;
 
 impl Storage for InterruptibleLocal {
@@ -95,7 +94,7 @@ impl Storage for InterruptibleLocal {
     }
 }
 
-/// Whether a signal came that its handler makes an exception of.
+/// Checks for a signal whose handler raises an exception.
 fn interrupted() -> Result<()> {
     let raised = Python::attach(|py| py.check_signals());
     raised.map_err(|error| Error::new(ErrorKind::Io, "interrupted").caused_by(error))
@@ -215,7 +214,7 @@ impl Storage for PyStorage {
     }
 }
 
-/// A name, whether it is a folder's, and of a file its bytes and when it was modified [ms since 1970 UTC].
+/// A name, whether it is a folder, and for a file its size and modification time [ms since 1970 UTC].
 type Listed = (String, bool, Option<u64>, Option<i64>);
 
 fn contents(listed: Vec<Listed>) -> Contents {
@@ -235,8 +234,8 @@ fn no_contents(folder: &str) -> Error {
     Error::new(ErrorKind::Unsupported, message).in_file(folder)
 }
 
-/// What `read` returned, which stays where it is: bytes, or what else has the buffer protocol, by way of Arrow, since
-/// that protocol is not in the stable interface of every Python that is served.
+/// The result of `read`, without a copy: bytes, or any object with the buffer protocol by way of Arrow, since
+/// that protocol is not in the stable interface of all supported Python versions.
 fn bytes(py: Python<'_>, read: PyResult<Bound<'_, PyAny>>, path: &str) -> Result<Buffer> {
     let bytes = read.and_then(|read| match read.cast_into::<PyBytes>() {
         Ok(bytes) => Ok(Buffer::from(Bytes::from_owner(PyBackedBytes::from(bytes)))),

@@ -1,4 +1,4 @@
-//! Record batches on their way to Python.
+//! Passes record batches to Python.
 
 use std::sync::{Arc, Mutex};
 
@@ -48,7 +48,7 @@ impl BatchStream {
         BatchStream { schema, batches: Mutex::new(Some(batches)), notes: Notes::default() }
     }
 
-    /// With what is odd about the files that the batches come from, which is warned of as they are pulled.
+    /// Adds the notes on the files of the batches; they become warnings while batches are pulled.
     pub fn with_notes(mut self, notes: Notes) -> BatchStream {
         self.notes = notes;
         self

@@ -1,4 +1,4 @@
-//! MurmurHash3, the variant for x86 of 32 bits: what both formats choose buckets by.
+//! MurmurHash3, the 32-bit variant for x86, by which both formats choose buckets.
 
 const C1: u32 = 0xcc9e_2d51;
 const C2: u32 = 0x1b87_3593;

@@ -1,4 +1,4 @@
-//! Tables that were copied or moved: the paths in their metadata lead to where they were.
+//! Copied and moved tables: the paths in their metadata lead to the original place.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use arrow_buffer::Buffer;
 use crate::error::Result;
 use crate::storage::{Contents, Folders, Placing, Storage};
 
-/// A storage that looks for what was below one prefix below another.
+/// A storage that reads files below one prefix from another prefix.
 ///
-/// Only reading goes elsewhere: rows show paths as they are written. A prefix ends where a name does, so that
-/// `s3://b/t` is not one of `s3://b/t10/x`, and of several the longest counts. What lies below the table's own
-/// location is left alone: that is where the table was opened.
+/// Only reads are redirected: rows show paths as stored. A prefix matches whole names, so `s3://b/t` does not
+/// match `s3://b/t10/x`; the longest match counts. Paths below the table's own location are not redirected:
+/// the table was opened there.
 pub struct Relocated {
     storage: Arc<dyn Storage>,
     location: String,
@@ -21,7 +21,7 @@ pub struct Relocated {
 }
 
 impl Relocated {
-    /// `storage` for the table at `location`, with old prefixes and what they are now; either may end in a
+    /// `storage` for the table at `location`, with old prefixes and new ones; either may have a trailing
     /// slash.
     pub fn new(
         storage: Arc<dyn Storage>,
@@ -32,7 +32,7 @@ impl Relocated {
         Relocated { storage, location: location.to_owned(), prefixes }
     }
 
-    /// Where what `path` names is now.
+    /// The current path of the file `path`.
     fn now<'p>(&self, path: &'p str) -> Cow<'p, str> {
         if below(path, &self.location).is_some() {
             return Cow::Borrowed(path);
@@ -47,7 +47,7 @@ pub(crate) fn longest_first(mut prefixes: Vec<(String, String)>) -> Vec<(String,
     prefixes
 }
 
-/// A path with the first of these old prefixes that it is below exchanged for the new one.
+/// A path with the first matching old prefix replaced by the new one.
 pub(crate) fn moved<'p>(path: &'p str, prefixes: &[(String, String)]) -> Option<Cow<'p, str>> {
     prefixes.iter().find_map(|(old, new)| {
         let rest = below(path, old)?;
@@ -62,7 +62,7 @@ pub(crate) fn moved<'p>(path: &'p str, prefixes: &[(String, String)]) -> Option<
 
 /// The rest of a path below a prefix, without the slash between them.
 pub(crate) fn below<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
-    // A scheme alone, `s3://`, is a prefix that ends where a name starts.
+    // A scheme alone, `s3://`, is a prefix that ends at a name.
     let name = prefix.trim_end_matches('/');
     if name.ends_with(':') && prefix.len() > name.len() {
         return path.strip_prefix(prefix);
@@ -96,7 +96,7 @@ impl Storage for Relocated {
         Some(self.storage.as_ref())
     }
 
-    /// Files are elsewhere than their paths say, so that what is written to those is not read here.
+    /// Files are not where their paths say, so files written there would not be read here.
     fn is_local(&self) -> bool {
         false
     }

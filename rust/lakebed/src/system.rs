@@ -15,15 +15,15 @@ use crate::view::{batch, select};
 
 /// One of an engine's metadata tables over a table of type `T`.
 pub(crate) struct SystemTable<T> {
-    /// The name by which the engine has it.
+    /// The engine's name of the table.
     pub(crate) name: &'static str,
-    /// The columns, in the engine's order, as nullable as it declares them.
+    /// The columns, in the engine's order, with the nullability that it declares.
     pub(crate) columns: fn(&T) -> Result<Vec<Field>>,
-    /// The rows; every batch has the columns that are asked for, and may have the others.
+    /// The rows; every batch has the requested columns, and may have others.
     pub(crate) rows: fn(&T, &Request) -> Result<Batches>,
 }
 
-/// What is asked of a metadata table.
+/// What is requested of a metadata table.
 pub(crate) struct Request {
     /// Threads inside each call.
     pub(crate) threads: usize,
@@ -41,7 +41,7 @@ impl Request {
         Ok(Request { threads: threads(options.threads), columns })
     }
 
-    /// Whether a column is asked for: what is not need not be decoded.
+    /// Whether a column is requested: others need not be decoded.
     pub(crate) fn needs(&self, column: &str) -> bool {
         self.columns.as_ref().is_none_or(|columns| columns.contains(column))
     }
@@ -52,7 +52,7 @@ pub(crate) fn names<T>(tables: &[SystemTable<T>]) -> Vec<&'static str> {
     tables.iter().map(|table| table.name).collect()
 }
 
-/// A metadata table, resolved: its schema is known, nothing of its rows is read.
+/// A metadata table, resolved: its schema is known, none of its rows is read.
 pub(crate) struct MetadataScan<T: 'static> {
     table: T,
     system: &'static SystemTable<T>,
@@ -65,7 +65,7 @@ impl<T> MetadataScan<T> {
     /// file is read.
     ///
     /// # Errors
-    /// `UnknownColumn` for a table or column that is not there, naming those that are; `Predicate`.
+    /// `UnknownColumn` for a table or column that does not exist, with the known names; `Predicate`.
     pub(crate) fn new(
         table: T,
         tables: &'static [SystemTable<T>],
@@ -103,7 +103,7 @@ impl<T: Table> Scan for MetadataScan<T> {
     }
 }
 
-/// The rows of a metadata table that is made whole.
+/// The rows of a metadata table that is read at once.
 pub(crate) fn whole(columns: Vec<Field>, arrays: Vec<ArrayRef>, rows: usize) -> Result<Batches> {
     Ok(once(batch(&Arc::new(ArrowSchema::new(columns)), arrays, rows)?))
 }

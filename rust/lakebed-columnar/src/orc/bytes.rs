@@ -1,4 +1,4 @@
-//! Run-length encoded bytes, and the bits that are made of them.
+//! Run-length encoded bytes, and the bits in them.
 //!
 //! Source: ORC specification, "Byte Run Length Encoding" and "Boolean Run Length Encoding".
 
@@ -9,7 +9,7 @@ use crate::input::{Input, ends};
 /// Runs of bytes.
 pub(super) struct ByteRuns {
     input: Input,
-    /// Bytes left of the run, and what each of them is unless they are literals.
+    /// Bytes left of the run, and their common value unless they are literals.
     left: usize,
     repeated: Option<u8>,
 }
@@ -36,7 +36,7 @@ impl ByteRuns {
     }
 }
 
-/// Bits, the highest of each byte first.
+/// Bits, the highest bit of each byte first.
 pub(super) struct Bits {
     bytes: ByteRuns,
     byte: u8,

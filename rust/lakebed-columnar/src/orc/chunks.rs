@@ -1,4 +1,4 @@
-//! Compressed streams: chunks, each behind three bytes that say how long it is and whether it is compressed.
+//! Compressed streams: chunks, each after three bytes with its length and whether it is compressed.
 //!
 //! Source: ORC specification, "Compression".
 
@@ -20,10 +20,10 @@ impl Chunks {
         Chunks { compression, inflater: Inflater::default() }
     }
 
-    /// All of a stream, at most `most` bytes; what is not compressed is shared.
+    /// The whole stream, at most `most` bytes; uncompressed data is shared.
     ///
     /// # Errors
-    /// `Truncated`, `Codec`; `Limit` by the name `bound` for more than `most`.
+    /// `Truncated`, `Codec`; `Limit` with the name `bound` for more than `most`.
     pub(super) fn all(&mut self, mut stream: Input, most: usize, bound: &str) -> Result<Input> {
         let over = |needed: usize| Limits::exceeded(bound, most as u64, needed as u64);
         let Some(codec) = self.compression.codec else {

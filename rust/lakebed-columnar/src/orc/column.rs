@@ -100,12 +100,12 @@ impl Column {
         })
     }
 
-    /// The field as it is in batches.
+    /// The field of batches.
     pub(super) fn field(&self) -> &FieldRef {
         &self.field
     }
 
-    /// Decodes the next `rows` rows; those without a value in `parent` have none here either.
+    /// Decodes the next `rows` rows; rows that are null in `parent` are null here too.
     pub(super) fn decode(
         &mut self,
         rows: usize,
@@ -222,7 +222,7 @@ impl Column {
     }
 }
 
-/// The next integers, of which each must fit its type.
+/// The next integers, each of which must fit its type.
 fn integers<T: TryFrom<i64>>(from: &mut Integers, count: usize, budget: &mut Budget) -> Result<Vec<T>> {
     let mut values = room(count, budget)?;
     from.read(count, |value| {
@@ -236,7 +236,7 @@ fn integers<T: TryFrom<i64>>(from: &mut Integers, count: usize, budget: &mut Bud
     Ok(values)
 }
 
-/// A decimal of the scale that its value was stored with, by the scale of its column.
+/// A decimal with the scale `stored` converted to the scale of its column.
 fn rescaled(value: i128, stored: i64, scale: i8) -> Result<i128> {
     let more = i64::from(scale).checked_sub(stored).and_then(|more| i32::try_from(more).ok());
     let power = more.and_then(|more| 10_i128.checked_pow(more.unsigned_abs()));
@@ -250,7 +250,7 @@ fn rescaled(value: i128, stored: i64, scale: i8) -> Result<i128> {
     })
 }
 
-/// Where the items of each row begin and end, and how many there are.
+/// The offsets of each row's items, and their number.
 fn offsets(
     lengths: &mut Integers,
     rows: usize,

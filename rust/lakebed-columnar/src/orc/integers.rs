@@ -7,7 +7,7 @@ use lakebed_avro::{Error, ErrorKind, Result};
 use super::bytes::unpack;
 use crate::input::{Input, ends, zigzag};
 
-/// Which of the encodings a stream has.
+/// The encodings of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
     One,
@@ -19,7 +19,7 @@ pub(super) struct Integers {
     input: Input,
     version: Version,
     signed: bool,
-    /// The run that is being read, and how much of it was.
+    /// The current run, and how much of it was read.
     run: Vec<i64>,
     at: usize,
 }
@@ -29,7 +29,7 @@ impl Integers {
         Integers { input, version, signed, run: Vec::new(), at: 0 }
     }
 
-    /// Hands the next `count` integers to `each`.
+    /// Calls `each` with the next `count` integers.
     pub(super) fn read(&mut self, mut count: usize, mut each: impl FnMut(i64) -> Result<()>) -> Result<()> {
         while count > 0 {
             if self.at >= self.run.len() {
@@ -51,7 +51,7 @@ impl Integers {
         Ok(())
     }
 
-    /// A varint by the stream's sign.
+    /// A varint, signed if the stream is.
     fn varint(&mut self) -> Result<i64> {
         self.input.varint().map(|value| self.of(value))
     }
@@ -95,7 +95,7 @@ impl Integers {
         Ok(())
     }
 
-    /// How many values a run has: nine bits, of which the first byte has the highest.
+    /// The number of values of a run: nine bits, the highest of which is in the first byte.
     fn length(&mut self, first: u8) -> Result<usize> {
         Ok((usize::from(first & 1) << 8 | usize::from(self.input.byte()?)) + 1)
     }
@@ -148,7 +148,7 @@ impl Integers {
         Ok(())
     }
 
-    /// Values above a base, of which a few have more bits than the others: those are patched in.
+    /// Values above a base, a few of which have more bits than the others: their high bits are patched in.
     fn patched_base(&mut self, first: u8) -> Result<()> {
         let count = self.length(first)?;
         let [third, fourth] = self.input.array()?;
@@ -159,7 +159,7 @@ impl Integers {
         let patches = usize::from(fourth & 0x1f);
         let base = self.input.take(base_bytes as usize)?;
         let base = base.iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
-        // The highest bit is the sign, the others are the number.
+        // The highest bit is the sign, the others are the magnitude.
         let sign = 1_u64 << (base_bytes * 8 - 1);
         let base =
             if base & sign == 0 { base.cast_signed() } else { (base & !sign).cast_signed().wrapping_neg() };
@@ -183,7 +183,7 @@ impl Integers {
     }
 }
 
-/// The width behind a code of five bits.
+/// The width that a code of five bits stands for.
 fn width_of(code: u8) -> u32 {
     match code {
         0..=23 => u32::from(code) + 1,
@@ -198,7 +198,7 @@ fn width_of(code: u8) -> u32 {
     }
 }
 
-/// The least of those widths that has so many bits.
+/// The smallest of those widths with at least so many bits.
 fn fixed_width(bits: u32) -> u32 {
     (0..32).map(width_of).find(|width| *width >= bits).unwrap_or(64)
 }

@@ -1,4 +1,4 @@
-//! Protocol buffers, as far as ORC's messages need them.
+//! Protocol Buffers messages, with what ORC uses.
 //!
 //! Source: the Protocol Buffers encoding specification.
 
@@ -6,14 +6,14 @@ use lakebed_avro::{Error, ErrorKind, Result};
 
 use crate::input::Input;
 
-/// The fields of a message, one after the other.
+/// The fields of a message, in order.
 pub(super) struct Message(Input);
 
 /// The value of a field.
 pub(super) enum Value {
     Number(u64),
     Bytes(Input),
-    /// Eight or four bytes, which no field that is read here has.
+    /// Eight or four bytes, which no field read here has.
     Fixed,
 }
 
@@ -63,7 +63,7 @@ impl Value {
         text.map(str::to_owned).map_err(utf8)
     }
 
-    /// The numbers of a repeated field, packed or one by one.
+    /// The numbers of a repeated field, packed or separate.
     pub(super) fn numbers(self, numbers: &mut Vec<u64>) -> Result<()> {
         match self {
             Value::Number(number) => numbers.push(number),

@@ -34,7 +34,7 @@ use crate::projection::Wanted;
 pub(crate) struct OrcFile {
     pub(crate) schema: SchemaRef,
     bytes: Buffer,
-    /// What is wanted; `None` where the file has nothing of it.
+    /// The requested columns; `None` where the file has none of them.
     wanted: Option<Node>,
     projected: SchemaRef,
     chunks: Chunks,
@@ -79,7 +79,7 @@ impl OrcFile {
         })
     }
 
-    /// The next batch; `None` behind the last.
+    /// The next batch; `None` after the last.
     pub(crate) fn batch(&mut self) -> Result<Option<RecordBatch>> {
         while self.open.as_ref().is_none_or(|stripe| stripe.left == 0) {
             self.open = None;

@@ -1,4 +1,4 @@
-//! A stripe: its footer, and the streams of the columns that are wanted.
+//! A stripe: its footer, and the streams of the requested columns.
 //!
 //! Source: ORC specification, "Stripes".
 
@@ -55,10 +55,10 @@ struct Encoding {
 }
 
 impl Streams {
-    /// Reads a stripe's footer, and inflates what the wanted columns have in it.
+    /// Reads a stripe's footer, and inflates the streams of the requested columns.
     ///
     /// # Errors
-    /// `Truncated`, `Length`, `Codec`, `Unsupported`; `Limit` for more than may be held at once.
+    /// `Truncated`, `Length`, `Codec`, `Unsupported`; `Limit` for more memory than allowed at once.
     pub(super) fn read(
         file: &Buffer,
         stripe: &Stripe,
@@ -94,7 +94,7 @@ impl Streams {
         Ok(read)
     }
 
-    /// Takes what the next stream of a footer has of the stripe's bytes.
+    /// Takes the bytes of the footer's next stream.
     fn stream(
         &mut self,
         value: Value,
@@ -133,12 +133,12 @@ impl Streams {
         self.streams.contains_key(&(column, kind))
     }
 
-    /// A stream, empty where the stripe has none: columns of nulls have no data.
+    /// A stream; empty where the stripe has none, as for columns of nulls.
     pub(super) fn take(&mut self, column: u32, kind: StreamKind) -> Input {
         self.streams.remove(&(column, kind)).unwrap_or_else(|| Input::new(Buffer::from(&[])))
     }
 
-    /// A stream of integers, by the version of its column's encoding.
+    /// A stream of integers, in the version of its column's encoding.
     pub(super) fn integers(&mut self, column: u32, kind: StreamKind, signed: bool) -> Result<Integers> {
         let version = match self.encodings.get(&column).map(|encoding| encoding.kind) {
             Some(0 | 1) => Version::One,
@@ -153,13 +153,13 @@ impl Streams {
         Ok(Integers::new(self.take(column, kind), version, signed))
     }
 
-    /// How many entries a column's dictionary has; `None` where it has none.
+    /// The number of entries of a column's dictionary; `None` without a dictionary.
     pub(super) fn dictionary(&self, column: u32) -> Option<usize> {
         let encoding = self.encodings.get(&column).filter(|encoding| matches!(encoding.kind, 1 | 3))?;
         Some(usize::try_from(encoding.dictionary).unwrap_or(usize::MAX))
     }
 
-    /// The clock that the stripe's timestamps were written by.
+    /// The clock of the stripe's writer, for timestamps.
     pub(super) fn clock(&mut self) -> Result<Arc<Clock>> {
         if let Some(clock) = &self.clock {
             return Ok(Arc::clone(clock));

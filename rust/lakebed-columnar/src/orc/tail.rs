@@ -14,10 +14,10 @@ use crate::input::{Input, ends};
 
 /// The magic at the start of a file, and at the end of its postscript.
 const MAGIC: &[u8] = b"ORC";
-/// The largest block that the three bytes in front of a chunk can speak of.
+/// The largest length that the three bytes before a chunk can hold.
 const MOST_BLOCK_BYTES: u64 = 1 << 23;
 
-/// What stands at the end of a file.
+/// The end of a file.
 pub(super) struct Tail {
     pub(super) compression: Compression,
     pub(super) stripes: Vec<Stripe>,
@@ -28,13 +28,13 @@ pub(super) struct Tail {
 /// How streams are compressed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Compression {
-    /// None where they are not.
+    /// `None` without compression.
     pub(super) codec: Option<Codec>,
-    /// The most that a chunk inflates to.
+    /// The most bytes of an inflated chunk.
     pub(super) block_bytes: usize,
 }
 
-/// Where a stripe stands in the file, and what is in it.
+/// The place of a stripe in the file, and its rows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stripe {
     pub(super) offset: u64,
@@ -45,7 +45,7 @@ pub(super) struct Stripe {
 }
 
 impl Stripe {
-    /// Where its footer begins.
+    /// The offset of its footer.
     pub(super) fn footer(&self) -> Option<u64> {
         self.offset.checked_add(self.index_length)?.checked_add(self.data_length)
     }
@@ -59,7 +59,8 @@ impl Tail {
     /// Reads the postscript and the footer.
     ///
     /// # Errors
-    /// `Truncated`, `Length`, `Count`, `Codec`, `UnknownCodec`, `Unsupported`, `Limit`; placed at the part they are of.
+    /// `Truncated`, `Length`, `Count`, `Codec`, `UnknownCodec`, `Unsupported`, `Limit`; placed at the
+    /// malformed part.
     pub(super) fn read(file: &Buffer, budget: &mut Budget) -> Result<Tail> {
         let bytes = file.as_slice();
         let (length, rest) = bytes.split_last().ok_or_else(ends)?;
@@ -79,7 +80,7 @@ impl Tail {
         Ok(tail)
     }
 
-    /// Stripes stand one after the other in front of the footer, and have the rows that it says.
+    /// Checks that stripes follow each other before the footer, and have as many rows as it records.
     fn check(&self, footer_at: usize) -> Result<()> {
         let (mut end, mut rows) = (0, 0_u64);
         for stripe in &self.stripes {
@@ -99,7 +100,7 @@ impl Tail {
     }
 }
 
-/// Bytes of a file, which are there.
+/// Bytes of a file, which must exist.
 pub(super) fn slice(file: &Buffer, start: usize, end: usize) -> Result<Input> {
     let length = end.checked_sub(start).filter(|_| end <= file.len()).ok_or_else(ends)?;
     Ok(Input::new(file.slice_with_length(start, length)))
@@ -148,7 +149,7 @@ fn footer_of(mut footer: Message, limits: &Limits) -> Result<(Vec<Stripe>, Vec<T
         match number {
             3 => {
                 let stripe = stripe(value.message()?)?;
-                // An encoded stripe takes a byte at least: more of them than that are refused at once.
+                // An encoded stripe takes at least a byte: more stripes than bytes are refused at once.
                 if stripe.footer_length == 0 {
                     return Err(wrong("a stripe without a footer"));
                 }

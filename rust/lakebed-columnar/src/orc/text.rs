@@ -1,4 +1,4 @@
-//! Texts and bytes: one after the other, or by their number in a dictionary.
+//! Texts and bytes: one after another, or as numbers of dictionary entries.
 //!
 //! Source: ORC specification, "String, Char, and VarChar Columns" and "Binary Columns".
 
@@ -62,7 +62,7 @@ impl Texts {
     }
 }
 
-/// The next value of a length that was read.
+/// The next value, whose length was read.
 fn value(data: &mut Input, length: i64) -> Result<&[u8]> {
     let negative = |_| Error::new(ErrorKind::Length, format!("a text of {length} bytes"));
     data.take(usize::try_from(length).map_err(negative)?)

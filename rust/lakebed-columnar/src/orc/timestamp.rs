@@ -7,23 +7,23 @@ use tz::TimeZone;
 
 /// 2015-01-01T00:00:00Z, in seconds.
 const EPOCH: i64 = 1_420_070_400;
-/// Where systems have the time zone database.
+/// The folders in which systems have the time zone database.
 const DATABASES: [&str; 3] = ["/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/etc/zoneinfo"];
 
-/// The clock that a stripe's timestamps were written by.
+/// The clock of a stripe's writer.
 pub(super) struct Clock {
-    /// The zone, and its base for 2015; None for UTC.
+    /// The zone, and its base for 2015; `None` for UTC.
     zone: Option<(TimeZone, i64)>,
 }
 
 impl Clock {
-    /// Of instants, and of writers without a zone.
+    /// For instants, and for writers without a zone.
     pub(super) const UTC: Clock = Clock { zone: None };
 
-    /// The clock of the zone that a stripe's footer names.
+    /// The clock with the zone that a stripe's footer names.
     ///
     /// # Errors
-    /// `Unsupported` for a zone that this system does not know.
+    /// `Unsupported` for a zone that this system does not have.
     pub(super) fn of(name: &str) -> Result<Clock> {
         if matches!(name, "" | "UTC" | "GMT" | "Z" | "Etc/UTC" | "Etc/GMT") {
             return Ok(Clock::UTC);
@@ -37,7 +37,7 @@ impl Clock {
         Ok(Clock { zone: Some((zone, EPOCH.saturating_sub(i64::from(offset)))) })
     }
 
-    /// The microseconds of a wall clock, or of an instant where this is UTC.
+    /// The microseconds of a wall-clock time, or of an instant for UTC.
     pub(super) fn micros(&self, stored: i64, nanos: i64) -> Result<i64> {
         let wall = match &self.zone {
             None => stored.checked_add(EPOCH),
@@ -49,7 +49,7 @@ impl Clock {
         let scale = if zeros == 0 { 1 } else { 10_u64.pow(zeros.cast_unsigned() as u32 + 1) };
         let nanos = digits.checked_mul(scale).filter(|nanos| *nanos < 1_000_000_000);
         let (Some(mut wall), Some(nanos)) = (wall, nanos) else { return Err(out_of_range()) };
-        // Writers cut seconds towards 1970, which those before it are one too late for.
+        // Writers round seconds towards 1970, so that times before it are one second too late.
         if wall < 0 && nanos > 999_999 {
             wall = wall.checked_sub(1).ok_or_else(out_of_range)?;
         }
@@ -59,7 +59,7 @@ impl Clock {
     }
 }
 
-/// A zone of the system's database. The name is a file's there, and is nothing else.
+/// A zone of the system's database. The name must be that of a file there.
 fn zone(name: &str) -> Option<TimeZone> {
     let part = |part: &str| {
         let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+');

@@ -1,4 +1,4 @@
-//! The types of a file: a tree in pre-order, and what it is in Arrow.
+//! The types of a file, a tree in pre-order, and their Arrow types.
 //!
 //! Source: ORC specification, "Type Information".
 
@@ -40,7 +40,7 @@ impl TypeMessage {
     }
 }
 
-/// A key and a value; `None` where one of them is left out.
+/// A key and a value; `None` where either is missing.
 fn attribute(mut message: Message) -> Result<Option<(String, String)>> {
     let (mut key, mut text) = (None, None);
     while let Some((number, value)) = message.field()? {
@@ -53,7 +53,7 @@ fn attribute(mut message: Message) -> Result<Option<(String, String)>> {
     Ok(key.zip(text))
 }
 
-/// What a column holds.
+/// The kind of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Boolean,
@@ -70,17 +70,17 @@ pub(super) enum Kind {
         precision: u8,
         scale: i8,
     },
-    /// A wall clock, stored by the zone of its writer.
+    /// A wall-clock time, stored in the time zone of its writer.
     Timestamp,
     Instant,
     List,
     Map,
     Struct,
-    /// Types that no metadata has: such columns are as if they were not there.
+    /// Types that no metadata uses: such columns are left out.
     Other,
 }
 
-/// A decimal; those of old writers, which have no precision, have 38 digits.
+/// A decimal; for old writers, which record no precision, of 38 digits.
 fn decimal(precision: u64, scale: u64) -> Kind {
     let (precision, scale) = if precision == 0 { (38, 10) } else { (precision, scale) };
     match (u8::try_from(precision), i8::try_from(scale)) {
@@ -91,9 +91,9 @@ fn decimal(precision: u64, scale: u64) -> Kind {
     }
 }
 
-/// A column and those below it.
+/// A column and its children.
 pub(super) struct Node {
-    /// Its number: where it stands in pre-order.
+    /// Its number: its position in pre-order.
     pub(super) id: u32,
     pub(super) kind: Kind,
     /// The column in Arrow.
@@ -102,10 +102,10 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// The tree of a footer's types, without columns whose types have no form here.
+    /// The tree of a footer's types, without columns of unsupported types.
     ///
     /// # Errors
-    /// `Schema` where they are no tree in pre-order, `Depth` where it is too deep.
+    /// `Schema` where they are not a tree in pre-order, `Depth` where it is too deep.
     pub(super) fn tree(types: &[TypeMessage], limits: &Limits) -> Result<Node> {
         let mut next = 0;
         let root = grow(types, &mut next, "", limits.max_schema_depth)?;
@@ -113,7 +113,7 @@ impl Node {
         root.ok_or_else(|| wrong("the file's type is not a struct"))
     }
 
-    /// A column of such children; `None` for what has no form here.
+    /// A column with these children; `None` for an unsupported type.
     fn new(id: u32, name: &str, attributes: &Metadata, kind: Kind, children: Vec<Node>) -> Option<Node> {
         let below = |number: usize| children.get(number).map(|child| Arc::clone(&child.field));
         let data_type = match kind {
@@ -149,7 +149,7 @@ impl Node {
         self.children.iter().map(|child| Arc::clone(&child.field)).collect()
     }
 
-    /// The tree without what is not wanted; `None` where nothing of it is.
+    /// The tree with only the requested columns; `None` where there are none.
     pub(super) fn wanted(self, wanted: &Wanted) -> Option<Node> {
         if self.kind != Kind::Struct || wanted.is_all() {
             return wanted.is_all().then_some(self);
@@ -163,7 +163,7 @@ impl Node {
         if children.is_empty() { None } else { Node::new(self.id, name, attributes, self.kind, children) }
     }
 
-    /// Columns that hold values, here and below.
+    /// The number of columns with values, including this one.
     pub(super) fn leaves(&self) -> usize {
         if self.children.is_empty() { 1 } else { self.children.iter().map(Node::leaves).sum() }
     }

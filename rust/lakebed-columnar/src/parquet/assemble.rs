@@ -20,19 +20,19 @@ use super::values::Values;
 use crate::arrays::{boolean, count_differs, decimal, primitive, room, shared};
 use crate::budget::Budget;
 
-/// The rows of the leaves below a column, taken as they come.
+/// The rows of the leaves below a column, taken in order.
 pub(super) type Leaves<'l> = std::slice::IterMut<'l, Rows>;
 
 /// The column of some rows.
 ///
 /// # Errors
-/// `Count` where the leaves of one record contradict each other, `Utf8`, and those of values.
+/// `Count` where the leaves of a record contradict each other, `Utf8`, and those of values.
 pub(super) fn assemble(column: &Column, leaves: &mut Leaves<'_>, budget: &mut Budget) -> Result<ArrayRef> {
     build(column, Repeated::default(), leaves, budget)
 }
 
 impl Rows {
-    /// The definition levels of the places that a column has within what is repeated at `level`.
+    /// The definition levels of the column's positions within the repetition `level`.
     fn places(&self, level: Repeated) -> impl Iterator<Item = u16> + '_ {
         let entries = (0..self.entries).map(|entry| self.entry(entry));
         let within =
@@ -46,7 +46,7 @@ impl Rows {
         (of(&self.repetition, 0), of(&self.definition, 0))
     }
 
-    /// Which places are not null; `None` where none can be.
+    /// The validity of the positions; `None` where none can be null.
     fn nulls(&self, level: Repeated, defined: u16) -> Option<NullBuffer> {
         if defined <= level.defined {
             return None;
@@ -65,7 +65,7 @@ fn build(column: &Column, level: Repeated, leaves: &mut Leaves<'_>, budget: &mut
 }
 
 fn built(column: &Column, level: Repeated, leaves: &mut Leaves<'_>, budget: &mut Budget) -> Result<ArrayRef> {
-    // The first leaf below a column has its levels, as any of them has.
+    // The levels of the first leaf below a column are those of all.
     let first = leaves.as_slice().first().ok_or_else(count_differs)?;
     let nulls = first.nulls(level, column.defined);
     match &column.shape {
@@ -99,7 +99,7 @@ fn built(column: &Column, level: Repeated, leaves: &mut Leaves<'_>, budget: &mut
     }
 }
 
-/// Where the items of each place begin and end.
+/// The offsets of the items of each position.
 fn offsets(rows: &Rows, level: Repeated, items: Repeated, budget: &mut Budget) -> Result<OffsetBuffer<i32>> {
     let mut offsets: Vec<i32> = room(rows.entries.saturating_add(1), budget)?;
     let mut end = 0_i32;
@@ -128,7 +128,7 @@ fn leaf(values: Values, to: &DataType, nulls: Option<NullBuffer>, budget: &mut B
         (Values::Int32(values), DataType::Time32(_)) => {
             number::<Time32MillisecondType>(values, nulls, budget)?
         }
-        // Without a sign: the bits are those of the number.
+        // Unsigned: the bits are the number.
         (Values::Int32(values), DataType::Int64) => {
             let values = values.into_iter().map(|value| i64::from(value.cast_unsigned())).collect();
             number::<Int64Type>(values, nulls, budget)?
@@ -184,7 +184,7 @@ fn zoned<T: ArrowPrimitiveType>(array: PrimitiveArray<T>) -> ArrayRef {
     Arc::new(array)
 }
 
-/// A number in two's complement, its highest byte first.
+/// A number in two's complement, highest byte first.
 fn unscaled(bytes: &[u8]) -> Result<i128> {
     if bytes.is_empty() || bytes.len() > 16 {
         return Err(Error::new(ErrorKind::Decimal, format!("a decimal of {} bytes", bytes.len())));

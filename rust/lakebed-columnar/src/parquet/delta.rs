@@ -1,4 +1,4 @@
-//! Integers by their differences, and texts by what they share with the one before.
+//! Delta-encoded integers, and texts that share a prefix with the one before.
 //!
 //! Source: Parquet specification, "Delta Encoding (DELTA_BINARY_PACKED = 5)", "Delta-length byte array" and "Delta
 //! Strings".
@@ -9,24 +9,24 @@ use crate::arrays::room;
 use crate::budget::Budget;
 use crate::input::{Input, ends};
 
-/// Integers, packed by their differences.
+/// Integers, packed as differences.
 pub(super) struct DeltaIntegers {
     input: Input,
     state: Option<State>,
 }
 
 struct State {
-    /// Integers that are still to come, `value` first.
+    /// The number of integers left, the first of which is `value`.
     left: u64,
     value: i64,
-    /// Values of a miniblock, and miniblocks of a block.
+    /// Values per miniblock, and miniblocks per block.
     miniblock: u64,
     miniblocks: usize,
     least: i64,
-    /// The widths of the miniblocks that the block has still.
+    /// The widths of the block's remaining miniblocks.
     widths: Input,
     width: u32,
-    /// The miniblock that is read, and how many values it has still.
+    /// The current miniblock, and its remaining values.
     packed: Input,
     window: u128,
     bits: u32,
@@ -38,12 +38,12 @@ impl DeltaIntegers {
         DeltaIntegers { input, state: None }
     }
 
-    /// How many integers there are.
+    /// The number of integers.
     fn count(&mut self) -> Result<u64> {
         self.state().map(|(_, state)| state.left)
     }
 
-    /// What stands behind all of them, once they are read.
+    /// The bytes after all of them, once they are read.
     fn into_rest(self) -> Input {
         self.input
     }
@@ -123,7 +123,7 @@ impl State {
     }
 }
 
-/// Reads all of a page's lengths, of which there are at most as many as the page says it has values.
+/// Reads all lengths of a page; there are at most as many as the page has values.
 fn lengths(input: Input, count: usize, budget: &mut Budget) -> Result<(std::vec::IntoIter<usize>, Input)> {
     let mut integers = DeltaIntegers::new(input);
     let there = usize::try_from(integers.count()?).ok().filter(|there| *there <= count);
@@ -137,7 +137,7 @@ fn lengths(input: Input, count: usize, budget: &mut Budget) -> Result<(std::vec:
     Ok((lengths.into_iter(), integers.into_rest()))
 }
 
-/// Bytes one after the other, after all their lengths.
+/// Byte values one after another, after all their lengths.
 pub(super) struct DeltaLengths {
     lengths: std::vec::IntoIter<usize>,
     data: Input,
@@ -157,7 +157,7 @@ impl DeltaLengths {
     }
 }
 
-/// Bytes by how many they share with the value before.
+/// Byte values that share a prefix with the one before.
 pub(super) struct DeltaBytes {
     prefixes: std::vec::IntoIter<usize>,
     suffixes: DeltaLengths,

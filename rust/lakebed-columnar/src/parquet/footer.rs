@@ -1,4 +1,4 @@
-//! The footer of a file: its schema, and where its columns are.
+//! The footer of a file: its schema, and the places of its columns.
 //!
 //! Source: Parquet specification, "File Format" and `parquet.thrift`.
 
@@ -12,21 +12,21 @@ use crate::input::{Input, ends};
 
 /// The magic at both ends of a file.
 const MAGIC: &[u8; 4] = b"PAR1";
-/// The magic where the footer is encrypted.
+/// The magic of a file with an encrypted footer.
 const ENCRYPTED: &[u8; 4] = b"PARE";
 
-/// What a footer says.
+/// The content of a footer.
 pub(super) struct Footer {
     pub(super) elements: Vec<Element>,
     pub(super) groups: Vec<RowGroup>,
     pub(super) rows: u64,
 }
 
-/// A field of the schema as the footer has it: a group's fields follow it.
+/// A field of the schema as in the footer: the fields of a group follow it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Element {
     pub(super) name: String,
-    /// `type`; None for groups.
+    /// `type`; `None` for groups.
     pub(super) physical: Option<i64>,
     pub(super) type_length: i64,
     pub(super) repetition: i64,
@@ -38,7 +38,7 @@ pub(super) struct Element {
     pub(super) precision: i64,
 }
 
-/// `LogicalType`, as far as it says more than the physical type.
+/// `LogicalType`, where it adds to the physical type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Logical {
     Text,
@@ -64,20 +64,20 @@ pub(super) enum Logical {
     Other,
 }
 
-/// A run of rows.
+/// A group of rows.
 pub(super) struct RowGroup {
     pub(super) chunks: Vec<Chunk>,
     pub(super) rows: u64,
     pub(super) bytes: u64,
 }
 
-/// Where the pages of a column are.
+/// The place of a column's pages.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chunk {
     pub(super) start: u64,
     pub(super) length: u64,
     pub(super) values: u64,
-    /// None where pages are not compressed.
+    /// `None` where pages are not compressed.
     pub(super) codec: Option<Codec>,
 }
 
@@ -108,7 +108,7 @@ impl Footer {
         read.map_err(|error| error.at(Location { offset: Some(at as u64), ..Location::default() }))
     }
 
-    /// Chunks stand in front of the footer, and row groups have the rows that it says.
+    /// Checks that chunks are before the footer, and that row groups have as many rows as it records.
     fn checked(self, at: u64) -> Result<Footer> {
         let chunks = self.groups.iter().flat_map(|group| &group.chunks);
         let mut end = chunks.map(|chunk| chunk.start.checked_add(chunk.length));
@@ -169,7 +169,7 @@ fn element(thrift: &mut Compact, kind: Kind) -> Result<Element> {
     Ok(element)
 }
 
-/// The logical type: a union, whose only field says which it is.
+/// The logical type: a union with a single field.
 fn logical(thrift: &mut Compact, kind: Kind) -> Result<Option<Logical>> {
     let mut logical = None;
     thrift.fields(kind, |thrift, number, kind| {
@@ -261,7 +261,7 @@ fn column_metadata(thrift: &mut Compact, kind: Kind) -> Result<Chunk> {
     let (Some(codec), Some(values), Some(length), Some(data)) = (codec, values, length, data) else {
         return Err(Error::new(ErrorKind::Schema, "the metadata of a column lacks a required field"));
     };
-    // Some writers say 0 where there is no dictionary.
+    // Some writers write 0 where there is no dictionary.
     let start = dictionary.filter(|dictionary| *dictionary > 0 && *dictionary < data).unwrap_or(data);
     let (start, length, values) = (unsigned(start)?, unsigned(length)?, unsigned(values)?);
     Ok(Chunk { start, length, values, codec: codec_of(codec)? })
@@ -282,7 +282,7 @@ fn codec_of(number: i64) -> Result<Option<Codec>> {
     Err(Error::new(ErrorKind::Unsupported, format!("Parquet files compressed by {name} are not read")))
 }
 
-/// A number that counts something.
+/// A number used as a count.
 pub(super) fn unsigned(number: i64) -> Result<u64> {
     u64::try_from(number)
         .map_err(|_| Error::new(ErrorKind::Length, format!("{number} where a count or a length is expected")))

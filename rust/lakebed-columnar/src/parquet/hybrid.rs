@@ -1,4 +1,4 @@
-//! Runs and packed groups of small numbers: levels, and numbers of dictionary entries.
+//! Runs and bit-packed groups of small numbers: levels, and numbers of dictionary entries.
 //!
 //! Source: Parquet specification, "Run Length Encoding / Bit-Packing Hybrid (RLE = 3)".
 
@@ -10,10 +10,10 @@ use crate::input::Input;
 pub(super) struct Hybrid {
     input: Input,
     width: u32,
-    /// How often `value` comes still.
+    /// How often `value` is repeated.
     run: u64,
     value: u32,
-    /// Groups of eight that are still to be unpacked, and what is left of one.
+    /// Remaining groups of eight numbers, and the rest of the current one.
     groups: u64,
     group: [u32; 8],
     left: usize,
@@ -67,7 +67,7 @@ impl Hybrid {
     }
 }
 
-/// Unpacks numbers of up to 32 bits, from the lowest bit of each byte on.
+/// Unpacks numbers of up to 32 bits, lowest bit of each byte first.
 fn unpack(packed: &[u8], width: u32, values: &mut [u32; 8]) {
     let (mut window, mut bits) = (0_u64, 0_u32);
     let mask = if width == 0 { 0 } else { u64::from(u32::MAX >> (32 - width)) };

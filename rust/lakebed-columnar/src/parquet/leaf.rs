@@ -1,4 +1,4 @@
-//! One column of a row group, read some rows at a time: levels, and the values that are there.
+//! Reads one column of a row group, some rows at a time: levels and values.
 //!
 //! Source: Parquet specification, "Nested Encoding".
 
@@ -14,18 +14,18 @@ use crate::budget::Budget;
 use crate::codec::Inflater;
 use crate::input::{Input, ends};
 
-/// Entries that are read before the values among them are.
+/// How many entries are read before their values are.
 const ENTRIES: usize = 1024;
 
 /// Reads a column.
 pub(super) struct LeafReader {
     leaf: Leaf,
     pages: Pages,
-    /// Entries that the column has still, the page's among them.
+    /// Entries left in the column, including those of the page.
     left: u64,
     dictionary: Option<Values>,
     page: Option<OpenPage>,
-    /// Bytes held beyond a batch: by the dictionary, and by the page.
+    /// Bytes held beyond a batch: the dictionary and the page.
     dictionary_bytes: u64,
     page_bytes: u64,
 }
@@ -34,12 +34,12 @@ struct OpenPage {
     left: usize,
     repetition: Option<Hybrid>,
     definition: Option<Hybrid>,
-    /// A repetition level that was read and belongs to the next row.
+    /// A repetition level that was read already and belongs to the next row.
     next: Option<u16>,
     values: Decoder,
 }
 
-/// Some rows of a column. Levels are left out where all of them are 0.
+/// Some rows of a column. Levels are left out where all are 0.
 pub(super) struct Rows {
     pub(super) entries: usize,
     pub(super) definition: Vec<u16>,
@@ -66,12 +66,12 @@ impl LeafReader {
         self.dictionary_bytes.saturating_add(self.page_bytes)
     }
 
-    /// How far its pages are read, in bytes from the start of the column.
+    /// How far its pages were read, in bytes from the start of the column.
     pub(super) fn position(&self) -> u64 {
         self.pages.position()
     }
 
-    /// Whether all is read that the column is said to have.
+    /// Whether all entries that the column declares were read.
     pub(super) fn is_spent(&self) -> bool {
         self.left == 0
     }
@@ -79,7 +79,7 @@ impl LeafReader {
     /// Reads the next `rows` rows.
     ///
     /// # Errors
-    /// `Count` for a column that has fewer; those of its pages.
+    /// `Count` for a column with fewer rows; those of its pages.
     pub(super) fn read(&mut self, rows: usize, inflater: &mut Inflater, budget: &mut Budget) -> Result<Rows> {
         let physical = self.leaf.physical;
         let mut read = Rows {
@@ -117,7 +117,7 @@ impl LeafReader {
         Ok(read)
     }
 
-    /// Goes to the next page that has entries; the dictionary is read on the way.
+    /// Opens the next page with entries; reads the dictionary if it comes first.
     fn open_page(&mut self, inflater: &mut Inflater, budget: &mut Budget) -> Result<()> {
         loop {
             self.page = None;
@@ -135,7 +135,7 @@ impl LeafReader {
                     }
                     let physical = self.leaf.physical;
                     let mut entries = Values::new(physical);
-                    // So many are there: nothing is made room for before that is known.
+                    // The number of values is known before room is made for them.
                     let values = values.min(bytes.rest().len().saturating_mul(8));
                     let mut plain = Decoder::new(0, physical, bytes, values, budget)?;
                     plain.read(values, physical, None, &mut entries, budget)?;
@@ -194,7 +194,8 @@ impl OpenPage {
         Ok(OpenPage { left: count, repetition, definition, next: None, values })
     }
 
-    /// Reads definition levels where each row is one entry; says how many, and how many have a value.
+    /// Reads definition levels where each row is one entry. Returns the number of entries, and how many have
+    /// a value.
     fn flat(
         &mut self,
         leaf: Leaf,
@@ -214,7 +215,7 @@ impl OpenPage {
         Ok((entries, there))
     }
 
-    /// Reads levels up to the end of row `rows`, of the page, or of some entries.
+    /// Reads levels until row `rows`, the end of the page, or a number of entries.
     fn nested(
         &mut self,
         leaf: Leaf,
@@ -255,7 +256,7 @@ impl OpenPage {
     }
 }
 
-/// Levels behind their length.
+/// Levels with their length before them.
 fn prefixed(bytes: &mut Input, packed: bool) -> Result<Input> {
     if packed {
         return Err(Error::new(ErrorKind::Unsupported, "levels that are packed by bits are not read"));

@@ -48,7 +48,7 @@ struct OpenGroup {
     leaves: Vec<OpenLeaf>,
 }
 
-/// A leaf of a row group, and where its pages begin.
+/// A leaf of a row group, and the offset of its pages.
 struct OpenLeaf {
     reader: LeafReader,
     number: usize,
@@ -94,7 +94,7 @@ impl ParquetFile {
         })
     }
 
-    /// The next batch; `None` behind the last.
+    /// The next batch; `None` after the last.
     pub(crate) fn batch(&mut self) -> Result<Option<RecordBatch>> {
         while self.open.as_ref().is_none_or(|group| group.left == 0) {
             self.open = None;

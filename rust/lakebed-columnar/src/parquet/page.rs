@@ -1,4 +1,4 @@
-//! The pages of a column: headers, checksums, and what they inflate to.
+//! The pages of a column: headers, checksums and decompression.
 //!
 //! Source: Parquet specification, "Data Pages" and `parquet.thrift`.
 
@@ -26,14 +26,14 @@ pub(super) enum Page {
     Data { encoding: i64, values: usize, levels: Levels, bytes: Input },
 }
 
-/// Where the levels of a page are.
+/// Where a page has its levels.
 pub(super) enum Levels {
-    /// In front of the values, each behind its length.
+    /// Before the values, each with its length before it.
     Prefixed {
-        /// Which of them are packed by bits, as only old writers did: repetition, and definition levels.
+        /// Which of them are bit-packed, as only old writers did: repetition levels, definition levels.
         packed: [bool; 2],
     },
-    /// Apart: repetition levels, and definition levels.
+    /// Separately: repetition levels, and definition levels.
     Apart(Input, Input),
 }
 
@@ -61,12 +61,12 @@ impl Pages {
         Ok(Pages { input, codec: chunk.codec })
     }
 
-    /// How far the pages are read, in bytes from the start of the column.
+    /// How far the pages were read, in bytes from the start of the column.
     pub(super) fn position(&self) -> u64 {
         self.input.position() as u64
     }
 
-    /// The next page of a kind that is read; `None` behind the last.
+    /// The next page of a supported kind; `None` after the last.
     pub(super) fn next(&mut self, inflater: &mut Inflater, budget: &mut Budget) -> Result<Option<Page>> {
         while !self.input.is_empty() {
             let mut thrift = Compact::new(self.input.clone());
@@ -106,7 +106,7 @@ impl Pages {
         Ok(None)
     }
 
-    /// The bytes of a page as they were before they were compressed: as many as its header says.
+    /// The uncompressed bytes of a page, as many as its header declares.
     fn inflate(
         &self,
         bytes: Input,
@@ -131,7 +131,7 @@ impl Pages {
         };
         let length = bytes.rest().len();
         budget.spend(length)?;
-        // A page without values may have been left out instead of compressed.
+        // A page without values may be left out instead of being compressed.
         if length != most && most > 0 {
             let message = format!("a page of {length} bytes, where its header says {inflated}");
             return Err(Error::new(ErrorKind::Length, message));
@@ -141,7 +141,7 @@ impl Pages {
 }
 
 impl Header {
-    /// Compares the checksum, where there is one, with that of the page's bytes.
+    /// Compares the checksum, if there is one, with that of the page's bytes.
     fn check(&self, bytes: &Input) -> Result<()> {
         let Some(checksum) = self.checksum else { return Ok(()) };
         if i64::from(crc32fast::hash(bytes.rest()).cast_signed()) != checksum {
@@ -173,7 +173,7 @@ fn data_header(thrift: &mut Compact, kind: Kind, header: &mut Header) -> Result<
         match number {
             1 => header.values = thrift.number(kind)?,
             2 => header.encoding = thrift.number(kind)?,
-            // Of a dictionary's page, this is whether it is sorted.
+            // In the header of a dictionary page this field tells whether it is sorted.
             3 if header.kind == 0 => header.definition_encoding = thrift.number(kind)?,
             4 => header.repetition_encoding = thrift.number(kind)?,
             _ => return Ok(false),

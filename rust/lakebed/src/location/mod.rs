@@ -22,19 +22,19 @@ use parts::{Fault, PathParts};
 /// Where paths may lead.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Allowed {
-    /// Anywhere on the table's own storage: no file of the machine that reads where the table is not one, no
-    /// web server, no link-local address.
+    /// Anywhere on the table's own storage, but to no file of the reading machine unless the table is there,
+    /// no web server, and no link-local address.
     Storage {
         /// Whether the table is on the local file system.
         local: bool,
     },
-    /// Below one of these, and nowhere else.
+    /// Only below one of these.
     Below(Vec<String>),
 }
 
 impl Allowed {
     /// # Errors
-    /// `Argument` for a prefix that is itself no plain place: relative, with `..`, with credentials.
+    /// `Argument` for a prefix that is not a plain path itself: relative, with `..`, or with credentials.
     pub fn below(prefixes: impl IntoIterator<Item = String>) -> Result<Allowed> {
         let prefixes: Vec<String> = prefixes.into_iter().collect();
         for prefix in &prefixes {
@@ -51,12 +51,13 @@ impl Allowed {
     }
 
     /// # Errors
-    /// `Location` with the reason, for a path that leads elsewhere. A bare name leads to a table's own folders.
+    /// `Location` with the reason, for a path that leads elsewhere. A plain name leads to the table's own
+    /// folders.
     pub fn check(&self, path: &str) -> Result<()> {
         self.checker()(path)
     }
 
-    /// [`Allowed::check`] for many paths: prefixes are taken apart once.
+    /// [`Allowed::check`] for many paths: prefixes are parsed once.
     fn checker(&self) -> impl Fn(&str) -> Result<()> {
         let prefixes: Vec<PathParts<'_>> = match self {
             Allowed::Storage { .. } => Vec::new(),
@@ -91,10 +92,10 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// The policy of a name.
+    /// The policy with that name.
     ///
     /// # Errors
-    /// `Argument` for any other than `error`, `mark` and `ignore`.
+    /// `Argument` for names other than `error`, `mark` and `ignore`.
     pub fn parse(name: &str) -> Result<Policy> {
         match name {
             "error" => Ok(Policy::Error),
@@ -108,10 +109,10 @@ impl Policy {
     }
 }
 
-/// For each path of a column whether it leads to where it may; null stays null.
+/// For each path of a column whether it leads to an allowed place; null stays null.
 ///
 /// # Errors
-/// `Location` at the first path that does not, where the policy is to fail; `Argument` for what is not a
+/// `Location` at the first path that does not, if the policy is to fail; `Argument` for a column that is not
 /// text. Cost: one pass over the paths, times the prefixes.
 pub fn check_locations(column: &dyn Array, allowed: &Allowed, policy: Policy) -> Result<BooleanArray> {
     let checked = allowed.checker();

@@ -1,4 +1,4 @@
-//! A path taken apart.
+//! Parses paths.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr};
@@ -35,15 +35,16 @@ impl Fault {
     }
 }
 
-/// How often a path may be percent-encoded over before it is given up.
+/// A path with more levels of percent-encoding is refused.
 const ENCODINGS: usize = 4;
 
-/// Where a path leads.
+/// The parts of a path.
 #[derive(Debug)]
 pub(super) struct PathParts<'p> {
-    /// One scheme for all of its kind: `s3` for `s3a`. `file` for paths without one, empty for relative ones.
+    /// One name for all schemes of a kind: `s3` for `s3a`. `file` for paths without a scheme, empty for
+    /// relative ones.
     family: Cow<'p, str>,
-    /// Whether a scheme is written; a storage may have its own meaning for paths without.
+    /// Whether there is a scheme; a storage may interpret paths without one.
     has_scheme: bool,
     host: &'p str,
     folders: Vec<&'p str>,
@@ -51,7 +52,7 @@ pub(super) struct PathParts<'p> {
 
 impl<'p> PathParts<'p> {
     /// # Errors
-    /// The fault that no path may have, wherever it leads.
+    /// A fault that no path may have, wherever it leads.
     pub(super) fn of(path: &'p str) -> Result<PathParts<'p>, Fault> {
         if path.is_empty() {
             return Err(Fault::Empty);
@@ -76,7 +77,7 @@ impl<'p> PathParts<'p> {
             None => (Cow::Borrowed(""), "", path),
         };
         refuse_parent_segments(key)?;
-        // To a file system `a//b` is `a/b`; to an object store it is another key.
+        // In a file system `a//b` is `a/b`; in an object store it is another key.
         let collapses = is_server(&family);
         let key = key.strip_prefix('/').unwrap_or(key).trim_end_matches('/');
         let folders = key.split('/').filter(|name| !name.is_empty() || !(collapses || key.is_empty()));
@@ -84,18 +85,18 @@ impl<'p> PathParts<'p> {
         Ok(PathParts { family, has_scheme: scheme(path).is_some(), host, folders })
     }
 
-    /// Whether it is on the local file system, as far as its spelling tells.
+    /// Whether it is on the local file system, by its spelling.
     pub(super) fn is_local(&self) -> bool {
         matches!(&*self.family, "" | "file")
     }
 
-    /// Whether it is a mere name, which leads to a table's own folders.
+    /// Whether it is a plain name, which leads to the table's own folders.
     pub(super) fn is_name(&self) -> bool {
         self.family.is_empty() && self.folders.len() == 1
     }
 
     /// # Errors
-    /// The fault of a place that nobody has to list for it to be one: the web, this machine's files.
+    /// The fault of a place that is never allowed implicitly: the web, this machine's files.
     pub(super) fn on_storage(&self, local: bool) -> Result<(), Fault> {
         match &*self.family {
             "http" | "https" | "ftp" | "ftps" | "sftp" => Err(Fault::Scheme),
@@ -106,7 +107,7 @@ impl<'p> PathParts<'p> {
     }
 
     /// # Errors
-    /// The fault of a place that is below none of `prefixes`.
+    /// The fault of a place that is not below any of `prefixes`.
     pub(super) fn below_any(&self, prefixes: &[PathParts<'_>]) -> Result<(), Fault> {
         let mut fault = Fault::Scheme;
         for prefix in prefixes {
@@ -157,7 +158,7 @@ fn checked_host<'p>(family: &str, host: &'p str) -> Result<&'p str, Fault> {
 }
 
 /// # Errors
-/// `Climbs` for a path that has `.` or `..` for a folder, also where that shows only once it is decoded.
+/// `Climbs` for a path with `.` or `..` as a segment, also in percent-encoded form.
 fn refuse_parent_segments(key: &str) -> Result<(), Fault> {
     let mut key = Cow::Borrowed(key.as_bytes());
     for _ in 0..ENCODINGS {
@@ -176,14 +177,14 @@ fn refuse_parent_segments(key: &str) -> Result<(), Fault> {
     Err(Fault::Climbs)
 }
 
-/// The bytes with each `%XX` as the byte it stands for.
+/// The bytes, with each `%XX` decoded.
 fn decoded(key: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(key.len());
     let mut rest = key;
     while let Some((&byte, tail)) = rest.split_first() {
         let code = tail.get(..2).filter(|_| byte == b'%');
         let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
-        // `from_str_radix` takes a sign too.
+        // `from_str_radix` also accepts a sign.
         let code = code.filter(|_| tail.first().is_some_and(u8::is_ascii_hexdigit));
         bytes.push(code.unwrap_or(byte));
         rest = if code.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
@@ -206,7 +207,7 @@ fn is_link_local(host: &str) -> bool {
     }
 }
 
-/// An IPv4 address as C libraries take it: one to four numbers, decimal, octal or hexadecimal.
+/// An IPv4 address as C libraries accept it: one to four numbers, decimal, octal or hexadecimal.
 fn number(address: &str) -> Option<Ipv4Addr> {
     let parts: Vec<u32> = address.split('.').map(part).collect::<Option<_>>()?;
     let (&last, heads) = parts.split_last()?;

@@ -1,4 +1,4 @@
-//! The table of operators: one row says all there is to know of an operator.
+//! The table of operators: one row has everything about an operator.
 
 use std::cmp::Ordering;
 
@@ -31,7 +31,7 @@ pub enum Operator {
     NotBetween,
 }
 
-/// How an operator is written, which is also how many literals it takes.
+/// How an operator is written, which also determines how many literals it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// `column NAME literal`.
@@ -50,8 +50,8 @@ pub(super) enum Form {
     Function,
 }
 
-/// The literals of a bound operator, none of them null: `values` in the order written, but sorted for
-/// `IN` and `NOT IN`; of `LIKE` and `NOT LIKE` the pattern, and as the one value what it begins with.
+/// The literals of a bound operator, none of them null: `values` in the written order, but sorted for `IN`
+/// and `NOT IN`. For `LIKE` and `NOT LIKE` the pattern, and its prefix as the only value.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Operands {
     pub(crate) values: Vec<Value<'static>>,
@@ -59,7 +59,7 @@ pub(crate) struct Operands {
 }
 
 /// What is known of the values of a column that are neither null nor NaN: none is below `lower` or above
-/// `upper`. `None` where no bound is known.
+/// `upper`; `None` for an unknown bound.
 #[derive(Debug, Clone)]
 pub(super) struct Range<'a> {
     pub(super) lower: Option<Value<'a>>,
@@ -71,10 +71,9 @@ pub(super) struct Row {
     pub(super) name: &'static str,
     pub(super) form: Form,
     pub(super) negation: Operator,
-    /// Whether a value (`None`: null) surely matches. A null matches only where null is asked for.
+    /// Whether a value (`None`: null) certainly matches. A null only matches tests for null.
     pub(super) on_value: fn(Option<&Value<'_>>, &Operands) -> bool,
-    /// Whether some value within the range may match. Nulls and NaN beside the range are not its business:
-    /// see `ranges.rs`.
+    /// Whether some value within the range may match. Nulls and NaN are handled separately: see `ranges.rs`.
     pub(super) on_range: fn(&Range<'_>, &Operands) -> bool,
 }
 
@@ -84,17 +83,17 @@ impl Operator {
         TABLE.iter().map(|row| row.operator)
     }
 
-    /// The SQL spelling; that of a negated function starts with `NOT`.
+    /// The SQL spelling; for a negated function it starts with `NOT`.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The operator that matches exactly the non-null values this one does not.
+    /// The operator that matches exactly the non-null values that this one does not match.
     pub fn negation(self) -> Operator {
         self.row().negation
     }
 
-    /// Whether it compares values, where others ask for null or NaN, or what a text is like.
+    /// Whether it compares values, rather than testing for null, NaN or a pattern.
     pub(super) fn is_comparison(self) -> bool {
         matches!(self.row().form, Form::Infix | Form::List | Form::Between)
     }
@@ -115,7 +114,7 @@ impl Operator {
     }
 }
 
-/// In the order of [`Operator`]. What ranges may rule out is that of Paimon's `LeafFunction` classes.
+/// In the order of [`Operator`]. Ranges exclude what Paimon's `LeafFunction` classes exclude.
 #[rustfmt::skip]
 static TABLE: [Row; 20] = {
     use Operator::*;
@@ -171,7 +170,7 @@ impl Operands {
         self.values.binary_search_by(|literal| literal.cmp(value)).is_ok()
     }
 
-    /// Whether a pattern asks for no more than what a text begins with.
+    /// Whether a pattern only tests the prefix of a text.
     pub(crate) fn ask_for_prefix(&self) -> bool {
         self.pattern.as_ref().is_some_and(|pattern| pattern.prefix().1)
     }
@@ -198,13 +197,13 @@ impl Range<'_> {
         self.upper.as_ref().is_none_or(|upper| upper >= literal)
     }
 
-    /// The only value there can be, where the bounds meet.
+    /// The only possible value, where both bounds are equal.
     fn single(&self) -> Option<&Value<'_>> {
         self.lower.as_ref().filter(|lower| self.upper.as_ref() == Some(lower))
     }
 }
 
-/// Asks of the first literal, the only one of an operator that takes one.
+/// Tests the first literal, which is the only one for most operators.
 fn any(operands: &Operands, test: impl Fn(&Value<'static>) -> bool) -> bool {
     operands.values.first().is_some_and(test)
 }
@@ -226,7 +225,7 @@ fn may_equal(range: &Range<'_>, operands: &Operands) -> bool {
     any(operands, |literal| range.at_most(literal) && range.at_least(literal))
 }
 
-/// Of `<>` and of `NOT IN`, whose single value must be none of the literals.
+/// For `<>` and `NOT IN`: a single possible value must not be among the literals.
 fn may_differ(range: &Range<'_>, operands: &Operands) -> bool {
     range.single().is_none_or(|value| !operands.contains(value))
 }
@@ -244,12 +243,12 @@ fn may_start_with(range: &Range<'_>, operands: &Operands) -> bool {
     })
 }
 
-/// Only a pattern that asks for no more than a prefix is matched by all that lies between two matches.
+/// Only for a pattern that is just a prefix, all values between two matches match too.
 fn may_be_unlike(range: &Range<'_>, operands: &Operands) -> bool {
     !operands.ask_for_prefix() || may_start_otherwise(range, operands)
 }
 
-/// All that lies between two texts of one prefix has that prefix too.
+/// All values between two texts with a prefix have that prefix too.
 fn may_start_otherwise(range: &Range<'_>, operands: &Operands) -> bool {
     any(operands, |prefix| match (&range.lower, &range.upper) {
         (Some(lower), Some(upper)) => !(lower.starts_with(prefix) && upper.starts_with(prefix)),

@@ -1,8 +1,8 @@
 //! Text to [`Predicate`].
 //!
-//! Tokens come from `sqlparser`, the grammar stands here: that crate's own expression tree is as deep as a
-//! chain of `AND` is long, and dropping a deep enough tree overflows the stack. Here only parentheses nest,
-//! up to [`MAX_DEPTH`], and every error has its place.
+//! Tokens come from `sqlparser`, the grammar is here: that crate's own expression tree is as deep as a chain
+//! of `AND` is long, and dropping a very deep tree overflows the stack. Here only parentheses nest, up to
+//! [`MAX_DEPTH`], and every error has its place.
 //!
 //! ```text
 //! any       = all {OR all}
@@ -23,7 +23,7 @@ use super::op::Operator;
 use super::token::Tokens;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The longest text read, in bytes.
+/// The longest accepted text, in bytes.
 pub const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// The deepest nesting of parentheses.
@@ -34,10 +34,11 @@ const RESERVED: [&str; 13] = [
     "AND", "OR", "NOT", "IS", "IN", "LIKE", "ESCAPE", "BETWEEN", "DISTINCT", "FROM", "NULL", "TRUE", "FALSE",
 ];
 
-/// Numbers in words, where a literal is expected.
+/// Numbers written as words, where a literal is expected.
 const NOT_FINITE: [&str; 2] = ["Infinity", "NaN"];
 
-/// Iceberg's partition transforms as text may name them, with their own name and whether they take a number.
+/// Iceberg's partition transforms by their names in text, with the transform's own name and whether it takes
+/// a number.
 const TRANSFORMS: [(&str, &str, bool); 12] = [
     ("bucket", "bucket", true),
     ("truncate", "truncate", true),
@@ -54,10 +55,10 @@ const TRANSFORMS: [(&str, &str, bool); 12] = [
 ];
 
 impl Predicate {
-    /// Reads a filter's SQL text.
+    /// Parses a filter's SQL text.
     ///
-    /// Errors: [`ErrorKind::Predicate`] with the line and a caret under the place, for text that is not of
-    /// the grammar, is longer than [`MAX_TEXT_BYTES`] or nested deeper than [`MAX_DEPTH`].
+    /// Errors: [`ErrorKind::Predicate`] with the line and a caret under the place, for text that does not
+    /// follow the grammar, is longer than [`MAX_TEXT_BYTES`] or nested deeper than [`MAX_DEPTH`].
     /// Cost: one pass; memory about a hundred bytes a token.
     pub fn parse(text: &str) -> Result<Predicate> {
         if text.len() > MAX_TEXT_BYTES {
@@ -140,7 +141,7 @@ impl Parser<'_> {
         Ok(predicate)
     }
 
-    /// The name, in lower case, of the function called here.
+    /// The name, in lower case, of a function call at this position.
     fn called(&self) -> Option<String> {
         let called = self.tokens.peek_after(1) == &Token::LParen;
         self.tokens.peek_word().filter(|_| called).map(str::to_ascii_lowercase)
@@ -189,7 +190,7 @@ impl Parser<'_> {
         Ok(Term { column, transform: Some(Call { name: name.to_owned(), parameter }) })
     }
 
-    /// A transform's number: within 31 bits, above 0.
+    /// A transform's number, above 0 and within 31 bits.
     fn parameter(&mut self) -> Result<u32> {
         let number = match self.tokens.peek() {
             Token::Number(digits, _) => digits.parse::<u32>().ok(),
@@ -201,7 +202,7 @@ impl Parser<'_> {
         Ok(number)
     }
 
-    /// What follows a term; nothing asks whether a boolean column is true.
+    /// What follows a term; without a test, the term is a boolean column that must be true.
     fn condition(&mut self, term: Term) -> Result<Predicate> {
         if let Some(operator) = self.comparison() {
             return Ok(Predicate::leaf(term, operator, vec![self.literal()?]));
@@ -261,7 +262,7 @@ impl Parser<'_> {
         Ok(literals)
     }
 
-    /// What follows a literal: `5 < a`; or nothing, where the literal is TRUE or FALSE.
+    /// What follows a literal: a comparison (`5 < a`), or nothing after TRUE or FALSE.
     fn flipped(&mut self, start: usize, literal: Literal) -> Result<Predicate> {
         match (self.comparison(), literal) {
             (Some(operator), literal) => {
@@ -338,7 +339,7 @@ impl Parser<'_> {
         Ok(Operand::Literal(literal))
     }
 
-    /// Passes a number that has no digits.
+    /// Passes infinity or NaN.
     fn not_finite(&mut self) -> Option<String> {
         let named = |word: &&str| NOT_FINITE.iter().any(|number| number.eq_ignore_ascii_case(word));
         let number = self.tokens.peek_word().filter(named)?.to_owned();
@@ -346,7 +347,7 @@ impl Parser<'_> {
         Some(number)
     }
 
-    /// A column's name, a transform of a column, a constant, or a literal that starts with its type.
+    /// A column's name, a transform of a column, a constant, or a literal that begins with its type.
     fn word(&mut self) -> Result<Operand> {
         if let Some((name, takes_number)) = self.called().and_then(|name| transform(&name)) {
             return self.transformed(name, takes_number).map(Operand::Term);
@@ -395,7 +396,7 @@ impl Parser<'_> {
     }
 }
 
-/// The transform that text calls so: its own name, and whether it takes a number.
+/// The transform with that name in text: its own name, and whether it takes a number.
 fn transform(called: &str) -> Option<(&'static str, bool)> {
     let known = TRANSFORMS.iter().find(|(name, ..)| *name == called)?;
     Some((known.1, known.2))

@@ -1,11 +1,11 @@
-//! Bound predicates on what is known of groups of rows: the rows of a manifest, of a file.
+//! Evaluates bound predicates on what is known of groups of rows, such as those of a manifest or a file.
 //!
-//! NaN is larger than any other value, and equal to itself, regardless of the format: so Java
-//! (`Double.compare`) and Spark compare. Bounds say nothing of it, since writers leave it out. What may hold
-//! NaN is therefore kept by all that NaN matches: `>`, `>=`, `<>`, `NOT IN`, `NOT BETWEEN`, and comparisons
-//! with NaN itself. Iceberg's
-//! `InclusiveMetricsEvaluator.java` and `ManifestEvaluator.java` ask bounds alone for `>` and `>=`: what they drop
-//! though NaN may be in it is kept here, for its rows match by Iceberg's own `Evaluator.java`.
+//! In both formats NaN is larger than any other value and equal to itself, as in Java (`Double.compare`) and
+//! Spark. Bounds do not include NaN, since writers leave it out. So groups that may hold NaN are kept by all
+//! tests that NaN matches: `>`, `>=`, `<>`, `NOT IN`, `NOT BETWEEN`, and comparisons with NaN itself.
+//! Iceberg's `InclusiveMetricsEvaluator.java` and `ManifestEvaluator.java` only use bounds for `>` and `>=`:
+//! files that they drop although they may have NaN are kept here, because such rows match by Iceberg's own
+//! `Evaluator.java`.
 
 use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_buffer::BooleanBuffer;
@@ -20,11 +20,11 @@ use crate::error::Result;
 /// What is known of one column in each group.
 #[derive(Debug, Clone)]
 pub struct ColumnRanges {
-    /// No value is less; the column's type, null where unknown.
+    /// A lower bound, in the column's type; null where unknown.
     pub lower: ArrayRef,
-    /// No value is greater; the column's type, null where unknown.
+    /// An upper bound, in the column's type; null where unknown.
     pub upper: ArrayRef,
-    /// What may be in it.
+    /// Which kinds of values it may hold.
     pub contents: Contents,
 }
 
@@ -36,10 +36,10 @@ pub struct Contents {
     values: BooleanBuffer,
 }
 
-/// Numbers of values in each group; null or absent where unknown.
+/// Counts of values in each group; null or `None` where unknown.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts<'a> {
-    /// All values, nulls and NaN among them.
+    /// All values, including nulls and NaN.
     pub values: Option<&'a Int64Array>,
     /// Nulls.
     pub nulls: Option<&'a Int64Array>,
@@ -48,20 +48,20 @@ pub struct Counts<'a> {
 }
 
 impl Contents {
-    /// What may be in groups of which nothing is known.
+    /// The contents of groups of which nothing is known.
     pub fn unknown(groups: usize) -> Contents {
         Contents::new(groups, |_| [true; 3])
     }
 
-    /// `of` says of each group whether it may hold nulls, NaN and other values.
+    /// `of` tells for each group whether it may hold nulls, NaN and other values.
     pub fn new(groups: usize, of: impl Fn(usize) -> [bool; 3]) -> Contents {
         let bits = |which: usize| BooleanBuffer::collect_bool(groups, |group| of(group)[which]);
         Contents { nulls: bits(0), nans: bits(1), values: bits(2) }
     }
 
-    /// From counts; those that are below zero or contradict each other say nothing.
+    /// From counts; negative and contradictory counts are ignored.
     ///
-    /// Whether NaN are counted or not, columns that are not floats have none.
+    /// Columns that are not floats have no NaN, whether NaN are counted or not.
     pub fn from_counts(groups: usize, counts: Counts<'_>) -> Contents {
         Contents::new(groups, |group| {
             let count = |counts: Option<&Int64Array>| known(counts, group);
@@ -71,24 +71,24 @@ impl Contents {
                 return [true; 3];
             }
             let left = values.is_none_or(|values| least < values);
-            // What is neither counted as null nor as NaN may be either where that is not counted.
+            // Values counted neither as null nor as NaN may be either, if that is not counted.
             [nulls.map_or(left, |nulls| nulls > 0), nans.map_or(left, |nans| nans > 0), left]
         })
     }
 }
 
-/// A count as far as it is known.
+/// A count; `None` where it is unknown.
 fn known(counts: Option<&Int64Array>, group: usize) -> Option<i64> {
     let counts = counts.filter(|counts| counts.is_valid(group))?;
     Some(counts.value(group)).filter(|count| *count >= 0)
 }
 
 impl BoundPredicate {
-    /// False for each group in which no row can match; true where one may, or too little is known.
+    /// False for each group in which no row can match; true where a row may match or too little is known.
     ///
-    /// `columns` are by the numbers of the columns it was bound to; `None`, or past the end, where nothing
-    /// is known of one. Bounds that contradict each other are unknown. A bound of a group is used even
-    /// where the other is unknown.
+    /// `columns` are indexed by the numbers of the columns to which it was bound; `None`, or a missing one,
+    /// for an unknown column. Contradictory bounds are unknown. A single bound is used even if the other is
+    /// unknown.
     ///
     /// Errors: [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for an array of another type or length.
     /// Source: Paimon's `LeafPredicate.test(rowCount, min, max, nullCount)`, more precise for null tests;
@@ -97,8 +97,8 @@ impl BoundPredicate {
         self.over_ranges(columns, groups, true, BoundLeaf::may_match)
     }
 
-    /// True for each group of which every row surely matches; false where one may not, or too little is
-    /// known. Groups without rows match.
+    /// True for each group in which every row certainly matches; false where a row may not match or too
+    /// little is known. Groups without rows match.
     ///
     /// `columns` and errors are those of [`BoundPredicate::may_match`].
     ///
@@ -124,7 +124,7 @@ impl BoundPredicate {
     }
 }
 
-/// The ranges of one leaf's column, read.
+/// The ranges of one leaf's column, ready to be compared.
 struct LeafRange<'a> {
     lower: Reader<'a>,
     upper: Reader<'a>,
@@ -153,7 +153,7 @@ impl<'a> LeafRange<'a> {
     }
 }
 
-/// What one group may hold: nulls, NaN, values within a range.
+/// The possible contents of one group: nulls, NaN, values within a range.
 struct Group<'a> {
     nulls: bool,
     nans: bool,
@@ -181,8 +181,8 @@ impl BoundLeaf {
     }
 }
 
-/// The bounds that can be relied on: not NaN (which below leaves nothing to be said of above), not crossed,
-/// and around zero not by its sign, which writers that compare floats as numbers lose.
+/// The bounds that can be relied on: without NaN (as a lower bound it makes the upper one useless), not
+/// crossed, and without the sign of zero, which writers that compare floats as numbers lose.
 fn trusted<'a>(lower: Option<Value<'a>>, upper: Option<Value<'a>>, logic: Logic) -> Range<'a> {
     let upper = upper.filter(|upper| !upper.is_nan());
     let crossed = lower.as_ref().zip(upper.as_ref()).is_some_and(|(lower, upper)| lower > upper);
