@@ -198,7 +198,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path: Path)
         (
             lambda t: iceberg.row_delta(t, delete_files=deletes()),
             UnsupportedError,
-            "as deletion vectors alone",
+            "only be added as deletion vectors",
         ),
         (lambda t: iceberg.row_delta(t, delete_files=vector(record_count=[1])), SchemaError, "marks 1 rows"),
         (

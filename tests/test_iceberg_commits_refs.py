@@ -138,7 +138,7 @@ def test_a_branch_moves_back_anywhere_and_forward(made: lakebed.Table):
 
 
 REFUSED: list[tuple[Callable[[lakebed.Table], object], type[Exception], str]] = [
-    (lambda t: iceberg.create_tag(t, "tag"), FileExistsError, 'there is a tag "tag" already'),
+    (lambda t: iceberg.create_tag(t, "tag"), FileExistsError, 'a tag "tag" exists already'),
     (lambda t: iceberg.create_branch(t, "main"), FileExistsError, "already"),
     (lambda t: iceberg.create_branch(t, "tag"), SchemaError, "is a tag, not a branch"),
     (lambda t: iceberg.create_tag(t, "main"), SchemaError, "main is a branch"),

@@ -328,7 +328,7 @@ def test_entries_of_other_buckets_than_listed_are_a_warning(table: Table) -> Non
             assert opened.entries().to_arrow().num_rows == 3
         told = [str(warning.message) for warning in found]
         assert (
-            any("1 entries have not the _TOTAL_BUCKETS 4 that their list records" in one for one in told)
+            any("1 entries do not have the _TOTAL_BUCKETS 4 that their list records" in one for one in told)
             == warns
         )
 
