@@ -204,7 +204,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path: Path)
         (
             lambda t: iceberg.row_delta(t, removed_deletes=["data/v.puffin"]),
             UnsupportedError,
-            "goes with its",
+            "removed with its",
         ),
         (
             lambda t: iceberg.row_delta(
