@@ -53,6 +53,13 @@ impl Entries {
         })
     }
 
+    /// The same without what only checks need.
+    pub(super) fn named(&self) -> Entries {
+        let (signs, identities) = (self.signs.clone(), self.identities.clone());
+        let (paths, sizes, rows) = (self.paths.clone(), self.sizes.clone(), self.rows.clone());
+        Entries { signs, identities, paths, sizes, rows, contents: None, wrong: None, stats: None }
+    }
+
     /// What is wrong with them, of which the first is the record `first` of its manifest.
     pub(super) fn wrong(&self, first: u64) -> Vec<Finding> {
         let mut found = Vec::new();
