@@ -53,7 +53,9 @@ def paimon_orders(folder: Path, commits: int = 2, options: dict[str, str] | None
     """A table of pypaimon's catalog in a folder, with some commits."""
     catalog = pypaimon.CatalogFactory.create({"warehouse": str(folder)})
     catalog.create_database("db", True)
-    schema = pypaimon.Schema.from_pyarrow_schema(ROWS.schema, partition_keys=["region"], options=options or {})
+    schema = pypaimon.Schema.from_pyarrow_schema(
+        ROWS.schema, partition_keys=["region"], options=options or {}
+    )
     catalog.create_table("db.orders", schema, True)
     table = catalog.get_table("db.orders")
     for _ in range(commits):

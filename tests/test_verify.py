@@ -1,4 +1,4 @@
-"""`verify`: of a whole table it finds nothing, of a damaged one everything, and where; by executors the same."""
+"""`verify`: of a whole table it finds nothing, of a damaged one everything, and where; so do executors."""
 
 from __future__ import annotations
 

@@ -167,8 +167,8 @@ def test_the_runtime_lists_the_same_files_to_copy(
 def test_the_runtime_lists_the_same_files_since_a_version(
     table: GoldenTable, tmp_path: Path, spark_runtimes: SparkRuntimes
 ):
-    """The same data files. Of metadata lakebed lists all that newer lists name, whose lengths they record; the
-    action only the manifests that newer snapshots added.
+    """The same data files. Of metadata lakebed lists all that newer lists name, whose lengths they record;
+    the action only the manifests that newer snapshots added.
     """
     ours, theirs = files_to_copy(table, tmp_path, spark_runtimes, before=4)
     assert of_the_table(ours, tmp_path) == of_the_table(theirs, tmp_path)
@@ -183,7 +183,7 @@ Files = set[tuple[str, str]]
 def files_to_copy(
     table: GoldenTable, folder: Path, spark_runtimes: SparkRuntimes, before: int | None = None
 ) -> tuple[Files, Files]:
-    """What lakebed and the runtime list as to be copied, of a table or since so many versions before its own."""
+    """What lakebed and the runtime list as to be copied, all or since so many versions before the last."""
     folder.mkdir(exist_ok=True)
     with_deletes(table, folder / "old")
     source, target = table.info["location"], "/elsewhere/t"

@@ -68,11 +68,10 @@ def exchanged(
     pieces = reading.frame(spark, read, dealing, spark_schema(PIECES), divided=False)
     if beside is not None:
         pieces = pieces.union(beside(parts))
-    return shuffled(spark, schema, pieces, exchange.task, reading.limits, tasks, known=known)
+    return shuffled(schema, pieces, exchange.task, reading.limits, tasks, known=known)
 
 
 def shuffled(
-    spark: SparkSession,
     schema: pa.Schema,
     pieces: DataFrame,
     task: str,

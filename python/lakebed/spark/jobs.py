@@ -140,7 +140,8 @@ def verify(
     at: At = None,
     limits: Limits = LIMITS,
 ) -> DataFrame:
-    """One row for each thing that is wrong with the table; the rows and columns of `Table.verify`, in no order.
+    """One row for each thing that is wrong with the table; the rows and columns of `Table.verify`, in no
+    order.
 
     Args: as `Table.verify`; path, at and limits, as in `reachable`.
     Raises: what `open_table` and `Table.verify` raise, here; TypeError for a storage that cannot be pickled;

@@ -41,8 +41,8 @@ def report(
     Args: paths, of tables or URIs; output and small_bytes, as `lakebed.report`, output a file of the driver;
         storage, format, relocate and limits, as `open_table` has them, storage to be pickled.
     Returns: the page, which is that of `lakebed.report` for the same tables.
-    Raises: ImportError without matplotlib, which the driver alone needs; TypeError for a storage that cannot be
-        pickled; what `open_table` and the views raise, as errors of Spark.
+    Raises: ImportError without matplotlib, which the driver alone needs; TypeError for a storage that cannot
+        be pickled; what `open_table` and the views raise, as errors of Spark.
     Cost: each table is one task's, with the cost of `lakebed.report`; the driver holds what the page shows.
     """
     from lakebed.reporting import written

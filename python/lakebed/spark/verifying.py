@@ -1,7 +1,7 @@
 """What is wrong with a table, found by executors.
 
-Executors read the manifests, each once, and say what is wrong with each; what entries of several manifests are
-wrong about together comes together part by part, as in `exchange`; what the snapshot claims is compared last.
+Executors read the manifests, each once, and say what is wrong with each; what entries of several manifests
+are wrong about together comes together part by part, as in `exchange`; what the snapshot claims is compared last.
 Executors read through the table's storage: of what Spark reads, a file that is missing ends the job.
 """
 
@@ -55,7 +55,7 @@ def verified(spark: SparkSession, scan: ViewScan, reading: Reading, *, data_file
     if data_files:
         pieces = pieces.union(from_batches(spark, PIECES, list(sent(scan.listed(parts), parts))))
     schema = _arrow.schema(_native.Exchange(exchange.task, reading.limits).schema)
-    found = shuffled(spark, schema, pieces, exchange.task, reading.limits, tasks, storage=reading.storage)
+    found = shuffled(schema, pieces, exchange.task, reading.limits, tasks, storage=reading.storage)
     # Without what the driver found there might be no part, and the last rows would not be made.
     found = found.union(from_batches(spark, schema, exchange.made)).repartition(1)
     last = partial(map_last, task=exchange.task, limits=reading.limits)
@@ -64,8 +64,8 @@ def verified(spark: SparkSession, scan: ViewScan, reading: Reading, *, data_file
 
 @dataclass(frozen=True)
 class ManifestChecker:
-    """Reads the manifests of a task, whatever becomes of it, and deals out what they have; made for `mapInArrow`
-    over the numbers of the tasks.
+    """Reads the manifests of a task, whatever becomes of it, and deals out what they have; made for
+    `mapInArrow` over the numbers of the tasks.
     """
 
     tasks: list[list[str]] = field(repr=False)
@@ -76,9 +76,7 @@ class ManifestChecker:
     parts: int
 
     @staticmethod
-    def of(
-        task: str, reading: Reading, parts: int, manifests: list[Manifest], cores: int
-    ) -> ManifestChecker:
+    def of(task: str, reading: Reading, parts: int, manifests: list[Manifest], cores: int) -> ManifestChecker:
         """Of these manifests, in as many tasks as keep the cores busy; one where there are none."""
         whole = [Piece(one["path"], one["size"], 0, one["size"]) for one in manifests]
         share, cores = task_bytes(manifests, cores)
@@ -98,16 +96,14 @@ class ManifestChecker:
             for number in batch.column(0).to_pylist():
                 yield from sent(self._entries(exchange, self.tasks[number]), self.parts)
 
-    def _entries(
-        self, exchange: _native.Exchange, paths: list[str]
-    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def _entries(self, exchange: _native.Exchange, paths: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
         with prefix_error_kind():
             yield from pieces_of(exchange.reading(self.storage, self.reads, paths, self.parts))
 
 
 def map_last(batches: Iterator[pa.RecordBatch], task: str, limits: Limits) -> Iterator[pa.RecordBatch]:
-    """Gives the findings of all parts, and then those that only all parts together tell; made for `mapInArrow`
-    over everything that was found, in one task.
+    """Gives the findings of all parts, and then those that only all parts together tell; made for
+    `mapInArrow` over everything that was found, in one task.
     """
     yield from gathered_batches(_last(batches, _native.Exchange(task, limits).gather()))
 
