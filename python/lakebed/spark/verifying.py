@@ -1,8 +1,9 @@
 """What is wrong with a table, found by executors.
 
 Executors read the manifests, each once, and say what is wrong with each; what entries of several manifests
-are wrong about together comes together part by part, as in `exchange`; what the snapshot claims is compared last.
-Executors read through the table's storage: of what Spark reads, a file that is missing ends the job.
+are wrong about together comes together part by part, as in `exchange`; what the snapshot claims is
+compared last. Executors read through the table's storage: of what Spark reads, a file that is missing ends the
+job.
 """
 
 from __future__ import annotations
