@@ -2,7 +2,7 @@
 
 Executors read the manifests, each once, and say what is wrong with each; what entries of several manifests
 are wrong about together comes together part by part, as in `exchange`; what the snapshot claims is
-compared last. Executors read through the table's storage: of what Spark reads, a file that is missing ends the
+compared last. Executors read through the table's storage: of what Spark reads, a missing file ends the
 job.
 """
 
