@@ -287,9 +287,9 @@ def test_pypaimon_reads_the_copy(tmp_path: Path):
     prefixes = {old: new} | {one: one.removesuffix("far") + "near" for one in (uri, far)}
     files = lakebed.rewrite_paths(table, {str(one): str(other) for one, other in prefixes.items()}, to=new)
     for file in rows(files):
-        target = Path(file["target"].removeprefix("file://"))
+        target = Path(file["target"].removeprefix("file:"))
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(file["source"].removeprefix("file://"), target)
+        shutil.copy(file["source"].removeprefix("file:"), target)
     for gone in (tmp_path / "old", tmp_path / "far"):
         shutil.rmtree(gone)
     read = pypaimon.CatalogFactory.create({"warehouse": str(tmp_path / "new")}).get_table("db.orders")
