@@ -163,7 +163,7 @@ def test_the_runtime_lists_the_same_files_to_copy(
     assert of_the_table(ours, tmp_path) == of_the_table(theirs, tmp_path)
 
 
-@each_golden_iceberg_table("merge_append_v2", "operations_v2", "row_lineage_v3")
+@each_golden_iceberg_table("merge_append_v2", "operations_v2")
 def test_the_runtime_lists_the_same_files_since_a_version(
     table: GoldenTable, tmp_path: Path, spark_runtimes: SparkRuntimes
 ):
