@@ -55,6 +55,9 @@ GOALS = (
     Goal("paimon_compact_manifests", "paimon", ("lakebed", "paimon_compact_manifests"), least=3),
 )
 
+# Characters of an error that the table has room for; all of it is in the file of `--json`.
+_WORDS = 80
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs what was asked for, and prints a table and what became of each goal.
@@ -88,7 +91,8 @@ def _row(result: Result, medians: dict[tuple[str, str], float]) -> tuple[str, ..
     label, task = result.contestant.label, result.contestant.task
     own = medians.get((report.REFERENCE, task))
     if result.median is None:
-        return (task, label, result.contestant.version, result.error or "n/a", "", "", "", "")
+        words = (result.error or "n/a").splitlines()[0][:_WORDS]
+        return (task, label, result.contestant.version, words, "", "", "", "")
     times = f"{result.median / own:.1f}" if own else ""
     last = result.answers[-1]
     # The JVM is another process, whose processor seconds are not known.

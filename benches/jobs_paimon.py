@@ -81,12 +81,16 @@ def _files(commit: int, count: int) -> pa.Table:
 
 @contextmanager
 def _copy(root: Path) -> Iterator[Path]:
-    """The metadata alone, by links, for what commits or deletes."""
+    """The metadata alone, manifests by links, for what commits or deletes."""
     copy = root.with_name(f"{root.name}-copy-{os.getpid()}")
-    for folder in _METADATA:
-        shutil.copytree(root / folder, copy / folder, copy_function=os.link)
-    yield copy
-    shutil.rmtree(copy)
+    try:
+        for folder in _METADATA:
+            # Hints of snapshots may be written in place, which links would hand on to the table.
+            how = os.link if folder == "manifest" else shutil.copy
+            shutil.copytree(root / folder, copy / folder, copy_function=how)
+        yield copy
+    finally:
+        shutil.rmtree(copy)
 
 
 def run(root: Path, snapshots: int, task: str) -> tuple[int, float | None]:

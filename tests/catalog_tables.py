@@ -49,11 +49,13 @@ def orders(catalog: Any, commits: int = 2) -> Any:
     return table
 
 
-def paimon_orders(folder: Path, commits: int = 2) -> Any:
+def paimon_orders(folder: Path, commits: int = 2, options: dict[str, str] | None = None) -> Any:
     """A table of pypaimon's catalog in a folder, with some commits."""
     catalog = pypaimon.CatalogFactory.create({"warehouse": str(folder)})
     catalog.create_database("db", True)
-    schema = pypaimon.Schema.from_pyarrow_schema(ROWS.schema, partition_keys=["region"])
+    schema = pypaimon.Schema.from_pyarrow_schema(
+        ROWS.schema, partition_keys=["region"], options=options or {}
+    )
     catalog.create_table("db.orders", schema, True)
     table = catalog.get_table("db.orders")
     for _ in range(commits):

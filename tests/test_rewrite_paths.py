@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -267,6 +268,34 @@ def test_pyiceberg_plans_the_same(tmp_path: Path):
     found = {task.file.file_path for task in file.scan().plan_files()}
     assert found == {row["file_path"].replace(old, new) for row in rows(table.plan(columns=["file_path"]))}
     assert len(found) == 3
+
+
+def test_pypaimon_reads_the_copy(tmp_path: Path):
+    """Its data files are elsewhere, as entries say by full paths; nothing is left where they were."""
+    pypaimon = pytest.importorskip("pypaimon")
+    from catalog_tables import ROWS, paimon_orders
+
+    uri = f"file://{tmp_path}/far"
+    options = {"data-file.external-paths": uri, "data-file.external-paths.strategy": "round-robin"}
+    paimon_orders(tmp_path / "old", 2, options)
+    old, new = (tmp_path / name / "db.db" / "orders" for name in ("old", "new"))
+    table = lakebed.open_table(old)
+    paths = [row["file_path"] for row in rows(table.files(columns=["file_path"]))]
+    # pypaimon writes them as its options say, or without the scheme.
+    (far,) = {path.partition("/region=")[0] for path in paths}
+    assert far.endswith(f"{tmp_path}/far")
+    prefixes = {old: new} | {one: one.removesuffix("far") + "near" for one in (uri, far)}
+    files = lakebed.rewrite_paths(table, {str(one): str(other) for one, other in prefixes.items()}, to=new)
+    for file in rows(files):
+        target = Path(file["target"].removeprefix("file:"))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file["source"].removeprefix("file:"), target)
+    for gone in (tmp_path / "old", tmp_path / "far"):
+        shutil.rmtree(gone)
+    read = pypaimon.CatalogFactory.create({"warehouse": str(tmp_path / "new")}).get_table("db.orders")
+    builder = read.new_read_builder()
+    found = builder.new_read().to_arrow(builder.new_scan().plan().splits()).to_pylist()
+    assert sorted(map(repr, found)) == sorted(map(repr, ROWS.to_pylist() * 2))
 
 
 def test_the_command_writes_and_lists(tmp_path: Path):

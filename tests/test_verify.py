@@ -1,4 +1,4 @@
-"""`verify`: of a whole table it finds nothing, of a damaged one everything, and where."""
+"""`verify`: of a whole table it finds nothing, of a damaged one everything, and where; so do executors."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 from covering import each_covering_iceberg_table, each_covering_paimon_table
+from exchanging import verified
 from iceberg_made import ADDED, DELETED, EXISTING, MadeTable, entry
 from paimon_made import ADD, DELETE
 from paimon_made import MadeTable as MadePaimonTable
@@ -20,6 +21,7 @@ from lakebed import avro
 from lakebed.cli import cli
 from lakebed.errors import LakebedError
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE, GoldenTable
+from spark_rows import sorted_rows
 
 if TYPE_CHECKING:
     from iceberg_golden import GoldenTable as GoldenIcebergTable
@@ -31,6 +33,8 @@ COLUMNS = ["severity", "kind", "message", "path", "named_by", "offset", "block",
 def findings(table: lakebed.Table, **keywords: Any) -> list[Row]:
     rows = table.verify(**keywords).to_arrow()
     assert rows.schema == table.verify(**keywords).schema
+    if "limit" not in keywords:
+        assert verified(table, **keywords) == sorted_rows(rows)
     found: list[Row] = rows.to_pylist()
     return found
 

@@ -27,11 +27,16 @@ public class PaimonJobs {
     while (System.in.read() != -1) {
       boolean alone = !arguments[1].equals("paimon_orphans");
       Path table = alone ? copied(root) : root;
-      long start = System.nanoTime();
-      long found = run(table, arguments[1], arguments[2]);
-      double seconds = (System.nanoTime() - start) / 1e9;
-      if (alone) {
-        remove(table);
+      long found;
+      double seconds;
+      try {
+        long start = System.nanoTime();
+        found = run(table, arguments[1], arguments[2]);
+        seconds = (System.nanoTime() - start) / 1e9;
+      } finally {
+        if (alone) {
+          remove(table);
+        }
       }
       System.out.printf("{\"seconds\": %.6f, \"rows\": null, \"found\": %d, \"processor\": 0}%n", seconds, found);
       System.out.flush();
@@ -71,7 +76,13 @@ public class PaimonJobs {
       Files.createDirectories(copy.resolve(folder));
       try (Stream<Path> files = Files.list(root.resolve(folder))) {
         for (Path file : (Iterable<Path>) files::iterator) {
-          Files.createLink(copy.resolve(folder).resolve(file.getFileName()), file);
+          Path to = copy.resolve(folder).resolve(file.getFileName());
+          // Hints of snapshots are written in place, which links would hand on to the table.
+          if (folder.equals("manifest")) {
+            Files.createLink(to, file);
+          } else {
+            Files.copy(file, to);
+          }
         }
       }
     }

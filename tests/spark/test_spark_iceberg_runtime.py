@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from datetime import datetime, timezone
@@ -157,27 +158,58 @@ def test_the_runtime_finds_the_same_orphans(
 def test_the_runtime_lists_the_same_files_to_copy(
     table: GoldenTable, tmp_path: Path, spark_runtimes: SparkRuntimes
 ):
-    with_deletes(table, tmp_path / "old")
+    ours, theirs = files_to_copy(table, tmp_path, spark_runtimes)
+    assert {to for _, to in ours} == {to for _, to in theirs}
+    assert of_the_table(ours, tmp_path) == of_the_table(theirs, tmp_path)
+
+
+@each_golden_iceberg_table("merge_append_v2", "operations_v2")
+def test_the_runtime_lists_the_same_files_since_a_version(
+    table: GoldenTable, tmp_path: Path, spark_runtimes: SparkRuntimes
+):
+    """The same data files. Of metadata lakebed lists all that newer lists name, whose lengths they record;
+    the action only the manifests that newer snapshots added.
+    """
+    ours, theirs = files_to_copy(table, tmp_path, spark_runtimes, before=4)
+    assert of_the_table(ours, tmp_path) == of_the_table(theirs, tmp_path)
+    assert {to for _, to in ours} >= {to for _, to in theirs}
+    everything, _ = files_to_copy(table, tmp_path / "all", spark_runtimes)
+    assert len(ours) < len(everything)
+
+
+Files = set[tuple[str, str]]
+
+
+def files_to_copy(
+    table: GoldenTable, folder: Path, spark_runtimes: SparkRuntimes, before: int | None = None
+) -> tuple[Files, Files]:
+    """What lakebed and the runtime list as to be copied, all or since so many versions before the last."""
+    folder.mkdir(exist_ok=True)
+    with_deletes(table, folder / "old")
     source, target = table.info["location"], "/elsewhere/t"
     location = Path(source.removeprefix("file://"))
-    with stands_at(location, tmp_path / "old"):
+    with stands_at(location, folder / "old"):
         metadata = str(location / table.info["metadata_file"])
         opened = lakebed.open_table(metadata)
         if None in opened.snapshots(columns=["manifest_list"]).to_arrow()[0].to_pylist():
             pytest.skip("the runtime fails at manifests that stand in no list")
-        staging = tmp_path / "theirs"
+        log = json.loads(Path(metadata).read_text())["metadata-log"] if before else []
+        since = Path(log[-before]["metadata-file"]).name if before else None
+        staging = folder / "theirs"
         asked = {"metadata": metadata, "source": source, "target": target, "staging": f"{staging}/"}
         try:
-            theirs = spark_runtimes.moved(**asked, since=None)
+            theirs = spark_runtimes.moved(**asked, since=since)
         except EngineError as error:
             # `rewriteDVFile` creates the file again for each vector.
             if "RewriteTablePathUtil.rewriteDVFile" not in str(error):
                 raise
             pytest.skip("the runtime fails at a Puffin file of several vectors")
-        files = lakebed.rewrite_paths(opened, {source: target}, to=tmp_path / "ours")
-        rows = files.to_arrow().to_pylist()
-    # A hint is of tables without a catalog, which the action knows nothing of.
-    ours = {(row["source"], row["target"]) for row in rows if row["kind"] != "hint"}
-    assert {to for _, to in ours} == {to for _, to in theirs}
-    copied = {pair for pair in ours if not pair[0].startswith(f"{tmp_path}/ours/")}
-    assert copied == {pair for pair in theirs if not pair[0].removeprefix("file:").startswith(f"{staging}/")}
+        rows = lakebed.rewrite_paths(opened, {source: target}, to=folder / "ours", since=since)
+        # A hint is of tables without a catalog, which the action knows nothing of.
+        named = [row for row in rows.to_arrow().to_pylist() if row["kind"] != "hint"]
+    return {(row["source"], row["target"]) for row in named}, theirs
+
+
+def of_the_table(files: Files, folder: Path) -> Files:
+    """The files that are copied as they are."""
+    return {pair for pair in files if not pair[0].removeprefix("file:").startswith(f"{folder}/")}

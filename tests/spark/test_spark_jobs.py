@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,6 +43,35 @@ def test_a_selection_and_another_place_in_history(spark):
 
 def test_orphans_of_a_listing_that_spark_has(spark):
     assert orphans_of_a_listing(spark, lakebed.open_table(SAMPLE_TABLE))
+
+
+def test_what_is_wrong_with_a_table_and_files_that_are_gone(spark, tmp_path: Path):
+    """The data files of the sample are nowhere; of the copy a manifest is gone and another is cut."""
+    root = Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "orders"))
+    gone, cut, *_ = (root / "manifest" / name for name in manifests(root))
+    gone.unlink()
+    cut.write_bytes(cut.read_bytes()[:-1])
+    table = lakebed.open_table(root)
+    frame = ls.verify(spark, table, data_files=True)
+    rows = actual(frame)
+    assert rows == expected(table.verify(data_files=True))
+    assert {json.loads(row)[1] for row in rows} >= {"missing", "truncated"}
+    some: dict[str, Any] = {"where": "kind = 'truncated'", "columns": ["path"]}
+    assert actual(ls.verify(spark, table, **some)) == expected(table.verify(**some))
+
+
+def test_a_report_of_many_tables(spark, tmp_path: Path):
+    pytest.importorskip("matplotlib")
+    copy = Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "copy"))
+    paths = [str(SAMPLE_TABLE), str(copy)]
+    page = ls.report(spark, paths, tmp_path / "report.html")
+    assert page == lakebed.report([lakebed.open_table(Path(path).absolute()) for path in paths])
+    assert (tmp_path / "report.html").read_text("utf-8") == page
+
+
+def manifests(root: Path) -> list[str]:
+    names = lakebed.open_table(root).manifests(columns=["file_name"]).to_arrow()["file_name"]
+    return sorted(names.to_pylist())
 
 
 def iceberg() -> lakebed.Table:

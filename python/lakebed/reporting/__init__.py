@@ -48,7 +48,11 @@ def report(
     small = positive("small_bytes", small_bytes, least=0) or 0
     found = [tables] if isinstance(tables, Table) else list(tables)
     numbers = [gather(table, _native.without_credentials(table.location), small, threads) for table in found]
-    text = page(numbers, small)
+    return written(page(numbers, small), output)
+
+
+def written(text: str, output: str | os.PathLike[str] | None) -> str:
+    """A page, which is written to a file where one is given."""
     if output is not None:
         Path(output).write_text(text, "utf-8")
     return text

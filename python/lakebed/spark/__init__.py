@@ -25,6 +25,7 @@ from lakebed.spark.health import health
 from lakebed.spark.jobs import expire_plan, file_history, growth, orphans, reachable, verify
 from lakebed.spark.planning import plan
 from lakebed.spark.reach import Read
+from lakebed.spark.reports import report
 from lakebed.spark.view_schema import schema
 from lakebed.spark.views import deletes, entries, files, manifest_mapper
 
@@ -55,6 +56,7 @@ __all__ = [
     "plan",
     "reachable",
     "refs",
+    "report",
     "schema",
     "schemas",
     "snapshots",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lakebed.limits import Limits
     from lakebed.spark.mappers import ManifestContents
     from lakebed.spark.reading import Reading
+    from lakebed.storage import Storage
     from lakebed.view import Exchange, Manifest
 
 BYTES_PER_TASK = 16 << 20
@@ -68,8 +69,25 @@ def exchanged(
     pieces = reading.frame(spark, read, dealing, spark_schema(PIECES), divided=False)
     if beside is not None:
         pieces = pieces.union(beside(parts))
+    return shuffled(schema, pieces, exchange.task, reading.limits, tasks, known=known)
+
+
+def shuffled(
+    schema: pa.Schema,
+    pieces: DataFrame,
+    task: str,
+    limits: Limits,
+    tasks: int,
+    *,
+    known: bytes = b"",
+    storage: Storage | None = None,
+) -> DataFrame:
+    """The rows of what was dealt out to parts, which come together in so many tasks.
+
+    Args: schema, known, as in `exchanged`; storage, what reads other files that rows are made of.
+    """
     together = pieces.repartition(tasks, "part").sortWithinPartitions("part", "side")
-    making = partial(map_parts, task=exchange.task, limits=reading.limits, known=known)
+    making = partial(map_parts, task=task, limits=limits, known=known, storage=storage)
     return together.mapInArrow(making, spark_schema(schema))
 
 
@@ -115,7 +133,7 @@ def sent(entries: Iterator[tuple[int, pa.RecordBatch]], parts: int) -> Iterator[
 
 
 def map_parts(
-    batches: Iterator[pa.RecordBatch], task: str, limits: Limits, known: bytes
+    batches: Iterator[pa.RecordBatch], task: str, limits: Limits, known: bytes, storage: Storage | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Makes the rows of parts; made for `mapInArrow`.
 
@@ -124,20 +142,20 @@ def map_parts(
     Returns: batches of the scan's schema in the types of Spark.
     Cost: memory is what the rows of a part must know of each other.
     """
-    yield from gathered_batches(_parts(batches, _native.Exchange(task, limits), known))
+    yield from gathered_batches(_parts(batches, _native.Exchange(task, limits), known, storage))
 
 
 def _parts(
-    batches: Iterator[pa.RecordBatch], exchange: _native.Exchange, known: bytes
+    batches: Iterator[pa.RecordBatch], exchange: _native.Exchange, known: bytes, storage: Storage | None
 ) -> Iterator[pa.RecordBatch]:
-    making, current = exchange.gather(), None
+    making, current = exchange.gather(storage), None
     schema = to_spark(_arrow.schema(exchange.schema))
     for batch in batches:
         parts, sides, pieces = batch.columns
         for part, side, piece in zip(parts.to_pylist(), sides.to_pylist(), pieces, strict=True):
             if part != current:
                 yield from _finished(making, schema)
-                making, current = exchange.gather(), part
+                making, current = exchange.gather(storage), part
                 yield from _known_rows(making, known, schema)
             for entries in ipc_batches(piece.as_buffer()):
                 yield from _pushed(making, side, entries, schema)
@@ -170,9 +188,13 @@ def _entries(
         dealing = exchange.dealing(parts)
     for path, content in contents:
         with prefix_error_kind():
-            pieces = dealing.pieces(path, content)
-            while (piece := pieces.next_piece()) is not None:
-                yield piece[0], _arrow.record_batch(piece[1])
+            yield from pieces_of(dealing.pieces(path, content))
+
+
+def pieces_of(pieces: _native.PieceStream) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The entries of a stream by side."""
+    while (piece := pieces.next_piece()) is not None:
+        yield piece[0], _arrow.record_batch(piece[1])
 
 
 def _sent(waiting: dict[int, list[pa.RecordBatch]], parts: int) -> Iterator[pa.RecordBatch]:

@@ -150,11 +150,16 @@ class _Tables:
         return resolve(self.paths[number], self.how["storage"])[1]
 
 
-def _of_tables(spark: SparkSession, tables: _Tables, large_bytes: int | None) -> DataFrame:
+def tasks_of_tables(spark: SparkSession, count: int) -> int:
+    """In how many tasks so many tables are read."""
     cores = at_once(spark)
     most = cores * _TASKS_PER_CORE if cores > 1 else _UNTOLD_TASKS
+    return max(1, min(count, most))
+
+
+def _of_tables(spark: SparkSession, tables: _Tables, large_bytes: int | None) -> DataFrame:
     count = len(tables.paths)
-    numbers = task_numbers(spark, count, max(1, min(count, most)))
+    numbers = task_numbers(spark, count, tasks_of_tables(spark, count))
     if large_bytes is not None:
         asked = (tables.opened, tables.row, tables.failed, tables.storage)
         return divided(numbers, Tables(*asked, tables.schema, large_bytes))

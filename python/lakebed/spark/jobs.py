@@ -21,6 +21,7 @@ from lakebed.spark.reach import check_pickled
 from lakebed.spark.reading import Reading
 from lakebed.spark.session import task_numbers
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
+from lakebed.spark.verifying import verified
 from lakebed.table import Table
 from lakebed.table.jobs import THREE_DAYS
 from lakebed.table.opening import Opening
@@ -139,13 +140,20 @@ def verify(
     at: At = None,
     limits: Limits = LIMITS,
 ) -> DataFrame:
-    """One row for each thing that is wrong with the table; the rows and columns of `Table.verify`.
+    """One row for each thing that is wrong with the table; the rows and columns of `Table.verify`, in no
+    order.
 
     Args: as `Table.verify`; path, at and limits, as in `reachable`.
-    Raises, Cost: as `reachable`.
+    Raises: what `open_table` and `Table.verify` raise, here; TypeError for a storage that cannot be pickled;
+        MissingFileError when the DataFrame is computed by executors that do not reach the table.
+    Cost: the driver reads all but manifests, and looks for files of statistics. Executors read every manifest
+        once, through the table's storage; some 150 bytes for each entry of the table's snapshot cross one
+        exchange, and a task has those of one part. With data_files each part looks for its files: one request
+        each. What was found crosses another exchange, to one task.
     """
-    keywords = {"data_files": data_files, **_selection(where, columns)}
-    return _by_task(spark, table_at(path, at, limits), "verify", keywords)
+    table = _absolute(table_at(path, at, limits))
+    scan = table.verify(data_files=data_files, where=where, columns=columns)
+    return verified(spark, scan, Reading.of(table, limits, None, "executors"), data_files=data_files)
 
 
 def growth(
@@ -194,6 +202,14 @@ def _spread(spark: SparkSession, scan: ViewScan, reading: Reading) -> DataFrame:
 
 def _selection(where: str | Predicate | None, columns: Sequence[str] | None) -> dict[str, Any]:
     return {"where": to_sql(where), "columns": columns}
+
+
+def _absolute(table: Table) -> Table:
+    """The same table, by a path that other processes understand too."""
+    reader = _Reader.of(table, "verify", {})
+    known = table._opening.path if table._opening else None
+    is_so = table._storage is not None or reader.path == (known or table._native.location)
+    return table if is_so else reader.table()
 
 
 def _by_task(spark: SparkSession, table: Table, view: str, keywords: dict[str, Any]) -> DataFrame:
@@ -250,6 +266,12 @@ class _Reader:
         scan: ViewScan = getattr(table, self.view)(**self.keywords, **more)
         return scan
 
+    def table(self) -> Table:
+        """The table, opened again."""
+        native = self.opening.native(self.path, self.storage, self.format, self.branch)
+        table = Table(native, self.storage, self.opening)
+        return table.at(**self.place) if self.place else table
+
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Gives the rows of the view."""
         first = next(batches, None)
@@ -259,9 +281,7 @@ class _Reader:
         if self.has_listing:
             more["listing"] = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
         with prefix_error_kind():
-            native = self.opening.native(self.path, self.storage, self.format, self.branch)
-            table = Table(native, self.storage, self.opening)
-            scan = self.scan(table.at(**self.place) if self.place else table, **more)
+            scan = self.scan(self.table(), **more)
             if self.parts is not None:
                 yield from sent(scan.listed(self.parts), self.parts)
                 return

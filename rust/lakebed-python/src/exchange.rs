@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use crate::arrow::{SchemaCapsule, import_batch};
 use crate::boundary::detached;
 use crate::limits::decoding;
+use crate::storage::storage_of;
 use crate::stream::{Batch, BatchStream};
 use crate::task::Given;
 
@@ -42,9 +43,24 @@ impl Exchange {
         detached(py, || self.exchange.dealing(decoding, parts).map(Dealing))
     }
 
-    fn gather(&self, py: Python<'_>) -> PyResult<PartRows> {
+    fn reading(
+        &self,
+        py: Python<'_>,
+        storage: Option<Py<PyAny>>,
+        concurrent_reads: usize,
+        paths: Vec<String>,
+        parts: u32,
+    ) -> PyResult<PieceStream> {
+        let (storage, decoding) = (storage_of(py, storage, Some(concurrent_reads))?, self.decoding.clone());
+        detached(py, || self.exchange.reading(storage, decoding, &paths, parts).map(PieceStream::new))
+    }
+
+    #[pyo3(signature = (storage=None))]
+    fn gather(&self, py: Python<'_>, storage: Option<Py<PyAny>>) -> PyResult<PartRows> {
+        let storage = storage_of(py, storage, None)?;
         detached(py, || {
-            let (gather, schema) = (self.exchange.gather()?, self.exchange.schema()?);
+            let (mut gather, schema) = (self.exchange.gather()?, self.exchange.schema()?);
+            gather.open_through(storage);
             Ok(PartRows { gather: Mutex::new(gather), schema })
         })
     }

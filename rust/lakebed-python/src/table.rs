@@ -246,7 +246,7 @@ impl Table {
         threads: Option<usize>,
     ) -> PyResult<Scan> {
         let options = selection(columns, r#where, limit, threads);
-        detached(py, || self.0.verify(data_files, options)).map(alone)
+        detached(py, || self.0.verify(data_files, options)).map(Scan)
     }
 
     #[pyo3(signature = (columns, r#where, limit, threads))]

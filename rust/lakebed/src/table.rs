@@ -153,7 +153,7 @@ pub trait Table: Send + Sync {
     ///
     /// # Errors
     /// As [`Table::growth`].
-    fn verify(&self, data_files: bool, options: ScanOptions) -> Result<Box<dyn Scan>>;
+    fn verify(&self, data_files: bool, options: ScanOptions) -> Result<Box<dyn Distributed>>;
 
     /// The names of the metadata tables that the engines of this format have.
     fn metadata_tables(&self) -> Vec<&'static str>;

@@ -13,6 +13,7 @@ use super::{PlannedManifest, Travels};
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::Batches;
+use crate::storage::Storage;
 use crate::view::with_columns;
 
 /// The column of [`Pieces`] with the part of each row.
@@ -28,6 +29,10 @@ pub type Dealing = Box<dyn Fn(&str, Buffer) -> Result<Pieces> + Send + Sync>;
 
 /// Makes the rows of one part.
 pub trait Gather: Send {
+    /// Takes the storage of the table's files, before any rows, for rows that are made of other files than
+    /// manifests.
+    fn open_through(&mut self, _storage: Arc<dyn Storage>) {}
+
     /// Takes rows of a side, and returns the rows of the scan that are complete by now. All rows of lower
     /// sides must have come before.
     ///
@@ -69,6 +74,22 @@ pub trait Exchange: Travels {
     /// # Errors
     /// As [`Exchange::schema`].
     fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing>;
+
+    /// Reads manifests, given by their paths, and distributes their entries to `parts` parts: for work of which
+    /// a manifest that cannot be read is a result too.
+    ///
+    /// # Errors
+    /// As [`Exchange::schema`]; `Missing` where this process does not reach the table; `Argument` for work whose
+    /// manifests anybody may read.
+    fn reading(
+        &self,
+        _storage: Arc<dyn Storage>,
+        _decoding: Decoding,
+        _paths: &[String],
+        _parts: u32,
+    ) -> Result<Pieces> {
+        Err(Error::new(ErrorKind::Argument, "only what is verified is read by who verifies it"))
+    }
 
     /// A maker of the rows of one part.
     ///

@@ -75,13 +75,17 @@ pub trait Distributed: Scan {
         Err(Error::new(ErrorKind::Argument, format!("side {side} is not read by itself")))
     }
 
-    /// The listed files that rows may be of, distributed to `parts` parts beside those of
-    /// [`Distributed::exchange`]. Lists the table's folders, unless the scan was given a listing.
+    /// Files that rows may be of and that no manifest names, distributed to `parts` parts beside those of
+    /// [`Distributed::exchange`]: listed files, of which orphans are found, and index files, which are verified.
+    /// Lists the table's folders for the former, unless the scan was given a listing.
     ///
     /// # Errors
-    /// `Argument` for a scan that needs no listing; those of listing.
+    /// `Argument` for a scan that needs no such files; those of listing.
     fn listed(&self, _parts: u32) -> Result<Pieces> {
-        Err(Error::new(ErrorKind::Argument, "only orphans are made from a listing"))
+        Err(Error::new(
+            ErrorKind::Argument,
+            "only orphans, and what is verified, have files beside manifests",
+        ))
     }
 
     /// The work of aggregating files of manifests, and of making rows of the sums.

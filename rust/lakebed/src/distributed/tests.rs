@@ -160,7 +160,7 @@ impl Table for Toy {
         Err(unknown())
     }
 
-    fn verify(&self, _: bool, _: ScanOptions) -> Result<Box<dyn Scan>> {
+    fn verify(&self, _: bool, _: ScanOptions) -> Result<Box<dyn Distributed>> {
         Err(unknown())
     }
 

@@ -125,18 +125,25 @@ impl<N: Naming> Exchange for ReachExchange<N> {
     }
 
     fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing> {
-        let dealer = Arc::new(Dealer::seeded(self.seed, parts as usize));
-        let records = self.naming.records(&dealer, decoding)?;
-        Ok(Box::new(move |path, bytes| {
-            let said = records(path, bytes)?;
-            Ok(Box::new(said.map(|said| Ok((0, by_part(find(&said?, "records")?.as_binary())?)))))
-        }))
+        dealing(&self.naming, &Arc::new(Dealer::seeded(self.seed, parts as usize)), decoding)
     }
 
     fn gather(&self) -> Result<Box<dyn Gather>> {
-        let options = ScanOptions::from(&self.asked);
-        Ok(Box::new(ReachGather { told: Told::from(&self.told), options, pieces: Vec::new() }))
+        let told = Told::from(&self.told);
+        Ok(RecordGather::boxed(&self.asked, Vec::new(), move |pieces| told.part(pieces)))
     }
+}
+
+/// Distributes what manifests say of files by the keys of a dealer.
+///
+/// # Errors
+/// As [`Naming::records`].
+pub(super) fn dealing<N: Naming>(naming: &N, dealer: &Arc<Dealer>, decoding: Decoding) -> Result<Dealing> {
+    let records = naming.records(dealer, decoding)?;
+    Ok(Box::new(move |path, bytes| {
+        let said = records(path, bytes)?;
+        Ok(Box::new(said.map(|said| Ok((0, by_part(find(&said?, "records")?.as_binary())?)))))
+    }))
 }
 
 /// The distributed records, one row for each part that has some, beside the part's number.
@@ -150,28 +157,42 @@ pub(super) fn by_part(dealt: &LargeBinaryArray) -> Result<RecordBatch> {
     Ok(RecordBatch::try_from_iter(columns)?)
 }
 
-/// Makes the rows of the files of one part.
-struct ReachGather {
-    told: Told,
+/// Makes the rows of a part of all its records.
+type Making = Box<dyn Fn(&[Buffer]) -> Result<RecordBatch> + Send>;
+
+/// Keeps the records of one part until its rows can be made.
+pub(super) struct RecordGather {
+    making: Making,
     options: ScanOptions,
     pieces: Vec<Buffer>,
 }
 
-impl Gather for ReachGather {
+impl RecordGather {
+    /// One that has the records `pieces` already.
+    pub(super) fn boxed(
+        asked: &Asked,
+        pieces: Vec<Buffer>,
+        making: impl Fn(&[Buffer]) -> Result<RecordBatch> + Send + 'static,
+    ) -> Box<dyn Gather> {
+        Box::new(RecordGather { making: Box::new(making), options: ScanOptions::from(asked), pieces })
+    }
+}
+
+impl Gather for RecordGather {
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Batches> {
         self.pieces.extend(pieces(side, &rows)?);
         Ok(Box::new(std::iter::empty()))
     }
 
     fn finish(&mut self) -> Result<Batches> {
-        let rows = self.told.part(&std::mem::take(&mut self.pieces))?;
+        let rows = (self.making)(&std::mem::take(&mut self.pieces))?;
         let rows = select(&rows, self.options.columns.as_deref(), self.options.filter.as_deref())?;
         Ok(once(rows))
     }
 }
 
 /// The records of each row.
-pub(super) fn pieces(side: i32, rows: &RecordBatch) -> Result<Vec<Buffer>> {
+fn pieces(side: i32, rows: &RecordBatch) -> Result<Vec<Buffer>> {
     let records = find(rows, "records")?;
     let wrong = || Error::new(ErrorKind::Argument, format!("no records of files of side {side}"));
     let records = records.as_binary_opt::<i64>().ok_or_else(wrong)?;

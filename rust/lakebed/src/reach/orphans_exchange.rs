@@ -3,15 +3,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
 use super::Reach;
 use super::deal::{Dealer, Keys, Named, seed};
-use super::exchange::{Apart, Naming, by_part, pieces};
+use super::exchange::{Apart, Naming, RecordGather, dealing};
 use super::kind::{Kind, Kinds};
 use super::orphans::{OrphanOptions, orphans, schema};
 use super::prefixes::Prefixes;
@@ -21,10 +19,8 @@ use super::walk::Wanted;
 use crate::columnar::Decoding;
 use crate::distributed::{Asked, Dealing, Exchange, Exchanged, Gather, Travelling};
 use crate::error::Result;
-use crate::record::find;
-use crate::scan::{Batches, ScanOptions, once, threads};
+use crate::scan::{ScanOptions, threads};
 use crate::storage::Placing;
-use crate::view::select;
 
 /// The side of listed files.
 pub(super) const LISTED: i32 = 1;
@@ -92,11 +88,7 @@ impl<N: Naming> Exchange for OrphansExchange<N> {
 
     fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing> {
         let (dealer, _) = self.dealer(parts as usize);
-        let records = self.naming.records(&dealer, decoding)?;
-        Ok(Box::new(move |path, bytes| {
-            let said = records(path, bytes)?;
-            Ok(Box::new(said.map(|said| Ok((0, by_part(find(&said?, "records")?.as_binary())?)))))
-        }))
+        dealing(&self.naming, &dealer, decoding)
     }
 
     /// Every part has all files that are named without a manifest: manifests, lists and the table's other
@@ -108,37 +100,14 @@ impl<N: Naming> Exchange for OrphansExchange<N> {
             let (fact, kind, set) = (Fact::Reached, Kind::Extra, SetId::NONE);
             deal.push(Named { path, kind, fact, set, size: -1, identity: 0 })?;
         }
-        let (pieces, options) = (vec![deal.bytes()], ScanOptions::from(&self.asked));
-        Ok(Box::new(OrphansGather { dealer, prefixes, options, pieces }))
+        let making =
+            move |pieces: &[Buffer]| orphans(pieces, &prefixes, &|record| known(record, &prefixes, &dealer));
+        Ok(RecordGather::boxed(&self.asked, vec![deal.bytes()], making))
     }
 }
 
-/// The orphans of one part.
-struct OrphansGather {
-    dealer: Arc<Dealer>,
-    prefixes: Arc<Prefixes>,
-    options: ScanOptions,
-    pieces: Vec<Buffer>,
-}
-
-impl Gather for OrphansGather {
-    fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Batches> {
-        self.pieces.extend(pieces(side, &rows)?);
-        Ok(Box::new(std::iter::empty()))
-    }
-
-    fn finish(&mut self) -> Result<Batches> {
-        let rows = orphans(&self.pieces, &self.prefixes, &|record| self.known(record))?;
-        self.pieces.clear();
-        let rows = select(&rows, self.options.columns.as_deref(), self.options.filter.as_deref())?;
-        Ok(once(rows))
-    }
-}
-
-impl OrphansGather {
-    /// The record with the hash and the prefix number of this process.
-    fn known<'r>(&self, record: Record<'r>) -> Result<Record<'r>> {
-        let (prefix, _) = self.prefixes.split(record.path, &mut None)?;
-        Ok(Record { prefix, hash: self.dealer.hash(record.key.as_bytes()), ..record })
-    }
+/// The record with the hash and the prefix number of this process.
+fn known<'r>(record: Record<'r>, prefixes: &Prefixes, dealer: &Dealer) -> Result<Record<'r>> {
+    let (prefix, _) = prefixes.split(record.path, &mut None)?;
+    Ok(Record { prefix, hash: dealer.hash(record.key.as_bytes()), ..record })
 }

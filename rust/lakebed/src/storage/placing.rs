@@ -20,7 +20,11 @@ pub struct Placing {
 impl Placing {
     /// A storage that maps paths this way, and can do nothing else.
     pub(crate) fn storage(&self) -> Arc<dyn Storage> {
-        let mut storage: Arc<dyn Storage> = Arc::new(Local);
+        self.over(Arc::new(Local))
+    }
+
+    /// A storage that opens the files of another one, and places paths so.
+    pub(crate) fn over(&self, mut storage: Arc<dyn Storage>) -> Arc<dyn Storage> {
         if let Some((trusted, allowed)) = self.guard.clone() {
             storage = Arc::new(Guarded::trusting(storage, trusted, allowed));
         }

@@ -53,7 +53,14 @@ impl Entries {
         })
     }
 
-    /// The findings in these entries, the first of which is record `first` of its manifest.
+    /// The same without what only checks need.
+    pub(super) fn named(&self) -> Entries {
+        let (signs, identities) = (self.signs.clone(), self.identities.clone());
+        let (paths, sizes, rows) = (self.paths.clone(), self.sizes.clone(), self.rows.clone());
+        Entries { signs, identities, paths, sizes, rows, contents: None, wrong: None, stats: None }
+    }
+
+    /// What is wrong with them, of which the first is the record `first` of its manifest.
     pub(super) fn wrong(&self, first: u64) -> Vec<Finding> {
         let mut found = Vec::new();
         for (name, numbers) in [("record_count", &self.rows), ("file_size_in_bytes", &self.sizes)] {

@@ -31,8 +31,6 @@ pub(crate) struct Inventory<M> {
     pub(crate) manifests: Vec<NamedManifest<M>>,
     /// Files that are not read as a whole: statistics.
     pub(crate) files: Vec<NamedFile>,
-    /// Files with rows or deletes of the table's snapshot, other than those that manifests name.
-    pub(crate) data_files: Vec<NamedFile>,
     /// Whether all lists of the table's snapshot could be read.
     pub(crate) is_whole: bool,
     places: HashMap<String, usize>,
@@ -44,7 +42,6 @@ impl<M> Default for Inventory<M> {
             findings: Vec::new(),
             manifests: Vec::new(),
             files: Vec::new(),
-            data_files: Vec::new(),
             is_whole: true,
             places: HashMap::new(),
         }

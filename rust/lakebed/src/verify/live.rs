@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
-/// Hashes identities twice, with random keys, so that nobody can make two files with equal hashes.
+use arrow_array::{BinaryArray, Int32Array};
+
+/// Hashes identities twice, with keys that nobody knows: whoever makes files cannot make two that are taken for one.
 #[derive(Default)]
 pub(super) struct Keys([RandomState; 2]);
 
@@ -13,6 +15,16 @@ impl Keys {
     pub(super) fn hashed(&self, identity: &[u8]) -> u128 {
         let [one, other] = self.0.each_ref().map(|key| u128::from(key.hash_one(identity)));
         (one << 64) | other
+    }
+
+    /// The entries that add a file (1), or take it away (-1), by the hashes of its identity.
+    pub(super) fn counts<'e>(
+        &'e self,
+        signs: &'e Int32Array,
+        identities: &'e BinaryArray,
+    ) -> impl Iterator<Item = (u128, i32)> + 'e {
+        let counted = signs.values().iter().zip(identities).filter(|(sign, _)| **sign != 0);
+        counted.map(|(sign, identity)| (self.hashed(identity.unwrap_or_default()), *sign))
     }
 }
 

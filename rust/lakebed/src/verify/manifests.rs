@@ -9,16 +9,18 @@ use super::finding::{Finding, Severity};
 use super::inventory::NamedManifest;
 use super::live::Keys;
 use super::totals::Totals;
-use super::{Verified, caught};
+use super::{WholeEntries, caught};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::scan::Batches;
-use crate::storage::read_recorded;
+use crate::storage::{Storage, read_recorded};
 
 /// What is done with the entries of a manifest.
 pub(super) trait Take: Send + Sync + 'static {
-    /// The result.
+    /// Whether entries are checked.
+    const CHECKS: bool;
+    /// What is kept of them.
     type Taken: Default + Send + 'static;
 
     /// Adds entries, the first of which is record `first`.
@@ -38,47 +40,52 @@ pub(super) struct Read<T> {
     pub(super) path: String,
 }
 
-/// Reads manifests in parallel; an error in one does not end the reading.
-pub(super) struct Manifests<V: Verified, T> {
-    pub(super) table: V,
-    pub(super) program: Arc<V::Program>,
+/// Reads manifests side by side, none of which ends the reading.
+pub(super) struct Manifests<E, T> {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) entries: Arc<E>,
     pub(super) take: T,
 }
 
-impl<V: Verified, T: Take> Manifests<V, T> {
+impl<E: WholeEntries, T: Take> Manifests<E, T> {
     pub(super) fn pipeline(
         self,
-        manifests: Vec<Arc<NamedManifest<V::Manifest>>>,
+        manifests: Vec<Arc<NamedManifest<E::Manifest>>>,
         threads: usize,
-    ) -> Pipeline<Manifests<V, T>> {
-        let width = Width::new(self.table.files_storage().as_ref(), threads);
+    ) -> Pipeline<Manifests<E, T>> {
+        let width = Width::new(self.storage.as_ref(), threads);
         Pipeline::new(self, manifests, width)
     }
 
-    fn each_batch(&self, entries: Batches, read: &mut Read<T::Taken>) -> Result<()> {
+    /// Takes in the entries of a manifest, and gives what is wrong with them in `within`.
+    fn each_batch(&self, batches: Batches, taken: &mut T::Taken, within: &mut Vec<Finding>) -> Result<()> {
         let mut first = 0;
-        for batch in entries {
+        for batch in batches {
             let batch = batch?;
-            self.take.take(&Entries::new(&batch)?, first, &mut read.taken);
+            let entries = Entries::new(&batch)?;
+            if T::CHECKS {
+                within.extend(entries.wrong(first));
+            }
+            self.take.take(&entries, first, taken);
             first += batch.num_rows() as u64;
         }
         Ok(())
     }
 }
 
-impl<V: Verified, T: Take> Source for Manifests<V, T> {
-    type Request = Arc<NamedManifest<V::Manifest>>;
+impl<E: WholeEntries, T: Take> Source for Manifests<E, T> {
+    type Request = Arc<NamedManifest<E::Manifest>>;
     type Bytes = Result<Buffer>;
     type Made = Read<T::Taken>;
 
     fn size(&self, named: &Self::Request) -> u64 {
-        self.table.place_of(&named.manifest).1.unwrap_or(0)
+        self.entries.place_of(&named.manifest).1.unwrap_or(0)
     }
 
     fn read(&self, named: &Self::Request) -> Result<Result<Buffer>> {
-        let storage = self.table.files_storage().as_ref();
-        let (path, size) = self.table.place_of(&named.manifest);
-        caught(storage, read_recorded(storage, &path, size, &self.table.limits()))
+        let storage = self.storage.as_ref();
+        let (path, size) = self.entries.place_of(&named.manifest);
+        caught(storage, read_recorded(storage, &path, size, &self.entries.limits()))
     }
 
     fn make(
@@ -87,12 +94,12 @@ impl<V: Verified, T: Take> Source for Manifests<V, T> {
         bytes: Result<Buffer>,
         give: Give<'_, Read<T::Taken>>,
     ) -> Result<()> {
-        let (path, _) = self.table.place_of(&named.manifest);
-        let (taken, notes) = (T::Taken::default(), Notes::default());
+        let (path, _) = self.entries.place_of(&named.manifest);
+        let (taken, notes, mut within) = (T::Taken::default(), Notes::default(), Vec::new());
         let mut read = Read { findings: Vec::new(), taken, is_whole: true, is_live: named.is_live, path };
         let entries = bytes
-            .and_then(|bytes| self.table.entries_of(&self.program, &named.manifest, bytes, &notes))
-            .and_then(|entries| self.each_batch(entries, &mut read));
+            .and_then(|bytes| self.entries.entries_of(&named.manifest, bytes, &notes))
+            .and_then(|entries| self.each_batch(entries, &mut read.taken, &mut within));
         match entries {
             Ok(()) => {
                 let odd = notes.take().into_iter();
@@ -104,8 +111,9 @@ impl<V: Verified, T: Take> Source for Manifests<V, T> {
                 read.findings.push(Finding::of(&error));
             }
         }
-        let placed = |finding: Finding| finding.in_file(&read.path).named_by(&named.named_by);
-        read.findings = std::mem::take(&mut read.findings).into_iter().map(placed).collect();
+        let placed = |finding: Finding| finding.in_file(&read.path).told_by(&named.told_by);
+        let within = within.into_iter().map(|finding| finding.in_file(&read.path));
+        read.findings = std::mem::take(&mut read.findings).into_iter().map(placed).chain(within).collect();
         give(read);
         Ok(())
     }
@@ -115,35 +123,32 @@ impl<V: Verified, T: Take> Source for Manifests<V, T> {
     }
 
     fn interrupted(&self) -> Result<()> {
-        self.table.files_storage().interrupted()
+        self.storage.interrupted()
     }
 }
 
 /// Checks entries, and counts the files of live ones.
 pub(super) struct Check(pub(super) Arc<Keys>);
 
-/// What is wrong with some entries, and the files that they add and delete.
+/// The files that entries add and take away.
 #[derive(Default)]
 pub(super) struct Checked {
-    pub(super) findings: Vec<Finding>,
     pub(super) counts: Vec<(u128, i32)>,
     pub(super) totals: Totals,
 }
 
 impl Take for Check {
+    const CHECKS: bool = true;
+
     type Taken = Checked;
 
-    fn take(&self, entries: &Entries, first: u64, checked: &mut Checked) {
-        checked.findings.extend(entries.wrong(first));
+    fn take(&self, entries: &Entries, _: u64, checked: &mut Checked) {
         checked.totals.take(entries);
-        let counted = entries.signs.values().iter().zip(&entries.identities).filter(|(sign, _)| **sign != 0);
-        let counted = counted.map(|(sign, identity)| (self.0.hashed(identity.unwrap_or_default()), *sign));
-        checked.counts.extend(counted);
+        checked.counts.extend(self.0.counts(&entries.signs, &entries.identities));
     }
 
     fn held(&self, checked: &Checked) -> u64 {
-        let counts = checked.counts.len() as u64 * size_of::<(u128, i32)>() as u64;
-        counts + checked.findings.iter().map(Finding::held).sum::<u64>()
+        checked.counts.len() as u64 * size_of::<(u128, i32)>() as u64
     }
 }
 
@@ -160,6 +165,8 @@ pub(super) struct Entry {
 }
 
 impl Take for Keep {
+    const CHECKS: bool = false;
+
     type Taken = Vec<Entry>;
 
     fn take(&self, entries: &Entries, first: u64, kept: &mut Vec<Entry>) {

@@ -6,14 +6,18 @@
 
 mod data_files;
 mod entries;
+mod exchange;
 mod finding;
+mod gather;
 mod inventory;
 mod live;
+mod live_files;
 mod manifests;
 mod scan;
 mod totals;
 
 pub(crate) use entries::{ENTRY_SIGN, ENTRY_WRONG};
+pub(crate) use exchange::VerifyExchange;
 pub(crate) use finding::{Finding, Severity};
 pub(crate) use inventory::{Inventory, NamedFile, caught};
 pub(crate) use scan::VerifyScan;
@@ -21,7 +25,10 @@ pub(crate) use totals::{Claim, Number};
 
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
+use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::history::History;
 use crate::notes::Notes;
@@ -32,8 +39,10 @@ pub(crate) const IDENTITY: &str = "_identity";
 
 /// What a format provides about the files that must exist.
 pub(crate) trait Verified: History {
-    /// How entries of a manifest are read completely.
-    type Program: Send + Sync + 'static;
+    /// How the entries of a manifest are read whole.
+    type Entries: WholeEntries<Manifest = Self::Manifest>;
+    /// The same as it is sent to other processes.
+    type Stored: StoredEntries<Entries = Self::Entries>;
 
     /// Reads everything except manifests, and lists the files that are named.
     ///
@@ -44,11 +53,33 @@ pub(crate) trait Verified: History {
     /// The sums that the table's snapshot records, which its live files must have.
     fn claims(&self) -> Vec<Claim>;
 
-    /// How entries are read, with the statistics of all columns that have them.
+    /// Files beside those of manifests that hold rows, or deletes, of the table's snapshot. What cannot be read was
+    /// found by [`Verified::inventory`].
+    ///
+    /// # Errors
+    /// An interruption.
+    fn data_files(&self) -> Result<Vec<NamedFile>>;
+
+    /// How entries are read, with the statistics of all columns that have some.
     ///
     /// # Errors
     /// Those of reading the schemas.
-    fn whole_entries(&self) -> Result<Self::Program>;
+    fn whole_entries(&self) -> Result<Self::Entries>;
+
+    /// The same for other processes.
+    ///
+    /// # Errors
+    /// As [`Verified::whole_entries`].
+    fn stored_entries(&self) -> Result<Self::Stored>;
+
+    /// A file without which the table would not have been opened.
+    fn anchor(&self) -> String;
+}
+
+/// How the entries of manifests are read whole, apart from a table.
+pub(crate) trait WholeEntries: Send + Sync + 'static {
+    /// A manifest as a list records it.
+    type Manifest: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
 
     /// The limits for each file.
     fn limits(&self) -> Limits;
@@ -62,11 +93,17 @@ pub(crate) trait Verified: History {
     ///
     /// # Errors
     /// Those of decoding them, with the manifest.
-    fn entries_of(
-        &self,
-        program: &Self::Program,
-        manifest: &Self::Manifest,
-        bytes: Buffer,
-        notes: &Notes,
-    ) -> Result<Batches>;
+    fn entries_of(&self, manifest: &Self::Manifest, bytes: Buffer, notes: &Notes) -> Result<Batches>;
+}
+
+/// [`WholeEntries`] as they are sent to other processes.
+pub(crate) trait StoredEntries: Serialize + DeserializeOwned + Send + Sync + 'static {
+    type Entries: WholeEntries;
+
+    /// The name of the work in serialized form.
+    const NAME: &'static str;
+
+    /// # Errors
+    /// Those of resolving schemas, for work that was changed on its way.
+    fn entries(&self, decoding: Decoding) -> Result<Self::Entries>;
 }

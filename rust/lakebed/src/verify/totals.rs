@@ -1,5 +1,7 @@
 //! Compares sums over the live files of a table with those that its snapshot records.
 
+use serde::{Deserialize, Serialize};
+
 use super::entries::Entries;
 use super::finding::{Finding, Severity};
 use crate::error::ErrorKind;
@@ -8,16 +10,36 @@ use crate::error::ErrorKind;
 const CONTENTS: usize = 3;
 
 /// Files and rows of each content.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Totals {
     pub(crate) files: [i64; CONTENTS],
     pub(crate) rows: [i64; CONTENTS],
 }
 
 /// One number of the totals.
-pub(crate) type Number = fn(&Totals) -> i64;
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) enum Number {
+    DataFiles,
+    Rows,
+    DeleteFiles,
+    PositionDeletes,
+    EqualityDeletes,
+}
 
-/// A sum that a snapshot records of its files.
+impl Number {
+    fn of(self, totals: &Totals) -> i64 {
+        match self {
+            Number::DataFiles => totals.files[0],
+            Number::Rows => totals.rows[0],
+            Number::DeleteFiles => totals.files[1].saturating_add(totals.files[2]),
+            Number::PositionDeletes => totals.rows[1],
+            Number::EqualityDeletes => totals.rows[2],
+        }
+    }
+}
+
+/// What a snapshot says that its files come to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Claim {
     /// The file that records it, and the field.
     pub(crate) path: String,
@@ -48,9 +70,10 @@ impl Totals {
 
     /// The recorded sums that are wrong.
     pub(super) fn contradicted(&self, claims: &[Claim]) -> Vec<Finding> {
-        let wrong = claims.iter().filter(|claim| (claim.of)(self) != claim.value);
+        let wrong = claims.iter().filter(|claim| claim.of.of(self) != claim.value);
         let finding = |claim: &Claim| {
-            let message = format!("{} is recorded, the live files come to {}", claim.value, (claim.of)(self));
+            let message =
+                format!("{} is recorded, the live files come to {}", claim.value, claim.of.of(self));
             let finding = Finding::new(Severity::Warning, ErrorKind::Mismatch.name(), message);
             finding.in_file(&claim.path).in_field(&claim.field)
         };

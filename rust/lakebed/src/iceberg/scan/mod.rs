@@ -37,6 +37,7 @@ pub(super) use rows::rows_of;
 use task::IcebergTask;
 
 use super::reach::NamedFiles;
+use super::table::StoredTypes;
 use super::view::{DATA_FILE_COUNT, DATA_FILES, Role};
 use crate::distributed::{
     Distributed, Exchanged, GroupTask, ManifestTask, Part, PlannedManifest, Works, row,
@@ -47,6 +48,7 @@ use crate::reach::{OrphansExchange, ReachExchange};
 use crate::scan::{
     self, Batches, ManifestStream, Numbered, ScanOptions, Step, limited, once, row_limited, threads,
 };
+use crate::verify::VerifyExchange;
 use crate::view::{View, select};
 
 /// The kinds of work of scans that engines run in many processes.
@@ -58,6 +60,7 @@ pub(crate) const WORKS: Works = Works {
         row!(DiffExchange),
         row!(ReachExchange<NamedFiles>),
         row!(OrphansExchange<NamedFiles>),
+        row!(VerifyExchange<StoredTypes>),
     ],
 };
 

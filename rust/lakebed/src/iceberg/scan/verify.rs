@@ -10,13 +10,14 @@ use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
 use super::diff::identities;
-use super::program::{EntryProgram, program};
+use super::program::EntryProgram;
+use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::wrong_hint;
 use crate::iceberg::manifest::DELETED;
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::metadata::{MetadataFile, Snapshot, TableMetadata, Wanted};
-use crate::iceberg::table::Table;
+use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::Role;
 use crate::notes::Notes;
 use crate::pipeline::each;
@@ -24,12 +25,14 @@ use crate::record::find;
 use crate::scan::{Batches, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
-    Claim, ENTRY_SIGN, Finding, IDENTITY, Inventory, NamedFile, Number, Severity, Verified, caught,
+    Claim, ENTRY_SIGN, Finding, IDENTITY, Inventory, NamedFile, Number, Severity, StoredEntries, Verified,
+    WholeEntries, caught,
 };
 use crate::view::with_columns;
 
 impl Verified for Table {
-    type Program = Arc<EntryProgram>;
+    type Entries = IcebergEntries;
+    type Stored = StoredTypes;
 
     fn inventory(&self, threads: usize) -> Result<Inventory<ManifestFile>> {
         let mut found = Inventory::default();
@@ -90,28 +93,62 @@ impl Verified for Table {
         summary.into_iter().flatten().filter_map(claim).collect()
     }
 
-    fn whole_entries(&self) -> Result<Arc<EntryProgram>> {
-        let fields = self.schema().fields.iter().filter(|field| field.ty.is_primitive());
-        let stats = Some(fields.map(|field| field.name.clone()).collect());
-        Ok(Arc::new(program(Role::Entries, self, &ScanOptions { stats, ..ScanOptions::default() })?))
+    fn data_files(&self) -> Result<Vec<NamedFile>> {
+        Ok(Vec::new())
     }
 
+    fn whole_entries(&self) -> Result<IcebergEntries> {
+        IcebergEntries::new(self.types()?, self.decoding().clone())
+    }
+
+    fn stored_entries(&self) -> Result<StoredTypes> {
+        Ok(StoredTypes::from(&self.types()?))
+    }
+
+    fn anchor(&self) -> String {
+        self.metadata_file().to_owned()
+    }
+}
+
+/// How the entries of Iceberg's manifests are read whole.
+pub(crate) struct IcebergEntries {
+    program: Arc<EntryProgram>,
+    limits: Limits,
+}
+
+impl IcebergEntries {
+    fn new(types: TableTypes, decoding: Decoding) -> Result<IcebergEntries> {
+        let fields = types.schema.fields.iter().filter(|field| field.ty.is_primitive());
+        let stats = Some(fields.map(|field| field.name.clone()).collect());
+        let (options, limits) = (ScanOptions { stats, ..ScanOptions::default() }, decoding.limits);
+        let program = Arc::new(EntryProgram::new(Role::Entries, types, &options, decoding)?);
+        Ok(IcebergEntries { program, limits })
+    }
+}
+
+impl StoredEntries for StoredTypes {
+    type Entries = IcebergEntries;
+
+    const NAME: &'static str = "iceberg.verify";
+
+    fn entries(&self, decoding: Decoding) -> Result<IcebergEntries> {
+        IcebergEntries::new(TableTypes::try_from(self)?, decoding)
+    }
+}
+
+impl WholeEntries for IcebergEntries {
+    type Manifest = ManifestFile;
+
     fn limits(&self) -> Limits {
-        self.decoding().limits
+        self.limits
     }
 
     fn place_of(&self, manifest: &ManifestFile) -> (String, Option<u64>) {
         (manifest.path.clone(), manifest.length)
     }
 
-    fn entries_of(
-        &self,
-        program: &Arc<EntryProgram>,
-        manifest: &ManifestFile,
-        bytes: Buffer,
-        notes: &Notes,
-    ) -> Result<Batches> {
-        Ok(Box::new(program.open(bytes, manifest, 1, notes)?.map(|entries| {
+    fn entries_of(&self, manifest: &ManifestFile, bytes: Buffer, notes: &Notes) -> Result<Batches> {
+        Ok(Box::new(self.program.open(bytes, manifest, 1, notes)?.map(|entries| {
             let entries = entries?;
             let statuses = find(&entries, "status")?;
             let statuses = statuses.as_primitive::<Int32Type>().values().iter();
@@ -124,11 +161,11 @@ impl Verified for Table {
 
 /// The totals of all files in a summary, by the names of Iceberg's `SnapshotSummary.java`.
 const TOTALS: [(&str, Number); 5] = [
-    ("total-data-files", |totals| totals.files[0]),
-    ("total-records", |totals| totals.rows[0]),
-    ("total-delete-files", |totals| totals.files[1] + totals.files[2]),
-    ("total-position-deletes", |totals| totals.rows[1]),
-    ("total-equality-deletes", |totals| totals.rows[2]),
+    ("total-data-files", Number::DataFiles),
+    ("total-records", Number::Rows),
+    ("total-delete-files", Number::DeleteFiles),
+    ("total-position-deletes", Number::PositionDeletes),
+    ("total-equality-deletes", Number::EqualityDeletes),
 ];
 
 impl Table {

@@ -125,7 +125,7 @@ impl table::Table for Table {
         Ok(Box::new(FileHistoryScan::new(self.clone().noting(), options)?))
     }
 
-    fn verify(&self, data_files: bool, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+    fn verify(&self, data_files: bool, options: ScanOptions) -> Result<Box<dyn Distributed>> {
         Ok(Box::new(VerifyScan::new(self.clone(), options, data_files)?))
     }
 

@@ -49,6 +49,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::reach::{OrphansExchange, ReachExchange};
 use crate::scan::{self, Batches, Numbered, ScanOptions, Step, limited, once, row_limited, threads};
+use crate::verify::VerifyExchange;
 use crate::view::{View, select};
 
 /// The work of the scans that engines spread.
@@ -60,6 +61,7 @@ pub(crate) const WORKS: Works = Works {
         row!(DiffExchange),
         row!(ReachExchange<NamedFiles>),
         row!(OrphansExchange<NamedFiles>),
+        row!(VerifyExchange<PaimonTask>),
     ],
 };
 

@@ -58,6 +58,10 @@ pub(crate) struct PaimonTask {
 }
 
 impl PaimonTask {
+    pub(super) fn location(&self) -> &str {
+        &self.location
+    }
+
     /// The schema that the table's rows are read with.
     pub(super) fn table_schema(&self) -> Result<TableSchema> {
         TableSchema::from_json(self.schema.as_bytes())

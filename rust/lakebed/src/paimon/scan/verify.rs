@@ -10,6 +10,8 @@ use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
 use super::program::EntryProgram;
+use super::task::PaimonTask;
+use crate::columnar::Decoding;
 use crate::error::{ErrorKind, Result};
 use crate::notes::Notes;
 use crate::paimon::consumer::Consumer;
@@ -18,7 +20,7 @@ use crate::paimon::index_files::IndexFiles;
 use crate::paimon::manifest::ADD;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::paths::{
-    self, DataPaths, MAIN, changelog_file, consumer_file, schema_file, snapshot_file, tag_file,
+    self, DataPaths, MAIN, changelog_file, consumer_file, manifest_file, schema_file, snapshot_file, tag_file,
 };
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::{Snapshot, Tag};
@@ -29,14 +31,16 @@ use crate::record::find;
 use crate::scan::{Batches, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
-    Claim, ENTRY_SIGN, ENTRY_WRONG, Finding, IDENTITY, Inventory, NamedFile, Severity, Verified, caught,
+    Claim, ENTRY_SIGN, ENTRY_WRONG, Finding, IDENTITY, Inventory, NamedFile, Number, Severity, StoredEntries,
+    Verified, WholeEntries, caught,
 };
 use crate::view::with_columns;
 
 type Found = Inventory<ManifestFile>;
 
 impl Verified for Table {
-    type Program = EntryProgram;
+    type Entries = PaimonEntries;
+    type Stored = PaimonTask;
 
     fn inventory(&self, threads: usize) -> Result<Found> {
         let mut found = Found::default();
@@ -58,7 +62,7 @@ impl Verified for Table {
             self.snapshots_of(here.collect(), &schemas, threads, &mut named, &mut found)?;
         }
         self.lists_of(&named, threads, &mut found)?;
-        self.index_files_of(&named, threads, &mut found)?;
+        self.check_indexes(&named, threads, &mut found)?;
         Ok(found)
     }
 
@@ -67,43 +71,102 @@ impl Verified for Table {
         let claim = |snapshot: &Snapshot| {
             let path = self.files().own(&snapshot_file(snapshot.id));
             let (field, value) = ("totalRecordCount".to_owned(), snapshot.total_record_count?);
-            Some(Claim { path, field, value, of: |totals| totals.rows[0] })
+            Some(Claim { path, field, value, of: Number::Rows })
         };
         snapshot.and_then(claim).into_iter().collect()
     }
 
-    fn whole_entries(&self) -> Result<EntryProgram> {
-        let stats = Some(self.schema().fields.iter().map(|field| field.name.clone()).collect());
-        let options = ScanOptions { stats, ..ScanOptions::default() };
-        match EntryProgram::new(Role::Changes, self, &options) {
-            // The unreadable schema is a finding already; entries can be read without it.
-            Err(_) => EntryProgram::new(Role::Changes, self, &ScanOptions::default()),
-            program => program,
-        }
+    /// The index files of the table's snapshot.
+    fn data_files(&self) -> Result<Vec<NamedFile>> {
+        let Some(name) = self.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref()) else {
+            return Ok(Vec::new());
+        };
+        let Ok(files) = caught(self.storage().as_ref(), IndexFiles::read(self, None))? else {
+            return Ok(Vec::new());
+        };
+        let told_by: Arc<str> = Arc::from(self.manifest_path(name));
+        let sizes = find(&files.entries, "file_size")?;
+        let sizes = sizes.as_primitive::<Int64Type>().iter();
+        let named = files.paths.iter().zip(sizes).map(|(path, size)| NamedFile {
+            path: path.unwrap_or_default().to_owned(),
+            size: size.and_then(|size| u64::try_from(size).ok()),
+            told_by: Arc::clone(&told_by),
+        });
+        Ok(named.collect())
     }
 
+    fn whole_entries(&self) -> Result<PaimonEntries> {
+        let program = with_stats_or_without(self, |options| EntryProgram::new(ROLE, self, options))?;
+        Ok(PaimonEntries::new(program, self.location(), self.schema(), self.decoding().limits))
+    }
+
+    fn stored_entries(&self) -> Result<PaimonTask> {
+        with_stats_or_without(self, |options| {
+            let task = PaimonTask::new(ROLE, self, options, Vec::new())?;
+            task.program(ROLE, self.decoding().clone()).map(|_| task)
+        })
+    }
+
+    fn anchor(&self) -> String {
+        self.files().own(&schema_file(self.schema().id))
+    }
+}
+
+/// The entries that are read whole.
+const ROLE: Role = Role::Changes;
+
+/// What `make` makes with the statistics of all columns. A schema that cannot be read was found already; entries can
+/// be read without it.
+fn with_stats_or_without<T>(table: &Table, make: impl Fn(&ScanOptions) -> Result<T>) -> Result<T> {
+    let stats = Some(table.schema().fields.iter().map(|field| field.name.clone()).collect());
+    make(&ScanOptions { stats, ..ScanOptions::default() }).or_else(|_| make(&ScanOptions::default()))
+}
+
+/// How the entries of Paimon's manifests are read whole.
+pub(crate) struct PaimonEntries {
+    program: EntryProgram,
+    paths: DataPaths,
+    location: String,
+    limits: Limits,
+}
+
+impl PaimonEntries {
+    fn new(program: EntryProgram, location: &str, schema: &TableSchema, limits: Limits) -> PaimonEntries {
+        let (paths, location) = (DataPaths::new(location, schema), location.to_owned());
+        PaimonEntries { program, paths, location, limits }
+    }
+}
+
+impl StoredEntries for PaimonTask {
+    type Entries = PaimonEntries;
+
+    const NAME: &'static str = "paimon.verify";
+
+    fn entries(&self, decoding: Decoding) -> Result<PaimonEntries> {
+        let (program, limits) = (self.program(ROLE, decoding.clone())?, decoding.limits);
+        Ok(PaimonEntries::new(program, self.location(), &self.table_schema()?, limits))
+    }
+}
+
+impl WholeEntries for PaimonEntries {
+    type Manifest = ManifestFile;
+
     fn limits(&self) -> Limits {
-        self.decoding().limits
+        self.limits
     }
 
     fn place_of(&self, manifest: &ManifestFile) -> (String, Option<u64>) {
-        (self.manifest_path(&manifest.file_name), Some(manifest.file_size))
+        let path = format!("{}/{}", self.location, manifest_file(&manifest.file_name));
+        (path, Some(manifest.file_size))
     }
 
-    fn entries_of(
-        &self,
-        program: &EntryProgram,
-        manifest: &ManifestFile,
-        bytes: Buffer,
-        notes: &Notes,
-    ) -> Result<Batches> {
-        let path = self.manifest_path(&manifest.file_name);
+    fn entries_of(&self, manifest: &ManifestFile, bytes: Buffer, notes: &Notes) -> Result<Batches> {
+        let (path, _) = self.place_of(manifest);
         let placed = |error: crate::error::Error| error.in_file(&path);
-        let entries = program.open(bytes, Some(manifest), 1).map_err(placed)?.noting(notes);
-        let paths = DataPaths::new(self.location(), self.schema());
+        let entries = self.program.open(bytes, Some(manifest), 1).map_err(placed)?.noting(notes);
         let rows = entries.map(|entries| {
             let entries = entries?;
-            let rows = program.finish(&entries)?;
+            let rows = self.program.finish(&entries)?;
             let kinds = find(&entries, "kind")?;
             let kinds = kinds.as_primitive::<Int8Type>().values().iter();
             let signs: Int32Array = kinds.map(|kind| if *kind == ADD { 1 } else { -1 }).collect();
@@ -114,7 +177,7 @@ impl Verified for Table {
                 more.push((name, find(&entries, own)?));
             }
             let external = find(&entries, "external_path")?;
-            if let Some(wrong) = paths.misplaced(&entries, external.as_string::<i32>())? {
+            if let Some(wrong) = self.paths.misplaced(&entries, external.as_string::<i32>())? {
                 more.push((ENTRY_WRONG, Arc::new(wrong)));
             }
             with_columns(&rows, more)
@@ -250,38 +313,22 @@ impl Table {
         Ok(())
     }
 
-    /// Reads the index manifests of snapshots, each once, and notes which index files the live one names.
-    fn index_files_of(&self, named: &[Named], threads: usize, found: &mut Found) -> Result<()> {
+    /// Reads the index manifests of snapshots, each once.
+    fn check_indexes(&self, named: &[Named], threads: usize, found: &mut Found) -> Result<()> {
         let mut seen = BTreeSet::new();
-        let live = self.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref());
-        let named = named.iter().filter(|one| one.source.has_files);
+        let named = named.iter().filter(|one| one.told.has_files);
         let named = named
             .filter(|one| one.snapshot.index_manifest.as_ref().is_some_and(|name| seen.insert(name.clone())));
         let named: Vec<_> =
             named.map(|one| (self.at_lists_of(&one.snapshot), one.source.path.clone())).collect();
         let read = |storage: &dyn Storage, (table, _): &(Table, String)| {
-            caught(storage, IndexFiles::read(table, None))
+            caught(storage, IndexFiles::read(table, None).map(|_| ()))
         };
         let files = read_each(self.storage(), named.clone(), threads, read)?;
-        for ((table, named_by), files) in named.into_iter().zip(files) {
-            let Some(name) = table.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref()) else {
-                continue;
-            };
-            let path = self.manifest_path(name);
-            match files {
-                Ok(files) if Some(name) == live => {
-                    let sizes = find(&files.entries, "file_size")?;
-                    let sizes = sizes.as_primitive::<Int64Type>().iter();
-                    let named_by: Arc<str> = Arc::from(path.as_str());
-                    let files = files.paths.iter().zip(sizes).map(|(path, size)| NamedFile {
-                        path: path.unwrap_or_default().to_owned(),
-                        size: size.and_then(|size| u64::try_from(size).ok()),
-                        named_by: Arc::clone(&named_by),
-                    });
-                    found.data_files.extend(files);
-                }
-                Ok(_) => {}
-                Err(error) => found.fail(&error, &path, &named_by),
+        for ((table, told_by), files) in named.into_iter().zip(files) {
+            let name = table.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref());
+            if let (Some(name), Err(error)) = (name, files) {
+                found.fail(&error, &self.manifest_path(name), &told_by);
             }
         }
         Ok(())

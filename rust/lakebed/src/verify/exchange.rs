@@ -1,0 +1,298 @@
+//! The view made by several processes. One reads what names manifests; others read the manifests, say what is wrong
+//! with each, and deal its files out by their identity; where all entries of some files arrive, those that are twice
+//! in the table are found, and files are looked for. What the snapshot claims is compared last, with the sums of all.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray, new_null_array,
+};
+use arrow_schema::SchemaRef;
+use arrow_select::filter::filter_record_batch;
+use serde::{Deserialize, Serialize};
+
+use super::entries::Entries;
+use super::finding::{Finding, rows};
+use super::gather::{Known, VerifyGather};
+use super::inventory::{Inventory, NamedFile, NamedManifest};
+use super::manifests::{Manifests, Read, Take};
+use super::scan::looked_for;
+use super::totals::{Claim, Totals};
+use super::{ENTRY_SIGN, IDENTITY, StoredEntries, Verified, WholeEntries};
+use crate::columnar::Decoding;
+use crate::distributed::{
+    Asked, Dealing, Exchange, Exchanged, Gather, Pieces, PlannedManifest, Travelling, dealt, hash,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::record::find;
+use crate::scan::ScanOptions;
+use crate::storage::{Placing, Storage};
+use crate::view::{select, whole, with_columns};
+
+/// The sides of a part: what manifests told of the live files, findings, entries, and files that no manifest names.
+pub(super) const TOLD: i32 = 0;
+pub(super) const FOUND: i32 = 1;
+pub(super) const ENTRIES: i32 = 2;
+pub(super) const FILES: i32 = 3;
+/// What all parts told, of which the last rows are made.
+pub(super) const ALL_TOLD: i32 = 4;
+
+/// The column of rows that are no findings.
+pub(super) const TOLD_COLUMN: &str = "_told";
+
+/// The columns of entries that say where they stand: the number of the manifest, and of the record there.
+pub(super) const MANIFEST: &str = "_manifest";
+pub(super) const RECORD: &str = "_record";
+
+type ManifestOf<S> = <<S as StoredEntries>::Entries as WholeEntries>::Manifest;
+
+/// The work of finding what is wrong with a table.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "S: StoredEntries")]
+pub(crate) struct VerifyExchange<S: StoredEntries> {
+    entries: S,
+    manifests: Vec<Stored<ManifestOf<S>>>,
+    /// A file that is there: a process that cannot read it would find all others missing.
+    anchor: String,
+    placing: Placing,
+    claims: Vec<Claim>,
+    is_whole: bool,
+    data_files: bool,
+    asked: Asked,
+}
+
+/// A manifest as it is sent.
+#[derive(Serialize, Deserialize)]
+struct Stored<M> {
+    path: String,
+    manifest: M,
+    told_by: String,
+    is_live: bool,
+}
+
+/// What is known of the live files, of some manifests or of a part.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Told {
+    pub(super) is_whole: bool,
+    pub(super) is_right: bool,
+    pub(super) totals: Totals,
+}
+
+/// The work on a table. Findings of what names manifests are made here already.
+///
+/// # Errors
+/// Those without which nothing can be named.
+pub(super) fn exchanged<V: Verified>(
+    table: &V,
+    data_files: bool,
+    options: &ScanOptions,
+) -> Result<Exchanged> {
+    let Inventory { mut findings, manifests, files, is_whole, .. } = table.inventory(options.threads)?;
+    findings.extend(looked_for(table.files_storage(), files, options.threads)?);
+    let entries = table.whole_entries()?;
+    let (mut planned, mut stored) = (Vec::new(), Vec::new());
+    for NamedManifest { manifest, told_by, is_live } in manifests {
+        let (path, size) = entries.place_of(&manifest);
+        let size = size.unwrap_or(0);
+        planned.push(PlannedManifest { path: path.clone(), size, added: 0, deleted: 0, divisible: false });
+        stored.push(Stored { path, manifest, told_by: told_by.as_ref().to_owned(), is_live });
+    }
+    let exchange = VerifyExchange::<V::Stored> {
+        entries: table.stored_entries()?,
+        manifests: stored,
+        anchor: table.anchor(),
+        placing: table.files_storage().placing(),
+        claims: table.claims(),
+        is_whole,
+        data_files,
+        asked: Asked::from(options),
+    };
+    let told = Told { is_whole, is_right: true, totals: Totals::default() };
+    let made = vec![shown(&findings, options)?, told.row(options)?];
+    Ok(Exchanged { exchange: Box::new(exchange), sides: vec![planned], together: true, made })
+}
+
+/// Files that no manifest names, to be looked for, dealt out to parts.
+///
+/// # Errors
+/// Those of making a batch.
+pub(super) fn files_dealt(files: Vec<NamedFile>, parts: u32) -> Result<Pieces> {
+    let sizes = files.iter().map(|file| file.size.and_then(|size| i64::try_from(size).ok()));
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("file_path", Arc::new(StringArray::from_iter_values(files.iter().map(|file| &file.path)))),
+        ("file_size_in_bytes", Arc::new(sizes.collect::<Int64Array>())),
+        ("told_by", Arc::new(StringArray::from_iter_values(files.iter().map(|file| &file.told_by)))),
+    ];
+    let rows = whole(columns, files.len())?;
+    let rows = dealt(&rows, files.iter().map(|file| Some(hash(file.path.as_bytes()))), parts)?;
+    Ok(Box::new(std::iter::once(Ok((FILES, rows)))))
+}
+
+impl<S: StoredEntries> Travelling for VerifyExchange<S> {
+    const NAME: &'static str = S::NAME;
+}
+
+impl<S: StoredEntries> Exchange for VerifyExchange<S> {
+    fn schema(&self) -> Result<SchemaRef> {
+        Ok(shown(&[], &ScanOptions::from(&self.asked))?.schema())
+    }
+
+    /// A manifest that cannot be read is a row too, so it is not read elsewhere.
+    fn dealing(&self, _: Decoding, _: u32) -> Result<Dealing> {
+        Err(Error::new(ErrorKind::Argument, "manifests that are verified are read by who verifies them"))
+    }
+
+    fn reading(
+        &self,
+        storage: Arc<dyn Storage>,
+        decoding: Decoding,
+        paths: &[String],
+        parts: u32,
+    ) -> Result<Pieces> {
+        let storage = self.placing.over(storage);
+        storage.read_range(&self.anchor, 0, 1)?;
+        let known = self.manifests.iter().enumerate().map(|(number, stored)| (stored.path.as_str(), number));
+        let known: HashMap<&str, usize> = known.collect();
+        let (mut numbers, mut manifests) = (Vec::new(), Vec::new());
+        for path in paths {
+            let number = known.get(path.as_str()).copied();
+            let stored = number.and_then(|number| self.manifests.get(number));
+            let (Some(number), Some(stored)) = (number, stored) else {
+                return Err(Error::new(ErrorKind::Missing, "not a manifest of this work").in_file(path));
+            };
+            let (manifest, told_by) = (stored.manifest.clone(), Arc::from(stored.told_by.as_str()));
+            numbers.push(i32::try_from(number).unwrap_or(i32::MAX));
+            manifests.push(Arc::new(NamedManifest { manifest, told_by, is_live: stored.is_live }));
+        }
+        let reads = Manifests { storage, entries: Arc::new(self.entries.entries(decoding)?), take: Deal };
+        // Each manifest gives one piece.
+        let reads = reads.pipeline(manifests, 1).zip(numbers);
+        Ok(Box::new(reads.flat_map(move |(read, number)| {
+            match read.and_then(|read| pieces(&read, number, parts)) {
+                Ok(pieces) => pieces.into_iter().map(Ok).collect(),
+                Err(error) => vec![Err(error)],
+            }
+        })))
+    }
+
+    fn gather(&self) -> Result<Box<dyn Gather>> {
+        Ok(Box::new(VerifyGather::new(Known {
+            paths: self.manifests.iter().map(|stored| stored.path.clone()).collect(),
+            placing: self.placing.clone(),
+            claims: self.claims.clone(),
+            data_files: self.data_files,
+            options: ScanOptions::from(&self.asked),
+            told: Told { is_whole: self.is_whole, is_right: true, totals: Totals::default() },
+        })))
+    }
+}
+
+/// Checks entries, and keeps what tells their files apart.
+struct Deal;
+
+/// What a manifest has of files.
+#[derive(Default)]
+struct DealtEntries {
+    totals: Totals,
+    /// Entries, and the number of the first among the records.
+    entries: Vec<(Entries, u64)>,
+}
+
+impl Take for Deal {
+    const CHECKS: bool = true;
+
+    type Taken = DealtEntries;
+
+    fn take(&self, entries: &Entries, first: u64, taken: &mut DealtEntries) {
+        taken.totals.take(entries);
+        taken.entries.push((entries.named(), first));
+    }
+
+    fn held(&self, taken: &DealtEntries) -> u64 {
+        let held = |(entries, _): &(Entries, u64)| {
+            entries.identities.get_array_memory_size() + entries.paths.get_array_memory_size()
+        };
+        taken.entries.iter().map(held).sum::<usize>() as u64
+    }
+}
+
+/// What a manifest has for each side.
+fn pieces(read: &Read<DealtEntries>, number: i32, parts: u32) -> Result<Vec<(i32, RecordBatch)>> {
+    let key = hash(&number.to_le_bytes());
+    let mut pieces = Vec::new();
+    if !read.findings.is_empty() {
+        let found = rows(&read.findings)?;
+        pieces.push((FOUND, dealt(&found, std::iter::repeat_n(Some(key), found.num_rows()), parts)?));
+    }
+    if !read.is_live {
+        return Ok(pieces);
+    }
+    let told = Told { is_whole: read.is_whole, is_right: true, totals: read.taken.totals };
+    // All parts are to know that some files are not known; then sums are of no use.
+    let key = read.is_whole.then_some(key);
+    pieces.push((TOLD, dealt(&told.alone()?, std::iter::once(key), parts)?));
+    for (entries, first) in &read.taken.entries {
+        let rows = entry_rows(entries, *first, number)?;
+        let keys = find(&rows, IDENTITY)?;
+        let keys = keys.as_binary::<i32>().iter().map(|key| Some(hash(key.unwrap_or_default())));
+        pieces.push((ENTRIES, dealt(&rows, keys, parts)?));
+    }
+    Ok(pieces)
+}
+
+/// The entries that add a file or take it away, with where they stand.
+fn entry_rows(entries: &Entries, first: u64, manifest: i32) -> Result<RecordBatch> {
+    let count = entries.signs.len();
+    let first = i64::try_from(first).unwrap_or(i64::MAX);
+    let records = (0..count).map(|row| first.saturating_add(i64::try_from(row).unwrap_or(i64::MAX)));
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        (IDENTITY, Arc::new(entries.identities.clone())),
+        (ENTRY_SIGN, Arc::new(entries.signs.clone())),
+        ("file_path", Arc::new(entries.paths.clone())),
+        ("file_size_in_bytes", Arc::new(entries.sizes.clone())),
+        (RECORD, Arc::new(Int64Array::from_iter_values(records))),
+        (MANIFEST, Arc::new(Int32Array::from_value(manifest, count))),
+    ];
+    let counted: BooleanArray = entries.signs.iter().map(|sign| Some(sign != Some(0))).collect();
+    Ok(filter_record_batch(&whole(columns, count)?, &counted)?)
+}
+
+impl Told {
+    pub(super) fn add(&mut self, other: &Told) {
+        self.is_whole &= other.is_whole;
+        self.is_right &= other.is_right;
+        self.totals.add(&other.totals);
+    }
+
+    /// As a row of its own.
+    fn alone(&self) -> Result<RecordBatch> {
+        let text = serde_json::to_string(self).map_err(foreign)?;
+        whole(vec![(TOLD_COLUMN, Arc::new(StringArray::from_iter_values([text])) as ArrayRef)], 1)
+    }
+
+    /// As a row among findings.
+    pub(super) fn row(&self, options: &ScanOptions) -> Result<RecordBatch> {
+        let findings = select(&rows(&[])?, options.columns.as_deref(), options.filter.as_deref())?.schema();
+        let nulls = findings.fields().iter().map(|field| new_null_array(field.data_type(), 1)).collect();
+        let nulls = RecordBatch::try_new(findings, nulls)?;
+        with_columns(&nulls, vec![(TOLD_COLUMN, Arc::clone(self.alone()?.column(0)))])
+    }
+}
+
+/// Findings as the rows that are asked for.
+pub(super) fn shown(findings: &[Finding], options: &ScanOptions) -> Result<RecordBatch> {
+    selected(&rows(findings)?, options)
+}
+
+pub(super) fn selected(found: &RecordBatch, options: &ScanOptions) -> Result<RecordBatch> {
+    let rows = select(found, options.columns.as_deref(), options.filter.as_deref())?;
+    let none = Arc::new(StringArray::new_null(rows.num_rows())) as ArrayRef;
+    with_columns(&rows, vec![(TOLD_COLUMN, none)])
+}
+
+/// The error of what was changed on its way.
+pub(super) fn foreign(what: impl ToString) -> Error {
+    Error::new(ErrorKind::Argument, format!("not of this work: {}", what.to_string()))
+}
