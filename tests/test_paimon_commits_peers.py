@@ -30,26 +30,6 @@ def copy_of(table: GoldenTable, tmp_path: Path) -> Table:
     return lakebed.open_table(shutil.copytree(table.path, tmp_path / "t"))
 
 
-@each_golden_paimon_table("manifest_fmt_*")
-def test_manifests_that_are_not_avro_are_found_without_the_option(table: GoldenTable, tmp_path: Path) -> None:
-    """Some writers' default is ORC."""
-    copy = copy_of(table, tmp_path)
-    for path in (tmp_path / "t" / "schema").iterdir():
-        schema = paimon.read_schema(path)
-        schema["options"].pop("manifest.format", None)
-        paimon.write_schema(schema, path, overwrite=True)
-    copy = lakebed.open_table(copy.location)
-    before = sorted(path.name for path in (tmp_path / "t").rglob("*"))
-    for commit in (
-        paimon.compact_manifests,
-        lambda one: paimon.delete_files(one, [rows_of(one, "files", "file_path").pop()[0]]),
-    ):
-        with pytest.raises(UnsupportedError, match=r"manifest\.format") as caught:
-            commit(copy)
-        assert "manifest-list-" in str(caught.value.path)
-    assert sorted(path.name for path in (tmp_path / "t").rglob("*")) == before
-
-
 def rows_of(table: Table, view: str, *columns: str) -> set[tuple[Any, ...]]:
     rows = getattr(table, view)(columns=list(columns)).to_arrow().to_pylist()
     return {tuple(str(row[name]) for name in columns) for row in rows}

@@ -57,7 +57,9 @@ pub(super) fn is_on(schema: &TableSchema, key: &str, default: bool) -> bool {
 /// not have.
 pub(super) fn file_options(schema: &TableSchema, sync: [u8; 16]) -> Result<FileOptions> {
     if schema.option("manifest.format").is_some_and(|format| !format.eq_ignore_ascii_case("avro")) {
-        return Err(not_avro());
+        let message = "option \"manifest.format\": manifests in ORC and Parquet are read here and written by Paimon alone, and engines \
+                       read all of a table by that option: commit to it with Paimon";
+        return Err(Error::new(ErrorKind::Unsupported, message));
     }
     let name = schema.option("manifest.compression").unwrap_or("zstd");
     let codec = match name.to_ascii_lowercase().as_str() {
@@ -95,14 +97,6 @@ fn size(text: &str) -> Option<u64> {
         _ => return None,
     };
     number.parse::<u64>().ok()?.checked_mul(1 << power)
-}
-
-/// What is said of a table whose manifests are in ORC or Parquet, or are to be.
-#[cold]
-pub(super) fn not_avro() -> Error {
-    let message = "manifests in ORC and Parquet (option \"manifest.format\") are read here and not written, and engines read all of a \
-                   table in one format: commit to it with the engine that writes them";
-    Error::new(ErrorKind::Unsupported, message)
 }
 
 #[cold]

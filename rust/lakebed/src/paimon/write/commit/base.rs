@@ -7,7 +7,6 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
 use serde_json::{Map, Value};
 
-use crate::columnar::is_columnar;
 use crate::error::Result;
 use crate::paimon::fields::{ENTRY, known};
 use crate::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
@@ -17,7 +16,6 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::{ListFile, Table};
 use crate::paimon::write::json::carried_keys;
-use crate::paimon::write::options::not_avro;
 use crate::record::{carried, find};
 use crate::scan::threads;
 use crate::storage::present;
@@ -39,15 +37,11 @@ impl Base {
     /// Reads the latest snapshot and its lists.
     ///
     /// # Errors
-    /// `Unsupported` for a table on a storage that commits are not made on, and for lists that are not Avro; those of reading.
+    /// `Unsupported` for a table on a storage that commits are not made on; those of reading.
     pub(super) fn latest(table: &Table) -> Result<Base> {
         check_committable(table.storage().as_ref(), table.location())?;
         let table = table.latest()?;
         let lists = table.list_files()?;
-        // Some writers' default is ORC: the option need not say it.
-        if let Some(list) = lists.iter().find(|list| is_columnar(&list.bytes)) {
-            return Err(not_avro().in_file(&list.path));
-        }
         let carried = carried_of(&table)?;
         Ok(Base { table, lists, read: OnceCell::new(), carried })
     }
