@@ -1,24 +1,21 @@
-"""How a table is opened, and opened again."""
+"""How a table is opened."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lakebed import _native
 from lakebed._arguments import positive
 from lakebed.catalogs import entry_of
-from lakebed.file_io import FileIOStorage
 from lakebed.limits import LIMITS, Limits
 from lakebed.storage import resolve
 from lakebed.table import Table
+from lakebed.table.opening import Opening
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lakebed.catalogs import Entry, IcebergTable, PaimonTable
-    from lakebed.storage import Storage
+    from lakebed.catalogs import IcebergTable, PaimonTable
 
 
 def open_table(
@@ -73,56 +70,10 @@ def open_table(
     reads = positive("concurrent_reads", concurrent_reads)
     if isinstance(path, str | os.PathLike):
         location, adapter = resolve(path, storage)
-        return Opening(moved, allowed, limits, reads, None, location).table(location, adapter, format)
+        opening = Opening(moved, allowed, limits, reads, None, location)
+        return Table(opening.native(location, adapter, format), adapter, opening)
     entry = entry_of(path)
     location, adapter = (entry.path, entry.storage) if storage is None else resolve(entry.path, storage)
     opening = Opening(moved, allowed, limits, reads, entry, location)
-    return opening.table(location, adapter, format or entry.format, entry.branch)
-
-
-@dataclass(frozen=True)
-class Opening:
-    """How a table was opened, for those who open it again.
-
-    Attributes: moved, prefixes and where they are now; allowed, limits and reads (`concurrent_reads`), as
-        `open_table` has them; entry, what the table's catalog says of it; None for one that was opened by its
-        path; path, what was opened, as the storage has it.
-    """
-
-    moved: tuple[tuple[str, str], ...]
-    allowed: tuple[str, ...] | None
-    limits: Limits
-    reads: int | None
-    entry: Entry | None
-    path: str | None = None
-
-    def elsewhere(self, moved: tuple[tuple[str, str], ...]) -> Opening:
-        """How workers open the table: they ask no catalog."""
-        return replace(self, moved=moved, entry=None)
-
-    def table(
-        self,
-        location: str,
-        adapter: Storage | None,
-        format: str | None,  # noqa: A002 - the word users type
-        branch: str = "main",
-    ) -> Table:
-        """The table at a location, on one of its branches. Raises: as `open_table`."""
-        allowed = None if self.allowed is None else list(self.allowed)
-        native = _native.Table.open(
-            location, format, adapter, list(self.moved), allowed, self.limits, self.reads
-        )
-        return Table(native if branch == "main" else native.at(branch=branch), adapter, self)
-
-    def refreshed(self, table: Table) -> Table:
-        """The table at what is newest now. Raises: as `Table.refresh`."""
-        entry, adapter = self.entry, table._storage
-        if entry is None:
-            return Table(table._native.refreshed(), adapter, self)
-        newest = entry.newest()
-        if isinstance(adapter, FileIOStorage) and isinstance(newest.storage, FileIOStorage):
-            adapter.renew(newest.storage)
-        opening = replace(self, entry=newest, path=newest.path)
-        if newest.path == entry.path:
-            return Table(table._native.refreshed(), adapter, opening)
-        return opening.table(newest.path, adapter, table.format, table.branch)
+    native = opening.native(location, adapter, format or entry.format, entry.branch)
+    return Table(native, adapter, opening)

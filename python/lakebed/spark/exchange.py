@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.limits import Limits
-    from lakebed.spark.reading import Contents, Reading
+    from lakebed.spark.mappers import ManifestContents
+    from lakebed.spark.reading import Reading
     from lakebed.view import Exchange, Manifest
 
 BYTES_PER_TASK = 16 << 20
@@ -89,7 +90,7 @@ def gathered(
     return reading.frame(spark, manifests, gathering, spark_schema(schema), divided=False)
 
 
-def map_pieces(contents: Contents, task: str, limits: Limits, parts: int) -> Iterator[pa.RecordBatch]:
+def map_pieces(contents: ManifestContents, task: str, limits: Limits, parts: int) -> Iterator[pa.RecordBatch]:
     """Deals the entries of manifests out to parts.
 
     Args: contents, as in `decode_manifests`, of whole manifests; task, parts, as in `exchanged`.
@@ -143,12 +144,16 @@ def _parts(
     yield from _finished(making, schema)
 
 
-def map_gathered(contents: Contents, task: str, limits: Limits, known: bytes) -> Iterator[pa.RecordBatch]:
+def map_gathered(
+    contents: ManifestContents, task: str, limits: Limits, known: bytes
+) -> Iterator[pa.RecordBatch]:
     """Makes rows of manifests one by one. Args: as in `map_pieces` and `gathered`."""
     yield from gathered_batches(_gathered(contents, _native.Exchange(task, limits), known))
 
 
-def _gathered(contents: Contents, exchange: _native.Exchange, known: bytes) -> Iterator[pa.RecordBatch]:
+def _gathered(
+    contents: ManifestContents, exchange: _native.Exchange, known: bytes
+) -> Iterator[pa.RecordBatch]:
     making = exchange.gather()
     schema = to_spark(_arrow.schema(exchange.schema))
     yield from _known_rows(making, known, schema)
@@ -158,7 +163,7 @@ def _gathered(contents: Contents, exchange: _native.Exchange, known: bytes) -> I
 
 
 def _entries(
-    contents: Contents, exchange: _native.Exchange, parts: int
+    contents: ManifestContents, exchange: _native.Exchange, parts: int
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The entries of manifests by side; their last column is the part."""
     with prefix_error_kind():

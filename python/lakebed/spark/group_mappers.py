@@ -14,13 +14,15 @@ from lakebed.spark.types import cast_batch, to_spark
 
 if TYPE_CHECKING:
     from lakebed.limits import Limits
-    from lakebed.spark.reading import Contents
+    from lakebed.spark.mappers import ManifestContents
 
 MAX_GROUPS = 65_536
 """Groups that a task holds before it sends on what it has, and rows of a batch of groups."""
 
 
-def sum_manifests(contents: Contents, task: str, limits: Limits, deleted: bytes) -> Iterator[pa.RecordBatch]:
+def sum_manifests(
+    contents: ManifestContents, task: str, limits: Limits, deleted: bytes
+) -> Iterator[pa.RecordBatch]:
     """Sums up the live files of manifests.
 
     Args:

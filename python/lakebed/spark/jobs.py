@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from lakebed._arguments import age
 from lakebed.limits import LIMITS, Limits
-from lakebed.opening import Opening
 from lakebed.predicates import to_sql
 from lakebed.spark.binary_files import absolute
 from lakebed.spark.exchange import PIECES, exchanged, sent
@@ -22,7 +21,9 @@ from lakebed.spark.reach import check_pickled
 from lakebed.spark.reading import Reading
 from lakebed.spark.session import task_numbers
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
+from lakebed.table import Table
 from lakebed.table.jobs import THREE_DAYS
+from lakebed.table.opening import Opening
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from lakebed.predicates import Predicate
     from lakebed.spark.reach import Read
     from lakebed.storage import Storage
-    from lakebed.table import Table
     from lakebed.view import ViewScan
 
 
@@ -259,7 +259,8 @@ class _Reader:
         if self.has_listing:
             more["listing"] = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
         with prefix_error_kind():
-            table = self.opening.table(self.path, self.storage, self.format, self.branch)
+            native = self.opening.native(self.path, self.storage, self.format, self.branch)
+            table = Table(native, self.storage, self.opening)
             scan = self.scan(table.at(**self.place) if self.place else table, **more)
             if self.parts is not None:
                 yield from sent(scan.listed(self.parts), self.parts)

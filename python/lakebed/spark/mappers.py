@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -15,7 +15,12 @@ from lakebed.spark.types import cast_batch, to_spark
 
 if TYPE_CHECKING:
     from lakebed.limits import Limits
-    from lakebed.spark.reading import Contents, Decoder
+
+ManifestContents: TypeAlias = Iterator[tuple[str, Any]]
+"""The paths of manifests with their bytes as `_native.Task.run` takes them: all, or a share."""
+
+Decoder: TypeAlias = Callable[[ManifestContents], Iterator[pa.RecordBatch]]
+"""What makes rows of manifests."""
 
 # Rows of small batches that are put together.
 _GATHERED_ROWS = 4096
@@ -41,7 +46,7 @@ def _contents(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, pa.Array
             yield paths[row].as_py(), contents.slice(row, 1)
 
 
-def decode_manifests(contents: Contents, task: str, limits: Limits) -> Iterator[pa.RecordBatch]:
+def decode_manifests(contents: ManifestContents, task: str, limits: Limits) -> Iterator[pa.RecordBatch]:
     """Decodes manifests, one after the other.
 
     Args:
@@ -58,7 +63,7 @@ def decode_manifests(contents: Contents, task: str, limits: Limits) -> Iterator[
     yield from gathered_batches(_decoded(contents, work, schema))
 
 
-def _decoded(contents: Contents, work: _native.Task, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _decoded(contents: ManifestContents, work: _native.Task, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for path, content in contents:
         with prefix_error_kind():
             for decoded in _arrow.batches(work.run(path, content)):

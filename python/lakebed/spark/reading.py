@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lakebed import _native
 from lakebed._arguments import positive
@@ -16,12 +14,13 @@ from lakebed._text import printable
 from lakebed.errors import LakebedError, MissingFileError, UnsupportedError
 from lakebed.file_io import FileIOStorage
 from lakebed.spark.binary_files import absolute, at_once, binary_files, packed
-from lakebed.spark.mappers import map_contents, prefix_error_kind
+from lakebed.spark.mappers import Decoder, ManifestContents, map_contents, prefix_error_kind
 from lakebed.spark.reach import check_pickled, reached
 from lakebed.spark.read_ahead import in_order
 from lakebed.spark.session import spare_archives, task_numbers
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -30,12 +29,6 @@ if TYPE_CHECKING:
     from lakebed.storage import Storage
     from lakebed.table import Table
     from lakebed.view import Manifest
-
-Contents: TypeAlias = Iterator[tuple[str, Any]]
-"""The paths of manifests, and what is there of them, as `_native.Task.run` takes it: all, or a share."""
-
-Decoder: TypeAlias = Callable[[Contents], Iterator[pa.RecordBatch]]
-"""What makes rows of manifests."""
 
 # What opening a file costs, in bytes that could be decoded meanwhile.
 _OPENING = 256 << 10
@@ -194,7 +187,9 @@ def reads_at_once(storage: Storage | None) -> int:
     return min(_READS, served or _READS)
 
 
-def contents(pieces: list[Piece], storage: Storage | None, limits: Limits, reads: int = 1) -> Contents:
+def contents(
+    pieces: list[Piece], storage: Storage | None, limits: Limits, reads: int = 1
+) -> ManifestContents:
     """What is there of manifests, in their order: one request each, so many at once.
 
     Raises: the storage's errors.

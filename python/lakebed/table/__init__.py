@@ -1,7 +1,7 @@
 """A table: where it is, which snapshot it is at, and its views.
 
-`standing` holds what it is; `history`, `content`, `groups`, `changes`, `planning`, `verifying` and `jobs` its
-views, each kind by itself.
+`standing` holds what it is and `opening` how it was opened; `history`, `content`, `groups`, `changes`,
+`planning`, `verifying` and `jobs` its views, each kind by itself.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, Veri
         """
         if self._opening is None:
             return Table(self._native.refreshed(), self._storage)
-        return self._opening.refreshed(self)
+        native, opening = self._opening.refreshed(self._native, self._storage)
+        return Table(native, self._storage, opening)
 
     @property
     def metadata_tables(self) -> list[str]:

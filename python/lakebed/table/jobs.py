@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from lakebed._arguments import age, milliseconds, positive
 from lakebed._listing import listing_of
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from lakebed import _native
     from lakebed.predicates import Predicate
-    from lakebed.table import Table
 
 THREE_DAYS = timedelta(days=3)
 """How long a commit may be under way before its files are taken for orphans."""
@@ -162,7 +161,7 @@ class JobViews(Standing):
         opening = self._opening
         if opening is None or opening.entry is None:
             return self._native
-        return opening.refreshed(cast("Table", self))._native
+        return opening.refreshed(self._native, self._storage)[0]
 
 
 def _before(older_than: timedelta | datetime) -> int:

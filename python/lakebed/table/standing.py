@@ -9,8 +9,8 @@ from lakebed import _arrow, _native
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from lakebed.opening import Opening
     from lakebed.storage import Storage
+    from lakebed.table.opening import Opening
 
 
 class Standing:
