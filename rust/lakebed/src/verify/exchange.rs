@@ -68,7 +68,7 @@ pub(crate) struct VerifyExchange<S: StoredEntries> {
 struct Stored<M> {
     path: String,
     manifest: M,
-    told_by: String,
+    named_by: String,
     is_live: bool,
 }
 
@@ -93,11 +93,11 @@ pub(super) fn exchanged<V: Verified>(
     findings.extend(looked_for(table.files_storage(), files, options.threads)?);
     let entries = table.whole_entries()?;
     let (mut planned, mut stored) = (Vec::new(), Vec::new());
-    for NamedManifest { manifest, told_by, is_live } in manifests {
+    for NamedManifest { manifest, named_by, is_live } in manifests {
         let (path, size) = entries.place_of(&manifest);
         let size = size.unwrap_or(0);
         planned.push(PlannedManifest { path: path.clone(), size, added: 0, deleted: 0, divisible: false });
-        stored.push(Stored { path, manifest, told_by: told_by.as_ref().to_owned(), is_live });
+        stored.push(Stored { path, manifest, named_by: named_by.as_ref().to_owned(), is_live });
     }
     let exchange = VerifyExchange::<V::Stored> {
         entries: table.stored_entries()?,
@@ -123,7 +123,7 @@ pub(super) fn files_dealt(files: Vec<NamedFile>, parts: u32) -> Result<Pieces> {
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("file_path", Arc::new(StringArray::from_iter_values(files.iter().map(|file| &file.path)))),
         ("file_size_in_bytes", Arc::new(sizes.collect::<Int64Array>())),
-        ("told_by", Arc::new(StringArray::from_iter_values(files.iter().map(|file| &file.told_by)))),
+        ("named_by", Arc::new(StringArray::from_iter_values(files.iter().map(|file| &file.named_by)))),
     ];
     let rows = whole(columns, files.len())?;
     let rows = dealt(&rows, files.iter().map(|file| Some(hash(file.path.as_bytes()))), parts)?;
@@ -162,9 +162,9 @@ impl<S: StoredEntries> Exchange for VerifyExchange<S> {
             let (Some(number), Some(stored)) = (number, stored) else {
                 return Err(Error::new(ErrorKind::Missing, "not a manifest of this work").in_file(path));
             };
-            let (manifest, told_by) = (stored.manifest.clone(), Arc::from(stored.told_by.as_str()));
+            let (manifest, named_by) = (stored.manifest.clone(), Arc::from(stored.named_by.as_str()));
             numbers.push(i32::try_from(number).unwrap_or(i32::MAX));
-            manifests.push(Arc::new(NamedManifest { manifest, told_by, is_live: stored.is_live }));
+            manifests.push(Arc::new(NamedManifest { manifest, named_by, is_live: stored.is_live }));
         }
         let reads = Manifests { storage, entries: Arc::new(self.entries.entries(decoding)?), take: Deal };
         // Each manifest gives one piece.

@@ -146,14 +146,14 @@ fn placed_entries(rows: &RecordBatch, keys: &Keys) -> Result<Vec<(i32, Entry)>> 
 
 /// What [`files_dealt`] dealt out.
 fn named_files(rows: &RecordBatch) -> Result<Vec<NamedFile>> {
-    let (paths, sizes, told_by) =
-        (find(rows, "file_path")?, find(rows, "file_size_in_bytes")?, find(rows, "told_by")?);
-    let (paths, told_by) = (paths.as_string::<i32>(), told_by.as_string::<i32>());
+    let (paths, sizes, named_by) =
+        (find(rows, "file_path")?, find(rows, "file_size_in_bytes")?, find(rows, "named_by")?);
+    let (paths, named_by) = (paths.as_string::<i32>(), named_by.as_string::<i32>());
     let sizes = sizes.as_primitive::<Int64Type>();
     let file = |row| NamedFile {
         path: paths.value(row).to_owned(),
         size: sizes.is_valid(row).then(|| sizes.value(row)).and_then(|size| u64::try_from(size).ok()),
-        told_by: Arc::from(told_by.value(row)),
+        named_by: Arc::from(named_by.value(row)),
     };
     Ok((0..rows.num_rows()).map(file).collect())
 }

@@ -50,13 +50,13 @@ impl LiveFiles {
         entries: impl IntoIterator<Item = Entry>,
     ) -> (Vec<Finding>, Vec<NamedFile>) {
         let (mut found, mut files) = (Vec::new(), Vec::new());
-        let told_by: Arc<str> = Arc::from(manifest);
+        let named_by: Arc<str> = Arc::from(manifest);
         for Entry { hashed, sign, record, path, size } in entries {
             let wrong = |kind, message: String| {
-                Finding::new(Severity::Error, kind, message).in_file(&told_by).in_record(record)
+                Finding::new(Severity::Error, kind, message).in_file(&named_by).in_record(record)
             };
             match self.live.meet(hashed, sign) {
-                Met::First => files.push(NamedFile { path, size, told_by: Arc::clone(&told_by) }),
+                Met::First => files.push(NamedFile { path, size, named_by: Arc::clone(&named_by) }),
                 Met::Again => {
                     found.push(wrong("duplicate", format!("the file {path:?} is twice in the snapshot")));
                 }

@@ -111,7 +111,7 @@ impl<E: WholeEntries, T: Take> Source for Manifests<E, T> {
                 read.findings.push(Finding::of(&error));
             }
         }
-        let placed = |finding: Finding| finding.in_file(&read.path).told_by(&named.told_by);
+        let placed = |finding: Finding| finding.in_file(&read.path).named_by(&named.named_by);
         let within = within.into_iter().map(|finding| finding.in_file(&read.path));
         read.findings = std::mem::take(&mut read.findings).into_iter().map(placed).chain(within).collect();
         give(read);

@@ -57,12 +57,12 @@ impl<V: Verified> VerifyScan<V> {
         let checks = reads.pipeline(manifests.clone(), threads);
         let counted = Arc::clone(&tally);
         let checks = checks.map(move |read| Ok(counted.count(read?)));
-        let (claims, all) = (self.table.claims(), Arc::clone(&told));
-        let contradicted = std::iter::once_with(move || Ok(all.told().contradicted(&claims)));
+        let (claims, all) = (self.table.claims(), Arc::clone(&tally));
+        let contradicted = std::iter::once_with(move || Ok(all.counts().contradicted(&claims)));
         let once_more = {
             let data_files = self.data_files.then(|| self.table.data_files()).transpose()?;
             let reads = Manifests { storage: Arc::clone(storage), entries, take: Keep(keys) };
-            std::iter::once_with(move || met(reads, manifests, told, data_files, threads)).flatten()
+            std::iter::once_with(move || met(reads, manifests, tally, data_files, threads)).flatten()
         };
         Ok(Box::new(named.chain(files).chain(checks).chain(contradicted).chain(once_more)))
     }
@@ -87,7 +87,7 @@ impl<V: Verified> Scan for VerifyScan<V> {
     fn explain(&self) -> Result<Vec<Step>> {
         let named = self.table.inventory(self.options.threads)?.manifests;
         let live = named.iter().filter(|named| named.is_live).count();
-        let why = "of the snapshot that the table stands at; those of all snapshots are read, each once";
+        let why = "of the snapshot that the table is at; those of all snapshots are read, each once";
         Ok(vec![Step::rows("manifests", live as u64, named.len() as u64, why)])
     }
 }
@@ -102,15 +102,15 @@ impl<V: Verified> Distributed for VerifyScan<V> {
     }
 }
 
-/// What manifests have told of the live files.
-struct Told(Mutex<LiveFiles>);
+/// The live files as manifests name them.
+struct LiveCounts(Mutex<LiveFiles>);
 
-impl Told {
-    fn new(is_whole: bool) -> Told {
-        Told(Mutex::new(LiveFiles::new(is_whole)))
+impl LiveCounts {
+    fn new(is_whole: bool) -> LiveCounts {
+        LiveCounts(Mutex::new(LiveFiles::new(is_whole)))
     }
 
-    fn tally(&self) -> MutexGuard<'_, LiveFiles> {
+    fn counts(&self) -> MutexGuard<'_, LiveFiles> {
         // Nothing panics while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -118,9 +118,9 @@ impl Told {
     /// Counts the files of a manifest. Returns what is wrong with it.
     fn count(&self, read: Read<Checked>) -> Vec<Finding> {
         if read.is_live {
-            let mut told = self.told();
-            told.add(&read, &read.taken.totals);
-            told.count(read.taken.counts.iter().copied());
+            let mut counts = self.counts();
+            counts.add(&read, &read.taken.totals);
+            counts.count(read.taken.counts.iter().copied());
         }
         read.findings
     }
@@ -130,12 +130,12 @@ impl Told {
 fn met<E: WholeEntries>(
     reads: Manifests<E, Keep>,
     manifests: Vec<Arc<NamedManifest<E::Manifest>>>,
-    told: Arc<Told>,
+    tally: Arc<LiveCounts>,
     data_files: Option<Vec<NamedFile>>,
     threads: usize,
 ) -> Findings {
     let is_asked = data_files.is_some();
-    if told.told().is_right() && !is_asked {
+    if tally.counts().is_right() && !is_asked {
         return Box::new(std::iter::empty());
     }
     let storage = Arc::clone(&reads.storage);
@@ -143,7 +143,7 @@ fn met<E: WholeEntries>(
     let live = manifests.into_iter().filter(|named| named.is_live).collect();
     let entries = reads.pipeline(live, threads).map(move |read| {
         let Read { path, taken, .. } = read?;
-        let (found, files) = told.told().meet(&path, taken);
+        let (found, files) = tally.counts().meet(&path, taken);
         let files = if is_asked { files } else { Vec::new() };
         Ok(found.into_iter().chain(looked_for(&storage, files, threads)?).collect())
     });

@@ -84,13 +84,13 @@ impl Verified for Table {
         let Ok(files) = caught(self.storage().as_ref(), IndexFiles::read(self, None))? else {
             return Ok(Vec::new());
         };
-        let told_by: Arc<str> = Arc::from(self.manifest_path(name));
+        let named_by: Arc<str> = Arc::from(self.manifest_path(name));
         let sizes = find(&files.entries, "file_size")?;
         let sizes = sizes.as_primitive::<Int64Type>().iter();
         let named = files.paths.iter().zip(sizes).map(|(path, size)| NamedFile {
             path: path.unwrap_or_default().to_owned(),
             size: size.and_then(|size| u64::try_from(size).ok()),
-            told_by: Arc::clone(&told_by),
+            named_by: Arc::clone(&named_by),
         });
         Ok(named.collect())
     }
@@ -316,7 +316,7 @@ impl Table {
     /// Reads the index manifests of snapshots, each once.
     fn check_indexes(&self, named: &[Named], threads: usize, found: &mut Found) -> Result<()> {
         let mut seen = BTreeSet::new();
-        let named = named.iter().filter(|one| one.told.has_files);
+        let named = named.iter().filter(|one| one.source.has_files);
         let named = named
             .filter(|one| one.snapshot.index_manifest.as_ref().is_some_and(|name| seen.insert(name.clone())));
         let named: Vec<_> =
@@ -325,10 +325,10 @@ impl Table {
             caught(storage, IndexFiles::read(table, None).map(|_| ()))
         };
         let files = read_each(self.storage(), named.clone(), threads, read)?;
-        for ((table, told_by), files) in named.into_iter().zip(files) {
+        for ((table, named_by), files) in named.into_iter().zip(files) {
             let name = table.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref());
             if let (Some(name), Err(error)) = (name, files) {
-                found.fail(&error, &self.manifest_path(name), &told_by);
+                found.fail(&error, &self.manifest_path(name), &named_by);
             }
         }
         Ok(())
