@@ -98,9 +98,10 @@ def test_the_row_of_a_table_is_that_without_spark(spark):
         frame, scan = ls.health(spark, table, **selection), table.health(**selection)
         assert frame.schema == spark_schema(scan.schema)
         assert actual(frame) == expected(scan)
-    table, smaller = lakebed.open_table(SAMPLE_TABLE), {"small_bytes": 2400}
-    assert expected(table.partitions(**smaller)) != expected(table.partitions())
-    assert actual(ls.partitions(spark, table, **smaller)) == expected(table.partitions(**smaller))
+    table = lakebed.open_table(SAMPLE_TABLE)
+    smaller = table.partitions(small_bytes=2400)
+    assert expected(smaller) != expected(table.partitions())
+    assert actual(ls.partitions(spark, table, small_bytes=2400)) == expected(smaller)
 
 
 def test_a_filter_and_another_place_in_history(spark):

@@ -49,10 +49,10 @@ pub(crate) fn from_text<'r, T: ?Sized + 'r>(
         serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
     let mut named = framed.into_iter();
     let (Some((name, work)), None) = (named.next(), named.next()) else {
-        return Err(wrong("the name of its format is missing".to_owned()));
+        return Err(wrong("its name is missing".to_owned()));
     };
     let row = rows.into_iter().find(|row| row.name == name);
-    let row = row.ok_or_else(|| wrong(format!("unknown format {name:?}")))?;
+    let row = row.ok_or_else(|| wrong(format!("unknown name {name:?}")))?;
     (row.read)(work).map_err(|error| wrong(error.to_string()))
 }
 
@@ -64,16 +64,16 @@ mod tests {
     fn text_that_is_no_work_is_refused_with_what_it_is() {
         for (text, words) in [
             ("", "not a task: EOF"),
-            ("{}", "not a task: the name of its format is missing"),
-            (r#"{"paimon": 1, "iceberg": 2}"#, "not a task: the name of its format is missing"),
-            (r#"{"hudi": {}}"#, r#"not a task: unknown format "hudi""#),
+            ("{}", "not a task: its name is missing"),
+            (r#"{"paimon": 1, "iceberg": 2}"#, "not a task: its name is missing"),
+            (r#"{"hudi": {}}"#, r#"not a task: unknown name "hudi""#),
             (r#"{"paimon": {}}"#, "not a task: missing field `role`"),
         ] {
             let error = FORMATS.task(text).err().expect("no task");
             assert!(error.message().starts_with(words), "{error}");
         }
         let error = FORMATS.exchange(r#"{"paimon": {}}"#).err().expect("no exchange");
-        assert!(error.message().starts_with("not an exchange: there is none"), "{error}");
+        assert!(error.message().starts_with("not an exchange: unknown name"), "{error}");
         assert!(FORMATS.group_task("{}").is_err());
     }
 }

@@ -144,7 +144,7 @@ fn placed_entries(rows: &RecordBatch, keys: &Keys) -> Result<Vec<(i32, Entry)>> 
     Ok((0..rows.num_rows()).map(entry).collect())
 }
 
-/// What [`files_dealt`] dealt out.
+/// What `files_dealt` gave to a part.
 fn named_files(rows: &RecordBatch) -> Result<Vec<NamedFile>> {
     let (paths, sizes, named_by) =
         (find(rows, "file_path")?, find(rows, "file_size_in_bytes")?, find(rows, "named_by")?);

@@ -55,7 +55,7 @@ impl Going {
         Ok(going)
     }
 
-    /// What is removed, by snapshot; for one snapshot in the order of [`Holder`].
+    /// What is removed, by snapshot; for one snapshot in the order of `Holder`.
     pub(in crate::paimon) fn roots(&self) -> Vec<&Held> {
         let mut roots: Vec<_> = self.held.iter().filter(|one| one.root.goes && one.path.is_some()).collect();
         roots.sort_by_cached_key(|one| one.order());
