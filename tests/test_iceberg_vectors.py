@@ -228,7 +228,7 @@ def test_vectors_beside_delete_files(tmp_path: Path):
     ("vector", "kind", "words"),
     [
         (GOOD | {"record_count": 2}, "mismatch", "3 rows, its recorded cardinality is 2"),
-        (GOOD | {"content_size_in_bytes": 45}, "mismatch", "recorded length of 45"),
+        (GOOD | {"content_size_in_bytes": 45}, "mismatch", "recorded length is 45"),
         (GOOD | {"content_size_in_bytes": None}, "required", "no size"),
         (GOOD | {"content_offset": -4}, "length", "offset"),
         (GOOD | {"content_offset": 1000}, "truncated", "ends early"),

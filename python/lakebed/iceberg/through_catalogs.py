@@ -62,7 +62,7 @@ def commit_through(table: Table, stage: Callable[[Table], StagedCommit | None]) 
     catalog = getattr(_entry(table).table, "catalog", None)
     if not hasattr(catalog, "commit_table"):
         path = _native.without_credentials(_entry(table).path)
-        message = f"the catalog cannot commit, as PyIceberg's can from 0.8 on ({path})"
+        message = f"the catalog cannot commit; PyIceberg's can from 0.8 on ({path})"
         raise UnsupportedError(message, kind="unsupported", path=path)
     table = table.refresh()
     retries = table.properties.get("commit.retry.num-retries", "")
