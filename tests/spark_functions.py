@@ -74,6 +74,7 @@ def others(spark: SparkSession, table: lakebed.Table, path: str) -> Answers:
     )
     rows = files.mapInArrow(ls.manifest_mapper(table.format, table), ls.schema("entries", table))
     yield "manifest_mapper", actual(rows) == expected(table.entries())
+    yield "report", ls.report(spark, [path]) == lakebed.report([table])
     errors = collected(ls.health(spark, [path, f"{path}/nowhere"])).to_pylist()
     yield "health of many", [row["error"] is None for row in errors] == [True, False]
     yield "orphans of a listing", orphans_of_a_listing(spark, table)
