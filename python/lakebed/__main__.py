@@ -7,7 +7,7 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """The command, as `lakebed.cli.main` has it; an interrupt during its imports is no traceback either."""
+    """The command of `lakebed.cli.main`; an interrupt during its imports prints no traceback either."""
     try:
         from lakebed import cli
     except KeyboardInterrupt:

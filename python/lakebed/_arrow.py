@@ -71,7 +71,7 @@ def writable(data: Any) -> pa.RecordBatchReader:
     """Anything with `__arrow_c_stream__` as a reader of types that are written: dictionaries and views as
     what they stand for.
 
-    Raises: TypeError for what is no Arrow.
+    Raises: TypeError for anything that is not Arrow data.
     Cost: a copy of columns of other types, batch by batch.
     """
     import pyarrow as pa

@@ -139,7 +139,7 @@ def moment(text: str) -> str:
 
 
 def partition(values: dict[str, Any] | None) -> str:
-    """A partition as it stands in paths: `dt=2026-01-02/region=emea`."""
+    """A partition as it is written in paths: `dt=2026-01-02/region=emea`."""
     return "/".join(f"{name}={to_text(value)}" for name, value in (values or {}).items())
 
 

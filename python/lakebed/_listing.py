@@ -15,8 +15,8 @@ def listing_of(listing: Any) -> Callable[[], pa.RecordBatchReader]:
     """What starts reading a listing, once more each time where it can be read again.
 
     Args: listing, anything with `__arrow_c_stream__`, or a Dataset of pyarrow.
-    Raises: TypeError for what is no Arrow. What it returns raises SchemaError for columns that are missing
-        or of another kind.
+    Raises: TypeError for anything that is not Arrow data. What it returns raises SchemaError for columns that
+        are missing or of another kind.
     """
     if not hasattr(listing, "__arrow_c_stream__") and not hasattr(listing, "scanner"):
         raise TypeError(

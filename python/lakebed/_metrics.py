@@ -47,7 +47,7 @@ class Mode:
 def wanted_metrics(table: Table) -> Iterator[tuple[str, pa.DataType, Mode]]:
     """The columns that metrics are kept of, by name, in the schema's order.
 
-    Raises: ValueError for a property that is no mode.
+    Raises: ValueError for a property that is not a mode.
     """
     properties = table.properties
     if table.format == "iceberg":

@@ -24,7 +24,7 @@ def resolve_source(source: Source, storage: object | None = None) -> Resolved:
 
     Args: source, as in `Source`: objects that are open files are read to their end here, once; storage, what
         reads a path or URI, as `open_table` has it.
-    Raises: TypeError for anything else, also for a storage of what is no path; UnsupportedError, ValueError
+    Raises: TypeError for anything else, also for a storage without a path; UnsupportedError, ValueError
         as `open_table`; the `OSError` of a storage that fails.
     Cost: local files are not opened, unless a storage reads them; a URI is fetched.
     """

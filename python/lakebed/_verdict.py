@@ -10,7 +10,7 @@ from lakebed._display import threshold
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What writers do by themselves is no finding: Iceberg merges manifests from 100 on
+# What writers do by themselves is not a finding: Iceberg merges manifests from 100 on
 # (`commit.manifest.min-count-to-merge`), Paimon from 30 on (`manifest.merge-min-count`), and Paimon compacts
 # a bucket that has 5 sorted runs (`num-sorted-run.compaction-trigger`).
 _MANIFESTS = {"iceberg": 100, "paimon": 30}

@@ -51,7 +51,7 @@ def read(
     Returns: a `Scan` with one column per field of the record schema. It reads the file when it is asked for
         its schema or rows, again each time.
     Raises: (when read) CorruptError, TruncatedError, UnsupportedError (codec, recursive schema), LimitError,
-        SchemaError, OSError. A SchemaError is an unknown column, or that `schema` is none, or does not
+        SchemaError, OSError. A SchemaError is an unknown column, or that `schema` is invalid, or does not
         resolve: at once, with the paths of both sides, but with the record where the value of a union or an
         enum decides. Logical types that differ do not resolve, such as milliseconds as microseconds.
     Cost: one pass; a batch reader holds a few blocks and one batch. Resolving happens once, before it.
@@ -64,7 +64,7 @@ def read(
 
 
 def _schema_text(schema: Schema) -> str:
-    # A plain type's name alone, as `read_schema` gives it, is no JSON.
+    # A plain type's name alone, as `read_schema` gives it, is not JSON.
     is_text = isinstance(schema, str) and not schema.isidentifier()
     return str(schema) if is_text else json.dumps(schema)
 
@@ -147,7 +147,7 @@ def write(
     Returns: the bytes without a sink, else None.
     Raises: SchemaError (before a byte is written: a column without a field, a field without a column, a type
         that the field does not take; with the row: a null where the schema has none, a decimal, time, symbol
-        or length that it does not hold; a schema that is none), UnsupportedError (codec),
+        or length that it does not hold; an invalid schema), UnsupportedError (codec),
         LimitError, FileExistsError, OSError. A path then has no file, or the one it had.
     Cost: one pass; memory of a batch and, for each thread, a block or a megabyte.
     Source: Avro specification 1.12, "Object container files"; Avro Java's `DataFileWriter.java` (blocks).

@@ -70,7 +70,7 @@ class PaimonTable(Protocol):
 
 @dataclass(frozen=True)
 class Entry(ABC):
-    """What a catalog says of a table.
+    """A catalog's entry of a table.
 
     Attributes:
         table: the library's own table.
@@ -106,7 +106,7 @@ class Entry(ABC):
 
 
 class IcebergEntry(Entry):
-    """What PyIceberg says of a table."""
+    """PyIceberg's entry of a table."""
 
     @staticmethod
     def of(table: IcebergTable) -> IcebergEntry:
@@ -125,7 +125,9 @@ class IcebergEntry(Entry):
         return True
 
     def newest(self) -> IcebergEntry:
-        """What the catalog says now. Raises: as `Entry.newest`; another table of the name is none."""
+        """The catalog's newest entry. Raises: as `Entry.newest`; another table of the same name does not
+        count.
+        """
         catalog = self.table.catalog
         if not hasattr(catalog, "load_table") or type(catalog).__name__ == "NoopCatalog":
             shown = _native.without_credentials(self.path)
@@ -142,7 +144,7 @@ class IcebergEntry(Entry):
 
 
 class PaimonEntry(Entry):
-    """What pypaimon says of a table."""
+    """pypaimon's entry of a table."""
 
     @staticmethod
     def of(table: Any) -> PaimonEntry:
@@ -219,7 +221,7 @@ def load_table(catalog: Any, name: str) -> IcebergTable:
 
 
 def entry_of(given: IcebergTable | PaimonTable) -> Entry:
-    """What a catalog says of a table. Raises: TypeError for what is none of PyIceberg or pypaimon."""
+    """A catalog's entry of a table. Raises: TypeError for anything but PyIceberg's and pypaimon's."""
     table: Any = given
     if _is_iceberg(given):
         return IcebergEntry.of(table)
@@ -265,7 +267,8 @@ def _reached(location: str, io: Any, files: type[FileIOStorage]) -> tuple[str, F
     if local is None or not module.startswith(("pyiceberg.", "pypaimon.")):
         return location, files(io, location)
     if module.startswith("pyiceberg."):
-        # PyIceberg takes paths as they are written, unless it is told of another scheme of those without one.
+        # PyIceberg takes paths as they are written, unless its properties give a scheme for those without
+        # one.
         scheme = (getattr(io, "properties", None) or {}).get("DEFAULT_SCHEME", "file")
         if local == location and scheme != "file":
             return location, files(io, location)

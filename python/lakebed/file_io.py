@@ -145,7 +145,7 @@ class PaimonFiles(FileIOStorage):
             return [str(status.path).rstrip("/").rpartition("/")[2] for status in found or ()]
 
     def contents(self, prefix: str) -> Contents:
-        """What stands directly in a directory, nothing where there is none. Raises: OSError as `read`."""
+        """The entries of a directory; nothing where it does not exist. Raises: OSError as `read`."""
         with self._failures(prefix):
             found = self._io.list_status(prefix)
         return [

@@ -30,7 +30,8 @@ def find_tables(
 
     A Paimon table is a folder whose `schema/` has a schema in it, an Iceberg table one whose `metadata/` has
     a metadata file; what is both is Paimon's, as for `open_table`. Nothing within a table is looked at, so
-    that branches are none of their own. Tables are not opened: one that is damaged is a row like any other.
+    that branches are not tables of their own. Tables are not opened: one that is damaged is a row like any
+    other.
 
     Args:
         prefix: a local folder, or a URI.

@@ -56,7 +56,8 @@ def open_table(
     Raises: TableNotFoundError (nothing there that looks like a table), CorruptError and its kin (hint,
         snapshot or schema unreadable), UnsupportedError (no filesystem for the URI, a store of
         another bucket), LocationError (a pipe or a device; here or later, where metadata names a file
-        elsewhere), SchemaError (a prefix that is no plain place), OSError from the storage.
+        elsewhere), SchemaError (a prefix that is relative, or has `..` or credentials), OSError from the
+        storage.
     Cost: Paimon: reads the hint, one snapshot and one schema. Iceberg: one pass over the metadata file,
         keeping what is current. No manifest.
     Source: Paimon's `SnapshotManager.java`; Iceberg's `HadoopTableOperations.java`.

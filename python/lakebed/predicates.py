@@ -161,7 +161,7 @@ class Column:
         return self._compare("<=>", value)
 
     def isin(self, values: Iterable[Value]) -> Predicate:
-        """Equal to any of `values`; never true where there are none. A `None` among them matches nothing."""
+        """Equal to any of `values`; never true without values. A `None` among them matches nothing."""
         if isinstance(values, str | bytes | bytearray):
             raise TypeError(f"isin takes a collection of values, not one {type(values).__name__}")
         rendered = ", ".join(map(_literal, values))

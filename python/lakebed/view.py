@@ -49,7 +49,7 @@ class View:
 
 
 def place(table: _native.Table) -> str:
-    """Where a table stands: "at snapshot 3, tag 'v1', branch 'dev'", without what does not apply."""
+    """Which state a table is at: "at snapshot 3, tag 'v1', branch 'dev'", without what does not apply."""
     snapshot = "without a snapshot" if table.snapshot_id is None else f"at snapshot {table.snapshot_id}"
     tag = "" if table.tag is None else f", tag {table.tag!r}"
     return snapshot + tag + ("" if table.branch == "main" else f", branch {table.branch!r}")
@@ -89,7 +89,7 @@ class ViewScan(Scan):
         self._table = table
         self._view = view
         self._native = view.scan(table)
-        # The name of a difference says of what it is.
+        # The name of a difference names both sides.
         kind = view.name.partition(" ")[0]
         first = view.columns or _display.FIRST[kind]
         super().__init__(self._native, f"{view.name} of {table.location!r} {place(table)}", kind, first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,15 @@ def test_what_is_wrong_with_a_table_and_files_that_are_gone(spark, tmp_path: Pat
     assert actual(ls.verify(spark, table, **some)) == expected(table.verify(**some))
 
 
+def test_executors_that_do_not_reach_the_table_end_the_job(spark):
+    """Else all of the table would be reported missing."""
+    table = lakebed.open_table(SAMPLE_TABLE, storage=only_in_this_process())
+    for data_files in (False, True):
+        with pytest.raises(Exception, match="MissingFileError") as caught:
+            ls.verify(spark, table, data_files=data_files).collect()
+        assert "snapshot-" in str(caught.value)
+
+
 def test_a_report_of_many_tables(spark, tmp_path: Path):
     pytest.importorskip("matplotlib")
     copy = Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "copy"))
@@ -67,6 +77,24 @@ def test_a_report_of_many_tables(spark, tmp_path: Path):
     page = ls.report(spark, paths, tmp_path / "report.html")
     assert page == lakebed.report([lakebed.open_table(Path(path).absolute()) for path in paths])
     assert (tmp_path / "report.html").read_text("utf-8") == page
+
+
+def only_in_this_process() -> Any:
+    """A storage in which other processes find nothing. Made here, it travels to executors by value."""
+
+    class Storage:
+        def __init__(self) -> None:
+            self.process = os.getpid()
+
+        def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+            if os.getpid() != self.process:
+                raise FileNotFoundError(path)
+            return Path(path).read_bytes()[start:end]
+
+        def list(self, prefix: str) -> list[str]:
+            return [str(path) for path in Path(prefix).iterdir()]
+
+    return Storage()
 
 
 def manifests(root: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""What `lakebed show` tells of a table, as JSON has it."""
+"""What `lakebed show` prints of a table, as JSON."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LABELS = ("location", "format")
-# What tells versions apart, and measures nothing.
+# Labels that identify the table and its version, and measure nothing.
 _NO_MEASURES = frozenset({*_LABELS, "format_version", "snapshot_id", "schema_id"})
 
 

@@ -146,7 +146,7 @@ def stderr() -> Console:
 
 @contextlib.contextmanager
 def progress(text: str) -> Iterator[None]:
-    """A spinner on standard error while the block runs; nothing where that is no terminal."""
+    """A spinner on standard error while the block runs; nothing where that is not a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -216,7 +216,7 @@ def _cut(cell: str, width: int, field: pa.Field) -> str:
 
     if len(cell) <= width:
         return cell
-    # The end of a path tells more than its beginning.
+    # The end of a path is more telling than its beginning.
     if pa.types.is_string(field.type):
         return "…" + cell[len(cell) - width + 1 :]
     return cell[: width - 1] + "…"

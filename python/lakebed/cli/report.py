@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def command(open_tables: list[tuple[str, Callable[[], Table]]], small_bytes: int, output: str) -> None:
     """One HTML page about tables: growth, files, partitions, deletes, what is worth a look and what to do.
 
-    The page stands alone: it loads nothing and runs no scripts. Pictures are drawn by matplotlib:
+    The page is self-contained: it loads nothing and runs no scripts. Pictures are drawn by matplotlib:
     pip install 'lakebed[report]'.
     """
     import lakebed

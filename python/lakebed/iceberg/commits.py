@@ -180,8 +180,8 @@ def delete_files(
         commit: as in `append_files`.
         limits: as in `append_files`.
     Returns: as `append_files`.
-    Raises: SchemaError with `.record` (a path that is no live data file of the table, or appears twice); as
-        `append_files`.
+    Raises: SchemaError with `.record` (a path that is not a live data file of the table, or appears twice);
+        as `append_files`.
     Cost: reads the paths of every live entry; manifests that hold some of the files are written again.
     Source: Iceberg's `StreamingDelete.java`, `ManifestFilterManager.java`.
     """

@@ -73,7 +73,7 @@ def overwrite_files(
         limits: as in `append_files`.
     Returns: as `append_files`.
     Raises: CommitConflictError also for what `isolation` forbids, and where the branch was not made from the
-        snapshot that the table stands at; UnsupportedError also for a file of which the filter may match some
+        table's snapshot; UnsupportedError also for a file of which the filter may match some
         rows and not others, PredicateError; SchemaError with `.record` as `delete_files`; as `append_files`.
     Cost: with `where` reads the manifests that may hold such files, with `removed` the paths of every live
         entry; manifests that hold some of the files are written again; `isolation` reads the manifests of
@@ -230,14 +230,14 @@ def replace_files(
         files: data files that come, as in `append_files`.
         removed_deletes: delete files that go, of which nothing is left.
         data_sequence_number: that of the files that come; of the snapshot that was read, equality deletes
-            that others have added since go on to apply, and are no conflict. None for the commit's own.
+            that others have added since still apply, and are not a conflict. None for the commit's own.
         properties: as in `append_files`.
         commit: as in `append_files`.
         limits: as in `append_files`.
     Returns: as `append_files`.
     Raises: CommitConflictError also where others have added deletes since `table` that apply to the files
         that go: their rows would come back; SchemaError also for files with more rows than those that go, or
-        a number that is none of the table's; as `delete_files`.
+        a number that the table does not have; as `delete_files`.
     Cost: as `overwrite_files`.
     Source: Iceberg's `BaseRewriteFiles.java`, `MergingSnapshotProducer.java`.
     """

@@ -157,7 +157,7 @@ def read_metadata(
     source: Source, *, limits: Limits = LIMITS, storage: object | None = None
 ) -> dict[str, Any]:
     """One `metadata.json` of any format version: the JSON object as stored, once what a table needs is found
-    to be well-formed. gzip is told by its first bytes, whatever the file is called.
+    to be well-formed. gzip is recognized by its first bytes, whatever the file is called.
 
     Args: source: path or URI, anything with the buffer protocol (never copied), or an open binary file;
         limits: what the file may cost, `max_file_bytes` of JSON and `max_value_bytes` of one element;

@@ -168,7 +168,8 @@ def cherry_pick(table: Table, snapshot_id: int, *, limits: Limits = LIMITS) -> T
     Args: table, as in `append_files`; snapshot_id, the snapshot.
     Returns: the table at the new head of its branch.
     Raises: SnapshotNotFoundError (no such snapshot), SchemaError (the branch has it, or has picked it
-        before), UnsupportedError (one that is no append, and was not made from the head); as `append_files`.
+        before), UnsupportedError (one that is not an append, and was not made from the head); as
+        `append_files`.
     Cost: as `append_files`, and reads the manifests that the snapshot wrote.
     Source: Iceberg's `CherryPickOperation.java`.
     """

@@ -151,8 +151,8 @@ def update_schema(
         limits: what reading the table may cost.
     Returns: the table at the head of its branch, read with the new schema; as it is where nothing changes.
     Raises: before anything is written: SchemaError with `.field` (a column that is not there, a name that is
-        taken, a type that values cannot be read as, a default that is no value of the type, a column going
-        that the table is partitioned or sorted by, or that tells rows apart), UnsupportedError (types and
+        taken, a type that values cannot be read as, a default that is not a value of the type, a column going
+        that the table is partitioned or sorted by, or that identifies rows), UnsupportedError (types and
         defaults that the table's version does not have); as `append_files`.
     Cost: reads and writes the metadata file. No data file is read.
     Source: Iceberg specification, "Schema Evolution"; Iceberg's `SchemaUpdate.java`.

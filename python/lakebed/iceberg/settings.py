@@ -1,4 +1,4 @@
-"""What an Iceberg table says of itself, changed."""
+"""Changes of an Iceberg table's properties, statistics and format version."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def set_properties(
     Args: table, as in `append_files`; properties, keys and values; remove, keys that go, if they are there;
         limits, what reading the table may cost.
     Returns: the table at the head of its branch.
-    Raises: SchemaError for a key that is no property (`format-version`, `uuid`, `current-schema` and others
-        that follow from what the table is), and one that is both set and removed; as `append_files`.
+    Raises: SchemaError for a key that is not a property (`format-version`, `uuid`, `current-schema` and
+        others that follow from what the table is), and one that is both set and removed; as `append_files`.
     Cost: reads and writes the metadata file.
     Source: Iceberg's `PropertiesUpdate.java`, `TableProperties.java`.
     """
@@ -57,7 +57,7 @@ def set_statistics(
 ) -> Table:
     """Names a file of statistics of a snapshot, in the place of the one that the snapshot has.
 
-    Args: table, as in `append_files`; statistics, what the metadata says of the file, as `statistics` or
+    Args: table, as in `append_files`; statistics, the file's record in the metadata, as `statistics` or
         `partition-statistics` of `read_metadata` have it: `snapshot-id`, `statistics-path`,
         `file-size-in-bytes`, and of a whole table `file-footer-size-in-bytes` and `blob-metadata`. The file
         is written already, and is not looked at; of_partitions, statistics of each partition instead; limits,

@@ -121,7 +121,7 @@ def _delete_old_metadata(table: Any, metadata: Any) -> None:
         except FileNotFoundError:
             # A catalog that deletes by itself was first.
             pass
-        except Exception as error:  # noqa: BLE001 - of many classes, each of which is told
+        except Exception as error:  # noqa: BLE001 - of many classes, each of which is reported
             text = failure(error, log.metadata_file, table.catalog, table.io)
             warn([f"an old metadata file stays: {text}"])
 

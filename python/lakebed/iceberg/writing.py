@@ -59,7 +59,7 @@ def write_manifest(
     Returns: the bytes without a sink, else None.
     Raises: SchemaError (a column or partition field that is not there or not the format's, another type, a
         null where there must be a value, a value that the version, the spec or the type has no place for;
-        with `.field` and, of a value, `.record`), CorruptError (a schema or spec that is none),
+        with `.field` and, of a value, `.record`), CorruptError (an invalid schema or spec),
         UnsupportedError (version, codec), LimitError, FileExistsError, OSError. A path then has no file, or
         the one it had.
     Cost: one pass; memory of a batch and, for each thread, a block or a megabyte.

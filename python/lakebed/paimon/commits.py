@@ -80,8 +80,9 @@ def append_files(
 
     Args:
         table: a Paimon table on the local file system; or one that was opened with a store of obstore, where
-            the store has conditional puts (S3 and what speaks it, GCS, Azure), or with a `Storage` that has
-            `publish`. The commit builds on the latest snapshot of its branch, wherever the table stands.
+            the store has conditional puts (S3 and compatible stores, GCS, Azure), or with a `Storage` that
+            has `publish`. The commit builds on the latest snapshot of its branch, whichever snapshot the
+            table is at.
         files: anything with `__arrow_c_stream__`, a row a file, in columns of the view `files`. Required:
             `file_path` (absolute, or relative to the table: where the table's layout has the file, or outside
             the table), `record_count`, `file_size_in_bytes`; `partition` (a struct of the partition columns)
@@ -103,7 +104,7 @@ def append_files(
         properties: free pairs of texts that the snapshot keeps.
         watermark: the event time below which no more rows come; the snapshot has the larger of this and the
             one before.
-    Returns: the table standing at the new snapshot; at the latest one where there are no files.
+    Returns: the table at the new snapshot; at the latest one where there are no files.
     Raises: before anything is written: SchemaError with `.field` and `.record` (a column that files do not
         have, that is absent or of another type, a null or a value that does not fit, a path inside the table
         that is not the file's, a file that is in the table already or that manifests still tell to be
@@ -147,11 +148,11 @@ def delete_files(
         identifier: as there; the kind is OVERWRITE.
         properties: as there.
         watermark: as there.
-    Returns: the table standing at the new snapshot; at the latest one where there are no paths. Deletion
+    Returns: the table at the new snapshot; at the latest one where there are no paths. Deletion
         vectors of the files go with them.
-    Raises: before anything is written: SchemaError (a path that is no live file's or there twice, with its
-        row), UnsupportedError (a storage that commits are not made on, a table with data evolution, rows that
-        a global index covers). Others as `append_files`.
+    Raises: before anything is written: SchemaError (a path that is not a live file's, or given twice, with
+        its row), UnsupportedError (a storage that commits are not made on, a table with data evolution, rows
+        that a global index covers). Others as `append_files`.
     Cost: reads all entries; as `append_files`.
     Source: Paimon's `FileStoreCommitImpl.java`.
     """
@@ -180,7 +181,7 @@ def overwrite_partition(
         identifier: as there; the kind is OVERWRITE.
         properties: as there.
         watermark: as there.
-    Returns: the table standing at the new snapshot. Index files of these partitions are gone.
+    Returns: the table at the new snapshot. Index files of these partitions are gone.
     Raises: as `append_files`; SchemaError for a column that is not the partition's, and for a file of another
         partition.
     Cost: as `delete_files`.
@@ -210,7 +211,7 @@ def compact_manifests(
         memory_bytes: of entries that are sorted, about how many bytes are held in memory; more than that lies
             on disk meanwhile, in the folder for temporary files.
         commit_user: as in `append_files`; the kind is COMPACT.
-    Returns: the table standing at the new snapshot, whose files are those of the one before; at the latest
+    Returns: the table at the new snapshot, whose files are those of the one before; at the latest
         one where nothing is to be done.
     Raises: as `append_files`.
     Cost: reads all entries and writes them, in memory of some blocks; to be sorted, about twice

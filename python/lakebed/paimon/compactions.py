@@ -42,7 +42,7 @@ def compact_files(
         identifier: as there; the kind is COMPACT.
         properties: as there.
         watermark: as there.
-    Returns: the table standing at the new snapshot; at the latest one where nothing changes.
+    Returns: the table at the new snapshot; at the latest one where nothing changes.
     Raises: before anything is written: CommitConflictError (a file before that is no longer live, since
         another commit has taken it away; keys that another has put into the same level), UnsupportedError (a
         table with data evolution, and as `delete_files`), others as `append_files` and
@@ -85,7 +85,7 @@ def replace_deletion_vectors(
         identifier: as there; the kind is OVERWRITE.
         properties: as there.
         watermark: as there.
-    Returns: the table standing at the new snapshot; at the latest one where there are no files.
+    Returns: the table at the new snapshot; at the latest one where there are no files.
     Raises: before anything is written: SchemaError with `.field` and `.record` (a vector of a file that is
         not live, one that would be lost, so that deleted rows came back, two of one file),
         CommitConflictError (an index file that another commit has replaced, a data file that another has

@@ -103,7 +103,7 @@ def fast_forward(table: Table, branch: str) -> Freed:
     """Puts what a branch has in the place of what the table's branch has since the branch began.
 
     Snapshots, schemas and tags from the branch's first snapshot on are replaced file by file, so that the
-    table can be read all the while. It is no commit that another could lose to: writers must not commit to
+    table can be read all the while. It is not a commit, so it conflicts with none: writers must not commit to
     the table's branch meanwhile, as with Paimon's own.
 
     Args:
@@ -121,7 +121,7 @@ def fast_forward(table: Table, branch: str) -> Freed:
 def rollback_to(table: Table, *, snapshot: int | None = None, tag: str | None = None) -> Freed:
     """Makes an earlier snapshot the latest again of the table's branch.
 
-    Later snapshots, tags and changelogs are removed, the latest first; schemas stay. It is no commit that
+    Later snapshots, tags and changelogs are removed, the latest first; schemas stay. It is not a commit that
     another could lose to: writers must not commit meanwhile, as with Paimon's own.
 
     Args:
@@ -156,7 +156,7 @@ def expire_snapshots(
         retain_last: as there.
     Returns: the table at its latest snapshot, and the files that nothing reaches any more: manifests, lists,
         index and data files. Paimon's own expiry deletes them.
-    Raises: SchemaError for a rule that is no number or duration and for a `retain_last` above
+    Raises: SchemaError for a rule that is not a number or duration and for a `retain_last` above
         `snapshot.num-retained.max`, ValueError for one below 1; others as `delete_tag`.
     Cost: that of `Table.reachable`, before anything is removed.
     Source: Paimon's `ExpireSnapshotsImpl.java`, `ExpireChangelogImpl.java`.

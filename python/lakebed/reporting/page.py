@@ -197,7 +197,7 @@ def _figure(svg: str, caption: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Text in which what stands between backquotes is code."""
+    """Text in which words between backquotes are code."""
     parts = [escape(part) for part in text.split("`")]
     return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-# What stands for the colour of the page's text until the picture is in the page; and colours that are seen
+# A placeholder for the colour of the page's text until the picture is in the page; and colours that are seen
 # on light and on dark.
 _INK = "#010203"
 _BLUE, _ORANGE = "#3b82c4", "#d9822b"
@@ -103,7 +103,7 @@ def partitions(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _svg(name: str, title: str, draw: Callable[[Axes], None], height: float = 3.0) -> str:
-    """A picture as text that stands in a page; the same for the same numbers."""
+    """A picture as text for a page; the same for the same numbers."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure

@@ -38,7 +38,8 @@ def check(spark: SparkSession, path: TablePath | None = None) -> DataFrame:
     reading = None if path is None else _reading(path)
     if reading is not None:
         forget(spark)
-    # Ranges have a partition per core unless told otherwise; Spark Connect tells no number of cores.
+    # Ranges have a partition per core unless `range_bytes` says otherwise; Spark Connect does not give the
+    # number of cores.
     once = spark.range(_ROWS)
     # A plain UDF, not an Arrow one: it must run where pyarrow is what is missing.
     probe = F.udf(_probe(reading), _PROBE_COLUMNS, useArrow=False)

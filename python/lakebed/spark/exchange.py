@@ -1,8 +1,8 @@
 """Rows that entries of several manifests make together.
 
 Executors decode manifests to the core's own columns, deal the entries out to parts that need nothing of each
-other, and send them as Arrow IPC streams; Spark brings together what is of one part, side by side; the core
-makes rows of it, with the code that makes them in one process.
+other, and send them as Arrow IPC streams; Spark brings the pieces of one part together, side by side; the
+core makes rows of it, with the code that makes them in one process.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def _of_table(spark: SparkSession, table: Table, selection: dict[str, Any], read
 
 @dataclass(frozen=True)
 class _Tables:
-    """Tables to be asked the same. Their `repr` tells no path and no storage."""
+    """Tables of one request. Their `repr` hides paths and storages."""
 
     paths: tuple[str, ...]
     how: dict[str, Any]

@@ -81,7 +81,7 @@ def orphans(
     """One row per file that lies in the table's folders and that nothing of the table reaches; the rows and
     columns of `Table.orphans`, in no order.
 
-    The table is read as it is now, folders are listed later: what was modified since is no orphan.
+    The table is read as it is now, folders are listed later: what was modified since is not an orphan.
 
     Args: as `Table.orphans`; listing, a DataFrame with `path`, `size` and `modified`, of a time before now;
         path, limits and read, as in `reachable`.
@@ -251,7 +251,7 @@ class _Reader:
         else:
             opening = opening.elsewhere(opening.moved)
         place: dict[str, Any] = {}
-        # Orphans are of what is newest, wherever a table stands.
+        # Orphans are those of the newest state, whichever snapshot the table is at.
         if view != "orphans" and table.snapshot_id is not None:
             place = {"snapshot": table.snapshot_id} if table.tag is None else {"tag": table.tag}
         return _Reader(view, path, table.format, table.branch, place, storage, opening, keywords, has_listing)

@@ -53,7 +53,7 @@ def plan(
         column of deletes, as `files`.
         Paimon: each manifest is read once. Where some record deletions, or `where` decides on files together
         (see `files`), entries cross one exchange, by identity or by partition and bucket. The driver reads
-        the index manifest and sends what it says of the deletion vectors of the partitions that `where`
+        the index manifest and sends the deletion vectors of the partitions that `where`
         leaves, with the DataFrame's plan: some dozen bytes each, which every task holds.
     """
     table = table_at(path, at, limits)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _OPENING = 256 << 10
 # What a task has at least, in bytes: it costs a tenth of a second before it begins.
 _LEAST_TASK = 8 << 20
-# What one has at most, some second and a half of decoding; less where nobody tells how many run at once.
+# What one has at most, some second and a half of decoding; less where it is not known how many run at once.
 _MOST_TASK = 256 << 20
 _UNTOLD_TASK = 32 << 20
 # What one reads at once, which is its memory.

@@ -181,7 +181,7 @@ class _PruningReader(_Reader):
 
 
 def _condition(given: datasource.Filter, view: str, columns: list[str]) -> Predicate | None:
-    """What a filter on the view's columns says of what the view is filtered by; None if nothing."""
+    """The part of a filter that the view itself can apply; None if there is none."""
     compare = _COMPARED.get(type(given).__name__)
     path: tuple[str, ...] = getattr(given, "attribute", ())
     if compare is None or not path:

@@ -1,4 +1,4 @@
-"""How metadata files are reached where the compiled core cannot: one small protocol, and what speaks it."""
+"""How metadata files are reached where the compiled core cannot: a small protocol, and what implements it."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from lakebed.storage.paths import shares_filesystem
 
 _LOCAL_READS = 4
 
-# What stands in a directory: name, whether it is a folder, bytes and milliseconds since 1970 UTC of a file.
+# An entry of a directory: name, whether it is a folder, bytes and milliseconds since 1970 UTC of a file.
 Contents = list[tuple[str, bool, int | None, int | None]]
 
 

@@ -52,7 +52,7 @@ class ArrowStorage(Adapter):
         return self._without_links(prefix, inner, names)
 
     def contents(self, prefix: str) -> Contents:
-        """What stands directly in a directory. Raises: FileNotFoundError where there is none."""
+        """The entries of a directory. Raises: FileNotFoundError where there is none."""
         from pyarrow.fs import FileSelector, FileType
 
         with self._asking(prefix) as inner:

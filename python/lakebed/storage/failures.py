@@ -1,4 +1,4 @@
-"""What the libraries of storages raise, as an `OSError` that names the path and tells no secret."""
+"""What the libraries of storages raise, as an `OSError` that names the path and hides secrets."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def as_oserror(error: Exception, path: str, filesystem: object) -> Exception:
     """What to raise in place of what a library raised on a path: an `OSError` with the number, text and path.
 
     Args: filesystem, the library's own object: secrets among its options are left out of the text.
-    Returns: the error itself where it is none of a storage's.
+    Returns: the error itself where it is not a storage's.
     """
     if isinstance(error, _OF_PROGRAMS):
         return error
@@ -59,7 +59,7 @@ def as_oserror(error: Exception, path: str, filesystem: object) -> Exception:
 
 
 def errno_of(error: Exception) -> int:
-    """The number of a library's error; EIO where nothing tells more."""
+    """The number of a library's error; EIO where it has none."""
     known = [number for kind, number in _ERRNOS if isinstance(error, kind)]
     given = getattr(error, "errno", None) if isinstance(error, OSError) else None
     number = given if isinstance(given, int) and given else next(iter(known), None)

@@ -55,7 +55,7 @@ class FsspecStorage(Adapter):
         return [name for name, is_folder, _, _ in self._contents(prefix) if is_folder]
 
     def contents(self, prefix: str) -> Contents:
-        """What stands directly in a directory. Raises: FileNotFoundError where there is none."""
+        """The entries of a directory. Raises: FileNotFoundError where there is none."""
         return [
             (name, is_folder, None if is_folder else info.get("size"), _time_of(info))
             for name, is_folder, kind, info in self._contents(prefix)
@@ -63,7 +63,7 @@ class FsspecStorage(Adapter):
         ]
 
     def _contents(self, prefix: str) -> Listing:
-        """Name, whether it is a folder that is none of a link, type and details. Raises: as `folders`."""
+        """Name, whether it is a folder and not a link, type and details. Raises: as `folders`."""
         with self._asking(prefix) as directory:
             self._filesystem.invalidate_cache(directory)
             listed = self._filesystem.ls(directory, detail=True)

@@ -137,7 +137,7 @@ class ObstoreStorage(Adapter):
         return [name for name, is_folder, _, _ in self.contents(prefix) if is_folder]
 
     def contents(self, prefix: str) -> Contents:
-        """What stands directly in a directory. Raises: FileNotFoundError where there is none."""
+        """The entries of a directory. Raises: FileNotFoundError where there is none."""
         with self._asking(prefix) as inner:
             found = self._filesystem.list_with_delimiter(inner or None)
             if inner and not found["common_prefixes"] and not found["objects"]:
@@ -225,13 +225,13 @@ def is_store(storage: object) -> bool:
 
 
 def family_of_store(store: object) -> str:
-    """The family of schemes whose paths a store reads; empty for objects that are none."""
+    """The family of schemes whose paths a store reads; empty for objects that are not stores."""
     own = (kind for kind in type(store).__mro__ if kind.__module__.partition(".")[0] == "obstore")
     return next((_FAMILIES[kind.__name__] for kind in own if kind.__name__ in _FAMILIES), "")
 
 
 def store_of_uri(uri: str) -> Any:
-    """The store of all of a URI's bucket or server, with what the environment says of credentials.
+    """The store of all of a URI's bucket or server, with the credentials of the environment.
 
     Raises: ImportError without obstore; ValueError for a URI that it has no store for, or with options of
         its own, which would be passed over.

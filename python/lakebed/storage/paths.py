@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file):/", re.IGNORECASE)
 # Here the authority is `container@account`, in all others `user:password@host` or `host`.
 _CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
-# Schemes of one storage, by the one that stands for them.
+# Schemes of one storage, by their canonical one.
 _FAMILIES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"} | dict.fromkeys(("abfss", "wasb", "wasbs", "az"), "abfs")
 # Here paths may stand without a scheme, and the authority names a server, which a filesystem object already
 # stands for.
@@ -23,7 +23,7 @@ def scheme_of(path: str) -> str:
 
 
 def family_of(path: str) -> str:
-    """The scheme that stands for all of one storage; empty for paths."""
+    """The canonical scheme of a storage; empty for paths."""
     scheme = scheme_of(path)
     return _FAMILIES.get(scheme, scheme)
 

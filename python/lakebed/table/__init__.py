@@ -100,7 +100,7 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, Veri
 
     @property
     def metadata_tables(self) -> list[str]:
-        """The names of the engine's own metadata tables: "options" stands for `orders$options`."""
+        """The names of the engine's own metadata tables: "options" means `orders$options`."""
         return self._native.metadata_tables
 
     def metadata_table(

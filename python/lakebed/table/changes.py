@@ -34,13 +34,13 @@ class ChangeViews(TableState):
 
         A file is the same in both if its path is, for Iceberg with its content and, of a deletion vector, its
         offset; for Paimon with the other parts of its identity, the level among them. That a manifest was
-        rewritten is no difference, nor is which of the two snapshots is the older. A file that a snapshot
+        rewritten is not a difference, nor is which of the two snapshots is the older. A file that a snapshot
         names twice counts twice.
 
         Args: snapshot_a, snapshot_b, ids, or names of tags or branches (of a tag, where there are both), as
             `at` finds them; the others as in `files`.
         Returns: `change` utf8 ("removed": live in `snapshot_a` only, "added": in `snapshot_b` only), then the
-            columns of `files`, in the types of the schema that this table stands with. Iceberg's delete files
+            columns of `files`, in the types of the schema of this table. Iceberg's delete files
             and deletion vectors are among them. A file of Paimon's that only an entry of the kind DELETE
             names is shown as that entry has it: it may lack statistics that `files` has, and give other
             sequence numbers.
@@ -106,7 +106,7 @@ class ChangeViews(TableState):
             (Paimon: on its partition columns). A name that both have is the view's. The others as in `files`.
         Returns: `change` utf8 ("added" | "removed"), `snapshot_id` int64, `committed_at` timestamp[us, UTC],
             `operation` utf8, then the columns of `files` but for Iceberg's `snapshot_id`, in the types of the
-            schema that this table stands with. An entry that removes a file may lack statistics.
+            schema of this table. An entry that removes a file may lack statistics.
         Raises: PredicateError for one OR over columns of the view and of the table; when read, as `files`.
         Cost: the snapshots and the manifest lists of each; once each manifest that a commit wrote and that
             what is asked of partitions leaves. Memory is bounded.

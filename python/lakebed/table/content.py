@@ -33,7 +33,7 @@ class ContentViews(TableState):
             `schema_id` (null for Iceberg, whose lists do not record it), `sequence_number`,
             `min_sequence_number` int64, then the format's own.
             Of Iceberg, only where `columns` names it: `header` struct<content utf8, format_version,
-            partition_spec_id, schema_id int32>, what each manifest says of itself, null where it does not;
+            partition_spec_id, schema_id int32>, from each manifest's header, null where it lacks them;
             null as a whole for one in ORC or Parquet.
         Raises: (when read) CorruptError (with `header`: a manifest whose header cannot be read).
         Cost: reads the manifest lists, no manifest; with `header` one read of 64 KiB for each.

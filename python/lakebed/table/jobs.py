@@ -33,8 +33,8 @@ class JobViews(TableState):
         limit: int | None = None,
         threads: int | None = None,
     ) -> ViewScan:
-        """One row per file that anything of the table still reaches, wherever the table stands: snapshots,
-        tags, branches, changelogs, and the table itself.
+        """One row per file that anything of the table still reaches, whichever snapshot the table is at:
+        snapshots, tags, branches, changelogs, and the table itself.
 
         A snapshot reaches the files that are live in it, not those that its entries only say are deleted.
 
@@ -137,7 +137,7 @@ class JobViews(TableState):
             retain_last, so many are kept however old they are, whatever the table says. The others as in
             `reachable`.
         Returns: the columns of `reachable`, of files that go: what reached them goes. For Iceberg, whose
-            snapshots and refs are no files, also a row of kind "snapshot", "branch" or "tag" without a path
+            snapshots and refs are not files, also a row of kind "snapshot", "branch" or "tag" without a path
             for each that goes. Old metadata files are not among them: those go by the metadata log.
         Raises: UnsupportedError for an Iceberg table with `gc.enabled` false; CorruptError for a rule that is
             no number or duration; ValueError for a `retain_last` below 1, SchemaError for one above

@@ -19,7 +19,7 @@ class Opening:
     """How a table was opened, for those who open it again.
 
     Attributes: moved, prefixes and where they are now; allowed, limits and reads (`concurrent_reads`), as
-        `open_table` has them; entry, what the table's catalog says of it; None for one that was opened by its
+        `open_table` has them; entry, the catalog's entry; None for one that was opened by its
         path; path, what was opened, as the storage has it.
     """
 

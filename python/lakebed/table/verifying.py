@@ -31,7 +31,7 @@ class VerifyViews(TableState):
 
         All snapshots that are there, of all branches and tags, their lists and manifests, each once, are read
         whole. Whatever is wrong with one, the next is read. Live files are those of the snapshot that the
-        table stands at.
+        table is at.
 
         Args: data_files, whether its data files, delete files and index files are looked for too: whether
             they are there, and as long as recorded; where, on these columns; the others as in `snapshots`.
