@@ -76,14 +76,19 @@ def by_java(
     return _describe(table)
 
 
-def _with_deletes(cache: Path, entries: int, given: Path | None, days: int) -> Corpus:
-    """A tenth of the entries as position deletes, a hundredth as equality deletes, in 20 partitions a day.
+def with_deletes(cache: Path, entries: int, given: Path | None, **options: object) -> Corpus:
+    """A table with delete files, in manifests of about 10,000 entries.
 
     Plans are of data files, and so is the corpus: manifests of deletes are not in it.
     """
-    deletes: dict[str, Any] = {"pos_deletes": max(1, entries // 10), "eq_deletes": max(1, entries // 100)}
-    made = by_java(cache, entries, given, manifests=max(1, entries // 10_000), days=days, seed=7, **deletes)
+    made = by_java(cache, entries, given, manifests=max(1, entries // 10_000), **options)
     return _describe(Path(made.path).parents[1], deletes=False)
+
+
+def _with_deletes(cache: Path, entries: int, given: Path | None, days: int) -> Corpus:
+    """A tenth of the entries as position deletes, a hundredth as equality deletes, in 20 partitions a day."""
+    deletes = {"pos_deletes": max(1, entries // 10), "eq_deletes": max(1, entries // 100)}
+    return with_deletes(cache, entries, given, days=days, seed=7, **deletes)
 
 
 READ = ("entries", "projected", "stats")

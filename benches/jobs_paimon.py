@@ -39,7 +39,12 @@ def made(cache: Path, sizes: Sizes) -> Path:
 def _write(root: Path, sizes: Sizes) -> None:
     columns = [("id", pa.int64()), ("region", pa.string())]
     columns += [(f"c{number}", pa.int64()) for number in range(3, sizes.columns + 1)]
-    options = {"bucket": "-1", "manifest.merge-min-count": str(sizes.snapshots + 1)}
+    # Manifests stay as they were committed, and an expiry takes all snapshots at once.
+    options = {
+        "bucket": "-1",
+        "manifest.merge-min-count": str(sizes.snapshots + 1),
+        "snapshot.expire.limit": str(sizes.snapshots),
+    }
     table = lakebed.paimon.create_table(root, pa.schema(columns), partition_by=["region"], options=options)
     for region in range(REGIONS):
         (root / _bucket(region)).mkdir(parents=True)

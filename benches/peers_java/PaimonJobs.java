@@ -54,8 +54,7 @@ public class PaimonJobs {
       }
       case "paimon_expire_plan" -> {
         FileStoreTable rules = table.copy(Map.of("snapshot.time-retained", "0 ms",
-            "snapshot.num-retained.min", kept, "snapshot.num-retained.max", kept,
-            "snapshot.expire.limit", "1000000"));
+            "snapshot.num-retained.min", kept, "snapshot.num-retained.max", kept));
         return rules.newExpireSnapshots().config(rules.coreOptions().expireConfig()).expire();
       }
       case "paimon_compact_manifests" -> {

@@ -20,7 +20,7 @@ import org.apache.iceberg.types.Types;
  * own. It stands in Iceberg's package because writing a manifest with chosen properties is not public.
  *
  * <p>Options: --location DIR --entries N --columns 12 --regions 20 --days 50 --per-manifest 10000 --codec gzip
- * --metrics full|none --pos-deletes 0 --eq-deletes 0 --seed 5. {@code iceberg_rows.py} makes the same files.
+ * --metrics full|none --pos-deletes 0 --deletes-of both|one --eq-deletes 0 --seed 5. {@code iceberg_rows.py} makes the same files.
  */
 public final class BenchTable {
   private static final Type[] CYCLE = {
@@ -195,9 +195,9 @@ public final class BenchTable {
     };
   }
 
-  /** Of one file (every other one), or of two of its partition. */
+  /** Of one file (every other one, or all), or of two of its partition. */
   private DeleteFile positionDelete(int i, int k, Random random) {
-    boolean ofOneFile = k % 2 == 0;
+    boolean ofOneFile = k % 2 == 0 || options.getOrDefault("deletes-of", "both").equals("one");
     int other = i;
     for (int j = i + 1; !ofOneFile && other == i && j < Math.min(entries, i + 4000); j++) {
       other = region(j) == region(i) && day(j) == day(i) ? j : i;
