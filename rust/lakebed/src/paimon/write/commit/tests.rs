@@ -90,6 +90,7 @@ fn a_commit_that_loses_every_race_is_a_conflict_and_leaves_nothing() {
         watermark: None,
         uuid,
         zone_offset_millis: 0,
+        encoder: None,
     };
     let changes = || Ok(Some(Changes::of(Vec::new())));
     let others = Cell::new(0u128);
