@@ -52,7 +52,7 @@ pub trait Encoder: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// `Unsupported` for a format or codec that the encoder lacks; those of the encoder.
-    fn encode(&self, rows: &RecordBatch, format: Format, codec: Codec) -> Result<Vec<u8>>;
+    fn encode(&self, rows: &RecordBatch, format: Format, codec: Codec) -> Result<Buffer>;
 }
 
 /// The metadata key of a field's id: in ORC an attribute of the type, as it is in the file.

@@ -53,7 +53,7 @@ pub(super) struct ColumnarRecords<'e> {
     /// The number of rows at which the file is encoded next to learn its size.
     measured_next: usize,
     /// The file of all rows so far, if it is known.
-    encoded: Option<Vec<u8>>,
+    encoded: Option<Buffer>,
 }
 
 impl<'e> ColumnarRecords<'e> {
@@ -141,7 +141,7 @@ impl<'e> ColumnarRecords<'e> {
     /// # Errors
     /// Those of the encoder; `Internal` for a file that does not read as these rows; `Limit` for one that
     /// readers would refuse.
-    pub(super) fn finish(mut self) -> Result<Vec<u8>> {
+    pub(super) fn finish(mut self) -> Result<Buffer> {
         let file = match self.encoded.take() {
             Some(file) => file,
             None => self.encode()?,
@@ -150,7 +150,7 @@ impl<'e> ColumnarRecords<'e> {
         Ok(file)
     }
 
-    fn encode(&self) -> Result<Vec<u8>> {
+    fn encode(&self) -> Result<Buffer> {
         let rows = match self.stored.as_slice() {
             // A copy: some encoders overlook that an array is part of another.
             [one] => take_record_batch(one, &UInt32Array::from_iter_values(0..one.num_rows() as u32))?,
@@ -161,7 +161,7 @@ impl<'e> ColumnarRecords<'e> {
 
     /// Reads the file again: encoders have written other values than they were given (pyarrow's of ORC does
     /// for some nulls in nested records).
-    fn check(&self, file: &[u8]) -> Result<()> {
+    fn check(&self, file: &Buffer) -> Result<()> {
         let kind = self.shape.kind;
         let resolver = RecordResolver::new(kind.table(), None, &[], &[VERSION])?;
         let wrong = |why: &str| {
@@ -170,7 +170,7 @@ impl<'e> ColumnarRecords<'e> {
                 format!("the encoder's {format} file does not have the rows that it was given{why}");
             Error::new(ErrorKind::Internal, message)
         };
-        let found = read_records(Buffer::from(file.to_vec()), &resolver, kind.version(), self.decoding);
+        let found = read_records(file.clone(), &resolver, kind.version(), self.decoding);
         let found = found.map_err(|error| match error.kind() {
             ErrorKind::Avro(AvroKind::Limit) => error,
             _ => wrong(&format!(": {error}")),

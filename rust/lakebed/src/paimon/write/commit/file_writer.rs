@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::rc::Rc;
 
 use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
 use arrow_schema::FieldRef;
 
 use crate::columnar::{Decoding, Encoder};
@@ -16,7 +17,7 @@ use crate::paimon::write::{FileKind, Layout, RecordWriter};
 /// Writes the records of a file.
 pub(super) enum FileWriter<'e> {
     Avro {
-        writer: RecordWriter<Counted>,
+        writer: Box<RecordWriter<Counted>>,
         /// How many bytes are written.
         length: Rc<Cell<u64>>,
     },
@@ -42,7 +43,8 @@ impl<'e> FileWriter<'e> {
                 options.carried = carried.to_vec();
                 let length = Rc::new(Cell::new(0));
                 let sink = Counted { bytes: Vec::new(), length: Rc::clone(&length) };
-                Ok(FileWriter::Avro { writer: RecordWriter::new(sink, kind, options)?, length })
+                let writer = Box::new(RecordWriter::new(sink, kind, options)?);
+                Ok(FileWriter::Avro { writer, length })
             }
             Container::Columnar(options) => {
                 let encoder = encoder.ok_or_else(|| Error::new(ErrorKind::Unsupported, "no encoder"))?;
@@ -78,9 +80,9 @@ impl<'e> FileWriter<'e> {
     ///
     /// # Errors
     /// Those of the writers.
-    pub(super) fn finish(self) -> Result<Vec<u8>> {
+    pub(super) fn finish(self) -> Result<Buffer> {
         match self {
-            FileWriter::Avro { writer, .. } => Ok(writer.finish()?.bytes),
+            FileWriter::Avro { writer, .. } => Ok(writer.finish()?.bytes.into()),
             FileWriter::Columnar(records) => records.finish(),
         }
     }
