@@ -27,7 +27,7 @@ _PARQUET_CODECS = {
 }
 
 
-def orc(rows: Batch, codec: str, level: int | None) -> bytes:
+def orc(rows: Batch, codec: str) -> bytes:
     """An ORC file of the rows. pyarrow has no levels of Zstandard for it.
 
     Raises: ImportError where pyarrow was built without ORC; pyarrow's errors.

@@ -20,10 +20,6 @@ pub struct PyarrowEncoder;
 impl Encoder for PyarrowEncoder {
     fn encode(&self, rows: &RecordBatch, format: Format, codec: Codec) -> Result<Buffer> {
         let batch = Batch(Arc::new(StructArray::from(rows.clone())));
-        let function = match format {
-            Format::Orc => "orc",
-            Format::Parquet => "parquet",
-        };
         let (codec, level) = match codec {
             Codec::None => ("none", None),
             Codec::Snappy => ("snappy", None),
@@ -34,7 +30,11 @@ impl Encoder for PyarrowEncoder {
         Python::attach(|py| {
             let encoded = || -> PyResult<PyBackedBytes> {
                 let module = py.import("lakebed._columnar")?;
-                Ok(module.call_method1(function, (batch, codec, level))?.extract()?)
+                let encoded = match format {
+                    Format::Orc => module.call_method1("orc", (batch, codec)),
+                    Format::Parquet => module.call_method1("parquet", (batch, codec, level)),
+                };
+                Ok(encoded?.extract()?)
             };
             encoded()
                 .map(|encoded| Buffer::from(Bytes::from_owner(encoded)))
