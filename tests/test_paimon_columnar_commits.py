@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,14 +143,13 @@ def test_every_file_is_in_the_format(tmp_path: Path, manifests: str) -> None:
 def test_the_table_is_as_in_avro(tmp_path: Path, manifests: str) -> None:
     ours = every_kind_of_commit(created(tmp_path / "t", manifests))
     same = every_kind_of_commit(created(tmp_path / "avro", "avro"))
-    for view, left_out in [
-        ("entries", {"path", "manifest_path", "creation_time", "created_at", "file_path"}),
-        ("deletes", {"file_path", "path", "referenced_data_file"}),
-        ("partitions", {"last_updated_at", "last_update_time", "last_file_creation_time", "updated_at"}),
-    ]:
-        rows = [getattr(table, view)().to_arrow() for table in (ours, same)]
-        kept = [name for name in rows[0].column_names if name not in left_out and "time" not in name]
-        assert rows[0].select(kept).to_pylist() == rows[1].select(kept).to_pylist(), view
+    rows = [table.entries().to_arrow().drop_columns(["manifest", "creation_time"]) for table in (ours, same)]
+    assert rows[0].to_pylist() == rows[1].to_pylist()
+    index = [
+        paimon.read_index_manifest(written(table, "index-manifest-")[0]).to_arrow() for table in (ours, same)
+    ]
+    assert index[0].to_pylist() == index[1].to_pylist()
+    assert [len(ranges) for ranges in index[0]["deletions_vectors_ranges"].to_pylist()] == [2]
 
 
 def every_kind_of_commit(table: Table) -> Table:
@@ -210,12 +210,12 @@ def test_a_level_of_zstandard(tmp_path: Path, manifests: str) -> None:
         )
         table = paimon.append_files(table, files(FIRST, *(f"file-{number:09}" for number in range(3000))))
         sizes.append(written(table, "manifest-")[0].stat().st_size)
-    assert (sizes[0] > sizes[1]) is (manifests == "parquet")
+    assert (sizes[1] < 0.95 * sizes[0]) is (manifests == "parquet")
 
 
 def test_manifests_end_at_their_size(tmp_path: Path, manifests: str) -> None:
     table = created(tmp_path / "t", manifests)
-    count, target = 60_000, 100_000
+    count, target = 60_000, 30_000
     table = paimon.append_files(
         table, files(FIRST, *(f"{number * 7919 % count:05}" for number in range(count)))
     )
@@ -314,19 +314,30 @@ def test_a_file_that_is_not_what_it_should_be_is_not_published(
 
 def test_a_file_that_readers_would_refuse_is_not_written(manifests: str, tmp_path: Path) -> None:
     created(tmp_path / "t", manifests)
-    table = lakebed.open_table(tmp_path / "t", limits=LIMITS.replace(max_value_bytes=64))
+    table = lakebed.open_table(tmp_path / "t", limits=replace(LIMITS, max_value_bytes=64))
     with pytest.raises(LimitError):
         paimon.append_files(table, files(FIRST, "a" * 100))
     assert lakebed.open_table(tmp_path / "t").snapshot_id is None
 
 
-def test_fields_of_other_writers_are_refused_by_name(manifests: str, tmp_path: Path) -> None:
+def test_fields_of_other_writers_are_refused_by_name(
+    manifests: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They would be lost."""
-    table = paimon.append_files(created(tmp_path / "t", manifests), files(FIRST, "a"))
-    (manifest,) = written(table, "manifest-")
-    module: Any = orc if manifests == "orc" else pq
-    rows = module.read_table(manifest)
-    module.write_table(rows.append_column("_THEIRS", pa.array([1] * len(rows))), manifest)
+    encode = getattr(_columnar, manifests)
+
+    def with_another(rows: Any, codec: str, *level: int | None) -> bytes:
+        batch = pa.record_batch(rows)
+        if "_FILE" in batch.schema.names:
+            batch = batch.append_column("_THEIRS", pa.array([1] * len(batch)))
+        return bytes(encode(batch, codec, *level))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_columnar, manifests, with_another)
+        table = paimon.append_files(created(tmp_path / "t", manifests), files(FIRST, "a"))
+    table = paimon.append_files(table, files(FIRST, "b"))
+    before = metadata(table)
     with pytest.raises(UnsupportedError, match="another writer") as refused:
-        paimon.compact_manifests(paimon.append_files(table, files(FIRST, "b")), sort=True)
+        paimon.compact_manifests(table, sort=True)
     assert refused.value.field == "_THEIRS"
+    assert metadata(table) == before

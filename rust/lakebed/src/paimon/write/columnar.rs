@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampMicrosecondType;
-use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, StructArray, UInt32Array};
+use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, StructArray, UInt32Array, make_array};
 use arrow_buffer::Buffer;
 use arrow_schema::{
     DataType, Field as ArrowField, FieldRef, Fields, Schema as ArrowSchema, SchemaRef, TimeUnit,
@@ -225,6 +225,17 @@ fn element_id(list: i32) -> i32 {
     FIRST + list * DEPTHS + 1
 }
 
+/// A column without its nulls if its field has none. pyarrow's encoder of Parquet would refuse them even below
+/// records that are null.
+fn without_nulls(column: &ArrayRef, field: &ArrowField) -> ArrayRef {
+    if field.is_nullable() || column.null_count() == 0 {
+        return Arc::clone(column);
+    }
+    let data = column.to_data().into_builder().nulls(None);
+    // The values are those of a valid array.
+    data.build().map_or_else(|_| Arc::clone(column), make_array)
+}
+
 /// A stored column with the types of a field.
 fn typed(column: &ArrayRef, field: &ArrowField) -> Result<ArrayRef> {
     let typed = match (column.data_type(), field.data_type()) {
@@ -233,8 +244,13 @@ fn typed(column: &ArrayRef, field: &ArrowField) -> Result<ArrayRef> {
             let columns = record.columns().iter().zip(fields).map(|(column, field)| typed(column, field));
             let columns = columns.collect::<Result<Vec<_>>>()?;
             let nulls = record.nulls().cloned();
+            // Nulls where they may not be are found here: a column that has none has them below null records.
             let record = StructArray::try_new_with_length(fields.clone(), columns, nulls, record.len())?;
-            Arc::new(record) as ArrayRef
+            let columns = record.columns().iter().zip(fields);
+            let columns = columns.map(|(column, field)| without_nulls(column, field)).collect();
+            let nulls = record.nulls().cloned();
+            Arc::new(StructArray::try_new_with_length(fields.clone(), columns, nulls, record.len())?)
+                as ArrayRef
         }
         (DataType::List(_), DataType::List(item)) => {
             let list = column.as_list::<i32>();
