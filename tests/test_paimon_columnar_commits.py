@@ -284,7 +284,7 @@ def test_an_interrupt_passes(manifests: str, tmp_path: Path, monkeypatch: pytest
 def test_a_file_that_is_not_what_it_should_be_is_not_published(
     change: str, manifests: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """pyarrow's ORC has lost values of nested records."""
+    """pyarrow's ORC loses values behind a record that is null within another."""
     table = paimon.append_files(created(tmp_path / "t", manifests), files(FIRST, "a"))
     before = metadata(table)
     encode = getattr(_columnar, manifests)

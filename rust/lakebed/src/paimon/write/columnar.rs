@@ -160,7 +160,7 @@ impl<'e> ColumnarRecords<'e> {
     }
 
     /// Reads the file again: encoders have written other values than they were given (pyarrow's of ORC does
-    /// for some nulls in nested records).
+    /// behind a record that is null within another).
     fn check(&self, file: &Buffer) -> Result<()> {
         let kind = self.shape.kind;
         let resolver = RecordResolver::new(kind.table(), None, &[], &[VERSION])?;
