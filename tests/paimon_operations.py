@@ -43,8 +43,9 @@ class Step:
     """How many of the states before it may be seen meanwhile: those of snapshots that go one by one."""
 
 
-def created(location: Path) -> Table:
-    options = {"deletion-vectors.enabled": "true"}
+def created(location: Path, manifests: str = "avro") -> Table:
+    """A table with one file, and manifests in a format."""
+    options = {"deletion-vectors.enabled": "true", "manifest.format": manifests}
     made = paimon.create_table(location, SCHEMA, partition_by=["writer"], options=options, comment="new")
     return paimon.append_files(made, _files("first", "0"))
 

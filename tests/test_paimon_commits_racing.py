@@ -88,9 +88,10 @@ def test_a_killed_writer_breaks_nothing(table: Table) -> None:
     assert set(live(after)) >= acknowledged | {"last"}
 
 
-def test_a_killed_operation_is_made_or_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("manifests", ["avro", "orc", "parquet"])
+def test_a_killed_operation_is_made_or_not(manifests: str, tmp_path: Path) -> None:
     """Every operation, killed within: what the table shows is what it showed before or shows behind it."""
-    location = paimon_operations.created(tmp_path / "t").location
+    location = paimon_operations.created(tmp_path / "t", manifests).location
     chance = random.Random(11)
     before, whole = observed(location), Writer(every_operation, location, "whole")
     begun = time.monotonic()

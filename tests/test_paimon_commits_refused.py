@@ -31,8 +31,10 @@ def table(tmp_path: Path) -> Table:
         ({"primary_keys": ["day"], "partition_keys": ["day"]}, "primaryKeys"),
         ({"options": {"bucket": "4"}}, "bucket-key"),
         ({"options": {"bucket": "0"}}, "0 buckets"),
-        ({"options": {"manifest.format": "orc"}}, "manifest.format"),
+        ({"options": {"manifest.format": "csv"}}, "manifest.format"),
         ({"options": {"manifest.compression": "lz4"}}, "manifest.compression"),
+        ({"options": {"manifest.format": "orc", "manifest.compression": "gzip"}}, "manifest.compression"),
+        ({"options": {"manifest.format": "parquet", "manifest.compression": "zlib"}}, "manifest.compression"),
     ],
 )
 def test_what_makes_no_table_is_refused(arguments: dict[str, Any], words: str, tmp_path: Path) -> None:

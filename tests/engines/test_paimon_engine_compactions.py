@@ -23,11 +23,18 @@ TOP = 5
 A, B = "data-a-0.parquet", "data-b-0.parquet"
 
 
+@pytest.fixture(params=["avro", "orc", "parquet"])
+def manifests(request: pytest.FixtureRequest) -> str:
+    """The format of the table's manifests."""
+    return str(request.param)
+
+
 @pytest.fixture
-def keyed(tmp_path: Path) -> MadeTable:
+def keyed(tmp_path: Path, manifests: str) -> MadeTable:
     """Two files of a bucket whose rows replace each other."""
     made = MadeTable(tmp_path / "own", ("region", "id"))
     options = {"bucket": "1", "num-sorted-run.compaction-trigger": "100", "num-levels": "6"}
+    options["manifest.format"] = manifests
     paimon.create_table(
         made.root, SCHEMA, partition_by=["region"], primary_keys=made.primary_keys, options=options
     )
@@ -106,10 +113,10 @@ def test_a_changelog_is_what_java_reads_as_one(keyed: MadeTable, paimon_java: Ja
 
 
 @pytest.fixture
-def plain(tmp_path: Path) -> MadeTable:
+def plain(tmp_path: Path, manifests: str) -> MadeTable:
     """A table without buckets that has deletion vectors: two files of four rows."""
     made = MadeTable(tmp_path / "own")
-    options = {"bucket": "-1", "deletion-vectors.enabled": "true"}
+    options = {"bucket": "-1", "deletion-vectors.enabled": "true", "manifest.format": manifests}
     paimon.create_table(made.root, SCHEMA, partition_by=["region"], options=options)
     for name, ids in (("a", (1, 2, 3, 4)), ("b", (5, 6, 7, 8))):
         paimon.append_files(made.now(), made.written("emea", name, *ids))

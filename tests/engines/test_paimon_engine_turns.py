@@ -325,10 +325,16 @@ class Turns:
         return f"region={self.region(name)}/bucket-0/{name}"
 
 
-@pytest.mark.parametrize("seed", range(long_or(2, 20)))
-def test_random_operations_in_turns(seed: int, tmp_path: Path, paimon_java: JavaEngine):
+@pytest.mark.parametrize(
+    ("seed", "manifests"),
+    [
+        *((seed, "avro") for seed in range(long_or(2, 20))),
+        *((seed, name) for name in ("orc", "parquet") for seed in range(long_or(1, 10))),
+    ],
+)
+def test_random_operations_in_turns(seed: int, manifests: str, tmp_path: Path, paimon_java: JavaEngine):
     made = MadeTable(tmp_path / "own")
-    options = {"bucket": "-1", "deletion-vectors.enabled": "true"}
+    options = {"bucket": "-1", "deletion-vectors.enabled": "true", "manifest.format": manifests}
     first = paimon.create_table(made.root, SCHEMA, partition_by=["region"], options=options)
     turns, told = Turns(made, first, paimon_java, random.Random(seed)), []
     count = long_or(12, 50)

@@ -42,13 +42,14 @@ def create_table(
             word as `lakebed.iceberg.create_table` has.
         partition_keys: the same by Paimon's own word; one of the two.
         primary_keys: names of the key columns, those of the partition included.
-        options: Paimon's: `{"bucket": "4", "bucket-key": "id"}`.
+        options: Paimon's: `{"bucket": "4", "bucket-key": "id"}`. `manifest.format` may be `orc` or `parquet`,
+            which Paimon reads up to 2.0.
         comment: of the table.
         limits: of the table that is returned.
         storage: as `open_table` takes it; one that commits are made on, as in `append_files`.
     Raises: SchemaError (types, keys or buckets that make no table), UnsupportedError (a storage that commits
-        are not made on, an option that asks for manifests in another format than Avro), FileExistsError
-        (there is a table), TypeError, OSError.
+        are not made on, a format or codec of manifests that is not written), FileExistsError (there is a
+        table), TypeError, OSError.
     Source: Paimon's `SchemaManager.java`, `SchemaValidation.java`.
 
     >>> create_table("/data/orders", pa.schema([("id", pa.int64()), ("day", pa.date32())]),
@@ -109,10 +110,10 @@ def append_files(
         have, that is absent or of another type, a null or a value that does not fit, a path inside the table
         that is not the file's, a file that is in the table already or that manifests still tell to be
         deleted, a partition with another number of buckets), UnsupportedError (a storage that commits are
-        not made on, dynamic buckets, manifests that are not Avro), CorruptError and its kin (the
-        table's own files). OSError; CommitConflictError after 200 lost races, and for keys that another
-        commit has put into the same level. What was written is removed then, unless a store did not say
-        whether the snapshot is there.
+        not made on, dynamic buckets, manifest lists in another format than `manifest.format`, and in ORC or
+        Parquet a pyarrow that cannot write it), CorruptError and its kin (the table's own files). OSError;
+        CommitConflictError after 200 lost races, and for keys that another commit has put into the same
+        level. What was written is removed then, unless a store did not say whether the snapshot is there.
     Cost: reads the names of files in manifests that may have these partitions, side by side; writes one
         manifest (more above `manifest.target-file-size`), two lists and a snapshot, each synced, in memory of
         one manifest.

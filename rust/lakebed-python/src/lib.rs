@@ -5,6 +5,7 @@
 mod arrow;
 mod avro;
 mod boundary;
+mod columnar;
 mod error;
 mod exchange;
 mod file;

@@ -1,6 +1,7 @@
 //! Commits of `lakebed.paimon`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader, StringArray};
@@ -12,6 +13,7 @@ use pyo3::prelude::*;
 
 use crate::arrow::{import_array, import_schema, import_stream};
 use crate::boundary::detached;
+use crate::columnar::PyarrowEncoder;
 use crate::error::{to_python, write_error_to_python};
 use crate::limits::decoding;
 use crate::sink::sent;
@@ -25,7 +27,8 @@ pub type Who = (String, Option<i64>, BTreeMap<String, String>, Option<i64>, u128
 pub fn options(who: Who) -> CommitOptions {
     let (user, identifier, properties, watermark, uuid, zone_offset_millis) = who;
     let properties = properties.into_iter().collect();
-    CommitOptions { user, identifier, properties, watermark, uuid, zone_offset_millis }
+    let encoder = Some(Arc::new(PyarrowEncoder) as _);
+    CommitOptions { user, identifier, properties, watermark, uuid, zone_offset_millis, encoder }
 }
 
 /// The exception for invalid arguments; errors in a file have its path.

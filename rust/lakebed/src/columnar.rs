@@ -1,10 +1,14 @@
-//! Record files in ORC and Parquet, distinguished from Avro by their first bytes.
+//! Record files in ORC and Parquet, distinguished from Avro by their first bytes. They are read here; an
+//! encoder that the caller brings writes them.
+
+use std::fmt;
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use lakebed_avro::Limits;
-use lakebed_columnar::{File, Format};
+use lakebed_columnar::File;
+pub use lakebed_columnar::Format;
 
 use crate::error::Result;
 
@@ -18,6 +22,44 @@ pub struct Decoding {
 impl From<Limits> for Decoding {
     fn from(limits: Limits) -> Decoding {
         Decoding { limits }
+    }
+}
+
+/// A codec of ORC and Parquet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Codec {
+    /// None.
+    None,
+    /// Snappy.
+    Snappy,
+    /// Deflate: zlib in ORC, gzip in Parquet.
+    Deflate,
+    /// LZ4, in Parquet without Hadoop's frames.
+    Lz4,
+    /// Zstandard; ORC's encoders may have one level only.
+    Zstandard {
+        /// The level.
+        level: i32,
+    },
+}
+
+/// Encodes record batches as ORC or Parquet.
+///
+/// A library that both formats' users rely on does that better than this crate could; which one, its caller
+/// chooses.
+pub trait Encoder: fmt::Debug + Send + Sync {
+    /// A file of these rows. The metadata of fields has their ids, with the keys of [`field_id_key`].
+    ///
+    /// # Errors
+    /// `Unsupported` for a format or codec that the encoder lacks; those of the encoder.
+    fn encode(&self, rows: &RecordBatch, format: Format, codec: Codec) -> Result<Buffer>;
+}
+
+/// The metadata key of a field's id: in ORC an attribute of the type, as it is in the file.
+pub(crate) fn field_id_key(format: Format) -> &'static str {
+    match format {
+        Format::Orc => "paimon.id",
+        Format::Parquet => "PARQUET:field_id",
     }
 }
 

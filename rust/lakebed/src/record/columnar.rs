@@ -6,8 +6,8 @@ use serde_json::json;
 use super::carried::Recognised;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Refuses fields that `known` does not know: written files are Avro, and these fields have no Avro type to
-/// be carried with. They would be lost.
+/// Refuses fields that `known` does not know: only fields of Avro, whose types are known, are carried. They
+/// would be lost.
 ///
 /// # Errors
 /// `Unsupported` for the first of them, with its path.
@@ -34,8 +34,8 @@ pub(super) fn refuse_unknown(
                 } else {
                     format!("{record}.{}", field.name())
                 };
-                let message = "another writer's field in ORC or Parquet cannot be kept by a commit, \
-                               which writes Avro: commit with what wrote it";
+                let message = "another writer's field in ORC or Parquet cannot be kept by a commit: commit \
+                               with what wrote it";
                 return Err(Error::new(ErrorKind::Unsupported, message).in_field(&path));
             }
         }

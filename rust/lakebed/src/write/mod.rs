@@ -20,7 +20,7 @@ use crate::storage::{Storage, present};
 
 /// The level of Zstandard that both formats' own writers use, which is not the default of Avro (Iceberg's
 /// `Avro.java`; Paimon's option `file.compression.zstd-level`).
-const ZSTANDARD_LEVEL: i32 = 1;
+pub(crate) const ZSTANDARD_LEVEL: i32 = 1;
 
 /// The options, with the level of the formats' own writers where none is given.
 pub(crate) fn with_level(options: WriteOptions) -> WriteOptions {

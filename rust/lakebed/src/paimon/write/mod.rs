@@ -1,6 +1,7 @@
 //! Writes Paimon's metadata files, and commits.
 
 mod alter;
+mod columnar;
 mod commit;
 mod files;
 mod fit;

@@ -2,10 +2,13 @@
 
 use lakebed_avro::{Codec, WriteOptions};
 
+use super::columnar::ColumnarOptions;
 use super::layout::Layout;
 use super::records::FileOptions;
+use crate::columnar::{self, Format};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::schema::TableSchema;
+use crate::write::ZSTANDARD_LEVEL;
 
 /// How many statistics of a column are kept (Paimon's `SimpleColStatsCollector.java`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,27 +53,96 @@ pub(super) fn is_on(schema: &TableSchema, key: &str, default: bool) -> bool {
     schema.option(key).map_or(default, |value| value.trim().eq_ignore_ascii_case("true"))
 }
 
-/// The options by which the table's manifests are written.
-///
-/// # Errors
-/// `Unsupported` for a format other than Avro, since readers of the table follow that option, and for a codec
-/// that Avro does not have.
-pub(super) fn file_options(schema: &TableSchema, sync: [u8; 16]) -> Result<FileOptions> {
-    if schema.option("manifest.format").is_some_and(|format| !format.eq_ignore_ascii_case("avro")) {
-        let message = "option \"manifest.format\": manifests in ORC and Parquet are read here and written \
-            by Paimon alone, and engines read all of a table by that option: commit to it with Paimon";
-        return Err(Error::new(ErrorKind::Unsupported, message));
+/// A format of manifests, manifest lists and index manifests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ManifestFormat {
+    Avro,
+    Columnar(Format),
+}
+
+impl ManifestFormat {
+    /// The format that the table's option names, if it is set.
+    ///
+    /// # Errors
+    /// `Unsupported` for an unknown one.
+    pub(super) fn of_option(schema: &TableSchema) -> Result<Option<ManifestFormat>> {
+        const KEY: &str = "manifest.format";
+        let format = |name: &str| match name.to_ascii_lowercase().as_str() {
+            "avro" => Ok(ManifestFormat::Avro),
+            "orc" => Ok(ManifestFormat::Columnar(Format::Orc)),
+            "parquet" => Ok(ManifestFormat::Columnar(Format::Parquet)),
+            _ => Err(unsupported(KEY)),
+        };
+        schema.option(KEY).map(format).transpose()
     }
-    let name = schema.option("manifest.compression").unwrap_or("zstd");
-    let codec = match name.to_ascii_lowercase().as_str() {
+
+    /// The format of a file.
+    pub(super) fn of(bytes: &[u8]) -> ManifestFormat {
+        Format::of(bytes).map_or(ManifestFormat::Avro, ManifestFormat::Columnar)
+    }
+
+    /// The format's own name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            ManifestFormat::Avro => "Avro",
+            ManifestFormat::Columnar(format) => format.name(),
+        }
+    }
+}
+
+/// How the table's manifests are written.
+pub(super) enum Container {
+    Avro(FileOptions),
+    Columnar(ColumnarOptions),
+}
+
+impl Container {
+    /// The container of a format, by the table's options; a file in Avro has the sync marker.
+    ///
+    /// # Errors
+    /// `Unsupported` for a codec that the format does not have.
+    pub(super) fn of(schema: &TableSchema, format: ManifestFormat, sync: [u8; 16]) -> Result<Container> {
+        match format {
+            ManifestFormat::Avro => Ok(Container::Avro(avro_options(schema, sync)?)),
+            ManifestFormat::Columnar(format) => {
+                Ok(Container::Columnar(ColumnarOptions { format, codec: columnar_codec(schema, format)? }))
+            }
+        }
+    }
+}
+
+const COMPRESSION: &str = "manifest.compression";
+
+fn compression(schema: &TableSchema) -> String {
+    schema.option(COMPRESSION).unwrap_or("zstd").to_ascii_lowercase()
+}
+
+fn zstandard_level(schema: &TableSchema) -> Result<Option<i32>> {
+    const KEY: &str = "file.compression.zstd-level";
+    schema.option(KEY).map(|text| text.trim().parse().map_err(|_| unsupported(KEY))).transpose()
+}
+
+fn avro_options(schema: &TableSchema, sync: [u8; 16]) -> Result<FileOptions> {
+    let codec = match compression(schema).as_str() {
         "zstd" => Codec::Zstandard,
-        name => Codec::named(name).map_err(|_| unsupported("manifest.compression"))?,
+        name => Codec::named(name).map_err(|_| unsupported(COMPRESSION))?,
     };
-    let level = schema.option("file.compression.zstd-level").filter(|_| codec == Codec::Zstandard);
-    let level = level.map(|text| text.trim().parse().map_err(|_| unsupported("file.compression.zstd-level")));
-    let level = level.transpose()?;
+    let level = if codec == Codec::Zstandard { zstandard_level(schema)? } else { None };
     // On one thread: a manifest ends at a size, which is not known while blocks wait for others.
     Ok(FileOptions::new(Layout::Current, WriteOptions { codec, level, ..WriteOptions::new(sync) }))
+}
+
+/// The codec by the name that the format has for it in Java (`CompressionKind`, `CompressionCodecName`).
+fn columnar_codec(schema: &TableSchema, format: Format) -> Result<columnar::Codec> {
+    use columnar::Codec as C;
+    match (format, compression(schema).as_str()) {
+        (_, "zstd") => Ok(C::Zstandard { level: zstandard_level(schema)?.unwrap_or(ZSTANDARD_LEVEL) }),
+        (_, "snappy") => Ok(C::Snappy),
+        (Format::Orc, "none") | (Format::Parquet, "uncompressed") => Ok(C::None),
+        (Format::Orc, "zlib") | (Format::Parquet, "gzip") => Ok(C::Deflate),
+        (Format::Orc, "lz4") | (Format::Parquet, "lz4_raw") => Ok(C::Lz4),
+        _ => Err(unsupported(COMPRESSION)),
+    }
 }
 
 /// The size at which a manifest ends \[bytes\].

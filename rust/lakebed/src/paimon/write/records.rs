@@ -38,10 +38,41 @@ impl FileOptions {
     }
 }
 
+/// The names and nesting of a layout's fields.
+pub(super) struct Shape {
+    pub(super) kind: FileKind,
+    pub(super) fields: Vec<Field>,
+}
+
+impl Shape {
+    /// The shape of a schema's text.
+    ///
+    /// # Errors
+    /// Those of parsing it.
+    pub(super) fn new(kind: FileKind, text: &str) -> Result<Shape> {
+        match record(Schema::parse(text, &Limits::DEFAULT)?.root()) {
+            Some(fields) => Ok(Shape { kind, fields: fields.to_vec() }),
+            None => Err(Error::new(ErrorKind::Argument, "a layout is a record")),
+        }
+    }
+
+    /// Rows with every column of the kind's field table, in its order and types, and the carried columns.
+    pub(super) fn checked(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let (rows, carried) = carried::split(batch)?;
+        let rows = conformed(self.kind.table(), &rows)?;
+        check_kinds(&rows)?;
+        carried::with(&rows, &carried)
+    }
+
+    /// Checked rows with the names and nesting of the layout's fields.
+    pub(super) fn stored(&self, rows: &RecordBatch) -> Result<RecordBatch> {
+        stored(self.kind, &self.fields, rows)
+    }
+}
+
 /// Writes records to a sink, batch by batch.
 pub struct RecordWriter<W> {
-    kind: FileKind,
-    fields: Vec<Field>,
+    shape: Shape,
     writer: Writer<W>,
 }
 
@@ -52,15 +83,12 @@ impl<W: Write> RecordWriter<W> {
     /// Those of [`Writer::new`].
     pub fn new(sink: W, kind: FileKind, options: FileOptions) -> Result<RecordWriter<W>> {
         let text = carried::extended(options.layout.schema(kind), &options.carried)?;
-        let fields = match record(Schema::parse(&text, &Limits::DEFAULT)?.root()) {
-            Some(fields) => fields.to_vec(),
-            None => return Err(Error::new(ErrorKind::Argument, "a layout is a record")),
-        };
+        let shape = Shape::new(kind, &text)?;
         let empty = RecordBatch::new_empty(record_schema(&kind.table().iter().collect::<Vec<_>>()));
         let none = RecordBatch::new_empty(Arc::new(ArrowSchema::new(options.carried)));
-        let arrow = stored(kind, &fields, &carried::with(&empty, &none)?)?.schema();
+        let arrow = shape.stored(&carried::with(&empty, &none)?)?.schema();
         let writer = Writer::new(sink, &text, &arrow, options.container)?;
-        Ok(RecordWriter { kind, fields, writer })
+        Ok(RecordWriter { shape, writer })
     }
 
     /// Writes rows with the columns of the kind's field table; optional ones may be missing.
@@ -72,13 +100,8 @@ impl<W: Write> RecordWriter<W> {
     /// that the column does not accept; those of [`Writer::write`]. The file is unusable after an error.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let first = self.writer.rows();
-        let written = || -> Result<RecordBatch> {
-            let (rows, carried) = carried::split(batch)?;
-            let rows = conformed(self.kind.table(), &rows)?;
-            check_kinds(&rows)?;
-            stored(self.kind, &self.fields, &carried::with(&rows, &carried)?)
-        };
-        let stored = written().map_err(|error| error.behind_records(Some(first)))?;
+        let stored = self.shape.checked(batch).and_then(|rows| self.shape.stored(&rows));
+        let stored = stored.map_err(|error| error.behind_records(Some(first)))?;
         Ok(self.writer.write(&stored)?)
     }
 
@@ -279,7 +302,7 @@ fn refuse_values(column: &ArrayRef) -> Result<()> {
 }
 
 /// The other type where a node is a union with null.
-fn inner(node: &Node) -> &Node {
+pub(super) fn inner(node: &Node) -> &Node {
     match &node.wire {
         Wire::Union(branches) => branches.iter().find(|branch| branch.wire != Wire::Null).unwrap_or(node),
         _ => node,

@@ -77,7 +77,7 @@ impl Commit for Changing<'_> {
         }
         self.seen = base.snapshot().map_or(0, |snapshot| snapshot.id);
         let Some(changes) = (self.plan)(base)? else { return Ok(Prepared::Done(base.table.clone())) };
-        let mut made = Made::new(&base.table, options.uuid, &self.number, changes.target_bytes)?;
+        let mut made = Made::new(base, options, &self.number, changes.target_bytes)?;
         let snapshot = write_all(base, changes, self.kind, options, &mut made)?;
         let text = jackson::pretty(&snapshot_object(&snapshot, &base.carried)?)?;
         let path = base.table.files().own(&snapshot_file(snapshot.id));

@@ -7,7 +7,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
 use serde_json::{Map, Value};
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::fields::{ENTRY, known};
 use crate::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::{ManifestFile, manifest_files, read_manifest_list};
@@ -16,6 +16,7 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::{ListFile, Table};
 use crate::paimon::write::json::carried_keys;
+use crate::paimon::write::options::ManifestFormat;
 use crate::record::{carried, find};
 use crate::scan::threads;
 use crate::storage::present;
@@ -44,6 +45,31 @@ impl Base {
         let lists = table.list_files()?;
         let carried = carried_of(&table)?;
         Ok(Base { table, lists, read: OnceCell::new(), carried })
+    }
+
+    /// The format of the table's manifests: that of its lists, else that of its option. Some writers do not
+    /// set the option where their default is ORC.
+    ///
+    /// # Errors
+    /// `Unsupported` for lists in a format other than the option's: engines read all by the option. Only Avro
+    /// is taken in any case, since Paimon from 2.1 on has no such option and writes Avro.
+    pub(super) fn format(&self) -> Result<ManifestFormat> {
+        let option = ManifestFormat::of_option(self.schema())?;
+        let Some(first) = self.lists.first() else { return Ok(option.unwrap_or(ManifestFormat::Avro)) };
+        let format = ManifestFormat::of(&first.bytes);
+        let expected = if format == ManifestFormat::Avro { format } else { option.unwrap_or(format) };
+        for list in &self.lists {
+            let found = ManifestFormat::of(&list.bytes);
+            if found != expected {
+                let (found, expected) = (found.name(), expected.name());
+                let message = format!(
+                    "a manifest list in {found}, where option \"manifest.format\" and other lists have \
+                     {expected}: engines read all of them as {expected}"
+                );
+                return Err(Error::new(ErrorKind::Unsupported, message).in_file(&list.path));
+            }
+        }
+        Ok(format)
     }
 
     /// The records of the base list, then of the delta list, with unknown fields of other writers.

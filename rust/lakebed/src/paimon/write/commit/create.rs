@@ -14,7 +14,7 @@ use crate::paimon::table::Table;
 use crate::paimon::types::{DataField, FieldParser, TypeKind, from_arrow};
 use crate::paimon::write::alter::{VERSION, check_schema};
 use crate::paimon::write::json;
-use crate::paimon::write::options::file_options;
+use crate::paimon::write::options::{Container, ManifestFormat};
 use crate::storage::Storage;
 use crate::write::commit::check_committable;
 use crate::write::{now_millis, publish_new};
@@ -74,8 +74,9 @@ fn drop_ids(ty: &mut Value) {
 /// Creates a table without snapshots: its folder, and `schema/schema-0` in it.
 ///
 /// # Errors
-/// `Unsupported` for a storage without commits, and for manifests in another format than Avro; `Argument`,
-/// `Json` and `Type` for invalid columns, keys and buckets; `Io`, also where there is a table already.
+/// `Unsupported` for a storage without commits, and for a format or codec of manifests that is not written;
+/// `Argument`, `Json` and `Type` for invalid columns, keys and buckets; `Io`, also where there is a table
+/// already.
 pub fn create_table(
     location: &str,
     storage: Arc<dyn Storage>,
@@ -85,7 +86,8 @@ pub fn create_table(
     check_committable(storage.as_ref(), location)?;
     let text = json::schema_file(schema(definition)?.as_bytes())?;
     let schema = TableSchema::from_json(text.as_bytes())?;
-    file_options(&schema, [0; 16])?;
+    let format = ManifestFormat::of_option(&schema)?.unwrap_or(ManifestFormat::Avro);
+    Container::of(&schema, format, [0; 16])?;
     check_schema(&schema)?;
     let location = location.trim_end_matches('/');
     let path = format!("{location}/{}", schema_file(0));

@@ -1,7 +1,6 @@
 //! The files that one attempt at a commit writes; they are removed if the attempt fails.
 
 use std::cell::Cell;
-use std::io::{self, Write};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -10,15 +9,18 @@ use arrow_schema::FieldRef;
 use arrow_select::concat::concat_batches;
 
 use super::base::{Base, has_values};
+use super::file_writer::FileWriter;
+use super::options::CommitOptions;
 use super::relisted::joined;
-use crate::error::Result;
+use crate::columnar::Encoder;
+use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::fields::LIST;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::manifest_file;
 use crate::paimon::table::Table;
-use crate::paimon::write::options::{file_options, manifest_target};
+use crate::paimon::write::options::{Container, ManifestFormat, manifest_target};
 use crate::paimon::write::summary::Summary;
-use crate::paimon::write::{FileKind, FileOptions, Layout, RecordWriter};
+use crate::paimon::write::{FileKind, Layout};
 use crate::record::{carried, find, record_schema};
 use crate::write::commit::Written;
 use crate::write::make_folder;
@@ -26,12 +28,14 @@ use crate::write::make_folder;
 /// The size of a manifest is checked after so many entries, as in Paimon's `RollingFileWriterImpl.java`.
 pub(super) const CHECKED_EVERY: usize = 1000;
 
-/// Writes records; the cell has the number of bytes written so far.
-type Writing<'a> = dyn FnMut(&mut RecordWriter<Counted<'_>>, &Cell<u64>) -> Result<()> + 'a;
+/// Writes the records of a file.
+type Writing<'a> = dyn FnMut(&mut FileWriter<'_>) -> Result<()> + 'a;
 
 /// Writes the files of one attempt.
 pub(super) struct Made<'t> {
     table: &'t Table,
+    format: ManifestFormat,
+    encoder: Option<&'t dyn Encoder>,
     uuid: u128,
     /// The number of the next file, across all attempts of a commit.
     number: &'t Cell<u64>,
@@ -43,17 +47,25 @@ impl<'t> Made<'t> {
     /// Nothing yet.
     ///
     /// # Errors
-    /// `Unsupported` for options that this writer does not support.
+    /// `Unsupported` for options that this writer does not support, and for ORC and Parquet without an
+    /// encoder.
     pub(super) fn new(
-        table: &'t Table,
-        uuid: u128,
+        base: &'t Base,
+        options: &'t CommitOptions,
         number: &'t Cell<u64>,
         target_bytes: Option<u64>,
     ) -> Result<Made<'t>> {
-        file_options(table.schema(), [0; 16])?;
+        let (table, format) = (&base.table, base.format()?);
+        Container::of(table.schema(), format, [0; 16])?;
+        let encoder = options.encoder.as_deref();
+        if format != ManifestFormat::Avro && encoder.is_none() {
+            let message =
+                format!("manifests in {} are written only where an encoder is given", format.name());
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
         let target_bytes = target_bytes.map_or_else(|| manifest_target(table.schema()), Ok)?;
         let written = Written::on(Arc::clone(table.storage()));
-        Ok(Made { table, uuid, number, written, target_bytes })
+        Ok(Made { table, format, encoder, uuid: options.uuid, number, written, target_bytes })
     }
 
     /// Writes entries into as many manifests as their size requires. Returns the records of a list.
@@ -83,16 +95,16 @@ impl<'t> Made<'t> {
         let carried = carried::fields(first.schema_ref());
         let mut summary = Summary::new();
         let target = self.target_bytes;
-        let (name, size) =
-            self.file("manifest-", FileKind::Manifest, layout, &carried, &mut |writer, bytes| {
-                let mut next = Some(first.clone());
-                while let Some(piece) = next {
-                    writer.write(&piece)?;
-                    summary.extend(&piece)?;
-                    next = if bytes.get() < target { entries.next_fitting(layout, &carried)? } else { None };
-                }
-                Ok(())
-            })?;
+        let (name, size) = self.file("manifest-", FileKind::Manifest, layout, &carried, &mut |writer| {
+            let mut next = Some(first.clone());
+            while let Some(piece) = next {
+                writer.write(&piece)?;
+                summary.extend(&piece)?;
+                let full = writer.has(target)?;
+                next = if full { None } else { entries.next_fitting(layout, &carried)? };
+            }
+            Ok(())
+        })?;
         summary.finish(&name, size, partition)
     }
 
@@ -101,14 +113,18 @@ impl<'t> Made<'t> {
         let newer = has_values(records, "total_buckets")? || has_values(records, "extra_files")?;
         let layout = if newer { Layout::V2_1 } else { Layout::Current };
         let carried = carried::fields(records.schema_ref());
-        self.file("manifest-list-", FileKind::List, layout, &carried, &mut |writer, _| writer.write(records))
+        self.file("manifest-list-", FileKind::List, layout, &carried, &mut |writer| writer.write(records))
     }
 
     /// Writes the records of both lists of `base` into one, in their order. Returns its name and size.
     pub(super) fn list_again(&mut self, base: &Base) -> Result<(String, u64)> {
         base.check_lists()?;
-        let (name, options) = self.next_file("manifest-list-")?;
-        match joined(&base.lists, &options, base.table.decoding())? {
+        let (name, container) = self.next_file("manifest-list-")?;
+        let joined = match container {
+            Container::Avro(options) => joined(&base.lists, &options, base.table.decoding())?,
+            Container::Columnar(_) => None,
+        };
+        match joined {
             Some(bytes) => self.put(name, &bytes),
             None => self.list(base.list()?),
         }
@@ -121,10 +137,8 @@ impl<'t> Made<'t> {
         let newer = source.is_some_and(|source| source.null_count() < source.len());
         let layout = if newer { Layout::V2_1 } else { Layout::Current };
         let carried = carried::fields(records.schema_ref());
-        self.file("index-manifest-", FileKind::Index, layout, &carried, &mut |writer, _| {
-            writer.write(records)
-        })
-        .map(|(name, _)| name)
+        self.file("index-manifest-", FileKind::Index, layout, &carried, &mut |writer| writer.write(records))
+            .map(|(name, _)| name)
     }
 
     fn file(
@@ -135,23 +149,21 @@ impl<'t> Made<'t> {
         carried: &[FieldRef],
         write: &mut Writing<'_>,
     ) -> Result<(String, u64)> {
-        let (name, mut options) = self.next_file(prefix)?;
-        options.layout = layout;
-        options.carried = carried.to_vec();
-        let length = Cell::new(0);
-        let mut writer = RecordWriter::new(Counted { bytes: Vec::new(), length: &length }, kind, options)?;
-        write(&mut writer, &length)?;
-        let sink = writer.finish()?;
-        self.put(name, &sink.bytes)
+        let (name, container) = self.next_file(prefix)?;
+        let mut writer =
+            FileWriter::new(kind, layout, carried, container, self.encoder, self.table.decoding())?;
+        write(&mut writer)?;
+        let bytes = writer.finish()?;
+        self.put(name, &bytes)
     }
 
-    /// The name of the next file, and the options to write it with.
-    fn next_file(&self, prefix: &str) -> Result<(String, FileOptions)> {
+    /// The name of the next file, and how it is written.
+    fn next_file(&self, prefix: &str) -> Result<(String, Container)> {
         let number = self.number.replace(self.number.get() + 1);
         let name = format!("{prefix}{}-{number}", uuid_text(self.uuid));
         // Sync markers differ between files.
         let sync = self.uuid.wrapping_add(u128::from(number)).to_be_bytes();
-        Ok((name, file_options(self.table.schema(), sync)?))
+        Ok((name, Container::of(self.table.schema(), self.format, sync)?))
     }
 
     /// Writes a file. Returns its name and size.
@@ -219,23 +231,5 @@ impl Iterator for Pieces<'_> {
                 return Some(Ok(batch));
             }
         }
-    }
-}
-
-/// A file's bytes, with their number readable while it is written.
-struct Counted<'a> {
-    bytes: Vec<u8>,
-    length: &'a Cell<u64>,
-}
-
-impl Write for Counted<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.bytes.extend_from_slice(bytes);
-        self.length.set(self.bytes.len() as u64);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

@@ -12,6 +12,7 @@ pub(super) mod base;
 mod changes;
 mod compact;
 mod create;
+mod file_writer;
 mod index;
 mod live;
 mod made;
@@ -53,10 +54,10 @@ use crate::paimon::table::Table;
 ///
 /// # Errors
 /// Before anything is written: those of the columns, with field and row; `Unsupported` for tables on a
-/// storage without commits, with dynamic buckets, or whose manifests are not Avro; `Argument` for a file that
-/// is live already and for another number of buckets than the partition has. `Io` of the file system, and
-/// `Conflict` after too many lost races and for keys that another commit has added to the same level; written
-/// files are then removed.
+/// storage without commits or with dynamic buckets, and for manifests in ORC or Parquet without an encoder;
+/// `Argument` for a file that is live already and for another number of buckets than the partition has. `Io`
+/// of the file system, and `Conflict` after too many lost races and for keys that another commit has added to
+/// the same level; written files are then removed.
 pub fn append_files(
     table: &Table,
     files: &RecordBatch,

@@ -1,5 +1,8 @@
 //! Options of a commit.
 
+use std::sync::Arc;
+
+use crate::columnar::Encoder;
 use crate::write::now_millis;
 
 /// The committer, and further fields of the snapshot.
@@ -18,6 +21,8 @@ pub struct CommitOptions {
     pub uuid: u128,
     /// The offset of the wall clock from UTC \[ms\].
     pub zone_offset_millis: i64,
+    /// What writes manifests in ORC and Parquet; without it, tables that have such are not committed to.
+    pub encoder: Option<Arc<dyn Encoder>>,
 }
 
 impl CommitOptions {

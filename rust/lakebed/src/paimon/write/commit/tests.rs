@@ -90,6 +90,7 @@ fn a_commit_that_loses_every_race_is_a_conflict_and_leaves_nothing() {
         watermark: None,
         uuid,
         zone_offset_millis: 0,
+        encoder: None,
     };
     let changes = || Ok(Some(Changes::of(Vec::new())));
     let others = Cell::new(0u128);
@@ -110,6 +111,39 @@ fn a_commit_that_loses_every_race_is_a_conflict_and_leaves_nothing() {
     let own = uuid(1 << 64);
     assert!(names("manifest").iter().all(|name| !name.contains(&own)), "{:?}", names("manifest"));
     std::fs::remove_dir_all(folder).expect("there");
+}
+
+/// Manifests in ORC and Parquet need an encoder: without one nothing is written.
+#[test]
+fn without_an_encoder_other_formats_than_avro_are_refused() {
+    for format in ["orc", "parquet"] {
+        let folder = std::env::temp_dir().join(format!("lakebed-{format}-{}", std::process::id()));
+        let fields = r#"[{"id":0,"name":"id","type":"BIGINT"}]"#;
+        let definition = TableDefinition {
+            fields: TableDefinition::fields_from_json(fields).expect("JSON"),
+            options: vec![("manifest.format".to_owned(), format.to_owned())],
+            ..TableDefinition::default()
+        };
+        let table =
+            create_table(&folder.to_string_lossy(), Arc::new(Local), &definition, crate::Limits::DEFAULT);
+        let table = table.expect("a table");
+        let options = CommitOptions {
+            user: "writer".to_owned(),
+            identifier: None,
+            properties: Vec::new(),
+            watermark: None,
+            uuid: 1,
+            zone_offset_millis: 0,
+            encoder: None,
+        };
+        let made =
+            commit(&table, &options, CommitKind::Append, &|_| Ok(Some(Changes::of(Vec::new())))).map(drop);
+        let error = made.expect_err("no encoder");
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.message().contains("encoder"), "{error}");
+        assert!(!folder.join("manifest").exists() && !folder.join("snapshot").exists());
+        std::fs::remove_dir_all(folder).expect("there");
+    }
 }
 
 /// How names of files spell a UUID.

@@ -1,0 +1,65 @@
+"""Manifests in ORC and Parquet, encoded by pyarrow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from lakebed import _arrow
+
+if TYPE_CHECKING:
+    from lakebed._native import Batch
+
+_ORC_CODECS = {
+    "none": "uncompressed",
+    "snappy": "snappy",
+    "deflate": "zlib",
+    "lz4": "lz4",
+    "zstd": "zstd",
+}
+_PARQUET_CODECS = {
+    "none": "NONE",
+    "snappy": "SNAPPY",
+    "deflate": "GZIP",
+    "lz4": "LZ4",  # pyarrow writes it without Hadoop's frames
+    "zstd": "ZSTD",
+}
+
+
+def orc(rows: Batch, codec: str) -> bytes:
+    """An ORC file of the rows. pyarrow has no levels of Zstandard for it.
+
+    Raises: ImportError where pyarrow was built without ORC; pyarrow's errors.
+    """
+    from pyarrow.orc import ORCWriter  # not in every build of pyarrow
+
+    sink = pa.BufferOutputStream()
+    with ORCWriter(sink, compression=_ORC_CODECS[codec]) as writer:
+        writer.write(_table(rows))
+    return bytes(sink.getvalue())
+
+
+def parquet(rows: Batch, codec: str, level: int | None) -> bytes:
+    """A Parquet file of the rows, with lists as the format's specification has them.
+
+    Raises: pyarrow's errors.
+    """
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        _table(rows),
+        sink,
+        compression=_PARQUET_CODECS[codec],
+        compression_level=level,
+        store_schema=False,
+        # All of a manifest is read, so that bounds of its columns would help nobody.
+        write_statistics=False,
+        use_compliant_nested_type=True,
+    )
+    return bytes(sink.getvalue())
+
+
+def _table(rows: Batch) -> pa.Table:
+    return pa.Table.from_batches([_arrow.record_batch(rows)])

@@ -1,0 +1,53 @@
+"""Manifests in ORC and Parquet: those of lakebed have the schemas of those of Paimon's Java."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from paimon_real import SCHEMA, MadeTable, marked_elsewhere
+from test_paimon_columnar_commits import file_schema
+
+from lakebed import paimon
+
+if TYPE_CHECKING:
+    from java_engine import JavaEngine
+
+pytestmark = pytest.mark.jvm
+
+MARKED = {"data-a-0.parquet": [0]}
+
+
+def schemas(root: Path, new: set[str]) -> dict[str, set[str]]:
+    """The schemas of new files by their kind."""
+    found: dict[str, set[str]] = {}
+    for name in new:
+        kind = next(kind for kind in ("index-manifest", "manifest-list", "manifest") if name.startswith(kind))
+        found.setdefault(kind, set()).add(file_schema(root / "manifest" / name))
+    return found
+
+
+@pytest.mark.parametrize("manifests", ["orc", "parquet"])
+def test_files_of_a_commit_have_javas_schemas(manifests: str, tmp_path: Path, paimon_java: JavaEngine):
+    made = MadeTable(tmp_path / "own")
+    options = {"bucket": "-1", "deletion-vectors.enabled": "true", "manifest.format": manifests}
+    paimon.create_table(made.root, SCHEMA, partition_by=["region"], options=options)
+    paimon.append_files(made.now(), made.written("emea", "a", 1, 2))
+    before = {path.name for path in (made.root / "manifest").iterdir()}
+    twin = shutil.copytree(made.root, tmp_path / "java")
+    # The first of a copy is Java's alone, so that both write all kinds of files.
+    paimon_java.ask("append", table=twin, rows=[[3, "emea", None, None]])
+    paimon_java.ask("prepare_mark", table=twin, files=MARKED)
+    paimon_java.ask("commit_prepared", table=twin)
+    files, removed = marked_elsewhere(paimon_java, made, MARKED)
+    paimon.append_files(made.now(), made.written("emea", "b", 3))
+    paimon.replace_deletion_vectors(made.now(), files, removed)
+    ours, theirs = (
+        schemas(root, {path.name for path in (root / "manifest").iterdir()} - before)
+        for root in (made.root, twin)
+    )
+    assert ours == theirs
+    assert ours.keys() == {"index-manifest", "manifest-list", "manifest"}
+    assert all(len(found) == 1 for found in ours.values())
