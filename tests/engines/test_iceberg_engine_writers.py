@@ -325,13 +325,12 @@ def test_appends_are_picked_as_by_java(twins: Twins):
         twins.theirs.ask("manage", steps=[["cherrypick", picked[1]]])
 
 
-def test_lakebed_and_java_commit_in_turns(tmp_path: Path, iceberg_java: JavaEngine):
+@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(long_or(1, 20)))
+def test_lakebed_and_java_commit_in_turns(seed: int, version: int, tmp_path: Path, iceberg_java: JavaEngine):
     """Random sequences on one table: after each commit both plan the same, and what must be there."""
-    for seed in range(long_or(1, 20)):
-        random = Random(seed)
-        for number in (1, 2, 3):
-            twin = Twins.made(tmp_path / f"{seed}-{number}", iceberg_java, number, **MERGED).ours
-            _random_commits(twin, random, number, long_or(10, 50, 5))
+    twin = Twins.made(tmp_path / "turns", iceberg_java, version, **MERGED).ours
+    _random_commits(twin, Random(f"{seed} of {version}"), version, long_or(10, 50, 5))
 
 
 MERGED = {"commit.manifest.min-count-to-merge": "3", "commit.manifest.target-size-bytes": "20000"}
