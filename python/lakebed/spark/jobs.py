@@ -205,11 +205,11 @@ def _selection(where: str | Predicate | None, columns: Sequence[str] | None) -> 
 
 
 def _absolute(table: Table) -> Table:
-    """The same table, by a path that other processes understand too."""
+    """The same table, by paths that other processes understand too."""
     reader = _Reader.of(table, "verify", {})
-    known = table._opening.path if table._opening else None
-    is_so = table._storage is not None or reader.path == (known or table._native.location)
-    return table if is_so else reader.table()
+    path, moved = (table._opening.path, table._opening.moved) if table._opening else (None, ())
+    is_so = (reader.path, reader.opening.moved) == (path or table._native.location, moved)
+    return table if is_so or table._storage is not None else reader.table()
 
 
 def _by_task(spark: SparkSession, table: Table, view: str, keywords: dict[str, Any]) -> DataFrame:
