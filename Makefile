@@ -68,7 +68,7 @@ test: ## Run everything once: what check does, with Spark, the Java engines and 
 trust: ## Run everything in its long form: all tables through all doors, both Sparks, kills, fuzzing, sanitizers; hours
 	@.ci/parts.sh trust-python trust-spark-oldest test-servers trust-twin fuzz trust-peers trust-wheel trust-sanitized
 
-# lakebed-avro by itself: its twin wants apache-avro with codecs, and what is compiled with those the wheel cannot use.
+# lakebed-avro by itself: its reference decoder needs apache-avro with codecs, and what is compiled with those the wheel cannot use.
 # nice: tests of Python wait now and then, and those of Rust take what that leaves.
 test-rust: $(PYTHON) ## Run the Rust tests, the corpora of the fuzzers among them
 	nice cargo test --workspace --exclude lakebed-avro --locked $(AREA)
@@ -98,7 +98,7 @@ trust-python: $(RELEASED) ## The long forms of all Python tests, with PySpark 4 
 trust-spark-oldest: $(RELEASED) $(SPARK_35)/.installed ## The long forms of all tests of Spark, with PySpark 3.5
 	PYTHONPATH=$(CURDIR)/$(SPARK_35) LAKEBED_TRUST=1 $(PYTEST) --timeout=7200 -m spark
 
-trust-twin: $(PYTHON) ## The long forms of the Rust tests: 100,000 random files through the decoder and its twin, 3,000 through each property
+trust-twin: $(PYTHON) ## The long forms of the Rust tests: 100,000 random files through the decoder and its reference decoder, 3,000 through each property
 	LAKEBED_TWIN_FILES=100000 cargo test --release --locked -p lakebed-avro --test twin
 	LAKEBED_TWIN_FILES=3000 cargo test --release --locked -p lakebed-avro --test '*'
 	LAKEBED_TRUST=1 cargo test --release --locked -p lakebed

@@ -8,10 +8,10 @@ __all__ = [
     "BUILD_PROFILE",
     "Batch",
     "BatchStream",
-    "Dealing",
     "Exchange",
     "Filter",
     "Grouping",
+    "ManifestPartitioner",
     "PartRows",
     "PathMover",
     "PieceStream",
@@ -268,15 +268,15 @@ class Exchange:
     def __new__(cls, task: str, limits: object) -> Exchange: ...
     @property
     def schema(self) -> object: ...
-    def dealing(self, parts: int) -> Dealing: ...
+    def partitioner(self, parts: int) -> ManifestPartitioner: ...
     def reading(
         self, storage: object | None, concurrent_reads: int, paths: Sequence[str], parts: int
     ) -> PieceStream: ...
     def gather(self, storage: object | None = None) -> PartRows: ...
 
 @final
-class Dealing:
-    """What deals the entries of manifests out to so many parts."""
+class ManifestPartitioner:
+    """Distributes the entries of manifests to parts."""
 
     def pieces(self, path: str, content: Any) -> PieceStream: ...
 

@@ -135,8 +135,8 @@ class ViewScan(Scan):
         return [_arrow.record_batch(batch) for batch in self._native.side(side)]
 
     def listed(self, parts: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Files that no manifest names, dealt out to so many parts beside what `exchange` deals out: what is
-        listed, of which orphans are found, and Paimon's index files, which are verified. The side, and rows
+        """Files that no manifest names, distributed to `parts` parts beside the entries of `exchange`: listed
+        files, among which orphans are found, and Paimon's index files, which are verified. The side, and rows
         whose last column is their part. Cost: lists, or reads the listing, while it is iterated.
         """
         pieces = self._native.listed(parts)

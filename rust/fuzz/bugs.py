@@ -1,6 +1,6 @@
 """Puts known bugs of readers of Avro and lake metadata into a copy of the sources, for `run.sh bugs`.
 
-python rust/fuzz/bugs.py copy FOLDER      a copy of rust/ in which the environment's LAKEBED_BUG is there
+python rust/fuzz/bugs.py copy FOLDER      a copy of rust/ with the bug of LAKEBED_BUG, a variable
 python rust/fuzz/bugs.py list             number, target and name of each bug
 """
 
@@ -16,15 +16,15 @@ RUST = Path(__file__).parents[1]
 
 
 class Bug(NamedTuple):
-    """A check that is left out."""
+    """A check that is removed."""
 
     target: str
     name: str
     file: str
     there: str
-    """What stands in the file, once."""
+    """Text of the file, which appears once."""
     put: str
-    """What the bug makes of it; BUG is true where this one is asked for."""
+    """The text with the bug; BUG is true where this bug is requested."""
 
 
 BUGS = [
@@ -44,7 +44,7 @@ BUGS = [
     ),
     Bug(
         "container",
-        "the marker behind a block is not compared",
+        "the marker after a block is not compared",
         "lakebed-avro/src/container/block.rs",
         "if marker != self.sync {",
         "if marker != self.sync && !BUG {",
@@ -83,8 +83,9 @@ BUGS = [
         "iceberg",
         "the entries of a manifest are not counted",
         "lakebed/src/iceberg/manifest/mod.rs",
-        "Ordering::Less => return Err(Error::new(ErrorKind::Mismatch, said)),",
-        "Ordering::Less if !BUG => return Err(Error::new(ErrorKind::Mismatch, said)), Ordering::Less => {}",
+        "Ordering::Less => return Err(Error::new(ErrorKind::Mismatch, message)),",
+        "Ordering::Less if !BUG => return Err(Error::new(ErrorKind::Mismatch, message)),\n"
+        "                    Ordering::Less => {}",
     ),
     Bug(
         "paimon",
@@ -102,9 +103,9 @@ BUGS = [
     ),
 ]
 
-# Which bug is there: the number in the environment, read once.
+# Which bug is active: the number in the environment, read once.
 SWITCH = """
-/// Whether the known bug of this number is put in.
+/// Whether the known bug with this number is active.
 pub fn bug(number: u32) -> bool {
     static ASKED: std::sync::OnceLock<Option<u32>> = std::sync::OnceLock::new();
     let ask = || std::env::var("LAKEBED_BUG").ok().and_then(|text| text.parse().ok());
@@ -122,9 +123,9 @@ def copy(folder: Path) -> None:
 
 
 def put(rust: Path, bugs: Sequence[tuple[str, str, str]]) -> None:
-    """Puts bugs (file, what stands in it, what becomes of that) into the crates below a folder.
+    """Puts bugs (file, text of it, text with the bug) into the crates below a folder.
 
-    They are numbered from 1. A text that is not there exactly once is an error.
+    They are numbered from 1. A text that does not appear exactly once is an error.
     """
     for number, (file, there, becomes) in enumerate(bugs, 1):
         path = rust / file

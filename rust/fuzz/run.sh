@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Fuzzes lakebed on the stable toolchain, and says how many runs there were, how fast, and what they covered.
+# Fuzzes lakebed on the stable toolchain, and prints the number of runs, their speed and their coverage.
 #
-#   rust/fuzz/run.sh                    every target for a minute, from one seed: the same runs wherever it is
-#                                       or for FUZZ_SECONDS, or for FUZZ_RUNS runs each, from seeds of chance
+#   rust/fuzz/run.sh                    every target for a minute, from one seed: the same runs on every machine
+#                                       or for FUZZ_SECONDS, or for FUZZ_RUNS runs each, from random seeds
 #   rust/fuzz/run.sh TARGET…            some of them
 #   rust/fuzz/run.sh bugs               puts each known bug in, and measures how long it takes to be found
-#   rust/fuzz/run.sh keep               makes the corpus anew: the least of the inputs that cover as much
+#   rust/fuzz/run.sh keep               makes the corpus anew: the smallest inputs with the same coverage
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -15,7 +15,7 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 targets=(schema columnar container iceberg paimon predicate)
 python=$(command -v python3 || command -v python)
 
-# Counters and compares in every block of our code, as cargo-fuzz has them, by flags that are not unstable.
+# Counters and compares in every block of our code, as in cargo-fuzz, with stable flags.
 coverage="--cfg fuzzing -Cpasses=sancov-module"
 for flag in level=4 inline-8bit-counters pc-table trace-compares; do
     coverage+=" -Cllvm-args=-sanitizer-coverage-$flag"
@@ -28,7 +28,7 @@ build() {
         cargo build --release --locked --target "$host" --target-dir "$built")
 }
 
-# fuzz TARGET OPTION…: one target, until the options say stop or something is found.
+# fuzz TARGET OPTION…: one target, until the limits of the options are reached or something is found.
 fuzz() {
     local target=$1 folders=()
     shift
@@ -44,7 +44,7 @@ fuzz() {
 one() {
     local target=$1 log=$built/$1.log limit=-max_total_time=${FUZZ_SECONDS:-60} seed=-seed=0 status=0
     [[ -z ${FUZZ_RUNS:-} ]] || limit=-runs=$FUZZ_RUNS
-    # What a test finds is to be the fault of a change, and no stroke of luck.
+    # A test fails because of a change, not by chance.
     [[ -n ${FUZZ_SECONDS:-}${FUZZ_RUNS:-} ]] || seed=-seed=1
     fuzz "$target" "$limit" "$seed" >"$log" 2>&1 || status=$?
     awk -v target="$target" '
@@ -59,7 +59,7 @@ one() {
     fi
 }
 
-# keep: what adds to the coverage, of the corpus and of all runs so far; the smallest first.
+# keep: the inputs of the corpus and of all runs so far that add to the coverage; the smallest first.
 keep() {
     local target scratch
     for target in "$@"; do
@@ -67,7 +67,7 @@ keep() {
         "$built/$host/release/$target" -merge=1 -max_len=2048 "$scratch" "$built/seeds/$target" "corpus/$target" \
             "$built/work/$target" >"$built/$target.merge.log" 2>&1
         for file in "$scratch"/*; do
-            # What the seeds are is in tests/data already.
+            # The seeds are in tests/data already.
             [[ -z $(find "$built/seeds/$target" -type f -exec cmp -s "$file" {} \; -print -quit) ]] || rm "$file"
         done
         rm -rf "corpus/$target" && mkdir -p "corpus/$target"
@@ -77,7 +77,7 @@ keep() {
     done
 }
 
-# runs LOG: how many there were.
+# runs LOG: the number of runs.
 runs() {
     awk '/^stat::number_of_executed_units/ { print $2 }' "$1"
 }
@@ -86,7 +86,7 @@ runs() {
 bugs() {
     local copy=$built/bugs number target name start work missed=0
     rm -rf "$copy" && "$python" bugs.py copy "$copy"
-    # The dependencies are those that are built already; the binaries are set apart.
+    # The dependencies are built already; the binaries are copied to a folder of their own.
     build "$copy/rust/fuzz"
     (cd "$built/$host/release" && cp "${targets[@]}" "$copy")
     while IFS=$'\t' read -r number target name; do

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Cargo's wrapper around rustc: coverage is asked of lakebed's own crates alone. What else is linked would only
-# slow the fuzzers down, by counters and compares that they then try to reach.
+# Cargo's wrapper around rustc: only lakebed's own crates get coverage. In other crates that are linked it would only
+# slow the fuzzers down, which would then try to cover them too.
 case " $* " in
 *" --crate-name lakebed"*)
-    # shellcheck disable=SC2086 # flags, apart by spaces
+    # shellcheck disable=SC2086 # flags, separated by spaces
     exec "$@" $LAKEBED_COVERAGE
     ;;
 *) exec "$@" ;;

@@ -1,4 +1,4 @@
-"""Writes what the fuzzers begin with: small real files and cases of tests/data, a folder for each target.
+"""Writes the first inputs of the fuzzers: small real files and cases of tests/data, a folder for each target.
 
 python rust/fuzz/seeds.py FOLDER
 """
@@ -55,7 +55,7 @@ def containers() -> Iterator[tuple[str, bytes]]:
 
 
 def files(format_name: str) -> Iterator[tuple[str, bytes]]:
-    """Real files of a format: of each schema and codec the smallest."""
+    """The smallest real file of a format for each schema and codec."""
     smallest: dict[tuple[bytes, ...], tuple[str, bytes]] = {}
     for path in sorted((DATA / "golden" / format_name).rglob("*")):
         if not path.is_file() or path.stat().st_size > MOST_BYTES or "expected" in path.parts:
@@ -108,7 +108,7 @@ def schema_of(content: bytes) -> bytes:
 
 
 def rows() -> Iterator[tuple[str, bytes]]:
-    """Rows of the tables of cases behind their types, and bitmaps."""
+    """Rows of the tables of cases after their types, and bitmaps."""
     for name in ("paimon_binary_row", "paimon_binary_row_hostile"):
         cases = json.loads((DATA / "cases" / f"{name}.json").read_text("utf-8"))["cases"]
         for case in cases:
@@ -124,7 +124,7 @@ def rows() -> Iterator[tuple[str, bytes]]:
 
 
 def filters() -> Iterator[tuple[str, bytes]]:
-    """Filters, some bytes to make rows of, and single values."""
+    """Filters, with some bytes from which rows are made, and single values."""
     for number, text in enumerate(FILTERS):
         yield f"filter-{number}", text.encode() + bytes([0, *range(number, number + 40)])
     cases = json.loads((DATA / "cases" / "iceberg_single_value_binary.json").read_text("utf-8"))["cases"]
@@ -134,7 +134,7 @@ def filters() -> Iterator[tuple[str, bytes]]:
 
 
 def seeds() -> dict[str, list[tuple[str, bytes]]]:
-    """What each target begins with: names and contents."""
+    """The first inputs of each target: names and contents."""
     of_formats = {name: list(files(name)) for name in ("iceberg", "paimon")}
     avro = list(containers())
     real = [file for found in of_formats.values() for file in found]

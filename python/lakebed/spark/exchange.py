@@ -1,8 +1,8 @@
 """Rows that entries of several manifests make together.
 
-Executors decode manifests to the core's own columns, deal the entries out to parts that need nothing of each
-other, and send them as Arrow IPC streams; Spark brings the pieces of one part together, side by side; the
-core makes rows of it, with the code that makes them in one process.
+Executors decode manifests to the core's own columns, distribute the entries to parts that are independent of
+each other, and send them as Arrow IPC streams; Spark brings the pieces of one part together, side by side;
+the core makes rows of it, with the code that makes them in one process.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def exchanged(
     least = 1 if beside is None else at_once(spark)
     tasks = max(least, math.ceil(size / BYTES_PER_TASK))
     parts = tasks * PARTS_PER_TASK
-    dealing = partial(map_pieces, task=exchange.task, limits=reading.limits, parts=parts)
+    partition = partial(map_pieces, task=exchange.task, limits=reading.limits, parts=parts)
     read = list(manifests.values())
-    pieces = reading.frame(spark, read, dealing, spark_schema(PIECES), divided=False)
+    pieces = reading.frame(spark, read, partition, spark_schema(PIECES), divided=False)
     if beside is not None:
         pieces = pieces.union(beside(parts))
     return shuffled(schema, pieces, exchange.task, reading.limits, tasks, known=known)
@@ -82,7 +82,7 @@ def shuffled(
     known: bytes = b"",
     storage: Storage | None = None,
 ) -> DataFrame:
-    """The rows of what was dealt out to parts, which come together in so many tasks.
+    """The rows of entries that were distributed to parts, which come together in so many tasks.
 
     Args: schema, known, as in `exchanged`; storage, what reads other files that rows are made of.
     """
@@ -185,10 +185,10 @@ def _entries(
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The entries of manifests by side; their last column is the part."""
     with prefix_error_kind():
-        dealing = exchange.dealing(parts)
+        partitioner = exchange.partitioner(parts)
     for path, content in contents:
         with prefix_error_kind():
-            yield from pieces_of(dealing.pieces(path, content))
+            yield from pieces_of(partitioner.pieces(path, content))
 
 
 def pieces_of(pieces: _native.PieceStream) -> Iterator[tuple[int, pa.RecordBatch]]:

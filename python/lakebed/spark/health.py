@@ -70,7 +70,7 @@ def health(
         are spread: an executor opens and reads whole tables; storage, format and relocate, as `open_table`
         has them, storage to be pickled if it is for a list; the others as `Table.health`, path and at as
         `files`, range_bytes and read too, which are for one table only; large_bytes, of a list: the manifests
-            of a table that has more bytes of them are dealt out to several tasks.
+            of a table that has more bytes of them are divided among several tasks.
     Returns: the columns of `Table.health`; for a list, in its order, then `error` utf8: the kind of what is
         wrong and its text, null where nothing is. A table in error has its path as `location`, without
         credentials, and nulls.

@@ -224,7 +224,7 @@ class _Reader:
     """Opens a table again and reads a view of it; made for `mapInArrow` over one row, or some of a listing.
 
     Attributes: path, what was opened; place, the keywords of `Table.at` for its snapshot; parts, of
-        orphans those that files are dealt out to. It may hold credentials, which its `repr` does not show.
+        orphans those to which files are distributed. It may hold credentials, which its `repr` does not show.
     """
 
     view: str

@@ -1,4 +1,4 @@
-"""Health of many tables, of which the manifests of large ones are dealt out to several tasks."""
+"""Health of many tables, of which the manifests of large ones are divided among several tasks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # What a task has of a large table, in bytes.
 _SHARE = 32 << 20
-# Tasks for each core: shares are dealt out by their hash.
+# Tasks for each core: shares are distributed by their hash.
 _TASKS_PER_CORE = 4
 _UNTOLD_TASKS = 200
 

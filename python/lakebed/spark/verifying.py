@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from lakebed.storage import Storage
     from lakebed.view import Manifest, ViewScan
 
-_ALL_TOLD = 4
-"""The side of what all parts told; the core has the same number."""
-_TOLD = "_told"
-"""The column of rows that are no findings, but what a part told of its files."""
+_ALL_TOTALS = 4
+"""The side of the totals of all parts; the core has the same number."""
+_TOTALS = "_totals"
+"""The column with the totals of a part, in rows that are not findings."""
 
 
 def verified(spark: SparkSession, scan: ViewScan, reading: Reading, *, data_files: bool) -> DataFrame:
@@ -65,7 +65,7 @@ def verified(spark: SparkSession, scan: ViewScan, reading: Reading, *, data_file
 
 @dataclass(frozen=True)
 class ManifestChecker:
-    """Reads the manifests of a task, whatever becomes of it, and deals out what they have; made for
+    """Reads the manifests of a task, and distributes what they have to parts; made for
     `mapInArrow` over the numbers of the tasks.
     """
 
@@ -111,13 +111,13 @@ def map_last(batches: Iterator[pa.RecordBatch], task: str, limits: Limits) -> It
 
 def _last(batches: Iterator[pa.RecordBatch], making: _native.PartRows) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        told = batch.column(_TOLD)
-        found = batch.filter(pc.is_null(told))
+        totals = batch.column(_TOTALS)
+        found = batch.filter(pc.is_null(totals))
         if found.num_rows < batch.num_rows:
-            rows = pa.RecordBatch.from_arrays([told.drop_null()], [_TOLD])
+            rows = pa.RecordBatch.from_arrays([totals.drop_null()], [_TOTALS])
             with prefix_error_kind():
-                for _ in _arrow.batches(making.push(_ALL_TOLD, rows)):
-                    raise AssertionError("what is told is no row")
+                for _ in _arrow.batches(making.push(_ALL_TOTALS, rows)):
+                    raise AssertionError("totals make no rows")
         if found.num_rows:
             yield _findings(found)
     with prefix_error_kind():

@@ -4,14 +4,14 @@ pub mod memory;
 pub mod mutate;
 pub mod targets;
 
-/// Bytes that no run may hold above what it began with: 16 MiB, an inflated block, and the columns that the
-/// targets' limits leave room for.
+/// The most bytes that a run may allocate: 16 MiB, an inflated block, and the columns that the limits of
+/// the targets allow.
 const MOST_BYTES: usize = 32 << 20;
 
 /// Runs one input within the bound on memory.
 ///
 /// # Panics
-/// Where something does not hold that must hold of every input: that is what the fuzzer looks for.
+/// Where a property of every input does not hold: that is what the fuzzer looks for.
 pub fn run(target: fn(&[u8]), input: &[u8]) {
     let peak = memory::peak(|| target(input));
     assert!(peak <= MOST_BYTES, "{peak} bytes at peak for {} of input", input.len());

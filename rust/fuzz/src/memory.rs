@@ -1,9 +1,9 @@
-//! How many bytes a run holds at its peak.
+//! The peak memory of a run.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The system's allocator, counting bytes; what C libraries allocate is not seen.
+/// The system's allocator, counting bytes; what C libraries allocate is not counted.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -13,7 +13,7 @@ fn grow(bytes: usize) {
     PEAK.fetch_max(HELD.fetch_add(bytes, Relaxed) + bytes, Relaxed);
 }
 
-// SAFETY: every call goes to the system's allocator unchanged; only sizes are counted beside it.
+// SAFETY: every call goes to the system's allocator unchanged; only sizes are counted in addition.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         grow(layout.size());
@@ -44,7 +44,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Peak bytes of a call above what was held before it.
+/// The peak of the bytes that a call allocates, beyond those allocated before it.
 pub fn peak(work: impl FnOnce()) -> usize {
     let before = HELD.load(Relaxed);
     PEAK.store(before, Relaxed);

@@ -1,8 +1,8 @@
-//! Mutations that know what an Avro file is.
+//! Mutations that keep the structure of an Avro file.
 //!
 //! A changed byte of a compressed block is refused by its codec, and a changed length by the next marker:
-//! almost nothing gets through to the decoder. So a file is taken apart here, one part of it is changed, and
-//! the rest is made to fit again: markers, lengths and compression are right.
+//! almost nothing would reach the decoder. So a file is parsed here, one part of it is changed, and the file
+//! is written again with correct markers, lengths and compression.
 
 #[path = "../../lakebed-avro/tests/common/varint.rs"]
 mod varint;
@@ -11,7 +11,7 @@ use lakebed_avro::{Blocks, CODECS, Codec, Compressor, Inflater, Limits};
 use libfuzzer_sys::fuzzer_mutate;
 use varint::long;
 
-/// Mutates an Avro file in place, anything else byte by byte; gives its new size.
+/// Mutates an Avro file in place, anything else byte by byte. Returns its new size.
 pub fn file(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = Random(u64::from(seed) << 1 | 1);
     let parsed = if random.once_in(6) { None } else { File::parse(&data[..size]) };
@@ -26,7 +26,7 @@ pub fn file(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     }
 }
 
-/// A small generator: the same mutations for the same seed.
+/// A small random number generator: the same seed gives the same mutations.
 struct Random(u64);
 
 impl Random {
@@ -42,7 +42,7 @@ impl Random {
     }
 }
 
-/// A file taken apart: the blocks are inflated.
+/// A parsed file with inflated blocks.
 struct File {
     metadata: Vec<(String, Vec<u8>)>,
     codec: Codec,
@@ -56,7 +56,7 @@ struct Part {
     payload: Vec<u8>,
 }
 
-/// Numbers at which something ends: lengths and counts are often wrong by one of these.
+/// Edge cases: wrong lengths and counts are often these numbers, or next to them.
 const EDGES: [i64; 12] = [0, 1, -1, 2, 63, 64, -65, 1 << 31, -(1 << 31) - 1, i64::MAX, i64::MIN, 1 << 20];
 
 impl File {
@@ -103,7 +103,7 @@ impl File {
         }
     }
 
-    /// The file put together again; `None` where a block cannot be compressed.
+    /// The bytes of the file; `None` where a block cannot be compressed.
     fn bytes(&self) -> Option<Vec<u8>> {
         let codec = |(key, value): &(String, Vec<u8>)| match key.as_str() {
             "avro.codec" => (key.clone(), self.codec.name().into()),
@@ -134,7 +134,7 @@ impl File {
 }
 
 impl Part {
-    /// Writes another number where one begins, or one more.
+    /// Replaces a number by another one, or inserts one.
     fn put_number(&mut self, random: &mut Random) {
         let start = random.below(self.payload.len());
         let rest = self.payload.get(start..).unwrap_or_default();
@@ -146,7 +146,7 @@ impl Part {
     }
 }
 
-/// Lets the fuzzer change bytes, which may become a few more.
+/// Lets the fuzzer change bytes; there may be a few more afterwards.
 fn change(bytes: &mut Vec<u8>, room: usize) {
     let size = bytes.len();
     let most = room.max(size).min(size + 64);

@@ -1,11 +1,11 @@
-//! What `benches/instructions.py` runs below callgrind: one case, decoded or encoded once.
+//! The program that `benches/instructions.py` runs in callgrind: one case, decoded or encoded once.
 //!
 //! ```text
 //! instructions               the names of all cases
-//! instructions decode CASE   the blocks are not compressed: what is counted is the decode loop
+//! instructions decode CASE   with blocks that are not compressed, to count only the decode loop
 //! instructions encode CASE
 //! ```
-#![allow(clippy::print_stdout)] // a program's answer
+#![allow(clippy::print_stdout)] // the output of a program
 
 mod inputs;
 
@@ -39,13 +39,13 @@ fn main() {
     }
 }
 
-/// Callgrind counts what is inside, by this name.
+/// Callgrind counts the instructions in this function, by its name.
 #[inline(never)]
 fn counted_decode(file: &Buffer, case: &Case) -> Vec<RecordBatch> {
     work::decode(file, case.paths, case.guard)
 }
 
-/// Callgrind counts what is inside, by this name.
+/// Callgrind counts the instructions in this function, by its name.
 #[inline(never)]
 fn counted_encode(file: &Buffer, batches: &[RecordBatch]) -> Vec<u8> {
     work::encode(file, batches)

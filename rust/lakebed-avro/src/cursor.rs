@@ -288,7 +288,7 @@ mod tests {
     use crate::varint::{long, varint};
 
     #[test]
-    fn varints_of_every_length_with_and_without_bytes_behind() {
+    fn varints_of_every_length_with_and_without_later_bytes() {
         for shift in 0..64 {
             for value in [1u64 << shift, (1u64 << shift) - 1, u64::MAX >> shift] {
                 let bytes = varint(value);

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_is_what_follows_the_last_dot() {
+    fn the_name_follows_the_last_dot() {
         for (name, start) in [("a", 0), ("_a1", 0), ("org.example.Outer$.Inner", 19), (".a", 1)] {
             assert_eq!(SchemaNameValidator::validate(&AnyName, name).unwrap(), start, "{name}");
         }

@@ -3,10 +3,10 @@
 use std::sync::Mutex;
 use std::thread::Builder;
 
-/// Does each job, and gives the answers in the order of the jobs: on as many threads as there are jobs, this one among
-/// them. Where the machine gives no more threads, those that there are do the rest.
+/// Runs each job and returns the results in the order of the jobs, on as many threads as there are jobs, including
+/// this one. Where no more threads can be started, the existing ones run the rest.
 ///
-/// A panic of a job goes on in the caller.
+/// A panic in a job is resumed in the caller.
 pub(crate) fn each<J: Send, O: Send>(jobs: Vec<J>, work: impl Fn(J) -> O + Sync) -> Vec<O> {
     each_on(&Builder::new, jobs, work)
 }

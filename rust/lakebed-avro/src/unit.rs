@@ -1,4 +1,4 @@
-//! A few blocks on one thread: inflated, decoded, folded into batches.
+//! Decodes a few blocks on one thread: inflates them, decodes their records and assembles batches.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::limits::Limits;
 use crate::plan::Program;
 use crate::reader::ReadOptions;
 
-/// Records between two looks at the size of the batch.
+/// Records between two checks of the size of the batch.
 const STRIDE: u64 = 256;
 
-/// Inflated bytes, and bytes of what nulls and defaults stand for, at which a unit stops, however small
-/// its blocks are: what a megabyte of compressed bytes can hold is not bounded by their number.
+/// Inflated bytes, with those that nulls and defaults take in columns, at which a unit stops: a megabyte
+/// of compressed blocks may become any number of bytes.
 const MOST_INFLATED: u64 = 32 << 20;
 
 /// What a file has cost so far.
@@ -28,13 +28,13 @@ pub(crate) struct Spent {
     pub(crate) inflated: u64,
 }
 
-/// One thread's contexts, kept from call to call.
+/// The state of one thread, kept between calls.
 pub(crate) struct Worker {
     pub(crate) inflater: Inflater,
     pub(crate) guard: Option<Box<dyn Guard>>,
 }
 
-/// What a unit gave: its batches, what it cost, and how many of its blocks were decoded.
+/// The result of a unit: its batches, what it cost, and how many of its blocks were decoded.
 pub(crate) struct Decoded {
     pub(crate) batches: VecDeque<RecordBatch>,
     pub(crate) cost: Spent,
@@ -53,7 +53,7 @@ pub(crate) fn decode_unit(
     let mut batches = VecDeque::new();
     let mut blocks = 0;
     let mut cost = Spent::default();
-    // Bytes in columns that were in no block.
+    // Bytes of nulls and defaults in columns, which were not in the blocks.
     let mut added = 0;
     let unit_bytes: usize = unit.iter().map(|block| block.payload.len()).sum();
     for (number, block) in unit.iter().enumerate() {
@@ -113,7 +113,7 @@ impl Batch<'_> {
     fn expect(&mut self, blocks: f64, options: &ReadOptions) {
         let held = self.columns.byte_size().max(1);
         let full = options.batch_bytes as f64 / held as f64;
-        // A tenth more, since blocks are not all alike.
+        // A tenth more, since blocks differ.
         self.columns.reserve((blocks - 1.0).min(full) * 1.1);
     }
 
@@ -169,8 +169,9 @@ fn fault_error(fault: Fault, machine: &Machine<'_, '_>, block: &Block, record: u
     })
 }
 
-/// Finds the record behind an error that only showed when a whole column was folded: the first whose
-/// block does not fold up to and with it. Decodes a block once per halving.
+/// Finds the record with an error that was only found when a column was assembled: the first record for
+/// which its block cannot be assembled up to and including it. Decodes the block once for each step of a
+/// binary search.
 #[cold]
 fn locate(
     error: Error,
@@ -180,13 +181,13 @@ fn locate(
     unit: &[Block],
 ) -> Error {
     if let (ErrorKind::Limit, Some(first)) = (error.kind(), unit.first()) {
-        // The batch as a whole is too large, no record in it is at fault.
+        // The batch as a whole is too large; no single record has the error.
         return error.at(place(first));
     }
     for block in unit {
         let Ok(inflated) = worker.inflater.inflate(&block.payload) else { break };
         let guard = &mut worker.guard;
-        let mut fold = |records: u64| {
+        let mut assembled = |records: u64| {
             let mut machine = Machine::new(program, inflated, Budget::new(&options.limits, 0));
             let mut batch = Batch { program, columns: Columns::new(&program.pools), rows: 0 };
             for _ in 0..records {
@@ -197,12 +198,12 @@ fn locate(
             }
             batch.cut()
         };
-        let Err(mut found) = fold(block.count) else { continue };
-        // The first `good` records fold, the first `bad` do not.
+        let Err(mut found) = assembled(block.count) else { continue };
+        // The first `good` records can be assembled, the first `bad` cannot.
         let (mut good, mut bad) = (0, block.count);
         while bad - good > 1 {
             let middle = good + (bad - good) / 2;
-            match fold(middle) {
+            match assembled(middle) {
                 Ok(_) => good = middle,
                 Err(earlier) => (bad, found) = (middle, earlier),
             }

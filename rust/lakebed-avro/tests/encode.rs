@@ -1,4 +1,4 @@
-//! What is written reads back: here, and by the twin.
+//! Written files can be read, by the decoder and by apache-avro, the reference decoder.
 
 mod common;
 
@@ -34,9 +34,9 @@ fn rows(batches: &[RecordBatch]) -> usize {
     batches.iter().map(RecordBatch::num_rows).sum()
 }
 
-/// Random files, written again with every codec and any block size: the twin reads the same values.
+/// Random files, written again with every codec and any block size: the reference decoder reads the same values.
 #[test]
-fn the_twin_reads_what_is_written() {
+fn the_reference_decoder_reads_what_is_written() {
     for seed in 0..files(150) {
         let sample = sample(seed, 60);
         let batches = read(memory(&sample.bytes), ReadOptions::default()).unwrap();
@@ -62,7 +62,7 @@ fn the_twin_reads_what_is_written() {
     }
 }
 
-/// Blocks of another file stand behind rows as they stood there, under this file's marker.
+/// Blocks of another file are copied unchanged after the rows, with the marker of this file.
 #[test]
 fn blocks_are_copied() {
     let schema = r#"{"type": "record", "name": "r", "fields": [{"name": "id", "type": "long"}]}"#;
@@ -101,7 +101,7 @@ fn blocks_are_copied() {
     }
 }
 
-/// Shares of several megabytes go to threads, block by block in file order.
+/// Several megabytes are divided among threads; blocks are written in file order.
 #[test]
 fn threads_write_the_bytes_that_one_writes() {
     let column = Arc::new(Int64Array::from_iter_values((0..600_000).map(|row| row * row)));
@@ -121,7 +121,7 @@ fn threads_write_the_bytes_that_one_writes() {
     }
 }
 
-/// A sliced batch writes its own rows, and an inferred schema reads back as the same Arrow types.
+/// Of a sliced batch only its rows are written, and an inferred schema gives the same Arrow types when it is read.
 #[test]
 fn slices_and_inferred_schemas() {
     let lists = ListArray::from_iter_primitive::<Int32Type, _, _>([
@@ -164,9 +164,9 @@ fn field(of: &str) -> String {
     format!(r#"{{"type": "record", "name": "r", "fields": [{{"name": "a", "type": {of}}}]}}"#)
 }
 
-/// What does not fit is refused with field and row, types before a byte is written.
+/// Values that do not fit are refused with field and row, types before a byte is written.
 #[test]
-fn what_does_not_fit_is_refused_by_field_and_row() {
+fn values_that_do_not_fit_are_refused_with_field_and_row() {
     let longs: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
     let times: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![1000, 1]));
     let texts: ArrayRef = Arc::new(StringArray::from(vec!["x", "z"]));
@@ -227,7 +227,7 @@ fn limits_hold_for_writers_too() {
 }
 
 #[test]
-fn headers_keep_what_they_are_given() {
+fn headers_keep_the_metadata_of_the_caller() {
     let column: ArrayRef = Arc::new(Int32Array::from(vec![1]));
     let metadata = vec![("b".to_owned(), vec![0, 255]), ("a".to_owned(), Vec::new())];
     let options =

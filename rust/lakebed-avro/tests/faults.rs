@@ -1,4 +1,4 @@
-//! Each fault of a value or of the framing, in a file put together by hand: its kind and its place.
+//! Each fault of a value or of the framing, in a file built by hand: its kind and its location.
 
 mod common;
 
@@ -7,9 +7,9 @@ use lakebed_avro::{ErrorKind, Limits};
 
 const DEFAULT: Limits = Limits::DEFAULT;
 
-/// A file of two blocks: two good records, then a good and a broken one.
+/// A file of two blocks: two valid records, then a valid and an invalid one.
 fn broken_fourth(of: &str, good: &[u8], bad: &[u8]) -> Vec<u8> {
-    // A long stands before each record's value.
+    // A long comes before the value of each record.
     let keyed =
         |records: [&[u8]; 2]| records.iter().flat_map(|record| [&long(5), *record].concat()).collect();
     let blocks = [(2, keyed([good, good])), (2, keyed([good, bad]))];
@@ -69,7 +69,7 @@ fn branches_that_do_not_exist() {
 }
 
 #[test]
-fn runs_of_items_that_cannot_be() {
+fn impossible_runs_of_items() {
     let list = r#"{"type": "array", "items": "long"}"#;
     let good = [long(1), long(7), long(0)].concat();
     let sized = |size: i64| [long(-2), long(size), long(1), long(2), long(0)].concat();
@@ -104,7 +104,7 @@ fn faults_name_the_innermost_field() {
 }
 
 #[test]
-fn faults_behind_many_small_items_name_the_field_too() {
+fn faults_after_many_small_items_name_the_field_too() {
     let items = |value: &str| record(&[("key", r#""int""#), ("value", value)]).replace("row", "kv");
     let list = |value: &str| format!(r#"["null", {{"type": "array", "items": {}}}]"#, items(value));
     let run =
@@ -188,7 +188,7 @@ fn the_record_is_found_among_many() {
 }
 
 #[test]
-fn meanings_that_do_not_fit_their_type() {
+fn logical_types_that_do_not_fit_their_type() {
     let decimal = r#"{"type": "bytes", "logicalType": "decimal", "precision": 3, "scale": 1}"#;
     let unscaled = |number: i32| bytes(&number.to_be_bytes());
     assert_fault(decimal, &unscaled(-999), &unscaled(1000), DEFAULT, ErrorKind::Decimal, "a");
@@ -210,7 +210,7 @@ fn a_null_in_place_of_a_record() {
 }
 
 #[test]
-fn framing_that_is_broken_carries_its_block() {
+fn faults_of_the_framing_name_the_block() {
     let schema = record(&[("a", r#""long""#)]);
     let good = [header(&schema, "null"), block(1, &long(7))].concat();
     let refused = |rest: Vec<u8>, kind| {
@@ -231,7 +231,7 @@ fn framing_that_is_broken_carries_its_block() {
 }
 
 #[test]
-fn empty_blocks_are_no_end() {
+fn empty_blocks_do_not_end_the_file() {
     let schema = record(&[("a", r#""long""#)]);
     let file = file(&schema, &[(0, vec![]), (1, long(7)), (0, vec![]), (0, vec![]), (1, long(8))]);
     let rows: usize = hand::read(&file, DEFAULT).unwrap().iter().map(|batch| batch.num_rows()).sum();

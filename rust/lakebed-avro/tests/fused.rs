@@ -1,5 +1,5 @@
-//! Arrays that are decoded in tight loops against the general loop: the same bytes, read with a field
-//! more in each item that takes none of them.
+//! Arrays that are decoded in tight loops, compared with the general loop: it reads the same bytes with one more
+//! field of no bytes in each item.
 
 mod common;
 
@@ -15,12 +15,12 @@ use common::rng::Rng;
 
 const NOTHING: &str = r#"{"name": "nothing", "type": {"type": "fixed", "name": "z", "size": 0}}"#;
 
-/// What an array's items hold.
+/// The type of the items of an array.
 #[derive(Debug, Clone, Copy)]
 enum Items {
     /// An int and a value of this type.
     Pairs(&'static str),
-    /// A nullable long; the null's branch.
+    /// A nullable long, with the number of the null branch.
     Longs(u8),
 }
 
@@ -100,7 +100,7 @@ fn read(file: &[u8], projection: &Projection, limits: Limits) -> Result<Vec<Reco
     Reader::new(&header, blocks, program, None, options).collect()
 }
 
-/// The offsets of a batch's lists and the columns of their items, without the field that holds nothing.
+/// The offsets of a batch's lists and the columns of their items, without the field of no bytes.
 fn items(batch: &RecordBatch) -> (Vec<i32>, Vec<ArrayRef>) {
     let list = batch.column_by_name("a").unwrap().as_list::<i32>();
     let columns = match list.values().as_struct_opt() {
@@ -112,7 +112,7 @@ fn items(batch: &RecordBatch) -> (Vec<i32>, Vec<ArrayRef>) {
     (list.offsets().to_vec(), columns)
 }
 
-/// Kind, words and place. In the general schema a nullable long is a field of its item.
+/// Kind, message and location. In the general schema a nullable long is a field of its item.
 fn same_error(of: Items, fused: &Error, general: &Error) -> bool {
     let (place, other) = (fused.location(), general.location());
     let field = match (of, other.field.as_deref()) {
@@ -150,7 +150,7 @@ fn compare(of: Items, payload: &[u8], records: i64, limits: Limits) -> bool {
 }
 
 #[test]
-fn tight_loops_take_what_the_general_loop_takes() {
+fn tight_loops_accept_what_the_general_loop_accepts() {
     let (mut read, mut refused) = (0, 0);
     for seed in 0..common::files(150) {
         let mut rng = Rng::new(seed);

@@ -1,4 +1,4 @@
-//! Hostile files: each ends as it must, in time, and without memory beyond its limits.
+//! Hostile files: each gives the expected result, in bounded time and memory.
 
 #[path = "common/allocator.rs"]
 mod allocator;
@@ -13,8 +13,8 @@ use common::hand::{self, long};
 
 const MIB: usize = 1 << 20;
 
-/// Peak bytes above what was held before, and the time, of one call on this thread: the processor's where the system
-/// tells, since others may have it meanwhile.
+/// The peak of the bytes that one call on this thread allocates, and its time: processor time where the system has
+/// it, since other processes may run meanwhile.
 fn measured<T>(work: impl FnOnce() -> T) -> (T, usize, Duration) {
     let (start, of_processor) = (Instant::now(), processor_time());
     let (result, most) = allocator::peak(work);
@@ -22,13 +22,13 @@ fn measured<T>(work: impl FnOnce() -> T) -> (T, usize, Duration) {
     (result, most, taken.unwrap_or_else(|| start.elapsed()) / common::slowdown())
 }
 
-/// What this thread has had of a processor so far; of Linux alone.
+/// The processor time of this thread so far; on Linux only.
 fn processor_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }
 
-/// What a file comes to when its batches are not kept: rows, or the kind of its error.
+/// The result of reading a file without keeping its batches: the number of rows, or the kind of its error.
 fn drain(input: Input, limits: Limits) -> Result<usize, (ErrorKind, String)> {
     let options = ReadOptions { limits, ..ReadOptions::default() };
     let read = || -> lakebed_avro::Result<usize> {
@@ -41,8 +41,8 @@ fn drain(input: Input, limits: Limits) -> Result<usize, (ErrorKind, String)> {
     read().map_err(|error| (error.kind(), error.to_string()))
 }
 
-/// Reads `file` from memory and as a stream, within `most` bytes and a few seconds each: what these
-/// files would take without a bound is minutes.
+/// Reads `file` from memory and as a stream, within `most` bytes and a few seconds each: without
+/// bounds these files would take minutes.
 fn bounded(name: &str, file: &[u8], limits: Limits, most: usize) -> Result<usize, ErrorKind> {
     let stream = || Input::stream(Box::new(std::io::Cursor::new(file.to_vec())));
     let inputs: [Box<dyn Fn() -> Input>; 2] = [Box::new(|| common::memory(file)), Box::new(stream)];
@@ -58,7 +58,7 @@ fn bounded(name: &str, file: &[u8], limits: Limits, most: usize) -> Result<usize
 }
 
 #[test]
-fn every_case_of_the_table_ends_as_it_must() {
+fn every_case_of_the_table_gives_the_expected_result() {
     for case in common::cases::load("avro_hostile.json") {
         let (result, peak, time) = measured(|| {
             let options = ReadOptions { limits: case.limits, ..ReadOptions::default() };
@@ -83,7 +83,7 @@ fn empty_blocks_cost_nothing() {
 }
 
 #[test]
-fn blocks_of_one_record_cost_what_they_hold() {
+fn blocks_of_one_record_cost_their_size() {
     let schema = hand::record(&[("a", r#""long""#)]);
     let mut file = hand::header(&schema, "null");
     file.extend(hand::block(1, &long(7)).repeat(200_000));
@@ -91,14 +91,14 @@ fn blocks_of_one_record_cost_what_they_hold() {
 }
 
 #[test]
-fn nulls_do_not_add_up_to_what_stands_for_them() {
-    // One byte a null, and a mebibyte under it.
+fn nulls_of_large_values_are_bounded() {
+    // One byte for each null, and a mebibyte for each value.
     let fixed = r#"["null", {"type": "fixed", "name": "f", "size": 1048576}]"#;
     let file = hand::file(&hand::record(&[("a", fixed)]), &[(2000, vec![0; 2000])]);
     let limits = Limits { max_block_bytes: 16 << 20, ..Limits::DEFAULT };
     assert_eq!(bounded("null fixed", &file, limits, 64 * MIB), Err(ErrorKind::Limit));
 
-    // One byte a null, and a thousand longs under it.
+    // One byte for each null, and a thousand longs for each value.
     let longs: Vec<String> = (0..1000).map(|i| format!(r#"{{"name": "l{i}", "type": "long"}}"#)).collect();
     let wide = format!(r#"["null", {{"type": "record", "name": "w", "fields": [{}]}}]"#, longs.join(","));
     let list = format!(r#"{{"type": "array", "items": {wide}}}"#);
@@ -168,7 +168,7 @@ fn a_readers_defaults_are_not_multiplied_without_bound() {
 
 #[test]
 fn nulls_that_become_columns_are_bounded() {
-    // Nothing a null, and a mebibyte under it where the reader has it nullable.
+    // No bytes for each null, and a mebibyte for each value where the reader's type is nullable.
     let list = r#"{"type": "array", "items": "null"}"#;
     let wanted = r#"{"type": "array", "items": ["null", {"type": "fixed", "name": "f", "size": 1048576}]}"#;
     let file = hand::file(&hand::record(&[("a", list)]), &[(1, [long(1_000_000), long(0)].concat())]);
@@ -209,7 +209,7 @@ fn many_metadata_keys_are_refused() {
 }
 
 #[test]
-fn inflated_bytes_of_a_file_are_bounded_as_they_come() {
+fn inflated_bytes_of_a_file_are_bounded_block_by_block() {
     let schema = hand::record(&[("a", r#""bytes""#)]);
     let value = hand::bytes(&vec![0; 4 << 20]);
     let block = hand::block(1, &zstd_of(&value));
@@ -219,7 +219,7 @@ fn inflated_bytes_of_a_file_are_bounded_as_they_come() {
 }
 
 #[test]
-fn a_small_file_of_much_inflates_bit_by_bit() {
+fn a_small_file_with_much_content_is_inflated_step_by_step() {
     let schema = hand::record(&[("a", r#""bytes""#)]);
     let block = hand::block(1, &zstd_of(&hand::bytes(&vec![0; 4 << 20])));
     let file = [hand::header(&schema, "zstandard"), block.repeat(200)].concat();

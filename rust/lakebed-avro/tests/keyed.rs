@@ -1,4 +1,4 @@
-//! Maps of which only some keys are kept: the same as reading all of them and filtering.
+//! Maps of which only some keys are kept: the result is the same as reading all of them and filtering.
 
 mod common;
 
@@ -72,7 +72,7 @@ fn keys_in(value: &Value, path: &str) -> Vec<i32> {
 }
 
 #[test]
-fn kept_keys_are_what_a_filter_keeps() {
+fn the_kept_keys_are_those_that_a_filter_keeps() {
     let (mut kept, mut dropped) = (0, 0);
     for seed in 0..common::files(500) {
         let sample = sample(seed, 20);
@@ -116,7 +116,7 @@ fn pair(key: i64, value: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_dropped_is_checked_and_counted_like_what_is_kept() {
+fn dropped_entries_are_checked_and_counted_like_kept_ones() {
     let schema = hand::record(&[("a", BOUNDS)]);
     let payload = |pairs: &[Vec<u8>]| [long(1), long(pairs.len() as i64), pairs.concat(), long(0)].concat();
     let kept = |payload: Vec<u8>, limits| {
@@ -146,7 +146,7 @@ fn what_is_dropped_is_checked_and_counted_like_what_is_kept() {
 }
 
 #[test]
-fn keys_are_asked_for_only_of_maps_with_int_keys() {
+fn keys_can_be_requested_only_of_maps_with_int_keys() {
     let schema =
         hand::record(&[("a", BOUNDS), ("b", r#"{"type": "map", "values": "int"}"#), ("c", r#""int""#)]);
     let file = hand::file(&schema, &[(1, [long(0), long(0), long(5)].concat())]);
@@ -155,7 +155,7 @@ fn keys_are_asked_for_only_of_maps_with_int_keys() {
         assert_eq!(error(path).kind(), ErrorKind::UnknownColumn);
         assert_eq!(error(path).location().field.as_deref(), Some(path));
     }
-    // A null stays a null, and keys of what is not projected change nothing.
+    // A null stays a null, and keys of maps that are not projected change nothing.
     let batches = read(&file, &keyed(&["a"], "a", &[1]), Limits::DEFAULT).unwrap();
     assert_eq!(batches[0].column(0).null_count(), 1);
     let batches = read(&file, &keyed(&["c"], "a", &[1]), Limits::DEFAULT).unwrap();
@@ -163,7 +163,7 @@ fn keys_are_asked_for_only_of_maps_with_int_keys() {
 }
 
 #[test]
-fn keys_must_stand_before_their_values() {
+fn keys_must_come_before_their_values() {
     let items = |fields: &str| {
         hand::record(&[(
             "a",

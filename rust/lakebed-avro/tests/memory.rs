@@ -1,7 +1,7 @@
-//! What decoding holds at its peak, and what becomes of it where memory cannot be had.
+//! The peak memory of decoding, and the errors where memory cannot be allocated.
 
 #[path = "common/allocator.rs"]
-mod allocator; // Not for the other tests, which are none of its business.
+mod allocator; // The other test binaries do not need it.
 mod common;
 
 use std::io::Cursor;
@@ -12,7 +12,7 @@ use common::hand::{block, bytes, header, long, record};
 use common::{memory, read};
 use lakebed_avro::{CODECS, Codec, Compressor, ErrorKind, Input, ReadOptions, Reader, Result};
 
-/// What decoding may take besides a block and the rows: buffers of codecs, schemas, programs.
+/// The memory that decoding may take besides a block and the rows: buffers of codecs, schemas, programs.
 const SPARE: usize = 16 << 20;
 /// Only blocks and files are as large in these tests.
 const LARGE: usize = 4 << 20;
@@ -28,8 +28,8 @@ fn stream(file: &[u8]) -> Input {
     Input::stream(Box::new(Cursor::new(file.to_vec())))
 }
 
-/// Reads a file whose first large allocation fails: an error that says so, nothing is kept, and it can be read
-/// right afterwards.
+/// Reads a file while its first large allocation fails: that is an error, no memory is leaked, and the file can
+/// be read afterwards.
 fn assert_survived(input: impl Fn() -> Input) {
     let options = ReadOptions::default();
     drop(read(input(), options.clone()).unwrap());
@@ -46,7 +46,7 @@ fn assert_survived(input: impl Fn() -> Input) {
 }
 
 #[test]
-fn a_block_that_there_is_no_memory_for_is_an_error() {
+fn no_memory_for_a_block_is_an_error() {
     for (codec, _) in CODECS.into_iter().filter(|(codec, _)| *codec != Codec::Null) {
         let file = large(codec);
         assert_survived(|| memory(&file));
@@ -54,7 +54,7 @@ fn a_block_that_there_is_no_memory_for_is_an_error() {
 }
 
 #[test]
-fn a_block_of_a_stream_that_there_is_no_memory_for_is_an_error() {
+fn no_memory_for_a_block_of_a_stream_is_an_error() {
     let file = large(Codec::Null);
     assert_survived(|| stream(&file));
 }
@@ -67,7 +67,7 @@ fn rows(codec: Codec, blocks: usize) -> Vec<u8> {
     let mut compressor = Compressor::new(codec, None).unwrap();
     for first in (0..blocks as i64).map(|number| number * 1000) {
         let row = |id: i64| {
-            // No codec makes much less of these.
+            // Codecs can hardly compress these.
             let number = id.wrapping_mul(0x5851_f42d_4c95_7f2d);
             let name = [long(1), bytes(format!("{number:x}").as_bytes())].concat();
             let items = [long(1), long(2), long(number), long(id), long(0)].concat();
@@ -95,7 +95,7 @@ fn a_file_takes_half_as_much_again_as_its_rows() {
 }
 
 #[test]
-fn batch_by_batch_a_file_takes_the_same_however_long_it_is() {
+fn batch_by_batch_the_memory_does_not_depend_on_the_length_of_the_file() {
     let each = |file: &[u8]| {
         let ((), most) = peak(|| {
             let rows: Result<usize> = Reader::open(stream(file), ReadOptions::default())
@@ -107,7 +107,7 @@ fn batch_by_batch_a_file_takes_the_same_however_long_it_is() {
         most
     };
     for (codec, _) in CODECS {
-        // What a stream holds besides are its own bytes, which are no decoder's.
+        // Of a stream the test itself also holds the bytes of the file.
         let (short, long) = (rows(codec, 60), rows(codec, 240));
         let (few, many) = (each(&short) - short.len(), each(&long) - long.len());
         assert!(many <= few + few / 20, "{codec:?}: {few} bytes for 60 blocks, {many} for 240");

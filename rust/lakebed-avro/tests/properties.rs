@@ -1,4 +1,4 @@
-//! What must hold for every file, whatever is in it.
+//! Properties that hold for every file, whatever is in it.
 
 mod common;
 
@@ -16,7 +16,7 @@ use lakebed_avro::{
 use common::rng::Rng;
 use common::{Sample, check, memory, sample};
 
-/// Reads through a projection and, where the program can ask it, a guard.
+/// Reads with a projection and, where the program can call it, a guard.
 fn read(
     input: Input,
     projection: &Projection,
@@ -101,7 +101,7 @@ fn skipping_consumes_what_decoding_consumes() {
         let sample = sample(seed, 20);
         let schema = writer_schema(&sample);
         let program = Program::resolve(&schema, &Projection::All, &[]).unwrap();
-        // The check for bytes behind a block's records holds only if every skip ends where it must.
+        // The check for bytes after the records of a block passes only if every skip ends where it must.
         for field in program.schema().fields() {
             let one = Projection::Paths(vec![field.name().clone()]);
             let batches = read(memory(&sample.bytes), &one, &[], |_| None, ReadOptions::default());
@@ -127,7 +127,7 @@ fn threads_and_batch_sizes_change_nothing() {
     }
 }
 
-/// A file of less than one thread's usual share is work for all of them, and is so again at its end.
+/// A file of less than the usual share of one thread is divided among all of them, as is the end of a longer one.
 #[test]
 fn threads_share_what_is_left() {
     let text = common::hand::record(&[("a", r#""bytes""#)]);
@@ -195,7 +195,7 @@ fn a_stream_is_read_like_memory() {
 }
 
 #[test]
-fn blocks_larger_than_what_is_read_ahead_come_whole_from_a_stream() {
+fn blocks_larger_than_the_read_ahead_are_read_whole_from_a_stream() {
     let schema = common::hand::record(&[("a", r#""bytes""#)]);
     let sizes = [10, 65_535, 65_536, 65_537, 200_000, 1, 65_500, 1_000_000, 0, 70_000];
     let value = |size: usize| common::hand::bytes(&Rng::new(size as u64).bytes(size));
@@ -233,7 +233,7 @@ impl Guard for Even {
     }
 }
 
-/// What the guard sees of a value; `None` if it is not a scalar that a guard reads.
+/// A value in the form that the guard gets; `None` if it is not a scalar that a guard can read.
 fn seen(value: &Value) -> Option<bool> {
     Some(match value {
         Value::Int(value) | Value::Date(value) | Value::TimeMillis(value) => {
@@ -292,7 +292,7 @@ impl Guard for NullOrEven {
     }
 }
 
-/// What that guard sees of a value.
+/// A value in the form that this guard gets.
 fn seen_nested(value: &Value) -> Option<bool> {
     match value {
         Value::Union(_, value) if **value == Value::Null => Some(true),
@@ -375,7 +375,7 @@ fn every_flipped_byte_ends_in_time() {
             bytes[at] ^= (rng.below(255) + 1) as u8;
             let options = ReadOptions { threads: 1 + at % 2, ..ReadOptions::default() };
             let start = Instant::now();
-            // Rows or an error are both right: most flips no reader can see.
+            // Rows and an error are both right: most flips cannot be detected.
             let _ = common::read(memory(&bytes), options);
             assert!(
                 start.elapsed() / common::slowdown() < Duration::from_secs(2),

@@ -1,4 +1,4 @@
-//! Reading as another schema: against apache-avro's own resolution, and guards and skipping under it.
+//! Reading with another schema, compared with the resolution of apache-avro; guards and skipping with it.
 
 mod common;
 
@@ -20,8 +20,8 @@ fn read_as(file: &[u8], reader: &str, projection: &Projection) -> Result<Vec<Rec
     Reader::new(&header, blocks, program, None, ReadOptions::default()).collect()
 }
 
-/// A reader's schema that a writer's has become: fields are dropped, turned around and added, plain
-/// types widened. Named types stay as they are where they are used again by their names.
+/// A reader's schema made from a writer's: fields are dropped, reversed and added, primitive types promoted.
+/// Named types that are used again by their names stay as they are.
 fn evolve(rng: &mut Rng, writer: &Json) -> Json {
     match writer {
         Json::String(name) => {
@@ -60,7 +60,7 @@ fn evolve_fields(rng: &mut Rng, fields: &[Json]) -> Json {
     if rng.once_in(2) {
         wanted.reverse();
     }
-    // What is dropped must not define a type that a later field names.
+    // A dropped field must not define a type that a later field names.
     if wanted.last().is_some_and(|last| last["type"].is_string()) && rng.once_in(2) {
         wanted.pop();
     }
@@ -76,10 +76,10 @@ fn evolve_fields(rng: &mut Rng, fields: &[Json]) -> Json {
     Json::Array(wanted)
 }
 
-/// Where apache-avro's resolution is not the specification's.
+/// Where the resolution of apache-avro differs from the specification.
 ///
-/// - A value of a union goes into the first branch that it fits in any way, a record of another name
-///   included; the specification asks for the names.
+/// - A value of a union is read as the first branch that it fits in any way, even a record of another name;
+///   by the specification names must match.
 /// - A type that is named again is decoded by the reader's definition of that name, not the writer's.
 fn twin_differs(schema: &Json) -> bool {
     match schema {
@@ -97,7 +97,7 @@ fn twin_differs(schema: &Json) -> bool {
 }
 
 #[test]
-fn evolved_schemas_give_the_twins_values() {
+fn evolved_schemas_give_the_values_of_the_reference_decoder() {
     let (mut rows, mut evolved) = (0, 0);
     for seed in 0..common::files(1500) {
         let sample = sample(seed, 20);
@@ -108,7 +108,7 @@ fn evolved_schemas_give_the_twins_values() {
             continue;
         }
         let reader = evolve(&mut rng, &writer);
-        // Turning fields around may have put a name before its type.
+        // After reversing fields, a name may come before the definition of its type.
         let Ok(schema) = TwinSchema::parse(&reader) else { continue };
         let twin = TwinReader::builder(sample.bytes.as_slice()).reader_schema(&schema).build().unwrap();
         let Ok(values) = twin.collect::<std::result::Result<Vec<_>, _>>() else { continue };

@@ -1,4 +1,5 @@
-//! The decoder against its slow twin: apache-avro writes random files, both readers must agree.
+//! The decoder compared with a slow reference decoder: apache-avro writes random files, and both must read the
+//! same values.
 
 mod common;
 
@@ -7,7 +8,7 @@ use std::collections::BTreeMap;
 use lakebed_avro::{Blocks, Limits, ReadOptions};
 
 #[test]
-fn every_value_is_the_twins() {
+fn every_value_is_that_of_the_reference_decoder() {
     let mut rows = 0;
     for seed in 0..common::files(800) {
         let sample = common::sample(seed, 40);

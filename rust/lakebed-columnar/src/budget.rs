@@ -28,7 +28,7 @@ impl Budget {
         self.limits.max_block_bytes.saturating_sub(self.held)
     }
 
-    /// Counts so many values of a width in bytes before they are allocated; at most `max_block_bytes` are
+    /// Counts this many values of a width in bytes before they are allocated; at most `max_block_bytes` are
     /// held at once.
     pub(crate) fn hold(&mut self, count: usize, width: usize) -> Result<()> {
         self.held = self.held.saturating_add((count as u64).saturating_mul(width as u64));
@@ -40,7 +40,7 @@ impl Budget {
         self.held = self.held.min(held);
     }
 
-    /// Releases so many bytes.
+    /// Releases this many bytes.
     pub(crate) fn release(&mut self, bytes: usize) {
         self.held = self.held.saturating_sub(bytes as u64);
     }

@@ -35,7 +35,7 @@ fn open(format: Format, bytes: &[u8], columns: &[&str], limits: Limits) -> Resul
     File::open(format, Buffer::from(bytes), &columns, limits)
 }
 
-/// All batches of the columns of a file, or of some.
+/// All rows of a file, with all columns or some.
 fn read(format: Format, bytes: &[u8], columns: Option<&[&str]>, limits: Limits) -> Result<Vec<RecordBatch>> {
     let schema = open(format, bytes, &[], limits)?.schema().clone();
     let all: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
@@ -47,7 +47,7 @@ fn rows(batches: &[RecordBatch]) -> usize {
 }
 
 #[test]
-fn columns_alone_are_those_among_others() {
+fn columns_read_alone_equal_those_read_with_others() {
     for (format, bytes) in golden() {
         let all = read(format, &bytes, None, Limits::DEFAULT).unwrap();
         assert!(rows(&all) > 0);
@@ -102,7 +102,7 @@ fn every_bound_holds() {
     }
 }
 
-/// An error has a place in the file, and nothing that is read keeps memory.
+/// Errors have a location in the file, and no memory is leaked.
 #[test]
 fn flipped_bits_are_refused_or_give_valid_rows() {
     let (mut refused, mut read_all) = (0, 0);

@@ -76,7 +76,7 @@ unsafe fn check_schema(schema: *const ForeignSchema) -> PyResult<()> {
             return Err(malformed("children are missing"));
         }
         for child in 0..count {
-            // SAFETY: the interface demands that there are so many.
+            // SAFETY: the interface demands that there are this many.
             waiting.push((unsafe { *schema.children.add(child) }, depth + 1));
         }
         if !schema.dictionary.is_null() {

@@ -1,4 +1,4 @@
-//! Entries divided into parts, and rows made of the entries of a part.
+//! Entries distributed to parts, and rows made of the entries of a part.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +16,7 @@ use crate::boundary::detached;
 use crate::limits::decoding;
 use crate::storage::storage_of;
 use crate::stream::{Batch, BatchStream};
-use crate::task::Given;
+use crate::task::GivenContent;
 
 /// A scan's work on manifests whose entries are combined.
 #[pyclass(frozen, module = "lakebed._native")]
@@ -38,9 +38,9 @@ impl Exchange {
         detached(py, || Ok(SchemaCapsule(self.exchange.schema()?)))
     }
 
-    fn dealing(&self, py: Python<'_>, parts: u32) -> PyResult<Dealing> {
+    fn partitioner(&self, py: Python<'_>, parts: u32) -> PyResult<ManifestPartitioner> {
         let decoding = self.decoding.clone();
-        detached(py, || self.exchange.dealing(decoding, parts).map(Dealing))
+        detached(py, || self.exchange.partitioner(decoding, parts).map(ManifestPartitioner))
     }
 
     fn reading(
@@ -66,13 +66,13 @@ impl Exchange {
     }
 }
 
-/// Divides the entries of manifests into so many parts.
+/// Distributes the entries of manifests to parts.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Dealing(distributed::Dealing);
+pub struct ManifestPartitioner(distributed::ManifestPartitioner);
 
 #[pymethods]
-impl Dealing {
-    fn pieces(&self, py: Python<'_>, path: &str, content: Given) -> PyResult<PieceStream> {
+impl ManifestPartitioner {
+    fn pieces(&self, py: Python<'_>, path: &str, content: GivenContent) -> PyResult<PieceStream> {
         detached(py, || {
             let pieces = (self.0)(path, content.take()?.whole()?)?;
             Ok(PieceStream::new(pieces))

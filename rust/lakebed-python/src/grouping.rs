@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use arrow_array::{RecordBatch, RecordBatchReader, StructArray};
-use lakebed::distributed::{self, Beforehand};
+use lakebed::distributed::{self, Prerequisite};
 use lakebed::format::FORMATS;
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
@@ -12,17 +12,17 @@ use crate::arrow::{SchemaCapsule, import_batch, import_stream};
 use crate::boundary::detached;
 use crate::limits::decoding;
 use crate::stream::Batch;
-use crate::task::Given;
+use crate::task::GivenContent;
 
 fn argument(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Argument, message)
 }
 
-/// The kind of rows that are read beforehand, by name.
-pub fn beforehand(word: &str) -> lakebed::Result<Beforehand> {
+/// The prerequisite with that name in Python.
+pub fn prerequisite(word: &str) -> lakebed::Result<Prerequisite> {
     match word {
-        "deleted" => Ok(Beforehand::Deleted),
-        "vectors" => Ok(Beforehand::Vectors),
+        "deleted" => Ok(Prerequisite::Deleted),
+        "vectors" => Ok(Prerequisite::Vectors),
         _ => Err(argument(format!("unknown kind of rows {word:?}"))),
     }
 }
@@ -53,7 +53,7 @@ impl Grouping {
         Ok(Grouping(Mutex::new(groups)))
     }
 
-    fn read(&self, py: Python<'_>, path: &str, content: Given) -> PyResult<()> {
+    fn read(&self, py: Python<'_>, path: &str, content: GivenContent) -> PyResult<()> {
         self.locked(py, |groups| groups.read(path, content.take()?))
     }
 
@@ -69,7 +69,7 @@ impl Grouping {
 
     fn know(&self, py: Python<'_>, what: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
         let rows = import_batch(rows)?;
-        self.locked(py, |groups| groups.know(beforehand(what)?, &rows))
+        self.locked(py, |groups| groups.know(prerequisite(what)?, &rows))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

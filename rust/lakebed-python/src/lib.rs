@@ -40,7 +40,7 @@ mod _native {
     #[pymodule_export]
     use super::boundary::panic;
     #[pymodule_export]
-    use super::exchange::{Dealing, Exchange, PartRows, PieceStream};
+    use super::exchange::{Exchange, ManifestPartitioner, PartRows, PieceStream};
     #[pymodule_export]
     use super::finding::find_tables;
     #[pymodule_export]

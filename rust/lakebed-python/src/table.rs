@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::StructArray;
-use lakebed::distributed::{Alone, Distributed, Exchanged, Part};
+use lakebed::distributed::{Distributed, Exchanged, Part, SingleProcess};
 use lakebed::format::FORMATS;
 use lakebed::location::Guarded;
 use lakebed::reach::{OrphanOptions, Retention};
@@ -26,7 +26,7 @@ use crate::notes::warn;
 use crate::storage::storage_of;
 use crate::stream::{Batch, BatchStream};
 
-/// A table on one branch at one snapshot, or at none where it has none.
+/// A table on one branch at one snapshot; without a snapshot where it has none.
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Table(pub Box<dyn table::Table>);
 
@@ -99,7 +99,7 @@ impl Table {
         SchemaCapsule(self.0.key_schema())
     }
 
-    /// Takes and gives record batches as struct arrays.
+    /// Takes and returns record batches as struct arrays.
     fn partitions_of(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<Batch> {
         let rows = import_batch(rows)?;
         let partitions = detached(py, || self.0.partitions_of(&rows))?;
@@ -323,7 +323,7 @@ impl Table {
 }
 
 impl Table {
-    /// A table, once what is odd about it is said.
+    /// The table, after its notes were issued as warnings.
     pub fn warned(py: Python<'_>, table: Box<dyn table::Table>) -> PyResult<Table> {
         warn(py, &table.notes())?;
         Ok(Table(table))
@@ -346,7 +346,7 @@ impl From<Version> for Place {
     }
 }
 
-/// A view or a metadata table: its schema is known, nothing of its rows is read yet.
+/// A view or a metadata table: its schema is known, its rows are not read yet.
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Scan(Box<dyn Distributed>);
 
@@ -396,8 +396,8 @@ impl Scan {
         self.0.decides_together()
     }
 
-    /// The manifests of each side as JSON, whether entries must come together, the work as JSON, and rows that are made
-    /// already.
+    /// The manifests of each side as JSON, whether entries must be shuffled by part, the work as JSON, and rows that
+    /// are made already.
     fn exchange(
         &self,
         py: Python<'_>,
@@ -425,12 +425,12 @@ impl Scan {
     }
 
     fn known(&self, py: Python<'_>, what: &str) -> PyResult<Batch> {
-        let rows = detached(py, || self.0.beforehand(grouping::beforehand(what)?))?;
+        let rows = detached(py, || self.0.prerequisite(grouping::prerequisite(what)?))?;
         Ok(Batch(Arc::new(StructArray::from(rows))))
     }
 }
 
-/// The options of what shows no statistics.
+/// The options of views without statistics.
 fn selection(
     columns: Option<Vec<String>>,
     filter: Option<String>,
@@ -440,12 +440,12 @@ fn selection(
     ScanOptions { columns, filter, limit, threads: threads.unwrap_or(0), ..ScanOptions::default() }
 }
 
-/// What is made in this process only.
+/// A scan that only this process can run.
 pub fn alone(scan: Box<dyn lakebed::scan::Scan>) -> Scan {
-    Scan(Box::new(Alone(scan)))
+    Scan(Box::new(SingleProcess(scan)))
 }
 
-/// How a plan names deletes, by the word for it.
+/// How a plan shows deletes, from the value of the argument.
 fn deletes_as(word: &str) -> lakebed::Result<DeletesAs> {
     match word {
         "list" => Ok(DeletesAs::Files),

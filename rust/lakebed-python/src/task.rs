@@ -1,4 +1,4 @@
-//! A scan's work on manifests, done where they are read.
+//! A scan's work on manifests, run in the process that reads them.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,7 +19,7 @@ use crate::source::Source;
 use crate::storage::storage_of;
 use crate::stream::BatchStream;
 
-/// A scan's work on manifests, apart from the table.
+/// A scan's work on manifests, independent of the table.
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Task(ReadyTask);
 
@@ -36,7 +36,7 @@ impl Task {
         SchemaCapsule(Arc::clone(self.0.schema()))
     }
 
-    fn run(&self, py: Python<'_>, path: &str, content: Given) -> PyResult<BatchStream> {
+    fn run(&self, py: Python<'_>, path: &str, content: GivenContent) -> PyResult<BatchStream> {
         detached(py, || {
             let rows = self.0.run(path, content.take()?)?;
             Ok(BatchStream::new(Arc::clone(self.0.schema()), rows))
@@ -44,22 +44,22 @@ impl Task {
     }
 }
 
-/// What is given of a manifest.
+/// The content of a manifest, or of a part of it, as Python passes it.
 #[derive(FromPyObject)]
-pub enum Given {
-    /// What [`read_share`] gave.
+pub enum GivenContent {
+    /// The result of [`read_share`].
     Share(Py<Share>),
-    /// All of it.
+    /// The whole manifest.
     Whole(Source),
 }
 
-impl Given {
+impl GivenContent {
     /// # Errors
     /// Those of reading a path; `Argument` for a share that was taken before.
     pub fn take(self) -> lakebed::Result<Content> {
         match self {
-            Given::Whole(source) => Ok(source.read()?.into()),
-            Given::Share(share) => {
+            GivenContent::Whole(source) => Ok(source.read()?.into()),
+            GivenContent::Share(share) => {
                 let content = share.get().0.lock().ok().and_then(|mut content| content.take());
                 content.ok_or_else(|| Error::new(ErrorKind::Argument, "the share was taken before"))
             }
@@ -67,12 +67,12 @@ impl Given {
     }
 }
 
-/// What a range has of a manifest, to be run once.
+/// The part of a manifest that a range has; it can be run once.
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Share(Mutex<Option<Content>>);
 
-/// What is there of a manifest of which `length` bytes are recorded: all of it, or where its header is given what bytes
-/// `start` up to `end` have of it.
+/// The content of a manifest with a recorded length of `length` bytes: all of it or, where its header is given, its
+/// blocks from byte `start` to byte `end`. `None` where no block belongs to that range.
 #[pyfunction]
 #[pyo3(signature = (storage, path, length, start, end, header, limits))]
 #[expect(clippy::too_many_arguments, reason = "a piece of a manifest, as Python has it, and what reads it")]

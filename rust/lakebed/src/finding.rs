@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_come_level_by_level_and_nothing_within_them() {
+    fn tables_are_found_level_by_level_and_none_within_them() {
         let storage = Paths::of(&[
             "wh/shop.db/orders/schema/schema-0",
             "wh/shop.db/orders/branch/branch-b/schema/schema-0",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::columnar::Decoding;
-use crate::distributed::{Exchange, GroupTask, ManifestTask, Works, from_text};
+use crate::distributed::{Exchange, GroupTask, ManifestTask, WorkTypes, from_text};
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 use crate::table::Table;
@@ -27,8 +27,8 @@ pub struct Format {
     /// Whether the name of a location is that of a file with which tables are opened, rather than of a
     /// folder.
     pub is_file: fn(&str) -> bool,
-    /// The work of its scans that engines spread.
-    pub works: Works,
+    /// The types of work of its scans that engines send to executors.
+    pub work_types: WorkTypes,
 }
 
 /// Formats, in the order in which they are tried.
@@ -42,7 +42,7 @@ pub const FORMATS: Formats = Formats(&[
         folder: paimon::paths::SCHEMA_FOLDER,
         is_table: paimon::Table::is_at,
         is_file: |_| false,
-        works: paimon::WORKS,
+        work_types: paimon::WORK_TYPES,
     },
     Format {
         name: "iceberg",
@@ -50,7 +50,7 @@ pub const FORMATS: Formats = Formats(&[
         folder: iceberg::discovery::FOLDER,
         is_table: iceberg::discovery::is_table,
         is_file: iceberg::discovery::is_metadata_file,
-        works: iceberg::WORKS,
+        work_types: iceberg::WORK_TYPES,
     },
 ]);
 
@@ -118,20 +118,21 @@ impl Formats {
         Ok(None)
     }
 
-    /// The work on manifests with the text of [`Travels::to_text`](crate::distributed::Travels::to_text).
+    /// The work on manifests, from the text that
+    /// [`to_text`](crate::distributed::SerializableWork::to_text) returned.
     ///
     /// # Errors
     /// `Argument` for other text.
     pub fn task(&self, text: &str) -> Result<Box<dyn ManifestTask>> {
-        from_text(text, "a task", self.0.iter().flat_map(|format| format.works.tasks))
+        from_text(text, "a task", self.0.iter().flat_map(|format| format.work_types.tasks))
     }
 
-    /// The work of summing up files, from its text.
+    /// The work of aggregating files, from its text.
     ///
     /// # Errors
     /// As [`Formats::task`].
     pub fn group_task(&self, text: &str) -> Result<Box<dyn GroupTask>> {
-        from_text(text, "a task", self.0.iter().flat_map(|format| format.works.groups))
+        from_text(text, "a task", self.0.iter().flat_map(|format| format.work_types.groups))
     }
 
     /// The work of combining entries, from its text.
@@ -139,6 +140,6 @@ impl Formats {
     /// # Errors
     /// As [`Formats::task`].
     pub fn exchange(&self, text: &str) -> Result<Box<dyn Exchange>> {
-        from_text(text, "an exchange", self.0.iter().flat_map(|format| format.works.exchanges))
+        from_text(text, "an exchange", self.0.iter().flat_map(|format| format.work_types.exchanges))
     }
 }

@@ -37,7 +37,7 @@ pub trait Table: Send + Sync {
     /// The table's options or properties.
     fn properties(&self) -> BTreeMap<String, String>;
 
-    /// The branch that the table is on: `main` unless another was asked for.
+    /// The branch that the table is on: `main` unless another was requested.
     fn branch(&self) -> &str;
 
     /// The tag that the table was opened at, if it was.

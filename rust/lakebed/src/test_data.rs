@@ -61,7 +61,7 @@ fn walk(folder: &Path, keep: &dyn Fn(&str) -> bool, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Bytes by their hexadecimal digits, between which anything else may stand.
+/// Bytes from their hexadecimal digits; other characters between them are ignored.
 pub(crate) fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16);

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_is_told_from_another_name() {
+    fn a_misspelling_differs_from_another_name() {
         let known = ["file_path", "file_format", "record_count", "file_size_in_bytes"];
         for (name, meant) in [
             ("file_pth", Some("file_path")),

@@ -1,4 +1,4 @@
-//! The inputs of the fuzz targets, run once each: what the fuzzer found stays found.
+//! Runs the kept inputs of the fuzz targets once each: what the fuzzer found before is tested again.
 
 #[path = "../../fuzz/src/targets/mod.rs"]
 mod targets;

@@ -1,4 +1,4 @@
-//! What becomes of files that there is no memory for.
+//! Files for which there is not enough memory.
 
 #[path = "../../lakebed-avro/tests/common/allocator.rs"]
 mod allocator;
@@ -13,7 +13,7 @@ use lakebed_avro::Limits;
 
 const LARGE: usize = 1 << 20;
 
-/// Does work twice, and the first time its first large allocation fails: an error that says so, and nothing is kept.
+/// Does work twice. The first time its first large allocation fails: that is an error, and no memory is leaked.
 fn assert_survived<T>(work: impl Fn() -> Result<T>) -> T {
     drop(work());
     let before = held();
@@ -27,7 +27,7 @@ fn assert_survived<T>(work: impl Fn() -> Result<T>) -> T {
 }
 
 #[test]
-fn a_file_that_there_is_no_memory_for_is_an_error() {
+fn no_memory_for_a_file_is_an_error() {
     let path = std::env::temp_dir().join(format!("lakebed-memory-{}", std::process::id()));
     fs::write(&path, vec![b'x'; 2 * LARGE]).unwrap();
     let read = assert_survived(|| Local.read(path.to_str().unwrap()));
@@ -36,7 +36,7 @@ fn a_file_that_there_is_no_memory_for_is_an_error() {
 }
 
 #[test]
-fn metadata_with_a_text_that_there_is_no_memory_for_is_an_error() {
+fn no_memory_for_a_text_in_metadata_is_an_error() {
     let written = include_str!("../../../tests/data/malformed/iceberg_metadata/y_good.json");
     let text = format!(r#"{{"long": "{}", {}"#, "x".repeat(2 * LARGE), &written[1..]);
     let file = MetadataFile::of_bytes(text.into_bytes().into(), Limits::DEFAULT);

@@ -14,8 +14,8 @@ use lakebed::storage::Storage;
 use lakebed::view::View;
 use lakebed::{Error, ErrorKind, Limits, Result};
 
-/// One of two distances between the places at which files are damaged: the longer one usually.
-fn apart(usual: usize, thorough: usize) -> usize {
+/// The distance between the offsets at which files are damaged: usually the longer one.
+fn step(usual: usize, thorough: usize) -> usize {
     if std::env::var_os("LAKEBED_TRUST").is_some() { thorough } else { usual }
 }
 
@@ -95,10 +95,10 @@ fn the_latest_snapshot_is_found_whatever_the_hint_says() {
     for text in ["", "garbage", "0", "-3", "1", "99999999999999999999", &i64::MAX.to_string()] {
         assert_eq!(snapshot_id(&sample.clone().set(hint, text)), latest, "hint {text:?}");
     }
-    // A hint at a snapshot that is not there, with no next one either.
+    // A hint to a snapshot that does not exist, and neither does the next one.
     assert_eq!(snapshot_id(&sample.clone().set(hint, "500")), latest);
     assert_eq!(snapshot_id(&sample.clone().without(hint)), latest);
-    // Numbers are compared as numbers, and unfinished files are passed over.
+    // Numbers are compared as numbers, and unfinished files are ignored.
     let renamed = sample.0[&format!("t/snapshot/snapshot-{latest}")].clone();
     let text = String::from_utf8(renamed).unwrap().replace(&format!("\"id\" : {latest}"), "\"id\" : 100");
     let renumbered = sample.set("t/snapshot/snapshot-100", text).set("t/snapshot/snapshot-101abc.tmp", "");
@@ -126,7 +126,7 @@ fn every_cut_of_every_metadata_file_is_an_error_with_its_path() {
     let lists = lists.map(|name| format!("t/manifest/{name}"));
     for path in manifests(&sample).into_iter().chain(lists) {
         let whole = sample.0[&path].clone();
-        for cut in (0..whole.len()).step_by(apart(101, 37)).chain([whole.len() - 1]) {
+        for cut in (0..whole.len()).step_by(step(101, 37)).chain([whole.len() - 1]) {
             let error = sample.clone().set(&path, &whole[..cut]).files().unwrap_err();
             assert_eq!(error.kind().name(), "truncated", "{path} cut at {cut}: {error}");
             assert_eq!(error.location().path.as_deref(), Some(path.as_str()));
@@ -147,10 +147,10 @@ fn flipped_bytes_never_panic_and_never_change_the_number_of_entries() {
     let entries = sample.scan(View::Entries, ScanOptions::default()).unwrap().num_rows();
     for path in manifests(&sample) {
         let whole = sample.0[&path].clone();
-        for at in (0..whole.len()).step_by(apart(167, 61)) {
+        for at in (0..whole.len()).step_by(step(167, 61)) {
             let mut bent = whole.clone();
             bent[at] ^= 0x15;
-            // What no checksum covers may read as other values, never as more or fewer entries.
+            // Bytes without a checksum may become other values, but never more or fewer entries.
             if let Ok(read) = sample.clone().set(&path, bent).scan(View::Entries, ScanOptions::default()) {
                 assert_eq!(read.num_rows(), entries, "{path} at {at}");
             }
@@ -197,7 +197,7 @@ fn filters_keep_what_a_filter_over_all_rows_keeps() {
 }
 
 #[test]
-fn limit_stops_and_columns_come_as_asked() {
+fn the_limit_stops_and_columns_are_the_requested_ones() {
     let sample = Memory::sample();
     let columns = ["record_count", "file_path"].map(str::to_owned).to_vec();
     for limit in [0, 1, 5, 10_000] {
@@ -212,7 +212,7 @@ fn limit_stops_and_columns_come_as_asked() {
 }
 
 #[test]
-fn what_is_asked_for_wrongly_is_refused_before_a_manifest_is_read() {
+fn wrong_requests_are_refused_before_a_manifest_is_read() {
     let sample = Memory::sample();
     let mut lists_only = sample.clone();
     for path in manifests(&sample) {
@@ -237,7 +237,7 @@ fn what_is_asked_for_wrongly_is_refused_before_a_manifest_is_read() {
 }
 
 #[test]
-fn snapshots_that_are_not_there_are_named_with_the_range() {
+fn errors_of_missing_snapshots_have_the_range_of_existing_ones() {
     let table = Memory::sample().open().unwrap();
     let latest = table.snapshot().unwrap().id;
     let error = table.at_snapshot(latest + 1).err().unwrap();

@@ -1,4 +1,4 @@
-//! What the targets of Avro files share: how a file is framed, by a reader of its own.
+//! What the targets of Avro files have in common: a reader of its own for the framing of a file.
 
 use lakebed_avro::{Codec, Header, Inflater};
 
@@ -6,18 +6,18 @@ use super::LIMITS;
 use super::walk::{Stop, Walk, long};
 use lakebed_avro::schema::Node;
 
-/// One block, as its frame says: records, and where the payload stands.
+/// One block by its frame: the number of records, and the payload.
 pub struct Frame<'f> {
     pub count: u64,
     pub payload: &'f [u8],
-    /// The offset behind the block.
+    /// The offset after the block.
     pub end: usize,
 }
 
 /// The blocks of a file.
 ///
 /// # Errors
-/// [`Stop::Wrong`] where a frame is broken: a number that cannot be, a cut, another marker.
+/// [`Stop::Wrong`] where a frame is invalid: an impossible number, a truncated block, another marker.
 pub fn frames<'f>(file: &'f [u8], header: &Header) -> Result<Vec<Frame<'f>>, Stop> {
     let mut rest = file.get(header.length as usize..).ok_or(Stop::Wrong)?;
     let mut frames = Vec::new();
@@ -31,10 +31,10 @@ pub fn frames<'f>(file: &'f [u8], header: &Header) -> Result<Vec<Frame<'f>>, Sto
     Ok(frames)
 }
 
-/// Walks all records of a file; gives what they sum up to.
+/// Walks all records of a file. Returns the checksum of their values.
 ///
 /// # Errors
-/// [`Stop::Wrong`] for blocks that do not inflate, or do not hold what the schema says.
+/// [`Stop::Wrong`] for blocks that cannot be inflated, or whose records do not follow the schema.
 pub fn walk(header: &Header, root: &Node, frames: &[Frame<'_>]) -> Result<u64, Stop> {
     let mut walk = Walk::new(&LIMITS);
     let mut inflater = Inflater::new(header.codec, &LIMITS, header.sync);

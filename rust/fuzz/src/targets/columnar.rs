@@ -1,5 +1,5 @@
-//! An ORC or Parquet file to batches: rows are as many in every way of reading, and each column alone is the column
-//! among the others.
+//! An ORC or Parquet file to batches: the number of rows does not depend on the columns, and each column read alone
+//! equals the same column read with the others.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use arrow_select::concat::concat_batches;
 use lakebed_avro::{Error, ErrorKind, Limits, Result};
 use lakebed_columnar::{File, Format};
 
-use super::{LIMITS, assert_valid, assert_words, sample};
+use super::{LIMITS, assert_message, assert_valid, sample};
 
 pub fn run(input: &[u8]) {
     let Some(format) = Format::of(input) else { return };
     let schema = match open(format, input, &[], LIMITS) {
         Ok(file) => Arc::clone(file.schema()),
-        Err(error) => return assert_placed(&error, input),
+        Err(error) => return assert_location(&error, input),
     };
     let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
     let all = read(format, input, &names, LIMITS);
@@ -26,7 +26,7 @@ pub fn run(input: &[u8]) {
             let none = read(format, input, &[], LIMITS).expect("rows without columns");
             assert_eq!(none.num_rows(), batch.num_rows());
         }
-        Err(error) => assert_placed(error, input),
+        Err(error) => assert_location(error, input),
     }
     if sample(input).is_multiple_of(2) {
         cut(format, input);
@@ -47,7 +47,7 @@ fn read(format: Format, bytes: &[u8], columns: &[String], limits: Limits) -> Res
     Ok(concat_batches(&schema, &batches).expect("batches of one schema"))
 }
 
-/// Each column alone; of names that are there twice, nothing is said.
+/// Reads each column alone, except columns whose name appears twice.
 fn alone(format: Format, input: &[u8], names: &[String], all: &Result<RecordBatch>) {
     let once =
         |name: &&String| !name.contains('.') && names.iter().filter(|known| known == name).count() == 1;
@@ -57,13 +57,13 @@ fn alone(format: Format, input: &[u8], names: &[String], all: &Result<RecordBatc
             (Ok(all), Ok(alone)) if all.num_rows() > 0 => {
                 assert_eq!(all.column_by_name(name), alone.column_by_name(name), "{name}");
             }
-            (Ok(_), Err(error)) => panic!("all columns are read, {name} not: {error}"),
+            (Ok(_), Err(error)) => panic!("all columns can be read, but {name} alone cannot: {error}"),
             _ => {}
         }
     }
 }
 
-/// A file that is cut does not end as its format demands, unless another file's end stands there.
+/// A truncated file does not end as its format requires, unless its new end looks like the end of a file.
 fn cut(format: Format, input: &[u8]) {
     let at = sample(input) as usize / 2 % input.len().max(1);
     let bytes = &input[..at];
@@ -71,14 +71,14 @@ fn cut(format: Format, input: &[u8]) {
         return;
     }
     if let Err(error) = open(format, bytes, &[], LIMITS) {
-        assert_placed(&error, bytes);
+        assert_location(&error, bytes);
         let ends = bytes.windows(3).any(|window| window == b"ORC" || window == b"PAR");
         assert!(error.kind() == ErrorKind::Truncated || ends, "{error}");
     }
 }
 
-fn assert_placed(error: &Error, input: &[u8]) {
-    assert_words(&error.to_string());
+fn assert_location(error: &Error, input: &[u8]) {
+    assert_message(&error.to_string());
     let offset = error.location().offset;
     assert!(offset.is_none_or(|offset| offset <= input.len() as u64), "{error}");
 }

@@ -1,5 +1,5 @@
-//! A whole object container file to batches: every way through the decoder gives the same rows, and the
-//! twin of `walk.rs` agrees on what is a file and on every value in it.
+//! A whole object container file to batches: every way of reading gives the same rows, and the reference
+//! decoder of `walk.rs` agrees on which files are valid and on every value in them.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,31 +15,34 @@ use lakebed_avro::{
 
 use super::avro::{Frame, frames, walk};
 use super::walk::Stop;
-use super::{LIMITS, assert_valid, assert_words, sample};
+use super::{LIMITS, assert_message, assert_valid, sample};
 
 pub fn run(input: &[u8]) {
     let file = match File::open(input) {
         Ok(file) => file,
-        Err(error) => return assert_placed(&error, input),
+        Err(error) => return assert_location(&error, input),
     };
     let options = ReadOptions { limits: LIMITS, ..ReadOptions::default() };
     let all = file.read(&file.program, options.clone());
     let frames = frames(input, &file.header);
-    let twin = frames
+    let reference = frames
         .as_deref()
         .map_err(|stop| *stop)
         .and_then(|frames| walk(&file.header, file.schema.root(), frames));
     match &all {
         Ok(batch) => {
             assert_valid(batch);
-            assert_ne!(twin, Err(Stop::Wrong), "{} rows of what is no file", batch.num_rows());
+            assert_ne!(reference, Err(Stop::Wrong), "{} rows of an invalid file", batch.num_rows());
             if let Ok(frames) = &frames {
                 assert_eq!(batch.num_rows() as u64, frames.iter().map(|frame| frame.count).sum::<u64>());
             }
         }
         Err(error) => {
-            assert_placed(error, input);
-            assert!(twin.is_err() || is_meaning(error.kind()), "refused what the twin reads: {error}");
+            assert_location(error, input);
+            assert!(
+                reference.is_err() || is_beyond_encoding(error.kind()),
+                "refused a file that the reference decoder reads: {error}"
+            );
         }
     }
     match sample(input) % 4 {
@@ -47,25 +50,25 @@ pub fn run(input: &[u8]) {
         1 => file.projected(&all),
         2 => frames.iter().for_each(|frames| file.cut(&all, frames)),
         _ => {
-            if let (Ok(batch), Ok(sum)) = (&all, twin) {
+            if let (Ok(batch), Ok(sum)) = (&all, reference) {
                 file.written_again(batch, sum);
             }
         }
     }
 }
 
-/// What the twin does not judge: meanings beyond bytes, and costs.
-fn is_meaning(kind: ErrorKind) -> bool {
+/// Errors that the reference decoder does not look for: those of logical types, and of limits.
+fn is_beyond_encoding(kind: ErrorKind) -> bool {
     use ErrorKind::{Decimal, Limit, Schema, Timestamp, Unsupported};
     matches!(kind, Decimal | Timestamp | Unsupported | Schema | Limit)
 }
 
-/// An error is of bounded length, and its place is inside the file.
-fn assert_placed(error: &Error, input: &[u8]) {
-    assert_words(&error.to_string());
-    let place = error.location();
-    assert!(place.offset.is_none_or(|offset| offset <= input.len() as u64), "{place:?}");
-    assert!(place.record.is_none() || place.block.is_some(), "{place:?}");
+/// The message of an error has a bounded length, and its location is inside the file.
+fn assert_location(error: &Error, input: &[u8]) {
+    assert_message(&error.to_string());
+    let location = error.location();
+    assert!(location.offset.is_none_or(|offset| offset <= input.len() as u64), "{location:?}");
+    assert!(location.record.is_none() || location.block.is_some(), "{location:?}");
     let without = matches!(
         error.kind(),
         ErrorKind::Schema
@@ -76,10 +79,10 @@ fn assert_placed(error: &Error, input: &[u8]) {
             | ErrorKind::Duplicate
             | ErrorKind::Utf8
     );
-    assert!(without || place.offset.is_some(), "{:?} without a place: {error}", error.kind());
+    assert!(without || location.offset.is_some(), "{:?} without an offset: {error}", error.kind());
 }
 
-/// A file behind its header.
+/// A file with its parsed header.
 struct File<'f> {
     bytes: &'f [u8],
     header: Header,
@@ -90,7 +93,7 @@ struct File<'f> {
 type Resolved = HashMap<String, (Arc<Schema>, Arc<Program>)>;
 
 thread_local! {
-    /// Schemas that were met before: most inputs share theirs with the input that they were made of.
+    /// Schemas that were resolved before: most inputs have the schema of the input that they were made from.
     static KNOWN: RefCell<Resolved> = RefCell::default();
 }
 
@@ -128,7 +131,7 @@ impl<'f> File<'f> {
         Ok(concat_batches(program.schema(), &batches).expect("batches of one schema"))
     }
 
-    /// As a stream, and cut into small batches on several threads.
+    /// Reads the file as a stream, and in small batches on several threads.
     fn otherwise(&self, all: &Result<RecordBatch>) {
         let stream = Input::stream(Box::new(std::io::Cursor::new(self.bytes.to_vec())));
         let options = ReadOptions { limits: LIMITS, ..ReadOptions::default() };
@@ -139,7 +142,7 @@ impl<'f> File<'f> {
         }
     }
 
-    /// Each column alone is the column among the others, and walking over all is possible where reading is.
+    /// Each column read alone equals the same column read with the others, and no columns can be read where all can.
     fn projected(&self, all: &Result<RecordBatch>) {
         let fields = self.program.schema().fields().iter().take(6);
         let names = fields.map(|field| vec![field.name().clone()]).chain([Vec::new()]);
@@ -155,13 +158,13 @@ impl<'f> File<'f> {
                         assert_eq!(all.column_by_name(name), some.column_by_name(name), "{name}");
                     }
                 }
-                (Ok(_), Err(error)) => panic!("all columns are read, {names:?} not: {error}"),
+                (Ok(_), Err(error)) => panic!("all columns can be read, but {names:?} alone cannot: {error}"),
                 (Err(_), _) => {}
             }
         }
     }
 
-    /// A file that is cut is refused, or ends with a block.
+    /// A truncated file is refused, or ends with a block.
     fn cut(&self, all: &Result<RecordBatch>, frames: &[Frame<'_>]) {
         let at = sample(self.bytes) as usize / 4 % self.bytes.len().max(1);
         let Some(bytes) = self.bytes.get(..at) else { return };
@@ -171,17 +174,17 @@ impl<'f> File<'f> {
         let ends = at as u64 == self.header.length || frames.iter().any(|frame| frame.end == at);
         match cut {
             Ok(batch) => {
-                assert!(ends, "cut at byte {at}, and {} rows are there", batch.num_rows());
+                assert!(ends, "truncated at byte {at}, and {} rows are read", batch.num_rows());
                 assert_eq!(batch.num_rows() as u64, whole.map(|frame| frame.count).sum::<u64>());
             }
             Err(error) => {
-                assert_placed(&error, bytes);
-                assert!(!ends || all.is_err(), "whole blocks are refused: {error}");
+                assert_location(&error, bytes);
+                assert!(!ends || all.is_err(), "complete blocks are refused: {error}");
             }
         }
     }
 
-    /// The rows can be written in the schema of their file, and are the same values to the twin.
+    /// The rows can be written in the schema of their file, and have the same values for the reference decoder.
     fn written_again(&self, batch: &RecordBatch, sum: u64) {
         let text = self.header.schema().expect("it was parsed");
         let options = WriteOptions { codec: Codec::Null, limits: LIMITS, ..WriteOptions::new([7; 16]) };
@@ -195,9 +198,11 @@ impl<'f> File<'f> {
                 let again = File::open(&bytes).expect("a header that was written");
                 let frames = frames(&bytes, &again.header).expect("frames that were written");
                 let walked = walk(&again.header, again.schema.root(), &frames);
-                assert_eq!(walked, Ok(sum), "written again, values differ");
+                assert_eq!(walked, Ok(sum), "values differ after they were written again");
             }
-            Err(error) => assert!(is_meaning(error.kind()), "what was read is not written: {error}"),
+            Err(error) => {
+                assert!(is_beyond_encoding(error.kind()), "rows that were read cannot be written: {error}")
+            }
         }
     }
 }
@@ -206,8 +211,8 @@ fn memory(bytes: &[u8]) -> Input {
     Buffer::from(bytes).into()
 }
 
-/// What is found when a batch is made of its columns, later than what is found on the way there: of several
-/// things that are wrong with a file, where batches end decides which comes first.
+/// Errors that are found when batches are assembled, later than other errors: where a file has several errors, the
+/// one that comes first depends on where batches end.
 fn is_found_late(kind: ErrorKind) -> bool {
     use ErrorKind::{Decimal, Limit, Schema, Timestamp, Utf8};
     matches!(kind, Decimal | Timestamp | Utf8 | Schema | Limit)

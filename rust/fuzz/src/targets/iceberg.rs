@@ -16,9 +16,9 @@ use lakebed::iceberg::metadata::{MetadataFile, TableMetadata, Wanted};
 use lakebed::{Error, ErrorKind, Result};
 use lakebed_avro::Blocks;
 
-use super::{LIMITS, assert_valid, assert_words, sample};
+use super::{LIMITS, assert_message, assert_valid, sample};
 
-/// The columns whose metrics are asked for where only some are.
+/// The columns whose metrics are requested, where not all are.
 const METRICS_OF: [i32; 2] = [1, 3];
 
 pub fn run(input: &[u8]) {
@@ -28,7 +28,7 @@ pub fn run(input: &[u8]) {
     let declared = match declared(input) {
         Ok((true, declared)) => return list(input, declared),
         Ok((false, declared)) => declared,
-        Err(error) => return assert_words(&error.to_string()),
+        Err(error) => return assert_message(&error.to_string()),
     };
     manifest(input, declared);
 }
@@ -57,12 +57,12 @@ fn list(input: &[u8], declared: Option<u64>) {
                 }
             }
         }
-        Err(error) => assert_words(&error.to_string()),
+        Err(error) => assert_message(&error.to_string()),
     }
 }
 
 thread_local! {
-    /// All columns, and those with the metrics of some of the table's: schemas are resolved once.
+    /// The resolved columns: all, and all with the metrics of some columns of the table.
     static COLUMNS: OnceCell<[Arc<EntryColumns>; 2]> = const { OnceCell::new() };
 }
 
@@ -74,7 +74,7 @@ fn columns() -> [Arc<EntryColumns>; 2] {
     })
 }
 
-/// The entries of a manifest, and how many of each status were seen.
+/// The entries of a manifest, and the number of entries by status.
 fn entries(
     input: &[u8],
     columns: &Arc<EntryColumns>,
@@ -91,7 +91,7 @@ fn manifest(input: &[u8], declared: Option<u64>) {
     let found = entries(input, &all, ManifestContext::default(), Statuses::ALL);
     let (batch, seen) = match found {
         Ok(found) => found,
-        Err(error) => return assert_words(&error.to_string()),
+        Err(error) => return assert_message(&error.to_string()),
     };
     assert_valid(&batch);
     assert_eq!(Some(batch.num_rows() as u64), declared);
@@ -108,7 +108,7 @@ fn manifest(input: &[u8], declared: Option<u64>) {
     }
 }
 
-/// Entries that the guard drops in mid-record are those that are filtered afterwards.
+/// The guard drops the same entries in mid-record as a filter afterwards.
 fn live(input: &[u8], columns: &Arc<EntryColumns>, batch: &RecordBatch, seen: [u64; 3]) {
     let (live, seen_live) =
         entries(input, columns, ManifestContext::default(), Statuses::LIVE).expect("fewer entries");
@@ -120,7 +120,7 @@ fn live(input: &[u8], columns: &Arc<EntryColumns>, batch: &RecordBatch, seen: [u
     assert_eq!(kept, live);
 }
 
-/// The counts that are there are agreed to, others are not.
+/// The correct counts are accepted, others are not.
 fn recorded(input: &[u8], columns: &Arc<EntryColumns>, [existing, added, deleted]: [u64; 3]) {
     let of = |files: u64| Recorded { files: Some(files), rows: None };
     let mut manifest = ManifestFile {
@@ -142,12 +142,12 @@ fn recorded(input: &[u8], columns: &Arc<EntryColumns>, [existing, added, deleted
     }
 }
 
-/// What entries inherit may be out of range; counts are not what is wrong then.
+/// Whether the error is of values that entries inherit, not of counts.
 fn is_inherited(error: &Error) -> bool {
     !error.message().contains("its list records")
 }
 
-/// Columns are the same but for the metrics, of which only the entries asked for need be.
+/// Columns are the same, except metrics, of which the requested entries are the same.
 fn same_metrics(all: &RecordBatch, some: &RecordBatch) {
     for ((field, all), some) in all.schema_ref().fields().iter().zip(all.columns()).zip(some.columns()) {
         match field.data_type() {
@@ -162,7 +162,7 @@ fn same_metrics(all: &RecordBatch, some: &RecordBatch) {
     }
 }
 
-/// The entries of a map that are asked for; `None` for a null.
+/// The requested entries of a map; `None` for a null.
 fn wanted(map: &MapArray, row: usize) -> Option<Vec<(i32, arrow_array::ArrayRef)>> {
     if map.is_null(row) {
         return None;
@@ -173,7 +173,7 @@ fn wanted(map: &MapArray, row: usize) -> Option<Vec<(i32, arrow_array::ArrayRef)
     Some(kept.map(|(at, key)| (*key, entries.column(1).slice(at, 1))).collect())
 }
 
-/// With the partition spec of its own header a manifest is read, or refused for its tuples.
+/// With the partition spec of its own header a manifest can be read, or is refused for its partition tuples.
 fn with_header(input: &[u8], columns: &Arc<EntryColumns>, batch: &RecordBatch) {
     let header = ManifestHeader::read(&Buffer::from(input), LIMITS).expect("a header that was read");
     let known = ManifestContext {
@@ -187,7 +187,7 @@ fn with_header(input: &[u8], columns: &Arc<EntryColumns>, batch: &RecordBatch) {
             assert_eq!(typed.num_rows(), batch.num_rows());
             assert_eq!(typed.column_by_name("file_path"), batch.column_by_name("file_path"));
         }
-        Err(error) => assert_words(&error.to_string()),
+        Err(error) => assert_message(&error.to_string()),
     }
 }
 
@@ -197,7 +197,7 @@ fn metadata(input: &[u8]) {
     let current = TableMetadata::read(&file, &Wanted::CURRENT);
     let all = match all {
         Ok(all) => all,
-        Err(error) => return assert_words(&error.to_string()),
+        Err(error) => return assert_message(&error.to_string()),
     };
     let current = current.expect("part of what can be read");
     assert_eq!(all.current_schema_id, current.current_schema_id);

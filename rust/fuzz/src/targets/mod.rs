@@ -1,6 +1,6 @@
-//! What each target does with an input, and what must hold of it whatever the input is.
+//! What each target does with an input, and the properties that it checks for every input.
 //!
-//! Nothing here knows of the fuzzer: the tests of the workspace replay the corpus through the same functions.
+//! Nothing here depends on the fuzzer: the tests of the workspace replay the corpus through the same functions.
 
 mod avro;
 mod columnar;
@@ -14,7 +14,7 @@ mod walk;
 use arrow_array::{Array, RecordBatch};
 use lakebed_avro::Limits;
 
-/// What is done with an input, under the name of the target's binary and of the folders of its inputs.
+/// The name of a target, which its binary and the folders of its inputs also have, and what it does with an input.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
@@ -41,7 +41,7 @@ const LIMITS: Limits = Limits {
     max_value_bytes: 1 << 12,
 };
 
-/// Proves of every array what its type promises: offsets in order, text in UTF-8, lengths that agree.
+/// Checks that every array is valid for its type: ascending offsets, text in UTF-8, equal lengths.
 fn assert_valid(batch: &RecordBatch) {
     for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
         assert_eq!(column.len(), batch.num_rows(), "{field}");
@@ -50,12 +50,12 @@ fn assert_valid(batch: &RecordBatch) {
     }
 }
 
-/// A message is one line of bounded length, whatever the input says.
-fn assert_words(text: &str) {
+/// A message is not empty and has a bounded length, whatever the input is.
+fn assert_message(text: &str) {
     assert!(!text.is_empty() && text.len() <= 4096, "{} bytes of message", text.len());
 }
 
-/// A number that depends on all of an input: what is too slow to be asked of each is asked of a few.
+/// A hash of an input, which selects the inputs for slow checks.
 fn sample(input: &[u8]) -> u64 {
     input
         .iter()

@@ -24,7 +24,7 @@ use lakebed::{ErrorKind, Result};
 use lakebed_avro::Blocks;
 use serde_json::Value;
 
-use super::{LIMITS, assert_valid, assert_words, sample};
+use super::{LIMITS, assert_message, assert_valid, sample};
 
 pub fn run(input: &[u8]) {
     match input {
@@ -57,16 +57,16 @@ fn avro(input: &[u8]) {
             assert_valid(&batch);
             assert_eq!(Some(batch.num_rows() as u64), declared);
         }
-        Err(error) => assert_words(&error.to_string()),
+        Err(error) => assert_message(&error.to_string()),
     }
 }
 
 thread_local! {
-    /// All columns: schemas are resolved once.
+    /// The resolved columns: all of them.
     static COLUMNS: OnceCell<Arc<RecordResolver>> = const { OnceCell::new() };
 }
 
-/// The entries of a manifest, and how many were seen that add and that delete.
+/// The entries of a manifest, and the numbers of entries that add and that delete a file.
 fn entries(
     input: &[u8],
     kind: Option<i8>,
@@ -85,7 +85,7 @@ fn entries(
 fn manifest(input: &[u8], declared: Option<u64>) {
     let (batch, seen) = match entries(input, None, None) {
         Ok(found) => found,
-        Err(error) => return assert_words(&error.to_string()),
+        Err(error) => return assert_message(&error.to_string()),
     };
     assert_valid(&batch);
     assert_eq!(Some(batch.num_rows() as u64), declared);
@@ -113,19 +113,19 @@ fn manifest(input: &[u8], declared: Option<u64>) {
 }
 
 fn json(input: &[u8]) {
-    // What stands under keys that are not known is skipped, not read: nothing is said of it here either.
+    // Values of unknown keys are skipped, not parsed; input that is not JSON as a whole is not checked here.
     let Ok(json) = serde_json::from_slice::<Value>(input) else { return };
     let pretty = serde_json::to_vec_pretty(&json).expect("it was parsed");
     match Snapshot::from_json(input) {
         Ok(snapshot) => assert_eq!(Snapshot::from_json(&pretty).ok(), Some(snapshot)),
-        Err(error) => assert_words(&error.to_string()),
+        Err(error) => assert_message(&error.to_string()),
     }
     if let Ok(tag) = Tag::from_json(input) {
         assert_eq!(Tag::from_json(&pretty).ok(), Some(tag));
     }
     let schema = match TableSchema::from_json(input) {
         Ok(schema) => schema,
-        Err(error) => return assert_words(&error.to_string()),
+        Err(error) => return assert_message(&error.to_string()),
     };
     assert_eq!(TableSchema::from_json(&pretty).ok().as_ref(), Some(&schema));
     for field in &schema.fields {
@@ -135,7 +135,7 @@ fn json(input: &[u8]) {
     assert!(schema.partition_fields().len() == schema.partition_keys.len());
 }
 
-/// A type is what its JSON form says.
+/// A type is printed as JSON that parses to the same type.
 fn typed(ty: &DataType) {
     assert_eq!(DataType::from_json(&ty.to_json()).expect("a type that was printed"), *ty);
 }
@@ -156,14 +156,15 @@ fn rows(input: &[u8]) {
         Ok(rows) => rows,
         Err(error) => {
             assert!(error.location().record == Some(0) || error.kind() == ErrorKind::Argument, "{error:?}");
-            return assert_words(&error.to_string());
+            return assert_message(&error.to_string());
         }
     };
     rows.to_data().validate_full().unwrap_or_else(|error| panic!("{error}"));
     assert_framed(row, &nullable);
     assert!(rows.len() == 3 && rows.is_null(1) && !rows.is_null(0));
     for (at, (field, column)) in nullable.iter().zip(rows.columns()).enumerate() {
-        let alone = decode_column(&stored, |_| Some(at), field).expect("a column that is read among others");
+        let alone =
+            decode_column(&stored, |_| Some(at), field).expect("a column that can be read with the others");
         assert_eq!(&alone, column, "{field}");
     }
     match encode_rows(&rows, &nullable) {
@@ -171,11 +172,11 @@ fn rows(input: &[u8]) {
             let again = decode_rows(&encoded, &nullable).expect("rows that were encoded");
             assert_eq!(again, rows);
         }
-        Err(error) => panic!("what was decoded is not encoded: {error}"),
+        Err(error) => panic!("rows that were decoded cannot be encoded: {error}"),
     }
 }
 
-/// The frame of a row that was read, looked at once more: its arity, and that texts stand after the slots.
+/// Checks the frame of a row that was read: its arity, and that texts are after the fixed-length part.
 fn assert_framed(row: &[u8], fields: &Fields) {
     let number = |bytes: &[u8], at: usize| {
         u64::from_le_bytes(bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().expect("a slot"))
@@ -195,7 +196,7 @@ fn assert_framed(row: &[u8], fields: &Fields) {
     }
 }
 
-/// A bitmap behind its magic number, in a frame whose size and checksum are right.
+/// A bitmap after its magic number, in a frame with the right size and checksum.
 fn vector(framed: &[u8]) {
     const MAGIC_64: [u8; 4] = 1_681_511_377u32.to_le_bytes();
     let size = framed.len() as u64;
@@ -210,7 +211,7 @@ fn vector(framed: &[u8]) {
         }
         Err(error) => {
             assert!(error.location().offset.is_some(), "{error:?}");
-            assert_words(&error.to_string());
+            assert_message(&error.to_string());
         }
     }
 }

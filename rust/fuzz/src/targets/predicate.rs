@@ -1,4 +1,4 @@
-//! Filters and statistics: the text of a filter, a zero byte, and bytes that rows are made of.
+//! Filters and statistics: the text of a filter, a zero byte, and bytes from which rows are made.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use lakebed::iceberg::value::{decode, decode_bounds, encode};
 use lakebed::predicate::{Column, ColumnRanges, Contents, Counts, Logic, Predicate};
 use lakebed::{Error, ErrorKind};
 
-use super::{assert_words, sample};
+use super::{assert_message, sample};
 
 pub fn run(input: &[u8]) {
     let end = input.iter().position(|byte| *byte == 0).unwrap_or(input.len());
@@ -25,7 +25,7 @@ pub fn run(input: &[u8]) {
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::Predicate);
             assert!(error.message().ends_with('^') || text.len() > 1 << 10, "no place: {error}");
-            return assert_words(&error.to_string());
+            return assert_message(&error.to_string());
         }
     };
     printed(&predicate);
@@ -34,7 +34,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// The text of a predicate reads back to it, and what is negated twice is what it was.
+/// The text of a predicate parses to the same predicate, and so does its double negation.
 fn printed(predicate: &Predicate) {
     let text = predicate.to_string();
     match Predicate::parse(&text) {
@@ -47,7 +47,7 @@ fn printed(predicate: &Predicate) {
     assert_eq!(&predicate.clone().negate().negate(), predicate);
 }
 
-/// Bytes, as long as there are some.
+/// The bytes of the input, then zeros.
 struct Bytes<'b>(&'b [u8]);
 
 impl Bytes<'_> {
@@ -57,7 +57,7 @@ impl Bytes<'_> {
         *first
     }
 
-    /// Mostly one of a few values, so that rows meet bounds and literals.
+    /// One of a few values or none, so that rows often equal bounds and literals.
     fn choice<T: Copy>(&mut self, of: &[T]) -> Option<T> {
         of.get(usize::from(self.next()) % (of.len() + 1)).copied()
     }
@@ -65,7 +65,7 @@ impl Bytes<'_> {
 
 const COLUMNS: usize = 8;
 
-/// The values that a column holds some of, in Java's order: the least first.
+/// The values from which a column is made, in Java's ascending order.
 fn values(column: usize) -> ArrayRef {
     match column {
         0 => Arc::new(Int32Array::from(vec![i32::MIN, -1, 0, 1, 2, i32::MAX])),
@@ -82,7 +82,7 @@ fn values(column: usize) -> ArrayRef {
     }
 }
 
-/// The rows of a column by their place among its values, and what a writer would record of them.
+/// The rows of a column, and the statistics that a writer would record.
 fn column(number: usize, rows: usize, bytes: &mut Bytes<'_>) -> (ArrayRef, ColumnRanges) {
     let values = values(number);
     let places: Vec<u32> = (0..values.len() as u32).collect();
@@ -134,7 +134,7 @@ fn evaluated(predicate: &Predicate, logic: Logic, bytes: &[u8]) {
     let matches = bound.evaluate(&arrays, rows).expect("columns as they were bound");
     let may = bound.may_match(&ranges, 1).expect("ranges as they were bound").value(0);
     let must = bound.must_match(&ranges, 1).expect("ranges as they were bound").value(0);
-    // Iceberg's ranges say that no NaN is beyond a bound, its rows that every NaN is.
+    // For Iceberg's ranges no NaN is beyond a bound, for its rows every NaN is.
     let has_nan = |row: usize| {
         logic == Logic::TwoValued && arrays[2].is_valid(row) && bound.columns().contains(&2) && {
             let floats = arrays[2].as_any().downcast_ref::<Float64Array>().expect("a column of floats");
@@ -150,13 +150,13 @@ fn evaluated(predicate: &Predicate, logic: Logic, bytes: &[u8]) {
     }
     let unknown = vec![None; COLUMNS];
     let blind = bound.may_match(&unknown, 1).expect("nothing is known").value(0);
-    assert!(blind || matches.count_set_bits() == 0, "{predicate} drops what is not known");
+    assert!(blind || matches.count_set_bits() == 0, "{predicate} drops rows of unknown ranges");
     for (row, no) in negated(predicate, &schema, &arrays, rows, logic).into_iter().enumerate() {
         assert!(!(no && matches.value(row)), "{predicate} and its negation: row {row} of {arrays:?}");
     }
 }
 
-/// The rows that the negation matches.
+/// Whether the negation matches each row.
 fn negated(
     predicate: &Predicate,
     schema: &Schema,
@@ -202,7 +202,7 @@ fn bounds(bytes: &[u8]) {
         }
         Err(error) => {
             assert_eq!(error.location().record, Some(0), "{error:?}");
-            assert_words(&error.to_string());
+            assert_message(&error.to_string());
         }
     }
 }

@@ -10,12 +10,12 @@ use serde_json::Value;
 use lakebed_avro::Limits;
 use lakebed_avro::schema::{Node, Wire};
 
-use super::assert_words;
+use super::assert_message;
 
-/// Lower than for the other targets: what is deep or wide must be small enough to be met.
+/// Lower than for the other targets, so that small inputs exceed them.
 const LIMITS: Limits = Limits { max_schema_depth: 6, max_schema_nodes: 400, ..super::LIMITS };
 
-/// What may be wrong with a schema.
+/// The errors that a schema may have.
 const KINDS: [ErrorKind; 5] =
     [ErrorKind::Schema, ErrorKind::Unsupported, ErrorKind::Limit, ErrorKind::Depth, ErrorKind::Unresolvable];
 
@@ -40,7 +40,7 @@ pub fn run(input: &[u8]) {
     empty_file(text, &program);
 }
 
-/// How deep a type is nested, and how many there are in it.
+/// The depth of a type, and the number of types in it.
 fn extent(node: &Node) -> (u64, u64) {
     let below: Vec<&Node> = match &node.wire {
         Wire::Array(items) | Wire::Map(items) => vec![items],
@@ -54,13 +54,13 @@ fn extent(node: &Node) -> (u64, u64) {
 
 fn refused(error: &Error) {
     assert!(KINDS.contains(&error.kind()), "{:?}: {error}", error.kind());
-    assert_words(&error.to_string());
+    assert_message(&error.to_string());
 }
 
 /// White space between the parts of a schema changes nothing.
 fn respaced(text: &str, parsed: &Result<Schema, Error>) {
     let Ok(json) = serde_json::from_str::<Value>(text) else {
-        assert!(parsed.is_err(), "what is no JSON is no schema");
+        assert!(parsed.is_err(), "text that is not JSON is not a schema");
         return;
     };
     let Ok(pretty) = serde_json::to_string_pretty(&json) else { return };
@@ -72,7 +72,7 @@ fn respaced(text: &str, parsed: &Result<Schema, Error>) {
     }
 }
 
-/// Each column alone is the column among the others.
+/// Each column resolved alone equals the same column among all.
 fn projected(schema: &Schema, program: &Program) {
     for field in program.schema().fields().iter().take(8) {
         if !schema.has(field.name()) {

@@ -1,5 +1,5 @@
-//! The decoder's twin: it makes no columns and is in no hurry, and shares no code with the decoder but the
-//! parsed schema. It says whether bytes are of a schema, and sums up the values in them.
+//! A reference decoder: slow and simple, without columns, and with no code of the decoder except the parsed
+//! schema. It checks whether bytes follow a schema, and computes a checksum of their values.
 
 use lakebed_avro::Limits;
 use lakebed_avro::schema::{Logical, Node, Wire};
@@ -7,9 +7,9 @@ use lakebed_avro::schema::{Logical, Node, Wire};
 /// Why a walk ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// The bytes are not of the schema.
+    /// The bytes do not follow the schema.
     Wrong,
-    /// Something is beyond a limit; what follows was not looked at.
+    /// A limit is exceeded; the rest was not read.
     Over,
 }
 
@@ -18,7 +18,7 @@ pub struct Walk<'l> {
     limits: &'l Limits,
     items: u64,
     zero_width: u64,
-    /// Depends on every value and on their order, but not on how arrays are cut into runs.
+    /// A checksum of all values in their order; it does not depend on how arrays are divided into runs.
     pub sum: u64,
 }
 
@@ -29,7 +29,7 @@ impl<'l> Walk<'l> {
         Walk { limits, items: 0, zero_width: 0, sum: 0 }
     }
 
-    /// Walks the records of one block, which must be spent with them.
+    /// Walks the records of one block, which must end with them.
     pub fn block(&mut self, node: &Node, count: u64, mut bytes: &[u8]) -> Walked<()> {
         self.zero_width = 0;
         for _ in 0..count {
@@ -130,7 +130,7 @@ impl<'l> Walk<'l> {
         }
     }
 
-    /// The number of one of `count` things.
+    /// The number of a symbol or branch, of which there are `count`.
     fn choice(&mut self, count: usize, bytes: &mut &[u8]) -> Walked<usize> {
         let number = usize::try_from(long(bytes)?).ok().filter(|number| *number < count);
         let number = number.ok_or(Stop::Wrong)?;
@@ -144,7 +144,7 @@ impl<'l> Walk<'l> {
         if length as u64 > self.limits.max_value_bytes { Err(Stop::Over) } else { Ok(value) }
     }
 
-    /// Something that took no bytes.
+    /// Counts a value that took no bytes.
     fn nothing(&mut self) -> Walked<()> {
         self.zero_width += 1;
         if self.zero_width > self.limits.max_zero_width_items { Err(Stop::Over) } else { Ok(()) }
@@ -163,7 +163,8 @@ fn take<'b>(bytes: &mut &'b [u8], count: usize) -> Walked<&'b [u8]> {
     Ok(taken)
 }
 
-/// A number in two's complement without the bytes that only repeat its sign: the same number may be written longer.
+/// A number in two's complement without the bytes that only repeat its sign, since the same number may have more of
+/// them.
 fn shortest(mut number: &[u8]) -> &[u8] {
     loop {
         number = match number {

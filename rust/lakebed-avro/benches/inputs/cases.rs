@@ -6,13 +6,13 @@ use super::{ICEBERG, ICEBERG_WIDE, PAIMON, Shape, WEATHER};
 pub struct Case {
     /// `<shape>/<columns>`.
     pub name: &'static str,
-    /// What the file holds.
+    /// The shape of the file.
     pub shape: &'static Shape,
     /// Its records.
     pub rows: u64,
-    /// The columns; all where there are none.
+    /// The columns; `None` for all.
     pub paths: Option<&'static [&'static str]>,
-    /// The field that the guard reads, where there is one.
+    /// The field that the guard reads, if there is a guard.
     pub guard: Option<&'static str>,
 }
 
@@ -20,7 +20,7 @@ const fn all(name: &'static str, shape: &'static Shape, rows: u64) -> Case {
     Case { name, shape, rows, paths: None, guard: None }
 }
 
-/// All of them.
+/// All reads.
 pub const CASES: [Case; 7] = [
     all("iceberg/all", &ICEBERG, 10_000),
     Case {

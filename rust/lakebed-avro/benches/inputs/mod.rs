@@ -1,6 +1,6 @@
-//! What the benches of this crate decode: manifests as Iceberg and Paimon write them, and rows of no table.
+//! The inputs of the benches of this crate: manifests as Iceberg and Paimon write them, and simple rows.
 //!
-//! Files are put together byte by byte from one seed, so that they are the same on every machine.
+//! Files are built byte by byte from one seed, so that they are the same on every machine.
 #![allow(dead_code)] // each program uses a part
 
 pub mod cases;
@@ -11,26 +11,26 @@ pub mod work;
 use arrow_buffer::Buffer;
 use lakebed_avro::{Codec, Compressor};
 
-/// What Java closes a block at \[bytes\].
+/// The size at which Java ends a block \[bytes\].
 const BLOCK_BYTES: usize = 64_000;
 const SYNC: [u8; 16] = *b"0123456789abcdef";
 
-/// A file and what is in it.
+/// A file, and the size of its blocks.
 pub struct File {
     /// The whole file.
     pub bytes: Buffer,
-    /// Its blocks before compression \[bytes\].
+    /// The size of its blocks before compression \[bytes\].
     pub inflated: u64,
 }
 
 /// Makes one record.
 type Record = fn(&mut Bytes, u64, usize);
 
-/// A schema, and what writes its records.
+/// A schema, and a function that writes its records.
 pub struct Shape {
-    /// What benches call it.
+    /// Its name in the benches.
     pub name: &'static str,
-    /// Of the table that a manifest is of: its statistics have as many values.
+    /// The number of the table's columns, of which the statistics of a manifest have values.
     columns: usize,
     schema: fn() -> String,
     record: Record,
@@ -48,7 +48,7 @@ pub const PAIMON: Shape = Shape { name: "paimon", columns: 12, schema: paimon_sc
 pub const WEATHER: Shape = Shape { name: "weather", columns: 3, schema: weather_schema, record: weather_row };
 
 impl Shape {
-    /// A file of that many records.
+    /// A file of this many records.
     pub fn file(&self, rows: u64, codec: Codec) -> File {
         let mut file = Bytes(b"Obj\x01".to_vec());
         file.long(2);
@@ -170,7 +170,7 @@ fn iceberg_entry(out: &mut Bytes, row: u64, columns: usize) {
     }
 }
 
-/// One bound: a text in every third column, else four or eight bytes.
+/// A bound: a text in every third column, else four or eight bytes.
 fn bound(column: usize, value: i64) -> Vec<u8> {
     match column % 3 {
         0 => format!("key-{value:012}").into_bytes(),

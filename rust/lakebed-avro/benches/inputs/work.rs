@@ -1,4 +1,4 @@
-//! What the benches of this crate time and count.
+//! The work that the benches of this crate time and count.
 
 use std::sync::Arc;
 
@@ -33,14 +33,14 @@ pub fn decode(file: &Buffer, paths: Option<&[&str]>, guard: Option<&str>) -> Vec
     reader.collect::<Result<_, _>>().expect("a whole file")
 }
 
-/// Every block decompressed, nothing else; the bytes in all.
+/// Only inflates every block. Returns the total bytes.
 pub fn inflate(file: &Buffer) -> usize {
     let (header, blocks) = Blocks::open(file.clone().into(), Limits::DEFAULT).expect("a header");
     let mut inflater = Inflater::new(header.codec, &Limits::DEFAULT, header.sync);
     blocks.map(|block| inflater.inflate(&block.expect("a block").payload).expect("its bytes").len()).sum()
 }
 
-/// Batches written again, at the schema and codec of the file that they are from.
+/// Writes batches again, with the schema and codec of their file.
 pub fn encode(file: &Buffer, batches: &[RecordBatch]) -> Vec<u8> {
     let (header, _) = Blocks::open(file.clone().into(), Limits::DEFAULT).expect("a header");
     let options = WriteOptions { codec: header.codec, ..WriteOptions::new([7; 16]) };

@@ -77,14 +77,14 @@ fn every_prefix_of_a_compressed_block_is_refused() {
         for cut in 0..block.len() {
             match inflater.inflate(&block[..cut]) {
                 Err(_) => {}
-                // An empty zstandard input is zero frames: the row count then finds nothing there.
+                // An empty zstandard input is zero frames: the check of the row count refuses it.
                 Ok(out) => assert!(out.is_empty() && cut == 0, "{name} cut at {cut}"),
             }
         }
     }
 }
 
-/// What a flipped bit in a length makes of a block.
+/// The block that a flipped bit in a length makes of several.
 #[test]
 fn a_block_that_holds_others_is_refused() {
     let (first, second) = (sample(500), sample(70));
@@ -97,7 +97,7 @@ fn a_block_that_holds_others_is_refused() {
 }
 
 #[test]
-fn deflated_bytes_may_be_the_marker_and_have_a_checksum_behind_them() {
+fn deflated_bytes_may_contain_the_marker_and_be_followed_by_a_checksum() {
     let mut inflater = Inflater::new(Codec::Deflate, &Limits::DEFAULT, SYNC);
     let bytes = [&sample(100_000)[..], &SYNC, &sample(100)].concat();
     let mut writer = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::none());

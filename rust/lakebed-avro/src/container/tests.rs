@@ -25,7 +25,7 @@ fn block(count: i64, payload: &[u8]) -> Vec<u8> {
     [long(count), long(payload.len() as i64), payload.to_vec(), SYNC.to_vec()].concat()
 }
 
-/// Opens from memory and from a stream, and makes sure that both say the same.
+/// Opens from memory and from a stream, and checks that both give the same.
 fn open(file: &[u8], limits: Limits) -> Result<(Header, Blocks)> {
     let stream = Blocks::open(Input::stream(Box::new(Bytes::new(file.to_vec()))), limits);
     let memory = Blocks::open(Input::from(Buffer::from(file)), limits);
@@ -67,7 +67,7 @@ fn metadata_in_every_form_of_a_map() {
 }
 
 #[test]
-fn a_metadata_size_must_be_what_the_entries_took() {
+fn a_metadata_size_must_be_that_of_the_entries() {
     let body = entry(b"k", b"v");
     let file = |size: i64| {
         [b"Obj\x01".to_vec(), long(-1), long(size), body.clone(), long(0), SYNC.to_vec()].concat()
@@ -88,7 +88,7 @@ fn keys_that_are_missing_or_there_twice() {
         assert_eq!(error.kind(), ErrorKind::Duplicate);
         assert!(error.message().contains(key));
     }
-    // A user's own keys are the user's; the first counts.
+    // A user's own keys may appear twice; the first is used.
     let (twice, _) = open(&header(&[("k", b"1"), ("k", b"2")]), Limits::DEFAULT).unwrap();
     assert_eq!(twice.get("k"), Some(&b"1"[..]));
     let (bad, _) = open(&header(&[("avro.schema", &[0xff])]), Limits::DEFAULT).unwrap();
@@ -140,7 +140,7 @@ fn every_prefix_of_a_header_is_truncated() {
     }
 }
 
-/// The first block of a file with this behind its header.
+/// The first block of a file with `rest` after its header.
 fn first(rest: Vec<u8>) -> Option<Result<Block>> {
     let file = [header(&[]), rest].concat();
     let (_, mut blocks) = open(&file, Limits::DEFAULT).unwrap();
@@ -153,7 +153,7 @@ fn first(rest: Vec<u8>) -> Option<Result<Block>> {
 fn blocks_are_framed_whatever_they_hold() {
     let empty = first(block(0, &[])).unwrap().unwrap();
     assert_eq!((empty.index, empty.count, empty.payload.len()), (0, 0, 0));
-    // What a payload must hold is for its decoder to say.
+    // Payloads are not checked here.
     let odd = first(block(0, &[1, 2])).unwrap().unwrap();
     assert_eq!((odd.count, odd.payload.as_slice()), (0, &[1, 2][..]));
     assert!(first(Vec::new()).is_none());
@@ -174,7 +174,7 @@ fn blocks_know_their_place() {
 }
 
 #[test]
-fn a_stream_that_fails_says_so() {
+fn a_failing_stream_is_an_error() {
     struct Failing;
     impl std::io::Read for Failing {
         fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {

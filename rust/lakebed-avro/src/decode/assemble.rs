@@ -22,7 +22,7 @@ use super::columns::nth;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{Layout, Leaf};
 
-/// Folds `columns` into the array `layout` describes, `length` values long. Each column is taken once.
+/// Assembles from `columns` the array that `layout` describes, with `length` values. Each column is taken once.
 pub(crate) fn assemble(columns: &mut Columns, layout: &Layout, length: usize) -> Result<ArrayRef> {
     build(columns, layout, length, None)
 }

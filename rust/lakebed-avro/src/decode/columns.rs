@@ -15,7 +15,7 @@ pub(crate) struct VarBytes {
 
 impl VarBytes {
     /// Appends a value. Short ones are copied as 16 or 32 bytes at once if `ahead`, the block from the value
-    /// on, has so many: a copy of fixed size is much faster than a call of `memcpy`.
+    /// on, has this many: a copy of fixed size is much faster than a call of `memcpy`.
     #[inline(always)]
     pub(super) fn push(&mut self, ahead: &[u8], length: usize) -> Result<(), Fault> {
         let end = self.data.len().saturating_add(length);

@@ -21,7 +21,7 @@ pub(crate) enum Column {
         size: usize,
         bytes: Slices,
     },
-    /// Unscaled big-endian numbers of so many bytes.
+    /// Unscaled big-endian numbers of this many bytes.
     Decimal {
         width: usize,
         unscaled: Vec<u8>,

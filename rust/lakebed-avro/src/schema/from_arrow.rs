@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// named after their path, maps without string keys are arrays with `logicalType: map`.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] for a type that has no Avro type here, [`ErrorKind::Schema`] for a name that
+/// [`ErrorKind::Unsupported`] for a type without a corresponding Avro type, [`ErrorKind::Schema`] for a name that
 /// Avro does not allow; both with the field's path.
 pub fn from_arrow(arrow: &ArrowSchema) -> Result<String> {
     let fields = arrow.fields().iter().map(|field| record_field(field, "record"));

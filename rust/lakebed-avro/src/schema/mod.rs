@@ -22,7 +22,7 @@ pub struct Schema {
 /// The wire form of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wire {
-    /// Nothing at all.
+    /// No bytes.
     Null,
     /// One byte.
     Boolean,
@@ -38,18 +38,18 @@ pub enum Wire {
     Bytes,
     /// A length and that many bytes of UTF-8.
     String,
-    /// So many bytes.
+    /// This number of bytes.
     Fixed(usize),
-    /// An `int` that numbers one of the symbols.
+    /// An `int` with the number of a symbol.
     Enum {
         /// The symbols in the order of their numbers.
         symbols: Vec<String>,
         /// The symbol that a reader uses for an unknown one.
         default: Option<String>,
     },
-    /// Runs of items.
+    /// Items in runs, which the specification calls blocks.
     Array(Box<Node>),
-    /// Runs of string keys and values.
+    /// String keys and values in runs, as for arrays.
     Map(Box<Node>),
     /// The fields one after the other.
     Record(Vec<Field>),
@@ -57,14 +57,14 @@ pub enum Wire {
     Union(Vec<Node>),
 }
 
-/// What a value means beyond its bytes.
+/// The logical type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Logical {
     /// Unscaled big-endian two's complement in bytes or fixed.
     Decimal {
-        /// Digits in all.
+        /// The total number of digits.
         precision: usize,
-        /// Digits behind the point.
+        /// Digits after the decimal point.
         scale: usize,
     },
     /// Days since 1970-01-01 in an int.
@@ -86,23 +86,23 @@ pub enum Logical {
     Map,
 }
 
-/// One type in the expanded tree.
+/// A type in the expanded tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Its bytes.
+    /// How its values are encoded.
     pub wire: Wire,
-    /// Its meaning.
+    /// Its logical type.
     pub logical: Option<Logical>,
-    /// What a record, an enum or a fixed is called.
+    /// The name of a record, an enum or a fixed.
     pub name: Option<Box<TypeName>>,
 }
 
-/// The name of a type, and those it had before.
+/// The name of a type, and its aliases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeName {
-    /// With its namespace.
+    /// The name with its namespace.
     pub full: String,
-    /// With or without a namespace.
+    /// Other names that it had, with or without a namespace.
     pub aliases: Vec<String>,
 }
 
@@ -111,11 +111,11 @@ pub struct TypeName {
 pub struct Field {
     /// Its name.
     pub name: String,
-    /// Names it had before, which a reader's field answers to.
+    /// Other names that it had: a reader's field also matches fields with these names.
     pub aliases: Vec<String>,
-    /// The JSON of what a reader takes it for where the writer has no such field.
+    /// The JSON of its default, for readers where the writer has no such field.
     pub default: Option<Value>,
-    /// What else the schema says of it, which Avro leaves to users: ids, comments of other formats.
+    /// Its other attributes, which Avro does not interpret: ids of table formats, comments.
     pub attributes: Map<String, Value>,
     /// Its type.
     pub node: Node,
@@ -124,15 +124,15 @@ pub struct Field {
 impl Schema {
     /// Parses the text of a schema.
     ///
-    /// A schema that is not Avro's is an error of kind [`ErrorKind::Schema`]; one that contains
-    /// itself has no Arrow type and is [`ErrorKind::Unsupported`]; depth and size are bounded by
-    /// `limits` before anything recursive runs.
+    /// Text that is not an Avro schema is an error of kind [`ErrorKind::Schema`]; a recursive schema
+    /// has no Arrow type and is [`ErrorKind::Unsupported`]. Depth and size are checked against `limits`
+    /// before any recursion.
     pub fn parse(text: &str, limits: &Limits) -> Result<Schema> {
         parse::parse(text, limits).map(|root| Schema { root })
     }
 
-    /// Parses a schema that the caller wants a file read as. As [`Schema::parse`], but text that is not a
-    /// schema is [`ErrorKind::Unresolvable`]: nothing is wrong with the file.
+    /// Parses the reader's schema that a caller gives. As [`Schema::parse`], but text that is not a schema
+    /// is [`ErrorKind::Unresolvable`]: nothing is wrong with the file.
     pub fn parse_reader(text: &str, limits: &Limits) -> Result<Schema> {
         Schema::parse(text, limits).map_err(|error| match error.kind() {
             ErrorKind::Schema => {
@@ -152,9 +152,9 @@ impl Schema {
         &self.root
     }
 
-    /// The fields of a row and, where the top is a union of null and a record, the null's branch.
+    /// The fields of a row and, where the root is a union of null and a record, the number of the null branch.
     ///
-    /// `None` for a schema whose top is not a record: its row is one field named `value`.
+    /// `None` for a schema whose root is not a record: its row is one field named `value`.
     pub(crate) fn record(&self) -> Option<(&[Field], Option<u8>)> {
         let (null, node) = match self.root.nullable() {
             Some((null, node)) => (Some(null), node),
@@ -177,7 +177,7 @@ impl Schema {
     }
 
     /// Whether a dotted path names a map with `int` keys: an array of records of two fields of which the
-    /// first is an `int`. It may be under a nullable union.
+    /// first is an `int`. It may be in a union with null.
     pub fn has_int_keys(&self, path: &str) -> bool {
         let Some(node) = self.field(path) else { return false };
         let Wire::Array(items) = &node.nullable().map_or(node, |(_, value)| value).wire else { return false };
@@ -231,7 +231,7 @@ impl Node {
         Node { wire, logical, name: None }
     }
 
-    /// For a union of null and one other type: the null's branch, and the other type.
+    /// For a union of null and one other type: the number of the null branch, and the other type.
     pub fn nullable(&self) -> Option<(u8, &Node)> {
         let Wire::Union(branches) = &self.wire else { return None };
         match branches.as_slice() {
@@ -241,7 +241,7 @@ impl Node {
         }
     }
 
-    /// The named fields directly below, seen through a nullable union.
+    /// The fields of a record, or of the record in a union with null.
     pub(crate) fn fields(&self) -> Vec<(&str, &Node)> {
         let record = self.nullable().map_or(self, |(_, value)| value);
         match &record.wire {
@@ -250,7 +250,7 @@ impl Node {
         }
     }
 
-    /// The fewest bytes a value takes: 0 for null, empty records and fixed of size 0.
+    /// The fewest bytes that a value takes: 0 for null, empty records and fixed of size 0.
     pub(crate) fn least_bytes(&self) -> usize {
         match &self.wire {
             Wire::Null => 0,
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn named_types_stand_where_they_are_used() {
+    fn named_types_are_expanded_where_they_are_used() {
         let schema = parse(
             r#"{"type": "record", "name": "r", "namespace": "n", "fields": [
                 {"name": "a", "type": {"type": "fixed", "name": "f", "size": 3}},
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_of_key_value_records_are_maps_where_the_writer_says_so() {
+    fn arrays_of_key_value_records_are_maps_with_the_logical_type() {
         let array = |mark: &str| {
             format!(
                 r#"{{"type": "array", {mark} "items": {{"type": "record", "name": "kv", "fields": [
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_keep_what_users_say_of_them() {
+    fn fields_keep_their_other_attributes() {
         let schema = parse(
             r#"{"type": "record", "name": "r", "fields": [
                 {"name": "a", "type": "int", "default": 1, "aliases": ["b"], "field-id": 7, "x": {"y": [2]}}]}"#,
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contains_itself_is_unsupported_by_name() {
+    fn recursive_schemas_are_unsupported_by_name() {
         let error = parse(
             r#"{"type": "record", "name": "list", "fields": [{"name": "next", "type": ["null", "list"]}]}"#,
         )

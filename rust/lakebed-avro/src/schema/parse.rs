@@ -32,20 +32,20 @@ pub(super) fn parse(text: &str, limits: &Limits) -> Result<Node> {
 /// The attribute that carries an array's `logicalType: map` through apache-avro, which drops it.
 const MAP_MARK: &str = "lakebed.map";
 
-/// The attributes of fields that are carried past apache-avro, which refuses some that are legal, and
-/// what they are called on the way.
-const CARRIED: [(&str, &str); 2] = [("default", DEFAULT_MARK), ("aliases", ALIASES_MARK)];
+/// The attributes of fields that are hidden from apache-avro, which refuses some that are legal, each
+/// with its name while it is hidden.
+const HIDDEN: [(&str, &str); 2] = [("default", DEFAULT_MARK), ("aliases", ALIASES_MARK)];
 const DEFAULT_MARK: &str = "lakebed.default";
 const ALIASES_MARK: &str = "lakebed.aliases";
 
-/// Whether an attribute is one that carries another.
+/// Whether an attribute is a hidden one.
 fn is_mark(key: &str) -> bool {
-    CARRIED.iter().any(|(_, mark)| *mark == key)
+    HIDDEN.iter().any(|(_, mark)| *mark == key)
 }
 
 /// Bounds the depth of schema JSON and prepares what apache-avro does not know: the logical type
 /// `map` of arrays, and `error`, which the specification's protocols use for `record`. Defaults are
-/// judged where they are used.
+/// checked where they are used.
 fn prepare(json: &mut Value, depth: usize) -> Result<()> {
     if depth == 0 {
         return Err(Error::new(ErrorKind::Depth, "schema is nested deeper than max_schema_depth"));
@@ -63,7 +63,7 @@ fn prepare(json: &mut Value, depth: usize) -> Result<()> {
                 object.insert("type".to_owned(), Value::String("record".to_owned()));
             }
             if let Some(Value::Array(fields)) = object.get_mut("fields") {
-                fields.iter_mut().filter_map(Value::as_object_mut).for_each(carry);
+                fields.iter_mut().filter_map(Value::as_object_mut).for_each(hide);
             }
             let values = object.iter_mut().filter(|(key, _)| *key != DEFAULT_MARK);
             values.map(|(_, value)| value).try_for_each(|value| prepare(value, depth - 1))
@@ -72,7 +72,7 @@ fn prepare(json: &mut Value, depth: usize) -> Result<()> {
     }
 }
 
-/// [`spell_namespace`] for every named type; `prepare` has bounded the depth.
+/// Calls [`spell_namespace`] for every named type; `prepare` has bounded the depth.
 fn spell_namespaces(json: &mut Value, enclosed: bool) {
     match json {
         Value::Array(items) => items.iter_mut().for_each(|item| spell_namespaces(item, enclosed)),
@@ -85,8 +85,8 @@ fn spell_namespaces(json: &mut Value, enclosed: bool) {
     }
 }
 
-fn carry(field: &mut Map<String, Value>) {
-    for (name, mark) in CARRIED {
+fn hide(field: &mut Map<String, Value>) {
+    for (name, mark) in HIDDEN {
         if let Some(value) = field.remove(name) {
             field.insert(mark.to_owned(), value);
         }
@@ -98,7 +98,7 @@ fn bad_schema(error: &dyn std::fmt::Display) -> Error {
     Error::new(ErrorKind::Schema, format!("not an Avro schema: {error}"))
 }
 
-/// Bytes of names and symbols that a schema may have per node it may have.
+/// Bytes of names and symbols that a schema may have for each node of `max_schema_nodes`.
 const TEXT_PER_NODE: u64 = 256;
 
 /// Copies named types to where they are used, counting nodes and watching for cycles.
@@ -179,7 +179,7 @@ impl<'s> Expander<'s> {
         Ok(Some(Box::new(TypeName { full, aliases })))
     }
 
-    /// Bounds what reuse makes of long names: each use of a type holds its names once more.
+    /// Bounds the bytes of names: each use of a named type has another copy of them.
     fn spend_text(&mut self, bytes: u64) -> Result<()> {
         self.text = self.text.saturating_add(bytes);
         let most = self.limits.max_schema_nodes.saturating_mul(TEXT_PER_NODE);

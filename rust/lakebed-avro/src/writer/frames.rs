@@ -1,4 +1,4 @@
-//! Blocks on their way to the sink: compressed, framed and read again, several at a time.
+//! Full blocks before they are written: compressed, framed and verified, several at a time.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ use crate::reader::{ReadOptions, Reader};
 use crate::schema::Schema;
 use crate::threads::each;
 
-/// Bytes of records that a thread gets before it is worth starting.
+/// The fewest bytes of records for which another thread is started.
 const SHARE_BYTES: usize = 1 << 20;
 
 /// A block that is full.
@@ -22,20 +22,20 @@ struct Frame {
     records: u64,
     /// Its records, not compressed.
     records_bytes: Vec<u8>,
-    /// What is written of it.
+    /// The bytes that are written.
     bytes: Vec<u8>,
 }
 
-/// Full blocks that wait for the sink, a share for each thread, and what turns them into bytes of the file.
+/// Full blocks that wait to be written, and the compressors of the threads that encode them.
 pub(super) struct Frames {
     /// One per thread.
     compressors: Vec<Compressor>,
-    /// The header, where blocks are read again behind it.
+    /// The header, if blocks are verified: it is read before each.
     header: Option<Vec<u8>>,
     sync: [u8; 16],
     limits: Limits,
     frames: Vec<Frame>,
-    /// How many of `frames` wait; the others keep their memory for blocks to come.
+    /// How many of `frames` wait; the others keep their memory for later blocks.
     waiting: usize,
     waiting_bytes: usize,
 }
@@ -56,7 +56,7 @@ impl Frames {
         })
     }
 
-    /// Takes the bytes of a block's records; `records_bytes` is empty afterwards, with memory to be filled again.
+    /// Takes the bytes of a block's records; `records_bytes` is empty afterwards, with memory that can be filled again.
     pub(super) fn push(&mut self, records: u64, records_bytes: &mut Vec<u8>) {
         if self.waiting == self.frames.len() {
             self.frames.push(Frame::default());
@@ -70,16 +70,16 @@ impl Frames {
         }
     }
 
-    /// Whether each thread has its share.
+    /// Whether there is enough for each thread.
     pub(super) fn full(&self) -> bool {
         let threads = self.compressors.len();
         threads == 1 || self.waiting >= threads && self.waiting_bytes >= threads * SHARE_BYTES
     }
 
-    /// Writes what waits, in its order.
+    /// Writes the waiting blocks, in order.
     ///
     /// # Errors
-    /// [`ErrorKind::Codec`] for a block that does not compress, or not read back to `schema`'s rows;
+    /// [`ErrorKind::Codec`] for a block that cannot be compressed, or that does not read back to its rows;
     /// [`ErrorKind::Io`].
     pub(super) fn write(&mut self, schema: &Schema, sink: &mut impl Write) -> Result<()> {
         let Frames { compressors, header, sync, limits, frames, waiting, .. } = self;
@@ -87,7 +87,7 @@ impl Frames {
         let framing = Framing { schema, header: header.as_deref(), sync: *sync, limits: *limits };
         let share = frames.len().div_ceil(compressors.len()).max(1);
         let shares = frames.chunks_mut(share).zip(compressors.iter_mut());
-        // Of several errors the first in file order is told.
+        // Of several errors, the first in file order is returned.
         let done = each(shares.collect(), |(frames, compressor)| framing.all(frames, compressor));
         done.into_iter().collect::<Result<()>>()?;
         for frame in frames {
@@ -98,7 +98,7 @@ impl Frames {
     }
 }
 
-/// What all blocks of a file share.
+/// What all blocks of a file have in common.
 struct Framing<'a> {
     schema: &'a Schema,
     header: Option<&'a [u8]>,
@@ -126,7 +126,7 @@ impl Framing<'_> {
         }
     }
 
-    /// Reads a file of one block again and writes its rows again: they must come to the same bytes.
+    /// Reads the rows of a file with one block and encodes them again: the bytes must be the same.
     fn verify(&self, file: Vec<u8>, written: &[u8]) -> Result<()> {
         let options = ReadOptions { limits: self.limits, ..ReadOptions::default() };
         let mut again = Output::new(self.limits);

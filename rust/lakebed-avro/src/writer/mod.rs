@@ -21,24 +21,24 @@ use crate::schema::Schema;
 pub struct WriteOptions {
     /// The compression of the blocks.
     pub codec: Codec,
-    /// Its level; `None` for the codec's own.
+    /// The level of compression; `None` for the default of the codec.
     pub level: Option<i32>,
     /// Bytes of records, not compressed, at which a block ends.
     pub block_bytes: usize,
-    /// Entries of the header behind `avro.schema` and `avro.codec`.
+    /// Entries of the header after `avro.schema` and `avro.codec`.
     pub metadata: Vec<(String, Vec<u8>)>,
-    /// The marker behind every block. Files of the same rows, options and marker are the same bytes.
+    /// The sync marker after every block. Files with the same rows, options and marker have the same bytes.
     pub sync: [u8; 16],
-    /// What a reader would agree to: what it would refuse is not written.
+    /// The limits of readers: what they would refuse is not written.
     pub limits: Limits,
-    /// Whether each block is read again, and its rows held against those that were written.
+    /// Whether each block is read again and compared with the rows that were written.
     pub verify: bool,
-    /// Threads that compress blocks; the bytes are the same whatever their number.
+    /// Threads that compress blocks; their number does not change the bytes.
     pub threads: usize,
 }
 
 impl WriteOptions {
-    /// Avro Java's: blocks of 64,000 bytes, not compressed, without metadata, on one thread.
+    /// The defaults of Avro Java: blocks of 64,000 bytes, not compressed, without metadata, on one thread.
     pub fn new(sync: [u8; 16]) -> WriteOptions {
         WriteOptions {
             codec: Codec::Null,
@@ -53,19 +53,19 @@ impl WriteOptions {
     }
 }
 
-/// Writes batches to a sink: memory is that of one batch and one block, of several threads of a block, but at
-/// least a megabyte, for each.
+/// Writes batches to a sink. The memory is that of one batch and one block; with several threads, that of a
+/// block, but at least a megabyte, for each of them.
 pub struct Writer<W> {
     sink: W,
     schema: Schema,
     options: WriteOptions,
     frames: Frames,
     block: Output,
-    /// Records in the open block, and the most it may have.
+    /// Records in the open block, and the most that it may have.
     pending: u64,
     most_pending: u64,
     rows: u64,
-    /// The most rows that readers agree to.
+    /// The most rows that the limits of readers allow.
     most_rows: u64,
     /// Bytes of all blocks before compression.
     inflated: u64,
@@ -75,7 +75,7 @@ impl<W: Write> Writer<W> {
     /// Writes the header of a file of the schema in `text`, for batches of the schema `arrow`.
     ///
     /// # Errors
-    /// [`ErrorKind::Schema`] and others for a schema that is not read here; [`ErrorKind::UnknownColumn`] and
+    /// [`ErrorKind::Schema`] and others for a schema that cannot be read; [`ErrorKind::UnknownColumn`] and
     /// [`ErrorKind::Type`] for columns that do not fit it, by name; [`ErrorKind::Codec`];
     /// [`ErrorKind::Duplicate`] for metadata that appears twice or is Avro's own; [`ErrorKind::Limit`];
     /// [`ErrorKind::Io`].
@@ -84,8 +84,8 @@ impl<W: Write> Writer<W> {
         Writer::storing(sink, text, schema, arrow, options)
     }
 
-    /// The same with records that are stored as `schema` has it, whatever `text` says: for a copy of a file whose
-    /// writer did not keep to its own schema.
+    /// The same with records that are encoded by `schema`, whatever `text` is: for a copy of a file whose
+    /// records do not follow its own schema.
     ///
     /// # Errors
     /// As [`Writer::new`].
@@ -126,8 +126,8 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// [`ErrorKind::Required`], [`ErrorKind::Decimal`], [`ErrorKind::Enum`], [`ErrorKind::Timestamp`] and
-    /// others for values that the schema does not have, with field and row; [`ErrorKind::Limit`] for what
-    /// readers would refuse; [`ErrorKind::Codec`]; [`ErrorKind::Io`]. The file is of no use then.
+    /// others for values that the schema cannot represent, with field and row; [`ErrorKind::Limit`] for what
+    /// readers would refuse; [`ErrorKind::Codec`]; [`ErrorKind::Io`]. After an error the file is incomplete.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let columns = bind_row(&self.schema, batch).map_err(|error| error.records_later(self.rows))?;
         for row in 0..batch.num_rows() {
@@ -140,8 +140,8 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes a block of another file of the same schema and codec as it stands there, behind the rows written so far,
-    /// which end their block. It is neither inflated nor looked into: whoever has read it knows that it is good.
+    /// Writes a block of another file of the same schema and codec unchanged, after the rows written so far, which
+    /// end their block. It is neither inflated nor checked: callers have read it, so that they know that it is valid.
     ///
     /// # Errors
     /// Those of [`Writer::write`].
@@ -184,7 +184,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes what is left and gives the sink back, flushed.
+    /// Writes the remaining rows, flushes the sink and returns it.
     ///
     /// # Errors
     /// Those of [`Writer::write`].
@@ -200,7 +200,7 @@ impl<W: Write> Writer<W> {
         self.rows
     }
 
-    /// Closes the open block; when there are enough of them, they are compressed and written.
+    /// Ends the open block. Full blocks are compressed and written once there are enough of them.
     fn end_block(&mut self) -> Result<()> {
         if self.pending == 0 {
             return Ok(());

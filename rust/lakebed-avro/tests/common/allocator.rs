@@ -1,6 +1,6 @@
-//! The system's allocator, which counts the bytes of a thread, and fails when it is told to.
-#![allow(unsafe_code)] // An allocator cannot be written without.
-#![allow(dead_code)] // Each test binary uses its part.
+//! The system's allocator, with a count of the bytes of a thread and failures on request.
+#![allow(unsafe_code)] // An allocator cannot be written without unsafe code.
+#![allow(dead_code)] // Each test binary uses a part of it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -34,8 +34,8 @@ fn shrink(bytes: usize) {
     HELD.set(HELD.get().saturating_sub(bytes));
 }
 
-// SAFETY: memory comes from the system's allocator and goes back to it, with the layouts that the callers give;
-// null, for memory that there is not, is what the contract allows at any time.
+// SAFETY: memory is allocated and freed by the system's allocator, with the layouts that callers give; the contract
+// allows to return null at any time.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract of `alloc`, which is that of the system's.
@@ -63,12 +63,12 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Bytes that this thread holds.
+/// The bytes that this thread has allocated and not freed.
 pub fn held() -> usize {
     HELD.get()
 }
 
-/// What comes of some work, and the bytes that this thread holds at its peak, above what it held before.
+/// The result of some work, and the peak of the bytes that it allocates on this thread.
 pub fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.get();
     PEAK.set(before);
@@ -76,7 +76,7 @@ pub fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
     (result, PEAK.get().saturating_sub(before))
 }
 
-/// Has the next allocation of this thread fail that is of so many bytes or more.
+/// Lets the next allocation of this thread that is at least so large fail.
 pub fn fail_at(bytes: usize) {
     FAILS.set(bytes);
 }

@@ -1,4 +1,4 @@
-//! The table of hostile files, and how a result is judged by it.
+//! The table of hostile files, and how results are compared with it.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub struct Case {
     pub id: String,
     /// Its bytes.
     pub file: Vec<u8>,
-    /// What it is read with.
+    /// How it is read.
     pub limits: Limits,
     expect: Json,
 }
@@ -52,7 +52,7 @@ impl Case {
         Case { id: json["id"].as_str().unwrap().to_owned(), file, limits, expect: json["expect"].clone() }
     }
 
-    /// Whether a result is what the table asks for; if not, why not.
+    /// Compares a result with the table. Returns the difference.
     pub fn judge(&self, result: &Result<Vec<RecordBatch>, Error>) -> Result<(), String> {
         let wanted = &self.expect;
         match result {

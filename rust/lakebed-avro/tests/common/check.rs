@@ -1,4 +1,4 @@
-//! Comparing Arrow arrays with the twin's values, one by one.
+//! Compares Arrow arrays with the values of the reference decoder, one by one.
 
 use apache_avro::types::Value;
 use arrow_array::cast::AsArray;
@@ -7,13 +7,13 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::i256;
 use arrow_schema::DataType;
 
-/// Compares a whole table with the twin's records; struct fields that were not projected may be absent.
+/// Compares a whole table with the records of the reference decoder; struct fields that were not projected may be absent.
 ///
-/// Gives the first difference in words.
+/// Returns the first difference as a message.
 pub fn table(batches: &[RecordBatch], values: &[&Value]) -> Result<(), String> {
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
     if rows != values.len() {
-        return Err(format!("{rows} rows, the twin has {}", values.len()));
+        return Err(format!("{rows} rows, expected {}", values.len()));
     }
     let mut values = values.iter();
     for batch in batches {
@@ -28,7 +28,7 @@ pub fn table(batches: &[RecordBatch], values: &[&Value]) -> Result<(), String> {
     Ok(())
 }
 
-/// A field of a record; a top that is not a record is a row of one column named `value`.
+/// A field of a record; a value that is not a record is a row of one column named `value`.
 fn field_of<'v>(value: &'v Value, name: &str) -> &'v Value {
     match value {
         Value::Record(fields) => &fields.iter().find(|(field, _)| field == name).expect("field").1,
@@ -43,7 +43,7 @@ fn compare(array: &dyn Array, row: usize, value: &Value) -> Result<(), String> {
             let union = array.as_union();
             let id = union.type_id(row);
             if id as u32 != *branch {
-                return Err(format!("branch {id}, the twin has {branch}"));
+                return Err(format!("branch {id}, expected {branch}"));
             }
             compare(union.child(id).as_ref(), union.value_offset(row), value)
         }
@@ -51,12 +51,12 @@ fn compare(array: &dyn Array, row: usize, value: &Value) -> Result<(), String> {
             if array.is_null(row) {
                 Ok(())
             } else {
-                Err("a value, the twin has null".to_owned())
+                Err("a value, expected null".to_owned())
             }
         }
         (Value::Union(_, value), _) => compare(array, row, value),
         (Value::Null, DataType::Null) => Ok(()),
-        (value, _) if array.is_null(row) => Err(format!("null, the twin has {value:?}")),
+        (value, _) if array.is_null(row) => Err(format!("null, expected {value:?}")),
         (Value::Record(_), _) => {
             let record = array.as_struct();
             for (field, column) in record.fields().iter().zip(record.columns()) {
@@ -75,10 +75,10 @@ fn compare(array: &dyn Array, row: usize, value: &Value) -> Result<(), String> {
             let found = array.as_map().value(row);
             let keys = found.column(0).as_string::<i32>();
             if keys.len() != entries.len() {
-                return Err(format!("{} entries, the twin has {}", keys.len(), entries.len()));
+                return Err(format!("{} entries, expected {}", keys.len(), entries.len()));
             }
             (0..keys.len()).try_for_each(|at| {
-                let expected = entries.get(keys.value(at)).ok_or("a key that the twin has not")?;
+                let expected = entries.get(keys.value(at)).ok_or("an unexpected key")?;
                 compare(found.column(1).as_ref(), at, expected)
             })
         }
@@ -86,7 +86,7 @@ fn compare(array: &dyn Array, row: usize, value: &Value) -> Result<(), String> {
             if scalar_equal(array, row, leaf) {
                 Ok(())
             } else {
-                Err(format!("{data_type} differs from the twin's {leaf:?}"))
+                Err(format!("{data_type} differs from the expected {leaf:?}"))
             }
         }
     }
@@ -94,7 +94,7 @@ fn compare(array: &dyn Array, row: usize, value: &Value) -> Result<(), String> {
 
 fn items_equal(items: &dyn Array, expected: &[&Value]) -> Result<(), String> {
     if items.len() != expected.len() {
-        return Err(format!("{} items, the twin has {}", items.len(), expected.len()));
+        return Err(format!("{} items, expected {}", items.len(), expected.len()));
     }
     expected
         .iter()

@@ -1,4 +1,4 @@
-//! Files put together by hand, byte by byte.
+//! Files built by hand, byte by byte.
 
 use arrow_array::RecordBatch;
 use lakebed_avro::{Error, ErrorKind, Limits, ReadOptions};
@@ -42,10 +42,10 @@ pub fn read(file: &[u8], limits: Limits) -> Result<Vec<RecordBatch>, Error> {
     super::read(super::memory(file), ReadOptions { limits, ..ReadOptions::default() })
 }
 
-/// What is wrong with a file, and where: kind, block, record, field.
+/// The error of a file: kind, block, record, field.
 pub type Fault<'a> = (ErrorKind, Option<u64>, Option<u64>, Option<&'a str>);
 
-/// Reads a file that must be refused and compares kind and place.
+/// Reads a file that must be refused and compares kind and location.
 pub fn refused(file: &[u8], limits: Limits, expected: Fault<'_>) {
     let error = read(file, limits).expect_err("a file that must be refused");
     let place = error.location();

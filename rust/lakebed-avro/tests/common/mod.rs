@@ -1,5 +1,6 @@
-//! What the test binaries share: random schemas, values and files, and the comparison with the twin.
-#![allow(dead_code)] // Each test binary uses its part.
+//! What the test binaries have in common: random schemas, values and files, and the comparison with apache-avro, the
+//! reference decoder.
+#![allow(dead_code)] // Each test binary uses a part of it.
 
 pub mod cases;
 pub mod check;
@@ -21,15 +22,15 @@ use lakebed_avro::{Input, ReadOptions, Reader, Result};
 use rng::Rng;
 use values::Generator;
 
-/// A random file and what its twin reads in it.
+/// A random file, and what the reference decoder reads from it.
 pub struct Sample {
-    /// The seed it follows from.
+    /// The seed from which it was made.
     pub seed: u64,
-    /// The schema as parsed by the twin.
+    /// The schema, as parsed by the reference decoder.
     pub schema: TwinSchema,
     /// The file.
     pub bytes: Vec<u8>,
-    /// Its records, as the twin reads them back.
+    /// Its records, as read by the reference decoder.
     pub values: Vec<Value>,
 }
 
@@ -69,12 +70,12 @@ pub fn sample(seed: u64, rows: u64) -> Sample {
     Sample { seed, schema, values: values.collect(), bytes }
 }
 
-/// How many times as slow everything is as it would be: `LAKEBED_SLOWDOWN`, which sanitizers set, else 1.
+/// How many times slower than usual everything is: `LAKEBED_SLOWDOWN`, which runs with sanitizers set, else 1.
 pub fn slowdown() -> u32 {
     std::env::var("LAKEBED_SLOWDOWN").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-/// How many random files a test takes: `LAKEBED_TWIN_FILES`, else `usual`.
+/// How many random files a test reads: `LAKEBED_TWIN_FILES`, else `usual`.
 pub fn files(usual: u64) -> u64 {
     std::env::var("LAKEBED_TWIN_FILES").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }

@@ -33,13 +33,13 @@ impl Rng {
         &items[self.below(items.len() as u64) as usize]
     }
 
-    /// So many random bytes.
+    /// `count` random bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.next() as u8).collect()
     }
 
-    /// A number with as many significant bits as chance will have it, so that every varint length
-    /// and both signs are common.
+    /// A number with a random number of significant bits, so that all lengths of varints and both signs are
+    /// common.
     pub fn long(&mut self) -> i64 {
         let shift = self.below(64);
         (self.next() as i64) >> shift

@@ -1,4 +1,4 @@
-//! Random Avro schemas that have an Arrow form.
+//! Random Avro schemas that have an Arrow type.
 
 use serde_json::{Value as Json, json};
 
@@ -21,7 +21,7 @@ const LOGICAL: [(&str, &str); 10] = [
     ("string", "uuid"),
 ];
 
-/// A record of one to five fields; once in a while under a nullable union, or not a record at all.
+/// A record of one to five fields; sometimes in a union with null, or not a record at all.
 pub fn row(rng: &mut Rng) -> Json {
     let mut maker = Maker { rng, named: 0, seen: Vec::new() };
     match maker.rng.below(20) {
@@ -71,7 +71,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Enums, fixed, decimals, durations, and references to what was named before.
+    /// Enums, fixed, decimals, durations, and references to types that were named before.
     fn named(&mut self) -> Json {
         match self.rng.below(8) {
             0 | 1 => {
@@ -96,7 +96,7 @@ impl Maker<'_> {
             }
             5 => {
                 let (name, size) = (self.name("c"), self.rng.below(40) + 1);
-                // The most digits that so many bytes hold.
+                // The most digits that this number of bytes can hold.
                 let most = ((8 * size - 1) as f64 * 2f64.log10()) as u64;
                 let precision = self.rng.below(most) + 1;
                 let scale = self.rng.below(precision + 1);
@@ -112,14 +112,14 @@ impl Maker<'_> {
         let known = self.seen.len();
         let mut value = self.schema(depth);
         while value == "null" || value.is_array() {
-            // What a rejected type named is not there to refer to.
+            // Names of a rejected type cannot be referred to.
             self.seen.truncate(known);
             value = self.schema(depth);
         }
         if self.rng.once_in(2) { json!(["null", value]) } else { json!([value, "null"]) }
     }
 
-    /// A union of branches that the specification lets stand side by side.
+    /// A union of branches that the specification allows together.
     fn union(&mut self, depth: u32) -> Json {
         let mut plain: Vec<Json> = PLAIN.iter().map(|name| json!(name)).collect();
         plain.retain(|_| self.rng.once_in(4));

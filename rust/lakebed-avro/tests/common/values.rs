@@ -9,7 +9,7 @@ use arrow_buffer::i256;
 
 use super::rng::Rng;
 
-/// Strings with one to four bytes a character.
+/// Strings with one to four bytes per character.
 const ALPHABET: [&str; 8] = ["a", "b", "Z", "0", " ", "é", "語", "🦆"];
 
 /// Makes values of one schema; knows its named types.
@@ -18,7 +18,7 @@ pub struct Generator<'s> {
 }
 
 impl<'s> Generator<'s> {
-    /// A generator for values of `schema` and all that is below it.
+    /// A generator for values of `schema` and of the types in it.
     pub fn new(schema: &'s Schema) -> Generator<'s> {
         let mut generator = Generator { names: HashMap::new() };
         generator.collect(schema);
@@ -38,7 +38,7 @@ impl<'s> Generator<'s> {
         }
     }
 
-    /// A random row: a value of `schema`, but no null where a record may be one, for that has no row.
+    /// A random row: a value of `schema`, but not a null instead of a record, which is not a row.
     pub fn row(&self, rng: &mut Rng, schema: &Schema) -> Value {
         let Schema::Union(union) = schema else { return self.value(rng, schema) };
         let branch = match union.variants() {
@@ -72,7 +72,7 @@ impl<'s> Generator<'s> {
     }
 
     fn run<T>(&self, rng: &mut Rng, mut make: impl FnMut(&mut Rng) -> T) -> Vec<T> {
-        // Once in a while more than the tight loops take at a time.
+        // Sometimes more than the tight loops decode at a time.
         let most = if rng.once_in(30) { 40 } else { 5 };
         (0..rng.below(most)).map(|_| make(rng)).collect()
     }
@@ -112,7 +112,7 @@ fn scalar(rng: &mut Rng, schema: &Schema) -> Value {
     }
 }
 
-/// A length that crosses the decoder's copies of 16 and 32 bytes now and then.
+/// A length that is sometimes beyond the 16 or 32 bytes that the decoder copies at once.
 fn length(rng: &mut Rng) -> u64 {
     let most = *rng.pick(&[0, 4, 20, 40, 100]);
     rng.below(most + 1)
@@ -132,7 +132,7 @@ fn uuid(rng: &mut Rng) -> String {
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
-/// An unscaled number of at most the declared digits, at times with more sign bytes than it needs.
+/// An unscaled number of at most the declared digits, sometimes with more sign bytes than it needs.
 fn decimal_value(rng: &mut Rng, schema: &DecimalSchema) -> Decimal {
     let digits = rng.below(schema.precision.min(76) as u64 + 1);
     let ten = i256::from_i128(10);

@@ -1,4 +1,4 @@
-//! Avro's integers, written apart from the library.
+//! Avro's integers, encoded without the library.
 
 /// A zigzag varint.
 pub fn long(value: i64) -> Vec<u8> {

@@ -183,7 +183,7 @@ impl Integers {
     }
 }
 
-/// The width that a code of five bits stands for.
+/// The width that a code of five bits encodes.
 fn width_of(code: u8) -> u32 {
     match code {
         0..=23 => u32::from(code) + 1,
@@ -198,7 +198,7 @@ fn width_of(code: u8) -> u32 {
     }
 }
 
-/// The smallest of those widths with at least so many bits.
+/// The smallest of those widths with at least this many bits.
 fn fixed_width(bits: u32) -> u32 {
     (0..32).map(width_of).find(|width| *width >= bits).unwrap_or(64)
 }

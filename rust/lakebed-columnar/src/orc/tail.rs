@@ -93,7 +93,7 @@ impl Tail {
             rows = rows.saturating_add(stripe.rows);
         }
         if rows != self.rows {
-            let message = format!("the footer says {} rows, its stripes {rows}", self.rows);
+            let message = format!("the footer records {} rows, its stripes {rows}", self.rows);
             return Err(Error::new(ErrorKind::Count, message));
         }
         Ok(())

@@ -11,7 +11,7 @@ use lakebed_avro::{Error, ErrorKind, Limits, Result};
 use super::message::Message;
 use crate::projection::Wanted;
 
-/// A type as the footer has it.
+/// A type of the footer.
 #[derive(Default)]
 pub(super) struct TypeMessage {
     kind: u64,

@@ -117,7 +117,7 @@ impl Footer {
         }
         let rows = self.groups.iter().fold(0_u64, |rows, group| rows.saturating_add(group.rows));
         if rows != self.rows {
-            let message = format!("the footer says {} rows, its row groups {rows}", self.rows);
+            let message = format!("the footer records {} rows, its row groups {rows}", self.rows);
             return Err(Error::new(ErrorKind::Count, message));
         }
         Ok(self)

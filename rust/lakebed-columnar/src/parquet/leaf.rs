@@ -124,7 +124,7 @@ impl LeafReader {
             budget.release(usize::try_from(self.page_bytes).unwrap_or(usize::MAX));
             self.page_bytes = 0;
             let before = budget.held();
-            let none = || Error::new(ErrorKind::Count, "a column has fewer values than its metadata says");
+            let none = || Error::new(ErrorKind::Count, "a column has fewer values than its metadata records");
             match self.pages.next(inflater, budget)?.ok_or_else(none)? {
                 Page::Dictionary { encoding, values, bytes } => {
                     if self.dictionary.is_some() || !matches!(encoding, 0 | 2) {
@@ -173,7 +173,7 @@ impl OpenPage {
         let hybrid = |most: u16, input: Input| Hybrid::new(input, width(most)).map(Some);
         let (mut repetition, mut definition) = (None, None);
         match levels {
-            Levels::Apart(of_repetition, of_definition) => {
+            Levels::Separate(of_repetition, of_definition) => {
                 if leaf.repeated > 0 {
                     repetition = hybrid(leaf.repeated, of_repetition)?;
                 }

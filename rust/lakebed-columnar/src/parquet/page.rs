@@ -34,7 +34,7 @@ pub(super) enum Levels {
         packed: [bool; 2],
     },
     /// Separately: repetition levels, and definition levels.
-    Apart(Input, Input),
+    Separate(Input, Input),
 }
 
 #[derive(Default)]
@@ -94,7 +94,7 @@ impl Pages {
                     let inflated = header.inflated.saturating_sub(apart);
                     let bytes = self.inflate(bytes, inflated, !header.is_stored, inflater, budget)?;
                     let [repetition, definition] = levels;
-                    Page::Data { encoding, values, levels: Levels::Apart(repetition, definition), bytes }
+                    Page::Data { encoding, values, levels: Levels::Separate(repetition, definition), bytes }
                 }
                 2 => {
                     let bytes = self.inflate(bytes, header.inflated, true, inflater, budget)?;
@@ -133,7 +133,7 @@ impl Pages {
         budget.spend(length)?;
         // A page without values may be left out instead of being compressed.
         if length != most && most > 0 {
-            let message = format!("a page of {length} bytes, where its header says {inflated}");
+            let message = format!("a page of {length} bytes, where its header records {inflated}");
             return Err(Error::new(ErrorKind::Length, message));
         }
         Ok(bytes)

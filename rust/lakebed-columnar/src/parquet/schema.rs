@@ -1,4 +1,4 @@
-//! The schema of a file: its columns, what they are in Arrow, and the levels at which their values are there.
+//! The schema of a file: its columns, their Arrow types, and the levels at which their values are defined.
 //!
 //! Source: Parquet specification, "Logical Types" and "Nested Encoding".
 
@@ -19,7 +19,7 @@ pub(super) struct Column {
     pub(super) shape: Shape,
 }
 
-/// What a column is made of.
+/// The structure of a column.
 pub(super) enum Shape {
     Leaf(Leaf),
     Struct(Vec<Column>),
@@ -36,17 +36,17 @@ pub(super) struct Repeated {
     pub(super) repeated: u16,
 }
 
-/// A column that is stored.
+/// A leaf column, which has values.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Leaf {
-    /// Its number among the columns of a row group.
+    /// Its number among the column chunks of a row group.
     pub(super) number: usize,
     pub(super) physical: Physical,
     pub(super) defined: u16,
     pub(super) repeated: u16,
 }
 
-/// How values are stored.
+/// The physical type of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Physical {
     Boolean,
@@ -56,15 +56,15 @@ pub(super) enum Physical {
     Float,
     Double,
     Bytes,
-    /// Bytes, always so many.
+    /// Byte arrays of this length.
     Fixed(usize),
 }
 
 impl Column {
-    /// The columns of a footer's schema, without those whose types have no form here, and how many leaves it has.
+    /// The columns of a footer's schema, without those of unsupported types, and the number of its leaves.
     ///
     /// # Errors
-    /// `Schema` where the elements are no tree, `Depth` where it is too deep.
+    /// `Schema` where the elements do not form a tree, `Depth` where it is too deep.
     pub(super) fn all(elements: &[Element], limits: &Limits) -> Result<(Vec<Column>, usize)> {
         let mut walk = Walk { elements: elements.iter(), leaves: 0 };
         let root = walk.next()?;
@@ -76,7 +76,7 @@ impl Column {
         Ok((columns, walk.leaves))
     }
 
-    /// The column without what is not wanted; `None` where nothing of it is.
+    /// The column with its wanted children only; `None` where nothing of it is wanted.
     pub(super) fn wanted(self, wanted: &Wanted) -> Option<Column> {
         match self.shape {
             Shape::Struct(children) if !wanted.is_all() => {
@@ -95,7 +95,7 @@ impl Column {
         }
     }
 
-    /// The dotted path of a stored column, where it is here or below.
+    /// The dotted path of a leaf column, if it is this one or below it.
     pub(super) fn path_of(&self, leaf: usize) -> Option<String> {
         let name = self.field.name();
         let below = |children: &[Column]| {
@@ -110,7 +110,7 @@ impl Column {
         }
     }
 
-    /// The stored columns, here and below.
+    /// Adds this column if it is a leaf, or the leaf columns below it.
     pub(super) fn leaves<'c>(&'c self, leaves: &mut Vec<&'c Column>) {
         match &self.shape {
             Shape::Leaf(_) => leaves.push(self),
@@ -126,13 +126,13 @@ pub(super) fn fields(columns: &[Column]) -> Fields {
     columns.iter().map(|column| Arc::clone(&column.field)).collect()
 }
 
-/// The elements, one after the other.
+/// Walks the elements in order.
 struct Walk<'e> {
     elements: std::slice::Iter<'e, Element>,
     leaves: usize,
 }
 
-/// What repeats an element.
+/// Values of `repetition_type`.
 const REQUIRED: i64 = 0;
 const REPEATED: i64 = 2;
 
@@ -150,7 +150,7 @@ impl<'e> Walk<'e> {
         Ok(columns)
     }
 
-    /// A column within what is repeated at `level`; `None` for a type that has no form here.
+    /// A column below an element with these levels; `None` for an unsupported type.
     fn column(&mut self, element: &Element, level: Repeated, depth: u64) -> Result<Option<Column>> {
         let depth = depth.checked_sub(1);
         let depth = depth.ok_or_else(|| {
@@ -160,13 +160,13 @@ impl<'e> Walk<'e> {
             let defined = level.defined + u16::from(element.repetition != REQUIRED);
             return self.single(element, Repeated { defined, ..level }, depth);
         }
-        // Repeated without a list around it: a list that is never null, of items that are never null.
+        // A repeated element outside a list is a list that is never null, of items that are never null.
         let items = Repeated { defined: level.defined + 1, repeated: level.repeated + 1 };
         let item = self.single(element, items, depth)?;
         Ok(item.map(|item| list(element, item, items, level.defined)))
     }
 
-    /// A column that is there once, or not at all.
+    /// A column that is not repeated.
     fn single(&mut self, element: &Element, level: Repeated, depth: u64) -> Result<Option<Column>> {
         if element.physical.is_some() && element.children == 0 {
             return self.leaf(element, level);
@@ -226,13 +226,13 @@ impl<'e> Walk<'e> {
     }
 }
 
-/// Whether what is repeated in a list is its item, as in old forms, and not a record around it.
+/// Whether the repeated element of a list is its item, as in legacy forms, and not a group around the item.
 fn is_item(list: &Element, repeated: &Element) -> bool {
     let tuple = repeated.name.strip_suffix("_tuple").is_some_and(|name| name == list.name);
     repeated.children != 1 || repeated.name == "array" || tuple
 }
 
-/// The key of a field's id in its metadata, as Arrow's other readers of Parquet have it.
+/// The key of a field's id in its metadata, as in Arrow's other readers of Parquet.
 const FIELD_ID: &str = "PARQUET:field_id";
 
 fn column(element: &Element, data_type: DataType, defined: u16, shape: Shape) -> Column {
@@ -259,7 +259,7 @@ fn map(element: &Element, entries: [Column; 2], items: Repeated, defined: u16) -
     column(element, DataType::Map(pairs, false), defined, Shape::Map { items, entries: Box::new(entries) })
 }
 
-/// The Arrow type of a stored column; `None` for what has no form here.
+/// The Arrow type of a leaf column; `None` for unsupported types.
 fn data_type(element: &Element, physical: Physical) -> Option<DataType> {
     let decimal = Logical::Decimal { precision: element.precision, scale: element.scale };
     let converted = match element.converted {

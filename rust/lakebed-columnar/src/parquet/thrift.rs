@@ -6,7 +6,7 @@ use lakebed_avro::{Error, ErrorKind, Result};
 
 use crate::input::Input;
 
-/// How deep what is passed over may be nested.
+/// How deep skipped values may be nested.
 const MOST_DEPTH: u32 = 64;
 
 /// Reads messages.
@@ -17,7 +17,7 @@ pub(super) struct Compact(Input);
 pub(super) struct Kind(u8);
 
 impl Kind {
-    /// Booleans of a struct's field are their type.
+    /// The type of a boolean field is its value.
     const TRUE: Kind = Kind(1);
     const FALSE: Kind = Kind(2);
     const BYTE: Kind = Kind(3);
@@ -32,12 +32,12 @@ impl Compact {
         Compact(input)
     }
 
-    /// What follows the messages that were read.
+    /// The input after the messages that were read.
     pub(super) fn into_rest(self) -> Input {
         self.0
     }
 
-    /// Hands each field of a struct to `each`, which says whether it read the value; others are passed over.
+    /// Calls `each` with each field of a struct; it returns whether it read the value. Other values are skipped.
     pub(super) fn fields(
         &mut self,
         kind: Kind,
@@ -47,7 +47,7 @@ impl Compact {
         let mut number = 0_i64;
         while let Some(kind) = self.field(&mut number)? {
             if !each(self, number, kind)? {
-                self.pass(kind, MOST_DEPTH)?;
+                self.skip(kind, MOST_DEPTH)?;
             }
         }
         Ok(())
@@ -97,7 +97,7 @@ impl Compact {
         text.map(str::to_owned).map_err(utf8)
     }
 
-    /// The next field's type, and its number after the last one's.
+    /// The type of the next field; `number`, that of the last field, becomes its number.
     fn field(&mut self, number: &mut i64) -> Result<Option<Kind>> {
         let header = self.0.byte()?;
         if header == 0 {
@@ -110,7 +110,7 @@ impl Compact {
         Ok(Some(Kind(header & 0xf)))
     }
 
-    /// How many items a list has, each of a byte at least, and their type.
+    /// The number of items in a list, each of at least one byte, and their type.
     fn list_header(&mut self) -> Result<(usize, Kind)> {
         let header = self.0.byte()?;
         let items = match header >> 4 {
@@ -123,7 +123,7 @@ impl Compact {
         Ok((items, Kind(header & 0xf)))
     }
 
-    fn pass(&mut self, kind: Kind, depth: u32) -> Result<()> {
+    fn skip(&mut self, kind: Kind, depth: u32) -> Result<()> {
         let Some(below) = depth.checked_sub(1) else {
             return Err(Error::new(ErrorKind::Depth, "a message that is nested too deeply"));
         };
@@ -139,7 +139,7 @@ impl Compact {
             9 | 10 => {
                 let (items, kind) = self.list_header()?;
                 for _ in 0..items {
-                    self.pass_item(kind, below)?;
+                    self.skip_item(kind, below)?;
                 }
             }
             11 => {
@@ -147,15 +147,15 @@ impl Compact {
                 if items > 0 {
                     let kinds = self.0.byte()?;
                     for _ in 0..items {
-                        self.pass_item(Kind(kinds >> 4), below)?;
-                        self.pass_item(Kind(kinds & 0xf), below)?;
+                        self.skip_item(Kind(kinds >> 4), below)?;
+                        self.skip_item(Kind(kinds & 0xf), below)?;
                     }
                 }
             }
             12 => {
                 let mut number = 0;
                 while let Some(kind) = self.field(&mut number)? {
-                    self.pass(kind, below)?;
+                    self.skip(kind, below)?;
                 }
             }
             13 => drop(self.0.array::<16>()?),
@@ -164,12 +164,12 @@ impl Compact {
         Ok(())
     }
 
-    /// Booleans are a byte where they are no fields.
-    fn pass_item(&mut self, kind: Kind, depth: u32) -> Result<()> {
+    /// Booleans that are not fields take a byte.
+    fn skip_item(&mut self, kind: Kind, depth: u32) -> Result<()> {
         if kind == Kind::TRUE || kind == Kind::FALSE {
             self.0.byte().map(drop)
         } else {
-            self.pass(kind, depth)
+            self.skip(kind, depth)
         }
     }
 }
@@ -180,5 +180,5 @@ fn expect(is: bool) -> Result<()> {
 
 #[cold]
 fn wrong() -> Error {
-    Error::new(ErrorKind::Codec, "a field of a message is of another type than Parquet's")
+    Error::new(ErrorKind::Codec, "a field of a Thrift message has another type than Parquet defines")
 }

@@ -12,7 +12,7 @@ use crate::arrays::Bytes;
 use crate::budget::Budget;
 use crate::input::{Input, ends};
 
-/// Values that are there, without those that are null.
+/// The values of a column without nulls.
 pub(super) enum Values {
     Boolean(Vec<bool>),
     Int32(Vec<i32>),
@@ -34,7 +34,7 @@ impl Values {
         }
     }
 
-    /// Makes room for so many more.
+    /// Reserves memory for `count` more.
     fn reserve(&mut self, count: usize, budget: &mut Budget) -> Result<()> {
         match self {
             Values::Boolean(values) => more(values, count, budget),
@@ -42,12 +42,12 @@ impl Values {
             Values::Int64(values) => more(values, count, budget),
             Values::Float(values) => more(values, count, budget),
             Values::Double(values) => more(values, count, budget),
-            // Held one by one: how long they are is not yet known.
+            // Their memory is counted one by one, since their lengths are not yet known.
             Values::Bytes(_) => Ok(()),
         }
     }
 
-    /// Appends the entry of a dictionary.
+    /// Appends an entry of a dictionary.
     fn push_entry(&mut self, entries: &Values, number: u32, budget: &mut Budget) -> Result<()> {
         let number = number as usize;
         let pushed = match (self, entries) {
@@ -62,7 +62,8 @@ impl Values {
             },
             _ => None,
         };
-        pushed.ok_or_else(|| Error::new(ErrorKind::Length, format!("entry {number} of a smaller dictionary")))
+        pushed
+            .ok_or_else(|| Error::new(ErrorKind::Length, format!("dictionary entry {number} does not exist")))
     }
 }
 
@@ -89,10 +90,10 @@ pub(super) enum Decoder {
 }
 
 impl Decoder {
-    /// A decoder of what is left of a page that says it has `count` values.
+    /// A decoder of the rest of a page that declares `count` values.
     ///
     /// # Errors
-    /// `Unsupported` for an encoding that is none of Parquet's, or not for this type.
+    /// `Unsupported` for an unknown encoding, or one that values of this type do not have.
     pub(super) fn new(
         encoding: i64,
         physical: Physical,
@@ -105,7 +106,7 @@ impl Decoder {
         Ok(match encoding {
             0 => Decoder::Plain(page, 0),
             2 | 8 => {
-                // A page of nulls need not even have the width.
+                // A page of nulls may even lack the width.
                 let width = if page.is_empty() { 0 } else { page.byte()? };
                 Decoder::Dictionary(Hybrid::new(page, u32::from(width))?)
             }
@@ -159,7 +160,7 @@ impl Decoder {
                 for _ in 0..count {
                     let value = numbers.next()?;
                     match values {
-                        // Differences of 32 bits wrap around as their numbers do.
+                        // Differences between 32-bit numbers wrap around as these do.
                         Values::Int32(values) => values.push(value as i32),
                         Values::Int64(values) => values.push(value),
                         _ => return Err(ends()),
@@ -266,7 +267,7 @@ fn int96(input: &mut Input) -> Result<i64> {
     micros.ok_or_else(|| Error::new(ErrorKind::Timestamp, "a timestamp that is out of range"))
 }
 
-/// The bytes of a stored value, where all have as many.
+/// The bytes of a value, for types whose values all have the same length.
 fn width(physical: Physical) -> Option<usize> {
     match physical {
         Physical::Int32 | Physical::Float => Some(4),
@@ -278,7 +279,10 @@ fn width(physical: Physical) -> Option<usize> {
 
 fn check_length(physical: Physical, value: &[u8]) -> Result<()> {
     if matches!(physical, Physical::Fixed(length) if length != value.len()) {
-        return Err(Error::new(ErrorKind::Length, format!("a value of {} bytes among others", value.len())));
+        return Err(Error::new(
+            ErrorKind::Length,
+            format!("a value of {} bytes in a column of fixed length", value.len()),
+        ));
     }
     Ok(())
 }

@@ -118,13 +118,13 @@ mod tests {
     }
 
     #[test]
-    fn maps_come_as_lists_of_pairs() {
+    fn maps_become_lists_of_pairs() {
         let rows = conformed(&[Some(&[Some((1, Some(10))), Some((7, Some(70)))]), None, Some(&[])]);
         assert_eq!(rows, [Some(vec![(1, 10), (7, 70)]), None, Some(vec![])]);
     }
 
     #[test]
-    fn what_has_no_value_is_left_out_and_the_last_of_a_key_counts() {
+    fn null_values_are_left_out_and_the_last_of_a_key_is_used() {
         let rows = conformed(&[
             Some(&[Some((1, None)), None, Some((2, Some(20)))]),
             Some(&[Some((2, Some(1))), Some((1, Some(2))), Some((2, Some(3)))]),

@@ -81,7 +81,7 @@ fn damage() {
     assert_eq!(kind(&bytes, range), "trailing");
 }
 
-/// Few bytes may stand for many positions: they are counted before they are written out.
+/// A few bytes may encode many positions: they are counted before they are expanded.
 #[test]
 fn positions_are_bounded() {
     let mut bitmap = RoaringBitmap::new();
@@ -94,7 +94,7 @@ fn positions_are_bounded() {
     assert_eq!(error.kind().name(), "limit");
 }
 
-/// Any bytes behind a right checksum give ascending positions or an error.
+/// Any bytes with a right checksum give ascending positions or an error.
 #[test]
 fn random_bitmaps() {
     let mut random = Random(59);

@@ -82,9 +82,7 @@ impl<A: Appends> Distributed for AppendScan<A> {
     fn task(&self, part: Part) -> Result<Box<dyn ManifestTask>> {
         match part {
             Part::Rows => self.0.task(),
-            Part::Added | Part::Deleted => {
-                Err(Error::new(ErrorKind::Argument, "appends take nothing away from each other"))
-            }
+            Part::Added | Part::Deleted => Err(Error::new(ErrorKind::Argument, "appends delete no files")),
         }
     }
 }

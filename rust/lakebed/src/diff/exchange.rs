@@ -6,7 +6,7 @@ use super::Change;
 use super::columns::ChangeColumns;
 use super::net::Net;
 use super::stream::{claimed, identities, one_way};
-use crate::distributed::{Gather, Pieces, dealt, hash};
+use crate::distributed::{Gather, Pieces, hash, with_parts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Batches, once};
 
@@ -23,12 +23,13 @@ pub(crate) fn diff_pieces(rows: Batches, input: usize, changes: &[Change], parts
         let pieces = rows.and_then(|rows| {
             let last = rows.num_columns().saturating_sub(1);
             let identity = rows.project(&[last])?;
-            let deal = |rows: &RecordBatch| {
+            let partitioned = |rows: &RecordBatch| {
                 let keys = identities(&identity)?.iter().map(|key| key.map(hash));
-                dealt(rows, keys, parts)
+                with_parts(rows, keys, parts)
             };
-            let identities = change.map(|side| deal(&identity).map(|rows| (side, rows))).transpose()?;
-            Ok(identities.into_iter().chain([(input, deal(&rows)?)]).collect::<Vec<_>>())
+            let identities =
+                change.map(|side| partitioned(&identity).map(|rows| (side, rows))).transpose()?;
+            Ok(identities.into_iter().chain([(input, partitioned(&rows)?)]).collect::<Vec<_>>())
         });
         match pieces {
             Ok(pieces) => pieces.into_iter().map(Ok).collect(),
@@ -99,20 +100,20 @@ mod tests {
             .expect("two columns")
     }
 
-    /// Brings legs together as an engine does, in so many parts.
+    /// The rows of a difference whose entries are shuffled by part, as an engine does it.
     fn rows(inputs: &[(Change, &[&str])], parts: u32) -> Vec<String> {
         let changes: Vec<Change> = inputs.iter().map(|(change, _)| *change).collect();
-        let dealt = inputs.iter().enumerate().flat_map(|(number, (_, names))| {
+        let pieces = inputs.iter().enumerate().flat_map(|(number, (_, names))| {
             diff_pieces(once(files(names)), number, &changes, parts).collect::<Vec<_>>()
         });
-        let mut dealt: Vec<(i32, RecordBatch)> = dealt.collect::<Result<_>>().expect("pieces");
-        dealt.sort_by_key(|(side, _)| *side);
+        let mut pieces: Vec<(i32, RecordBatch)> = pieces.collect::<Result<_>>().expect("pieces");
+        pieces.sort_by_key(|(side, _)| *side);
         let shown = Schema::new(vec![Field::new("file_path", DataType::Utf8, true)]);
         let mut rows = Vec::new();
         for part in 0..i32::try_from(parts).expect("few parts") {
             let columns = ChangeColumns::new(&ScanOptions::default(), &shown);
             let mut gather = DiffGather::new(changes.clone(), columns);
-            for (side, piece) in &dealt {
+            for (side, piece) in &pieces {
                 let (last, piece) = (piece.num_columns() - 1, piece.clone());
                 let numbers = piece.column(last).as_primitive::<arrow_array::types::Int32Type>();
                 let of_part = numbers.iter().map(|number| Some(number == Some(part))).collect();
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_find_what_the_whole_does() {
+    fn parts_give_the_difference_of_the_whole() {
         use Change::{Added, Removed};
         let (gone, new): (&[&str], &[&str]) = (&["a", "kept", "b", "moved"], &["kept", "c", "c"]);
         let inputs = [(Removed, gone), (Added, new), (Removed, &["c"]), (Added, &["moved"])];

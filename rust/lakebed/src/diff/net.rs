@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_both_name_is_gone_and_the_rest_is_claimed_once() {
+    fn files_in_both_cancel_and_the_others_are_claimed_once() {
         let files = |names: &[&str]| BinaryArray::from_iter_values(names.iter().map(|name| name.as_bytes()));
         let mut net = Net::default();
         net.count(&files(&["kept", "old", "twice", "twice"]), Change::Removed);

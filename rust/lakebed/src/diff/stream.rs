@@ -126,7 +126,7 @@ mod tests {
             .expect("two columns")
     }
 
-    /// Reads a batch for each of `batches`; reading on behind them fails.
+    /// Gives a batch for each of `batches`, then an error.
     fn reader(batches: &'static [&'static [&'static str]]) -> Reader {
         Box::new(move || {
             let behind = std::iter::once_with(|| Err(Error::new(ErrorKind::Io, "read too far")));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cancels_is_not_shown_and_nothing_is_read_behind_what_differs() {
+    fn equal_files_cancel_and_reading_stops_after_the_last_difference() {
         let removed: &[&[&str]] = &[&["a", "kept"], &["b"]];
         let added: &[&[&str]] = &[&["kept"], &["c", "c"]];
         let inputs = vec![

@@ -9,7 +9,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use twox_hash::XxHash64;
 
-use super::{PlannedManifest, Travels};
+use super::{PlannedManifest, SerializableWork};
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::Batches;
@@ -25,7 +25,7 @@ pub type Pieces = Box<dyn Iterator<Item = Result<(i32, RecordBatch)>> + Send>;
 
 /// Distributes the entries of one manifest, given its path, in any spelling that engines use, and its bytes.
 /// Returns `Missing` for a manifest that is not the scan's, and errors of reading entries with the path.
-pub type Dealing = Box<dyn Fn(&str, Buffer) -> Result<Pieces> + Send + Sync>;
+pub type ManifestPartitioner = Box<dyn Fn(&str, Buffer) -> Result<Pieces> + Send + Sync>;
 
 /// Makes the rows of one part.
 pub trait Gather: Send {
@@ -62,25 +62,25 @@ pub struct Exchanged {
 }
 
 /// The work of a scan whose entries are shuffled by part, independent of the table.
-pub trait Exchange: Travels {
+pub trait Exchange: SerializableWork {
     /// The schema of the rows.
     ///
     /// # Errors
     /// Those of resolving a scan, for work that was changed in transit.
     fn schema(&self) -> Result<SchemaRef>;
 
-    /// Resolves what it takes to distribute entries to `parts` parts, once for all manifests.
+    /// Resolves what is needed to distribute entries to `parts` parts, once for all manifests.
     ///
     /// # Errors
     /// As [`Exchange::schema`].
-    fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing>;
+    fn partitioner(&self, decoding: Decoding, parts: u32) -> Result<ManifestPartitioner>;
 
     /// Reads manifests, given by their paths, and distributes their entries to `parts` parts: for work of which
     /// a manifest that cannot be read is a result too.
     ///
     /// # Errors
     /// As [`Exchange::schema`]; `Missing` where this process does not reach the table; `Argument` for work whose
-    /// manifests anybody may read.
+    /// manifests an engine may read.
     fn reading(
         &self,
         _storage: Arc<dyn Storage>,
@@ -88,7 +88,7 @@ pub trait Exchange: Travels {
         _paths: &[String],
         _parts: u32,
     ) -> Result<Pieces> {
-        Err(Error::new(ErrorKind::Argument, "only what is verified is read by who verifies it"))
+        Err(Error::new(ErrorKind::Argument, "only work of verify reads the manifests itself"))
     }
 
     /// A maker of the rows of one part.
@@ -104,7 +104,7 @@ pub(crate) fn hash(key: &[u8]) -> u64 {
 }
 
 /// `rows` with the part of each row, given the hash of its key; `None` where every part needs the row.
-pub(crate) fn dealt(
+pub(crate) fn with_parts(
     rows: &RecordBatch,
     keys: impl Iterator<Item = Option<u64>>,
     parts: u32,

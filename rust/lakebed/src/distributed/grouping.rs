@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 
-use super::Travels;
+use super::SerializableWork;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::Content;
@@ -18,7 +18,7 @@ pub trait Grouping: Send {
         let Content { bytes, part } = content;
         let read = self.read_blocks(path, bytes, part.is_none());
         read.map_err(|error| match part {
-            Some(part) => part.placed(error),
+            Some(part) => part.in_whole_file(error),
             None => error,
         })
     }
@@ -45,7 +45,7 @@ pub trait Grouping: Send {
     ///
     /// # Errors
     /// As [`Grouping::add`]; `Argument` for a format that does not need it.
-    fn know(&mut self, _what: Beforehand, _rows: &RecordBatch) -> Result<()> {
+    fn know(&mut self, _what: Prerequisite, _rows: &RecordBatch) -> Result<()> {
         Err(Error::new(ErrorKind::Argument, "entries of this format record themselves which files are live"))
     }
 
@@ -65,9 +65,9 @@ pub trait Grouping: Send {
     fn rows(&self) -> Result<RecordBatch>;
 }
 
-/// What the driver has to find out about all files.
+/// What the driver reads about all files before executors aggregate some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beforehand {
+pub enum Prerequisite {
     /// Identities of the files that entries delete.
     Deleted,
     /// Deletion vectors by partition and bucket.
@@ -75,7 +75,7 @@ pub enum Beforehand {
 }
 
 /// The work of an aggregating scan: makes [`Grouping`]s in executors, and rows of their sums in the driver.
-pub trait GroupTask: Travels {
+pub trait GroupTask: SerializableWork {
     /// A grouping without groups.
     ///
     /// # Errors

@@ -1,33 +1,33 @@
 //! Scans that an engine runs in many processes: one process plans work that is sent to others, and these read
 //! the manifests. A layer above scans, which do not depend on it.
 //!
-//! No format is named here: each lists its kinds of work in one [`Works`], and `format.rs` has a row for each
+//! No format is named here: each lists its kinds of work in one [`WorkTypes`], and `format.rs` has a row for each
 //! format.
 
-mod asked;
 mod exchange;
 mod grouping;
 mod place;
+mod serialized;
+mod stored_options;
 mod task;
 #[cfg(test)]
 mod tests;
-mod travel;
-mod works;
+mod work_types;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde::Serialize;
 
-pub(crate) use asked::Asked;
-pub use exchange::{Dealing, Exchange, Exchanged, Gather, Pieces};
-pub(crate) use exchange::{dealt, hash};
-pub use grouping::{Beforehand, GroupTask, Grouping};
+pub use exchange::{Exchange, Exchanged, Gather, ManifestPartitioner, Pieces};
+pub(crate) use exchange::{hash, with_parts};
+pub use grouping::{GroupTask, Grouping, Prerequisite};
 pub(crate) use place::match_manifest_path;
+pub(crate) use serialized::NamedWork;
+pub use serialized::SerializableWork;
+pub(crate) use stored_options::StoredOptions;
 pub use task::{ManifestTask, ReadyTask};
-pub(crate) use travel::Travelling;
-pub use travel::Travels;
-pub use works::{Row, Works};
-pub(crate) use works::{from_text, row};
+pub use work_types::{WorkType, WorkTypes};
+pub(crate) use work_types::{from_text, work_type};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -72,7 +72,7 @@ pub trait Distributed: Scan {
     /// # Errors
     /// `Argument` for a side that other processes read; those of reading entries.
     fn side(&self, side: i32) -> Result<Batches> {
-        Err(Error::new(ErrorKind::Argument, format!("side {side} is not read by itself")))
+        Err(Error::new(ErrorKind::Argument, format!("side {side} is not read in this process")))
     }
 
     /// Files that rows may be of and that no manifest names, distributed to `parts` parts beside those of
@@ -93,7 +93,7 @@ pub trait Distributed: Scan {
     /// # Errors
     /// `Argument` for a scan that does not aggregate; as [`Distributed::task`].
     fn group_task(&self) -> Result<Box<dyn GroupTask>> {
-        Err(Error::new(ErrorKind::Argument, "only partitions, buckets and health are summed up"))
+        Err(Error::new(ErrorKind::Argument, "only partitions, buckets and health aggregate files"))
     }
 
     /// What must be known of all files before those of some manifests are aggregated: reads the manifests
@@ -101,7 +101,7 @@ pub trait Distributed: Scan {
     ///
     /// # Errors
     /// `Argument` for a format that does not need it; those of reading.
-    fn beforehand(&self, _what: Beforehand) -> Result<RecordBatch> {
+    fn prerequisite(&self, _what: Prerequisite) -> Result<RecordBatch> {
         Err(Error::new(ErrorKind::Argument, "entries of this format record themselves which files are live"))
     }
 }
@@ -133,9 +133,9 @@ pub struct PlannedManifest {
 }
 
 /// A scan that only one process can run.
-pub struct Alone(pub Box<dyn Scan>);
+pub struct SingleProcess(pub Box<dyn Scan>);
 
-impl Scan for Alone {
+impl Scan for SingleProcess {
     fn schema(&self) -> &SchemaRef {
         self.0.schema()
     }
@@ -161,4 +161,4 @@ impl Scan for Alone {
     }
 }
 
-impl Distributed for Alone {}
+impl Distributed for SingleProcess {}

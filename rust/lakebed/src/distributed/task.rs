@@ -3,13 +3,13 @@
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 
-use super::Travels;
+use super::SerializableWork;
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::scan::{Batches, Content};
 
 /// The work of a scan on manifests, independent of the table, which is sent to executors.
-pub trait ManifestTask: Travels {
+pub trait ManifestTask: SerializableWork {
     /// Resolves what making rows needs, once for all manifests.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl ReadyTask {
         match part {
             None => rows,
             Some(part) => {
-                let placed = move |error| part.placed(error);
+                let placed = move |error| part.in_whole_file(error);
                 Ok(Box::new(rows.map_err(placed)?.map(move |rows| rows.map_err(placed))))
             }
         }

@@ -1,4 +1,4 @@
-//! A third format, complete: a format is a folder that implements the traits, and a row.
+//! A third format, complete: a format is a folder that implements the traits, and a row in a table.
 //!
 //! Its table is a folder with a file `toy`, whose lines name manifests; a line of a manifest is a file and its rows.
 
@@ -27,7 +27,7 @@ use crate::storage::{Local, Storage};
 use crate::table::{Place, Table};
 use crate::view::{View, project};
 
-/// The row of the format.
+/// The row of the format, as in `format.rs`.
 const TOY: Format = Format {
     name: "toy",
     open: |location, storage, _| {
@@ -40,7 +40,7 @@ const TOY: Format = Format {
     folder: "toys",
     is_table: |_, _| Ok(true),
     is_file: |_| false,
-    works: Works { tasks: &[row!(ToyTask)], groups: &[], exchanges: &[row!(ToySums)] },
+    work_types: WorkTypes { tasks: &[work_type!(ToyTask)], groups: &[], exchanges: &[work_type!(ToySums)] },
 };
 
 fn text(bytes: &[u8]) -> &str {
@@ -205,29 +205,29 @@ impl Distributed for ToyScan {
     }
 
     fn task(&self, _: Part) -> Result<Box<dyn ManifestTask>> {
-        let (asked, manifests) = (Asked::from(&self.options), self.table.manifests.clone());
-        Ok(Box::new(ToyTask { asked, manifests }))
+        let (options, manifests) = (StoredOptions::from(&self.options), self.table.manifests.clone());
+        Ok(Box::new(ToyTask { options, manifests }))
     }
 
     fn exchange(&self, _: &[i32]) -> Result<Exchanged> {
-        let exchange = Box::new(ToySums { asked: Asked::from(&self.options) });
+        let exchange = Box::new(ToySums { options: StoredOptions::from(&self.options) });
         Ok(Exchanged { exchange, sides: vec![self.manifests()?], together: true, made: Vec::new() })
     }
 }
 
 #[derive(Serialize, Deserialize)]
 struct ToyTask {
-    asked: Asked,
+    options: StoredOptions,
     manifests: Vec<String>,
 }
 
-impl Travelling for ToyTask {
+impl NamedWork for ToyTask {
     const NAME: &'static str = "toy";
 }
 
 impl ManifestTask for ToyTask {
     fn ready(self: Box<Self>, _: Decoding) -> Result<ReadyTask> {
-        let schema = schema(ScanOptions::from(&self.asked).columns.as_deref())?;
+        let schema = schema(ScanOptions::from(&self.options).columns.as_deref())?;
         let own = Arc::clone(&schema);
         Ok(ReadyTask::new(schema, move |path, bytes, _| {
             match_manifest_path(&self.manifests, |manifest| manifest, path)?;
@@ -236,28 +236,28 @@ impl ManifestTask for ToyTask {
     }
 }
 
-/// Files, each in a part by its name.
+/// Files, distributed to parts by their names.
 #[derive(Serialize, Deserialize)]
 struct ToySums {
-    asked: Asked,
+    options: StoredOptions,
 }
 
-impl Travelling for ToySums {
+impl NamedWork for ToySums {
     const NAME: &'static str = "toy.files";
 }
 
 impl Exchange for ToySums {
     fn schema(&self) -> Result<SchemaRef> {
-        schema(ScanOptions::from(&self.asked).columns.as_deref())
+        schema(ScanOptions::from(&self.options).columns.as_deref())
     }
 
-    fn dealing(&self, _: Decoding, parts: u32) -> Result<Dealing> {
+    fn partitioner(&self, _: Decoding, parts: u32) -> Result<ManifestPartitioner> {
         let schema = self.schema()?;
         Ok(Box::new(move |_, bytes| {
             let files = files(&bytes, &schema)?;
             let names = find(&files, "file_path")?;
             let keys = names.as_string::<i32>().iter().map(|name| name.map(|name| hash(name.as_bytes())));
-            let piece = dealt(&files, keys, parts)?;
+            let piece = with_parts(&files, keys, parts)?;
             Ok(Box::new(std::iter::once(Ok((0, piece)))))
         }))
     }
@@ -312,9 +312,9 @@ fn a_third_format_is_a_folder_and_a_row() {
         table.scan(View::Files, ScanOptions { limit: Some(2), ..ScanOptions::default() }).expect("a scan");
     assert_eq!(rows(few.stream().expect("rows")), all[..2]);
 
-    // Manifests one by one, as by other processes.
+    // Manifests one by one, as other processes read them.
     let text = scan.task(Part::Rows).and_then(|task| task.to_text()).expect("text");
-    assert!(FORMATS.task(&text).is_err(), "it has no row there");
+    assert!(FORMATS.task(&text).is_err(), "the toy format is not among them");
     let task = MORE.task(&text).and_then(|task| task.ready(Limits::DEFAULT.into())).expect("a task");
     assert_eq!(task.schema(), scan.schema());
     let read = |path: &str| Local.read(path).expect("a manifest");
@@ -328,12 +328,12 @@ fn a_third_format_is_a_folder_and_a_row() {
     // Shuffled by part.
     let Exchanged { exchange, sides, .. } = scan.exchange(&[]).expect("an exchange");
     let exchange = MORE.exchange(&exchange.to_text().expect("text")).expect("an exchange");
-    let dealing = exchange.dealing(Limits::DEFAULT.into(), 2).expect("dealing");
+    let partitioner = exchange.partitioner(Limits::DEFAULT.into(), 2).expect("a partitioner");
     let mut made = Vec::new();
     for part in 0..2 {
         let mut gather = exchange.gather().expect("a part");
         for one in &sides[0] {
-            for piece in dealing(&one.path, read(&one.path)).expect("pieces") {
+            for piece in partitioner(&one.path, read(&one.path)).expect("pieces") {
                 let (side, piece) = piece.expect("a piece");
                 let parts = piece.column(2).as_primitive::<arrow_array::types::Int32Type>();
                 let of_part = parts.iter().map(|number| Some(number == Some(part))).collect();
@@ -346,6 +346,6 @@ fn a_third_format_is_a_folder_and_a_row() {
     }
     made.sort();
     assert_eq!(made, all);
-    assert!(scan.group_task().is_err(), "toys sum nothing up");
+    assert!(scan.group_task().is_err(), "toys do not aggregate");
     fs::remove_dir_all(folder).expect("there");
 }

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_anew_is_as_large_as_it_was() {
+    fn rewritten_manifests_keep_their_total_size() {
         let manifests = vec![Bounds { spec_id: None, fields: Vec::new() }; 40];
         let bounds = ManifestBounds { manifests, bytes: 4 * TARGET_BYTES };
         let after = bounds.rewritten(Some(4000), Some(1000), Some(1500));

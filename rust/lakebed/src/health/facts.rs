@@ -1,4 +1,4 @@
-//! What a table's snapshots and manifest lists tell about its health.
+//! What a table's snapshots and manifest lists record about its health.
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;

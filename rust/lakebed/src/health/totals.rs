@@ -127,7 +127,7 @@ mod tests {
     use crate::error::ErrorKind;
 
     #[test]
-    fn what_one_part_does_not_know_the_whole_does_not_know() {
+    fn a_sum_with_an_unknown_part_is_unknown() {
         let one = Totals { file_count: Some(2), max_level: Some(3), delete_row_count: None, ..Totals::ZERO };
         let other = Totals { file_count: Some(5), delete_row_count: Some(1), ..Totals::ZERO };
         let both = Totals::ZERO.and_all(&one.to_batch().unwrap()).unwrap().and(other).unwrap();

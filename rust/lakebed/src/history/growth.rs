@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 
-use super::line::{Line, Link, Stretch};
+use super::line::{CommitGroup, Line, Link};
 use super::totals::{Changed, READ, SUMMED, Sums, Totals, each_file};
 use super::{DeleteChanges, Deletes, History};
 use crate::error::Result;
@@ -68,9 +68,9 @@ impl<H: History> GrowthScan<H> {
     fn changed(&self, line: &mut Line<H>) -> Result<HashMap<i64, Changed>> {
         let options = self.of_files();
         let mut changed: HashMap<i64, Changed> = HashMap::new();
-        for stretch in line.stretches() {
-            match stretch {
-                Stretch::Written(manifests) => {
+        for group in line.groups() {
+            match group {
+                CommitGroup::Written(manifests) => {
                     let sums = Sums { changes: self.history.changes(&options)?.1 };
                     let width = Width::new(self.history.files_storage().as_ref(), options.threads);
                     for sum in Pipeline::new(sums, manifests, width) {
@@ -78,7 +78,7 @@ impl<H: History> GrowthScan<H> {
                         changed.entry(id).or_default().and(sum)?;
                     }
                 }
-                Stretch::Compared(before, after, commit) => {
+                CommitGroup::Compared(before, after, commit) => {
                     let sum = self.compared(&before, &after)?;
                     changed.entry(commit.snapshot_id).or_default().and(sum)?;
                 }
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(numbers_of_manifests(), some([1, 10, 100, 2, 20]));
     }
 
-    /// What one data file and two delete files come to.
+    /// The totals of one data file and two delete files.
     fn numbers_of_manifests() -> [Option<i64>; 5] {
         let mut totals = Totals::default();
         for (content, rows, bytes) in [(0, 10, 100), (1, 5, 7), (2, 15, 9)] {

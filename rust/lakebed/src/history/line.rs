@@ -34,7 +34,7 @@ pub(super) struct Link<H: History> {
 }
 
 /// Commits whose changes are read together.
-pub(super) enum Stretch<H: History> {
+pub(super) enum CommitGroup<H: History> {
     /// From the manifests that they wrote.
     Written(Vec<Written<H::Manifest>>),
     /// By comparing two snapshots.
@@ -79,29 +79,29 @@ impl<H: History> Line<H> {
         columns: &HistoryColumns,
     ) -> Result<Batches> {
         let (history, options, columns) = (history.clone(), options.clone(), columns.clone());
-        let stretches = self.stretches().into_iter();
-        Ok(Box::new(stretches.flat_map(move |stretch| {
-            opened(&history, stretch, &options, &columns)
+        let groups = self.groups().into_iter();
+        Ok(Box::new(groups.flat_map(move |group| {
+            opened(&history, group, &options, &columns)
                 .unwrap_or_else(|error| Box::new(std::iter::once(Err(error))))
         })))
     }
 
     /// How the changes are read; takes the manifests out.
-    pub(super) fn stretches(&mut self) -> Vec<Stretch<H>> {
-        let mut stretches = Vec::new();
+    pub(super) fn groups(&mut self) -> Vec<CommitGroup<H>> {
+        let mut groups = Vec::new();
         let mut before: Option<&H::Snapshot> = None;
         for Link { commit, snapshot, is_complete, own, .. } in &mut self.commits {
             let own = std::mem::take(own);
-            match (before, stretches.last_mut()) {
+            match (before, groups.last_mut()) {
                 (Some(before), _) if !*is_complete => {
-                    stretches.push(Stretch::Compared(before.clone(), snapshot.clone(), Arc::clone(commit)));
+                    groups.push(CommitGroup::Compared(before.clone(), snapshot.clone(), Arc::clone(commit)));
                 }
-                (_, Some(Stretch::Written(known))) => known.extend(written::<H>(commit, own)),
-                _ => stretches.push(Stretch::Written(written::<H>(commit, own).collect())),
+                (_, Some(CommitGroup::Written(known))) => known.extend(written::<H>(commit, own)),
+                _ => groups.push(CommitGroup::Written(written::<H>(commit, own).collect())),
             }
             before = Some(snapshot);
         }
-        stretches
+        groups
     }
 
     /// The steps of a scan of these commits.
@@ -139,18 +139,18 @@ fn counts_add_up<H: History>(before: Option<Counts>, changed: Option<Counts>, af
 
 fn opened<H: History>(
     history: &H,
-    stretch: Stretch<H>,
+    group: CommitGroup<H>,
     options: &ScanOptions,
     columns: &HistoryColumns,
 ) -> Result<Batches> {
     let columns = columns.clone();
-    match stretch {
-        Stretch::Written(manifests) => {
+    match group {
+        CommitGroup::Written(manifests) => {
             let (_, changes) = history.changes(options)?;
             let source = Dated { changes, columns };
             Ok(Box::new(ManifestStream::new(source, manifests, options.threads)))
         }
-        Stretch::Compared(before, after, commit) => {
+        CommitGroup::Compared(before, after, commit) => {
             let options = ScanOptions { columns: options.columns_and(&[CHANGE]), ..options.clone() };
             let files = history.compared(&before, &after, options)?;
             Ok(Box::new(files.map(move |files| columns.build(&files?, &commit))))

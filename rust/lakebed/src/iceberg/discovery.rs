@@ -116,7 +116,7 @@ pub fn is_metadata_file(location: &str) -> bool {
     location.ends_with(".json") || location.ends_with(".json.gz")
 }
 
-/// Where the metadata folder has no metadata file itself, at most so many of its subfolders are listed.
+/// Where the metadata folder has no metadata file itself, at most this many of its subfolders are listed.
 const MAX_FOLDERS: usize = 16;
 
 /// The folder of a table's metadata.

@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_is_dead_only_if_both_counts_say_so() {
+    fn a_manifest_may_be_live_unless_both_counts_are_zero() {
         let none = Recorded { files: Some(0), rows: None };
         let dead = ManifestFile { added: none, existing: none, ..ManifestFile::default() };
         assert!(!dead.may_be_live());

@@ -260,7 +260,7 @@ mod tests {
         let unknown = entries(&[-1], &[1, 0, 0, 0]);
         assert_eq!(null_count(&stats, "null_count", &unknown), None);
         assert_eq!(null_count(&readable, "null_value_count", &unknown), Some(-1));
-        // Of a field that appears twice the last value counts.
+        // Of a field that appears twice the last value is used.
         assert_eq!(null_count(&stats, "null_count", &entries(&[5, 7], &[1, 0, 0, 0])), Some(7));
     }
 

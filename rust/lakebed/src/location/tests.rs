@@ -32,7 +32,7 @@ fn names_in_a_tables_own_folders_are_fine_and_links_out_of_them_are_not() {
     ] {
         assert_eq!(closed.read(path).unwrap_err().kind(), kind, "{path}");
         assert_eq!(closed.read_range(path, 1, 1).unwrap_err().kind(), kind, "{path}");
-        // Nor are engines sent there.
+        // Engines do not get such paths either.
         assert_eq!(closed.place(path).is_err(), kind == ErrorKind::Location, "{path}");
     }
     let open = guarded(None).unwrap();

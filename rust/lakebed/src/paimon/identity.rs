@@ -117,8 +117,8 @@ mod tests {
         identities(&entries).expect("an identity").value(0).to_vec()
     }
 
-    /// What is live is every file that is added and deleted by no entry, wherever that stands; deletions of
-    /// what is not there stay without effect.
+    /// Every file that is added, and that no entry in any manifest deletes, is live; deletions of other files have no
+    /// effect.
     #[test]
     fn merged_entries_of_other_projects() {
         for case in cases("paimon_manifest_merge") {
@@ -138,7 +138,7 @@ mod tests {
             let live = deleted.live(&BinaryArray::from_iter_values(added.iter().map(|(_, id)| id)));
             let live = added.iter().zip(&live).filter(|(_, live)| *live == Some(true)).map(|(file, _)| file);
             if case["expect"].is_object() {
-                // Readers are silent where those who rewrite manifests must not be.
+                // Readers accept what is an error for those who rewrite manifests.
                 let mut times: HashMap<&[u8], usize> = HashMap::new();
                 added.iter().for_each(|(_, id)| *times.entry(id).or_default() += 1);
                 assert!(times.values().any(|times| *times > 1), "{case}");

@@ -33,6 +33,6 @@ mod tests {
         assert_eq!(keys, ["bucket", "merge-engine", "write-only", "fields.v.aggregate-function"]);
         let letters: Vec<_> = ('a'..='z').rev().map(|key| (key.to_string(), String::new())).collect();
         let first = hash_map_order(&letters).first().map(|(key, _)| key.clone());
-        assert_eq!(first.as_deref(), Some("a"), "97 stands at 33 of 64 places, behind none");
+        assert_eq!(first.as_deref(), Some("a"), "97 is at place 33 of 64, after no other");
     }
 }

@@ -33,6 +33,6 @@ mod view;
 pub mod write;
 
 pub use scan::Scan;
-pub(crate) use scan::WORKS;
+pub(crate) use scan::WORK_TYPES;
 pub use table::Table;
 pub use view::{EntryView, Role};

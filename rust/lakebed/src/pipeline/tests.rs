@@ -1,4 +1,4 @@
-//! What a pipeline guarantees, with reads that wait, fail, hang and panic on request.
+//! The guarantees of a pipeline, with reads that wait, fail, hang and panic on request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,9 +11,9 @@ use crate::error::ErrorKind;
 
 const MILLI: Duration = Duration::from_millis(1);
 
-/// What the read of a request does.
+/// What reading and decoding a request does.
 #[derive(Debug, Clone, Copy, Default)]
-struct Told {
+struct Script {
     read_ms: u32,
     make_ms: u32,
     size: u64,
@@ -28,7 +28,7 @@ struct Seen {
     most_reading: AtomicUsize,
     making: AtomicUsize,
     most_making: AtomicUsize,
-    /// What was read and is not being decoded, by size, and the most of it that there was when a read began.
+    /// The bytes that were read and are not being decoded, and by the size of a read the most of them when it began.
     bytes: Mutex<(u64, BTreeMap<u64, u64>)>,
     threads: Mutex<BTreeSet<String>>,
     makers: Mutex<BTreeSet<String>>,
@@ -46,35 +46,35 @@ fn within<T>(now: &AtomicUsize, most: &AtomicUsize, run: impl FnOnce() -> T) -> 
 }
 
 impl Source for Scripted {
-    type Request = (usize, Told);
+    type Request = (usize, Script);
     type Bytes = u64;
     type Made = usize;
 
-    fn size(&self, (_, told): &(usize, Told)) -> u64 {
-        told.size
+    fn size(&self, (_, script): &(usize, Script)) -> u64 {
+        script.size
     }
 
-    fn read(&self, (_, told): &(usize, Told)) -> Result<u64> {
+    fn read(&self, (_, script): &(usize, Script)) -> Result<u64> {
         let seen = &self.0;
         seen.reads.fetch_add(1, Ordering::SeqCst);
         seen.threads.lock().unwrap().insert(this_thread());
         {
             let mut bytes = seen.bytes.lock().unwrap();
             let before = bytes.0;
-            let most = bytes.1.entry(told.size).or_default();
+            let most = bytes.1.entry(script.size).or_default();
             *most = before.max(*most);
-            bytes.0 += told.size;
+            bytes.0 += script.size;
         }
-        within(&seen.reading, &seen.most_reading, || sleep(MILLI * told.read_ms));
-        Ok(told.size)
+        within(&seen.reading, &seen.most_reading, || sleep(MILLI * script.read_ms));
+        Ok(script.size)
     }
 
-    fn make(&self, (number, told): &(usize, Told), _bytes: u64, give: Give<'_, usize>) -> Result<()> {
+    fn make(&self, (number, script): &(usize, Script), _bytes: u64, give: Give<'_, usize>) -> Result<()> {
         self.0.makers.lock().unwrap().insert(this_thread());
-        self.0.bytes.lock().unwrap().0 -= told.size;
-        within(&self.0.making, &self.0.most_making, || sleep(MILLI * told.make_ms));
-        assert!(!told.panics, "on purpose");
-        if told.fails {
+        self.0.bytes.lock().unwrap().0 -= script.size;
+        within(&self.0.making, &self.0.most_making, || sleep(MILLI * script.make_ms));
+        assert!(!script.panics, "on purpose");
+        if script.fails {
             return Err(Error::new(ErrorKind::Argument, format!("number {number}")));
         }
         give(*number);
@@ -107,21 +107,20 @@ fn eventually(holds: impl Fn() -> bool) {
 }
 
 fn run(
-    told: impl IntoIterator<Item = Told>,
+    script: impl IntoIterator<Item = Script>,
     reads: usize,
     threads: usize,
 ) -> (Pipeline<Scripted>, Arc<Seen>) {
     let seen = Arc::new(Seen::default());
-    let requests = told.into_iter().enumerate().collect();
+    let requests = script.into_iter().enumerate().collect();
     (Pipeline::new(Scripted(Arc::clone(&seen)), requests, Width { reads, threads }), seen)
 }
 
 #[test]
-fn what_is_made_comes_in_the_order_of_requests() {
+fn results_come_in_the_order_of_requests() {
     for (reads, threads) in [(1, 1), (1, 2), (2, 2), (32, 2), (3, 8)] {
-        let told =
-            (0..40).map(|number| Told { read_ms: number * 7 % 5, make_ms: number % 2, ..Told::default() });
-        let (pipeline, seen) = run(told, reads, threads);
+        let script = (0..40).map(|n| Script { read_ms: n * 7 % 5, make_ms: n % 2, ..Script::default() });
+        let (pipeline, seen) = run(script, reads, threads);
         let made: Vec<usize> = pipeline.map(|made| made.expect("no error")).collect();
         assert_eq!(made, (0..40).collect::<Vec<_>>(), "{reads} reads, {threads} threads");
         assert!(seen.most_making.load(Ordering::SeqCst) <= threads);
@@ -130,8 +129,8 @@ fn what_is_made_comes_in_the_order_of_requests() {
 }
 
 #[test]
-fn reads_go_on_side_by_side_while_few_threads_make() {
-    let (pipeline, seen) = run(vec![Told { read_ms: 20, ..Told::default() }; 64], 16, 1);
+fn many_reads_are_parallel_while_few_threads_decode() {
+    let (pipeline, seen) = run(vec![Script { read_ms: 20, ..Script::default() }; 64], 16, 1);
     assert_eq!(pipeline.count(), 64);
     assert!(seen.most_reading.load(Ordering::SeqCst) > 8);
     assert_eq!(seen.most_making.load(Ordering::SeqCst), 1);
@@ -139,13 +138,13 @@ fn reads_go_on_side_by_side_while_few_threads_make() {
 
 #[test]
 fn threads_that_read_make_nothing_where_there_are_more_reads_than_threads() {
-    let (pipeline, seen) = run(vec![Told { read_ms: 2, make_ms: 1, ..Told::default() }; 64], 16, 2);
+    let (pipeline, seen) = run(vec![Script { read_ms: 2, make_ms: 1, ..Script::default() }; 64], 16, 2);
     assert_eq!(pipeline.count(), 64);
     let (readers, makers) = (seen.threads.lock().unwrap(), seen.makers.lock().unwrap());
     assert!(makers.len() <= 2, "{makers:?}");
     assert!(readers.is_disjoint(&makers), "{readers:?} {makers:?}");
     // Here the same threads read and decode.
-    let (pipeline, seen) = run(vec![Told { read_ms: 2, make_ms: 1, ..Told::default() }; 64], 3, 3);
+    let (pipeline, seen) = run(vec![Script { read_ms: 2, make_ms: 1, ..Script::default() }; 64], 3, 3);
     assert_eq!(pipeline.count(), 64);
     let all = seen.threads.lock().unwrap().union(&seen.makers.lock().unwrap()).count();
     assert!(all <= 3, "{all}");
@@ -153,9 +152,9 @@ fn threads_that_read_make_nothing_where_there_are_more_reads_than_threads() {
 
 #[test]
 fn a_slow_file_holds_up_nobody_but_who_waits_for_it() {
-    let mut told = vec![Told { read_ms: 1, ..Told::default() }; 30];
-    told[3].read_ms = 1500;
-    let (mut pipeline, seen) = run(told, 30, 2);
+    let mut script = vec![Script { read_ms: 1, ..Script::default() }; 30];
+    script[3].read_ms = 1500;
+    let (mut pipeline, seen) = run(script, 30, 2);
     for _ in 0..3 {
         pipeline.next().expect("one").expect("no error");
     }
@@ -166,10 +165,10 @@ fn a_slow_file_holds_up_nobody_but_who_waits_for_it() {
 
 #[test]
 fn look_ahead_begins_small_and_grows() {
-    let (mut pipeline, seen) = run(vec![Told { read_ms: 1, ..Told::default() }; 200], 64, 2);
+    let (mut pipeline, seen) = run(vec![Script { read_ms: 1, ..Script::default() }; 200], 64, 2);
     pipeline.next();
     sleep(MILLI * 30);
-    // Two before any piece was taken, and at most as many again before more is asked for.
+    // Two before any piece was taken, and at most as many again before the next is requested.
     assert!(seen.reads.load(Ordering::SeqCst) <= 5, "{:?}", seen.reads);
     for _ in 0..6 {
         pipeline.next();
@@ -180,9 +179,9 @@ fn look_ahead_begins_small_and_grows() {
 #[test]
 fn bytes_ahead_are_bounded_and_one_large_file_is_read_all_the_same() {
     let seen = Arc::new(Seen::default());
-    let mut told = vec![Told { size: 10, read_ms: 2, ..Told::default() }; 30];
-    told[4].size = 1000;
-    let requests = told.into_iter().enumerate().collect();
+    let mut script = vec![Script { size: 10, read_ms: 2, ..Script::default() }; 30];
+    script[4].size = 1000;
+    let requests = script.into_iter().enumerate().collect();
     let width = Width { reads: 16, threads: 2 };
     let pipeline = Pipeline::bounded(Scripted(Arc::clone(&seen)), requests, width, 70);
     for made in pipeline {
@@ -190,9 +189,9 @@ fn bytes_ahead_are_bounded_and_one_large_file_is_read_all_the_same() {
     }
     assert_eq!(seen.reads.load(Ordering::SeqCst), 30);
     let most = &seen.bytes.lock().unwrap().1;
-    // The large one is read alone, apart from what two threads are about to decode.
+    // The large one is read alone, except for what two threads are about to decode.
     assert!(most[&1000] <= 20, "{most:?}");
-    // A small one is read beside no more than the large one and those.
+    // A small one is read beside at most the large one and those.
     assert!(most[&10] <= 1000 + 70 + 20, "{most:?}");
 }
 
@@ -241,7 +240,7 @@ impl Source for Growing {
 }
 
 #[test]
-fn what_is_made_ahead_is_bounded_too() {
+fn results_that_are_made_ahead_are_bounded_too() {
     // Requests of one piece, and of more pieces than may be held for all requests.
     for (requests, pieces) in [(60, 1), (6, 20)] {
         let (there, most) = (Arc::default(), Arc::default());
@@ -296,7 +295,7 @@ impl Source for Numbered {
 fn pieces_come_in_the_order_of_their_requests() {
     let pieces = [3, 0, 50, 1, 0, 0, 7, 0];
     let wanted: Vec<usize> = pieces.iter().enumerate().flat_map(|(at, count)| vec![at; *count]).collect();
-    // With room for less than a request, for some, and for all of them.
+    // With memory for less than a request, for some, and for all of them.
     for bytes in [100, 1_000, 1 << 20] {
         for (reads, threads) in [(1, 1), (1, 2), (2, 2), (16, 2), (16, 1)] {
             let requests = pieces.into_iter().enumerate().collect();
@@ -309,7 +308,7 @@ fn pieces_come_in_the_order_of_their_requests() {
 }
 
 #[test]
-fn an_error_comes_behind_the_pieces_that_were_made_before_it() {
+fn an_error_comes_after_the_pieces_that_were_made_before_it() {
     for (reads, threads) in [(1, 1), (2, 2), (16, 2)] {
         let requests = (0..6).map(|number| (number, 4)).collect();
         let source = Numbered { fails: Some(2) };
@@ -323,7 +322,7 @@ fn an_error_comes_behind_the_pieces_that_were_made_before_it() {
 }
 
 #[test]
-fn who_stops_within_a_request_leaves_no_thread_that_waits_for_room() {
+fn stopping_within_a_request_leaves_no_waiting_thread() {
     let requests = (0..6).map(|number| (number, 1_000)).collect();
     let width = Width { reads: 8, threads: 2 };
     let mut pipeline = Pipeline::bounded(Numbered { fails: None }, requests, width, 300);
@@ -334,10 +333,10 @@ fn who_stops_within_a_request_leaves_no_thread_that_waits_for_room() {
 
 #[test]
 fn the_first_error_in_order_is_given_and_ends_it() {
-    let mut told = vec![Told { read_ms: 1, ..Told::default() }; 20];
-    told[5] = Told { fails: true, make_ms: 30, ..Told::default() };
-    told[6].fails = true;
-    let (mut pipeline, _) = run(told, 16, 4);
+    let mut script = vec![Script { read_ms: 1, ..Script::default() }; 20];
+    script[5] = Script { fails: true, make_ms: 30, ..Script::default() };
+    script[6].fails = true;
+    let (mut pipeline, _) = run(script, 16, 4);
     let made: Vec<_> = pipeline.by_ref().collect();
     assert_eq!(made.len(), 6);
     let error = made.last().and_then(|made| made.as_ref().err()).expect("an error");
@@ -346,8 +345,8 @@ fn the_first_error_in_order_is_given_and_ends_it() {
 }
 
 #[test]
-fn who_stops_early_reads_little_and_leaves_no_thread_behind() {
-    let (mut pipeline, seen) = run(vec![Told { read_ms: 5, ..Told::default() }; 500], 32, 2);
+fn stopping_early_reads_little_and_leaves_no_thread() {
+    let (mut pipeline, seen) = run(vec![Script { read_ms: 5, ..Script::default() }; 500], 32, 2);
     pipeline.next();
     drop(pipeline);
     let reads = seen.reads.load(Ordering::SeqCst);
@@ -355,15 +354,15 @@ fn who_stops_early_reads_little_and_leaves_no_thread_behind() {
     sleep(MILLI * 30);
     assert_eq!(seen.reads.load(Ordering::SeqCst), reads);
     assert_eq!(seen.reading.load(Ordering::SeqCst), 0);
-    // The test and the pipeline each had one.
+    // The test has one reference; the pipeline has dropped its own.
     assert_eq!(Arc::strong_count(&seen), 1);
 }
 
 #[test]
-fn a_panic_comes_where_what_it_broke_would_have_come() {
-    let mut told = vec![Told::default(); 10];
-    told[4].panics = true;
-    let (mut pipeline, _) = run(told, 8, 2);
+fn a_panic_comes_in_place_of_its_result() {
+    let mut script = vec![Script::default(); 10];
+    script[4].panics = true;
+    let (mut pipeline, _) = run(script, 8, 2);
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pipeline.by_ref().count()));
@@ -373,23 +372,23 @@ fn a_panic_comes_where_what_it_broke_would_have_come() {
 
 #[test]
 fn an_interruption_is_answered_while_reads_hang() {
-    let (mut pipeline, seen) = run(vec![Told { read_ms: 6000, ..Told::default() }; 4], 4, 2);
+    let (mut pipeline, seen) = run(vec![Script { read_ms: 6000, ..Script::default() }; 4], 4, 2);
     let start = Instant::now();
-    let teller = Arc::clone(&seen);
-    let told = std::thread::spawn(move || {
+    let shared = Arc::clone(&seen);
+    let interrupter = std::thread::spawn(move || {
         sleep(MILLI * 60);
-        teller.interrupted.store(true, Ordering::SeqCst);
+        shared.interrupted.store(true, Ordering::SeqCst);
     });
     let error = pipeline.next().expect("an answer").expect_err("the interruption");
     assert_eq!(error.to_string(), "interrupted");
     drop(pipeline);
     assert!(start.elapsed() < MILLI * 5000, "{:?}", start.elapsed());
-    told.join().expect("no panic");
+    interrupter.join().expect("no panic");
 }
 
 #[test]
 fn one_thread_is_enough() {
-    let (pipeline, seen) = run(vec![Told::default(); 9], 1, 1);
+    let (pipeline, seen) = run(vec![Script::default(); 9], 1, 1);
     assert_eq!(pipeline.count(), 9);
     assert_eq!(seen.threads.lock().unwrap().len(), 1);
     assert!(seen.threads.lock().unwrap().contains(&this_thread()));

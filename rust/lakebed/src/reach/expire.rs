@@ -61,11 +61,11 @@ impl<R: Reach> Scan for ExpirePlan<R> {
 
     fn explain(&self) -> Result<Vec<Step>> {
         let walked = Found::walk(&self.reach, Some(&self.retention), &self.options)?;
-        let why = "snapshots, tags and changelogs that the rules of retention let go";
-        let (going, all) = walked.snapshots;
-        let roots = Step::rows("roots", going, all, why);
+        let why = "snapshots, tags and changelogs that the retention rules expire";
+        let (removed, all) = walked.snapshots;
+        let roots = Step::rows("roots", removed, all, why);
         let files = count(walked.found)?;
-        let why = "reached by nothing that stays";
+        let why = "reached by no root that is kept";
         Ok(vec![roots, walked.manifests, Step::rows("rows", files, files, why)])
     }
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::deal::Dealer;
 use super::exchange::exchanged;
 use super::kind::Kinds;
+use super::partitioner::Partitioner;
 use super::partitions::Partitions;
 use super::rows::Rows;
-use super::told::Told;
-use super::walk::{Root, Walk, Wanted};
+use super::walk::{Root, Walk, WalkOptions};
+use super::walk_roots::WalkRoots;
 use super::{Reach, Retention};
 use crate::distributed::{Distributed, Exchanged};
 use crate::error::Result;
@@ -60,7 +60,7 @@ impl<R: Reach> Scan for Reachable<R> {
     fn explain(&self) -> Result<Vec<Step>> {
         let walked = Found::walk(&self.reach, None, &self.options)?;
         let manifests = walked.manifests.clone();
-        let (files, roots) = (count(walked.found)?, "each is a row, whatever reaches it");
+        let (files, roots) = (count(walked.found)?, "each file is one row, however many roots reach it");
         Ok(vec![manifests, Step::rows("files", files, files, roots)])
     }
 }
@@ -105,7 +105,7 @@ pub(crate) struct Walked {
 /// The rows of a walk: first what is removed and is not a file, then files that are named without manifests,
 /// then the others part by part.
 pub(crate) struct Found {
-    told: Arc<Told>,
+    roots: Arc<WalkRoots>,
     storage: Arc<dyn Storage>,
     threads: usize,
     stage: Stage,
@@ -127,23 +127,28 @@ impl Found {
     ) -> Result<Walked> {
         let threads = threads(options.threads);
         let kinds = Kinds::matching(options.filter.as_deref(), &Rows::default().finish()?.schema())?;
-        let dealer = Arc::new(Dealer::new());
-        let walk = reach.walk(&Wanted { retention, kinds, dealer, threads })?;
+        let partitioner = Arc::new(Partitioner::new());
+        let walk = reach.walk(&WalkOptions { retention, kinds, partitioner, threads })?;
         Ok(Found::of(walk, retention.is_some(), reach.storage(), threads))
     }
 
-    /// Starts reading the manifests of a walk, for all files, or with `going` for those that only removed
+    /// Starts reading the manifests of a walk, for all files, or with `only_removed` for those that only removed
     /// roots reach.
-    pub(crate) fn of(mut walk: Walk, going: bool, storage: &Arc<dyn Storage>, threads: usize) -> Walked {
+    pub(crate) fn of(
+        mut walk: Walk,
+        only_removed: bool,
+        storage: &Arc<dyn Storage>,
+        threads: usize,
+    ) -> Walked {
         let manifests = walk.manifests.clone();
-        let of_snapshots = |goes: bool| {
-            let counted = |root: &&Root| root.snapshot_id.is_some() && (root.goes || !goes);
+        let of_snapshots = |only_removed: bool| {
+            let counted = |root: &&Root| root.snapshot_id.is_some() && (root.is_removed || !only_removed);
             walk.roots.iter().filter(counted).count() as u64
         };
         let snapshots = (of_snapshots(true), of_snapshots(false));
-        let told = Arc::new(Told::of(&mut walk, going));
+        let roots = Arc::new(WalkRoots::of(&mut walk, only_removed));
         let (storage, stage) = (Arc::clone(storage), Stage::Named(Box::new(walk)));
-        Walked { manifests, snapshots, found: Found { told, storage, threads, stage } }
+        Walked { manifests, snapshots, found: Found { roots, storage, threads, stage } }
     }
 
     /// The rows of each part.
@@ -152,15 +157,15 @@ impl Found {
         for batch in entries {
             partitions.push_batch(&batch?)?;
         }
-        let told = Arc::clone(&self.told);
-        Ok(Box::new(partitions.each(&self.storage, self.threads, move |records| told.part(records))))
+        let roots = Arc::clone(&self.roots);
+        Ok(Box::new(partitions.each(&self.storage, self.threads, move |records| roots.part(records))))
     }
 
     fn advance(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             match std::mem::replace(&mut self.stage, Stage::Ended) {
                 Stage::Named(walk) => {
-                    let rows = self.told.named(&walk)?;
+                    let rows = self.roots.named(&walk)?;
                     self.stage = Stage::Entries(walk.entries);
                     if rows.num_rows() > 0 {
                         return Ok(Some(rows));

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filter_tells_the_kinds_that_may_match() {
+    fn filters_select_the_kinds_that_may_match() {
         let fields = [("kind", DataType::Utf8), ("file_size_in_bytes", DataType::Int64)];
         let schema = Schema::new(fields.map(|(name, data_type)| Field::new(name, data_type, true)).to_vec());
         for (filter, expected) in [

@@ -7,10 +7,10 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_schema::DataType;
 
-use super::deal::{Deal, Dealer, Keys, name};
 use super::kind::Kind;
 use super::listing::{Listed as File, Place, list};
 use super::orphans::OrphanOptions;
+use super::partitioner::{Keys, PartitionedRecords, Partitioner, name};
 use super::prefixes::{Last, Prefixes};
 use super::record::{Fact, Record};
 use super::sets::SetId;
@@ -31,51 +31,56 @@ pub(super) type Known = Vec<(Place, u16, String)>;
 /// Files of a listing.
 pub(super) struct Listed {
     /// Their records by part, until they are taken.
-    dealt: Vec<LargeBinaryArray>,
+    chunks: Vec<LargeBinaryArray>,
     pub(super) prefixes: Arc<Prefixes>,
     /// The number of files in the listing, and how many of them are old enough.
     pub(super) listed: u64,
     pub(super) old: u64,
     before_ms: Option<i64>,
-    dealer: Arc<Dealer>,
-    deal: Deal,
+    partitioner: Arc<Partitioner>,
+    pending: PartitionedRecords,
     last: Last,
 }
 
 impl Listed {
-    /// No files yet; `dealer` distributes them.
-    pub(super) fn new(which: &OrphanOptions, dealer: Dealer) -> Listed {
+    /// No files yet; `partitioner` distributes them.
+    pub(super) fn new(which: &OrphanOptions, partitioner: Partitioner) -> Listed {
         let prefixes = Prefixes::new(&which.equal_schemes, &which.equal_authorities);
-        let dealer = Arc::new(dealer);
+        let partitioner = Arc::new(partitioner);
         Listed {
-            dealt: Vec::new(),
+            chunks: Vec::new(),
             prefixes: Arc::new(prefixes),
             listed: 0,
             old: 0,
             before_ms: which.before_ms,
-            deal: dealer.deal(),
-            dealer,
+            pending: partitioner.new_records(),
+            partitioner,
             last: None,
         }
     }
 
-    /// A dealer for the files that the table names, which distributes them to the same parts as these.
-    pub(super) fn dealer(&self, storage: Arc<dyn Storage>, by_name: bool) -> Dealer {
-        self.dealer.by(Keys::Places { prefixes: Arc::clone(&self.prefixes), storage, by_name, whole: false })
+    /// A partitioner for the files that the table names, which distributes them to the same parts as these.
+    pub(super) fn partitioner(&self, storage: Arc<dyn Storage>, by_name: bool) -> Partitioner {
+        self.partitioner.by(Keys::Places {
+            prefixes: Arc::clone(&self.prefixes),
+            storage,
+            by_name,
+            whole: false,
+        })
     }
 
     /// The records that were distributed since the last call.
-    pub(super) fn dealt(&mut self) -> impl Iterator<Item = LargeBinaryArray> + use<> {
-        std::mem::take(&mut self.dealt).into_iter()
+    pub(super) fn take_chunks(&mut self) -> impl Iterator<Item = LargeBinaryArray> + use<> {
+        std::mem::take(&mut self.chunks).into_iter()
     }
 
     /// Distributes the records that are still collected.
     ///
     /// # Errors
-    /// As [`Deal::dealt`].
-    pub(super) fn deal_out(&mut self) -> Result<()> {
-        let deal = std::mem::replace(&mut self.deal, self.dealer.deal());
-        self.dealt.push(deal.dealt()?);
+    /// As [`PartitionedRecords::into_parts`].
+    pub(super) fn flush(&mut self) -> Result<()> {
+        let records = std::mem::replace(&mut self.pending, self.partitioner.new_records());
+        self.chunks.push(records.into_parts()?);
         Ok(())
     }
 
@@ -127,8 +132,8 @@ impl Listed {
             }
         }
         if !key.starts_with('/') && !places.iter().any(|(_, _, folder)| !folder.starts_with('/')) {
-            let message =
-                "a path of the listing is not a full one: with its scheme and bucket, or from the root on";
+            let message = "a path of the listing is not absolute: it must start with a scheme and bucket, or with \
+                           a slash";
             return Err(Error::new(ErrorKind::Argument, message).in_file(path));
         }
         Ok(())
@@ -139,7 +144,7 @@ impl Listed {
         if let Some(before) = self.before_ms {
             let modified = file.modified.ok_or_else(|| {
                 let message =
-                    "nobody says when it was modified: list it otherwise, or ask with older_than=None";
+                    "its time of modification is unknown: give a listing that has it, or older_than=None";
                 Error::new(ErrorKind::Argument, message).in_file(path)
             })?;
             if modified >= before {
@@ -148,7 +153,7 @@ impl Listed {
         }
         self.old += 1;
         let (prefix, key) = self.prefixes.split(path, &mut self.last)?;
-        self.deal.add(Record {
+        self.pending.add(Record {
             fact: Fact::Listed,
             kind: Kind::Extra,
             prefix,
@@ -159,7 +164,7 @@ impl Listed {
             path,
             key: if by_name { name(&key) } else { &key },
         })?;
-        if self.deal.held() > TOGETHER { self.deal_out() } else { Ok(()) }
+        if self.pending.size() > TOGETHER { self.flush() } else { Ok(()) }
     }
 }
 
@@ -185,6 +190,6 @@ fn texts(column: &ArrayRef) -> Result<Box<dyn Iterator<Item = Option<&str>> + '_
 
 fn longs(column: &ArrayRef, name: &str) -> Result<Vec<Option<i64>>> {
     let numbers = column.as_primitive_opt::<Int64Type>();
-    let numbers = numbers.ok_or_else(|| Error::new(ErrorKind::Argument, format!("{name} is no int64")))?;
+    let numbers = numbers.ok_or_else(|| Error::new(ErrorKind::Argument, format!("{name} is not int64")))?;
     Ok(numbers.iter().collect())
 }

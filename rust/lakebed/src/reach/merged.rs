@@ -13,18 +13,18 @@ pub(super) struct Merged<'r> {
     files: Vec<Claims<'r>>,
 }
 
-/// What records say of the files at one path.
+/// What records state about the files at one path.
 struct Claims<'r> {
     hash: u64,
     path: &'r str,
     kind: Kind,
     size: i64,
     first: Claim,
-    /// What they say of other files at the same path; mostly there are none.
+    /// What they state about other files at the same path; mostly there are none.
     others: Vec<Claim>,
 }
 
-/// What records say of one file.
+/// What records state about one file.
 #[derive(Clone, Copy)]
 struct Claim {
     identity: i64,
@@ -39,8 +39,8 @@ impl Claim {
     }
 
     fn take(&mut self, record: &Record<'_>, sets: &SharedSets) {
-        let said = if record.fact == Fact::Deleted { &mut self.deleted } else { &mut self.reached };
-        *said = sets.union(*said, record.set);
+        let set = if record.fact == Fact::Deleted { &mut self.deleted } else { &mut self.reached };
+        *set = sets.union(*set, record.set);
     }
 }
 

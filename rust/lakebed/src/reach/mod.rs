@@ -1,10 +1,9 @@
-//! Which files a table reaches, from which roots, and which files nothing reaches: one walk over the
+//! Which files a table reaches, from which roots, and which files no root reaches: one walk over the
 //! metadata, shared by the formats.
 //!
 //! A root keeps files: a snapshot, a tag, a changelog, or the table itself. A format provides the roots and
 //! the files that each names. Every manifest is read once, with the set of the roots that have it.
 
-mod deal;
 mod exchange;
 mod expire;
 mod found;
@@ -14,19 +13,21 @@ mod listing;
 mod merged;
 mod orphans;
 mod orphans_exchange;
+mod partitioner;
 mod partitions;
 mod prefixes;
 mod record;
 mod rows;
 mod sets;
-mod told;
 mod walk;
+mod walk_roots;
 
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-pub(crate) use deal::{Dealer, Named};
-pub(crate) use exchange::{Apart, ByPlace, Naming, Placed, ReachExchange, Records};
+pub(crate) use exchange::{
+    DistributedWalk, LocatedManifest, ManifestsByLocation, ReachExchange, Records, SentManifests,
+};
 pub(crate) use expire::ExpirePlan;
 pub use expire::Retention;
 pub(crate) use found::{Found, Reachable, count};
@@ -35,9 +36,10 @@ pub(crate) use listing::Place;
 pub(crate) use orphans::Orphans;
 pub use orphans::{Listing, OrphanOptions};
 pub(crate) use orphans_exchange::OrphansExchange;
+pub(crate) use partitioner::{Named, Partitioner};
 pub(crate) use record::{Fact, each_record};
 pub(crate) use sets::{RootSets, Roots, SetId};
-pub(crate) use walk::{Files, Removed, Root, Walk, Wanted};
+pub(crate) use walk::{Files, Removed, Root, Walk, WalkOptions};
 
 use crate::error::Result;
 use crate::notes::Notes;
@@ -59,17 +61,21 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     /// # Errors
     /// Those of reading snapshots and lists; `Unsupported` with rules of retention where the table forbids that files are
     /// deleted.
-    fn walk(&self, wanted: &Wanted<'_>) -> Result<Walk>;
+    fn walk(&self, wanted: &WalkOptions<'_>) -> Result<Walk>;
 
-    /// The format's part of a walk that other processes make.
-    type Naming: Naming;
+    /// The manifests of a walk as the format sends them to other processes.
+    type SentManifests: SentManifests;
 
     /// The same walk without the manifests, which other processes read. Manifests that may no longer exist
-    /// are left out, unless `all` are asked for: no root reaches the files that only they name.
+    /// are left out, unless `all` are requested: no root reaches the files that only they name.
     ///
     /// # Errors
     /// As [`Reach::walk`].
-    fn apart(&self, wanted: &Wanted<'_>, all: bool) -> Result<Apart<Self::Naming>>;
+    fn distributed_walk(
+        &self,
+        wanted: &WalkOptions<'_>,
+        all: bool,
+    ) -> Result<DistributedWalk<Self::SentManifests>>;
 
     /// The same table in its newest version.
     ///
@@ -92,8 +98,8 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
 pub(crate) fn freed<R: Reach>(reach: Option<&R>) -> Result<Vec<RecordBatch>> {
     let threads = threads(0);
     let begun = reach.map(|reach| -> Result<Found> {
-        let (kinds, dealer) = (Kinds::ALL, Arc::new(Dealer::new()));
-        let walk = reach.walk(&Wanted { retention: None, kinds, dealer, threads })?;
+        let (kinds, partitioner) = (Kinds::ALL, Arc::new(Partitioner::new()));
+        let walk = reach.walk(&WalkOptions { retention: None, kinds, partitioner, threads })?;
         Ok(Found::of(walk, true, reach.storage(), threads).found)
     });
     std::iter::once(found::nothing()).chain(begun.transpose()?.into_iter().flatten()).collect()

@@ -1,4 +1,4 @@
-//! Files in a table's folders that nothing reaches.
+//! Files in a table's folders that no root reaches.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use hashbrown::HashTable;
 
-use super::deal::{Dealer, Named};
 use super::exchange::by_part;
 use super::found::count;
 use super::kind::{Kind, Kinds};
 use super::listed::{Listed, folders};
 use super::orphans_exchange::{LISTED, orphans_exchanged};
+use super::partitioner::{Named, Partitioner};
 use super::partitions::Partitions;
 use super::prefixes::Prefixes;
 use super::record::{Fact, Record, records};
 use super::sets::SetId;
-use super::walk::Wanted;
+use super::walk::WalkOptions;
 use super::{Reach, Walk};
 use crate::distributed::{Distributed, Exchanged, Pieces};
 use crate::error::{Error, ErrorKind, Result};
@@ -67,7 +67,7 @@ impl<R: Reach> Orphans<R> {
     /// Lists the files, and then reads the newest version of the table, so that files of a commit in between
     /// are reached.
     fn compared(&self) -> Result<Compared> {
-        let mut listed = Listed::new(&self.which, Dealer::new());
+        let mut listed = Listed::new(&self.which, Partitioner::new());
         let mut partitions = Partitions::new();
         let places = self.reach.places()?;
         let by_name = places.iter().any(|place| place.by_name);
@@ -77,30 +77,30 @@ impl<R: Reach> Orphans<R> {
                 let known = listed.known(places, storage.as_ref())?;
                 for batch in listing()? {
                     listed.take_batch(&batch?, &known)?;
-                    listed.dealt().try_for_each(|dealt| partitions.push(dealt))?;
+                    listed.take_chunks().try_for_each(|chunk| partitions.push(chunk))?;
                 }
             }
             None => {
                 for files in folders(places, &storage, &self.notes) {
                     listed.take_folder(files?, storage.as_ref())?;
-                    listed.dealt().try_for_each(|dealt| partitions.push(dealt))?;
+                    listed.take_chunks().try_for_each(|chunk| partitions.push(chunk))?;
                 }
             }
         }
-        listed.deal_out()?;
-        listed.dealt().try_for_each(|dealt| partitions.push(dealt))?;
+        listed.flush()?;
+        listed.take_chunks().try_for_each(|chunk| partitions.push(chunk))?;
         let newest = self.reach.newest()?;
         let storage = Arc::clone(newest.storage());
-        let dealer = Arc::new(listed.dealer(Arc::clone(&storage), by_name));
+        let partitioner = Arc::new(listed.partitioner(Arc::clone(&storage), by_name));
         let threads = threads(self.options.threads);
-        let walk = newest.walk(&Wanted {
+        let walk = newest.walk(&WalkOptions {
             retention: None,
             kinds: Kinds::ALL,
-            dealer: Arc::clone(&dealer),
+            partitioner: Arc::clone(&partitioner),
             threads,
         })?;
         let Listed { prefixes, listed, old, .. } = listed;
-        take_walk(walk, &dealer, &mut partitions)?;
+        take_walk(walk, &partitioner, &mut partitions)?;
         newest.notes().take().into_iter().for_each(|note| self.notes.add(note));
         let rows = partitions
             .each(&storage, threads, move |pieces| orphans(pieces, &prefixes, &|record| Ok(record)));
@@ -117,7 +117,7 @@ impl<R: Reach> Distributed for Orphans<R> {
     }
 
     fn listed(&self, parts: u32) -> Result<Pieces> {
-        let mut listed = Listed::new(&self.which, Dealer::seeded(0, parts as usize));
+        let mut listed = Listed::new(&self.which, Partitioner::seeded(0, parts as usize));
         let storage = Arc::clone(self.reach.storage());
         let places = self.reach.places()?;
         let taken: Box<dyn Iterator<Item = Result<Vec<LargeBinaryArray>>> + Send> = match &self.which.listing
@@ -126,18 +126,18 @@ impl<R: Reach> Distributed for Orphans<R> {
                 let known = listed.known(places, storage.as_ref())?;
                 Box::new(listing()?.map(move |batch| {
                     listed.take_batch(&batch?, &known)?;
-                    listed.deal_out()?;
-                    Ok(listed.dealt().collect())
+                    listed.flush()?;
+                    Ok(listed.take_chunks().collect())
                 }))
             }
             None => Box::new(folders(places, &storage, &self.notes).map(move |files| {
                 listed.take_folder(files?, storage.as_ref())?;
-                listed.deal_out()?;
-                Ok(listed.dealt().collect())
+                listed.flush()?;
+                Ok(listed.take_chunks().collect())
             })),
         };
         Ok(Box::new(taken.flat_map(|taken| match taken {
-            Ok(all) => all.iter().map(|dealt| Ok((LISTED, by_part(dealt)?))).collect(),
+            Ok(all) => all.iter().map(|chunk| Ok((LISTED, by_part(chunk)?))).collect(),
             Err(error) => vec![Err(error)],
         })))
     }
@@ -163,8 +163,8 @@ impl<R: Reach> Scan for Orphans<R> {
         let Compared { listed: all, old, rows } = self.compared()?;
         let orphans = count(rows)?;
         Ok(vec![
-            Step::rows("listed files", old, all, "when they were modified"),
-            Step::rows("orphans", orphans, old, "reached by nothing"),
+            Step::rows("listed files", old, all, "modified long enough ago"),
+            Step::rows("orphans", orphans, old, "no root reaches them"),
         ])
     }
 }
@@ -179,14 +179,14 @@ struct Compared {
 
 /// Adds every file that a table names, including those that it lists as deleted: engines do not delete these
 /// as orphans either.
-fn take_walk(walk: Walk, dealer: &Arc<Dealer>, partitions: &mut Partitions) -> Result<()> {
-    let mut deal = dealer.deal();
+fn take_walk(walk: Walk, partitioner: &Arc<Partitioner>, partitions: &mut Partitions) -> Result<()> {
+    let mut records = partitioner.new_records();
     let paths = walk.files.reached().iter().map(|file| file.path.as_str());
     for path in paths.chain(walk.files.named().iter().map(String::as_str)) {
         let (fact, kind, set) = (Fact::Reached, Kind::Extra, SetId::NONE);
-        deal.push(Named { path, kind, fact, set, size: -1, identity: 0 })?;
+        records.push(Named { path, kind, fact, set, size: -1, identity: 0 })?;
     }
-    partitions.push(deal.dealt()?)?;
+    partitions.push(records.into_parts()?)?;
     for batch in walk.entries {
         partitions.push_batch(&batch?)?;
     }

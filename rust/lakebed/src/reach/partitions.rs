@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, LargeBinaryArray, RecordBatch};
 use arrow_buffer::Buffer;
 
-use super::deal::PARTS;
+use super::partitioner::PARTS;
 use super::record::foreign;
 use crate::error::Result;
 use crate::pipeline::{Give, Pipeline, Source, Width};
@@ -39,7 +39,8 @@ impl Partitions {
         Partitions { chunks: Vec::new(), held: 0, bound, disk: None }
     }
 
-    /// Adds the records of a manifest, as [`Deal::finish`](super::deal::Deal::finish) returns them.
+    /// Adds the records of a manifest, in the form that
+    /// [`PartitionedRecords::finish`](super::partitioner::PartitionedRecords::finish) returns.
     ///
     /// # Errors
     /// As [`Partitions::push`].
@@ -51,12 +52,12 @@ impl Partitions {
     ///
     /// # Errors
     /// `Io` where they exceed the memory and writing to disk fails.
-    pub(super) fn push(&mut self, dealt: LargeBinaryArray) -> Result<()> {
-        if dealt.len() != PARTS {
+    pub(super) fn push(&mut self, chunk: LargeBinaryArray) -> Result<()> {
+        if chunk.len() != PARTS {
             return Err(foreign());
         }
-        self.held += dealt.get_array_memory_size();
-        self.chunks.push(dealt);
+        self.held += chunk.get_array_memory_size();
+        self.chunks.push(chunk);
         if self.held > self.bound { self.spill() } else { Ok(()) }
     }
 
@@ -161,27 +162,27 @@ impl Disk {
 
 #[cfg(test)]
 mod tests {
-    use super::super::deal::{Dealer, part_of};
     use super::super::kind::Kind;
+    use super::super::partitioner::{Partitioner, part_of};
     use super::super::record::{Fact, Record, records};
     use super::super::sets::SetId;
     use super::*;
 
-    fn said<'r>(path: &'r str, key: &'r str, size: i64) -> Record<'r> {
+    fn listed<'r>(path: &'r str, key: &'r str, size: i64) -> Record<'r> {
         let (fact, kind, set) = (Fact::Listed, Kind::Extra, SetId(9));
         Record { fact, kind, prefix: 7, set, hash: 0, size, value: -size, path, key }
     }
 
     /// Part, path, key and size of every record, and whether some were on disk.
-    fn read_back(dealer: &Arc<Dealer>, bound: usize) -> (Vec<(usize, String, String, i64)>, bool) {
+    fn read_back(partitioner: &Arc<Partitioner>, bound: usize) -> (Vec<(usize, String, String, i64)>, bool) {
         let mut partitions = Partitions::bounded(bound);
         for number in 0..1000i64 {
             let path = format!("s3://b//t/{}", number % 100);
             let key = format!("/t/{}", number % 100);
-            let mut deal = dealer.deal();
-            deal.add(said(&path, &key, number)).expect("short");
-            deal.add(said(&key, &key, number)).expect("short");
-            partitions.push_batch(&deal.finish().expect("records")).expect("room");
+            let mut records = partitioner.new_records();
+            records.add(listed(&path, &key, number)).expect("short");
+            records.add(listed(&key, &key, number)).expect("short");
+            partitions.push_batch(&records.finish().expect("records")).expect("room");
         }
         let mut found = Vec::new();
         for part in 0..PARTS {
@@ -189,7 +190,7 @@ mod tests {
                 for record in records(&piece) {
                     let record = record.expect("a record");
                     let hash = record.hash;
-                    assert_eq!(record, Record { hash, ..said(record.path, record.key, record.size) });
+                    assert_eq!(record, Record { hash, ..listed(record.path, record.key, record.size) });
                     found.push((part, record.path.to_owned(), record.key.to_owned(), record.size));
                 }
             }
@@ -198,11 +199,11 @@ mod tests {
     }
 
     #[test]
-    fn records_come_back_by_key_whether_they_were_on_disk_or_not() {
-        let dealer = Arc::new(Dealer::new());
-        let (held, on_disk) = read_back(&dealer, usize::MAX);
+    fn records_are_read_by_part_from_memory_and_from_disk() {
+        let partitioner = Arc::new(Partitioner::new());
+        let (held, on_disk) = read_back(&partitioner, usize::MAX);
         assert!(!on_disk && held.len() == 2000);
-        let (spilled, on_disk) = read_back(&dealer, 100_000);
+        let (spilled, on_disk) = read_back(&partitioner, 100_000);
         assert!(on_disk);
         assert_eq!(spilled, held);
         for (part, path, key, _) in &held {

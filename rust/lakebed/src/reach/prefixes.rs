@@ -84,12 +84,12 @@ impl Prefixes {
     }
 
     /// Whether a prefix in metadata and one in a listing may be the same location: a part that metadata
-    /// leaves out matches any.
+    /// omits matches any.
     pub(super) fn agree(&self, metadata: u16, listing: u16) -> bool {
-        let agrees = |said: &String, found: &String| said.is_empty() || said == found;
+        let agrees = |recorded: &String, found: &String| recorded.is_empty() || recorded == found;
         let known = self.known();
         match (known.prefixes.get(usize::from(metadata)), known.prefixes.get(usize::from(listing))) {
-            (Some(said), Some(found)) => agrees(&said.0, &found.0) && agrees(&said.1, &found.1),
+            (Some(recorded), Some(found)) => agrees(&recorded.0, &found.0) && agrees(&recorded.1, &found.1),
             _ => false,
         }
     }
@@ -167,12 +167,12 @@ mod tests {
     }
 
     #[test]
-    fn places_agree_where_metadata_leaves_out_or_the_caller_says_so() {
+    fn places_agree_where_metadata_omits_a_part_or_the_caller_declares_them_equal() {
         let agree = |metadata: &str, listing: &str, schemes: &[(&str, &str)], hosts: &[(&str, &str)]| {
             let prefixes = Prefixes::new(&pairs(schemes), &pairs(hosts));
-            let said = prefixes.split(metadata, &mut None).expect("few").0;
+            let recorded = prefixes.split(metadata, &mut None).expect("few").0;
             let found = prefixes.split(listing, &mut None).expect("few").0;
-            prefixes.agree(said, found)
+            prefixes.agree(recorded, found)
         };
         assert!(agree("s3a://b/x", "S3://b/x", &[], &[]));
         assert!(agree("file:///x", "/x", &[], &[]));

@@ -1,4 +1,5 @@
-//! A record of what is said of a file, in bytes: for memory, for the disk, and for other processes.
+//! A record of what metadata or a listing states about a file, in bytes: for memory, for the disk, and for other
+//! processes.
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -110,13 +111,14 @@ fn record(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
     Some((found, rest))
 }
 
-/// Calls `take` with each record of a batch that [`Deal::finish`](super::deal::Deal::finish) returned.
+/// Calls `take` with each record of a batch that
+/// [`PartitionedRecords::finish`](super::partitioner::PartitionedRecords::finish) returned.
 ///
 /// # Errors
 /// Those of `take`.
 pub(crate) fn each_record(batch: &RecordBatch, mut take: impl FnMut(Record<'_>) -> Result<()>) -> Result<()> {
-    let dealt = find(batch, "records")?;
-    dealt.as_binary::<i64>().iter().flatten().flat_map(records).try_for_each(|record| take(record?))
+    let chunk = find(batch, "records")?;
+    chunk.as_binary::<i64>().iter().flatten().flat_map(records).try_for_each(|record| take(record?))
 }
 
 #[cold]
@@ -129,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_changed_is_an_error() {
+    fn changed_bytes_are_an_error() {
         let (fact, kind, set) = (Fact::Listed, Kind::Extra, SetId(9));
         let one =
             Record { fact, kind, prefix: 7, set, hash: u64::MAX, size: -1, value: 5, path: "/a", key: "/a" };

@@ -79,11 +79,11 @@ impl RootSets {
     pub(crate) fn of(&mut self, roots: impl IntoIterator<Item = usize>) -> SetId {
         let mut met = Roots::default();
         roots.into_iter().for_each(|root| met.push(root));
-        self.met(met)
+        self.of_roots(met)
     }
 
     /// The set of a list of roots.
-    pub(crate) fn met(&mut self, Roots(runs): Roots) -> SetId {
+    pub(crate) fn of_roots(&mut self, Roots(runs): Roots) -> SetId {
         SetId(self.id(runs))
     }
 
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_are_what_they_are_of_all_small_ones() {
+    fn unions_and_differences_of_all_small_sets() {
         let mut sets = RootSets::new();
         let members = |bits: u32| (0..6usize).filter(move |root| bits >> root & 1 == 1);
         for one in 0..64u32 {

@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::deal::Dealer;
 use super::expire::Retention;
 use super::kind::{Kind, Kinds};
+use super::partitioner::Partitioner;
 use super::sets::{RootSets, SetId};
 use crate::scan::{Batches, Step};
 
 /// What a walk is to return.
-pub(crate) struct Wanted<'r> {
+pub(crate) struct WalkOptions<'r> {
     /// The rules by which roots are removed, if any.
     pub(crate) retention: Option<&'r Retention>,
     /// The kinds of files that are wanted: files that only name others are not read.
     pub(crate) kinds: Kinds,
     /// Distributes the records of entries.
-    pub(crate) dealer: Arc<Dealer>,
+    pub(crate) partitioner: Arc<Partitioner>,
     pub(crate) threads: usize,
 }
 
@@ -30,13 +30,13 @@ pub(crate) struct Root {
     /// Its name in rows: `snapshot 3`, `tag v1`, `table`.
     pub(crate) name: String,
     /// Whether it is removed, as by rules of retention.
-    pub(crate) goes: bool,
+    pub(crate) is_removed: bool,
 }
 
 impl Root {
     /// A root that is not removed.
     pub(crate) fn new(snapshot_id: Option<i64>, name: String) -> Root {
-        Root { snapshot_id, name, goes: false }
+        Root { snapshot_id, name, is_removed: false }
     }
 }
 
@@ -106,8 +106,9 @@ pub(crate) struct Walk {
     pub(crate) roots: Vec<Root>,
     pub(crate) sets: RootSets,
     pub(crate) files: Files,
-    /// Reads the records of manifests, as [`Deal::finish`](super::deal::Deal::finish) returns them; empty
-    /// where other processes read the manifests.
+    /// Reads the records of manifests, in the form that
+    /// [`PartitionedRecords::finish`](super::partitioner::PartitionedRecords::finish) returns; empty where other processes
+    /// read the manifests.
     pub(crate) entries: Batches,
     /// How many manifests are read, of all that roots name.
     pub(crate) manifests: Step,

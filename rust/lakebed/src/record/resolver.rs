@@ -214,8 +214,8 @@ mod tests {
     const THREADS: usize = 8;
 
     #[test]
-    fn a_schema_that_threads_miss_together_is_kept_once() {
-        // All have missed it before the first has resolved it.
+    fn a_schema_that_threads_miss_at_once_is_kept_once() {
+        // All threads miss it before the first has resolved it.
         static MISSED: Barrier = Barrier::new(THREADS);
         let rewrite: Rewrite = |writer| {
             MISSED.wait();

@@ -23,7 +23,7 @@ pub(crate) struct Job {
     /// Its path, as the walk over the table names it.
     pub(crate) path: String,
     /// Its path in the metadata, if that differs.
-    pub(crate) said: Option<String>,
+    pub(crate) recorded_path: Option<String>,
     /// Its size \[bytes\], if known.
     pub(crate) size: Option<u64>,
     /// Whether it is written; of a file that was copied before only the new length is needed.
@@ -186,7 +186,7 @@ where
     fn copied(&self, job: &Job, bytes: Buffer) -> Result<Copied> {
         let made = (self.rewrite)(&job.path, bytes, &self.copied);
         let made = made.map_err(|error| error.in_file(&job.path))?;
-        let target = self.shared.prefixes.moved(job.said.as_deref().unwrap_or(&job.path))?;
+        let target = self.shared.prefixes.moved(job.recorded_path.as_deref().unwrap_or(&job.path))?;
         let staged = self.shared.staged(&target);
         if job.is_new {
             self.shared.write(&staged, &made)?;

@@ -11,7 +11,7 @@ use arrow_schema::SchemaRef;
 use super::{Lengths, Prefixes};
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::reach::{Dealer, Found, Kind, Kinds, Reach, Root, Wanted, count};
+use crate::reach::{Found, Kind, Kinds, Partitioner, Reach, Root, WalkOptions, count};
 use crate::record::find;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 use crate::view::{select, whole};
@@ -62,10 +62,10 @@ impl<R: Reach> Moves<R> {
 
     fn rows(&self) -> Result<Batches> {
         let threads = threads(self.options.threads);
-        let (kinds, dealer) = (Kinds::ALL, Arc::new(Dealer::new()));
-        let mut walk = self.reach.walk(&Wanted { retention: None, kinds, dealer, threads })?;
+        let (kinds, partitioner) = (Kinds::ALL, Arc::new(Partitioner::new()));
+        let mut walk = self.reach.walk(&WalkOptions { retention: None, kinds, partitioner, threads })?;
         if let Some(is_old) = &self.is_old {
-            walk.roots.iter_mut().for_each(|root| root.goes = !is_old(root));
+            walk.roots.iter_mut().for_each(|root| root.is_removed = !is_old(root));
         }
         let storage = Arc::clone(self.reach.storage());
         let shared = Arc::clone(&self.shared);

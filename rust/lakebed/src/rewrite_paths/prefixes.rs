@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_prefix_covers_is_an_error() {
+    fn paths_without_a_prefix_are_an_error() {
         let pairs = [("s3://a/t", "s3://b/u"), ("s3://a/t/kept", "s3://a/t/kept")];
         let pairs = pairs.map(|(old, new)| (old.to_owned(), new.to_owned()));
         let prefixes = Prefixes::new(&pairs).unwrap();

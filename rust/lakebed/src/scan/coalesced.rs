@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn small_batches_come_together_and_large_ones_alone() {
+    fn small_batches_are_combined_and_large_ones_are_not() {
         let large = SMALL_ROWS as i64;
         let ends = [0, 3, 5, 5 + large, 6 + large, 7 + large, 8 + large];
         let batches = ends.windows(2).map(|pair| Ok(batch(pair[0]..pair[1]))).collect();

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_threads_tell_is_summed_up_in_the_order_of_the_stages() {
+    fn counts_of_threads_are_added_up_by_stage() {
         let funnel = Funnel::counting();
         std::thread::scope(|scope| {
             for _ in 0..4 {

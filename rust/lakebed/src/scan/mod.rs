@@ -26,7 +26,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::view::select;
 
-/// Batches of rows, made as they are asked for.
+/// Batches of rows, made as they are requested.
 pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
 /// What a caller wants of a view or of a metadata table.
@@ -89,7 +89,7 @@ impl ScanOptions {
         Some(columns)
     }
 
-    /// The columns, with `stats` added where statistics are asked for: the caller need not also ask for that
+    /// The columns, with `stats` added where statistics are requested: the caller need not also ask for that
     /// column.
     pub(crate) fn columns_and_stats(&self) -> Option<Vec<String>> {
         self.columns_and(if self.stats.is_some() { &["stats"] } else { &[] })

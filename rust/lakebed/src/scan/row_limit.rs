@@ -45,7 +45,7 @@ struct RowLimited {
 }
 
 impl RowLimited {
-    /// The first files of a batch, as many as are wanted, in the columns asked for.
+    /// The first files of a batch, as many as are wanted, in the requested columns.
     fn cut(&mut self, files: &RecordBatch) -> Result<RecordBatch> {
         let (rows, residuals) = (find(files, ROWS)?, find(files, RESIDUAL)?);
         let (rows, deletes) = (rows.as_primitive::<Int64Type>(), find(files, self.deletes)?);

@@ -46,7 +46,7 @@ pub(crate) struct Part {
 impl Part {
     /// The same error with its position in the whole file. The numbers of block and record are dropped, since
     /// it is not known how many come before the part.
-    pub(crate) fn placed(self, error: Error) -> Error {
+    pub(crate) fn in_whole_file(self, error: Error) -> Error {
         let further = |offset| if offset < self.header { offset } else { self.shift.saturating_add(offset) };
         error.elsewhere(further)
     }
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_at_a_marker_leaves_its_block_to_the_range_behind() {
+    fn a_cut_at_a_marker_leaves_its_block_to_the_next_range() {
         let file = file(3000);
         let length = file.bytes.len() as u64;
         let header = divided(&file, length).unwrap();
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_stand_where_they_are_in_the_file() {
+    fn errors_have_their_offset_in_the_whole_file() {
         let whole = file(1000);
         let length = whole.bytes.len() as u64;
         let header = divided(&whole, length).unwrap();
@@ -376,7 +376,7 @@ mod tests {
         let part = content.part.unwrap();
         let error =
             Reader::open(content.bytes.into(), ReadOptions::default()).unwrap().find_map(|batch| batch.err());
-        let error = part.placed(Error::from(error.unwrap()));
+        let error = part.in_whole_file(Error::from(error.unwrap()));
         assert_eq!((error.location().offset, error.location().block), (Some(broken), None));
         assert!(matches!(error.kind(), ErrorKind::Avro(_)));
     }

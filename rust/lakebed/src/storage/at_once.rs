@@ -7,7 +7,7 @@ use arrow_buffer::Buffer;
 use super::Storage;
 use crate::error::Result;
 
-/// A storage that serves at most so many reads at once, for all calls of a table together, whatever limit it
+/// A storage that serves at most this many reads at once, for all calls of a table together, whatever limit it
 /// has itself.
 pub struct AtOnce {
     storage: Arc<dyn Storage>,

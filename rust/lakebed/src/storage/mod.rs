@@ -380,7 +380,7 @@ fn failed(error: std::io::Error, path: &str) -> Error {
 mod tests {
     use super::*;
 
-    /// A file of 100 bytes, and how many of it were given.
+    /// A file of 100 bytes, and how many of them were read.
     struct Counted(std::sync::Mutex<Vec<u64>>);
 
     impl Storage for Counted {
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_what_is_recorded_is_taken() {
+    fn no_more_than_the_recorded_size_is_read() {
         let limits = |most| Limits { max_file_bytes: most, ..Limits::DEFAULT };
         let taken = |recorded, most| {
             let storage = Counted(std::sync::Mutex::default());
@@ -419,7 +419,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn opening_what_has_become_a_pipe_does_not_wait() {
+    fn opening_a_file_that_became_a_pipe_does_not_wait() {
         let pipe = std::env::temp_dir().join(format!("lakebed-pipe-{}", std::process::id()));
         let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
         assert!(made.success());

@@ -1,4 +1,4 @@
-//! Values as text the way Java prints them.
+//! Values as text, as Java prints them.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,7 @@ const MILLIS_PER_DAY: i32 = 86_400_000;
 
 /// Appends a `float` or `double` as `Float.toString` and `Double.toString` of JDK 19 and later do.
 ///
-/// Decimal notation from 1e-3 to below 1e7, else scientific; always a digit after the point.
+/// Decimal notation from 1e-3 to below 1e7, otherwise scientific; always with a digit after the point.
 pub(crate) fn write_float<F>(out: &mut String, value: F) -> fmt::Result
 where
     F: Copy + LowerExp + FromStr + PartialEq,
@@ -49,8 +49,8 @@ where
     }
 }
 
-/// The shortest digits that read back as `value`, in scientific notation; where one digit does,
-/// Java takes the nearest decimal of two digits if that also does (`4.9E-324`, not `5.0E-324`).
+/// The shortest digits that read back as `value`, in scientific notation. Where one digit is enough,
+/// Java prints the nearest decimal of two digits if that reads back too (`4.9E-324`, not `5.0E-324`).
 fn shortest<F: Copy + LowerExp + FromStr + PartialEq>(value: F) -> String {
     let short = format!("{value:e}");
     if !short.contains('.') {
@@ -91,7 +91,7 @@ pub(crate) struct WallClock {
 }
 
 impl WallClock {
-    /// From a count of units since 1970, of which `per_second` (a power of 10 up to 10^9) make a
+    /// From a number of units since 1970, of which `per_second` (a power of 10 up to 10^9) make a
     /// second.
     pub(crate) fn from_epoch(value: i64, per_second: i64) -> WallClock {
         let nanos = value.rem_euclid(per_second) * (1_000_000_000 / per_second);
@@ -105,8 +105,8 @@ impl WallClock {
         self.write_iso_clock(out)
     }
 
-    /// Appends the time of day as `LocalTime.toString`: seconds only if something is there, the fraction
-    /// in groups of three digits.
+    /// Appends the time of day as `LocalTime.toString`: seconds only if they or the fraction are not zero,
+    /// the fraction in groups of three digits.
     pub(crate) fn write_iso_clock(self, out: &mut String) -> fmt::Result {
         let [hour, minute, second] = self.clock();
         write!(out, "{hour:02}:{minute:02}")?;
@@ -184,7 +184,7 @@ pub(crate) fn write_time(out: &mut String, millis: i32, precision: u8) -> fmt::R
     write!(out, ".{:0<1}", shown.trim_end_matches('0'))
 }
 
-/// Days from 0000-03-01, where years of this count begin, to 1970-01-01.
+/// Days from 0000-03-01 to 1970-01-01: the years of this calculation begin in March.
 const DAYS_TO_1970: i64 = 719_468;
 const DAYS_PER_ERA: i64 = 146_097;
 
@@ -201,7 +201,7 @@ pub(crate) fn civil_from_days(days: i64) -> (i64, i64, i64) {
 }
 
 /// Days since 1970-01-01 of a date in the proleptic Gregorian calendar; a day past the end of its
-/// month counts on into the next.
+/// month is a day of the next one.
 pub(crate) fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year) = (year.div_euclid(400), year.rem_euclid(400));

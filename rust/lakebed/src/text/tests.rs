@@ -75,7 +75,7 @@ fn decimals_print_plainly() {
 }
 
 #[test]
-fn dates_go_both_ways() {
+fn dates_are_converted_both_ways() {
     for (days, expected) in [
         (0, "1970-01-01"),
         (-1, "1969-12-31"),

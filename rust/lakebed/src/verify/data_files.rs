@@ -5,7 +5,7 @@ use super::inventory::{NamedFile, caught};
 use crate::error::{ErrorKind, Result};
 use crate::storage::Storage;
 
-/// What is wrong with a file. Requests two bytes: the last one, and one after it.
+/// The finding for a file, if any. Requests two bytes: the last one, and one after it.
 ///
 /// # Errors
 /// An interruption.

@@ -71,8 +71,8 @@ impl Entries {
                 found.push(self.of(row, first, Severity::Error, message).in_field(name));
             }
         }
-        let told = self.wrong.iter().flat_map(|wrong| wrong.iter().enumerate());
-        for (row, message) in told.filter_map(|(row, message)| Some((row, message?))) {
+        let messages = self.wrong.iter().flat_map(|wrong| wrong.iter().enumerate());
+        for (row, message) in messages.filter_map(|(row, message)| Some((row, message?))) {
             found.push(self.of(row, first, Severity::Error, message.to_owned()));
         }
         for (name, stats) in

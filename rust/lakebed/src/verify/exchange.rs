@@ -1,6 +1,7 @@
-//! The view made by several processes. One reads what names manifests; others read the manifests, say what is wrong
-//! with each, and deal its files out by their identity; where all entries of some files arrive, those that are twice
-//! in the table are found, and files are looked for. What the snapshot claims is compared last, with the sums of all.
+//! The view made by several processes. One reads what names manifests. Others read the manifests, report what is
+//! wrong with each, and distribute its entries to parts by the identity of their files. Where all entries of some
+//! files arrive, files that are in the table twice are found, and files are looked for. The totals that the snapshot
+//! claims are compared last, with the totals of all parts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +24,8 @@ use super::totals::{Claim, Totals};
 use super::{ENTRY_SIGN, IDENTITY, StoredEntries, Verified, WholeEntries};
 use crate::columnar::Decoding;
 use crate::distributed::{
-    Asked, Dealing, Exchange, Exchanged, Gather, Pieces, PlannedManifest, Travelling, dealt, hash,
+    Exchange, Exchanged, Gather, ManifestPartitioner, NamedWork, Pieces, PlannedManifest, StoredOptions,
+    hash, with_parts,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
@@ -31,18 +33,18 @@ use crate::scan::ScanOptions;
 use crate::storage::{Placing, Storage};
 use crate::view::{select, whole, with_columns};
 
-/// The sides of a part: what manifests told of the live files, findings, entries, and files that no manifest names.
-pub(super) const TOLD: i32 = 0;
+/// The sides of a part: the totals of manifests, findings, entries, and files that no manifest names.
+pub(super) const TOTALS: i32 = 0;
 pub(super) const FOUND: i32 = 1;
 pub(super) const ENTRIES: i32 = 2;
 pub(super) const FILES: i32 = 3;
-/// What all parts told, of which the last rows are made.
-pub(super) const ALL_TOLD: i32 = 4;
+/// The totals of all parts, from which the last rows are made.
+pub(super) const ALL_TOTALS: i32 = 4;
 
-/// The column of rows that are no findings.
-pub(super) const TOLD_COLUMN: &str = "_told";
+/// The column with totals, in rows that are not findings.
+pub(super) const TOTALS_COLUMN: &str = "_totals";
 
-/// The columns of entries that say where they stand: the number of the manifest, and of the record there.
+/// The columns with the position of an entry: the number of its manifest, and of its record there.
 pub(super) const MANIFEST: &str = "_manifest";
 pub(super) const RECORD: &str = "_record";
 
@@ -54,13 +56,13 @@ type ManifestOf<S> = <<S as StoredEntries>::Entries as WholeEntries>::Manifest;
 pub(crate) struct VerifyExchange<S: StoredEntries> {
     entries: S,
     manifests: Vec<Stored<ManifestOf<S>>>,
-    /// A file that is there: a process that cannot read it would find all others missing.
+    /// A file that exists: a process that cannot read it would report all others as missing.
     anchor: String,
     placing: Placing,
     claims: Vec<Claim>,
     is_whole: bool,
     data_files: bool,
-    asked: Asked,
+    options: StoredOptions,
 }
 
 /// A manifest as it is sent.
@@ -72,10 +74,12 @@ struct Stored<M> {
     is_live: bool,
 }
 
-/// What is known of the live files, of some manifests or of a part.
+/// The totals of the live files, of some manifests or of a part.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(super) struct Told {
+pub(super) struct PartialTotals {
+    /// Whether all that names live files could be read.
     pub(super) is_whole: bool,
+    /// Whether each file is in the table once or not at all.
     pub(super) is_right: bool,
     pub(super) totals: Totals,
 }
@@ -107,18 +111,18 @@ pub(super) fn exchanged<V: Verified>(
         claims: table.claims(),
         is_whole,
         data_files,
-        asked: Asked::from(options),
+        options: StoredOptions::from(options),
     };
-    let told = Told { is_whole, is_right: true, totals: Totals::default() };
-    let made = vec![shown(&findings, options)?, told.row(options)?];
+    let totals = PartialTotals { is_whole, is_right: true, totals: Totals::default() };
+    let made = vec![shown(&findings, options)?, totals.row(options)?];
     Ok(Exchanged { exchange: Box::new(exchange), sides: vec![planned], together: true, made })
 }
 
-/// Files that no manifest names, to be looked for, dealt out to parts.
+/// Files that no manifest names, to be looked for, distributed to parts.
 ///
 /// # Errors
 /// Those of making a batch.
-pub(super) fn files_dealt(files: Vec<NamedFile>, parts: u32) -> Result<Pieces> {
+pub(super) fn files_by_part(files: Vec<NamedFile>, parts: u32) -> Result<Pieces> {
     let sizes = files.iter().map(|file| file.size.and_then(|size| i64::try_from(size).ok()));
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("file_path", Arc::new(StringArray::from_iter_values(files.iter().map(|file| &file.path)))),
@@ -126,22 +130,25 @@ pub(super) fn files_dealt(files: Vec<NamedFile>, parts: u32) -> Result<Pieces> {
         ("named_by", Arc::new(StringArray::from_iter_values(files.iter().map(|file| &file.named_by)))),
     ];
     let rows = whole(columns, files.len())?;
-    let rows = dealt(&rows, files.iter().map(|file| Some(hash(file.path.as_bytes()))), parts)?;
+    let rows = with_parts(&rows, files.iter().map(|file| Some(hash(file.path.as_bytes()))), parts)?;
     Ok(Box::new(std::iter::once(Ok((FILES, rows)))))
 }
 
-impl<S: StoredEntries> Travelling for VerifyExchange<S> {
+impl<S: StoredEntries> NamedWork for VerifyExchange<S> {
     const NAME: &'static str = S::NAME;
 }
 
 impl<S: StoredEntries> Exchange for VerifyExchange<S> {
     fn schema(&self) -> Result<SchemaRef> {
-        Ok(shown(&[], &ScanOptions::from(&self.asked))?.schema())
+        Ok(shown(&[], &ScanOptions::from(&self.options))?.schema())
     }
 
     /// A manifest that cannot be read is a row too, so it is not read elsewhere.
-    fn dealing(&self, _: Decoding, _: u32) -> Result<Dealing> {
-        Err(Error::new(ErrorKind::Argument, "manifests that are verified are read by who verifies them"))
+    fn partitioner(&self, _: Decoding, _: u32) -> Result<ManifestPartitioner> {
+        Err(Error::new(
+            ErrorKind::Argument,
+            "manifests to verify are read by the work itself, not by the engine",
+        ))
     }
 
     fn reading(
@@ -166,7 +173,7 @@ impl<S: StoredEntries> Exchange for VerifyExchange<S> {
             numbers.push(i32::try_from(number).unwrap_or(i32::MAX));
             manifests.push(Arc::new(NamedManifest { manifest, named_by, is_live: stored.is_live }));
         }
-        let reads = Manifests { storage, entries: Arc::new(self.entries.entries(decoding)?), take: Deal };
+        let reads = Manifests { storage, entries: Arc::new(self.entries.entries(decoding)?), take: Collect };
         // Each manifest gives one piece.
         let reads = reads.pipeline(manifests, 1).zip(numbers);
         Ok(Box::new(reads.flat_map(move |(read, number)| {
@@ -183,34 +190,34 @@ impl<S: StoredEntries> Exchange for VerifyExchange<S> {
             placing: self.placing.clone(),
             claims: self.claims.clone(),
             data_files: self.data_files,
-            options: ScanOptions::from(&self.asked),
-            told: Told { is_whole: self.is_whole, is_right: true, totals: Totals::default() },
+            options: ScanOptions::from(&self.options),
+            totals: PartialTotals { is_whole: self.is_whole, is_right: true, totals: Totals::default() },
         })))
     }
 }
 
-/// Checks entries, and keeps what tells their files apart.
-struct Deal;
+/// Checks entries, and keeps what identifies their files.
+struct Collect;
 
 /// What a manifest has of files.
 #[derive(Default)]
-struct DealtEntries {
+struct CollectedEntries {
     totals: Totals,
     /// Entries, and the number of the first among the records.
     entries: Vec<(Entries, u64)>,
 }
 
-impl Take for Deal {
+impl Take for Collect {
     const CHECKS: bool = true;
 
-    type Taken = DealtEntries;
+    type Taken = CollectedEntries;
 
-    fn take(&self, entries: &Entries, first: u64, taken: &mut DealtEntries) {
+    fn take(&self, entries: &Entries, first: u64, taken: &mut CollectedEntries) {
         taken.totals.take(entries);
         taken.entries.push((entries.named(), first));
     }
 
-    fn held(&self, taken: &DealtEntries) -> u64 {
+    fn held(&self, taken: &CollectedEntries) -> u64 {
         let held = |(entries, _): &(Entries, u64)| {
             entries.identities.get_array_memory_size() + entries.paths.get_array_memory_size()
         };
@@ -219,30 +226,30 @@ impl Take for Deal {
 }
 
 /// What a manifest has for each side.
-fn pieces(read: &Read<DealtEntries>, number: i32, parts: u32) -> Result<Vec<(i32, RecordBatch)>> {
+fn pieces(read: &Read<CollectedEntries>, number: i32, parts: u32) -> Result<Vec<(i32, RecordBatch)>> {
     let key = hash(&number.to_le_bytes());
     let mut pieces = Vec::new();
     if !read.findings.is_empty() {
         let found = rows(&read.findings)?;
-        pieces.push((FOUND, dealt(&found, std::iter::repeat_n(Some(key), found.num_rows()), parts)?));
+        pieces.push((FOUND, with_parts(&found, std::iter::repeat_n(Some(key), found.num_rows()), parts)?));
     }
     if !read.is_live {
         return Ok(pieces);
     }
-    let told = Told { is_whole: read.is_whole, is_right: true, totals: read.taken.totals };
-    // All parts are to know that some files are not known; then sums are of no use.
+    let totals = PartialTotals { is_whole: read.is_whole, is_right: true, totals: read.taken.totals };
+    // Every part must learn that some files are unknown: then the totals cannot be compared.
     let key = read.is_whole.then_some(key);
-    pieces.push((TOLD, dealt(&told.alone()?, std::iter::once(key), parts)?));
+    pieces.push((TOTALS, with_parts(&totals.alone()?, std::iter::once(key), parts)?));
     for (entries, first) in &read.taken.entries {
         let rows = entry_rows(entries, *first, number)?;
         let keys = find(&rows, IDENTITY)?;
         let keys = keys.as_binary::<i32>().iter().map(|key| Some(hash(key.unwrap_or_default())));
-        pieces.push((ENTRIES, dealt(&rows, keys, parts)?));
+        pieces.push((ENTRIES, with_parts(&rows, keys, parts)?));
     }
     Ok(pieces)
 }
 
-/// The entries that add a file or take it away, with where they stand.
+/// The entries that add or delete a file, with their positions.
 fn entry_rows(entries: &Entries, first: u64, manifest: i32) -> Result<RecordBatch> {
     let count = entries.signs.len();
     let first = i64::try_from(first).unwrap_or(i64::MAX);
@@ -259,8 +266,8 @@ fn entry_rows(entries: &Entries, first: u64, manifest: i32) -> Result<RecordBatc
     Ok(filter_record_batch(&whole(columns, count)?, &counted)?)
 }
 
-impl Told {
-    pub(super) fn add(&mut self, other: &Told) {
+impl PartialTotals {
+    pub(super) fn add(&mut self, other: &PartialTotals) {
         self.is_whole &= other.is_whole;
         self.is_right &= other.is_right;
         self.totals.add(&other.totals);
@@ -269,7 +276,7 @@ impl Told {
     /// As a row of its own.
     fn alone(&self) -> Result<RecordBatch> {
         let text = serde_json::to_string(self).map_err(foreign)?;
-        whole(vec![(TOLD_COLUMN, Arc::new(StringArray::from_iter_values([text])) as ArrayRef)], 1)
+        whole(vec![(TOTALS_COLUMN, Arc::new(StringArray::from_iter_values([text])) as ArrayRef)], 1)
     }
 
     /// As a row among findings.
@@ -277,11 +284,11 @@ impl Told {
         let findings = select(&rows(&[])?, options.columns.as_deref(), options.filter.as_deref())?.schema();
         let nulls = findings.fields().iter().map(|field| new_null_array(field.data_type(), 1)).collect();
         let nulls = RecordBatch::try_new(findings, nulls)?;
-        with_columns(&nulls, vec![(TOLD_COLUMN, Arc::clone(self.alone()?.column(0)))])
+        with_columns(&nulls, vec![(TOTALS_COLUMN, Arc::clone(self.alone()?.column(0)))])
     }
 }
 
-/// Findings as the rows that are asked for.
+/// Findings as the rows that are requested.
 pub(super) fn shown(findings: &[Finding], options: &ScanOptions) -> Result<RecordBatch> {
     selected(&rows(findings)?, options)
 }
@@ -289,10 +296,10 @@ pub(super) fn shown(findings: &[Finding], options: &ScanOptions) -> Result<Recor
 pub(super) fn selected(found: &RecordBatch, options: &ScanOptions) -> Result<RecordBatch> {
     let rows = select(found, options.columns.as_deref(), options.filter.as_deref())?;
     let none = Arc::new(StringArray::new_null(rows.num_rows())) as ArrayRef;
-    with_columns(&rows, vec![(TOLD_COLUMN, none)])
+    with_columns(&rows, vec![(TOTALS_COLUMN, none)])
 }
 
-/// The error of what was changed on its way.
+/// The error for work or rows that were changed in transit.
 pub(super) fn foreign(what: impl ToString) -> Error {
     Error::new(ErrorKind::Argument, format!("not of this work: {}", what.to_string()))
 }

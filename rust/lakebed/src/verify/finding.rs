@@ -1,4 +1,4 @@
-//! Findings, and their places.
+//! Findings, and their locations.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::view::whole;
 pub(crate) enum Severity {
     /// Rows are lost, duplicated or unreadable.
     Error,
-    /// A difference from what is recorded that readers can live with.
+    /// A difference from what is recorded that readers tolerate.
     Warning,
 }
 

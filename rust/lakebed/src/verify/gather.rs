@@ -7,7 +7,8 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 
 use super::exchange::{
-    ALL_TOLD, ENTRIES, FILES, FOUND, MANIFEST, RECORD, TOLD, TOLD_COLUMN, Told, foreign, selected, shown,
+    ALL_TOTALS, ENTRIES, FILES, FOUND, MANIFEST, PartialTotals, RECORD, TOTALS, TOTALS_COLUMN, foreign,
+    selected, shown,
 };
 use super::finding::Finding;
 use super::inventory::NamedFile;
@@ -41,7 +42,7 @@ pub(super) struct Known {
     /// Whether files are looked for.
     pub(super) data_files: bool,
     pub(super) options: ScanOptions,
-    pub(super) told: Told,
+    pub(super) totals: PartialTotals,
 }
 
 impl VerifyGather {
@@ -58,11 +59,11 @@ impl Gather for VerifyGather {
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Batches> {
         match side {
             FOUND => return Ok(Box::new(std::iter::once(selected(&rows, &self.known.options)))),
-            TOLD | ALL_TOLD => {
-                self.is_last |= side == ALL_TOLD;
-                let told = find(&rows, TOLD_COLUMN)?;
-                for told in told.as_string::<i32>().iter().flatten() {
-                    self.known.told.add(&serde_json::from_str(told).map_err(foreign)?);
+            TOTALS | ALL_TOTALS => {
+                self.is_last |= side == ALL_TOTALS;
+                let totals = find(&rows, TOTALS_COLUMN)?;
+                for totals in totals.as_string::<i32>().iter().flatten() {
+                    self.known.totals.add(&serde_json::from_str(totals).map_err(foreign)?);
                 }
             }
             ENTRIES => self.entries.push(rows),
@@ -74,34 +75,34 @@ impl Gather for VerifyGather {
 
     fn finish(&mut self) -> Result<Batches> {
         if self.is_last {
-            let Told { is_whole, is_right, totals } = self.known.told;
+            let PartialTotals { is_whole, is_right, totals } = self.known.totals;
             let found =
                 if is_whole && is_right { totals.contradicted(&self.known.claims) } else { Vec::new() };
             return Ok(once(shown(&found, &self.known.options)?));
         }
         let found = self.found()?;
-        let batches = [shown(&found, &self.known.options), self.known.told.row(&self.known.options)];
+        let batches = [shown(&found, &self.known.options), self.known.totals.row(&self.known.options)];
         Ok(Box::new(batches.into_iter()))
     }
 }
 
 impl VerifyGather {
-    /// What is wrong with the files of the part.
+    /// The findings for the files of the part.
     fn found(&mut self) -> Result<Vec<Finding>> {
-        let (keys, mut live) = (Keys::default(), LiveFiles::new(self.known.told.is_whole));
+        let (keys, mut live) = (Keys::default(), LiveFiles::new(self.known.totals.is_whole));
         let batches = std::mem::take(&mut self.entries);
         for rows in &batches {
             let (signs, identities) = (find(rows, ENTRY_SIGN)?, find(rows, IDENTITY)?);
             live.count(keys.counts(signs.as_primitive(), identities.as_binary()));
         }
-        self.known.told.is_right = live.is_right();
+        self.known.totals.is_right = live.is_right();
         let (mut found, mut files) = (Vec::new(), std::mem::take(&mut self.files));
         if !live.is_right() || self.known.data_files {
             let mut entries = Vec::new();
             for rows in &batches {
                 entries.extend(placed_entries(rows, &keys)?);
             }
-            // As they are met where all manifests are read in their order.
+            // The order in which entries are met where all manifests are read one after another.
             entries.sort_by_key(|(manifest, entry)| (*manifest, entry.record));
             let mut entries = entries.into_iter().peekable();
             while let Some((manifest, first)) = entries.next() {
@@ -144,7 +145,7 @@ fn placed_entries(rows: &RecordBatch, keys: &Keys) -> Result<Vec<(i32, Entry)>> 
     Ok((0..rows.num_rows()).map(entry).collect())
 }
 
-/// What `files_dealt` gave to a part.
+/// The files that `files_by_part` gave to a part.
 fn named_files(rows: &RecordBatch) -> Result<Vec<NamedFile>> {
     let (paths, sizes, named_by) =
         (find(rows, "file_path")?, find(rows, "file_size_in_bytes")?, find(rows, "named_by")?);

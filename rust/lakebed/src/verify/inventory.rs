@@ -15,7 +15,7 @@ pub(crate) struct NamedManifest<M> {
     pub(crate) is_live: bool,
 }
 
-/// Another file that some file names.
+/// A file other than a manifest, with the file that names it.
 #[derive(Debug, Clone)]
 pub(crate) struct NamedFile {
     pub(crate) path: String,

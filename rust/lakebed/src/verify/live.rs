@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 
 use arrow_array::{BinaryArray, Int32Array};
 
-/// Hashes identities twice, with keys that nobody knows: whoever makes files cannot make two that are taken for one.
+/// Hashes identities twice, with random keys, so that an attacker cannot make two files with the same hashes.
 #[derive(Default)]
 pub(super) struct Keys([RandomState; 2]);
 
@@ -17,7 +17,7 @@ impl Keys {
         (one << 64) | other
     }
 
-    /// The entries that add a file (1), or take it away (-1), by the hashes of its identity.
+    /// The entries that add a file (1) or delete it (-1), by the hashes of its identity.
     pub(super) fn counts<'e>(
         &'e self,
         signs: &'e Int32Array,
@@ -40,7 +40,7 @@ pub(super) struct Live {
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
     net: i32,
-    asked: bool,
+    is_met: bool,
 }
 
 /// What is known of a file when it is seen in the second pass.
@@ -74,10 +74,10 @@ impl Live {
         self.odd == 0
     }
 
-    /// Looks at an entry again, after all are counted.
+    /// The state of an entry's file in the second pass, after all entries are counted.
     pub(super) fn meet(&mut self, hashed: u128, sign: i32) -> Met {
         let Some(count) = self.counts.get_mut(&hashed) else { return Met::Gone };
-        let met_before = std::mem::replace(&mut count.asked, true);
+        let met_before = std::mem::replace(&mut count.is_met, true);
         match sign {
             1 if count.net > 0 && !met_before => Met::First,
             1 if count.net > 1 => Met::Again,

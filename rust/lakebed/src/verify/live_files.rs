@@ -1,4 +1,4 @@
-//! The live files of a table, as manifests tell of them.
+//! The live files of a table, from the entries of manifests.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::manifests::{Entry, Read};
 use super::totals::{Claim, Totals};
 use crate::error::ErrorKind;
 
-/// The live files, what they come to, and whether all that name them could be read.
+/// The live files, their totals, and whether all that names them could be read.
 pub(super) struct LiveFiles {
     live: Live,
     totals: Totals,
@@ -21,23 +21,23 @@ impl LiveFiles {
         LiveFiles { live: Live::default(), totals: Totals::default(), is_whole }
     }
 
-    /// Takes in a manifest. What could be read is counted, of one that ends early too.
+    /// Adds the totals of a manifest: those of the entries that could be read.
     pub(super) fn add<T>(&mut self, read: &Read<T>, totals: &Totals) {
         self.is_whole &= read.is_whole;
         self.totals.add(totals);
     }
 
-    /// Takes in entries that add a file (1), or take it away (-1).
+    /// Counts entries that add a file (1) or delete it (-1).
     pub(super) fn count(&mut self, counts: impl IntoIterator<Item = (u128, i32)>) {
         counts.into_iter().for_each(|(hashed, sign)| self.live.count(hashed, sign));
     }
 
-    /// Whether every file is there once or not at all.
+    /// Whether every file is live once or not at all.
     pub(super) fn is_right(&self) -> bool {
         self.live.is_right()
     }
 
-    /// What the snapshot claims and its live files do not come to, where all of them are known.
+    /// The totals that the snapshot records and its live files do not have; none where some files are unknown.
     pub(super) fn contradicted(&self, claims: &[Claim]) -> Vec<Finding> {
         if self.is_whole && self.is_right() { self.totals.contradicted(claims) } else { Vec::new() }
     }
@@ -60,7 +60,7 @@ impl LiveFiles {
                 Met::Again => {
                     found.push(wrong("duplicate", format!("the file {path:?} is twice in the snapshot")));
                 }
-                // It may have been added by what could not be read.
+                // A manifest that could not be read may have added it.
                 Met::Owed if self.is_whole => {
                     let message = format!("the file {path:?} is deleted, and no manifest adds it");
                     found.push(wrong(ErrorKind::Mismatch.name(), message));

@@ -1,4 +1,4 @@
-//! Reads every manifest as a whole: what is wrong with it and in it, and which files it names.
+//! Reads every manifest completely: the findings in it, and the files that it names.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub(super) struct Read<T> {
     pub(super) path: String,
 }
 
-/// Reads manifests side by side, none of which ends the reading.
+/// Reads several manifests at a time; errors in one do not end the others.
 pub(super) struct Manifests<E, T> {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) entries: Arc<E>,
@@ -57,7 +57,7 @@ impl<E: WholeEntries, T: Take> Manifests<E, T> {
         Pipeline::new(self, manifests, width)
     }
 
-    /// Takes in the entries of a manifest, and gives what is wrong with them in `within`.
+    /// Takes the entries of a manifest, and adds the findings in them to `within`.
     fn each_batch(&self, batches: Batches, taken: &mut T::Taken, within: &mut Vec<Finding>) -> Result<()> {
         let mut first = 0;
         for batch in batches {
@@ -111,9 +111,9 @@ impl<E: WholeEntries, T: Take> Source for Manifests<E, T> {
                 read.findings.push(Finding::of(&error));
             }
         }
-        let placed = |finding: Finding| finding.in_file(&read.path).named_by(&named.named_by);
+        let located = |finding: Finding| finding.in_file(&read.path).named_by(&named.named_by);
         let within = within.into_iter().map(|finding| finding.in_file(&read.path));
-        read.findings = std::mem::take(&mut read.findings).into_iter().map(placed).chain(within).collect();
+        read.findings = std::mem::take(&mut read.findings).into_iter().map(located).chain(within).collect();
         give(read);
         Ok(())
     }
@@ -130,7 +130,7 @@ impl<E: WholeEntries, T: Take> Source for Manifests<E, T> {
 /// Checks entries, and counts the files of live ones.
 pub(super) struct Check(pub(super) Arc<Keys>);
 
-/// The files that entries add and take away.
+/// The files that entries add and delete.
 #[derive(Default)]
 pub(super) struct Checked {
     pub(super) counts: Vec<(u128, i32)>,

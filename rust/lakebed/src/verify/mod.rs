@@ -1,8 +1,7 @@
 //! The view `verify`: what is wrong with a table, one row per finding.
 //!
-//! Every snapshot, list and manifest of the table is read once, and an error in one does not keep others from
-//! being read. Errors of reading become findings, and so do unusual things that are not errors, and
-//! contradictions.
+//! Every snapshot, list and manifest of the table is read once; an error in one does not prevent reading the
+//! others. Errors of reading become findings, and so do contradictions, and unusual values that are not errors.
 
 mod data_files;
 mod entries;
@@ -39,9 +38,9 @@ pub(crate) const IDENTITY: &str = "_identity";
 
 /// What a format provides about the files that must exist.
 pub(crate) trait Verified: History {
-    /// How the entries of a manifest are read whole.
+    /// How all columns of entries are read.
     type Entries: WholeEntries<Manifest = Self::Manifest>;
-    /// The same as it is sent to other processes.
+    /// The same in the form that is sent to other processes.
     type Stored: StoredEntries<Entries = Self::Entries>;
 
     /// Reads everything except manifests, and lists the files that are named.
@@ -53,8 +52,8 @@ pub(crate) trait Verified: History {
     /// The sums that the table's snapshot records, which its live files must have.
     fn claims(&self) -> Vec<Claim>;
 
-    /// Files beside those of manifests that hold rows, or deletes, of the table's snapshot. What cannot be read was
-    /// found by [`Verified::inventory`].
+    /// Files with rows or deletes of the table's snapshot that no manifest names. Errors of reading are not reported:
+    /// [`Verified::inventory`] did so.
     ///
     /// # Errors
     /// An interruption.
@@ -76,7 +75,7 @@ pub(crate) trait Verified: History {
     fn anchor(&self) -> String;
 }
 
-/// How the entries of manifests are read whole, apart from a table.
+/// How the entries of manifests are read with all columns, independent of a table.
 pub(crate) trait WholeEntries: Send + Sync + 'static {
     /// A manifest as a list records it.
     type Manifest: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
@@ -104,6 +103,6 @@ pub(crate) trait StoredEntries: Serialize + DeserializeOwned + Send + Sync + 'st
     const NAME: &'static str;
 
     /// # Errors
-    /// Those of resolving schemas, for work that was changed on its way.
+    /// Those of resolving schemas, for work that was changed in transit.
     fn entries(&self, decoding: Decoding) -> Result<Self::Entries>;
 }

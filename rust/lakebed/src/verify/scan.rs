@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arrow_schema::SchemaRef;
 
 use super::data_files::check;
-use super::exchange::{exchanged, files_dealt};
+use super::exchange::{exchanged, files_by_part};
 use super::finding::{Finding, rows};
 use super::inventory::{Inventory, NamedFile, NamedManifest};
 use super::live::Keys;
@@ -62,7 +62,7 @@ impl<V: Verified> VerifyScan<V> {
         let once_more = {
             let data_files = self.data_files.then(|| self.table.data_files()).transpose()?;
             let reads = Manifests { storage: Arc::clone(storage), entries, take: Keep(keys) };
-            std::iter::once_with(move || met(reads, manifests, tally, data_files, threads)).flatten()
+            std::iter::once_with(move || read_again(reads, manifests, tally, data_files, threads)).flatten()
         };
         Ok(Box::new(named.chain(files).chain(checks).chain(contradicted).chain(once_more)))
     }
@@ -98,7 +98,7 @@ impl<V: Verified> Distributed for VerifyScan<V> {
     }
 
     fn listed(&self, parts: u32) -> Result<Pieces> {
-        files_dealt(self.table.data_files()?, parts)
+        files_by_part(self.table.data_files()?, parts)
     }
 }
 
@@ -126,8 +126,8 @@ impl LiveCounts {
     }
 }
 
-/// Meets the live files once more, where some are not right or all are to be looked for.
-fn met<E: WholeEntries>(
+/// Reads the live files again, where some are not live exactly once or all are to be looked for.
+fn read_again<E: WholeEntries>(
     reads: Manifests<E, Keep>,
     manifests: Vec<Arc<NamedManifest<E::Manifest>>>,
     tally: Arc<LiveCounts>,
@@ -150,7 +150,7 @@ fn met<E: WholeEntries>(
     Box::new(std::iter::once(beside).chain(entries))
 }
 
-/// What is wrong with files, which are asked for side by side.
+/// The findings for files, several of which are looked for at a time.
 pub(super) fn looked_for(
     storage: &Arc<dyn Storage>,
     files: Vec<NamedFile>,

@@ -6,7 +6,7 @@ use super::entries::Entries;
 use super::finding::{Finding, Severity};
 use crate::error::ErrorKind;
 
-/// The number of contents: data, position deletes, equality deletes.
+/// The number of kinds of content: data, position deletes, equality deletes.
 const CONTENTS: usize = 3;
 
 /// Files and rows of each content.
@@ -38,7 +38,7 @@ impl Number {
     }
 }
 
-/// What a snapshot says that its files come to.
+/// A total that a snapshot records.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Claim {
     /// The file that records it, and the field.
@@ -73,7 +73,7 @@ impl Totals {
         let wrong = claims.iter().filter(|claim| claim.of.of(self) != claim.value);
         let finding = |claim: &Claim| {
             let message =
-                format!("{} is recorded, the live files come to {}", claim.value, claim.of.of(self));
+                format!("{} is recorded, but the live files have {}", claim.value, claim.of.of(self));
             let finding = Finding::new(Severity::Warning, ErrorKind::Mismatch.name(), message);
             finding.in_file(&claim.path).in_field(&claim.field)
         };

@@ -117,7 +117,7 @@ pub(super) enum Published {
 /// Writes a file under a name that must not exist yet.
 ///
 /// The answer of the storage does not decide alone: the file may be written and the answer lost, and a client
-/// that retries is then told that the name exists. So the existing file is compared with the bytes.
+/// that retries then gets the error that the name exists. So the existing file is compared with the bytes.
 ///
 /// # Errors
 /// `Io`; the file is not there then.
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_is_tried_again_and_leaves_nothing() {
+    fn a_lost_attempt_is_repeated_and_leaves_nothing() {
         let folder = std::env::temp_dir().join(format!("lakebed-attempts-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let folder = folder.to_str().unwrap();
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_stands_with_its_bytes_was_published() {
+    fn an_existing_file_with_the_same_bytes_was_published() {
         let path = std::env::temp_dir().join(format!("lakebed-stands-{}", std::process::id()));
         let path = path.to_str().unwrap();
         for (there, lost) in [("own", false), ("other", true), ("own and more", true), ("ow", true)] {

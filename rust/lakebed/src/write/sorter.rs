@@ -89,7 +89,7 @@ impl<S: Sortable> Sorter<S> {
             Some(disk) => Source::Merged(Merge::new(self.entries, self.order, disk, self.runs)?),
             None => {
                 let (entries, order) = self.run()?;
-                Source::Held { entries, order, next: 0 }
+                Source::InMemory { entries, order, next: 0 }
             }
         };
         Ok(Parts { source, rows: rows.max(1) })
@@ -150,7 +150,7 @@ pub(crate) struct Parts<S: Sortable> {
 }
 
 enum Source<S: Sortable> {
-    Held { entries: RecordBatch, order: Vec<u32>, next: usize },
+    InMemory { entries: RecordBatch, order: Vec<u32>, next: usize },
     Merged(Merge<S>),
 }
 
@@ -159,7 +159,7 @@ impl<S: Sortable> Iterator for Parts<S> {
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
         match &mut self.source {
-            Source::Held { entries, order, next } => {
+            Source::InMemory { entries, order, next } => {
                 let end = next.saturating_add(self.rows).min(order.len());
                 let rows = order.get(*next..end).filter(|rows| !rows.is_empty())?;
                 *next = end;

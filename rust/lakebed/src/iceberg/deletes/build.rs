@@ -153,7 +153,7 @@ impl DeleteIndexBuilder {
         let spec = self.types.specs.iter().find(|spec| spec.spec_id == spec_id).ok_or_else(|| {
             Error::new(ErrorKind::Required, format!("partition spec {spec_id} is not among the table's"))
         })?;
-        // Without one of the fields, deletes of different partitions could not be told apart.
+        // Without one of the fields, deletes of different partitions could not be distinguished.
         match self.types.partition.missing_of(spec) {
             Some(field) => {
                 let message = format!(

@@ -76,7 +76,7 @@ impl EqualityBuilder {
         self.set_numbers.keys().flatten().copied().collect()
     }
 
-    /// The equality deletes of so many partitions; `fields` are the known columns.
+    /// The equality deletes of this many partitions; `fields` are the known columns.
     pub(super) fn finish(self, partitions: usize, fields: Vec<EqualityField>) -> Result<EqualityDeletes> {
         let stats = fields.iter().map(|field| {
             let of_batch = |(deletes, stats): &(usize, BTreeMap<i32, StoredStats>)| {

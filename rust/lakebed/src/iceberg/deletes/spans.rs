@@ -69,7 +69,7 @@ mod tests {
     use crate::test_data::Random;
 
     #[test]
-    fn the_spans_that_meet_are_found() {
+    fn the_overlapping_spans_are_found() {
         let mut random = Random(7);
         for count in [0, 1, 2, 3, 17, 64, 100] {
             let mut number = || random.below(50) as i128;

@@ -49,7 +49,7 @@ impl StoredStats {
         (0..ids.len()).map(of).collect()
     }
 
-    /// Unknown metrics of so many files.
+    /// Unknown metrics of this many files.
     pub(super) fn unknown(files: usize) -> StoredStats {
         let count = || new_null_array(&DataType::Int64, files);
         let bound = || new_null_array(&DataType::Binary, files);
@@ -258,13 +258,13 @@ mod tests {
         assert!(!meet(&positive, &doubles(-2.0, -1.0, Some(0))));
         assert!(meet(&positive, &doubles(f64::NAN, -1.0, Some(0))));
         assert!(meet(&doubles(f64::NEG_INFINITY, -3.0, Some(0)), &doubles(-5.0, -4.0, Some(0))));
-        // NaN stands in no bounds.
+        // NaN is not in bounds.
         assert!(meet(&doubles(0.0, 1.0, Some(1)), &doubles(5.0, 6.0, None)));
         assert!(!meet(&positive, &doubles(5.0, 6.0, None)));
     }
 
     #[test]
-    fn what_has_no_such_row_may_meet() {
+    fn missing_rows_may_match() {
         let one = doubles(0.0, 1.0, Some(0));
         assert!(one.may_meet(1, &one, 0) && one.may_meet(0, &one, 7));
     }

@@ -33,7 +33,7 @@ fn types(specs: &Value) -> TableTypes {
     TableTypes::new(Arc::new(Schema::from_json(&schema).expect("a schema")), specs.into(), Vec::new(), 2)
 }
 
-/// A file of a case: `file_path`, `sequence_number` and so on, null where it does not say.
+/// A file of a case: `file_path`, `sequence_number` and so on, null where it is unknown.
 fn entries(files: &[Value], types: &TableTypes) -> RecordBatch {
     let longs = |name: &str| -> ArrayRef {
         Arc::new(files.iter().map(|file| file[name].as_i64()).collect::<Int64Array>())
@@ -71,7 +71,7 @@ fn entries(files: &[Value], types: &TableTypes) -> RecordBatch {
     RecordBatch::try_from_iter(columns).expect("entries")
 }
 
-/// Counts by field id: `{"1": 3}`, null where a file does not say.
+/// Counts by field id: `{"1": 3}`, null where they are unknown.
 fn counts(files: &[Value], name: &str) -> ArrayRef {
     let mut maps = MapBuilder::new(Some(map_names()), Int32Builder::new(), Int64Builder::new());
     for file in files {
@@ -84,7 +84,7 @@ fn counts(files: &[Value], name: &str) -> ArrayRef {
     Arc::new(maps.finish())
 }
 
-/// Bounds by field id: `{"1": "text"}`, null where a file does not say.
+/// Bounds by field id: `{"1": "text"}`, null where they are unknown.
 fn bounds(files: &[Value], name: &str) -> ArrayRef {
     let mut maps = MapBuilder::new(Some(map_names()), Int32Builder::new(), BinaryBuilder::new());
     for file in files {
@@ -185,7 +185,7 @@ fn position_deletes_whose_bounds_are_one_path_are_of_that_file() {
     let here = json!({});
     assert!(applies(of("s3://b/a", "s3://b/a"), &here));
     assert!(!applies(of("s3://b/c", "s3://b/c"), &here));
-    // Other bounds narrow nothing, as in the engine.
+    // A lower bound other than the upper bound does not restrict the delete, as in the engine.
     assert!(applies(of("s3://b/c", "s3://b/d"), &here));
     assert!(!applies(of("s3a://b/a", "s3a://b/a"), &here));
     let referring = json!({"content": "position", "referenced_data_file": "s3://b/c"});
@@ -227,21 +227,21 @@ fn position_deletes_of_one_file_must_be_of_its_partition() {
         (json!({"partition": [1]}), true),
         (json!({"partition": [null]}), true),
         (json!({"spec_id": 0, "partition": null}), true),
-        // It would not apply anyway.
+        // By its sequence number it does not apply.
         (json!({"partition": [1], "sequence_number": 2}), false),
     ] {
         let found = applied(&case(&[merged(&file, &wrong)], &json!({})));
         let kind = found.as_ref().err().map(|error| error.kind());
         assert_eq!(kind, refused.then_some(ErrorKind::Mismatch), "{wrong}: {found:?}");
     }
-    // A deletion vector takes their place, and they are not asked.
+    // A deletion vector replaces position deletes, which are then not checked.
     let vector = json!({"content": "deletion-vector", "referenced_data_file": "s3://b/a", "name": "v"});
     let both = case(&[merged(&file, &json!({"partition": [1]})), vector], &json!({}));
     assert_eq!(applied(&both).expect("a vector"), ["v"]);
 }
 
 #[test]
-fn equality_deletes_of_specs_that_are_gone_are_refused() {
+fn equality_deletes_of_missing_specs_are_refused() {
     let delete = json!({"content": "equality", "spec_id": 7});
     assert_eq!(applied(&case(&[delete], &json!({}))).unwrap_err().kind(), ErrorKind::Required);
 }
@@ -286,7 +286,7 @@ fn equality_deletes_are_left_out_where_metrics_share_no_value() {
     }
 }
 
-/// Whether the rules of the specification have `delete` apply to `file`, said as plainly as can be.
+/// Whether `delete` applies to `file` by the rules of the specification, in the simplest form.
 fn by_the_rules(delete: &Value, file: &Value) -> bool {
     let number = |one: &Value, name: &str| one[name].as_i64();
     let same = |name: &str| delete[name] == file[name];
@@ -338,7 +338,7 @@ fn random_deletes_apply_by_the_rules() {
         let mut deletes: Vec<Value> = deletes.collect();
         let file = one(&mut random, 0);
         for delete in &mut deletes {
-            // Else it is refused.
+            // A delete of one file with another partition is refused.
             if delete["referenced_data_file"] == file["path"] {
                 (delete["spec_id"], delete["partition"]) =
                     (file["spec_id"].clone(), file["partition"].clone());

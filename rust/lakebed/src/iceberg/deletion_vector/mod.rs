@@ -4,11 +4,11 @@
 //! They are always 64-bit, and the recorded length includes the framing. The entry has the vector's offset
 //! and size, so the footer of the Puffin file, which some writers leave out, need not be read.
 
-mod placed;
+mod entry;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use placed::{PlacedVector, VECTOR_INPUT};
+pub(crate) use entry::{VECTOR_INPUT, VectorEntry};
 
 pub use crate::deletion_vector::{DeletionVector, VectorRange};
 use crate::deletion_vector::{Expected, FRAMING, MAGIC_64};

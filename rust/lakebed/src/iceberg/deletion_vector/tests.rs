@@ -7,7 +7,7 @@ use super::{VectorRange, decode_vector};
 use crate::error::Result;
 use crate::test_data::{hex, paths};
 
-/// A vector that stands at byte 4, as the first blob of a Puffin file does.
+/// A vector at byte 4, as the first blob of a Puffin file.
 fn range(bytes: &[u8]) -> VectorRange {
     VectorRange { offset: 4, length: bytes.len() as u64 }
 }
@@ -62,7 +62,7 @@ fn damage() {
     }
 }
 
-/// Vectors of 32 bits are Paimon's alone.
+/// Only Paimon has vectors of 32 bits.
 #[test]
 fn thirty_two_bits() {
     let bytes = hex("00000016 5e43f2d0 3a300000 01000000 0000 0000 10000000 0400 875ca5d7");
@@ -79,7 +79,7 @@ fn blobs_of_the_engine() {
     }
 }
 
-/// A bitmap without what frames it is not a vector.
+/// A bitmap without its frame is not a vector.
 #[test]
 fn a_bare_bitmap() {
     for path in paths("iceberg", &|name| name == "64mapspreadvals.bin") {

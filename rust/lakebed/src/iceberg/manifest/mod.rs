@@ -123,10 +123,10 @@ impl File {
 
 /// Refuses a manifest of another partition spec than its list records: its tuples would be read as those of
 /// the list's spec. A header without the spec, or with an unreadable one, is accepted.
-fn check_spec(said: Option<&[u8]>, manifest: &ManifestFile) -> Result<()> {
-    let said = said.and_then(number).filter(|said| *said != i64::from(manifest.spec_id));
-    let Some(said) = said else { return Ok(()) };
-    let message = format!("the header's partition-spec-id is {said}, its list has {}", manifest.spec_id);
+fn check_spec(header: Option<&[u8]>, manifest: &ManifestFile) -> Result<()> {
+    let spec_id = header.and_then(number).filter(|spec_id| *spec_id != i64::from(manifest.spec_id));
+    let Some(spec_id) = spec_id else { return Ok(()) };
+    let message = format!("the header's partition-spec-id is {spec_id}, its list has {}", manifest.spec_id);
     Err(Error::new(ErrorKind::Mismatch, message).in_field("partition_spec_id"))
 }
 
@@ -137,12 +137,12 @@ pub(super) fn number(text: &[u8]) -> Option<i64> {
 
 /// Refuses data where the list has deletes, and deletes where it has data; writers of version 1 record
 /// neither.
-fn check_content(said: Option<&[u8]>, manifest: &ManifestFile) -> Result<()> {
+fn check_content(header: Option<&[u8]>, manifest: &ManifestFile) -> Result<()> {
     let (word, other) = match manifest.content {
         DELETES => ("deletes", &b"data"[..]),
         _ => ("data", &b"deletes"[..]),
     };
-    if said != Some(other) {
+    if header != Some(other) {
         return Ok(());
     }
     let message = format!("the header's content is {}, its list has {word}", String::from_utf8_lossy(other));
@@ -176,11 +176,11 @@ impl EntryReader {
             check_spec(reader.metadata("partition-spec-id"), manifest)?;
         }
         // Java's library does not check it, and older manifests stay when the table's version is raised.
-        if let (Some(said), Some(table)) =
+        if let (Some(version), Some(table)) =
             (reader.metadata("format-version").and_then(number), file.known.format_version)
-            && said > i64::from(table)
+            && version > i64::from(table)
         {
-            file.note(&format!("the header's format-version is {said}, the table's is {table},"));
+            file.note(&format!("the header's format-version is {version}, the table's is {table},"));
         }
         let tuples = Tuples::of(&reader, file.known.partition.clone(), file.known.spec.as_deref());
         let schema = file.columns.schema(tuples.data_type());
@@ -308,13 +308,13 @@ impl EntryReader {
         {
             let sum = decoded_rows.saturating_add(dropped_rows);
             if let Some(files) = files {
-                let said = format!("manifest holds {seen} {name} files, its list records {files}");
+                let message = format!("manifest holds {seen} {name} files, its list records {files}");
                 match seen.cmp(&files) {
                     Ordering::Equal => {}
                     // A truncated manifest has fewer entries; with more, the list has miscounted and nothing
                     // is lost.
-                    Ordering::Less => return Err(Error::new(ErrorKind::Mismatch, said)),
-                    Ordering::Greater => self.file.note(&said),
+                    Ordering::Less => return Err(Error::new(ErrorKind::Mismatch, message)),
+                    Ordering::Greater => self.file.note(&message),
                 }
             }
             let decoded = *name != "deleted" || !self.reader.guarded();

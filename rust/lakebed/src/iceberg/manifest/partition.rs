@@ -35,7 +35,7 @@ pub(super) struct Tuples {
     data_type: DataType,
     /// The names of the fields, by id, where there is no layout.
     names: HashMap<String, String>,
-    /// The lengths that values of `fixed` fields must have, where the file does not tell.
+    /// The lengths that values of `fixed` fields must have, where the file does not record it.
     pub(super) fixed_lengths: Vec<(String, usize)>,
 }
 

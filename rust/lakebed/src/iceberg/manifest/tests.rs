@@ -1,4 +1,4 @@
-//! Manifests of many writers, read in every way there is.
+//! Manifests of many writers, read in all ways.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn manifests() -> Vec<Buffer> {
     files.map(|path| Buffer::from_vec(fs::read(path).expect("a readable file"))).collect()
 }
 
-/// All of a manifest, as a list of version 1 with row ids would have it.
+/// The entries of a manifest, with the context of a list of version 1 with row ids.
 fn read(bytes: &Buffer, names: Option<&[String]>, statuses: Statuses, threads: usize) -> Result<RecordBatch> {
     let columns = Arc::new(EntryColumns::new(names)?);
     let (avro, _) = lakebed_avro::Blocks::open(bytes.clone().into(), lakebed_avro::Limits::DEFAULT)?;
@@ -58,7 +58,7 @@ fn entries_are_the_same_whichever_are_left_out() {
     }
 }
 
-/// Filters on one field of tuples each: whether it is there, and where it is like that of the first tuple.
+/// Filters on one field of the tuples each: whether it is null, and whether it equals that of the first tuple.
 fn filters(tuples: &StructArray) -> Vec<BoundPredicate> {
     let literal = |column: &ArrayRef| match column.data_type() {
         DataType::Int32 => Some(Literal::Number(column.as_primitive::<Int32Type>().value(0).to_string())),
@@ -80,7 +80,7 @@ fn filters(tuples: &StructArray) -> Vec<BoundPredicate> {
 }
 
 #[test]
-fn a_filter_on_tuples_leaves_out_only_what_does_not_match() {
+fn a_filter_on_tuples_drops_only_entries_that_do_not_match() {
     let (mut left_out, mut too_many) = (0, 0);
     for bytes in manifests() {
         let header = ManifestHeader::read(&bytes, lakebed_avro::Limits::DEFAULT).unwrap();

@@ -1,6 +1,6 @@
 //! The place of an error in a JSON text, by keys.
 
-/// At most so much of a key is shown.
+/// At most this much of a key is shown.
 const MAX_KEY: usize = 80;
 
 /// A step into an open object or array.
@@ -69,7 +69,7 @@ mod tests {
     use super::path_to;
 
     #[test]
-    fn a_place_is_told_by_keys_and_indexes() {
+    fn a_place_is_named_by_keys_and_indexes() {
         let json = br#"{"a": 1, "b": {"c\"": [2, {"d": 3}], "e": "f,{"}, "g": 4}"#;
         let at = |needle: &str| {
             let text = std::str::from_utf8(json).expect("UTF-8");

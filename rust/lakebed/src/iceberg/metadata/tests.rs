@@ -1,4 +1,4 @@
-//! Metadata of all versions, as written and made malformed.
+//! Metadata of all versions, valid and malformed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn read_file(path: &Path, wanted: &Wanted) -> Result<TableMetadata> {
     TableMetadata::read(&file, wanted)
 }
 
-/// One file, of whichever path is asked for, in pieces of any length.
+/// One file, at any path, read in pieces of any length.
 struct One(Vec<u8>);
 
 impl Storage for One {
@@ -58,7 +58,7 @@ fn snapshot(id: i64) -> Value {
         "sequence-number": id, "schema-id": 0, "summary": {"operation": "append", "added-records": "1"}})
 }
 
-/// Metadata of version 2 with what is in `more` put in, or taken out where it is null.
+/// Metadata of version 2 with the fields of `more` inserted, or removed where they are null.
 fn second(more: &Value) -> Value {
     let mut json = json!({
         "format-version": 2, "table-uuid": "9c12d441-03fe-4693-9a96-a0705ddf69c1", "location": "s3://b/t/",
@@ -79,7 +79,7 @@ fn second(more: &Value) -> Value {
 }
 
 #[test]
-fn real_files_are_read_or_refused_for_what_they_lack() {
+fn real_files_are_read_or_refused_for_missing_fields() {
     let mut refusals = Vec::new();
     for path in files() {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
@@ -111,7 +111,7 @@ fn real_files_are_read_or_refused_for_what_they_lack() {
 }
 
 #[test]
-fn defaults_stand_for_what_is_not_there() {
+fn missing_fields_have_defaults() {
     let read = read(&second(&json!({"current-snapshot-id": -1, "properties": {"a": "b", "n": 7}})));
     let metadata = read.expect("metadata");
     assert_eq!(metadata.location, "s3://b/t", "without the slash");
@@ -140,7 +140,7 @@ fn version_one_has_its_schema_and_partition_fields_alone() {
 }
 
 #[test]
-fn later_versions_ignore_what_the_first_one_had() {
+fn later_versions_ignore_fields_of_the_first() {
     let leftovers = json!({"schema": {"no": "schema"}, "partition-spec": [7], "unknown": [{"key": [1]}]});
     assert!(read(&second(&leftovers)).is_ok());
     let error = refused(&second(&json!({"schemas": null, "schema": schema(0)})));
@@ -148,7 +148,7 @@ fn later_versions_ignore_what_the_first_one_had() {
 }
 
 #[test]
-fn what_must_be_there_is_named() {
+fn errors_name_missing_fields() {
     for key in [
         "format-version",
         "table-uuid",
@@ -180,7 +180,7 @@ fn what_must_be_there_is_named() {
 }
 
 #[test]
-fn wrong_values_are_placed() {
+fn wrong_values_are_located() {
     let text = |more| second(&more).to_string();
     let mut bad = snapshot(3);
     bad["timestamp-ms"] = json!("yesterday");
@@ -229,7 +229,7 @@ fn ids_are_exact() {
 }
 
 #[test]
-fn only_what_is_wanted_is_kept_in_whichever_order_it_comes() {
+fn only_wanted_fields_are_kept_in_any_order() {
     let more = json!({"snapshots": [snapshot(1), snapshot(2), snapshot(3)], "current-snapshot-id": 1,
         "schemas": [schema(0), schema(1), schema(2)], "current-schema-id": 1,
         "snapshot-log": [{"timestamp-ms": 10, "snapshot-id": 1}]});
@@ -256,7 +256,7 @@ fn only_what_is_wanted_is_kept_in_whichever_order_it_comes() {
 }
 
 #[test]
-fn snapshots_are_given_away_as_they_come() {
+fn snapshots_are_passed_on_as_they_are_read() {
     let some: Vec<Value> =
         (1..=9000).map(|id| json!({"snapshot-id": id, "timestamp-ms": id, "manifests": []})).collect();
     let text = second(&json!({"snapshots": some, "current-snapshot-id": 9000})).to_string();
@@ -284,7 +284,7 @@ fn snapshots_are_given_away_where_the_list_lacks_the_schema_of_version_1() {
 }
 
 #[test]
-fn compressed_text_is_told_by_its_first_bytes() {
+fn compressed_text_is_recognised_by_its_first_bytes() {
     use std::io::Write;
     let text = second(&json!({})).to_string();
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -369,7 +369,7 @@ fn long_files_are_read_piece_by_piece() {
     let mut json = second(&json!({"snapshots": snapshots, "current-snapshot-id": 30}));
     json["properties"] = json!({"long": "é".repeat(5 << 20)});
     let text = json.to_string();
-    // Pieces start with the last byte of the piece before, and a length may be a whole number of them.
+    // Pieces start with the last byte of the one before, and the length may be a multiple of theirs.
     for padding in [0, (12 << 20) - 2 - text.len(), (12 << 20) - 1 - text.len()] {
         let text = text.clone() + &" ".repeat(padding);
         let metadata = read_with(text, &Wanted::CURRENT, Limits::DEFAULT).expect("metadata");

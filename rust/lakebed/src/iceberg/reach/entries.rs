@@ -16,7 +16,10 @@ use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::iceberg::scan::planned;
 use crate::iceberg::table::Table;
 use crate::notes::Notes;
-use crate::reach::{ByPlace, Dealer, Fact, Kind, Kinds, Named, Naming, Placed, Records, SetId};
+use crate::reach::{
+    Fact, Kind, Kinds, LocatedManifest, ManifestsByLocation, Named, Partitioner, Records, SentManifests,
+    SetId,
+};
 use crate::record::find;
 use crate::scan::{Batches, ManifestSource};
 use crate::storage::Storage;
@@ -52,9 +55,9 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    pub(super) fn new(table: Table, dealer: Arc<Dealer>, notes: Notes) -> Result<Entries> {
+    pub(super) fn new(table: Table, partitioner: Arc<Partitioner>, notes: Notes) -> Result<Entries> {
         let (version, decoding) = (table.metadata().format_version, table.decoding().clone());
-        let program = Program::new(version, dealer, notes, decoding)?;
+        let program = Program::new(version, partitioner, notes, decoding)?;
         Ok(Entries { table, program })
     }
 }
@@ -63,15 +66,20 @@ impl Entries {
 struct Program {
     format_version: i32,
     columns: Arc<EntryColumns>,
-    dealer: Arc<Dealer>,
+    partitioner: Arc<Partitioner>,
     notes: Notes,
     decoding: Decoding,
 }
 
 impl Program {
-    fn new(format_version: i32, dealer: Arc<Dealer>, notes: Notes, decoding: Decoding) -> Result<Program> {
+    fn new(
+        format_version: i32,
+        partitioner: Arc<Partitioner>,
+        notes: Notes,
+        decoding: Decoding,
+    ) -> Result<Program> {
         let columns = Arc::new(EntryColumns::new(Some(&COLUMNS.map(str::to_owned)))?);
-        Ok(Program { format_version, columns, dealer, notes, decoding })
+        Ok(Program { format_version, columns, partitioner, notes, decoding })
     }
 
     /// The files that the live entries of a manifest name.
@@ -85,9 +93,9 @@ impl Program {
         };
         let entries = EntryReader::open(bytes, &self.columns, known, Statuses::LIVE, &self.decoding, threads)
             .map_err(|error| error.in_file(&path))?;
-        let dealer = Arc::clone(&self.dealer);
+        let partitioner = Arc::clone(&self.partitioner);
         Ok(Box::new(entries.map(move |entries| {
-            let named = entries.and_then(|entries| named(&entries, set, &dealer));
+            let named = entries.and_then(|entries| named(&entries, set, &partitioner));
             named.map_err(|error| error.in_file(&path))
         })))
     }
@@ -97,7 +105,7 @@ impl Program {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::iceberg) struct NamedFiles {
     format_version: i32,
-    manifests: Vec<Placed<Reached>>,
+    manifests: Vec<LocatedManifest<Reached>>,
 }
 
 impl NamedFiles {
@@ -108,20 +116,21 @@ impl NamedFiles {
     pub(super) fn of(table: &Table, manifests: Vec<Reached>) -> Result<(NamedFiles, Vec<PlannedManifest>)> {
         let storage = table.storage().as_ref();
         let planned = planned(manifests.iter().map(|reached| &reached.manifest), storage)?;
-        let placed =
-            |manifest: Reached| Ok(Placed { place: storage.place(&manifest.manifest.path)?, manifest });
-        let manifests = manifests.into_iter().map(placed).collect::<Result<_>>()?;
+        let located = |manifest: Reached| {
+            Ok(LocatedManifest { location: storage.place(&manifest.manifest.path)?, manifest })
+        };
+        let manifests = manifests.into_iter().map(located).collect::<Result<_>>()?;
         Ok((NamedFiles { format_version: table.metadata().format_version, manifests }, planned))
     }
 }
 
-impl Naming for NamedFiles {
+impl SentManifests for NamedFiles {
     const NAME: &'static str = "iceberg.reach";
     const OF_ORPHANS: &'static str = "iceberg.orphans";
 
-    fn records(&self, dealer: &Arc<Dealer>, decoding: Decoding) -> Result<Records> {
-        let program = Program::new(self.format_version, Arc::clone(dealer), Notes::default(), decoding)?;
-        let manifests = ByPlace::new(&self.manifests);
+    fn records(&self, partitioner: &Arc<Partitioner>, decoding: Decoding) -> Result<Records> {
+        let program = Program::new(self.format_version, Arc::clone(partitioner), Notes::default(), decoding)?;
+        let manifests = ManifestsByLocation::new(&self.manifests);
         Ok(Box::new(move |path, bytes| {
             let reached = manifests.find(path)?;
             program.open(reached, bytes, 1)
@@ -150,12 +159,12 @@ impl ManifestSource for Entries {
 }
 
 /// The files of some live entries; the same path is the same file.
-fn named(entries: &RecordBatch, set: SetId, dealer: &Arc<Dealer>) -> Result<RecordBatch> {
+fn named(entries: &RecordBatch, set: SetId, partitioner: &Arc<Partitioner>) -> Result<RecordBatch> {
     let [contents, paths, formats, sizes] = COLUMNS.map(|name| find(entries, name));
     let (contents, paths, formats, sizes) = (contents?, paths?, formats?, sizes?);
     let (contents, sizes) = (contents.as_primitive::<Int32Type>(), sizes.as_primitive::<Int64Type>());
     let (paths, formats) = (paths.as_string::<i32>(), formats.as_string::<i32>());
-    let mut deal = dealer.deal();
+    let mut records = partitioner.new_records();
     for row in 0..entries.num_rows() {
         let content = if contents.is_valid(row) { contents.value(row) } else { 0 };
         let is_puffin = formats.is_valid(row) && formats.value(row).eq_ignore_ascii_case("puffin");
@@ -166,7 +175,7 @@ fn named(entries: &RecordBatch, set: SetId, dealer: &Arc<Dealer>) -> Result<Reco
             _ => Kind::Data,
         };
         let size = if sizes.is_valid(row) { sizes.value(row) } else { -1 };
-        deal.push(Named { path: paths.value(row), kind, fact: Fact::Reached, set, size, identity: 0 })?;
+        records.push(Named { path: paths.value(row), kind, fact: Fact::Reached, set, size, identity: 0 })?;
     }
-    deal.finish()
+    records.finish()
 }

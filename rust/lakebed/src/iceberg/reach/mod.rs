@@ -22,8 +22,8 @@ use crate::error::Result;
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
-    Apart, Dealer, Files, Kind, Kinds, Place, Reach, Removed, Retention, Root, RootSets, Roots, Walk,
-    Wanted as Asked,
+    DistributedWalk, Files, Kind, Kinds, Partitioner, Place, Reach, Removed, Retention, Root, RootSets,
+    Roots, Walk, WalkOptions,
 };
 use crate::record::find;
 use crate::relocate::below;
@@ -93,17 +93,17 @@ impl TableReach {
         Ok(Named { metadata, snapshots, roots, sets, files, manifests, named, removed })
     }
 
-    /// The files of the live entries of manifests, divided by `dealer`.
+    /// The files of the live entries of manifests, distributed by `partitioner`.
     ///
     /// # Errors
     /// None that input could cause.
     pub(super) fn entries(
         &self,
         manifests: Vec<Reached>,
-        dealer: &Arc<Dealer>,
+        partitioner: &Arc<Partitioner>,
         threads: usize,
     ) -> Result<Batches> {
-        let entries = Entries::new(self.table.clone(), Arc::clone(dealer), self.notes.clone())?;
+        let entries = Entries::new(self.table.clone(), Arc::clone(partitioner), self.notes.clone())?;
         Ok(Box::new(ManifestStream::new(entries, manifests, threads)))
     }
 
@@ -194,7 +194,7 @@ impl TableReach {
                 files.add(path, Kind::ManifestList, length, set, sets);
             }
             named += list.num_rows() as u64;
-            for manifest in meet(&list, root, &mut found, &places)? {
+            for manifest in add_root(&list, root, &mut found, &places)? {
                 let mut roots = Roots::default();
                 roots.push(root);
                 if !places.contains_key(&manifest.path) {
@@ -205,7 +205,7 @@ impl TableReach {
         }
         let mut reached = Vec::with_capacity(found.len());
         for (manifest, roots) in found {
-            let set = sets.met(roots);
+            let set = sets.of_roots(roots);
             files.add(manifest.path.clone(), Kind::Manifest, manifest.length, set, sets);
             reached.push(Reached { manifest, set });
         }
@@ -214,7 +214,7 @@ impl TableReach {
 }
 
 /// Adds a root to the known manifests of its list. Returns the others.
-fn meet(
+fn add_root(
     list: &RecordBatch,
     root: usize,
     found: &mut [(ManifestFile, Roots)],
@@ -248,18 +248,18 @@ impl Reach for TableReach {
         self.notes.clone()
     }
 
-    fn walk(&self, asked: &Asked<'_>) -> Result<Walk> {
-        let &Asked { retention, kinds, ref dealer, threads } = asked;
+    fn walk(&self, options: &WalkOptions<'_>) -> Result<Walk> {
+        let &WalkOptions { retention, kinds, ref partitioner, threads } = options;
         let (walk, manifests) = self.begun(retention, kinds, threads)?;
-        Ok(Walk { entries: self.entries(manifests, dealer, threads)?, ..walk })
+        Ok(Walk { entries: self.entries(manifests, partitioner, threads)?, ..walk })
     }
 
-    type Naming = NamedFiles;
+    type SentManifests = NamedFiles;
 
-    fn apart(&self, asked: &Asked<'_>, _all: bool) -> Result<Apart<NamedFiles>> {
-        let (walk, manifests) = self.begun(asked.retention, asked.kinds, asked.threads)?;
-        let (naming, planned) = NamedFiles::of(&self.table, manifests)?;
-        Ok(Apart { walk, naming, planned })
+    fn distributed_walk(&self, options: &WalkOptions<'_>, _all: bool) -> Result<DistributedWalk<NamedFiles>> {
+        let (walk, manifests) = self.begun(options.retention, options.kinds, options.threads)?;
+        let (manifests, planned) = NamedFiles::of(&self.table, manifests)?;
+        Ok(DistributedWalk { walk, manifests, planned })
     }
 
     fn newest(&self) -> Result<TableReach> {
@@ -298,8 +298,8 @@ fn expire(
     let mut removed = Vec::new();
     for root in roots {
         let id = root.snapshot_id.unwrap_or_default();
-        root.goes = !kept.snapshots.contains(&id);
-        if root.goes {
+        root.is_removed = !kept.snapshots.contains(&id);
+        if root.is_removed {
             removed.push(Removed { kind: Kind::Snapshot, snapshot_id: id, name: root.name.clone() });
         }
     }
@@ -317,7 +317,11 @@ fn expire(
 /// The step of the funnel for manifests: how many are read, of those that the lists name.
 fn manifests_step(manifests: &[Reached], named: u64) -> Step {
     let bytes = manifests.iter().filter_map(|reached| reached.manifest.length).sum();
-    let step =
-        Step::rows("manifests", manifests.len() as u64, named, "each is read once, however many have it");
+    let step = Step::rows(
+        "manifests",
+        manifests.len() as u64,
+        named,
+        "each is read once, however many lists name it",
+    );
     Step { bytes_kept: Some(bytes), ..step }
 }

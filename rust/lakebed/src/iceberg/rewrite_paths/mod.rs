@@ -18,7 +18,7 @@ use super::metadata::MetadataLogEntry;
 use super::reach::{Named, Reached, TableReach};
 use super::table::Table;
 use crate::error::{Error, ErrorKind, Result};
-use crate::reach::{Dealer, Kind, Kinds, Reach, RootSets, SetId, each_record};
+use crate::reach::{Kind, Kinds, Partitioner, Reach, RootSets, SetId, each_record};
 use crate::relocate::below;
 use crate::rewrite_paths::{Copier, IsOld, Job, Moves, Prefixes, RewritePaths};
 use crate::scan::{Scan, ScanOptions, threads};
@@ -47,7 +47,7 @@ pub(super) fn rewrite_paths(
     let location = named.metadata.location.clone();
     let limits = table.decoding().limits;
     let copier = Copier::new(job, Arc::clone(&prefixes), &location, table.storage(), limits, reach.notes())?;
-    let mut copying = Copying { table, reach, prefixes, before, copier, staying: SetId::NONE };
+    let mut copying = Copying { table, reach, prefixes, before, copier, copied: SetId::NONE };
     copying.all(named, job)?;
     let Copying { reach, prefixes, before, copier, .. } = copying;
     let is_old = before.snapshots.map(|snapshots| -> IsOld {
@@ -64,7 +64,7 @@ struct Copying<'t> {
     before: Before,
     copier: Copier,
     /// The roots that were copied before.
-    staying: SetId,
+    copied: SetId,
 }
 
 impl Copying<'_> {
@@ -72,12 +72,12 @@ impl Copying<'_> {
         let Named { metadata, roots, mut sets, files, mut manifests, .. } = named;
         let is_old = |id: Option<i64>| id.is_some_and(|id| self.before.has(id));
         let old = roots.iter().enumerate().filter(|(_, root)| is_old(root.snapshot_id));
-        self.staying = sets.of(old.map(|(place, _)| place).collect::<Vec<_>>());
+        self.copied = sets.of(old.map(|(place, _)| place).collect::<Vec<_>>());
         // Manifests that were copied before are read again for their lengths where new lists name them.
-        manifests.retain(|one| sets.difference(one.set, self.staying) != SetId::NONE);
+        manifests.retain(|one| sets.difference(one.set, self.copied) != SetId::NONE);
         self.copy_deletes(&manifests, &mut sets, job)?;
         self.copy_manifests(&manifests, &mut sets)?;
-        let new = |set: SetId, sets: &mut RootSets| sets.difference(set, self.staying) == set;
+        let new = |set: SetId, sets: &mut RootSets| sets.difference(set, self.copied) == set;
         let lists = files.reached().iter().filter(|file| file.kind == Kind::ManifestList);
         let lists = lists.filter(|file| new(file.set, &mut sets));
         let lists = lists.map(|file| whole_job(Kind::ManifestList, file.path.clone(), file.size)).collect();
@@ -87,8 +87,8 @@ impl Copying<'_> {
         })?;
         self.copy_metadata(&metadata.location, &metadata.metadata_log)?;
         if let Some(hint) = files.reached().iter().find(|file| file.kind == Kind::Hint) {
-            let said = self.said(&metadata.location, &hint.path);
-            let hint = Job { said, ..whole_job(Kind::Hint, hint.path.clone(), None) };
+            let recorded_path = self.recorded_path(&metadata.location, &hint.path);
+            let hint = Job { recorded_path, ..whole_job(Kind::Hint, hint.path.clone(), None) };
             self.copier.copy(vec![hint], |_, bytes, _| Ok(bytes))?;
         }
         Ok(())
@@ -101,8 +101,8 @@ impl Copying<'_> {
             of_deletes.map(|one| Reached { manifest: one.manifest.clone(), set: one.set }).collect();
         let mut found: HashMap<String, (Kind, Option<u64>, SetId)> = HashMap::new();
         let mut order = Vec::new();
-        let dealer = Arc::new(Dealer::new());
-        for batch in self.reach.entries(of_deletes, &dealer, threads(job.threads))? {
+        let partitioner = Arc::new(Partitioner::new());
+        for batch in self.reach.entries(of_deletes, &partitioner, threads(job.threads))? {
             each_record(&batch?, |record| {
                 if matches!(record.kind, Kind::PositionDeletes | Kind::DeletionVectors) {
                     let size = u64::try_from(record.size).ok();
@@ -119,7 +119,7 @@ impl Copying<'_> {
         let mut jobs = Vec::with_capacity(order.len());
         for path in order {
             let Some((kind, size, set)) = found.remove(&path) else { continue };
-            let is_new = sets.difference(set, self.staying) == set;
+            let is_new = sets.difference(set, self.copied) == set;
             jobs.push(Job { is_new, ..whole_job(kind, path, size) });
         }
         let (prefixes, decoding) = (Arc::clone(&self.prefixes), self.table.decoding().clone());
@@ -131,7 +131,7 @@ impl Copying<'_> {
 
     fn copy_manifests(&mut self, manifests: &[Reached], sets: &mut RootSets) -> Result<()> {
         let jobs = manifests.iter().map(|one| {
-            let is_new = sets.difference(one.set, self.staying) == one.set;
+            let is_new = sets.difference(one.set, self.copied) == one.set;
             Job { is_new, ..whole_job(Kind::Manifest, one.manifest.path.clone(), one.manifest.length) }
         });
         let jobs = jobs.collect();
@@ -149,8 +149,8 @@ impl Copying<'_> {
             ..whole_job(Kind::Metadata, entry.metadata_file.clone(), None)
         });
         let earlier: Vec<Job> = earlier.filter(|job| job.path != current).collect();
-        let said = self.said(location, &current);
-        let current = Job { said, ..whole_job(Kind::Metadata, current, None) };
+        let recorded_path = self.recorded_path(location, &current);
+        let current = Job { recorded_path, ..whole_job(Kind::Metadata, current, None) };
         for jobs in [earlier, vec![current]] {
             let (prefixes, limits) = (Arc::clone(&self.prefixes), self.table.decoding().limits);
             self.copier
@@ -160,7 +160,7 @@ impl Copying<'_> {
     }
 
     /// The path that the metadata has for a file below the opened location, where the two spellings differ.
-    fn said(&self, location: &str, path: &str) -> Option<String> {
+    fn recorded_path(&self, location: &str, path: &str) -> Option<String> {
         let rest = below(path, self.table.location())?;
         Some(format!("{}/{rest}", location.trim_end_matches('/')))
     }
@@ -168,7 +168,7 @@ impl Copying<'_> {
 
 /// A file that is written whole, and must exist.
 fn whole_job(kind: Kind, path: String, size: Option<u64>) -> Job {
-    Job { kind, path, said: None, size, is_new: true, may_be_gone: false }
+    Job { kind, path, recorded_path: None, size, is_new: true, may_be_gone: false }
 }
 
 /// Rewrites the texts of a column of paths.

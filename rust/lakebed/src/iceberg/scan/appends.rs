@@ -115,7 +115,7 @@ impl Appends for Appended {
     }
 }
 
-/// The options for reading files with the columns asked for and the snapshot that added each file.
+/// The options for reading files with the requested columns and the snapshot that added each file.
 pub(super) fn with_snapshot(options: &ScanOptions) -> ScanOptions {
     ScanOptions { columns: options.columns_and(&[ADDED_BY]), ..options.clone() }
 }

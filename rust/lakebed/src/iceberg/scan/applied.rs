@@ -76,7 +76,7 @@ impl ManifestSource for Entries {
 struct Applied {
     /// The number of data files of each delete, by the number of the delete.
     counts: Vec<i64>,
-    /// The data files, where they are asked for.
+    /// The data files, where they are requested.
     files: Option<Files>,
 }
 

@@ -31,7 +31,7 @@ const SHOWN: [(&str, &str); 6] = [
 /// The live deletes of a snapshot.
 pub(super) struct Deletes {
     pub(super) index: DeleteIndex,
-    /// The fields of [`planned_deletes`] for each delete, where they are asked for.
+    /// The fields of [`planned_deletes`] for each delete, where they are requested.
     pub(super) shown: Option<StructArray>,
 }
 
@@ -81,7 +81,7 @@ pub(super) struct DeletesBuilder {
 }
 
 impl DeletesBuilder {
-    /// No deletes yet; `show` is whether their fields are asked for.
+    /// No deletes yet; `show` is whether their fields are requested.
     ///
     /// # Errors
     /// Those of [`DeleteIndexBuilder::new`].

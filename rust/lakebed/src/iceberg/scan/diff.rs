@@ -41,11 +41,11 @@ struct Snapshots {
 
 /// How entries are decoded to files with their identity.
 struct Files {
-    /// Makes the columns asked for and those of the identity.
+    /// Makes the requested columns and those of the identity.
     rows: Arc<EntryProgram>,
     /// Makes the columns of the identity.
     identities: Arc<EntryProgram>,
-    /// The columns asked for, then the identity.
+    /// The requested columns, then the identity.
     schema: SchemaRef,
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn diff(
     Ok(DiffScan::new(snapshots, ChangeColumns::new(options, &shown), options.limit))
 }
 
-/// The options for reading files with the columns asked for and their identity.
+/// The options for reading files with the requested columns and their identity.
 pub(super) fn beside_identity(wanted: &ScanOptions) -> ScanOptions {
     ScanOptions { columns: wanted.columns_and(&IDENTITY), ..wanted.clone() }
 }

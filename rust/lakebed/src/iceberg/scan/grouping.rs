@@ -12,7 +12,7 @@ use super::program::EntryProgram;
 use super::resolved::{Scan, grouped};
 use super::task::IcebergTask;
 use crate::columnar::Decoding;
-use crate::distributed::{GroupTask, Grouping, Travelling};
+use crate::distributed::{GroupTask, Grouping, NamedWork};
 use crate::error::{Error, ErrorKind, Result};
 use crate::health::{HealthTask, row_of_parts, small_bytes};
 use crate::iceberg::groups::{GROUP_INPUT, Groups};
@@ -40,7 +40,7 @@ fn columns() -> Vec<String> {
     GROUP_INPUT.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Whether the columns with the last update of groups are asked for.
+/// Whether the columns with the last update of groups are requested.
 fn updates(options: &ScanOptions) -> bool {
     let is_time = |name: &String| name.starts_with("last_updated_");
     options.columns.as_ref().is_none_or(|names| names.iter().any(is_time))
@@ -67,7 +67,7 @@ impl Scan {
     pub(super) fn group_task_of(&self) -> Result<IcebergGroupTask> {
         let is_health = self.view == View::Health;
         if !self.view.is_of_groups() {
-            let message = "only partitions, buckets and health are summed up";
+            let message = "only partitions, buckets and health aggregate files";
             return Err(Error::new(ErrorKind::Argument, message));
         }
         let timed = !is_health && updates(&self.options);
@@ -89,12 +89,12 @@ pub(crate) struct IcebergGroupTask {
     view: View,
     columns: Option<Vec<String>>,
     small_bytes: i64,
-    /// The times of snapshots' commits, where they are asked for.
+    /// The times of snapshots' commits, where they are requested.
     committed: HashMap<i64, i64>,
     health: Option<HealthTask>,
 }
 
-impl Travelling for IcebergGroupTask {
+impl NamedWork for IcebergGroupTask {
     const NAME: &'static str = "iceberg";
 }
 

@@ -67,11 +67,11 @@ impl History for Table {
         let (live, changed) =
             (counted(&list, ["added", "existing"], [1, 1])?, counted(&own, ["added", "deleted"], [1, -1])?);
         let Plan { mut manifests, mut pruned, .. } = Plan::of_list(self, own, filter)?;
-        let says = |manifest: &ManifestFile| {
+        let has_own_entries = |manifest: &ManifestFile| {
             [manifest.added, manifest.deleted].iter().any(|recorded| recorded.files != Some(0))
         };
-        manifests.retain(says);
-        pruned.retain(says);
+        manifests.retain(has_own_entries);
+        pruned.retain(has_own_entries);
         Ok(Listed { own: manifests, pruned: pruned.len() as u64, live, changed })
     }
 

@@ -40,7 +40,7 @@ use super::reach::NamedFiles;
 use super::table::StoredTypes;
 use super::view::{DATA_FILE_COUNT, DATA_FILES, Role};
 use crate::distributed::{
-    Distributed, Exchanged, GroupTask, ManifestTask, Part, PlannedManifest, Works, row,
+    Distributed, Exchanged, GroupTask, ManifestTask, Part, PlannedManifest, WorkTypes, work_type,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -51,16 +51,16 @@ use crate::scan::{
 use crate::verify::VerifyExchange;
 use crate::view::{View, select};
 
-/// The kinds of work of scans that engines run in many processes.
-pub(crate) const WORKS: Works = Works {
-    tasks: &[row!(IcebergTask)],
-    groups: &[row!(IcebergGroupTask)],
+/// The types of work of scans that engines run in many processes.
+pub(crate) const WORK_TYPES: WorkTypes = WorkTypes {
+    tasks: &[work_type!(IcebergTask)],
+    groups: &[work_type!(IcebergGroupTask)],
     exchanges: &[
-        row!(PlanExchange),
-        row!(DiffExchange),
-        row!(ReachExchange<NamedFiles>),
-        row!(OrphansExchange<NamedFiles>),
-        row!(VerifyExchange<StoredTypes>),
+        work_type!(PlanExchange),
+        work_type!(DiffExchange),
+        work_type!(ReachExchange<NamedFiles>),
+        work_type!(OrphansExchange<NamedFiles>),
+        work_type!(VerifyExchange<StoredTypes>),
     ],
 };
 

@@ -37,7 +37,7 @@ pub(super) fn schema(table: &Table, options: &ScanOptions) -> Result<SchemaRef> 
     Ok(shown(program(Role::Plan(options.deletes), table, options)?.view.schema(), options.deletes))
 }
 
-/// The schema with deletes in full, where they are asked for, in place of their numbers.
+/// The schema with deletes in full, where they are requested, in place of their numbers.
 pub(super) fn shown(schema: &SchemaRef, deletes: DeletesAs) -> SchemaRef {
     let item = Arc::new(Field::new("item", DataType::Struct(planned_deletes()), true));
     let field = |field: &Arc<Field>| match field.name() == deletes.column() && deletes == DeletesAs::Files {
@@ -108,7 +108,7 @@ pub(super) struct Matching {
 }
 
 impl Matching {
-    /// `program` decodes data entries; `deletes` is `None` where they are not asked for.
+    /// `program` decodes data entries; `deletes` is `None` where they are not requested.
     pub(super) fn new(
         program: EntryProgram,
         deletes: Option<Deletes>,
@@ -132,7 +132,7 @@ impl Matching {
         cuts.into_iter().flatten().chain(error).map(move |entries| program.rows(&entries?, ""))
     }
 
-    /// Replaces the numbers of deletes by the form that is asked for.
+    /// Replaces the numbers of deletes by the form that is requested.
     fn shown(&self, rows: Batches) -> Batches {
         let schema = Arc::clone(&self.schema);
         match self.deletes.clone() {
@@ -149,7 +149,7 @@ impl Matching {
 
 /// Adds the columns of a plan to entries.
 struct Attach {
-    /// `None` where deletes are not asked for.
+    /// `None` where deletes are not requested.
     index: Option<DeleteIndex>,
     /// The column of the deletes' numbers.
     column: &'static str,

@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::program::EntryProgram;
 use super::resolved::Scan;
 use crate::columnar::Decoding;
-use crate::distributed::{Asked, ManifestTask, Part, ReadyTask, Travelling, match_manifest_path};
+use crate::distributed::{ManifestTask, NamedWork, Part, ReadyTask, StoredOptions, match_manifest_path};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
@@ -30,7 +30,7 @@ impl Scan {
             return Err(Error::new(ErrorKind::Argument, "only entries and files are made from manifests"));
         };
         if part == Part::Deleted {
-            let message = "manifests of Iceberg take nothing away from each other";
+            let message = "entries of Iceberg delete no files of other manifests";
             return Err(Error::new(ErrorKind::Argument, message));
         }
         if [POSITIONS, DATA_FILES, DATA_FILE_COUNT].iter().any(|name| program.view.has(name)) {
@@ -46,9 +46,9 @@ impl Scan {
         Ok(IcebergTask {
             role,
             types: StoredTypes::from(&self.table.types()?),
-            asked: Asked::from(&ScanOptions { columns, ..self.options.clone() }),
+            options: StoredOptions::from(&ScanOptions { columns, ..self.options.clone() }),
             added_by: None,
-            manifests: Placed::all(plan.of_role(role), self.table.storage().as_ref())?,
+            manifests: LocatedManifestFile::all(plan.of_role(role), self.table.storage().as_ref())?,
         })
     }
 }
@@ -58,26 +58,28 @@ impl Scan {
 pub(crate) struct IcebergTask {
     role: Role,
     types: StoredTypes,
-    asked: Asked,
+    options: StoredOptions,
     /// The snapshots whose added files are wanted; `None` for all.
     added_by: Option<HashSet<i64>>,
-    manifests: Vec<Placed>,
+    manifests: Vec<LocatedManifestFile>,
 }
 
 /// A manifest, and the location from which engines read it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Placed {
-    pub(super) place: String,
+pub(super) struct LocatedManifestFile {
+    pub(super) location: String,
     pub(super) manifest: ManifestFile,
 }
 
-impl Placed {
+impl LocatedManifestFile {
     pub(super) fn all(
         manifests: impl IntoIterator<Item = ManifestFile>,
         storage: &dyn Storage,
-    ) -> Result<Vec<Placed>> {
-        let placed = |manifest: ManifestFile| Ok(Placed { place: storage.place(&manifest.path)?, manifest });
-        manifests.into_iter().map(placed).collect()
+    ) -> Result<Vec<LocatedManifestFile>> {
+        let located = |manifest: ManifestFile| {
+            Ok(LocatedManifestFile { location: storage.place(&manifest.path)?, manifest })
+        };
+        manifests.into_iter().map(located).collect()
     }
 }
 
@@ -92,15 +94,15 @@ impl IcebergTask {
         Ok(IcebergTask {
             role: Role::Added,
             types: StoredTypes::from(&table.types()?),
-            asked: Asked::from(options),
+            options: StoredOptions::from(options),
             added_by: Some(ids),
-            manifests: Placed::all(manifests, table.storage().as_ref())?,
+            manifests: LocatedManifestFile::all(manifests, table.storage().as_ref())?,
         })
     }
 
     /// The program that decodes entries, and the snapshots whose files are wanted.
     pub(super) fn program(&self, decoding: Decoding) -> Result<Arc<EntryProgram>> {
-        let options = ScanOptions::from(&self.asked);
+        let options = ScanOptions::from(&self.options);
         match &self.added_by {
             Some(_) => self.program_of(&with_snapshot(&options), decoding),
             None => self.program_of(&options, decoding),
@@ -118,7 +120,7 @@ impl IcebergTask {
     /// Those of [`Scan::new`], for a task that was changed in transit.
     fn schema(&self) -> Result<SchemaRef> {
         Ok(Arc::clone(
-            self.program_of(&ScanOptions::from(&self.asked), Limits::DEFAULT.into())?.view.schema(),
+            self.program_of(&ScanOptions::from(&self.options), Limits::DEFAULT.into())?.view.schema(),
         ))
     }
 
@@ -130,7 +132,7 @@ impl IcebergTask {
         bytes: Buffer,
         whole: bool,
     ) -> Result<Batches> {
-        let manifest = match_manifest_path(&self.manifests, |placed| &placed.place, path)?.manifest.clone();
+        let manifest = match_manifest_path(&self.manifests, |one| &one.location, path)?.manifest.clone();
         let manifest = if whole { manifest } else { manifest.uncounted() };
         let files = program.open(bytes, &manifest, 1, &Notes::default())?;
         let Some(ids) = self.added_by.clone() else { return Ok(files) };
@@ -139,7 +141,7 @@ impl IcebergTask {
     }
 }
 
-impl Travelling for IcebergTask {
+impl NamedWork for IcebergTask {
     const NAME: &'static str = "iceberg";
 }
 

@@ -7,7 +7,7 @@ use lakebed_avro::Limits;
 
 use crate::deletion_vector::position_lists;
 use crate::error::Result;
-use crate::iceberg::deletion_vector::PlacedVector;
+use crate::iceberg::deletion_vector::VectorEntry;
 use crate::pipeline::read_each;
 use crate::storage::Storage;
 
@@ -25,11 +25,11 @@ impl VectorReader {
     /// The positions in the deletion vector of each entry; null for entries without one.
     ///
     /// # Errors
-    /// Those of [`PlacedVector::of`] and of [`PlacedVector::read`]; `Limit` for too many positions.
+    /// Those of [`VectorEntry::of`] and of [`VectorEntry::read`]; `Limit` for too many positions.
     pub(super) fn positions(&self, entries: &RecordBatch) -> Result<ListArray> {
-        let placed = PlacedVector::of(entries)?;
-        let vectors = read_each(&self.storage, placed, self.threads, |storage, placed| {
-            placed.as_ref().map(|placed| placed.read(storage)).transpose()
+        let of_entries = VectorEntry::of(entries)?;
+        let vectors = read_each(&self.storage, of_entries, self.threads, |storage, vector| {
+            vector.as_ref().map(|vector| vector.read(storage)).transpose()
         })?;
         position_lists(vectors.iter().map(Option::as_ref), &self.limits)
     }
@@ -37,8 +37,8 @@ impl VectorReader {
 
 /// Entries in runs whose deletion vectors have, by their recorded counts, no more positions than a batch.
 pub(super) fn in_runs(entries: &RecordBatch) -> Result<Vec<RecordBatch>> {
-    let placed = PlacedVector::of(entries)?.into_iter();
-    let counts = placed.map(|placed| placed.map_or(0, |placed| placed.record_count.unsigned_abs()));
+    let vectors = VectorEntry::of(entries)?.into_iter();
+    let counts = vectors.map(|vector| vector.map_or(0, |vector| vector.record_count.unsigned_abs()));
     let (mut runs, mut start, mut sum) = (Vec::new(), 0, 0u64);
     for (row, count) in counts.enumerate() {
         sum = sum.saturating_add(count);

@@ -58,7 +58,7 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
     whole(fields, arrays, rows.len())
 }
 
-/// A number of files in 32 bits, as the engine has it.
+/// A number of files in 32 bits, as in the engine.
 fn counts(rows: &[Group], count: impl Fn(&Group) -> i64) -> Result<ArrayRef> {
     let counts = rows.iter().map(|group| {
         i32::try_from(count(group)).map_err(|_| {

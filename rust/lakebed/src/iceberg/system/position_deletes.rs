@@ -13,7 +13,7 @@ use super::rows::{Scope, entries};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::content::Content;
 use crate::iceberg::delete_file::{DeleteFileReader, DeletedRows};
-use crate::iceberg::deletion_vector::PlacedVector;
+use crate::iceberg::deletion_vector::VectorEntry;
 use crate::iceberg::fields::{PARTITION, ROW};
 use crate::iceberg::table::{Table, TableTypes};
 use crate::iceberg::types::Type;
@@ -107,7 +107,7 @@ impl Deletes {
     fn open(self: &Arc<Deletes>, entry: RecordBatch) -> Result<Batches> {
         let path = find(&entry, "file_path")?.as_string::<i32>().value(0).to_owned();
         let rows: Box<dyn Iterator<Item = Result<DeletedRows>> + Send> =
-            match PlacedVector::of(&entry)?.pop().flatten() {
+            match VectorEntry::of(&entry)?.pop().flatten() {
                 Some(vector) => Box::new(self.of_vector(&vector, &entry)?),
                 None => {
                     let length = find(&entry, "file_size_in_bytes")?.as_primitive::<Int64Type>().value(0);
@@ -131,7 +131,7 @@ impl Deletes {
     /// The rows of a deletion vector, which are all of one data file.
     fn of_vector(
         &self,
-        vector: &PlacedVector,
+        vector: &VectorEntry,
         entry: &RecordBatch,
     ) -> Result<impl Iterator<Item = Result<DeletedRows>> + Send + use<>> {
         let decoded = vector.read(self.table.storage().as_ref())?;

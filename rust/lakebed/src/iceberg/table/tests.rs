@@ -1,4 +1,4 @@
-//! Opening and time travel, against the engine's own answers where the shared tables are.
+//! Opening and time travel, compared with the engine's answers where the shared tables exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn open(location: &Path) -> Result<Table> {
     Table::open(location.to_str().expect("UTF-8"), Arc::new(Local), Limits::DEFAULT)
 }
 
-/// The golden tables, and the folder of what the engine says of each.
+/// The golden tables, and the folder of the engine's answers for each.
 fn golden() -> Vec<(Table, PathBuf)> {
     let mut tables = Vec::new();
     for about in test_data::paths("iceberg", &|name| name == "table.json") {
@@ -62,7 +62,7 @@ fn assert_stands(there: Result<Table>, answer: &Value, schema_id: &str) {
 }
 
 #[test]
-fn tables_stand_where_the_engine_does() {
+fn tables_have_the_snapshot_of_the_engine() {
     for (table, expected) in golden() {
         for answer in lines(&expected.join("time_travel.jsonl.gz")) {
             if let Some(millis) = answer["as_of_ms"].as_i64() {
@@ -82,7 +82,7 @@ fn tables_stand_where_the_engine_does() {
 }
 
 #[test]
-fn what_is_not_there_is_answered_by_what_is() {
+fn errors_of_missing_versions_name_existing_ones() {
     for (table, _) in golden() {
         let words = |there: Result<Table>| {
             let error = there.err().expect("nothing there");
@@ -100,7 +100,7 @@ fn what_is_not_there_is_answered_by_what_is() {
     }
 }
 
-/// A value as the answers have it, of the types that need no care.
+/// A value in the form of the answers, for simple types.
 fn json(array: &ArrayRef, row: usize) -> Option<Value> {
     let value = match array.data_type() {
         DataType::Int64 => array.as_primitive::<Int64Type>().value(row).into(),
@@ -112,7 +112,7 @@ fn json(array: &ArrayRef, row: usize) -> Option<Value> {
     Some(if array.is_null(row) { Value::Null } else { value })
 }
 
-/// The metadata tables that the metadata file alone says.
+/// The metadata tables that are read from the metadata file alone.
 const OF_METADATA: [&str; 11] = [
     "encryption_keys",
     "history",
@@ -144,7 +144,7 @@ fn metadata_tables_are_those_of_the_engine() {
                 for (field, column) in rows.schema().fields().iter().zip(rows.columns()) {
                     let Some(found) = json(column, row) else { continue };
                     let answer = &answer[field.name()];
-                    // The engine was given the current file without the scheme that writers gave the others.
+                    // The engine opened the current file without the scheme that writers recorded for the others.
                     let (path, file) = (answer.as_str(), found.as_str());
                     let same =
                         path.zip(file).is_some_and(|(path, file)| file.strip_prefix("file://") == Some(path));

@@ -150,7 +150,7 @@ fn result_types() {
     assert_eq!(Transform::Day.result_type(&Type::Unknown), Type::Date);
 }
 
-/// The engine is one too low here; times are cut exactly.
+/// The engine is one too low here; times are truncated exactly.
 #[test]
 fn row_24_times_before_1970_are_cut_towards_the_past() {
     let micros: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![

@@ -93,7 +93,7 @@ impl Names {
     }
 }
 
-/// The number of bytes that every decimal of so many digits fits in.
+/// The number of bytes that every decimal of this many digits fits in.
 fn least_bytes(precision: u8) -> u32 {
     let most = 10_i128.checked_pow(precision.into()).map_or(i128::MAX, |power| power - 1);
     // One more bit for the sign.

@@ -184,13 +184,13 @@ mod tests {
     use crate::field::FieldSpec;
     use crate::iceberg::fields;
 
-    /// Whether the reader's table has the field with the same id and name.
+    /// Whether the field table of the reader has the field with the same id and name.
     fn is_known(specs: &[FieldSpec], field: &Written) -> bool {
         specs.iter().any(|spec| spec.id == Some(field.id) && spec.column == field.name)
     }
 
     #[test]
-    fn what_is_written_is_what_is_read() {
+    fn written_fields_are_in_the_field_tables() {
         let file = FILE.iter().filter(|field| field.name != BLOCK_SIZE);
         for field in ENTRY.iter().chain(file) {
             assert!(is_known(&fields::ENTRY, field), "{}", field.name);

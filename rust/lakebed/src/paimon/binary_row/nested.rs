@@ -1,7 +1,7 @@
 //! Values of values to Arrow columns: rows, arrays, maps, vectors, variants.
 //!
-//! Each gathers the inner slots of all rows, and decodes them as columns in turn. How deep that
-//! goes is the type's to say, not the input's.
+//! Each gathers the inner slots of all rows, and decodes them as columns in turn. The depth is that
+//! of the type, whatever the input is.
 
 use std::sync::Arc;
 

@@ -43,7 +43,7 @@ pub(super) enum Values<'a> {
     Float32(&'a [f32]),
     Float64(&'a [f64]),
     Seconds(&'a [i64]),
-    /// Ticks of so many nanoseconds, for units finer than milliseconds.
+    /// Ticks of this many nanoseconds, for units finer than milliseconds.
     Ticks(&'a [i64], i64),
     /// Unscaled values, the smallest magnitude out of range, and whether values are stored in their slots.
     Decimal(&'a [i128], u128, bool),

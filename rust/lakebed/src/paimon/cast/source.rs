@@ -56,7 +56,7 @@ pub(super) fn parsed<V>(
     text.then(|| array.as_string::<i32>().iter().map(|text| parse(text?)).collect())
 }
 
-/// Paimon keeps a DECIMAL of at most so many digits in a long.
+/// Paimon keeps a DECIMAL of at most this many digits in a long.
 const COMPACT_PRECISION: u8 = 18;
 
 /// 10^`scale`, which is at most 38.

@@ -7,7 +7,7 @@ use crate::paimon::types::TypeKind;
 use crate::predicate::Value;
 
 const MICROS_PER_MILLI: i64 = 1000;
-/// A DECIMAL of at most so many digits is stored as a long.
+/// A DECIMAL of at most this many digits is stored as a long.
 const LONG_DIGITS: u8 = 18;
 
 /// A value read from `input`, as filters compare it; `None` for types whose values indexes truncate.

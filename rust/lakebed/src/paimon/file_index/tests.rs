@@ -57,7 +57,7 @@ fn bitmap(version: u8) -> Vec<u8> {
 }
 
 #[test]
-fn bitmaps_tell_of_every_operator() {
+fn bitmaps_answer_every_operator() {
     for bytes in [bitmap(1), bitmap(2)] {
         for (text, expected) in [
             ("a = 3", true),
@@ -136,7 +136,7 @@ fn filters_of_nothing_hold_nothing() {
 }
 
 #[test]
-fn what_is_malformed_tells_nothing_and_breaks_nothing() {
+fn malformed_indexes_are_ignored() {
     let mut random = Random(7);
     let whole = [bitmap(1), bitmap(2), slices(), container("bloom-filter", &[0, 0, 0, 3, 0, 0])];
     for bytes in &whole {

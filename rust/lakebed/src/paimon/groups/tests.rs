@@ -7,7 +7,7 @@ use arrow_array::{
 use super::{Group, Groups, KIND};
 use crate::error::{ErrorKind, Result};
 
-/// A file: partition, bucket, buckets in all, level, rows, bytes, creation, rows that delete.
+/// A file: partition, bucket, total buckets, level, rows, bytes, creation, rows that delete.
 type File = (&'static [u8], i32, i32, i32, i64, i64, Option<i64>, Option<i64>);
 
 fn batch(files: &[File]) -> Result<RecordBatch> {
@@ -45,7 +45,7 @@ fn shape(groups: &Groups, rows: &[Group]) -> Vec<(Vec<u8>, i32, i64)> {
 }
 
 #[test]
-fn groups_stand_in_the_order_of_their_first_files_whatever_the_batches() {
+fn groups_are_in_the_order_of_their_first_files_in_all_batches() {
     let files: [File; 5] = [
         (b"b", 1, 2, 0, 1, 10, None, None),
         (b"a", 0, 2, 0, 2, 20, None, None),
@@ -70,7 +70,7 @@ fn groups_stand_in_the_order_of_their_first_files_whatever_the_batches() {
 }
 
 #[test]
-fn what_is_not_kept_is_not_counted() {
+fn dropped_files_are_not_counted() {
     let groups = read(&[&[(b"a", -2, -2, 0, 1, 1, None, None), (b"a", 0, 1, 0, 2, 2, None, None)]]).unwrap();
     let settled = groups.partitions(|bucket| bucket.bucket != -2).unwrap();
     assert_eq!((settled.len(), settled[0].files, settled[0].records, settled[0].buckets), (1, 1, 2, 1));
@@ -78,7 +78,7 @@ fn what_is_not_kept_is_not_counted() {
 }
 
 #[test]
-fn the_newest_file_says_when_and_into_how_many_buckets() {
+fn the_newest_file_has_the_time_and_number_of_buckets() {
     let groups = read(&[&[
         (b"a", 0, 2, 3, 1, 1, Some(20), Some(1)),
         (b"a", 0, 4, 1, 1, 1, Some(30), Some(2)),
@@ -118,7 +118,7 @@ fn sums_beyond_64_bits_are_refused() {
 }
 
 #[test]
-fn no_files_are_no_groups() {
+fn no_files_give_no_groups() {
     let groups = read(&[]).unwrap();
     assert!(groups.buckets().is_empty() && groups.partitions(|_| true).unwrap().is_empty());
 }
@@ -160,7 +160,7 @@ fn deletion_vectors_are_counted_where_there_are_files() {
 }
 
 #[test]
-fn sums_of_parts_come_together_as_if_they_were_one() {
+fn sums_of_parts_merge_to_the_sums_of_all() {
     let files: [File; 5] = [
         (b"b", 1, 2, 0, 1, 10, Some(4), None),
         (b"a", 0, 2, 5, 2, 20, None, Some(1)),
@@ -185,7 +185,7 @@ fn sums_of_parts_come_together_as_if_they_were_one() {
 }
 
 #[test]
-fn what_is_no_sum_is_refused() {
+fn rows_that_are_not_sums_are_refused() {
     let file: File = (b"a", 0, 1, 0, 1, 1, None, None);
     let sums = read(&[&[file]]).unwrap().sums().unwrap();
     for column in 0..sums.num_columns() {

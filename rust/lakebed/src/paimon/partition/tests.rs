@@ -35,7 +35,7 @@ fn one(ty: &str, array: impl Array + 'static, legacy: bool) -> Vec<String> {
 }
 
 #[test]
-fn escaping_goes_both_ways() {
+fn escaping_is_reversible() {
     for (plain, escaped) in [
         ("a/b=c%d", "a%2Fb%3Dc%25d"),
         ("\"#%'*/:=?\\{}[]^", "%22%23%25%27%2A%2F%3A%3D%3F%5C%7B%7D%5B%5D%5E"),
@@ -77,7 +77,7 @@ fn legacy_and_cast_texts() {
 }
 
 #[test]
-fn what_cannot_be_a_partition_is_refused() {
+fn values_that_cannot_be_partitions_are_refused() {
     let bytes = || Arc::new(BinaryArray::from_vec(vec![b"a"])) as ArrayRef;
     let kind = |ty: &str, array, legacy| folders(vec![(field("p", ty), array)], legacy).expect_err(ty).kind();
     assert_eq!(kind("BYTES", bytes(), true), ErrorKind::Unsupported);

@@ -19,7 +19,10 @@ use crate::paimon::paths::{DataPaths, is_file_name};
 use crate::paimon::scan::planned;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
-use crate::reach::{ByPlace, Dealer, Fact, Kind, Kinds, Named, Naming, Placed, Records, SetId};
+use crate::reach::{
+    Fact, Kind, Kinds, LocatedManifest, ManifestsByLocation, Named, Partitioner, Records, SentManifests,
+    SetId,
+};
 use crate::record::{RecordResolver, find};
 use crate::scan::{Batches, ManifestSource};
 use crate::storage::Storage;
@@ -93,22 +96,27 @@ struct Program {
 
 struct Shared {
     paths: DataPaths,
-    dealer: Arc<Dealer>,
+    partitioner: Arc<Partitioner>,
 }
 
 impl Entries {
-    pub(super) fn new(table: Table, dealer: Arc<Dealer>) -> Result<Entries> {
+    pub(super) fn new(table: Table, partitioner: Arc<Partitioner>) -> Result<Entries> {
         let paths = DataPaths::new(table.location(), table.schema());
-        let program = Program::new(paths, dealer, table.decoding().clone(), table.noted().clone())?;
+        let program = Program::new(paths, partitioner, table.decoding().clone(), table.noted().clone())?;
         Ok(Entries { table, program })
     }
 }
 
 impl Program {
-    fn new(paths: DataPaths, dealer: Arc<Dealer>, decoding: Decoding, notes: Notes) -> Result<Program> {
+    fn new(
+        paths: DataPaths,
+        partitioner: Arc<Partitioner>,
+        decoding: Decoding,
+        notes: Notes,
+    ) -> Result<Program> {
         let names: Vec<String> =
             IDENTITY.iter().chain(&["kind", "file_size"]).map(|name| (*name).to_owned()).collect();
-        let shared = Arc::new(Shared { paths, dealer });
+        let shared = Arc::new(Shared { paths, partitioner });
         Ok(Program { shared, columns: entry_columns(Some(&names))?, decoding, notes })
     }
 
@@ -131,7 +139,7 @@ impl Program {
 pub(in crate::paimon) struct NamedFiles {
     location: String,
     schema: String,
-    manifests: Vec<Placed<Reached>>,
+    manifests: Vec<LocatedManifest<Reached>>,
 }
 
 impl NamedFiles {
@@ -141,22 +149,25 @@ impl NamedFiles {
     /// Those of reading the schema; `Location` for a manifest that the storage may not open.
     pub(super) fn of(table: &Table, manifests: Vec<Reached>) -> Result<(NamedFiles, Vec<PlannedManifest>)> {
         let planned = planned(table, manifests.iter().map(|reached| &reached.manifest))?;
-        let places = planned.iter().map(|planned| planned.path.clone());
-        let manifests = places.zip(manifests).map(|(place, manifest)| Placed { place, manifest }).collect();
+        let locations = planned.iter().map(|planned| planned.path.clone());
+        let manifests = locations
+            .zip(manifests)
+            .map(|(location, manifest)| LocatedManifest { location, manifest })
+            .collect();
         let (location, schema) = (table.location().to_owned(), table.schema_text(table.schema().id)?);
         Ok((NamedFiles { location, schema, manifests }, planned))
     }
 }
 
-impl Naming for NamedFiles {
+impl SentManifests for NamedFiles {
     const NAME: &'static str = "paimon.reach";
     const OF_ORPHANS: &'static str = "paimon.orphans";
 
-    fn records(&self, dealer: &Arc<Dealer>, decoding: Decoding) -> Result<Records> {
+    fn records(&self, partitioner: &Arc<Partitioner>, decoding: Decoding) -> Result<Records> {
         let schema = TableSchema::from_json(self.schema.as_bytes())?;
         let paths = DataPaths::new(&self.location, &schema);
-        let program = Program::new(paths, Arc::clone(dealer), decoding, Notes::default())?;
-        let manifests = ByPlace::new(&self.manifests);
+        let program = Program::new(paths, Arc::clone(partitioner), decoding, Notes::default())?;
+        let manifests = ManifestsByLocation::new(&self.manifests);
         Ok(Box::new(move |path, bytes| {
             let reached = manifests.find(path)?;
             program.open(reached, path.to_owned(), bytes, 1)
@@ -202,24 +213,24 @@ impl Shared {
         let (external, extra) = (find(entries, "external_path")?, find(entries, "extra_files")?);
         let (paths, extra) = (self.paths.of(entries, external.as_string::<i32>())?, extra.as_list::<i32>());
         let identities = identities(entries)?;
-        let mut deal = self.dealer.deal();
+        let mut records = self.partitioner.new_records();
         for row in 0..entries.num_rows() {
-            let hash = self.dealer.hash(identities.value(row)).cast_signed() & !CHANGES;
-            let mut say = |path: &str, kind, size| {
+            let hash = self.partitioner.hash(identities.value(row)).cast_signed() & !CHANGES;
+            let mut add = |path: &str, kind, size| {
                 let mut facts = uses.facts(kinds.value(row) == ADD, hash);
                 facts.try_for_each(|(fact, set, identity)| {
-                    deal.push(Named { path, kind, fact, set, size, identity })
+                    records.push(Named { path, kind, fact, set, size, identity })
                 })
             };
             let path = paths.value(row);
-            say(path, uses.kind, sizes.value(row))?;
+            add(path, uses.kind, sizes.value(row))?;
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
             let names = extra.value(row);
             for name in names.as_string::<i32>().iter().flatten().filter(|name| is_file_name(name)) {
-                say(&format!("{folder}/{name}"), Kind::Extra, -1)?;
+                add(&format!("{folder}/{name}"), Kind::Extra, -1)?;
             }
         }
-        deal.finish()
+        records.finish()
     }
 }
 

@@ -8,7 +8,7 @@ use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 
 use super::entries::Reached;
-use super::held::{Held, Holder};
+use super::snapshot_roots::{RootKind, SnapshotRoot};
 use crate::error::{ErrorKind, Result};
 use crate::paimon::index_files::IndexFiles;
 use crate::paimon::manifest_list::{manifest_files, read_manifest_list};
@@ -62,16 +62,16 @@ impl Lists {
     /// has none, the files that its snapshot added (Paimon's `SnapshotDeletion.java`,
     /// `ChangelogDeletion.java`). Other lists that they name may be missing; where they exist, engines do not
     /// delete the files that they name.
-    fn add(&mut self, root: usize, held: &Held) {
-        let snapshot = &held.snapshot;
+    fn add(&mut self, root: usize, one: &SnapshotRoot) {
+        let snapshot = &one.snapshot;
         let (base, base_size) = (&snapshot.base_manifest_list, snapshot.base_manifest_list_size);
         let (delta, delta_size) = (&snapshot.delta_manifest_list, snapshot.delta_manifest_list_size);
-        let keeps_delta = held.holder == Holder::Changelog && snapshot.changelog_manifest_list.is_none();
+        let keeps_delta = one.kind == RootKind::Changelog && snapshot.changelog_manifest_list.is_none();
         for (name, size) in [(base, base_size), (delta, delta_size)] {
             let list = self.named(name, size);
-            if held.holder != Holder::Changelog {
+            if one.kind != RootKind::Changelog {
                 list.live.push(root);
-                list.needed_by.extend(held.path.clone());
+                list.needed_by.extend(one.path.clone());
             } else if keeps_delta {
                 list.kept.push(root);
             }
@@ -82,15 +82,15 @@ impl Lists {
         if let Some(name) = &snapshot.changelog_manifest_list {
             let list = self.named(name, snapshot.changelog_manifest_list_size);
             list.is_changelog = true;
-            if held.holder != Holder::Tag {
+            if one.kind != RootKind::Tag {
                 list.changes.push(root);
-                list.needed_by.extend(held.path.clone());
+                list.needed_by.extend(one.path.clone());
             }
         }
     }
 }
 
-/// Adds the lists, manifests, statistics, index manifests and index files that `held` names, from root
+/// Adds the lists, manifests, statistics, index manifests and index files that `snapshot_roots` names, from root
 /// `first` on, to `files`, limited to `kinds` and to what leads to files of those kinds. Returns the
 /// manifests, each once, and how many manifests the lists name.
 ///
@@ -98,27 +98,27 @@ impl Lists {
 /// Those of reading lists and index manifests, also for a missing one.
 pub(super) fn named(
     table: &Table,
-    held: &[Held],
+    snapshot_roots: &[SnapshotRoot],
     first: usize,
     (kinds, threads): (Kinds, usize),
     files: &mut Files,
     sets: &mut RootSets,
 ) -> Result<(Vec<Reached>, u64)> {
     let (mut lists, mut indexes) = (Lists::default(), Lists::default());
-    for (at, one) in held.iter().enumerate() {
+    for (at, one) in snapshot_roots.iter().enumerate() {
         let root = first + at;
         lists.add(root, one);
         if let Some(name) = &one.snapshot.index_manifest {
             let index = indexes.named(name, None);
-            if one.holder != Holder::Changelog {
+            if one.kind != RootKind::Changelog {
                 index.live.push(root);
                 index.needed_by.extend(one.path.clone());
             }
         }
         if let Some(name) = &one.snapshot.statistics {
             let path = table.files().shared(&statistics_file(name));
-            match one.holder {
-                Holder::Changelog => files.add_named(path),
+            match one.kind {
+                RootKind::Changelog => files.add_named(path),
                 _ => {
                     let set = sets.of([root]);
                     files.add(path, Kind::Statistics, None, set, sets);
@@ -153,7 +153,7 @@ fn add_indexes(
             check_needed(table, &used.needed_by, &path)?;
             continue;
         };
-        let set = sets.met(used.live);
+        let set = sets.of_roots(used.live);
         let mut add = |path: String, kind, size| match set {
             SetId::NONE => files.add_named(path),
             set => files.add(path, kind, size, set, sets),
@@ -191,7 +191,8 @@ fn read_lists(
             check_needed(table, &used.needed_by, &path)?;
             continue;
         };
-        let (live, changes, kept) = (sets.met(used.live), sets.met(used.changes), sets.met(used.kept));
+        let (live, changes, kept) =
+            (sets.of_roots(used.live), sets.of_roots(used.changes), sets.of_roots(used.kept));
         let all = sets.union(live, changes);
         let all = sets.union(all, kept);
         match all {
@@ -199,14 +200,14 @@ fn read_lists(
             all => files.add(path, Kind::ManifestList, Some(size), all, sets),
         }
         named += list.num_rows() as u64;
-        let mut meet = |one: &mut Reached| {
+        let mut add_roots = |one: &mut Reached| {
             one.live = sets.union(one.live, live);
             one.changes = sets.union(one.changes, changes);
             one.kept = sets.union(one.kept, kept);
             one.is_changelog |= used.is_changelog;
         };
-        for mut one in new_manifests(&list, &mut reached, &places, &mut meet)? {
-            meet(&mut one);
+        for mut one in new_manifests(&list, &mut reached, &places, &mut add_roots)? {
+            add_roots(&mut one);
             if !places.contains_key(&one.manifest.file_name) {
                 places.insert(one.manifest.file_name.clone(), reached.len());
                 reached.push(one);
@@ -219,18 +220,18 @@ fn read_lists(
     Ok((reached, named))
 }
 
-/// Calls `meet` for each known manifest of a list. Returns the others.
+/// Calls `add_roots` for each known manifest of a list. Returns the others.
 fn new_manifests(
     list: &RecordBatch,
     reached: &mut [Reached],
     places: &HashMap<String, usize>,
-    meet: &mut impl FnMut(&mut Reached),
+    add_roots: &mut impl FnMut(&mut Reached),
 ) -> Result<Vec<Reached>> {
     let names = find(list, "file_name")?;
     let names = names.as_string::<i32>();
     let is_new = (0..names.len()).map(|row| {
         let known = places.get(names.value(row)).and_then(|place| reached.get_mut(*place));
-        Some(known.map(&mut *meet).is_none())
+        Some(known.map(&mut *add_roots).is_none())
     });
     let is_new: BooleanArray = is_new.collect();
     let list = filter_record_batch(list, &is_new)?;
@@ -275,9 +276,9 @@ fn list(table: &Table, name: &str, size: Option<i64>) -> Result<Option<(u64, Rec
 /// `Missing` for a missing file that existing snapshots need; a snapshot that was removed meanwhile needs
 /// none.
 fn check_needed(table: &Table, needed_by: &[String], path: &str) -> Result<()> {
-    for holder in needed_by {
-        if present(table.storage().read_range(holder, 0, 1))?.is_some() {
-            let message = format!("no such file, named by {holder}");
+    for root in needed_by {
+        if present(table.storage().read_range(root, 0, 1))?.is_some() {
+            let message = format!("no such file, named by {root}");
             return Err(crate::Error::new(ErrorKind::Missing, message).in_file(path));
         }
     }

@@ -1,26 +1,28 @@
 //! The files that a table reaches: the snapshots, tags and changelogs of its branches, and the files that
 //! those name (Paimon's `OrphanFilesClean.java`, `FileDeletionBase.java`).
 
+mod branch_removal;
 mod entries;
-mod going;
-mod held;
 mod lists;
 mod places;
 mod retention;
+mod snapshot_roots;
 
 use std::sync::Arc;
 
+pub(super) use self::branch_removal::BranchRemoval;
 use self::entries::Entries;
 pub(super) use self::entries::{NamedFiles, Reached};
-pub(super) use self::going::Going;
-use self::held::Own;
-pub(super) use self::held::{Held, Holder};
 pub(super) use self::retention::duration;
+use self::snapshot_roots::OtherFiles;
+pub(super) use self::snapshot_roots::{RootKind, SnapshotRoot};
 use super::paths::MAIN;
 use super::table::Table;
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::reach::{Apart, Files, Kinds, Place, Reach, Retention, Root, RootSets, Walk, Wanted};
+use crate::reach::{
+    DistributedWalk, Files, Kinds, Place, Reach, Retention, Root, RootSets, Walk, WalkOptions,
+};
 use crate::scan::{Batches, ManifestStream, Step};
 use crate::storage::{Storage, present};
 
@@ -30,14 +32,14 @@ const TABLE: usize = 0;
 /// A table and its files.
 pub(super) struct TableReach {
     table: Table,
-    /// The holders of its snapshots, if they were read before and must not be read again.
-    held: Option<OfBranches>,
-    /// The holders of one branch, if it is known already which of them are removed.
-    going: Option<Arc<Going>>,
+    /// Its snapshots, tags and changelogs, if they were read before and must not be read again.
+    roots: Option<BranchRoots>,
+    /// Those of one branch, if it is known already which of them are removed.
+    removal: Option<Arc<BranchRemoval>>,
 }
 
-/// The holders of every branch, the main branch first.
-pub(super) type OfBranches = Vec<(String, Vec<Held>, Own)>;
+/// The snapshots, tags and changelogs of every branch, and its other files; the main branch comes first.
+pub(super) type BranchRoots = Vec<(String, Vec<SnapshotRoot>, OtherFiles)>;
 
 /// The files that are named without a manifest, and the manifests.
 pub(super) struct Named {
@@ -51,26 +53,26 @@ pub(super) struct Named {
 
 impl TableReach {
     pub(super) fn new(table: Table) -> TableReach {
-        TableReach { table: table.noting(), held: None, going: None }
+        TableReach { table: table.noting(), roots: None, removal: None }
     }
 
-    /// The same for a table of which some holders of a branch are removed.
-    fn letting_go(table: Table, going: Arc<Going>) -> TableReach {
-        TableReach { going: Some(going), ..TableReach::new(table) }
+    /// The same for a table of which some snapshots, tags and changelogs of a branch are removed.
+    fn with_removal(table: Table, removal: Arc<BranchRemoval>) -> TableReach {
+        TableReach { removal: Some(removal), ..TableReach::new(table) }
     }
 
-    /// A table whose current holders are kept for all later calls.
+    /// A table whose current snapshots, tags and changelogs are used in all later calls.
     ///
     /// # Errors
     /// Those of reading snapshots, tags and changelogs.
-    pub(super) fn held(table: Table) -> Result<TableReach> {
-        let held = Held::of_table(&table)?;
-        Ok(TableReach { held: Some(held), ..TableReach::new(table) })
+    pub(super) fn with_current_roots(table: Table) -> Result<TableReach> {
+        let roots = SnapshotRoot::of_table(&table)?;
+        Ok(TableReach { roots: Some(roots), ..TableReach::new(table) })
     }
 
-    /// The holders that were kept, see [`TableReach::held`].
-    pub(super) fn stays_at(&self) -> OfBranches {
-        self.held.clone().unwrap_or_default()
+    /// The snapshots, tags and changelogs that [`TableReach::with_current_roots`] read.
+    pub(super) fn current_roots(&self) -> BranchRoots {
+        self.roots.clone().unwrap_or_default()
     }
 
     /// Reads all but manifests.
@@ -79,7 +81,7 @@ impl TableReach {
     /// As [`Reach::walk`].
     pub(super) fn named(
         &self,
-        held: OfBranches,
+        branches: BranchRoots,
         retention: Option<&Retention>,
         kinds: Kinds,
         threads: usize,
@@ -87,29 +89,29 @@ impl TableReach {
         let (mut files, mut sets) = (Files::default(), RootSets::new());
         let mut roots = vec![Root::new(None, "table".to_owned())];
         let mut all = Vec::new();
-        for (branch, of_branch, besides) in held {
-            let going = self.going.as_ref().filter(|going| going.branch == branch);
-            all.extend(going.map_or(of_branch, |going| going.held.clone()));
+        for (branch, of_branch, others) in branches {
+            let removal = self.removal.as_ref().filter(|removal| removal.branch == branch);
+            all.extend(removal.map_or(of_branch, |removal| removal.roots.clone()));
             let root = if branch == MAIN { TABLE } else { roots.len() };
             if root != TABLE {
-                let goes = going.is_some_and(|going| going.whole);
-                roots.push(Root { goes, ..Root::new(None, format!("branch {branch}")) });
+                let is_removed = removal.is_some_and(|removal| removal.whole);
+                roots.push(Root { is_removed, ..Root::new(None, format!("branch {branch}")) });
             }
             let set = sets.of([root]);
-            for (kind, path) in besides.files {
+            for (kind, path) in others.files {
                 files.add(path, kind, None, set, &mut sets);
             }
         }
         if let Some(retention) = retention {
             retention::expire(&self.table, &mut all, retention)?;
         }
-        all.sort_by_cached_key(Held::order);
+        all.sort_by_cached_key(SnapshotRoot::order);
         let first = roots.len();
         roots.extend(all.iter().map(|one| one.root.clone()));
         for (at, one) in all.iter().enumerate() {
             if let Some(path) = &one.path {
                 let set = sets.of([first + at]);
-                files.add(path.clone(), one.holder.kind(), Some(one.size), set, &mut sets);
+                files.add(path.clone(), one.kind.file_kind(), Some(one.size), set, &mut sets);
             }
         }
         let (manifests, named) =
@@ -118,13 +120,13 @@ impl TableReach {
     }
 
     /// A walk without the entries, and the manifests that have them.
-    fn begun(&self, wanted: &Wanted<'_>) -> Result<(Walk, Vec<Reached>)> {
-        let held = match &self.held {
-            Some(held) => held.clone(),
-            None => Held::of_table(&self.table)?,
+    fn begun(&self, wanted: &WalkOptions<'_>) -> Result<(Walk, Vec<Reached>)> {
+        let branches = match &self.roots {
+            Some(roots) => roots.clone(),
+            None => SnapshotRoot::of_table(&self.table)?,
         };
         let Named { roots, sets, files, mut manifests, named } =
-            self.named(held, wanted.retention, wanted.kinds, wanted.threads)?;
+            self.named(branches, wanted.retention, wanted.kinds, wanted.threads)?;
         manifests.retain(|one| one.is_of(wanted.kinds));
         let step = manifests_step(&manifests, named);
         let entries: Batches = Box::new(std::iter::empty());
@@ -146,16 +148,16 @@ impl Reach for TableReach {
         self.table.noted().clone()
     }
 
-    fn walk(&self, wanted: &Wanted<'_>) -> Result<Walk> {
+    fn walk(&self, wanted: &WalkOptions<'_>) -> Result<Walk> {
         let (walk, manifests) = self.begun(wanted)?;
-        let entries = Entries::new(self.table.clone(), Arc::clone(&wanted.dealer))?;
+        let entries = Entries::new(self.table.clone(), Arc::clone(&wanted.partitioner))?;
         let entries = Box::new(ManifestStream::new(entries, manifests, wanted.threads));
         Ok(Walk { entries, ..walk })
     }
 
-    type Naming = NamedFiles;
+    type SentManifests = NamedFiles;
 
-    fn apart(&self, wanted: &Wanted<'_>, all: bool) -> Result<Apart<NamedFiles>> {
+    fn distributed_walk(&self, wanted: &WalkOptions<'_>, all: bool) -> Result<DistributedWalk<NamedFiles>> {
         let (walk, manifests) = self.begun(wanted)?;
         let mut needed = Vec::with_capacity(manifests.len());
         for reached in manifests {
@@ -163,8 +165,8 @@ impl Reach for TableReach {
                 needed.push(reached);
             }
         }
-        let (naming, planned) = NamedFiles::of(&self.table, needed)?;
-        Ok(Apart { walk, naming, planned })
+        let (manifests, planned) = NamedFiles::of(&self.table, needed)?;
+        Ok(DistributedWalk { walk, manifests, planned })
     }
 
     fn newest(&self) -> Result<TableReach> {
@@ -179,7 +181,11 @@ impl Reach for TableReach {
 /// The step of the funnel for manifests: how many are read, of those that the lists name.
 fn manifests_step(manifests: &[Reached], named: u64) -> Step {
     let bytes = manifests.iter().map(|reached| reached.manifest.file_size).sum();
-    let step =
-        Step::rows("manifests", manifests.len() as u64, named, "each is read once, however many have it");
+    let step = Step::rows(
+        "manifests",
+        manifests.len() as u64,
+        named,
+        "each is read once, however many lists name it",
+    );
     Step { bytes_kept: Some(bytes), ..step }
 }

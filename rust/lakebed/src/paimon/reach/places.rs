@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::held::HINTS;
+use super::snapshot_roots::HINTS;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::table::Table;
 use crate::reach::Place;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::held::{Held, Holder};
+use super::snapshot_roots::{RootKind, SnapshotRoot};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::consumer::Consumer;
 use crate::paimon::paths::consumer_file;
@@ -43,30 +43,30 @@ struct Kept {
 /// # Errors
 /// `Mismatch` for an option that is not a number or duration, `Argument` where the maximum to keep is below
 /// the minimum; those of reading the consumers.
-pub(super) fn expire(table: &Table, held: &mut Vec<Held>, retention: &Retention) -> Result<()> {
+pub(super) fn expire(table: &Table, roots: &mut Vec<SnapshotRoot>, retention: &Retention) -> Result<()> {
     let rules = Rules::new(table, retention)?;
-    let of_branch = |held: &[Held], holder: Holder| -> BTreeMap<i64, i64> {
-        let of = held.iter().filter(|one| one.holder == holder && one.is_of(table.branch()));
+    let of_branch = |roots: &[SnapshotRoot], kind: RootKind| -> BTreeMap<i64, i64> {
+        let of = roots.iter().filter(|one| one.kind == kind && one.is_of(table.branch()));
         of.map(|one| (one.snapshot.id, one.snapshot.time_millis)).collect()
     };
-    let snapshots = of_branch(held, Holder::Snapshot);
+    let snapshots = of_branch(roots, RootKind::Snapshot);
     let Some((&latest, _)) = snapshots.last_key_value() else { return Ok(()) };
     let end = rules.end_of_snapshots(&snapshots, latest);
     let mut made = Vec::new();
-    let own = held.iter_mut().filter(|one| one.is_of(table.branch()));
-    for one in own.filter(|one| one.holder == Holder::Snapshot && one.snapshot.id < end) {
-        one.root.goes = true;
+    let own = roots.iter_mut().filter(|one| one.is_of(table.branch()));
+    for one in own.filter(|one| one.kind == RootKind::Snapshot && one.snapshot.id < end) {
+        one.root.is_removed = true;
         made.push(one.changelog_of());
     }
     if !rules.is_decoupled() {
         return Ok(());
     }
-    held.append(&mut made);
-    let changelogs = of_branch(held, Holder::Changelog);
+    roots.append(&mut made);
+    let changelogs = of_branch(roots, RootKind::Changelog);
     let end = rules.end_of_changelogs(&changelogs, latest);
-    let own = held.iter_mut().filter(|one| one.is_of(table.branch()));
-    for one in own.filter(|one| one.holder == Holder::Changelog && one.snapshot.id < end) {
-        one.root.goes = true;
+    let own = roots.iter_mut().filter(|one| one.is_of(table.branch()));
+    for one in own.filter(|one| one.kind == RootKind::Changelog && one.snapshot.id < end) {
+        one.root.is_removed = true;
     }
     Ok(())
 }
@@ -211,17 +211,21 @@ mod tests {
     }
 
     #[test]
-    fn the_first_that_stays_is_the_engines() {
+    fn the_first_that_is_kept_is_the_engines() {
         let all = Kept { max: RETAIN_MAX, min: 1, time_ms: 0 };
         let end = |rules: Rules| rules.end_of_snapshots(&times(), 9);
         assert_eq!(end(rules(all)), 9);
         assert_eq!(end(rules(Kept { min: 3, ..all })), 7);
         assert_eq!(end(rules(Kept { time_ms: 400, ..all })), 6, "as old as the time is young");
-        assert_eq!(end(rules(Kept { max: 2, time_ms: 900, ..all })), 8, "the oldest go whatever the time");
+        assert_eq!(
+            end(rules(Kept { max: 2, time_ms: 900, ..all })),
+            8,
+            "beyond the maximum, the oldest expire at any age"
+        );
         assert_eq!(end(Rules { limit: 2, ..rules(all) }), 5);
         assert_eq!(end(Rules { consumed: 4, ..rules(all) }), 4);
         assert_eq!(end(Rules { consumed: 4, consumers_keep_changelogs: true, ..rules(all) }), 9);
-        assert_eq!(rules(all).end_of_changelogs(&times(), 20), 9, "the last changelog stays");
+        assert_eq!(rules(all).end_of_changelogs(&times(), 20), 9, "the last changelog is kept");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use super::paths::MAIN;
-use super::reach::{Held, Named, OfBranches, Reached, TableReach};
+use super::reach::{BranchRoots, Named, Reached, SnapshotRoot, TableReach};
 use super::table::Table;
 use crate::error::{Error, ErrorKind, Result};
 use crate::reach::{Kind, Kinds, Reach, Root, RootSets, SetId};
@@ -34,10 +34,10 @@ pub(super) fn rewrite_paths(
     // The requested columns and filter are checked before anything is written.
     crate::rewrite_paths::schema(&options)?;
     let prefixes = Arc::new(Prefixes::new(&job.prefixes)?);
-    let reach = TableReach::held(table.clone())?;
-    let held = reach.stays_at();
-    let old = job.since.as_ref().map(|since| old_roots(table, &held, since)).transpose()?;
-    let named = reach.named(held, None, Kinds::ALL, threads(job.threads))?;
+    let reach = TableReach::with_current_roots(table.clone())?;
+    let roots = reach.current_roots();
+    let old = job.since.as_ref().map(|since| old_roots(table, &roots, since)).transpose()?;
+    let named = reach.named(roots, None, Kinds::ALL, threads(job.threads))?;
     let limits = table.decoding().limits;
     let copier =
         Copier::new(job, Arc::clone(&prefixes), table.location(), table.storage(), limits, reach.notes())?;
@@ -49,18 +49,18 @@ pub(super) fn rewrite_paths(
 
 /// The names of the roots that existed when the table was copied before: on the main branch up to that
 /// snapshot, on other branches up to its time.
-fn old_roots(table: &Table, held: &OfBranches, since: &Since) -> Result<HashSet<String>> {
+fn old_roots(table: &Table, branches: &BranchRoots, since: &Since) -> Result<HashSet<String>> {
     let Since::Snapshot(id) = since else {
         let message = "since must be the id of a snapshot: Paimon has no versioned metadata files";
         return Err(Error::new(ErrorKind::Argument, message).in_file(table.location()));
     };
-    let all = || held.iter().flat_map(|(_, held, _)| held);
-    let of_main = |one: &&Held| one.is_of(MAIN);
+    let all = || branches.iter().flat_map(|(_, roots, _)| roots);
+    let of_main = |one: &&SnapshotRoot| one.is_of(MAIN);
     let last = all().filter(of_main).find(|one| one.snapshot.id == *id).ok_or_else(|| {
         let message = format!("neither a snapshot nor a tag or changelog of the main branch has the id {id}");
         Error::new(ErrorKind::SnapshotNotFound, message).in_file(table.location())
     })?;
-    let is_old = |one: &&Held| match one.is_of(MAIN) {
+    let is_old = |one: &&SnapshotRoot| match one.is_of(MAIN) {
         true => one.snapshot.id <= *id,
         false => one.snapshot.time_millis <= last.snapshot.time_millis,
     };
@@ -79,7 +79,7 @@ impl Copying<'_> {
         let Named { roots, mut sets, files, manifests, .. } = named;
         let is_old = |root: &Root| old.is_some_and(|old| old.contains(&root.name));
         let places = roots.iter().enumerate().filter(|(_, root)| is_old(root)).map(|(place, _)| place);
-        let staying = sets.of(places.collect::<Vec<_>>());
+        let copied = sets.of(places.collect::<Vec<_>>());
         let reached: Vec<(Kind, String, Option<u64>, SetId)> =
             files.reached().iter().map(|file| (file.kind, file.path.clone(), file.size, file.set)).collect();
         let gone: HashSet<String> =
@@ -87,14 +87,14 @@ impl Copying<'_> {
         let phase = |sets: &mut RootSets, kinds: &[Kind]| -> Vec<Job> {
             let wanted = reached.iter().filter(|(kind, ..)| kinds.contains(kind));
             let jobs = wanted.filter_map(|(kind, path, size, set)| {
-                let left = sets.difference(*set, staying);
+                let left = sets.difference(*set, copied);
                 let is_new = left == *set || ALWAYS.contains(kind);
                 let may_be_gone = gone.contains(path);
                 // Files that were copied before are read again for their lengths where new files name them.
                 (is_new || left != SetId::NONE).then(|| Job {
                     kind: *kind,
                     path: path.clone(),
-                    said: None,
+                    recorded_path: None,
                     size: *size,
                     is_new,
                     may_be_gone,

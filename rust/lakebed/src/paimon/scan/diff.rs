@@ -25,7 +25,7 @@ struct Snapshots {
     after: Table,
     /// Which rows of the view `files` are read.
     options: ScanOptions,
-    /// The columns that are asked for.
+    /// The columns that are requested.
     columns: Option<Vec<String>>,
     added: Entries,
     deleted: Entries,

@@ -28,21 +28,21 @@ pub(super) fn file_rows(
         return rows;
     }
     let of_program = Arc::clone(&program);
-    decided(program, Box::new(rows.map(move |files| of_program.asked(&files?))))
+    decided(program, Box::new(rows.map(move |files| of_program.candidates(&files?))))
 }
 
 /// Files, each with whether it may hold matching rows.
-pub(super) type Asked = Box<dyn Iterator<Item = Result<(RecordBatch, BooleanBuffer)>> + Send>;
+pub(super) type Candidates = Box<dyn Iterator<Item = Result<(RecordBatch, BooleanBuffer)>> + Send>;
 
 /// The rows of all these files, which `program` decides on together.
-pub(super) fn decided(program: Arc<EntryProgram>, asked: Asked) -> Batches {
-    Box::new(Decided { program, asked: Some(asked), files: VecDeque::new() })
+pub(super) fn decided(program: Arc<EntryProgram>, candidates: Candidates) -> Batches {
+    Box::new(Decided { program, candidates: Some(candidates), files: VecDeque::new() })
 }
 
 impl EntryProgram {
     /// Tests each file on its own before all are decided on together: whether it may hold matching rows.
     /// Statistics that nothing else needs are dropped.
-    pub(super) fn asked(&self, files: &RecordBatch) -> Result<(RecordBatch, BooleanBuffer)> {
+    pub(super) fn candidates(&self, files: &RecordBatch) -> Result<(RecordBatch, BooleanBuffer)> {
         let pruner = self.pruner.as_ref().filter(|_| self.gathers());
         let may_match = match pruner {
             Some(pruner) => pruner.may_match(files)?,
@@ -61,10 +61,10 @@ impl EntryProgram {
     }
 
     /// Which files are kept, given all of them and the answers for each.
-    pub(super) fn decide(&self, asked: &[(RecordBatch, BooleanBuffer)]) -> Result<Vec<BooleanArray>> {
+    pub(super) fn decide(&self, candidates: &[(RecordBatch, BooleanBuffer)]) -> Result<Vec<BooleanArray>> {
         match self.pruner.as_ref().filter(|_| self.gathers()) {
-            Some(pruner) => pruner.decide(asked),
-            None => Ok(asked.iter().map(|(_, may_match)| may_match.clone().into()).collect()),
+            Some(pruner) => pruner.decide(candidates),
+            None => Ok(candidates.iter().map(|(_, may_match)| may_match.clone().into()).collect()),
         }
     }
 }
@@ -73,16 +73,16 @@ impl EntryProgram {
 struct Decided {
     program: Arc<EntryProgram>,
     /// The files as their entries have them; `None` once they are read.
-    asked: Option<Asked>,
+    candidates: Option<Candidates>,
     /// The files that were read, and which of them are kept.
     files: VecDeque<(RecordBatch, BooleanArray)>,
 }
 
 impl Decided {
-    fn read(&mut self, asked: Asked) -> Result<()> {
-        let asked: Vec<(RecordBatch, BooleanBuffer)> = asked.collect::<Result<_>>()?;
-        let kept = self.program.decide(&asked)?;
-        self.files.extend(asked.into_iter().map(|(files, _)| files).zip(kept));
+    fn read(&mut self, candidates: Candidates) -> Result<()> {
+        let candidates: Vec<(RecordBatch, BooleanBuffer)> = candidates.collect::<Result<_>>()?;
+        let kept = self.program.decide(&candidates)?;
+        self.files.extend(candidates.into_iter().map(|(files, _)| files).zip(kept));
         Ok(())
     }
 }
@@ -91,8 +91,8 @@ impl Iterator for Decided {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
-        if let Some(asked) = self.asked.take()
-            && let Err(error) = self.read(asked)
+        if let Some(candidates) = self.candidates.take()
+            && let Err(error) = self.read(candidates)
         {
             return Some(Err(error));
         }

@@ -14,7 +14,7 @@ use super::rows::own_rows;
 use super::stream::EntrySource;
 use super::task::PaimonTask;
 use crate::columnar::Decoding;
-use crate::distributed::{Beforehand, GroupTask, Grouping, Travelling, match_manifest_path};
+use crate::distributed::{GroupTask, Grouping, NamedWork, Prerequisite, match_manifest_path};
 use crate::error::{Error, ErrorKind, Result};
 use crate::health::{HealthTask, row_of_parts, small_bytes};
 use crate::paimon::groups::{GROUP_INPUT, Groups};
@@ -51,7 +51,7 @@ impl Scan {
     /// What an executor needs to sum up files.
     pub(super) fn group_task_of(&self) -> Result<PaimonGroupTask> {
         if !self.view.is_of_groups() {
-            let message = "only partitions, buckets and health are summed up";
+            let message = "only partitions, buckets and health aggregate files";
             return Err(Error::new(ErrorKind::Argument, message));
         }
         Ok(PaimonGroupTask {
@@ -64,8 +64,8 @@ impl Scan {
     }
 
     /// Counts that are read before the files of any manifest are summed up.
-    pub(super) fn known_of(&self, what: Beforehand) -> Result<RecordBatch> {
-        if what == Beforehand::Vectors {
+    pub(super) fn known_of(&self, what: Prerequisite) -> Result<RecordBatch> {
+        if what == Prerequisite::Vectors {
             return vector_counts(&self.table, &self.options, self.view);
         }
         let options = ScanOptions { columns: Some(Vec::new()), ..self.options.clone() };
@@ -88,7 +88,7 @@ pub(crate) struct PaimonGroupTask {
     health: Option<HealthTask>,
 }
 
-impl Travelling for PaimonGroupTask {
+impl NamedWork for PaimonGroupTask {
     const NAME: &'static str = "paimon";
 }
 
@@ -138,9 +138,9 @@ impl Grouping for PaimonGrouping {
         self.groups.merge(sums)
     }
 
-    fn know(&mut self, what: Beforehand, rows: &RecordBatch) -> Result<()> {
+    fn know(&mut self, what: Prerequisite, rows: &RecordBatch) -> Result<()> {
         match what {
-            Beforehand::Deleted => {
+            Prerequisite::Deleted => {
                 let identities = find(rows, IDENTITY_COLUMN)?;
                 let identities = identities.as_binary_opt::<i32>().ok_or_else(|| {
                     Error::new(ErrorKind::Argument, "identities are binary").in_field(IDENTITY_COLUMN)
@@ -148,7 +148,7 @@ impl Grouping for PaimonGrouping {
                 self.deleted.extend(identities);
                 Ok(())
             }
-            Beforehand::Vectors => know_vectors(&mut self.groups, rows),
+            Prerequisite::Vectors => know_vectors(&mut self.groups, rows),
         }
     }
 

@@ -68,7 +68,7 @@ impl History for Table {
         for (manifest, kept) in manifest_files(&delta)?.into_iter().zip(kept) {
             match manifest.added > 0 || manifest.deleted > 0 {
                 true if kept => own.push(manifest),
-                says => pruned += u64::from(says),
+                has_entries => pruned += u64::from(has_entries),
             }
         }
         Ok(Listed { own, pruned, live: Some([live, 0, 0, 0]), changed: Some([changed, 0, 0, 0]) })

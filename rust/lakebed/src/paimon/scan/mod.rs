@@ -43,7 +43,8 @@ use super::prune::{EntryPruner, Rule};
 use super::reach::NamedFiles;
 use super::view::{Role, indexes};
 use crate::distributed::{
-    Beforehand, Distributed, Exchanged, GroupTask, ManifestTask, Part, PlannedManifest, Works, row,
+    Distributed, Exchanged, GroupTask, ManifestTask, Part, PlannedManifest, Prerequisite, WorkTypes,
+    work_type,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -52,16 +53,16 @@ use crate::scan::{self, Batches, Numbered, ScanOptions, Step, limited, once, row
 use crate::verify::VerifyExchange;
 use crate::view::{View, select};
 
-/// The work of the scans that engines spread.
-pub(crate) const WORKS: Works = Works {
-    tasks: &[row!(PaimonTask)],
-    groups: &[row!(PaimonGroupTask)],
+/// The types of work of scans that engines run in many processes.
+pub(crate) const WORK_TYPES: WorkTypes = WorkTypes {
+    tasks: &[work_type!(PaimonTask)],
+    groups: &[work_type!(PaimonGroupTask)],
     exchanges: &[
-        row!(FilesExchange),
-        row!(DiffExchange),
-        row!(ReachExchange<NamedFiles>),
-        row!(OrphansExchange<NamedFiles>),
-        row!(VerifyExchange<PaimonTask>),
+        work_type!(FilesExchange),
+        work_type!(DiffExchange),
+        work_type!(ReachExchange<NamedFiles>),
+        work_type!(OrphansExchange<NamedFiles>),
+        work_type!(VerifyExchange<PaimonTask>),
     ],
 };
 
@@ -107,7 +108,7 @@ impl Distributed for Scan {
         Ok(Box::new(self.group_task_of()?))
     }
 
-    fn beforehand(&self, what: Beforehand) -> Result<RecordBatch> {
+    fn prerequisite(&self, what: Prerequisite) -> Result<RecordBatch> {
         self.known_of(what)
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::program::{EntryProgram, needs_schemas};
 use super::resolved::Scan;
 use crate::columnar::Decoding;
-use crate::distributed::{Asked, ManifestTask, Part, ReadyTask, Travelling, match_manifest_path};
+use crate::distributed::{ManifestTask, NamedWork, Part, ReadyTask, StoredOptions, match_manifest_path};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::groups::GROUP_INPUT;
 use crate::paimon::identity::Deleted;
@@ -53,7 +53,7 @@ pub(crate) struct PaimonTask {
     schema_id: i64,
     schema: String,
     schemas: BTreeMap<i64, String>,
-    asked: Asked,
+    options: StoredOptions,
     pub(super) manifests: Vec<ManifestFile>,
 }
 
@@ -87,7 +87,7 @@ impl PaimonTask {
             schema_id: table.schema().id,
             schema: table.schema_text(table.schema().id)?,
             schemas,
-            asked: Asked::from(options),
+            options: StoredOptions::from(options),
             manifests,
         })
     }
@@ -106,7 +106,7 @@ impl PaimonTask {
             &self.location,
             &schema,
             &schemas,
-            &ScanOptions::from(&self.asked),
+            &ScanOptions::from(&self.options),
             decoding,
         )
     }
@@ -156,7 +156,7 @@ impl PaimonTask {
     }
 }
 
-impl Travelling for PaimonTask {
+impl NamedWork for PaimonTask {
     const NAME: &'static str = "paimon";
 }
 

@@ -1,4 +1,4 @@
-//! Statistics as they were stored, seen under another schema.
+//! Stored statistics, read with another schema.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ fn schema(id: i64, fields: &Value) -> TableSchema {
     TableSchema::from_json(schema.to_string().as_bytes()).expect("a schema")
 }
 
-/// What one entry has of statistics.
+/// The statistics of one entry.
 struct Entry<'a> {
     schema_id: i64,
     bounds: [StructArray; 2],
@@ -153,7 +153,7 @@ fn names_are_those_of_the_file() {
     assert_eq!(given(Some(&[]), None, &[]), [unknown, absent, unknown]);
     let system = ["c", "b", "_ROW_ID", "_SEQUENCE_NUMBER"];
     assert_eq!(given(None, Some(&system), &[3, 2, 7, 8]), [known(2), absent, unknown]);
-    // A row that is not as wide as its names, or its schema, says nothing.
+    // A row with another number of values than names, or than fields of its schema, is ignored.
     assert_eq!(given(None, None, &[1, 2]), [unknown, absent, unknown]);
     assert_eq!(given(None, Some(&["a", "b"]), &[1, 2, 3]), [unknown, absent, unknown]);
 }

@@ -14,7 +14,7 @@ use crate::scan::{Scan as _, ScanOptions};
 use crate::system::MetadataScan;
 use crate::view::View;
 
-/// Files by path; those that vanish are listed, but not there when they are read.
+/// Files by path; vanishing ones are listed, but missing when they are read.
 #[derive(Default)]
 struct Memory {
     files: Mutex<BTreeMap<String, Vec<u8>>>,
@@ -97,7 +97,7 @@ fn refused(table: Result<Table>) -> String {
     error.message().to_owned()
 }
 
-/// Where a table stands: branch, snapshot, schema.
+/// The branch, snapshot and schema of a table.
 fn place(table: &Table) -> (&str, Option<i64>, i64) {
     (table.branch(), table.snapshot().map(|snapshot| snapshot.id), table.schema().id)
 }
@@ -117,7 +117,7 @@ fn the_latest_snapshot_is_found_whatever_the_hint_says() {
 }
 
 #[test]
-fn what_is_no_snapshot_is_passed_over() {
+fn files_that_are_not_snapshots_are_ignored() {
     let files = [
         ("snapshot/snapshot-1b5f3a1e-0b1c-4d7e-9f00-0123456789ab.tmp", "{"),
         ("snapshot/snapshot-007", "{"),
@@ -152,7 +152,7 @@ fn a_snapshot_is_asked_for_by_its_id_and_by_nothing_else() {
     let table = branched();
     assert_eq!(place(&table), ("main", Some(4), 1));
     assert_eq!(place(&table.at_snapshot(3).expect("a snapshot")), ("main", Some(3), 0));
-    // Tag `gone` holds snapshot 1, and does not stand in for it.
+    // Tag `gone` has snapshot 1, but is not used instead of it.
     let message = refused(table.at_snapshot(1));
     assert_eq!(
         message,
@@ -182,7 +182,7 @@ fn a_time_gives_the_latest_snapshot_until_then() {
 }
 
 #[test]
-fn a_watermark_gives_the_first_snapshot_that_has_come_so_far() {
+fn a_watermark_gives_the_first_snapshot_that_has_reached_it() {
     let watermarks = [json!(null), json!(i64::MIN), json!(100), json!(null), json!(100), json!(300)];
     let texts: Vec<(String, String)> = (1i64..)
         .zip(watermarks)

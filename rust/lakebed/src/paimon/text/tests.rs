@@ -78,7 +78,7 @@ fn constructed_values_print_their_parts() {
     maps.append(true).expect("a map");
     let ty = json!({"type": "MAP", "key": "STRING", "value": "INT"});
     let built = maps.finish();
-    // The builder names the parts otherwise than the storage type does.
+    // The builder uses other names for the parts than the storage type.
     let arrow_schema::DataType::Map(entries, _) = data_type(ty.clone()).storage_type() else {
         panic!("no map")
     };

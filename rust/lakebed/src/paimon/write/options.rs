@@ -17,7 +17,7 @@ pub(super) enum StatsMode {
     None,
     /// The null count.
     Counts,
-    /// The null count, and bounds of so many code points or bytes.
+    /// The null count, and bounds of this many code points or bytes.
     Truncate(usize),
     /// The null count, and full bounds.
     Full,

@@ -23,7 +23,7 @@ use crate::paimon::fields::simple_stats;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::types::DataField;
 
-/// Statistics of keys are cut to so many code points or bytes.
+/// Statistics of keys are cut to this many code points or bytes.
 const KEY_LENGTH: usize = 128;
 
 /// The columns of a file unless it has all, and for each column whether its statistics are stored.

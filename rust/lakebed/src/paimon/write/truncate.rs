@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(upper_text("Two roads diverged", 16).as_deref(), Some("Two roads diverh"));
         assert_eq!(upper_text(sixteen, 16).as_deref(), Some(sixteen));
         assert_eq!(upper_text("\u{1f600}\u{1f600}\u{1f600}", 2).as_deref(), Some("\u{1f600}\u{1f601}"));
-        // The engine gives a bound here that is below the text.
+        // The bound of the engine is below the text here.
         assert_eq!(upper_text("a\u{d7ff}b", 2).as_deref(), Some("b"));
         assert_eq!(upper_text("a\u{10ffff}b", 2).as_deref(), Some("b"));
         assert_eq!(upper_text("\u{10ffff}\u{10ffff}", 1), None);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn no_upper_bound_means_no_lower_one() {
+    fn no_upper_bound_means_no_lower_bound() {
         let texts = |texts: [&str; 2]| Arc::new(StringArray::from(texts.to_vec())) as ArrayRef;
         let (lower, upper) = truncated(&texts(["ab", "ab"]), &texts(["\u{10ffff}b", "cd"]), 1);
         let pair = |row| [lower.is_valid(row), upper.is_valid(row)];

@@ -1,4 +1,4 @@
-//! Literals beyond the values of a column are compared as the numbers they are.
+//! Literals beyond the range of a column's type are compared as numbers.
 
 use super::super::op::Form;
 use super::super::{Leaf, Operator};
@@ -54,9 +54,9 @@ fn floats_are_beyond_such_literals_only_where_they_are_infinite_or_nan() {
         let long = text.replace("E400", &"0".repeat(400));
         assert_eq!(rows(&long, &singles), of_floats(matching), "{text}, all digits");
     }
-    // What rounds to the greatest float is no more than that.
+    // A literal that rounds to the greatest float is not above it.
     assert_eq!(rows("c0 >= 3.40282350E38", &singles), of_floats(&[4, 5, 6]));
-    // What is left of it can be written and read again.
+    // The bound filter can be printed and parsed again.
     let written = bind("c0 BETWEEN 0 AND 1E247", &singles).node.written().to_string();
     assert_eq!(rows(&written, &singles), of_floats(&[3, 4]));
 }
@@ -91,13 +91,13 @@ fn decimals_and_integers_beyond_a_column() {
     for (column, literals) in literals {
         for literal in literals {
             for (text, expected) in table {
-                // The least integer has no opposite.
+                // The least integer has no negation.
                 let text = text.replace("-L", &format!("-{literal}0")).replace('L', literal);
                 assert_eq!(rows(&text, column), expected, "{text} on {:?}", column.data_type());
             }
         }
     }
-    // Fractions that no value has stay refused, near and far.
+    // Fractions that no value has are refused, in the range and beyond it.
     for (text, column) in
         [("c0 < 0.001", &decimals), ("c0 < 1000.001", &decimals), ("c0 < 3000000000.5", &ints)]
     {
@@ -106,7 +106,7 @@ fn decimals_and_integers_beyond_a_column() {
 }
 
 #[test]
-fn what_does_not_compare_is_refused_whatever_its_literal() {
+fn text_operators_on_numbers_are_refused_with_any_literal() {
     for text in ["starts_with(c0, '1E400')", "c0 LIKE '1E400'", "NOT starts_with(c0, '1E400')"] {
         for data_type in [DataType::Float32, DataType::Float64, DataType::Int32, DataType::Decimal128(5, 2)] {
             assert_eq!(try_bind(text, &data_type).unwrap_err().kind(), ErrorKind::Predicate, "{text}");
@@ -114,7 +114,7 @@ fn what_does_not_compare_is_refused_whatever_its_literal() {
     }
 }
 
-/// A FLOAT column under literals beyond it is a DOUBLE column of the same values under literals it has.
+/// A FLOAT column with literals beyond its range gives the answers of a DOUBLE column with the same values.
 #[test]
 fn a_narrow_column_answers_as_the_wide_one() {
     let mut random = Random(9);
@@ -142,7 +142,7 @@ fn a_narrow_column_answers_as_the_wide_one() {
         let text = Predicate::leaf("c0", operator, literals).to_string();
         let matches = rows(&text, &narrow)[0];
         assert_eq!(matches, rows(&text, &wide)[0], "{text} on {value}");
-        // Bounds leave NaN out.
+        // Bounds do not include NaN.
         let bound = |narrow: &ArrayRef| match value.is_nan() {
             true => array::<Float32Array, _>(vec![1.0]),
             false => narrow.clone(),

@@ -1,4 +1,4 @@
-//! Literals take their column's type exactly, or are refused.
+//! Literals are converted to their column's type exactly, or refused.
 
 use arrow_array::Array;
 use arrow_array::types::{Int8Type, Int16Type};
@@ -62,7 +62,7 @@ fn literals_become_values_of_every_type() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_by_name() {
+fn literals_that_do_not_fit_are_refused_with_the_column() {
     let timestamp = |unit| DataType::Timestamp(unit, None);
     let refusals = [
         (DataType::Int32, "1.5"),
@@ -97,9 +97,9 @@ fn what_does_not_fit_is_refused_by_name() {
         for part in ["\"c0\"", &data_type.to_string(), "cannot take "] {
             assert!(error.message().contains(part), "{error} lacks {part}");
         }
-        // What is looked for may be a secret.
+        // A literal may be a secret.
         assert!(!literal.contains('\'') || !error.message().contains(literal), "{error}");
-        // Nor does it fit beside a NULL.
+        // It is refused beside a NULL too.
         let beside_null = try_bind(&format!("c0 NOT IN ({literal}, NULL)"), &data_type).unwrap_err();
         assert_eq!(beside_null.message(), error.message());
     }

@@ -8,7 +8,7 @@ use super::super::Operator;
 use super::super::like::LikePattern;
 use super::*;
 
-/// The cases of a suite; none, and a word about it, where the folder is absent.
+/// The cases of a suite; none, with a message, where the folder is absent.
 pub(crate) fn cases(suite: &str) -> Vec<Value> {
     let beside = || concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").into();
     let root = PathBuf::from(std::env::var_os("LAKEBED_SHARED").unwrap_or_else(beside));
@@ -88,7 +88,7 @@ fn literal(value: &Value, paimon_type: &str, function: &str) -> Literal {
     }
 }
 
-/// One value as an array, through the binder's own reading of literals.
+/// One value as an array, parsed as the binder parses literals.
 fn one(value: &Value, paimon_type: &str) -> ArrayRef {
     let float = || value.as_f64().or_else(|| value.as_str()?.parse().ok());
     let known = |found: bool| assert!(found || value.is_null(), "{value} of {paimon_type}");
@@ -121,7 +121,7 @@ fn one(value: &Value, paimon_type: &str) -> ArrayRef {
     }
 }
 
-/// One row's columns and their schema; a column no predicate refers to is taken as an integer.
+/// The columns of one row and their schema; a column to which no predicate refers is an integer.
 fn row(values: &[&Value], columns: &Columns) -> (Schema, Vec<ArrayRef>) {
     let mut fields = Vec::new();
     let mut arrays = Vec::new();

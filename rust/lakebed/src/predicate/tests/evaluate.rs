@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn null_is_matched_only_by_what_asks_for_it() {
+fn null_is_matched_only_by_tests_for_null() {
     let values: ArrayRef = array::<Int32Array, _>(vec![Some(1), None, Some(3)]);
     let table = [
         ("c0 = 1", [true, false, false]),
@@ -63,7 +63,7 @@ fn texts_and_bytes_are_in_unsigned_byte_order() {
 }
 
 #[test]
-fn ranges_prune_what_cannot_match() {
+fn ranges_that_cannot_match_are_pruned() {
     let (lower, upper): (ArrayRef, ArrayRef) =
         (array::<Int32Array, _>(vec![3]), array::<Int32Array, _>(vec![7]));
     let table = [
@@ -103,7 +103,7 @@ fn ranges_prune_what_cannot_match() {
 }
 
 #[test]
-fn what_is_not_known_is_kept() {
+fn unknown_ranges_are_kept() {
     let unknown: ArrayRef = array::<Int32Array, _>(vec![None::<i32>]);
     let three: ArrayRef = array::<Int32Array, _>(vec![3]);
     let table = [
@@ -146,9 +146,9 @@ fn nan_may_hide_beyond_float_bounds() {
     assert!(asked("c0 = 0.0", -1.0, -0.0));
 }
 
-/// NaN is larger than any other value, in both formats and whatever it stands beside.
+/// NaN is larger than any other value, in both formats and beside any values.
 #[test]
-fn what_may_hold_nan_is_kept_by_what_nan_matches() {
+fn files_that_may_hold_nan_are_kept_by_filters_that_nan_matches() {
     let bounds: ArrayRef = array::<Float64Array, _>(vec![0.0]);
     let table = [
         ("c0 > -0.0", true),
@@ -180,11 +180,11 @@ fn what_may_hold_nan_is_kept_by_what_nan_matches() {
                 let answers = [bound.may_match(&known, 1), bound.must_match(&known, 1)];
                 answers.map(|answer| answer.unwrap().value(0))
             };
-            // Unknown and counted, beside a zero; then not there; then alone.
+            // NaN of unknown number, and counted, beside a zero; then none; then NaN alone.
             assert_eq!(asked(&nans[0], 9)[0], matches_nan || text == "c0 <= 'NaN'", "{text} {logic:?}");
             assert_eq!(asked(&nans[1], 9)[0], matches_nan, "{text} {logic:?}");
             let of_zero = bound.evaluate(std::slice::from_ref(&bounds), 1).unwrap().value(0);
-            // Of bounds that are zeros the sign says nothing.
+            // The sign of bounds that are zeros is not reliable.
             let is_open = logic == Logic::ThreeValued && text.contains('0');
             assert!(asked(&nans[2], 9)[0] == of_zero || is_open, "{text} {logic:?}");
             assert_eq!(asked(&nans[1], 1), [matches_nan; 2], "{text} {logic:?}");
@@ -234,7 +234,7 @@ fn two_valued_logic_has_nulls_on_one_side_and_one_zero() {
 }
 
 #[test]
-fn what_every_row_must_match_is_known_from_counts_and_bounds() {
+fn counts_and_bounds_prove_that_every_row_matches() {
     let bounds = |value: i32| -> ArrayRef { array::<Int32Array, _>(vec![value]) };
     let asked = |text, nulls: Option<i64>, lower, upper| {
         let (values, nulls) = (Int64Array::from(vec![10]), Int64Array::from(vec![nulls]));

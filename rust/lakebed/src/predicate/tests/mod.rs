@@ -1,4 +1,4 @@
-//! One promise per file; the helpers they share.
+//! One guarantee per file, and the common helpers.
 
 mod beyond;
 mod bind;

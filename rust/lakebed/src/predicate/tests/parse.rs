@@ -1,9 +1,9 @@
-//! Text reads as it should, and an error points at its place.
+//! Text is parsed correctly, and errors point at their position.
 
 use super::super::{MAX_DEPTH, MAX_TEXT_BYTES, Operator};
 use super::*;
 
-/// The canonical text of a predicate says how it was read.
+/// The canonical text of a predicate shows how it was parsed.
 #[test]
 fn every_form_reads_as_its_canonical_text() {
     let forms = [
@@ -109,7 +109,7 @@ fn transforms_are_called_like_functions() {
         ("a IN (-Infinity, +infinity, NaN)", r#""a" IN (-Infinity, infinity, NaN)"#),
         ("NaN = 1", r#""NaN" = 1"#),
         ("a IS NOT NAN AND a IS NAN", r#"NOT is_nan("a") AND is_nan("a")"#),
-        // Names are names where nothing is called.
+        // Names of functions are names of columns where nothing is called.
         ("day > 3 AND \"bucket\" = 1", r#""day" > 3 AND "bucket" = 1"#),
     ] {
         assert_eq!(parse(text).to_string(), read);
@@ -133,7 +133,7 @@ fn size_and_depth_are_bounded() {
     assert!(Predicate::parse(&nested(MAX_DEPTH + 1)).unwrap_err().message().contains("nested deeper"));
     assert!(Predicate::parse(&"(".repeat(MAX_TEXT_BYTES)).is_err());
     assert!(Predicate::parse(&" ".repeat(MAX_TEXT_BYTES + 1)).unwrap_err().message().contains("at most"));
-    // Long is not deep.
+    // A long filter need not be deeply nested.
     let Predicate::Or(terms) = parse(&vec!["a=1"; 100_000].join(" OR ")) else { panic!("not a disjunction") };
     assert_eq!(terms.len(), 100_000);
     let negated = format!("{}a = 1", "NOT ".repeat(100_001));
@@ -141,7 +141,7 @@ fn size_and_depth_are_bounded() {
 }
 
 #[test]
-fn columns_and_conjuncts_are_told() {
+fn columns_and_conjuncts_are_listed() {
     let predicate = parse("a = 1 AND (b = 2 OR a = 3) AND (c = 4 AND TRUE)");
     assert_eq!(predicate.columns().into_iter().collect::<Vec<_>>(), ["a", "b", "c"]);
     assert_eq!(predicate.split_conjuncts().len(), 4);

@@ -1,4 +1,4 @@
-//! What holds for all predicates, on many generated ones.
+//! Properties of all predicates, tested on many generated ones.
 
 use arrow_array::Array;
 
@@ -72,7 +72,7 @@ fn the_text_of_a_predicate_reads_back_to_it() {
     }
 }
 
-/// Malformed text is refused with its place, or read as something that reads back; nothing panics.
+/// Malformed text is refused with a position, or parsed to a predicate whose text parses to the same; nothing panics.
 #[test]
 fn malformed_text_is_refused_or_read() {
     let mut random = Random(4);
@@ -136,7 +136,7 @@ fn column(random: &mut Random) -> (ArrayRef, Vec<&'static str>) {
     }
 }
 
-/// A condition on `c0` that suits the column, with its literals; `None` where the operator does not.
+/// A condition on `c0` that is valid for the column, with its literals; `None` where the operator is not.
 fn condition(random: &mut Random, array: &ArrayRef, literals: &[&str]) -> Option<Predicate> {
     let operator = operator(random);
     let applies = match operator.row().form {
@@ -180,7 +180,7 @@ fn a_condition_and_its_negation_part_the_values() {
     }
 }
 
-/// The least and greatest value as arrays of one row, as a writer would find them; NaN left out by some.
+/// The least and greatest value as arrays of one row, as a writer would record them; some leave out NaN.
 fn bounds(random: &mut Random, array: &ArrayRef) -> (ArrayRef, ArrayRef) {
     let column = Reader::new(array.as_ref());
     let skip_nan = random.below(2) == 0;

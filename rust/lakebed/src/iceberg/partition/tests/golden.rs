@@ -1,4 +1,4 @@
-//! Partition types and paths of tables that the engine wrote, as it has them.
+//! Partition types and paths of tables that the engine wrote, compared with its own.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ fn types_of_specs() {
         for (answer, spec) in summary["specs"].as_array().unwrap().iter().zip(specs(&summary)) {
             let unified = PartitionType::unify(std::slice::from_ref(&spec), &[&schemas[0]]);
             let mut fields = printed(&unified);
-            // Java prints them in the order of the spec, and those of columns that are gone as unknown.
+            // Java prints them in the order of the spec, and those of dropped columns as unknown.
             fields.sort_by_key(|field| {
                 spec.fields.iter().position(|known| field.starts_with(&known.field_id.to_string()))
             });
@@ -69,7 +69,7 @@ fn paths_of_files() {
             let tuple: Vec<(String, ArrayRef)> = tuple.collect();
             let tuple = tuples(tuple.iter().map(|(id, column)| (id.as_str(), Arc::clone(column))).collect());
             let ours = unified.paths(&unified.align(&tuple, spec).unwrap(), spec).unwrap();
-            // Puffin files stand in no partition's folder.
+            // Puffin files are not in the folder of a partition.
             if !path.ends_with(".puffin") {
                 let between = path.split("/data/").nth(1).and_then(|below| below.rsplit_once('/'));
                 assert_eq!(ours.value(0), between.map_or("", |(folder, _)| folder), "{path}");

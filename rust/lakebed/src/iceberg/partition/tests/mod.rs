@@ -139,7 +139,7 @@ fn tuples_are_aligned_by_id() {
     assert_eq!(none.align(&stored, &spec(0, &[])).unwrap().len(), 2);
 }
 
-/// One stored array read as the type of that text, by way of a table of one identity column.
+/// One stored array, read as the given type by a table with one identity column.
 fn aligned(stored: ArrayRef, text: &str) -> crate::Result<ArrayRef> {
     let spec = spec(0, &[(1, 1000, "c", "identity")]);
     let unified = PartitionType::unify(std::slice::from_ref(&spec), &[&schema(&[(1, "c", text)])]);
@@ -147,7 +147,7 @@ fn aligned(stored: ArrayRef, text: &str) -> crate::Result<ArrayRef> {
 }
 
 #[test]
-fn what_writers_write_is_read_as_the_type() {
+fn stored_forms_of_writers_are_read_as_the_type() {
     let nanos = TimestampNanosecondArray::from(vec![1]).with_timezone("+00:00");
     let millis = TimestampMillisecondArray::from(vec![-1]);
     let uuid =
@@ -180,7 +180,7 @@ fn what_writers_write_is_read_as_the_type() {
 }
 
 #[test]
-fn what_is_not_of_the_type_is_refused_with_its_record() {
+fn values_of_another_type_are_refused_with_their_record() {
     let bytes = |bytes: &[u8]| Arc::new(BinaryArray::from(vec![None, Some(bytes)])) as ArrayRef;
     for (stored, text, kind, record) in [
         (bytes(b"\x7f\xff"), "decimal(4, 2)", "decimal", Some(1)),
@@ -245,7 +245,7 @@ fn paths_are_those_of_the_engine() {
 }
 
 #[test]
-fn tuples_of_other_types_are_no_fault_of_a_file() {
+fn tuples_of_other_types_are_not_errors_of_a_file() {
     let partition = PartitionType::unify(&[spec(0, &[])], &[&schema(&[])]);
     let mut numbers = PartitionNumbers::new(&partition).expect("no fields");
     let spec_ids: ArrayRef = Arc::new(Int32Array::from(vec![0]));

@@ -1,4 +1,4 @@
-//! The case tables: no answer is wrong, none less precise than the origin's.
+//! The case tables: no answer is wrong, and none is less precise than the original's.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, StructArray, new_null_array};
@@ -12,7 +12,7 @@ use crate::iceberg::types::FieldRef;
 use crate::predicate::Operator;
 use crate::test_data::case_table;
 
-/// A table of cases: each with its schema, its spec and how names are taken.
+/// A table of cases: each with its schema, its spec and the case sensitivity of names.
 struct Suite(Value);
 
 struct Setting {
@@ -48,7 +48,7 @@ impl Suite {
     }
 }
 
-/// Binds a case's filter; where that fails, whether it should.
+/// Binds the filter of a case. An error is returned as whether the case expects it.
 fn bound(case: &Value, setting: &Setting) -> Result<RowFilter, bool> {
     bind(&case["filter"], &setting.schema, &setting.partition, setting.names).map_err(|error| {
         assert_eq!(error.kind(), ErrorKind::Predicate, "{case}");
@@ -58,8 +58,8 @@ fn bound(case: &Value, setting: &Setting) -> Result<RowFilter, bool> {
 
 /// Runs a suite whose answers are yes or no.
 ///
-/// Of floats above a value the engine does not see that NaN, which is larger than any other, may be there:
-/// what may hold it is kept, and what it is all that there is of matches.
+/// For filters on floats above a value the engine ignores that there may be NaN, which is larger than any other
+/// value: here files that may hold NaN are kept, and files with nothing but NaN match.
 fn yes_or_no(name: &str, answer: impl Fn(&Suite, &Value, &Setting, &RowFilter) -> bool) {
     let suite = Suite::new(name);
     let mut differ = Vec::new();
@@ -84,7 +84,7 @@ fn yes_or_no(name: &str, answer: impl Fn(&Suite, &Value, &Setting, &RowFilter) -
     assert!(differ.is_empty(), "{} differ:\n{}", differ.len(), differ.join("\n"));
 }
 
-/// Whether a filter asks for what is greater than a value of a column of floats.
+/// Whether a filter compares a column of floats with a value by `>` or `>=`.
 fn is_of_floats_above(setting: &Setting, filter: &Value) -> bool {
     let filter = bind(filter, &setting.schema, &setting.partition, setting.names).expect("a filter");
     let mut is = false;
@@ -155,7 +155,7 @@ fn rows() {
     });
 }
 
-/// The value of a field in a row, whose structs are arrays; what is missing at the end is null.
+/// The value of a field in a row, whose structs are arrays; values missing at the end are null.
 fn cell(fields: &[FieldRef], row: &Value, id: i32) -> Option<Value> {
     fields.iter().enumerate().find_map(|(place, field)| {
         let value = row.get(place).cloned().unwrap_or_default();
@@ -188,7 +188,7 @@ fn projections() {
             }
         };
         let found = project(&filter, &setting.spec, &setting.partition, mode).expect("a projection");
-        // What is expected is an expression on a table whose columns are the partition fields.
+        // The expected expression is one on a table whose columns are the partition fields.
         let column = |(place, unified): (usize, &crate::iceberg::partition::UnifiedField)| {
             let (id, name) = (i32::try_from(place).expect("32 bits"), unified.field.name.clone());
             Arc::new(crate::iceberg::types::NestedField::new(id, name, false, unified.ty.clone()))
@@ -199,7 +199,7 @@ fn projections() {
         let expected = bind(&case["expect"], &tuples, &none, Names::Exact).expect("an expectation");
         let spelled_out = spelled(&found.node);
         let engines = [&expected.predicate.node, &lowered(&expected.predicate.node)].map(spelled);
-        // The engine's own projections forget what it writes of times before 1970.
+        // The engine's projections ignore that it writes times before 1970 one period too low.
         if spelled_out != engines[0] && !(is_of_times(&setting) && spelled_out == engines[1]) {
             let (found, expected) = (spelled_out, &engines[0]);
             differ.push(format!("{found}, not {expected}: {case}"));
@@ -208,7 +208,7 @@ fn projections() {
     assert!(differ.is_empty(), "{} differ:\n{}", differ.len(), differ.join("\n"));
 }
 
-/// Whether a spec counts periods of timestamps.
+/// Whether a spec has periods of timestamps.
 fn is_of_times(setting: &Setting) -> bool {
     use crate::iceberg::transform::Transform::{Day, Hour, Month, Year};
     let is_timestamp =
@@ -223,7 +223,7 @@ fn is_of_times(setting: &Setting) -> bool {
     })
 }
 
-/// An expectation that looks one period lower, where that is before 1970.
+/// The expectation with values before 1970 one period lower.
 fn lowered(node: &Node) -> Node {
     let lower = |leaf: &BoundLeaf| {
         let values = leaf.operands.values.iter().map(|value| match value {
@@ -244,7 +244,7 @@ fn residuals() {
     let mut differ = Vec::new();
     for (case, setting) in suite.cases() {
         let Ok(filter) = bound(case, &setting) else {
-            // Without a partition the engine binds nothing, and leaves what it was given.
+            // Without partitions the engine does not bind the filter, and returns it as it is.
             assert!(setting.spec.is_unpartitioned() && case["expect"] == case["filter"], "{case}");
             continue;
         };
@@ -291,14 +291,14 @@ fn residuals_of_a_batch() {
     assert_eq!(tuples.column(0).as_primitive::<arrow_array::types::Int32Type>().len(), 5);
 }
 
-/// What a filter says is what its expression says: bound again, it is the same.
+/// The expression of a filter, bound again, is the same filter.
 #[test]
-fn expressions_say_the_same() {
-    let (mut said, mut unsaid) = (0, 0);
+fn expressions_bind_to_the_same_filter() {
+    let (mut expressed, mut unsupported) = (0, 0);
     for name in ["inclusive_metrics", "strict_metrics", "row", "projection", "residual"] {
         for (case, setting) in Suite::new(name).cases() {
             if setting.names == Names::AnyCase {
-                // One column that is spelled in two ways is bound as two.
+                // A column that is spelled in two ways is bound as two columns.
                 continue;
             }
             let Ok(filter) = bound(case, &setting) else { continue };
@@ -307,18 +307,21 @@ fn expressions_say_the_same() {
                     let again = bind(&expression, &setting.schema, &setting.partition, Names::Exact);
                     let [found, expected] = [&again.expect("a filter"), &filter];
                     assert_eq!(spelled(&found.predicate.node), spelled(&expected.predicate.node), "{case}");
-                    said += 1;
+                    expressed += 1;
                 }
                 Err(error) => {
                     assert_eq!(error.kind(), ErrorKind::Unsupported, "{case}");
-                    // Of floats that JSON does not have.
+                    // JSON does not have these floats.
                     assert!(case["filter"].to_string().contains("NaN"), "{case}");
-                    unsaid += 1;
+                    unsupported += 1;
                 }
             }
         }
     }
-    assert!(said > 500 && unsaid * 20 < said, "{said} said, {unsaid} not");
+    assert!(
+        expressed > 500 && unsupported * 20 < expressed,
+        "{expressed} expressions, {unsupported} not supported"
+    );
 }
 
 #[test]

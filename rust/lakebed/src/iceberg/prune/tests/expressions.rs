@@ -25,7 +25,7 @@ const OPERATORS: [(&str, Operator); 14] = [
     ("not-starts-with", Operator::NotStartsWith),
 ];
 
-/// An expression on columns of `schema`, or on partition fields that are called as none of them.
+/// An expression on columns of `schema`, or on partition fields, whose names differ from theirs.
 pub(super) fn predicate(json: &Value, schema: &Schema) -> Predicate {
     let of = |json: &Value| predicate(json, schema);
     if let Some(value) = json.as_bool() {

@@ -1,4 +1,4 @@
-//! The engine's own plans: the same manifests and files kept, the same left to test.
+//! Plans compared with those of the engine: the same manifests and files are kept, with the same residuals.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -33,7 +33,7 @@ const COLUMNS: [&str; 9] = [
     "upper_bounds",
 ];
 
-/// A table at one snapshot, with all that plans are made of.
+/// A table at one snapshot, with all that plans need.
 struct Snapshot {
     types: TableTypes,
     manifests: Vec<ManifestFile>,
@@ -41,7 +41,7 @@ struct Snapshot {
     files: Vec<(usize, RecordBatch)>,
 }
 
-/// What is kept, and the residual of each file that is.
+/// The kept manifests and files, and the residuals of the files.
 #[derive(Debug, Default)]
 struct Answer {
     manifests: BTreeSet<u64>,
@@ -101,7 +101,7 @@ impl Snapshot {
         answer
     }
 
-    /// A residual in one spelling.
+    /// A residual in canonical form.
     fn spelled(&self, residual: Predicate) -> String {
         let none = PartitionType { fields: Vec::new() };
         let bound = RowFilter::new(&residual, &self.types.schema, &none, Names::Exact).expect("a residual");
@@ -149,25 +149,25 @@ fn leaves(predicate: &Predicate) -> Vec<Leaf> {
     }
 }
 
-/// What the engine is known to get wrong, or to be less precise at, with a filter.
+/// Known errors and imprecision of the engine with a filter.
 #[derive(Debug, Default)]
 struct Deviations {
-    /// It takes UUIDs for two signed numbers, and -0.0 for less than 0.0.
+    /// It compares UUIDs as two signed numbers, and -0.0 as less than 0.0.
     wrong: bool,
-    /// It takes null in a partition for less than all values.
+    /// It compares null in a partition as less than all values.
     null_is_least: bool,
-    /// It keeps what is in a list of more than 200 values.
+    /// It keeps everything for `IN` with more than 200 values.
     long_list: bool,
-    /// It does not see that nulls and NaN are all there is.
+    /// It ignores that there are only nulls and NaN.
     float: bool,
-    /// It does not see that NaN, which is larger than any other value, may be there.
+    /// It ignores that there may be NaN, which is larger than any other value.
     above: bool,
-    /// It refuses to prove anything of nested columns, and does not count nulls of floats in null structs.
+    /// It proves nothing about nested columns, and does not count nulls of floats in null structs.
     nested: bool,
-    /// It looks at partitions where a filter needs none: nothing is beyond the last value of a type, and no
+    /// It tests partitions where a filter does not need them: nothing is beyond the last value of a type, and no
     /// required column is null.
     constant: bool,
-    /// It takes what it wrote of times before 1970 for exact, where some are one period too low: then it
+    /// It takes the periods that it wrote for times before 1970 as exact, where some are one too low: then it
     /// claims rows that do not match.
     before_1970: bool,
 }
@@ -201,7 +201,7 @@ impl Deviations {
     }
 }
 
-/// Where an answer is not the engine's.
+/// Answers that differ from the engine's.
 #[derive(Debug, Default)]
 struct Differences {
     place: String,
@@ -286,7 +286,7 @@ fn plans_of_the_engine() {
         let number = |file: &Value| file["i"].as_u64().expect("a number");
         let files = numbered.iter().map(|file| (number(file), path(file))).collect();
         let mut snapshots = BTreeMap::new();
-        // The plans that are passed over here are among those that the Python tests compare.
+        // The plans that are skipped here are among those that the Python tests compare.
         let step = if std::env::var_os("LAKEBED_TRUST").is_some() { 1 } else { 3 };
         for plan in lines(&folder.join("expected/plans.jsonl.gz")).into_iter().step_by(step) {
             let id = plan["snapshot_id"].as_i64().expect("an id");

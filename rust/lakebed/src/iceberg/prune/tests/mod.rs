@@ -1,4 +1,4 @@
-//! Filters of other projects' tests and of the engine's plans, and what came of them.
+//! Filters of other projects' tests and of the engine's plans, with their results.
 
 mod cases;
 mod expressions;
@@ -48,7 +48,7 @@ fn entry(file: &Value) -> RecordBatch {
     RecordBatch::try_from_iter(columns).expect("an entry")
 }
 
-/// A predicate's terms in one order and spelling: what it says, whatever the order and the repeats.
+/// The terms of a predicate in canonical order and form, without repeats.
 fn spelled(node: &Node) -> String {
     let all = |terms: &[Node], word: &str| {
         let mut terms: Vec<_> = terms.iter().map(spelled).collect();

@@ -1,5 +1,5 @@
-//! Periods of times around 1970, as Iceberg's Java library writes them: none that matches is lost, none that
-//! does not is claimed.
+//! Periods of times around 1970, as Iceberg's Java library writes them: no matching one is dropped, and none that
+//! does not match is claimed.
 
 use arrow_array::types::{Date32Type, Int32Type};
 use arrow_array::{ArrayRef, PrimitiveArray};
@@ -12,7 +12,7 @@ use crate::text::civil_from_days;
 
 const DAY: i64 = 86_400;
 
-/// Whole periods between 1970 and a time, in ticks since then: `ChronoUnit.between`, which cuts towards 1970.
+/// Whole periods between 1970 and a time, in ticks since then: `ChronoUnit.between`, which rounds towards 1970.
 fn between(transform: &Transform, ticks: i64, per_second: i64) -> i64 {
     let (per_hour, per_day) = (3600 * per_second, DAY * per_second);
     let (days, rest) = (ticks.div_euclid(per_day), ticks.rem_euclid(per_day));
@@ -101,7 +101,7 @@ fn values(ty: &Type, per_second: i64) -> Vec<i64> {
     values
 }
 
-/// The period of each value as three writers have it: exact ones, Java's, and Java's before 0.11.
+/// The period of each value as three kinds of writers compute it: exactly, as Java does, and as Java did before 0.11.
 fn periods(transform: &Transform, ty: &Type, values: &[i64], per_second: i64) -> Vec<i64> {
     let of = |value: i64| {
         if *ty == Type::Date {
@@ -110,7 +110,7 @@ fn periods(transform: &Transform, ty: &Type, values: &[i64], per_second: i64) ->
             return [exact, exact, old];
         }
         let towards_1970 = between(transform, value, per_second);
-        // What Java means to do: one unit nearer to 1970, so that none is the start of a period.
+        // What Java intends: one unit nearer to 1970, so that no value is the start of a period.
         let exact = if value < 0 { between(transform, value + 1, per_second) - 1 } else { towards_1970 };
         [exact, java(transform, value, per_second), towards_1970]
     };
@@ -126,9 +126,9 @@ fn array_of(transform: &Transform, periods: &[i64]) -> ArrayRef {
 }
 
 /// A filter on `t`, and which values match it.
-type Asked = (String, Box<dyn Fn(i64) -> bool>);
+type Filter = (String, Box<dyn Fn(i64) -> bool>);
 
-fn filters(ty: &Type, value: i64, next: i64, per_second: i64) -> Vec<Asked> {
+fn filters(ty: &Type, value: i64, next: i64, per_second: i64) -> Vec<Filter> {
     let (one, two) = (literal(ty, value, per_second), literal(ty, next, per_second));
     vec![
         (format!("t < {one}"), Box::new(move |t| t < value)),
@@ -151,7 +151,7 @@ fn projected(schema: &Schema, spec: &PartitionSpec, text: &str, mode: Mode) -> B
     project(&filter, spec, &partition, mode).expect("a projection")
 }
 
-/// Holds the projections of many filters against the rows of each partition.
+/// Compares the projections of many filters with the rows of each partition.
 fn check(transform: &Transform, ty: &Type) {
     let (schema, per_second) = source(ty);
     let spec = spec(transform);
@@ -204,13 +204,13 @@ fn java_is_one_too_low_where_the_fraction_is_all_nines() {
             );
         }
     }
-    // Dates count whole days, to which nothing is carried.
+    // Dates are whole days, so nothing is rounded.
     assert_eq!([-366, -365, -1, 0].map(|days| java_of_days(&Transform::Year, days)), [-2, -1, -1, 0]);
 }
 
-/// Only where an odd value may be is anything looked for below.
+/// Only where a period may be one too low does a projection include the one below.
 #[test]
-fn projections_are_no_wider_than_writers_are_wrong() {
+fn projections_are_only_as_wide_as_writers_are_imprecise() {
     let asked = |text: &str, mode| {
         let (schema, _) = source(&Type::TimestamptzNs);
         spelled(&projected(&schema, &spec(&Transform::Hour), text, mode).node)

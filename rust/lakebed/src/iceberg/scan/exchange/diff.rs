@@ -8,13 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::columnar::Decoding;
 use crate::diff::{Change, ChangeColumns, DiffGather, diff_pieces};
-use crate::distributed::{Asked, Dealing, Exchange, Exchanged, Gather, Travelling, match_manifest_path};
+use crate::distributed::{
+    Exchange, Exchanged, Gather, ManifestPartitioner, NamedWork, StoredOptions, match_manifest_path,
+};
 use crate::error::Result;
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::scan::diff::{beside_identity, identified, with_identity};
 use crate::iceberg::scan::plan::planned;
 use crate::iceberg::scan::program::EntryProgram;
-use crate::iceberg::scan::task::Placed;
+use crate::iceberg::scan::task::LocatedManifestFile;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::Role;
 use crate::notes::Notes;
@@ -24,9 +26,9 @@ use crate::scan::ScanOptions;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::iceberg::scan) struct DiffExchange {
     types: StoredTypes,
-    asked: Asked,
+    options: StoredOptions,
     /// The manifests that only one of the snapshots has, and whether their files were added or removed.
-    inputs: Vec<(Change, Vec<Placed>)>,
+    inputs: Vec<(Change, Vec<LocatedManifestFile>)>,
 }
 
 /// The rows that `options` ask for of the difference between `inputs`, in the types of `table`.
@@ -39,18 +41,19 @@ pub(in crate::iceberg::scan) fn exchanged(
     let inputs = inputs.iter().filter(|(_, manifests)| !manifests.is_empty());
     let sides: Vec<Vec<_>> =
         inputs.clone().map(|(_, manifests)| planned(manifests, storage)).collect::<Result<_>>()?;
-    let placed =
-        inputs.map(|(change, manifests)| Ok((*change, Placed::all(manifests.iter().cloned(), storage)?)));
+    let located = inputs.map(|(change, manifests)| {
+        Ok((*change, LocatedManifestFile::all(manifests.iter().cloned(), storage)?))
+    });
     let diff = DiffExchange {
         types: StoredTypes::from(&table.types()?),
-        asked: Asked::from(options),
-        inputs: placed.collect::<Result<_>>()?,
+        options: StoredOptions::from(options),
+        inputs: located.collect::<Result<_>>()?,
     };
     let together = sides.len() > 1;
     Ok(Exchanged { exchange: Box::new(diff), sides, together, made: Vec::new() })
 }
 
-impl Travelling for DiffExchange {
+impl NamedWork for DiffExchange {
     const NAME: &'static str = "iceberg.diff";
 }
 
@@ -59,19 +62,20 @@ impl Exchange for DiffExchange {
         Ok(Arc::clone(self.columns()?.schema()))
     }
 
-    fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing> {
+    fn partitioner(&self, decoding: Decoding, parts: u32) -> Result<ManifestPartitioner> {
         let all = self.inputs.iter().enumerate();
-        let all: Vec<(usize, Placed)> =
-            all.flat_map(|(input, (_, placed))| placed.iter().map(move |one| (input, one.clone()))).collect();
-        let options = ChangeColumns::of_files(&ScanOptions::from(&self.asked));
+        let all: Vec<(usize, LocatedManifestFile)> = all
+            .flat_map(|(input, (_, located))| located.iter().map(move |one| (input, one.clone())))
+            .collect();
+        let options = ChangeColumns::of_files(&ScanOptions::from(&self.options));
         let types = TableTypes::try_from(&self.types)?;
         let shown = files(&types, &options, Limits::DEFAULT.into())?;
         let schema = with_identity(shown.view.schema());
         let program = Arc::new(files(&types, &beside_identity(&options), decoding)?);
         let changes = self.changes();
         Ok(Box::new(move |path, bytes| {
-            let (input, placed) = match_manifest_path(&all, |(_, placed)| &placed.place, path)?;
-            let rows = program.open(bytes, &placed.manifest, 1, &Notes::default())?;
+            let (input, located) = match_manifest_path(&all, |(_, one)| &one.location, path)?;
+            let rows = program.open(bytes, &located.manifest, 1, &Notes::default())?;
             let schema = Arc::clone(&schema);
             let rows = Box::new(rows.map(move |rows| identified(&rows?, &schema)));
             Ok(diff_pieces(rows, *input, &changes, parts))
@@ -89,7 +93,7 @@ impl DiffExchange {
     }
 
     fn columns(&self) -> Result<ChangeColumns> {
-        let options = ScanOptions::from(&self.asked);
+        let options = ScanOptions::from(&self.options);
         let types = TableTypes::try_from(&self.types)?;
         let shown = files(&types, &ChangeColumns::of_files(&options), Limits::DEFAULT.into())?;
         Ok(ChangeColumns::new(&options, shown.view.schema()))

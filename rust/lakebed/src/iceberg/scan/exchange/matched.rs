@@ -34,7 +34,7 @@ pub(super) struct PlanGather {
     shown_as: DeletesAs,
     /// Deletes, in any order.
     waiting: Vec<RecordBatch>,
-    /// What `matching` is built from: the program that shows data files, and, where deletes are asked for,
+    /// What `matching` is built from: the program that shows data files, and, where deletes are requested,
     /// the builder of deletes with the table's schemas.
     made_of: Option<(EntryProgram, Option<Taking>)>,
     /// Set once there is a data file.

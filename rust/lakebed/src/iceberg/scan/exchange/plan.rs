@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::by_path::ByPath;
-use super::deal::Deal;
 use super::matched::{DATA, DELETES, PLACE, PlanGather};
+use super::partitioner::EntryPartitioner;
 use crate::columnar::Decoding;
 use crate::distributed::{
-    Asked, Dealing, Exchange, Exchanged, Gather, PlannedManifest, Travelling, match_manifest_path,
+    Exchange, Exchanged, Gather, ManifestPartitioner, NamedWork, PlannedManifest, StoredOptions,
+    match_manifest_path,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::file_input;
@@ -25,7 +26,7 @@ use crate::iceberg::scan::planned::shown;
 use crate::iceberg::scan::program::EntryProgram;
 use crate::iceberg::scan::residual::Residuals;
 use crate::iceberg::scan::resolved::Scan;
-use crate::iceberg::scan::task::Placed;
+use crate::iceberg::scan::task::LocatedManifestFile;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::types::Schema;
 use crate::iceberg::view::Role;
@@ -40,8 +41,8 @@ impl Scan {
         let plan = PlanExchange::new(self, equality_ids)?;
         let storage = self.table.storage().as_ref();
         let of_side = |side: i32| {
-            let placed = plan.manifests.iter().filter(move |placed| side_of(placed) == side);
-            planned(placed.map(|placed| &placed.manifest), storage)
+            let located = plan.manifests.iter().filter(move |located| side_of(located) == side);
+            planned(located.map(|located| &located.manifest), storage)
         };
         let sides: Vec<Vec<PlannedManifest>> = vec![of_side(DELETES)?, of_side(DATA)?];
         let together = sides.first().is_some_and(|deletes| !deletes.is_empty());
@@ -51,10 +52,13 @@ impl Scan {
     /// The deletes of a plan, in the order of the snapshot.
     pub(in crate::iceberg::scan) fn plan_side(&self, side: i32) -> Result<Batches> {
         if side != DELETES {
-            return Err(Error::new(ErrorKind::Argument, "only the deletes of a plan are read by themselves"));
+            return Err(Error::new(
+                ErrorKind::Argument,
+                "only the deletes of a plan are read in this process",
+            ));
         }
         let mut plan = PlanExchange::new(self, &[])?;
-        plan.manifests.retain(|placed| side_of(placed) == DELETES);
+        plan.manifests.retain(|located| side_of(located) == DELETES);
         let (table, manifests) = (self.table.clone(), plan.manifests.clone());
         let program = plan.delete_program(table.types()?, table.decoding().clone())?;
         let source = DeleteSource { program, table, plan };
@@ -70,46 +74,46 @@ struct DeleteSource {
 }
 
 impl ManifestSource for DeleteSource {
-    type Manifest = Placed;
+    type Manifest = LocatedManifestFile;
 
     fn storage(&self) -> &dyn Storage {
         self.table.storage().as_ref()
     }
 
-    fn size(&self, placed: &Placed) -> u64 {
-        placed.manifest.length.unwrap_or(0)
+    fn size(&self, located: &LocatedManifestFile) -> u64 {
+        located.manifest.length.unwrap_or(0)
     }
 
-    fn read(&self, placed: &Placed) -> Result<Buffer> {
-        self.table.read_recorded(&placed.manifest.path, placed.manifest.length)
+    fn read(&self, located: &LocatedManifestFile) -> Result<Buffer> {
+        self.table.read_recorded(&located.manifest.path, located.manifest.length)
     }
 
-    fn open(&self, placed: &Placed, bytes: Buffer, _threads: usize) -> Result<Batches> {
-        self.plan.deletes(placed, bytes, &self.program)
+    fn open(&self, located: &LocatedManifestFile, bytes: Buffer, _threads: usize) -> Result<Batches> {
+        self.plan.deletes(located, bytes, &self.program)
     }
 }
 
 /// The side that the entries of a manifest belong to.
-fn side_of(placed: &Placed) -> i32 {
-    if placed.manifest.content == manifest_list::DATA { DATA } else { DELETES }
+fn side_of(located: &LocatedManifestFile) -> i32 {
+    if located.manifest.content == manifest_list::DATA { DATA } else { DELETES }
 }
 
 /// The work of a plan on manifests, independent of the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::iceberg::scan) struct PlanExchange {
     types: StoredTypes,
-    /// All schemas of the table, the newest first; empty where deletes are not asked for.
+    /// All schemas of the table, the newest first; empty where deletes are not requested.
     schemas: Vec<Value>,
     /// The columns that equality deletes compare.
     equality_ids: Vec<i32>,
-    asked: Asked,
+    options: StoredOptions,
     shown_as: DeletesAs,
-    /// Delete manifests in the order of the list, where deletes are asked for; then data manifests.
-    manifests: Vec<Placed>,
+    /// Delete manifests in the order of the list, where deletes are requested; then data manifests.
+    manifests: Vec<LocatedManifestFile>,
 }
 
 impl PlanExchange {
-    /// The work of a plan. Reads the manifest list and, where deletes are asked for, the table's schemas.
+    /// The work of a plan. Reads the manifest list and, where deletes are requested, the table's schemas.
     fn new(scan: &Scan, equality_ids: &[i32]) -> Result<PlanExchange> {
         let (table, options) = (&scan.table, &scan.options);
         let (mut schemas, mut manifests) = (Vec::new(), Vec::new());
@@ -117,7 +121,7 @@ impl PlanExchange {
         let list = table.manifest_list()?;
         let of_role = |role| {
             let plan = Plan::of_list(table, list.clone(), options.filter.as_deref())?;
-            Placed::all(plan.of_role(role), table.storage().as_ref())
+            LocatedManifestFile::all(plan.of_role(role), table.storage().as_ref())
         };
         if scan.schema.column_with_name(options.deletes.column()).is_some() {
             let older = table.schemas()?.into_values().rev();
@@ -130,14 +134,14 @@ impl PlanExchange {
             types: StoredTypes::from(&types),
             schemas,
             equality_ids: equality_ids.to_vec(),
-            asked: Asked::from(options),
+            options: StoredOptions::from(options),
             shown_as: options.deletes,
             manifests,
         })
     }
 }
 
-impl Travelling for PlanExchange {
+impl NamedWork for PlanExchange {
     const NAME: &'static str = "iceberg.plan";
 }
 
@@ -147,25 +151,27 @@ impl Exchange for PlanExchange {
         Ok(shown(program.view.schema(), self.shown_as))
     }
 
-    fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing> {
+    fn partitioner(&self, decoding: Decoding, parts: u32) -> Result<ManifestPartitioner> {
         let (plan, types) = (self.clone(), TableTypes::try_from(&self.types)?);
-        let with_deletes = self.manifests.iter().any(|placed| side_of(placed) == DELETES);
-        let deal = Arc::new(Deal::new(types.clone(), parts, with_deletes)?);
+        let with_deletes = self.manifests.iter().any(|located| side_of(located) == DELETES);
+        let partitioner = Arc::new(EntryPartitioner::new(types.clone(), parts, with_deletes)?);
         let deletes = self.delete_program(types.clone(), decoding.clone())?;
         let (files, residuals) = self.file_program(types, decoding)?;
         Ok(Box::new(move |path, bytes| {
-            let placed = match_manifest_path(&plan.manifests, |placed| &placed.place, path)?;
-            let (side, path, deal) = (side_of(placed), placed.manifest.path.clone(), Arc::clone(&deal));
+            let located = match_manifest_path(&plan.manifests, |one| &one.location, path)?;
+            let (side, path, partitioner) =
+                (side_of(located), located.manifest.path.clone(), Arc::clone(&partitioner));
             let entries = match side {
-                DELETES => plan.deletes(placed, bytes, &deletes)?,
+                DELETES => plan.deletes(located, bytes, &deletes)?,
                 _ => {
-                    let entries = files.entries(bytes, &placed.manifest, 1, &Notes::default())?;
-                    residuals.beside(entries, &placed.manifest)?
+                    let entries = files.entries(bytes, &located.manifest, 1, &Notes::default())?;
+                    residuals.beside(entries, &located.manifest)?
                 }
             };
             Ok(Box::new(entries.flat_map(move |entries| {
-                let pieces = entries
-                    .and_then(|entries| deal.pieces(side, &entries).map_err(|error| error.in_file(&path)));
+                let pieces = entries.and_then(|entries| {
+                    partitioner.pieces(side, &entries).map_err(|error| error.in_file(&path))
+                });
                 let (pieces, error) =
                     pieces.map_or_else(|error| (Vec::new(), Some(Err(error))), |all| (all, None));
                 pieces.into_iter().map(Ok).chain(error)
@@ -188,13 +194,18 @@ impl Exchange for PlanExchange {
 
 impl PlanExchange {
     fn delete_program(&self, types: TableTypes, decoding: Decoding) -> Result<Arc<EntryProgram>> {
-        Ok(Arc::new(delete_program(types, self.asked.filter(), decoding)?))
+        Ok(Arc::new(delete_program(types, self.options.filter(), decoding)?))
     }
 
     /// The deletes of a manifest, with their positions.
-    fn deletes(&self, placed: &Placed, bytes: Buffer, program: &Arc<EntryProgram>) -> Result<Batches> {
-        let number = self.manifests.iter().position(|one| one.manifest.path == placed.manifest.path);
-        let entries = program.entries(bytes, &placed.manifest, 1, &Notes::default())?;
+    fn deletes(
+        &self,
+        located: &LocatedManifestFile,
+        bytes: Buffer,
+        program: &Arc<EntryProgram>,
+    ) -> Result<Batches> {
+        let number = self.manifests.iter().position(|one| one.manifest.path == located.manifest.path);
+        let entries = program.entries(bytes, &located.manifest, 1, &Notes::default())?;
         let mut next = i64::try_from(number.unwrap_or_default()).unwrap_or_default() << 32;
         Ok(Box::new(entries.map(move |entries| {
             let entries = entries?;
@@ -211,12 +222,12 @@ impl PlanExchange {
         let fields = equality_fields(&self.schemas()?, &self.equality_ids);
         let ids: Vec<i32> = fields.iter().map(|field| field.id).collect();
         program = program.needing(file_input(&fields), &ids)?;
-        let residuals = Residuals::of(&program, self.asked.filter(), types)?;
+        let residuals = Residuals::of(&program, self.options.filter(), types)?;
         Ok((Arc::new(program), residuals))
     }
 
     fn data_program(&self, types: TableTypes, decoding: Decoding) -> Result<EntryProgram> {
-        EntryProgram::new(Role::Plan(self.shown_as), types, &ScanOptions::from(&self.asked), decoding)
+        EntryProgram::new(Role::Plan(self.shown_as), types, &ScanOptions::from(&self.options), decoding)
     }
 
     fn schemas(&self) -> Result<Vec<Arc<Schema>>> {

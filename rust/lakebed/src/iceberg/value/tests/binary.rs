@@ -14,7 +14,7 @@ fn binary(hex: &[&str]) -> BinaryArray {
     hex.iter().map(|hex| parse_hex(hex)).collect()
 }
 
-/// The value that one bound is read as.
+/// The value of one bound.
 fn bound(text: &str, hex: &str) -> Value {
     to_json(&decode_bounds(&binary(&[hex]), &ty(text)), &ty(text)).expect("a JSON value").remove(0)
 }
@@ -152,7 +152,7 @@ fn random_bytes_never_panic() {
             let bytes: Vec<u8> = (0..length).map(|_| random.below(256).to_le_bytes()[0]).collect();
             let values = BinaryArray::from(vec![bytes.as_slice()]);
             let bounds = decode_bounds(&values, &ty(text));
-            // What is read strictly is what is read as a bound.
+            // A value that is read strictly is the same as a bound.
             if let Ok(strict) = decode(&values, &ty(text)) {
                 assert_eq!(&strict, &bounds, "{text} {bytes:02x?}");
             }

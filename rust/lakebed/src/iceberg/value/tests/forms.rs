@@ -19,7 +19,7 @@ fn round_trip(bytes: &[u8], to: &DataType) -> ArrayRef {
 }
 
 #[test]
-fn the_type_that_is_named_is_the_type_that_comes() {
+fn values_are_read_as_the_named_type() {
     let long = 7_i64.to_le_bytes();
     for to in [
         DataType::Int64,

@@ -45,7 +45,7 @@ pub(super) struct Merging {
     pub(super) enabled: bool,
     /// The largest size of a merged manifest \[bytes\].
     pub(super) target_bytes: u64,
-    /// A bin with the newest manifest is merged only if it has at least so many manifests.
+    /// A bin with the newest manifest is merged only if it has at least this many manifests.
     pub(super) least: usize,
 }
 

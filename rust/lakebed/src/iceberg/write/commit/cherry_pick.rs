@@ -82,12 +82,12 @@ impl CherryPick {
     /// `Argument` for a snapshot that the branch has, or has picked before.
     fn properties(&self, base: &Base, picked: &metadata::Snapshot) -> Result<Vec<(String, String)>> {
         let id = self.snapshot_id.to_string();
-        let named = said(picked, STAGED_AS);
+        let named = property(picked, STAGED_AS);
         for ancestor in base.ancestors(base.head()) {
             let summary = base.snapshot(ancestor)?;
-            let says = |key: &str| summary.and_then(|snapshot| said(snapshot, key));
-            let same_name = named.is_some() && (says(STAGED_AS) == named || says(PUBLISHED) == named);
-            if ancestor == self.snapshot_id || says(SOURCE) == Some(id.as_str()) || same_name {
+            let recorded = |key: &str| summary.and_then(|snapshot| property(snapshot, key));
+            let same_name = named.is_some() && (recorded(STAGED_AS) == named || recorded(PUBLISHED) == named);
+            if ancestor == self.snapshot_id || recorded(SOURCE) == Some(id.as_str()) || same_name {
                 let message = format!("branch {:?} already has snapshot {id}, as {ancestor}", base.branch());
                 return Err(refused(base, ErrorKind::Argument, message));
             }
@@ -99,7 +99,7 @@ impl CherryPick {
 }
 
 /// The value of a key in a snapshot's summary.
-fn said<'s>(snapshot: &'s metadata::Snapshot, key: &str) -> Option<&'s str> {
+fn property<'s>(snapshot: &'s metadata::Snapshot, key: &str) -> Option<&'s str> {
     let mut pairs = snapshot.summary.iter().flatten();
     pairs.find(|(known, _)| known == key).map(|(_, value)| value.as_str())
 }

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_stays_as_it_is_stored() {
+    fn long_lists_stay_as_they_are_stored() {
         let stored = r#"{"snapshots": [ {"snapshot-id":1, "n": 1.0e2} ],"x":[1,2],"format-version":2}"#;
         let mut one = document(stored);
         one.push_snapshot(json!({ "snapshot-id": 2 }));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn snapshots_go_and_the_log_up_to_the_last_of_them() {
+    fn removing_snapshots_removes_the_log_up_to_the_last_of_them() {
         let list = r#"[{"snapshot-id":1},{"snapshot-id":2},{"snapshot-id":3}]"#;
         let mut one = document(&format!(r#"{{"snapshots":{list},"snapshot-log":{list}}}"#));
         one.push_log(json!({ "snapshot-id": 1 }));

@@ -306,8 +306,8 @@ fn formats(files: &RecordBatch, content: ManifestContent) -> Result<ArrayRef> {
     };
     let format = |(row, (format, path)): (usize, (Option<&str>, Option<&str>))| {
         let path = path.unwrap_or_default();
-        let said = format.or_else(|| path.rsplit_once('.').map(|(_, ending)| ending)).unwrap_or_default();
-        let upper = said.to_ascii_uppercase();
+        let name = format.or_else(|| path.rsplit_once('.').map(|(_, ending)| ending)).unwrap_or_default();
+        let upper = name.to_ascii_uppercase();
         match known.contains(&upper.as_str()) {
             true => Ok(Some(upper)),
             false => {

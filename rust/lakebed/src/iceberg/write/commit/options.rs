@@ -1,4 +1,4 @@
-//! How a commit is made, and what tells it from every other.
+//! How a commit is made, and what identifies it.
 
 use lakebed_avro::{Codec, Limits};
 
@@ -7,21 +7,21 @@ use crate::iceberg::value::uuid::write_uuid;
 /// How a commit is made.
 #[derive(Debug, Clone)]
 pub struct CommitOptions {
-    /// What tells it from every other.
+    /// What identifies the commit.
     pub identity: Identity,
     /// The branch that is committed to.
     pub branch: String,
-    /// Keys that its snapshot's summary has besides.
+    /// Additional keys of its snapshot's summary.
     pub properties: Vec<(String, String)>,
-    /// The codec of the manifests that are written; `None` for the table's own.
+    /// The codec of the manifests that are written; `None` for that of the table.
     pub codec: Option<Codec>,
     /// Bytes of entries, not compressed, at which a block of those manifests ends.
     pub block_bytes: usize,
-    /// What reading the table may cost.
+    /// The limits of reading the table.
     pub limits: Limits,
 }
 
-/// What tells a commit from every other: bytes that were drawn at random.
+/// What identifies a commit: random bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Identity {
     uuid: [u8; 16],

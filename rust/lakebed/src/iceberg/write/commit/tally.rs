@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_by_status_and_deleted_entries_have_no_part_in_the_lowest_number() {
+    fn counts_are_by_status_and_deleted_entries_do_not_affect_the_lowest_number() {
         let mut tally = Tally::new(std::iter::empty()).unwrap();
         tally.add(&entries(&[(DELETED, Some(1)), (0, Some(4)), (ADDED, None)]), &[], 7).unwrap();
         let one = Recorded { files: Some(1), rows: Some(10) };
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_of_values_that_are_no_null_and_no_nan() {
+    fn bounds_ignore_null_and_nan() {
         let types = [Type::Double, Type::String];
         let mut tally = Tally::new(types.iter()).unwrap();
         let floats = |values: Vec<Option<f64>>| Arc::new(Float64Array::from(values)) as ArrayRef;

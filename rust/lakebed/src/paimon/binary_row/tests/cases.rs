@@ -1,10 +1,10 @@
-//! The shared case tables, where they are: rows of other projects' tests, and hostile ones.
+//! The shared case tables, where they exist: rows of other projects' tests, and hostile ones.
 
 use super::*;
 use crate::test_data::cases;
 
 /// The fields of a case. Timestamps of precision 4 to 6 are read as nanoseconds, which are stored
-/// alike: one case has more digits than its precision, and its bytes must come back.
+/// in the same way: one case has more digits than its precision, and must be encoded to the same bytes.
 fn case_fields(case: &Value) -> Fields {
     let names = case["fields"].as_array().unwrap().iter();
     let types = names.map(|name| match sql(name.as_str().unwrap()) {

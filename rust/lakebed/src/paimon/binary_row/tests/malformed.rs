@@ -1,4 +1,4 @@
-//! Rows cut and bent everywhere: an error or other values, never a panic.
+//! Rows truncated and changed everywhere: an error or other values, never a panic.
 
 use super::*;
 
@@ -40,7 +40,7 @@ fn samples() -> Vec<(Fields, Vec<u8>)> {
 fn every_prefix_is_refused() {
     for (fields, row) in samples() {
         decode(&row, &fields).unwrap();
-        // Padding at the very end is not looked at; all else is.
+        // Padding at the very end is not checked; everything else is.
         let needed = row.len() - row.iter().rev().take_while(|byte| **byte == 0).count();
         for length in 0..row.len() {
             match decode(&row[..length], &fields) {
@@ -69,7 +69,7 @@ fn bent_rows_do_not_panic() {
                 bent[at] ^= 1 << (random() % 8);
             }
             match decode_rows(&binary(&[row.clone(), bent]), &fields) {
-                // What can be read can be written, and read again.
+                // Rows that can be read can be written, and read again.
                 Ok(rows) => {
                     let stored = encode_rows(&rows, &fields).unwrap();
                     assert_eq!(decode_rows(&stored, &fields).unwrap(), rows);

@@ -1,4 +1,4 @@
-//! Rows as Java writes them, rows as nobody should, and everything in between.
+//! Rows as Java writes them, unusual rows, and invalid ones.
 
 mod cases;
 mod malformed;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::error::ErrorKind;
 
-/// The bytes that `hex` spells; blanks and bars are for the eye.
+/// The bytes of `hex`; blanks and bars are ignored.
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<u32> = hex.chars().filter_map(|digit| digit.to_digit(16)).collect();
     digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()

@@ -96,7 +96,7 @@ fn rows_within_rows() {
     let type_ = row(&[row(&[DataType::Int32])]);
     let hex = "0000000000000000 1000000010000000 0000000000000000 0500000000000000";
     both_ways(&fields(&[type_]), &holder("20", hex), json!([[[5]]]));
-    // A null keeps its place here too.
+    // A null has its bytes in the variable-length part here too.
     let hex = "0001000000000000 0000000010000000 0000000000000000";
     let type_ = row(&[timestamp(TimeUnit::Microsecond)]);
     both_ways(&fields(&[type_]), &holder("18", hex), json!([[null]]));
@@ -213,7 +213,7 @@ fn counts_and_lengths_are_checked() {
 
 #[test]
 fn values_that_overlap_are_refused() {
-    // Many elements, each the same many bytes: little input, much output.
+    // Many elements that refer to the same many bytes: a small input with a large output.
     let (count, payload) = (64_usize, 4096_usize);
     let fixed = 4 + 8 + 8 * count;
     let mut array = (count as u32).to_le_bytes().to_vec();
@@ -251,7 +251,7 @@ fn errors_name_row_and_path() {
 fn members_that_must_not_be_null() {
     let pair = vec![Field::new("a", DataType::Int32, false)];
     let optional: Fields = vec![Field::new("r", DataType::Struct(pair.into()), true)].into();
-    // Where the row itself is null there is nothing to miss.
+    // Where the row itself is null, its fields need no values.
     both_ways(&optional, "00000001 0001000000000000 0000000000000000", json!([null]));
     let inner = holder("10", "0001000000000000 0000000000000000");
     let error = decode(&bytes(&inner), &optional).unwrap_err();

@@ -1,4 +1,4 @@
-//! Values in slots and beside them: rows of real tables, byte for byte.
+//! Values in slots and in the variable-length part: rows of real tables, byte for byte.
 
 use arrow_array::*;
 
@@ -109,7 +109,7 @@ fn statistics() {
         0000000000000000",
         json!([0, 1, "120", null, "22.22", "nO", 444, 35]),
     );
-    // A C++ writer: the null timestamp has no place.
+    // A C++ writer: the null timestamp has no bytes in the variable-length part.
     reads_as(
         &sql_fields(
             "BOOLEAN TINYINT SMALLINT INT BIGINT FLOAT DOUBLE STRING BYTES TIMESTAMP(9) DECIMAL(2,2) DATE",
@@ -292,7 +292,7 @@ fn encode_error(fields: &Fields, column: ArrayRef) -> ErrorKind {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn values_that_do_not_fit_are_refused() {
     let wide = |precision, value| -> ArrayRef {
         let array = Decimal128Array::from(vec![value]).with_precision_and_scale(precision, 0);
         Arc::new(array.unwrap())

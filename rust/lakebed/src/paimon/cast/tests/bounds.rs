@@ -1,4 +1,4 @@
-//! Which casts of bounds are bounds, by rule and by trying values between them.
+//! Which casts of bounds are bounds again: by rule, and by casting values between them.
 
 use std::cmp::Ordering;
 
@@ -56,7 +56,7 @@ fn bounds_hold_or_are_null() {
     assert_eq!(bounds("INT", "null", "7", "DOUBLE"), [None, Some("7.0".into())]);
 }
 
-/// Values of each type in their order, with what is special about it.
+/// Values of each type in ascending order, with the special ones.
 const SORTED: [(&str, &[&str]); 9] = [
     ("TINYINT", &["-128", "-1", "0", "1", "127"]),
     ("INT", &["-2147483648", "-70000", "-129", "-1", "0", "3", "127", "128", "16777217", "2147483647"]),
@@ -131,7 +131,7 @@ fn casts_of_values_are_within_the_casts_of_bounds() {
     assert!(held > 3000, "only {held} values were within bounds");
 }
 
-/// The order of two values, as statistics are in: floats in Java's total order, texts by their bytes.
+/// The order of two values as in statistics: floats in Java's total order, texts by their bytes.
 fn order(left: &ArrayRef, i: usize, right: &ArrayRef, j: usize) -> Ordering {
     fn of<T: ArrowPrimitiveType<Native: Ord>>(l: &ArrayRef, i: usize, r: &ArrayRef, j: usize) -> Ordering {
         l.as_primitive::<T>().value(i).cmp(&r.as_primitive::<T>().value(j))

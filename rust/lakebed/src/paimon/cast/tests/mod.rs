@@ -13,7 +13,7 @@ fn data_type(text: &str) -> DataType {
     DataType::from_json(&json!(text)).expect("a type")
 }
 
-/// Values of a type by their texts, which are parsed as a cast does.
+/// Values of a type from texts, which are parsed as in a cast.
 fn values(ty: &str, given: &[Option<&str>]) -> ArrayRef {
     let array: ArrayRef = Arc::new(StringArray::from(given.to_vec()));
     let values = cast(&array, &data_type("STRING"), &data_type(ty)).expect("values");

@@ -1,4 +1,4 @@
-//! Every pair of types, value by value, as Paimon's `CastExecutorTest.java` and Java itself have it.
+//! Every pair of types, value by value, as in Paimon's `CastExecutorTest.java` and Java itself.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Int8Type, Int16Type, Int32Type};

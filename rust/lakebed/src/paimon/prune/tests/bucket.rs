@@ -1,4 +1,4 @@
-//! Which buckets filters lead to.
+//! Which buckets filters select.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ fn buckets(text: &str, schema: &TableSchema, total: i32) -> BTreeSet<i32> {
     (0..total.max(4)).filter(|bucket| keeps(bucket)).collect()
 }
 
-/// A row is in the bucket that its hash says, by the function that the table names.
+/// A row is in the bucket of its hash, by the function that the table names.
 #[test]
 fn hashes_are_those_of_java() {
     for (value, hash, bucket) in [
@@ -48,7 +48,7 @@ fn hashes_are_those_of_java() {
 }
 
 #[test]
-fn every_key_must_be_told() {
+fn every_key_must_be_known() {
     let schema = append("INT", &json!({"bucket": "8", "bucket-key": "k,k2"}));
     let all: BTreeSet<i32> = (0..8).collect();
     for text in
@@ -76,7 +76,7 @@ fn a_bucket_may_be_named() {
     assert_eq!(buckets("pt = 2", &schema, 8), BTreeSet::new());
 }
 
-/// The buckets are as many as the entry records, not as the schema says now.
+/// The number of buckets is that of the entry, not that of the current schema.
 #[test]
 fn the_number_of_buckets_is_that_of_the_entry() {
     let schema = append("INT", &json!({"bucket": "2", "bucket-key": "k"}));
@@ -93,7 +93,7 @@ fn the_number_of_buckets_is_that_of_the_entry() {
 }
 
 #[test]
-fn what_other_partitions_ask_for_is_nothing_to_this() {
+fn conditions_of_other_partitions_are_ignored() {
     let schema = append("INT", &json!({"bucket": "97", "bucket-key": "k"}));
     let here = buckets("k = 5", &schema, 97);
     assert_eq!(buckets("(pt = 1 AND k = 5) OR (pt = 2 AND k = 6)", &schema, 97), here);
@@ -109,7 +109,7 @@ fn other_functions() {
     let hive = |key_type| {
         append(key_type, &json!({"bucket": "1000", "bucket-key": "k", "bucket-function.type": "hive"}))
     };
-    // `Long.hashCode`, `String.hashCode` of ASCII, `BigDecimal.hashCode` as Java gives them.
+    // `Long.hashCode`, `String.hashCode` of ASCII, `BigDecimal.hashCode` as Java computes them.
     for (key_type, text, hash) in [
         ("INT", "k = 42", 42),
         ("BIGINT", "k = 4294967297", 0),

@@ -88,7 +88,7 @@ fn partitions_and_their_bounds() {
 }
 
 #[test]
-fn what_is_open_in_a_partition() {
+fn residuals_of_partitions() {
     for case in cases("paimon_partition_value") {
         let schema =
             table(&case["table_type"], &Value::from(names(&case["partition_type"])), &json!([]), &json!({}));
@@ -100,7 +100,7 @@ fn what_is_open_in_a_partition() {
 }
 
 #[test]
-fn what_a_filter_says_of_partitions() {
+fn filters_on_partitions() {
     for case in cases("paimon_partition_split") {
         let schema = table(&case["table_type"], &case["partition_keys"], &json!([]), &json!({}));
         let predicate = partition_predicate(&parsed(&case["filter"]), &schema);

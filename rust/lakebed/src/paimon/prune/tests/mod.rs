@@ -1,4 +1,4 @@
-//! Filters on tables, without any file.
+//! Filters on tables without files.
 
 mod bucket;
 mod cases;

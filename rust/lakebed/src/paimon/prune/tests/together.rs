@@ -102,7 +102,7 @@ fn values_drop_single_files_only_where_none_overlap() {
 }
 
 #[test]
-fn rows_that_are_combined_of_several_hide_what_they_come_to() {
+fn merged_rows_hide_their_values() {
     for engine in ["partial-update", "aggregation"] {
         let options = json!({"merge-engine": engine});
         assert_eq!(kept("v = 7", &options, &[(0, 1, 3), (0, 4, 6)]), [true, true]);
@@ -113,7 +113,7 @@ fn rows_that_are_combined_of_several_hide_what_they_come_to() {
 }
 
 #[test]
-fn with_deletion_vectors_files_above_level_0_stand_alone() {
+fn with_deletion_vectors_files_above_level_0_are_decided_alone() {
     for options in [json!({"deletion-vectors.enabled": "true"}), json!({"merge-engine": "first-row"})] {
         assert_eq!(kept("v = 5", &options, &[(4, 1, 3), (5, 4, 6)]), [false, true]);
         assert_eq!(kept("v = 5", &options, &[(0, 1, 3), (4, 1, 3), (5, 4, 6)]), [true, false, true]);
@@ -160,7 +160,7 @@ fn kept_parts(text: &str, parts: &[Part]) -> Vec<bool> {
 }
 
 #[test]
-fn the_newest_file_of_a_range_tells_of_a_column() {
+fn the_newest_file_of_a_range_decides_on_a_column() {
     let parts: Vec<Part> = vec![
         (0, 10, 1, vec!["a", "b"], vec![[1, 3], [1, 3]]),
         (0, 10, 2, vec!["b"], vec![[7, 9]]),

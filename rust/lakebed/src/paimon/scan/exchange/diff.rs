@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::columnar::Decoding;
 use crate::diff::{Change, ChangeColumns, DiffGather, diff_pieces};
-use crate::distributed::{Dealing, Exchange, Gather, Pieces, Travelling, match_manifest_path};
+use crate::distributed::{Exchange, Gather, ManifestPartitioner, NamedWork, Pieces, match_manifest_path};
 use crate::error::Result;
 use crate::paimon::scan::task::PaimonTask;
 use crate::scan::ScanOptions;
@@ -22,7 +22,7 @@ pub(in crate::paimon::scan) struct DiffExchange {
     pub(in crate::paimon::scan) inputs: Vec<(Change, PaimonTask)>,
 }
 
-impl Travelling for DiffExchange {
+impl NamedWork for DiffExchange {
     const NAME: &'static str = "paimon.diff";
 }
 
@@ -32,7 +32,7 @@ impl Exchange for DiffExchange {
     }
 
     /// In one manifest, entries that add files and entries that delete files belong to different inputs.
-    fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing> {
+    fn partitioner(&self, decoding: Decoding, parts: u32) -> Result<ManifestPartitioner> {
         let (inputs, changes) = (self.inputs.clone(), self.changes());
         let programs = inputs.iter().map(|(_, input)| input.own_program(decoding.clone()));
         let programs = programs.collect::<Result<Vec<_>>>()?;

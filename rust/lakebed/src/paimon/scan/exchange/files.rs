@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::columnar::Decoding;
 use crate::distributed::{
-    Dealing, Exchange, Exchanged, Gather, Pieces, PlannedManifest, Travelling, dealt, hash,
+    Exchange, Exchanged, Gather, ManifestPartitioner, NamedWork, Pieces, PlannedManifest, hash, with_parts,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::groups::GROUP_INPUT;
@@ -66,7 +66,7 @@ impl Scan {
         if side != VECTORS {
             return Err(Error::new(
                 ErrorKind::Argument,
-                "only the deletion vectors of files are read by themselves",
+                "only the deletion vectors of files are read in this process",
             ));
         }
         if !program.shows_deletes() {
@@ -81,7 +81,7 @@ impl Scan {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::paimon::scan) struct FilesExchange(PaimonTask);
 
-impl Travelling for FilesExchange {
+impl NamedWork for FilesExchange {
     const NAME: &'static str = "paimon.files";
 }
 
@@ -90,7 +90,7 @@ impl Exchange for FilesExchange {
         self.0.schema()
     }
 
-    fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing> {
+    fn partitioner(&self, decoding: Decoding, parts: u32) -> Result<ManifestPartitioner> {
         let task = self.0.clone();
         let program = Arc::new(task.program(task.role, decoding.clone())?);
         let deletions = task.program(Role::Deleted, decoding)?;
@@ -126,12 +126,12 @@ fn pieces(
         let entries = entries?;
         let rows = [(IDENTITY_COLUMN, Arc::new(identities(&entries)?) as ArrayRef)];
         let rows = RecordBatch::try_from_iter(rows)?;
-        Ok((DELETED, dealt(&rows, keys(&entries, by_bucket)?.into_iter(), parts)?))
+        Ok((DELETED, with_parts(&rows, keys(&entries, by_bucket)?.into_iter(), parts)?))
     });
     let added = open(&program, manifest.added)?.map(move |entries| {
-        let (files, may_match) = program.asked(&program.passing(&entries?)?)?;
+        let (files, may_match) = program.candidates(&program.passing(&entries?)?)?;
         let rows = with_columns(&files, vec![(MAY_MATCH, Arc::new(BooleanArray::from(may_match)))])?;
-        Ok((ADDED, dealt(&rows, keys(&files, by_bucket)?.into_iter(), parts)?))
+        Ok((ADDED, with_parts(&rows, keys(&files, by_bucket)?.into_iter(), parts)?))
     });
     Ok(Box::new(deleted.chain(added)))
 }
@@ -161,13 +161,13 @@ struct FilesGather {
     vectors: Vec<RecordBatch>,
     deleted: Deleted,
     /// Files that are decided on together.
-    asked: Vec<(RecordBatch, BooleanBuffer)>,
+    candidates: Vec<(RecordBatch, BooleanBuffer)>,
 }
 
 impl FilesGather {
     fn new(program: EntryProgram) -> FilesGather {
-        let (vectors, deleted, asked) = (Vec::new(), Deleted::default(), Vec::new());
-        FilesGather { waiting: Some(program), ready: None, vectors, deleted, asked }
+        let (vectors, deleted, candidates) = (Vec::new(), Deleted::default(), Vec::new());
+        FilesGather { waiting: Some(program), ready: None, vectors, deleted, candidates }
     }
 
     /// Called when all deletion vectors have arrived: rows can be made.
@@ -200,7 +200,7 @@ impl Gather for FilesGather {
                     return Ok(once(program.finish(&files)?));
                 }
                 let may_match = find(&files, MAY_MATCH)?.as_boolean().values().clone();
-                self.asked.push((files, may_match));
+                self.candidates.push((files, may_match));
             }
             _ => return Err(Error::new(ErrorKind::Argument, format!("files have no side {side}"))),
         }
@@ -208,7 +208,7 @@ impl Gather for FilesGather {
     }
 
     fn finish(&mut self) -> Result<Batches> {
-        let asked = std::mem::take(&mut self.asked);
-        Ok(decided(self.ready()?, Box::new(asked.into_iter().map(Ok))))
+        let candidates = std::mem::take(&mut self.candidates);
+        Ok(decided(self.ready()?, Box::new(candidates.into_iter().map(Ok))))
     }
 }

@@ -28,7 +28,7 @@ use crate::write::now_millis;
 
 /// The version of schemas since Paimon 0.9.
 pub(super) const VERSION: i32 = 3;
-/// A change is tried so many times.
+/// A change is tried this many times.
 const ATTEMPTS: u32 = 200;
 /// The longest time between two attempts \[ms\].
 const LONGEST_WAIT: u64 = 500;

@@ -24,7 +24,7 @@ use crate::storage::present;
 use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits};
 use crate::write::{Existing, make_folder, now_millis};
 
-/// A commit is tried so many times.
+/// A commit is tried this many times.
 const ATTEMPTS: u32 = if cfg!(test) { 3 } else { 200 };
 /// The longest time between two attempts \[ms\].
 const LONGEST_WAIT: u64 = 500;

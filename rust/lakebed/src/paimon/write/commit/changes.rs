@@ -159,7 +159,7 @@ impl Overwritten {
 
     /// Which entries of the partitions are removed. In tables with postponed buckets, files that are not
     /// assigned to a bucket yet are kept.
-    fn goes(&self, base: &Base, entries: &RecordBatch) -> Result<BooleanArray> {
+    fn is_removed(&self, base: &Base, entries: &RecordBatch) -> Result<BooleanArray> {
         let held = self.holds(entries)?;
         if base.schema().bucket() == POSTPONE_BUCKET {
             return Ok(held);
@@ -183,16 +183,16 @@ impl Overwritten {
             let named =
                 named.as_string::<i32>().iter().map(|name| name.is_some_and(|name| names.contains(name)));
             Ok(named
-                .zip(&self.goes(base, entries)?)
-                .map(|(named, goes)| Some(named || goes == Some(true)))
+                .zip(&self.is_removed(base, entries)?)
+                .map(|(named, is_removed)| Some(named || is_removed == Some(true)))
                 .collect())
         })?;
         deleted_before.check()?;
         self.added.check(base, &found, false)?;
-        let goes = self.goes(base, &found)?;
-        let removed = filter_record_batch(&found, &goes)?;
+        let is_removed = self.is_removed(base, &found)?;
+        let removed = filter_record_batch(&found, &is_removed)?;
         if ranges::is_leveled(base.schema(), &self.added.entries)? {
-            ranges::check(base, &filter_record_batch(&found, &not(&goes))?, &self.added)?;
+            ranges::check(base, &filter_record_batch(&found, &not(&is_removed))?, &self.added)?;
         }
         if removed.num_rows() + self.added.entries.num_rows() == 0 {
             return Ok(None);

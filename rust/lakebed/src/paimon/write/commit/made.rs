@@ -25,7 +25,7 @@ use crate::record::{carried, find, record_schema};
 use crate::write::commit::Written;
 use crate::write::make_folder;
 
-/// The size of a manifest is checked after so many entries, as in Paimon's `RollingFileWriterImpl.java`.
+/// The size of a manifest is checked after this many entries, as in Paimon's `RollingFileWriterImpl.java`.
 pub(super) const CHECKED_EVERY: usize = 1000;
 
 /// Writes the records of a file.

@@ -33,13 +33,13 @@ fn tables() -> Vec<Table> {
     roots.filter_map(open).collect()
 }
 
-/// What is summed up of entries is what the engine's lists record, but for what its older versions did not.
+/// The totals of entries equal those in the engine's lists, except values that its older versions did not record.
 #[test]
-fn manifests_are_summed_up_as_the_engine_sums_them_up() {
+fn manifests_have_the_totals_that_the_engine_records() {
     let mut seen = 0;
     for table in tables() {
         let base = match Base::latest(&table) {
-            // No reader of ORC and Parquet is lent here.
+            // This test cannot read ORC and Parquet.
             Err(error) if error.kind() == ErrorKind::Avro(AvroKind::Foreign) => continue,
             base => base.expect("lists"),
         };
@@ -59,7 +59,7 @@ fn manifests_are_summed_up_as_the_engine_sums_them_up() {
                 .map(|field| field.name())
                 .zip(made.columns().iter().zip(recorded.columns()))
             {
-                // What only newer writers record is kept where it is, and not made.
+                // Values that only newer writers record are kept where they exist, but not computed.
                 let kept = ["total_buckets", "extra_files"].contains(&name.as_str());
                 let unknown = kept || recorded.null_count() == 1;
                 assert!(unknown || made == recorded, "{}: {name}: {made:?} {recorded:?}", table.location());
@@ -70,7 +70,7 @@ fn manifests_are_summed_up_as_the_engine_sums_them_up() {
     assert!(seen > 0 || crate::test_data::shared().is_none());
 }
 
-/// Behind each plan another commit is made before the snapshot is published.
+/// After each plan another commit is made before the snapshot is published.
 #[test]
 fn a_commit_that_loses_every_race_is_a_conflict_and_leaves_nothing() {
     let folder = std::env::temp_dir().join(format!("lakebed-races-{}", std::process::id()));

@@ -3,7 +3,7 @@
 use super::{Freed, remove, snapshot_text};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::{MAIN, SCHEMA_FOLDER, is_file_name, schema_file, snapshot_file, tag_file};
-use crate::paimon::reach::Going;
+use crate::paimon::reach::BranchRemoval;
 use crate::paimon::table::{Files, Table};
 use crate::write::commit::{Written, check_committable};
 use crate::write::{Existing, make_folder, publish_new, remove_folders};
@@ -88,7 +88,7 @@ pub fn delete_branch(table: &Table, name: &str) -> Result<Freed> {
             return Err(Error::new(ErrorKind::Argument, message).in_field(key));
         }
     }
-    let freed = Going::branch(&branch)?.freed(table)?;
+    let freed = BranchRemoval::branch(&branch)?.freed(table)?;
     let storage = branch.storage.as_ref();
     for folder in FOLDERS {
         let mut names = storage.list(&branch.own(folder))?;

@@ -3,7 +3,7 @@
 use super::{Freed, hint, remove, snapshot_text};
 use crate::error::Result;
 use crate::paimon::paths::changelog_file;
-use crate::paimon::reach::{Going, Holder};
+use crate::paimon::reach::{BranchRemoval, RootKind};
 use crate::paimon::table::Table;
 use crate::reach::Retention;
 use crate::write::commit::check_committable;
@@ -18,10 +18,10 @@ use crate::write::{Existing, make_folder};
 pub fn expire_snapshots(table: &Table, retention: &Retention) -> Result<Freed> {
     check_committable(table.storage().as_ref(), table.location())?;
     let files = table.files();
-    let going = Going::expired(table, retention)?;
-    let freed = going.freed(table)?;
+    let removal = BranchRemoval::expired(table, retention)?;
+    let freed = removal.freed(table)?;
     let storage = files.storage.as_ref();
-    for changelog in going.made() {
+    for changelog in removal.made() {
         let id = changelog.snapshot.id;
         let path = files.own(&changelog_file(id));
         let text = snapshot_text(&table.at_snapshot(id)?)?;
@@ -29,15 +29,15 @@ pub fn expire_snapshots(table: &Table, retention: &Retention) -> Result<Freed> {
         storage.publish(&path, Existing::Replace, text.as_bytes())?;
         hint(&files, "changelog/LATEST", id);
     }
-    let roots = going.roots();
-    for path in roots.iter().filter_map(|root| root.path.as_ref()) {
+    let removed = removal.removed();
+    for path in removed.iter().filter_map(|root| root.path.as_ref()) {
         remove(storage, path)?;
     }
-    let of = |holder| roots.iter().any(|root| root.holder == holder);
-    if let (true, Some(first)) = (of(Holder::Snapshot), files.snapshot_ids()?.first()) {
+    let of = |kind| removed.iter().any(|root| root.kind == kind);
+    if let (true, Some(first)) = (of(RootKind::Snapshot), files.snapshot_ids()?.first()) {
         hint(&files, "snapshot/EARLIEST", *first);
     }
-    if let (true, Some(first)) = (of(Holder::Changelog), files.changelog_ids()?.first()) {
+    if let (true, Some(first)) = (of(RootKind::Changelog), files.changelog_ids()?.first()) {
         hint(&files, "changelog/EARLIEST", *first);
     }
     Ok(Freed { table: table.latest()?, files: freed })

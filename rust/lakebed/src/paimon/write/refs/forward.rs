@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Freed, check_latest, hint, remove};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::{MAIN, schema_file, snapshot_file, tag_file};
-use crate::paimon::reach::{Going, Holder};
+use crate::paimon::reach::{BranchRemoval, RootKind};
 use crate::paimon::table::{Files, Table};
 use crate::storage::present;
 use crate::write::commit::check_committable;
@@ -35,7 +35,8 @@ pub fn fast_forward(table: &Table, branch: &str) -> Result<Freed> {
         return Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(table.location()));
     };
     let first_schema = source.snapshot(first)?.schema_id;
-    let replaced = Going::of(&own, |held| held.holder != Holder::Changelog && held.snapshot.id >= first)?;
+    let replaced =
+        BranchRemoval::of(&own, |root| root.kind != RootKind::Changelog && root.snapshot.id >= first)?;
     let freed = replaced.freed(table)?;
     let schemas = source.schema_ids()?;
     for id in &schemas {
@@ -56,7 +57,7 @@ pub fn fast_forward(table: &Table, branch: &str) -> Result<Freed> {
     let copied: BTreeSet<String> =
         ids.iter().map(|id| snapshot_file(*id)).chain(tags.iter().map(|name| tag_file(name))).collect();
     let copied: BTreeSet<String> = copied.iter().map(|file| own.own(file)).collect();
-    for path in replaced.roots().iter().rev().filter_map(|root| root.path.as_ref()) {
+    for path in replaced.removed().iter().rev().filter_map(|root| root.path.as_ref()) {
         if !copied.contains(path) {
             remove(own.storage.as_ref(), path)?;
         }

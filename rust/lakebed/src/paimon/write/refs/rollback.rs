@@ -3,7 +3,7 @@
 use super::{Freed, check_latest, hint, remove, snapshot_text};
 use crate::error::Result;
 use crate::paimon::paths::{snapshot_file, tag_file};
-use crate::paimon::reach::{Going, Held, Holder};
+use crate::paimon::reach::{BranchRemoval, RootKind, SnapshotRoot};
 use crate::paimon::table::Table;
 use crate::storage::present;
 use crate::write::commit::check_committable;
@@ -34,17 +34,17 @@ pub fn rollback_to(table: &Table, target: &RollbackTo) -> Result<Freed> {
     };
     let files = table.files();
     let id = kept.snapshot().map_or(0, |snapshot| snapshot.id);
-    let later = Going::of(&files, |held| held.snapshot.id > id)?;
+    let later = BranchRemoval::of(&files, |root| root.snapshot.id > id)?;
     let freed = later.freed(table)?;
     restore(&kept, id)?;
     hint(&files, "snapshot/LATEST", id);
-    let mut roots = later.roots();
-    roots.sort_by_key(|root| (root.holder, -root.snapshot.id));
-    if roots.iter().any(|root| root.holder == Holder::Changelog) {
+    let mut roots = later.removed();
+    roots.sort_by_key(|root| (root.kind, -root.snapshot.id));
+    if roots.iter().any(|root| root.kind == RootKind::Changelog) {
         let left = files.changelog_ids()?.into_iter().rev().find(|left| *left <= id);
         hint(&files, "changelog/LATEST", left.unwrap_or(-1));
     }
-    for path in roots.into_iter().filter_map(|root: &Held| root.path.as_ref()) {
+    for path in roots.into_iter().filter_map(|root: &SnapshotRoot| root.path.as_ref()) {
         remove(files.storage.as_ref(), path)?;
     }
     check_latest(&files, Some(id))?;

@@ -8,7 +8,7 @@ use super::{Freed, remove};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::jackson;
 use crate::paimon::paths::{is_file_name, tag_file};
-use crate::paimon::reach::{Going, Holder, duration};
+use crate::paimon::reach::{BranchRemoval, RootKind, duration};
 use crate::paimon::table::Table;
 use crate::paimon::write::CommitOptions;
 use crate::paimon::write::commit::base::carried_of;
@@ -67,8 +67,9 @@ pub fn delete_tag(table: &Table, name: &str) -> Result<Freed> {
     table.at_tag(name)?;
     let files = table.files();
     let path = files.own(&tag_file(name));
-    let going = Going::of(&files, |held| held.holder == Holder::Tag && held.path.as_ref() == Some(&path))?;
-    let freed = going.freed(table)?;
+    let removal =
+        BranchRemoval::of(&files, |root| root.kind == RootKind::Tag && root.path.as_ref() == Some(&path))?;
+    let freed = removal.freed(table)?;
     remove(files.storage.as_ref(), &path)?;
     Ok(Freed { table: table.latest()?, files: freed })
 }

@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Work that is sent to executors.
-pub trait Travels: Send + Sync {
-    /// The text from which a row of [`Works`](super::Works) restores the work.
+pub trait SerializableWork: Send + Sync {
+    /// The text from which an entry of [`WorkTypes`](super::WorkTypes) restores the work.
     ///
     /// # Errors
     /// None that input could cause.
@@ -17,12 +17,12 @@ pub trait Travels: Send + Sync {
 }
 
 /// A type of work of one format.
-pub(crate) trait Travelling: Serialize + DeserializeOwned + Send + Sync + 'static {
+pub(crate) trait NamedWork: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// A name that no other work of the same kind has, in any format.
     const NAME: &'static str;
 }
 
-impl<W: Travelling> Travels for W {
+impl<W: NamedWork> SerializableWork for W {
     fn to_text(&self) -> Result<String> {
         let framed = BTreeMap::from([(W::NAME, self)]);
         serde_json::to_string(&framed).map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))

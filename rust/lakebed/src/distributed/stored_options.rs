@@ -4,30 +4,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::scan::ScanOptions;
 
-/// The rows that are asked for.
+/// The options of a scan that its work needs: columns, filter and statistics.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct StoredOptions {
     columns: Option<Vec<String>>,
     filter: Option<String>,
     stats: Option<Vec<String>>,
 }
 
-impl Asked {
+impl StoredOptions {
     pub(crate) fn filter(&self) -> Option<&str> {
         self.filter.as_deref()
     }
 }
 
-impl From<&ScanOptions> for Asked {
-    fn from(options: &ScanOptions) -> Asked {
+impl From<&ScanOptions> for StoredOptions {
+    fn from(options: &ScanOptions) -> StoredOptions {
         let ScanOptions { columns, filter, stats, .. } = options.clone();
-        Asked { columns, filter, stats }
+        StoredOptions { columns, filter, stats }
     }
 }
 
-impl From<&Asked> for ScanOptions {
-    fn from(asked: &Asked) -> ScanOptions {
-        let Asked { columns, filter, stats } = asked.clone();
+impl From<&StoredOptions> for ScanOptions {
+    fn from(options: &StoredOptions) -> ScanOptions {
+        let StoredOptions { columns, filter, stats } = options.clone();
         ScanOptions { columns, filter, stats, ..ScanOptions::default() }
     }
 }

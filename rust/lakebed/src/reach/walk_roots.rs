@@ -12,45 +12,45 @@ use super::walk::{Removed, Root, Walk};
 use crate::error::Result;
 
 /// The roots of a walk and their sets.
-pub(super) struct Told {
+pub(super) struct WalkRoots {
     roots: Vec<Root>,
     sets: SharedSets,
     /// The roots that are not removed.
-    staying: SetId,
+    remaining: SetId,
     /// Whether only those files are wanted that no remaining root reaches.
-    going: bool,
+    only_removed: bool,
 }
 
 /// The serialized form, for the processes that make the rows of parts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct StoredTold {
+pub(super) struct StoredRoots {
     roots: Vec<Root>,
     sets: Vec<Box<[Run]>>,
-    staying: SetId,
-    going: bool,
+    remaining: SetId,
+    only_removed: bool,
 }
 
-impl From<&StoredTold> for Told {
-    fn from(StoredTold { roots, sets, staying, going }: &StoredTold) -> Told {
+impl From<&StoredRoots> for WalkRoots {
+    fn from(StoredRoots { roots, sets, remaining, only_removed }: &StoredRoots) -> WalkRoots {
         let sets = SharedSets::new(RootSets::restored(sets.clone()));
-        Told { roots: roots.clone(), sets, staying: *staying, going: *going }
+        WalkRoots { roots: roots.clone(), sets, remaining: *remaining, only_removed: *only_removed }
     }
 }
 
-impl Told {
-    /// Takes the roots of a walk and their sets, for all files, or with `going` for those that only removed
+impl WalkRoots {
+    /// Takes the roots of a walk and their sets, for all files, or with `only_removed` for those that only removed
     /// roots reach.
-    pub(super) fn of(walk: &mut Walk, going: bool) -> Told {
+    pub(super) fn of(walk: &mut Walk, only_removed: bool) -> WalkRoots {
         let roots = std::mem::take(&mut walk.roots);
         let mut sets = std::mem::replace(&mut walk.sets, RootSets::new());
-        let stays = |(place, root): (usize, &Root)| (!root.goes).then_some(place);
-        let staying = sets.of(roots.iter().enumerate().filter_map(stays));
-        Told { roots, sets: SharedSets::new(sets), staying, going }
+        let remains = |(place, root): (usize, &Root)| (!root.is_removed).then_some(place);
+        let remaining = sets.of(roots.iter().enumerate().filter_map(remains));
+        WalkRoots { roots, sets: SharedSets::new(sets), remaining, only_removed }
     }
 
-    pub(super) fn stored(&self) -> StoredTold {
+    pub(super) fn stored(&self) -> StoredRoots {
         let (roots, sets) = (self.roots.clone(), self.sets.stored());
-        StoredTold { roots, sets, staying: self.staying, going: self.going }
+        StoredRoots { roots, sets, remaining: self.remaining, only_removed: self.only_removed }
     }
 
     /// Rows for what is removed and is not a file, and for the files that no manifest names.
@@ -86,7 +86,7 @@ impl Told {
 
     /// The first and the last root of a set; `None` where its files are not wanted.
     fn ends(&self, set: SetId) -> Option<(usize, usize)> {
-        let is_wanted = !self.going || self.sets.difference(set, self.staying) == set;
+        let is_wanted = !self.only_removed || self.sets.difference(set, self.remaining) == set;
         self.sets.ends(set).filter(|_| is_wanted)
     }
 

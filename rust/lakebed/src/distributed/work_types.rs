@@ -8,31 +8,31 @@ use super::{Exchange, GroupTask, ManifestTask};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How text with this name is turned back into work.
-pub struct Row<T: ?Sized> {
+pub struct WorkType<T: ?Sized> {
     pub(crate) name: &'static str,
     pub(crate) read: fn(&RawValue) -> serde_json::Result<Box<T>>,
 }
 
-/// The row for a type of work.
-macro_rules! row {
+/// The entry of [`WorkTypes`] for a type of work.
+macro_rules! work_type {
     ($work:ty) => {
-        $crate::distributed::Row {
-            name: <$work as $crate::distributed::Travelling>::NAME,
+        $crate::distributed::WorkType {
+            name: <$work as $crate::distributed::NamedWork>::NAME,
             read: |text| Ok(Box::new(serde_json::from_str::<$work>(text.get())?)),
         }
     };
 }
-pub(crate) use row;
+pub(crate) use work_type;
 
 /// All kinds of work of a format.
 #[derive(Clone, Copy)]
-pub struct Works {
+pub struct WorkTypes {
     /// Work that makes rows of manifests one by one.
-    pub tasks: &'static [Row<dyn ManifestTask>],
+    pub tasks: &'static [WorkType<dyn ManifestTask>],
     /// Work that aggregates files.
-    pub groups: &'static [Row<dyn GroupTask>],
+    pub groups: &'static [WorkType<dyn GroupTask>],
     /// Work on entries of several manifests together.
-    pub exchanges: &'static [Row<dyn Exchange>],
+    pub exchanges: &'static [WorkType<dyn Exchange>],
 }
 
 /// The work that `text` describes, by the name in front; `what` is the kind of work for messages.
@@ -42,7 +42,7 @@ pub struct Works {
 pub(crate) fn from_text<'r, T: ?Sized + 'r>(
     text: &str,
     what: &str,
-    rows: impl IntoIterator<Item = &'r Row<T>>,
+    rows: impl IntoIterator<Item = &'r WorkType<T>>,
 ) -> Result<Box<T>> {
     let wrong = |error: String| Error::new(ErrorKind::Argument, format!("not {what}: {error}"));
     let framed: BTreeMap<String, &RawValue> =
@@ -61,7 +61,7 @@ mod tests {
     use crate::format::FORMATS;
 
     #[test]
-    fn text_that_is_no_work_is_refused_with_what_it_is() {
+    fn text_that_is_not_work_is_refused_with_the_reason() {
         for (text, words) in [
             ("", "not a task: EOF"),
             ("{}", "not a task: its name is missing"),

@@ -15,7 +15,7 @@ pub(crate) const VECTOR_INPUT: [&str; 4] =
 
 /// A deletion vector as its entry describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PlacedVector {
+pub(crate) struct VectorEntry {
     /// Its Puffin file.
     pub(crate) path: String,
     /// Its offset and size in the file.
@@ -24,18 +24,18 @@ pub(crate) struct PlacedVector {
     pub(crate) record_count: i64,
 }
 
-impl PlacedVector {
+impl VectorEntry {
     /// The deletion vectors of entries, which have the columns of [`VECTOR_INPUT`]; `None` for entries
     /// without an offset, which are whole files.
     ///
     /// # Errors
     /// `Required` for a vector without a size; `Length` for a negative offset or size. They name the file.
-    pub(crate) fn of(entries: &RecordBatch) -> Result<Vec<Option<PlacedVector>>> {
+    pub(crate) fn of(entries: &RecordBatch) -> Result<Vec<Option<VectorEntry>>> {
         let [paths, offsets, sizes, counts] = VECTOR_INPUT.map(|name| find(entries, name));
         let (paths, offsets, sizes, counts) = (paths?, offsets?, sizes?, counts?);
         let (paths, counts) = (paths.as_string::<i32>(), counts.as_primitive::<Int64Type>());
         let (offsets, sizes) = (offsets.as_primitive::<Int64Type>(), sizes.as_primitive::<Int64Type>());
-        let placed = |row: usize| {
+        let entry = |row: usize| {
             if offsets.is_null(row) {
                 return Ok(None);
             }
@@ -46,9 +46,9 @@ impl PlacedVector {
             }
             let range = VectorRange::new(offsets.value(row), sizes.value(row));
             let range = range.map_err(|error| error.in_file(path))?;
-            Ok(Some(PlacedVector { path: path.to_owned(), range, record_count: counts.value(row) }))
+            Ok(Some(VectorEntry { path: path.to_owned(), range, record_count: counts.value(row) }))
         };
-        (0..entries.num_rows()).map(placed).collect()
+        (0..entries.num_rows()).map(entry).collect()
     }
 
     /// Reads the vector's bytes, and no other bytes of the file.

@@ -1,4 +1,4 @@
-//! Records of what manifests and lists say of files, distributed to parts by a key: each part can be
+//! Records of what manifests and listings state about files, distributed to parts by a key: each part can be
 //! processed without the others.
 
 use std::borrow::Cow;
@@ -20,7 +20,7 @@ use crate::storage::Storage;
 /// The number of parts in one process. Only some parts are in memory at a time.
 pub(super) const PARTS: usize = 64;
 
-/// What one entry says of a file.
+/// What one entry states about a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Named<'p> {
     pub(crate) path: &'p str,
@@ -35,7 +35,7 @@ pub(crate) struct Named<'p> {
 }
 
 /// Distributes records to parts by the hash of a key.
-pub(crate) struct Dealer {
+pub(crate) struct Partitioner {
     /// With another seed for each walk, so that an attacker cannot prepare many paths with one hash.
     hasher: FixedState,
     keys: Keys,
@@ -56,21 +56,21 @@ pub(super) enum Keys {
     },
 }
 
-impl Dealer {
-    /// A dealer by paths as they are written.
-    pub(crate) fn new() -> Dealer {
-        Dealer::seeded(seed(), PARTS)
+impl Partitioner {
+    /// A partitioner by paths as they are written.
+    pub(crate) fn new() -> Partitioner {
+        Partitioner::seeded(seed(), PARTS)
     }
 
-    /// A dealer for one of several processes: with the same seed and number of parts all of them distribute
+    /// A partitioner for one of several processes: with the same seed and number of parts all of them distribute
     /// alike.
-    pub(super) fn seeded(seed: u64, parts: usize) -> Dealer {
-        Dealer { hasher: FixedState::with_seed(seed), keys: Keys::Paths, parts }
+    pub(super) fn seeded(seed: u64, parts: usize) -> Partitioner {
+        Partitioner { hasher: FixedState::with_seed(seed), keys: Keys::Paths, parts }
     }
 
-    /// A dealer with the same hashes, by other keys.
-    pub(super) fn by(&self, keys: Keys) -> Dealer {
-        Dealer { hasher: self.hasher.clone(), keys, parts: self.parts }
+    /// A partitioner with the same hashes, by other keys.
+    pub(super) fn by(&self, keys: Keys) -> Partitioner {
+        Partitioner { hasher: self.hasher.clone(), keys, parts: self.parts }
     }
 
     /// A hash that is the same in all processes of this walk.
@@ -79,30 +79,35 @@ impl Dealer {
     }
 
     /// Starts collecting the records of one source, such as a manifest.
-    pub(crate) fn deal(self: &Arc<Dealer>) -> Deal {
-        Deal { dealer: Arc::clone(self), bytes: Vec::new(), starts: Vec::new(), last: Last::default() }
+    pub(crate) fn new_records(self: &Arc<Partitioner>) -> PartitionedRecords {
+        PartitionedRecords {
+            partitioner: Arc::clone(self),
+            bytes: Vec::new(),
+            starts: Vec::new(),
+            last: Last::default(),
+        }
     }
 }
 
 /// Records of one source, with their parts.
-pub(crate) struct Deal {
-    dealer: Arc<Dealer>,
+pub(crate) struct PartitionedRecords {
+    partitioner: Arc<Partitioner>,
     bytes: Vec<u8>,
     /// The part of each record, and the offset at which the record begins.
     starts: Vec<(u32, usize)>,
     last: Last,
 }
 
-impl Deal {
-    /// Adds what an entry says of a file.
+impl PartitionedRecords {
+    /// Adds what an entry states about a file.
     ///
     /// # Errors
     /// `Location` for a path that the storage would not open, where places are compared; `Argument` for one of more than
     /// 4 GiB.
     pub(crate) fn push(&mut self, named: Named<'_>) -> Result<()> {
         let Named { path, kind, fact, set, size, identity: value } = named;
-        let dealer = Arc::clone(&self.dealer);
-        match &dealer.keys {
+        let partitioner = Arc::clone(&self.partitioner);
+        match &partitioner.keys {
             Keys::Paths => {
                 self.add(Record { fact, kind, prefix: 0, set, hash: 0, size, value, path, key: path })
             }
@@ -122,13 +127,13 @@ impl Deal {
     /// # Errors
     /// As [`Record::write`].
     pub(super) fn add(&mut self, record: Record<'_>) -> Result<()> {
-        let hash = self.dealer.hash(record.key.as_bytes());
-        self.starts.push((part_of(record.key, self.dealer.parts), self.bytes.len()));
+        let hash = self.partitioner.hash(record.key.as_bytes());
+        self.starts.push((part_of(record.key, self.partitioner.parts), self.bytes.len()));
         Record { hash, ..record }.write(&mut self.bytes)
     }
 
     /// Bytes of the collected records.
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         self.bytes.len()
     }
 
@@ -141,15 +146,15 @@ impl Deal {
     ///
     /// # Errors
     /// Those of making an array.
-    pub(super) fn dealt(self) -> Result<LargeBinaryArray> {
-        let mut counts = vec![0; self.dealer.parts];
+    pub(super) fn into_parts(self) -> Result<LargeBinaryArray> {
+        let mut counts = vec![0; self.partitioner.parts];
         let ends = self.starts.iter().skip(1).map(|(_, start)| *start).chain([self.bytes.len()]);
         let records = self.starts.iter().zip(ends).map(|((part, start), end)| (*part as usize, *start..end));
         for (part, range) in records.clone() {
             *counts.get_mut(part).ok_or_else(foreign)? += range.len();
         }
         let mut offsets = vec![0i64];
-        let mut places = vec![0; self.dealer.parts];
+        let mut places = vec![0; self.partitioner.parts];
         let mut end = 0;
         for (place, count) in places.iter_mut().zip(counts) {
             *place = end;
@@ -171,10 +176,10 @@ impl Deal {
     /// The same as a batch, which a stream of manifests can carry.
     ///
     /// # Errors
-    /// As [`Deal::dealt`].
+    /// As [`PartitionedRecords::into_parts`].
     pub(crate) fn finish(self) -> Result<RecordBatch> {
-        let dealt: Arc<dyn Array> = Arc::new(self.dealt()?);
-        RecordBatch::try_from_iter([("records", dealt)]).map_err(Into::into)
+        let parts: Arc<dyn Array> = Arc::new(self.into_parts()?);
+        RecordBatch::try_from_iter([("records", parts)]).map_err(Into::into)
     }
 }
 

@@ -1,0 +1,97 @@
+//! Snapshots, tags and changelogs that are removed, and the files that only they reach.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+
+use super::TableReach;
+use super::retention::expire;
+use super::snapshot_roots::{SnapshotRoot, snapshot_roots};
+use crate::error::Result;
+use crate::paimon::table::{Files, Table};
+use crate::reach::{Retention, freed};
+use crate::record::find;
+
+/// The snapshots, tags and changelogs of a branch, some of which are removed.
+#[derive(Clone)]
+pub(in crate::paimon) struct BranchRemoval {
+    pub(super) branch: String,
+    pub(super) roots: Vec<SnapshotRoot>,
+    /// Whether the branch itself is removed.
+    pub(super) whole: bool,
+}
+
+impl BranchRemoval {
+    /// All snapshots, tags and changelogs of a branch; `is_removed` selects those that are removed.
+    ///
+    /// # Errors
+    /// Those of reading them.
+    pub(in crate::paimon) fn of(
+        files: &Files<'_>,
+        is_removed: impl Fn(&SnapshotRoot) -> bool,
+    ) -> Result<BranchRemoval> {
+        let (mut roots, _) = snapshot_roots(files)?;
+        for one in &mut roots {
+            one.root.is_removed = is_removed(one);
+        }
+        Ok(BranchRemoval { branch: files.branch.to_owned(), roots, whole: false })
+    }
+
+    /// The whole branch is removed.
+    ///
+    /// # Errors
+    /// As [`BranchRemoval::of`].
+    pub(in crate::paimon) fn branch(files: &Files<'_>) -> Result<BranchRemoval> {
+        Ok(BranchRemoval { whole: true, ..BranchRemoval::of(files, |_| true)? })
+    }
+
+    /// The expired ones by the retention rules, of the branch that the table is on.
+    ///
+    /// # Errors
+    /// Those of reading them, and of the rules.
+    pub(in crate::paimon) fn expired(table: &Table, retention: &Retention) -> Result<BranchRemoval> {
+        let mut removal = BranchRemoval::of(&table.files(), |_| false)?;
+        expire(table, &mut removal.roots, retention)?;
+        Ok(removal)
+    }
+
+    /// What is removed, by snapshot; for one snapshot in the order of `RootKind`.
+    pub(in crate::paimon) fn removed(&self) -> Vec<&SnapshotRoot> {
+        let mut roots: Vec<_> =
+            self.roots.iter().filter(|one| one.root.is_removed && one.path.is_some()).collect();
+        roots.sort_by_cached_key(|one| one.order());
+        roots
+    }
+
+    /// The changelogs that removed snapshots leave behind.
+    pub(in crate::paimon) fn made(&self) -> impl Iterator<Item = &SnapshotRoot> {
+        self.roots.iter().filter(|one| !one.root.is_removed && one.path.is_none())
+    }
+
+    /// The files that nothing remaining reaches, in the columns of `reachable`, without the files of the
+    /// removed snapshots, tags and changelogs themselves.
+    ///
+    /// # Errors
+    /// Those of reading all files that name others.
+    pub(in crate::paimon) fn freed(&self, table: &Table) -> Result<Vec<RecordBatch>> {
+        let own: HashSet<&str> = self.removed().into_iter().filter_map(|one| one.path.as_deref()).collect();
+        let files = Files { location: table.location(), branch: &self.branch, storage: table.storage() };
+        let folder = files.own("");
+        let remains = |path: Option<&str>| {
+            path.is_some_and(|path| !(own.contains(path) || self.whole && path.starts_with(&folder)))
+        };
+        let any = self.whole || !own.is_empty();
+        let reach = any.then(|| TableReach::with_removal(table.clone(), Arc::new(self.clone())));
+        let mut rows = Vec::new();
+        for batch in freed(reach.as_ref())? {
+            let paths = find(&batch, "file_path")?;
+            let keep: BooleanArray =
+                paths.as_string::<i32>().iter().map(|path| Some(remains(path))).collect();
+            rows.push(filter_record_batch(&batch, &keep)?);
+        }
+        Ok(rows)
+    }
+}
