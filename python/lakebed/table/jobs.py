@@ -103,7 +103,8 @@ class JobViews(TableState):
             branch of Paimon's without a schema; SchemaError for a listing without these columns; as
             `reachable`.
         Cost: a listing of each folder, those of one level side by side; then that of `reachable`, and its
-            memory for listed files too.
+            memory for listed files too. On a local disk only files that nothing reaches are asked for their
+            size and age.
         Source: Iceberg's `DeleteOrphanFilesSparkAction.java`; Paimon's `LocalOrphanFilesClean.java`.
         """
         table = self._newest()

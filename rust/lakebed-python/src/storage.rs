@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use bytes::Bytes;
-use lakebed::storage::{AtOnce, Contents, Folders, ListedFile, Local, Storage};
+use lakebed::storage::{AtOnce, Contents, FileDetails, Folders, ListedFile, Local, Storage};
 use lakebed::write::Existing;
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::{
@@ -222,7 +222,10 @@ fn contents(listed: Vec<Listed>) -> Contents {
     for (name, is_folder, size, modified) in listed {
         match is_folder {
             true => found.folders.names.push(name),
-            false => found.files.push(ListedFile { name, size, modified }),
+            false => {
+                let details = Some(FileDetails { size, modified });
+                found.files.push(ListedFile { name, details });
+            }
         }
     }
     found

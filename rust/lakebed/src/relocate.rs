@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use crate::error::Result;
-use crate::storage::{Contents, Folders, Placing, Storage};
+use crate::storage::{Contents, FileDetails, Folders, Placing, Storage};
 
 /// A storage that reads files below one prefix from another prefix.
 ///
@@ -90,6 +90,10 @@ impl Storage for Relocated {
 
     fn contents(&self, folder: &str) -> Result<Option<Contents>> {
         self.storage.contents(&self.now(folder))
+    }
+
+    fn details(&self, path: &str) -> Result<Option<FileDetails>> {
+        self.storage.details(&self.now(path))
     }
 
     fn inner(&self) -> Option<&dyn Storage> {

@@ -8,7 +8,7 @@ use super::parts::{Fault, PathParts};
 use super::{Allowed, refused};
 use crate::error::{Error, ErrorKind, Result};
 use crate::relocate::below;
-use crate::storage::{Contents, Folders, Placing, Storage};
+use crate::storage::{Contents, FileDetails, Folders, Placing, Storage};
 use crate::write::Existing;
 
 /// A storage that refuses paths to places where they may not lead.
@@ -96,6 +96,11 @@ impl Storage for Guarded {
     fn contents(&self, folder: &str) -> Result<Option<Contents>> {
         self.check(folder)?;
         self.storage.contents(folder)
+    }
+
+    fn details(&self, path: &str) -> Result<Option<FileDetails>> {
+        self.check(path)?;
+        self.storage.details(path)
     }
 
     fn inner(&self) -> Option<&dyn Storage> {

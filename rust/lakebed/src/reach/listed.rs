@@ -8,16 +8,16 @@ use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_schema::DataType;
 
 use super::kind::Kind;
-use super::listing::{Listed as File, Place, list};
+use super::listing::{Details, Listed as File, Place, list};
 use super::orphans::OrphanOptions;
 use super::partitioner::{Keys, PartitionedRecords, Partitioner, name};
 use super::prefixes::{Last, Prefixes};
-use super::record::{Fact, Record};
+use super::record::{Fact, NOT_ASKED, Record};
 use super::sets::SetId;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::record::find;
-use crate::storage::{ListedFile, Storage};
+use crate::storage::{FileDetails, Storage};
 
 /// Bytes of records that are distributed together.
 const TOGETHER: usize = 4 << 20;
@@ -86,7 +86,8 @@ impl Listed {
 
     /// Adds the files of a folder.
     pub(super) fn take_folder(&mut self, (files, by_name): InFolder, storage: &dyn Storage) -> Result<()> {
-        files.iter().try_for_each(|(path, file)| self.take_listed(&storage.place(path)?, file, by_name))
+        let mut take = |(path, file): &File| self.take_listed(&storage.place(path)?, file.details, by_name);
+        files.iter().try_for_each(&mut take)
     }
 
     /// The places where files of a listing may be, in the form of the listing's paths.
@@ -110,17 +111,16 @@ impl Listed {
         let (sizes, times) = (longs(&sizes, "size")?, longs(&times, "modified")?);
         for (row, path) in texts(&paths)?.enumerate() {
             let path = path.ok_or_else(|| Error::new(ErrorKind::Argument, "a path is null"))?;
-            let file = ListedFile {
-                name: String::new(),
+            let details = FileDetails {
                 size: sizes.get(row).copied().flatten().and_then(|size| u64::try_from(size).ok()),
                 modified: times.get(row).copied().flatten(),
             };
-            self.take_given(path, &file, known)?;
+            self.take_given(path, details, known)?;
         }
         Ok(())
     }
 
-    fn take_given(&mut self, path: &str, file: &ListedFile, places: &Known) -> Result<()> {
+    fn take_given(&mut self, path: &str, details: FileDetails, places: &Known) -> Result<()> {
         let (prefix, key) = self.prefixes.split(path, &mut self.last)?;
         for (place, own, folder) in places {
             let Some(rest) = key.strip_prefix(folder.as_str()) else { continue };
@@ -128,7 +128,7 @@ impl Listed {
                 return Err(self.prefixes.conflict(*own, prefix, path));
             }
             if (place.rule)(rest, false) {
-                return self.take_listed(path, file, place.by_name);
+                return self.take_listed(path, Some(details), place.by_name);
             }
         }
         if !key.starts_with('/') && !places.iter().any(|(_, _, folder)| !folder.starts_with('/')) {
@@ -139,10 +139,12 @@ impl Listed {
         Ok(())
     }
 
-    fn take_listed(&mut self, path: &str, file: &ListedFile, by_name: bool) -> Result<()> {
+    /// Adds a listed file. Where its details were not asked for, its age is checked once it is known to be an
+    /// orphan.
+    fn take_listed(&mut self, path: &str, details: Option<FileDetails>, by_name: bool) -> Result<()> {
         self.listed += 1;
-        if let Some(before) = self.before_ms {
-            let modified = file.modified.ok_or_else(|| {
+        if let (Some(before), Some(details)) = (self.before_ms, details) {
+            let modified = details.modified.ok_or_else(|| {
                 let message =
                     "its time of modification is unknown: give a listing that has it, or older_than=None";
                 Error::new(ErrorKind::Argument, message).in_file(path)
@@ -159,8 +161,8 @@ impl Listed {
             prefix,
             set: SetId::NONE,
             hash: 0,
-            size: file.size.and_then(|size| i64::try_from(size).ok()).unwrap_or(-1),
-            value: file.modified.unwrap_or(i64::MIN),
+            size: details.map_or(NOT_ASKED, FileDetails::recorded_size),
+            value: details.and_then(|details| details.modified).unwrap_or(i64::MIN),
             path,
             key: if by_name { name(&key) } else { &key },
         })?;
@@ -171,13 +173,14 @@ impl Listed {
 /// The files of each folder of the places.
 pub(super) fn folders(
     places: Vec<Place>,
+    details: Details,
     storage: &Arc<dyn Storage>,
     notes: &Notes,
 ) -> impl Iterator<Item = Result<InFolder>> + Send + use<> {
     let (storage, notes) = (Arc::clone(storage), notes.clone());
-    places
-        .into_iter()
-        .flat_map(move |place| list(&place, &storage, &notes).map(move |files| Ok((files?, place.by_name))))
+    places.into_iter().flat_map(move |place| {
+        list(&place, details, &storage, &notes).map(move |files| Ok((files?, place.by_name)))
+    })
 }
 
 fn texts(column: &ArrayRef) -> Result<Box<dyn Iterator<Item = Option<&str>> + '_>> {

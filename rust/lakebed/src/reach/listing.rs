@@ -27,20 +27,29 @@ pub(crate) struct Place {
 /// A file with its full path, in the form that metadata would have.
 pub(super) type Listed = (String, ListedFile);
 
+/// Whether the details of listed files are needed at once, or of few files and later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Details {
+    Now,
+    Later,
+}
+
 /// The files in a place that its rule admits, folder by folder.
 pub(super) fn list(
     place: &Place,
+    details: Details,
     storage: &Arc<dyn Storage>,
     notes: &Notes,
 ) -> impl Iterator<Item = Result<Vec<Listed>>> + use<> {
     let folders = vec![place.location.clone()];
-    let looks = Looks { place: place.clone(), storage: Arc::clone(storage), notes: notes.clone() };
+    let looks = Looks { place: place.clone(), details, storage: Arc::clone(storage), notes: notes.clone() };
     Levels::new(looks, Arc::clone(storage), folders, true)
 }
 
 /// How folders are listed, by several threads.
 struct Looks {
     place: Place,
+    details: Details,
     storage: Arc<dyn Storage>,
     notes: Notes,
 }
@@ -68,10 +77,26 @@ impl Look for Looks {
             }
         }
         let files = files.into_iter().map(|file| (format!("{folder}/{}", file.name), file));
-        let files: Vec<Listed> = files.filter(|(path, _)| within(path, false)).collect();
+        let files = files.filter(|(path, _)| within(path, false));
+        let files: Vec<Listed> = match self.details {
+            Details::Now => {
+                files.filter_map(|file| self.detailed(file).transpose()).collect::<Result<_>>()?
+            }
+            Details::Later => files.collect(),
+        };
         let names = folders.names.iter().filter(|name| !matches!(name.as_str(), "" | "." | ".."));
         let paths = names.map(|name| format!("{folder}/{name}"));
         let paths = paths.filter(|path| within(path, true)).collect();
         Ok(((!files.is_empty()).then_some(files), paths))
+    }
+}
+
+impl Looks {
+    /// The file with its details; `None` where it was removed since it was listed.
+    fn detailed(&self, (path, mut file): Listed) -> Result<Option<Listed>> {
+        if file.details.is_none() {
+            file.details = self.storage.details(&path)?;
+        }
+        Ok(file.details.is_some().then_some((path, file)))
     }
 }

@@ -12,11 +12,12 @@ use super::exchange::by_part;
 use super::found::count;
 use super::kind::{Kind, Kinds};
 use super::listed::{Listed, folders};
+use super::listing::Details;
 use super::orphans_exchange::{LISTED, orphans_exchanged};
 use super::partitioner::{Named, Partitioner};
 use super::partitions::Partitions;
 use super::prefixes::Prefixes;
-use super::record::{Fact, Record, records};
+use super::record::{Fact, NOT_ASKED, Record, records};
 use super::sets::SetId;
 use super::walk::WalkOptions;
 use super::{Reach, Walk};
@@ -24,6 +25,7 @@ use crate::distributed::{Distributed, Exchanged, Pieces};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
+use crate::storage::Storage;
 use crate::view::{select, whole};
 
 /// Starts reading a listing, anew with each call: `path` text, `size` int64 bytes, `modified` int64
@@ -66,7 +68,7 @@ impl<R: Reach> Orphans<R> {
 
     /// Lists the files, and then reads the newest version of the table, so that files of a commit in between
     /// are reached.
-    fn compared(&self) -> Result<Compared> {
+    fn compared(&self, details: Details) -> Result<Compared> {
         let mut listed = Listed::new(&self.which, Partitioner::new());
         let mut partitions = Partitions::new();
         let places = self.reach.places()?;
@@ -81,7 +83,7 @@ impl<R: Reach> Orphans<R> {
                 }
             }
             None => {
-                for files in folders(places, &storage, &self.notes) {
+                for files in folders(places, details, &storage, &self.notes) {
                     listed.take_folder(files?, storage.as_ref())?;
                     listed.take_chunks().try_for_each(|chunk| partitions.push(chunk))?;
                 }
@@ -102,8 +104,10 @@ impl<R: Reach> Orphans<R> {
         let Listed { prefixes, listed, old, .. } = listed;
         take_walk(walk, &partitioner, &mut partitions)?;
         newest.notes().take().into_iter().for_each(|note| self.notes.add(note));
-        let rows = partitions
-            .each(&storage, threads, move |pieces| orphans(pieces, &prefixes, &|record| Ok(record)));
+        let ages = Ages { storage: Arc::clone(self.reach.storage()), before_ms: self.which.before_ms };
+        let rows = partitions.each(&storage, threads, move |pieces| {
+            orphans(pieces, &prefixes, Some(&ages), &|record| Ok(record))
+        });
         Ok(Compared { listed, old, rows: Box::new(rows) })
     }
 }
@@ -130,7 +134,7 @@ impl<R: Reach> Distributed for Orphans<R> {
                     Ok(listed.take_chunks().collect())
                 }))
             }
-            None => Box::new(folders(places, &storage, &self.notes).map(move |files| {
+            None => Box::new(folders(places, Details::Now, &storage, &self.notes).map(move |files| {
                 listed.take_folder(files?, storage.as_ref())?;
                 listed.flush()?;
                 Ok(listed.take_chunks().collect())
@@ -150,7 +154,8 @@ impl<R: Reach> Scan for Orphans<R> {
 
     fn stream(&self) -> Result<Batches> {
         limited(self.options.limit, || {
-            let rows = self.compared()?.rows.filter(|rows| !matches!(rows, Ok(rows) if rows.num_rows() == 0));
+            let rows = self.compared(Details::Later)?.rows;
+            let rows = rows.filter(|rows| !matches!(rows, Ok(rows) if rows.num_rows() == 0));
             Ok(selected(rows, &self.options))
         })
     }
@@ -160,7 +165,7 @@ impl<R: Reach> Scan for Orphans<R> {
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
-        let Compared { listed: all, old, rows } = self.compared()?;
+        let Compared { listed: all, old, rows } = self.compared(Details::Now)?;
         let orphans = count(rows)?;
         Ok(vec![
             Step::rows("listed files", old, all, "modified long enough ago"),
@@ -193,8 +198,13 @@ fn take_walk(walk: Walk, partitioner: &Arc<Partitioner>, partitions: &mut Partit
     Ok(())
 }
 
-/// The orphans of a part. `known` translates its records to the hashes and prefix numbers of this process.
-pub(super) fn orphans(pieces: &[Buffer], prefixes: &Prefixes, known: KnownAs<'_>) -> Result<RecordBatch> {
+/// The orphans of a part. `ages` checks those whose details were not asked for; `known` translates its records to the hashes and prefix numbers of this process.
+pub(super) fn orphans(
+    pieces: &[Buffer],
+    prefixes: &Prefixes,
+    ages: Option<&Ages>,
+    known: KnownAs<'_>,
+) -> Result<RecordBatch> {
     let reached = ReachedKeys::of(pieces, known)?;
     let mut rows = Rows::default();
     for record in pieces.iter().flat_map(|piece| records(piece)) {
@@ -205,7 +215,11 @@ pub(super) fn orphans(pieces: &[Buffer], prefixes: &Prefixes, known: KnownAs<'_>
         let record = known(record)?;
         let mut named = reached.prefixes(&record).peekable();
         match named.peek().copied() {
-            None => rows.push(&record)?,
+            None => {
+                if let Some(record) = ages.map_or(Ok(Some(record)), |ages| ages.checked(record))? {
+                    rows.push(&record)?;
+                }
+            }
             // Where files are compared by name, the location does not count.
             Some(first) if record.key.contains('/') => {
                 if !named.any(|prefix| prefixes.agree(prefix, record.prefix)) {
@@ -216,6 +230,31 @@ pub(super) fn orphans(pieces: &[Buffer], prefixes: &Prefixes, known: KnownAs<'_>
         }
     }
     rows.finish()
+}
+
+/// Checks the age of orphans that were listed without it. Most files of a table are reached, so few are asked for.
+pub(super) struct Ages {
+    storage: Arc<dyn Storage>,
+    before_ms: Option<i64>,
+}
+
+impl Ages {
+    /// The record with the details of its file; `None` for a file that was removed or modified since it was
+    /// listed, or is too new.
+    fn checked<'r>(&self, record: Record<'r>) -> Result<Option<Record<'r>>> {
+        if record.size != NOT_ASKED {
+            return Ok(Some(record));
+        }
+        // The path is the real one already, so whatever maps paths is left out.
+        let mut storage: &dyn Storage = self.storage.as_ref();
+        while let Some(inner) = storage.inner() {
+            storage = inner;
+        }
+        let Some(details) = storage.details(record.path)? else { return Ok(None) };
+        let is_old = |before| details.modified.is_some_and(|modified| modified < before);
+        let (size, value) = (details.recorded_size(), details.modified.unwrap_or(i64::MIN));
+        Ok(self.before_ms.is_none_or(is_old).then_some(Record { size, value, ..record }))
+    }
 }
 
 /// Translates a record to this process, since hashes and numbers of prefixes differ between processes.

@@ -101,7 +101,7 @@ impl<N: SentManifests> Exchange for OrphansExchange<N> {
             records.push(Named { path, kind, fact, set, size: -1, identity: 0 })?;
         }
         let making = move |pieces: &[Buffer]| {
-            orphans(pieces, &prefixes, &|record| known(record, &prefixes, &partitioner))
+            orphans(pieces, &prefixes, None, &|record| known(record, &prefixes, &partitioner))
         };
         Ok(RecordGather::boxed(&self.options, vec![records.bytes()], making))
     }

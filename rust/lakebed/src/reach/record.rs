@@ -13,6 +13,9 @@ use crate::record::find;
 /// on.
 const HEAD: usize = 44;
 
+/// The size of a listed file whose details were not asked for.
+pub(super) const NOT_ASKED: i64 = i64::MIN;
+
 /// A statement about a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fact {

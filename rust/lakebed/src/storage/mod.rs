@@ -12,7 +12,7 @@ use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
 pub use at_once::AtOnce;
-use local_folder::{local_contents, modified};
+use local_folder::{local_contents, local_details, modified};
 pub use placing::Placing;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -50,8 +50,8 @@ pub trait Storage: Send + Sync {
         }
     }
 
-    /// The files and folders directly in a folder, files with size and modification time; `None` where there
-    /// is no such folder.
+    /// The files and folders directly in a folder; `None` where there is no such folder. Files have their
+    /// details, unless these cost a call for each file: then [`Storage::details`] has them.
     ///
     /// # Errors
     /// `Unsupported` for a storage that lists only names, as in the default implementation.
@@ -65,6 +65,11 @@ pub trait Storage: Send + Sync {
             )
             .in_file(folder)),
         }
+    }
+
+    /// The details of a file that [`Storage::contents`] returned without them; `None` where it is gone.
+    fn details(&self, path: &str) -> Result<Option<FileDetails>> {
+        self.inner().map_or(Ok(None), |storage| storage.details(path))
     }
 
     /// The storage that this one wraps, which answers where this one does not; `None` for a storage that
@@ -188,10 +193,24 @@ pub struct Contents {
 pub struct ListedFile {
     /// Its name (not path).
     pub name: String,
+    /// Its details; `None` where [`Storage::details`] has to be asked for them.
+    pub details: Option<FileDetails>,
+}
+
+/// What a listing has of a file beside its name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FileDetails {
     /// Its size \[bytes\], if the listing has it.
     pub size: Option<u64>,
     /// Its modification time, in milliseconds since 1970 UTC, if the listing has it.
     pub modified: Option<i64>,
+}
+
+impl FileDetails {
+    /// Its size \[bytes\]; -1 where it is not known.
+    pub(crate) fn recorded_size(self) -> i64 {
+        self.size.and_then(|size| i64::try_from(size).ok()).unwrap_or(-1)
+    }
 }
 
 /// The local file system. Files are read, never mapped: truncating a mapped file raises SIGBUS.
@@ -243,6 +262,10 @@ impl Storage for Local {
 
     fn contents(&self, folder: &str) -> Result<Option<Contents>> {
         local_contents(folder, true)
+    }
+
+    fn details(&self, path: &str) -> Result<Option<FileDetails>> {
+        local_details(path)
     }
 
     fn modified(&self, path: &str) -> Result<Option<i64>> {
