@@ -52,7 +52,7 @@ pub struct ManifestFile {
     pub total_buckets: Option<i32>,
 }
 
-/// The manifests of a list that was read with all its columns.
+/// The manifests of a list, of which names, sizes, counts and `total_buckets` were read.
 pub fn manifest_files(list: &RecordBatch) -> Result<Vec<ManifestFile>> {
     let names = find(list, "file_name")?;
     let numbers = ["file_size", "num_added_files", "num_deleted_files"].map(|name| find(list, name));

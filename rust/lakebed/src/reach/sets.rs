@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
 /// The first and the last of consecutive roots.
@@ -17,27 +18,47 @@ impl SetId {
     pub(crate) const NONE: SetId = SetId(0);
 }
 
-/// A list of roots in ascending order.
+/// A list of roots, best added in ascending order: then it is as short as its set.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Roots(Vec<Run>);
 
 impl Roots {
-    /// Adds a root that is not before the last one.
+    /// Adds a root.
     pub(crate) fn push(&mut self, root: usize) {
         let root = u32::try_from(root).unwrap_or(u32::MAX);
+        self.push_run((root, root));
+    }
+
+    /// Adds the roots of another list.
+    pub(crate) fn extend(&mut self, other: &Roots) {
+        other.0.iter().for_each(|run| self.push_run(*run));
+    }
+
+    fn push_run(&mut self, (first, last): Run) {
         match self.0.last_mut() {
-            Some((_, last)) if root <= last.saturating_add(1) => *last = root.max(*last),
-            _ => self.0.push((root, root)),
+            Some((start, end)) if first >= *start && first <= end.saturating_add(1) => *end = last.max(*end),
+            _ => self.0.push((first, last)),
         }
+    }
+
+    /// The same roots in ascending order, each once.
+    fn sorted(mut self) -> Vec<Run> {
+        if self.0.is_sorted() {
+            return self.0;
+        }
+        self.0.sort_unstable();
+        let mut sorted = Roots::default();
+        self.0.into_iter().for_each(|run| sorted.push_run(run));
+        sorted.0
     }
 }
 
 /// All sets in use, by number: thousands of files are reached by the same snapshots.
 pub(crate) struct RootSets {
     runs: Vec<Box<[Run]>>,
-    known: HashMap<Box<[Run]>, u32>,
-    unions: HashMap<(u32, u32), u32>,
-    differences: HashMap<(u32, u32), u32>,
+    known: HashMap<Box<[Run]>, u32, RandomState>,
+    unions: HashMap<(u32, u32), u32, RandomState>,
+    differences: HashMap<(u32, u32), u32, RandomState>,
 }
 
 impl RootSets {
@@ -46,9 +67,9 @@ impl RootSets {
         let none: Box<[Run]> = Box::default();
         RootSets {
             runs: vec![none.clone()],
-            known: HashMap::from([(none, 0)]),
-            unions: HashMap::new(),
-            differences: HashMap::new(),
+            known: HashMap::from_iter([(none, 0)]),
+            unions: HashMap::default(),
+            differences: HashMap::default(),
         }
     }
 
@@ -75,7 +96,7 @@ impl RootSets {
         id
     }
 
-    /// The set of `roots`, which are in ascending order.
+    /// The set of `roots`.
     pub(crate) fn of(&mut self, roots: impl IntoIterator<Item = usize>) -> SetId {
         let mut met = Roots::default();
         roots.into_iter().for_each(|root| met.push(root));
@@ -83,8 +104,8 @@ impl RootSets {
     }
 
     /// The set of a list of roots.
-    pub(crate) fn of_roots(&mut self, Roots(runs): Roots) -> SetId {
-        SetId(self.id(runs))
+    pub(crate) fn of_roots(&mut self, roots: Roots) -> SetId {
+        SetId(self.id(roots.sorted()))
     }
 
     /// The roots in either set.
@@ -99,16 +120,8 @@ impl RootSets {
         if let Some(id) = self.unions.get(&key) {
             return SetId(*id);
         }
-        let mut all: Vec<Run> = self.runs(one).iter().chain(self.runs(other)).copied().collect();
-        all.sort_unstable();
-        let mut runs: Vec<Run> = Vec::with_capacity(all.len());
-        for (first, last) in all {
-            match runs.last_mut() {
-                Some((_, end)) if first <= end.saturating_add(1) => *end = last.max(*end),
-                _ => runs.push((first, last)),
-            }
-        }
-        let id = self.id(runs);
+        let all: Vec<Run> = self.runs(one).iter().chain(self.runs(other)).copied().collect();
+        let id = self.id(Roots(all).sorted());
         self.unions.insert(key, id);
         SetId(id)
     }

@@ -47,11 +47,6 @@ pub(in crate::paimon) struct Reached {
 }
 
 impl Reached {
-    pub(super) fn new(manifest: ManifestFile, extra_files: Vec<String>) -> Reached {
-        let (live, changes, kept) = (SetId::NONE, SetId::NONE, SetId::NONE);
-        Reached { manifest, extra_files, live, changes, kept, is_changelog: false }
-    }
-
     /// Whether no root needs its entries, so that the manifest may be missing.
     pub(in crate::paimon) fn may_be_gone(&self) -> bool {
         self.live == SetId::NONE && self.changes == SetId::NONE

@@ -6,12 +6,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
+use foldhash::fast::RandomState;
 
 use super::entries::Reached;
 use super::snapshot_roots::{RootKind, SnapshotRoot};
 use crate::error::{ErrorKind, Result};
 use crate::paimon::index_files::IndexFiles;
-use crate::paimon::manifest_list::{manifest_files, read_manifest_list};
+use crate::paimon::manifest_list::{ManifestFile, manifest_files, read_manifest_list};
 use crate::paimon::paths::{manifest_file, statistics_file};
 use crate::paimon::table::Table;
 use crate::pipeline::each;
@@ -23,18 +24,46 @@ use crate::storage::{Storage, present};
 const OF_LISTS: [Kind; 5] =
     [Kind::ManifestList, Kind::Manifest, Kind::Data, Kind::ChangelogData, Kind::Extra];
 
-/// The roots that reach the manifests of a list, and how.
+/// What is read of a list: thousands of snapshots may have a list each.
+const COLUMNS: [&str; 6] =
+    ["file_name", "file_size", "num_added_files", "num_deleted_files", "total_buckets", "extra_files"];
+
+/// How the roots that reach a list or a manifest use it.
 #[derive(Clone, Default)]
-struct ListUse {
-    size: Option<i64>,
+struct Used {
     /// The roots whose live files its entries describe.
     live: Roots,
     /// The roots that read all files which its entries add, even if other entries delete them.
     changes: Roots,
-    /// The roots that keep the list and its manifests, but none of their files.
+    /// The roots that keep it, but none of the files that its entries name.
     kept: Roots,
     /// Whether its entries are of changelog files.
     is_changelog: bool,
+}
+
+impl Used {
+    /// Adds the uses of a list that names it.
+    fn extend(&mut self, list: &Used) {
+        self.live.extend(&list.live);
+        self.changes.extend(&list.changes);
+        self.kept.extend(&list.kept);
+        self.is_changelog |= list.is_changelog;
+    }
+
+    /// All roots that reach it.
+    fn all(&self) -> Roots {
+        let mut all = self.live.clone();
+        all.extend(&self.changes);
+        all.extend(&self.kept);
+        all
+    }
+}
+
+/// A list that roots name.
+#[derive(Clone, Default)]
+struct NamedList {
+    size: Option<i64>,
+    used: Used,
     /// The files of the roots that need it; a list that only other roots name may be missing.
     needed_by: Vec<String>,
 }
@@ -43,15 +72,15 @@ struct ListUse {
 #[derive(Default)]
 struct Lists {
     names: Vec<String>,
-    uses: HashMap<String, ListUse>,
+    all: HashMap<String, NamedList>,
 }
 
 impl Lists {
-    fn named(&mut self, name: &str, size: Option<i64>) -> &mut ListUse {
-        if !self.uses.contains_key(name) {
+    fn named(&mut self, name: &str, size: Option<i64>) -> &mut NamedList {
+        if !self.all.contains_key(name) {
             self.names.push(name.to_owned());
         }
-        let one = self.uses.entry(name.to_owned()).or_default();
+        let one = self.all.entry(name.to_owned()).or_default();
         one.size = one.size.or(size);
         one
     }
@@ -70,20 +99,20 @@ impl Lists {
         for (name, size) in [(base, base_size), (delta, delta_size)] {
             let list = self.named(name, size);
             if one.kind != RootKind::Changelog {
-                list.live.push(root);
+                list.used.live.push(root);
                 list.needed_by.extend(one.path.clone());
             } else if keeps_delta {
-                list.kept.push(root);
+                list.used.kept.push(root);
             }
         }
         if keeps_delta {
-            self.named(delta, delta_size).changes.push(root);
+            self.named(delta, delta_size).used.changes.push(root);
         }
         if let Some(name) = &snapshot.changelog_manifest_list {
             let list = self.named(name, snapshot.changelog_manifest_list_size);
-            list.is_changelog = true;
+            list.used.is_changelog = true;
             if one.kind != RootKind::Tag {
-                list.changes.push(root);
+                list.used.changes.push(root);
                 list.needed_by.extend(one.path.clone());
             }
         }
@@ -111,7 +140,7 @@ pub(super) fn named(
         if let Some(name) = &one.snapshot.index_manifest {
             let index = indexes.named(name, None);
             if one.kind != RootKind::Changelog {
-                index.live.push(root);
+                index.used.live.push(root);
                 index.needed_by.extend(one.path.clone());
             }
         }
@@ -147,10 +176,10 @@ fn add_indexes(
     let found = each(table.storage(), indexes.names.clone(), threads, read).at_once();
     for (name, index) in indexes.names.iter().zip(found) {
         let index = index?;
-        let used = indexes.uses.remove(name).unwrap_or_default();
+        let NamedList { used, needed_by, .. } = indexes.all.remove(name).unwrap_or_default();
         let path = table.manifest_path(name);
         let Some(index) = index else {
-            check_needed(table, &used.needed_by, &path)?;
+            check_needed(table, &needed_by, &path)?;
             continue;
         };
         let set = sets.of_roots(used.live);
@@ -179,59 +208,66 @@ fn read_lists(
 ) -> Result<(Vec<Reached>, u64)> {
     let of = table.clone();
     let requests =
-        lists.names.iter().map(|name| (name.clone(), lists.uses.get(name).and_then(|one| one.size)));
+        lists.names.iter().map(|name| (name.clone(), lists.all.get(name).and_then(|one| one.size)));
     let read = move |_: &dyn Storage, (name, size): &(String, Option<i64>)| list(&of, name, *size);
-    let found = each(table.storage(), requests.collect(), threads, read).at_once();
-    let (mut reached, mut places, mut named) = (Vec::new(), HashMap::new(), 0);
-    for (name, list) in lists.names.iter().zip(found) {
+    let lists_read = each(table.storage(), requests.collect(), threads, read).at_once();
+    let (mut found, mut places, mut named) = (Vec::<NamedManifest>::new(), HashMap::default(), 0);
+    for (name, list) in lists.names.iter().zip(lists_read) {
         let list = list?;
-        let used = lists.uses.remove(name).unwrap_or_default();
+        let NamedList { used, needed_by, .. } = lists.all.remove(name).unwrap_or_default();
         let path = table.manifest_path(name);
         let Some((size, list)) = list else {
-            check_needed(table, &used.needed_by, &path)?;
+            check_needed(table, &needed_by, &path)?;
             continue;
         };
-        let (live, changes, kept) =
-            (sets.of_roots(used.live), sets.of_roots(used.changes), sets.of_roots(used.kept));
-        let all = sets.union(live, changes);
-        let all = sets.union(all, kept);
-        match all {
+        match sets.of_roots(used.all()) {
             SetId::NONE => files.add_named(path),
             all => files.add(path, Kind::ManifestList, Some(size), all, sets),
         }
         named += list.num_rows() as u64;
-        let mut add_roots = |one: &mut Reached| {
-            one.live = sets.union(one.live, live);
-            one.changes = sets.union(one.changes, changes);
-            one.kept = sets.union(one.kept, kept);
-            one.is_changelog |= used.is_changelog;
-        };
-        for mut one in new_manifests(&list, &mut reached, &places, &mut add_roots)? {
-            add_roots(&mut one);
+        for mut one in new_manifests(&list, &used, &mut found, &places)? {
+            one.used.extend(&used);
             if !places.contains_key(&one.manifest.file_name) {
-                places.insert(one.manifest.file_name.clone(), reached.len());
-                reached.push(one);
+                places.insert(one.manifest.file_name.clone(), found.len());
+                found.push(one);
             }
         }
     }
+    // Sets are made once all roots are known: else each list would make a set of each of its manifests.
+    let reached: Vec<Reached> = found.into_iter().map(|one| one.reached(sets)).collect();
     for one in &reached {
         add_manifest(table, one, files, sets);
     }
     Ok((reached, named))
 }
 
-/// Calls `add_roots` for each known manifest of a list. Returns the others.
+/// A manifest that lists name, and how roots use it.
+struct NamedManifest {
+    manifest: ManifestFile,
+    extra_files: Vec<String>,
+    used: Used,
+}
+
+impl NamedManifest {
+    fn reached(self, sets: &mut RootSets) -> Reached {
+        let NamedManifest { manifest, extra_files, used: Used { live, changes, kept, is_changelog } } = self;
+        let [live, changes, kept] = [live, changes, kept].map(|roots| sets.of_roots(roots));
+        Reached { manifest, extra_files, live, changes, kept, is_changelog }
+    }
+}
+
+/// Adds the roots of a list to its known manifests. Returns the others, without roots.
 fn new_manifests(
     list: &RecordBatch,
-    reached: &mut [Reached],
-    places: &HashMap<String, usize>,
-    add_roots: &mut impl FnMut(&mut Reached),
-) -> Result<Vec<Reached>> {
+    used: &Used,
+    found: &mut [NamedManifest],
+    places: &HashMap<String, usize, RandomState>,
+) -> Result<Vec<NamedManifest>> {
     let names = find(list, "file_name")?;
     let names = names.as_string::<i32>();
     let is_new = (0..names.len()).map(|row| {
-        let known = places.get(names.value(row)).and_then(|place| reached.get_mut(*place));
-        Some(known.map(&mut *add_roots).is_none())
+        let known = places.get(names.value(row)).and_then(|place| found.get_mut(*place));
+        Some(known.map(|one| one.used.extend(used)).is_none())
     });
     let is_new: BooleanArray = is_new.collect();
     let list = filter_record_batch(list, &is_new)?;
@@ -243,7 +279,8 @@ fn new_manifests(
         texts.map(str::to_owned).collect()
     };
     let manifests = manifest_files(&list)?.into_iter().enumerate();
-    Ok(manifests.map(|(row, manifest)| Reached::new(manifest, extra_of(row))).collect())
+    let new = |(row, manifest)| NamedManifest { manifest, extra_files: extra_of(row), used: Used::default() };
+    Ok(manifests.map(new).collect())
 }
 
 /// Adds a manifest and the extra files beside it.
@@ -267,7 +304,7 @@ fn list(table: &Table, name: &str, size: Option<i64>) -> Result<Option<(u64, Rec
     let read = || {
         let bytes = table.list_bytes(&path, size)?;
         let length = bytes.len() as u64;
-        Ok((length, read_manifest_list(bytes, None, table.decoding())?))
+        Ok((length, read_manifest_list(bytes, Some(&COLUMNS.map(str::to_owned)), table.decoding())?))
     };
     present(read().map_err(|error: crate::Error| error.in_file(&path)))
 }
