@@ -20,7 +20,7 @@ pub(crate) struct Spill {
 
 /// The position of some bytes in the file.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct SpilledRange {
     start: u64,
     length: usize,
 }
@@ -51,7 +51,7 @@ impl Spill {
     ///
     /// # Errors
     /// `Io` where the disk fails or is full.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<Place> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<SpilledRange> {
         // Nothing panics while the lock is held.
         let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut write = || {
@@ -60,7 +60,7 @@ impl Spill {
             file.write_all(bytes)
         };
         write().map_err(|error| failed(&self.path, error))?;
-        let place = Place { start: self.end, length: bytes.len() };
+        let place = SpilledRange { start: self.end, length: bytes.len() };
         self.end += bytes.len() as u64;
         Ok(place)
     }
@@ -69,7 +69,7 @@ impl Spill {
     ///
     /// # Errors
     /// `Io` where the disk fails; `Internal` for a file that has become shorter.
-    pub(crate) fn read(&self, place: Place, bytes: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn read(&self, place: SpilledRange, bytes: &mut Vec<u8>) -> Result<()> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let mut read = || {
             file.seek(SeekFrom::Start(place.start))?;

@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_schema::DataType;
 
 use super::kind::Kind;
-use super::listing::{Details, Listed as File, Place, list};
+use super::listing::{Details, Listed as File, ListedFolder, list};
 use super::orphans::OrphanOptions;
 use super::partitioner::{Keys, PartitionedRecords, Partitioner, name};
 use super::prefixes::{Last, Prefixes};
@@ -26,7 +26,7 @@ const TOGETHER: usize = 4 << 20;
 pub(super) type InFolder = (Vec<File>, bool);
 
 /// Places, each with the number of its prefix and the beginning of the keys of its files.
-pub(super) type Known = Vec<(Place, u16, String)>;
+pub(super) type KnownFolders = Vec<(ListedFolder, u16, String)>;
 
 /// Files of a listing.
 pub(super) struct Listed {
@@ -94,18 +94,22 @@ impl Listed {
     ///
     /// # Errors
     /// `Location` for a place that the storage would not open.
-    pub(super) fn known(&mut self, places: Vec<Place>, storage: &dyn Storage) -> Result<Known> {
-        let known = |place: Place| {
+    pub(super) fn known_folders(
+        &mut self,
+        places: Vec<ListedFolder>,
+        storage: &dyn Storage,
+    ) -> Result<KnownFolders> {
+        let folder_of = |place: ListedFolder| {
             let location = storage.place(&place.location)?;
             let (prefix, key) = self.prefixes.split(&location, &mut self.last)?;
             let folder = format!("{}/", key.trim_end_matches('/'));
             Ok((place, prefix, folder))
         };
-        places.into_iter().map(known).collect()
+        places.into_iter().map(folder_of).collect()
     }
 
     /// Adds the files of a listing that are in the table's places.
-    pub(super) fn take_batch(&mut self, batch: &RecordBatch, known: &Known) -> Result<()> {
+    pub(super) fn take_batch(&mut self, batch: &RecordBatch, known: &KnownFolders) -> Result<()> {
         let paths = find(batch, "path")?;
         let (sizes, times) = (find(batch, "size")?, find(batch, "modified")?);
         let (sizes, times) = (longs(&sizes, "size")?, longs(&times, "modified")?);
@@ -120,7 +124,7 @@ impl Listed {
         Ok(())
     }
 
-    fn take_given(&mut self, path: &str, details: FileDetails, places: &Known) -> Result<()> {
+    fn take_given(&mut self, path: &str, details: FileDetails, places: &KnownFolders) -> Result<()> {
         let (prefix, key) = self.prefixes.split(path, &mut self.last)?;
         for (place, own, folder) in places {
             let Some(rest) = key.strip_prefix(folder.as_str()) else { continue };
@@ -172,7 +176,7 @@ impl Listed {
 
 /// The files of each folder of the places.
 pub(super) fn folders(
-    places: Vec<Place>,
+    places: Vec<ListedFolder>,
     details: Details,
     storage: &Arc<dyn Storage>,
     notes: &Notes,

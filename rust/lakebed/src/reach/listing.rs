@@ -14,7 +14,7 @@ pub(super) type Rule = Arc<dyn Fn(&str, bool) -> bool + Send + Sync>;
 
 /// A folder that files of a table are in.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct ListedFolder {
     /// Its location as the metadata has it, without a slash at the end.
     pub(crate) location: String,
     pub(crate) rule: Rule,
@@ -36,7 +36,7 @@ pub(super) enum Details {
 
 /// The files in a place that its rule admits, folder by folder.
 pub(super) fn list(
-    place: &Place,
+    place: &ListedFolder,
     details: Details,
     storage: &Arc<dyn Storage>,
     notes: &Notes,
@@ -48,7 +48,7 @@ pub(super) fn list(
 
 /// How folders are listed, by several threads.
 struct Looks {
-    place: Place,
+    place: ListedFolder,
     details: Details,
     storage: Arc<dyn Storage>,
     notes: Notes,

@@ -32,7 +32,7 @@ pub(crate) use expire::ExpirePlan;
 pub use expire::Retention;
 pub(crate) use found::{Found, Reachable, count};
 pub(crate) use kind::{Kind, Kinds};
-pub(crate) use listing::Place;
+pub(crate) use listing::ListedFolder;
 pub(crate) use orphans::Orphans;
 pub use orphans::{Listing, OrphanOptions};
 pub(crate) use orphans_exchange::OrphansExchange;
@@ -87,7 +87,7 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// `Unsupported` where the table forbids that files are deleted; `Location`.
-    fn places(&self) -> Result<Vec<Place>>;
+    fn places(&self) -> Result<Vec<ListedFolder>>;
 }
 
 /// The files that only removed roots reach, for a table whose [`Reach`] marks removed roots itself: the rows

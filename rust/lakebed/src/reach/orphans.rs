@@ -76,7 +76,7 @@ impl<R: Reach> Orphans<R> {
         let storage = Arc::clone(self.reach.storage());
         match &self.which.listing {
             Some(listing) => {
-                let known = listed.known(places, storage.as_ref())?;
+                let known = listed.known_folders(places, storage.as_ref())?;
                 for batch in listing()? {
                     listed.take_batch(&batch?, &known)?;
                     listed.take_chunks().try_for_each(|chunk| partitions.push(chunk))?;
@@ -127,7 +127,7 @@ impl<R: Reach> Distributed for Orphans<R> {
         let taken: Box<dyn Iterator<Item = Result<Vec<LargeBinaryArray>>> + Send> = match &self.which.listing
         {
             Some(listing) => {
-                let known = listed.known(places, storage.as_ref())?;
+                let known = listed.known_folders(places, storage.as_ref())?;
                 Box::new(listing()?.map(move |batch| {
                     listed.take_batch(&batch?, &known)?;
                     listed.flush()?;

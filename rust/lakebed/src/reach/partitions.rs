@@ -11,7 +11,7 @@ use super::record::foreign;
 use crate::error::Result;
 use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::record::find;
-use crate::spill::{HELD_BYTES, Place, Spill};
+use crate::spill::{HELD_BYTES, Spill, SpilledRange};
 use crate::storage::Storage;
 
 /// The records of all files.
@@ -27,7 +27,7 @@ pub(super) struct Partitions {
 struct Disk {
     file: Spill,
     /// Where the records of each part are.
-    places: Vec<Vec<Place>>,
+    places: Vec<Vec<SpilledRange>>,
 }
 
 impl Partitions {

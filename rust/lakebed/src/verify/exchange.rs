@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entries::Entries;
 use super::finding::{Finding, rows};
-use super::gather::{Known, VerifyGather};
+use super::gather::{PartContext, VerifyGather};
 use super::inventory::{Inventory, NamedFile, NamedManifest};
 use super::manifests::{Manifests, Read, Take};
 use super::scan::looked_for;
@@ -185,7 +185,7 @@ impl<S: StoredEntries> Exchange for VerifyExchange<S> {
     }
 
     fn gather(&self) -> Result<Box<dyn Gather>> {
-        Ok(Box::new(VerifyGather::new(Known {
+        Ok(Box::new(VerifyGather::new(PartContext {
             paths: self.manifests.iter().map(|stored| stored.path.clone()).collect(),
             placing: self.placing.clone(),
             claims: self.claims.clone(),

@@ -26,7 +26,7 @@ use crate::storage::{Placing, Storage};
 
 /// Finds what is wrong with the files of one part.
 pub(super) struct VerifyGather {
-    known: Known,
+    known: PartContext,
     storage: Option<Arc<dyn Storage>>,
     entries: Vec<RecordBatch>,
     files: Vec<NamedFile>,
@@ -34,7 +34,7 @@ pub(super) struct VerifyGather {
 }
 
 /// What every part is made with.
-pub(super) struct Known {
+pub(super) struct PartContext {
     /// Where manifests are, by number.
     pub(super) paths: Vec<String>,
     pub(super) placing: Placing,
@@ -46,7 +46,7 @@ pub(super) struct Known {
 }
 
 impl VerifyGather {
-    pub(super) fn new(known: Known) -> VerifyGather {
+    pub(super) fn new(known: PartContext) -> VerifyGather {
         VerifyGather { known, storage: None, entries: Vec::new(), files: Vec::new(), is_last: false }
     }
 }

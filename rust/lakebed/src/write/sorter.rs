@@ -11,7 +11,7 @@ use arrow_select::take::take_record_batch;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::carried;
-use crate::spill::{HELD_BYTES, Place, Spill};
+use crate::spill::{HELD_BYTES, Spill, SpilledRange};
 
 /// The number of pieces that a run is written in. One piece of each run is in memory at once.
 const PIECES: usize = 256;
@@ -48,7 +48,7 @@ pub(crate) struct Sorter<S: Sortable> {
     order: Option<RowConverter>,
     disk: Option<Spill>,
     /// Where the pieces of each run are on disk.
-    runs: Vec<VecDeque<Place>>,
+    runs: Vec<VecDeque<SpilledRange>>,
 }
 
 impl<S: Sortable> Sorter<S> {
@@ -181,7 +181,7 @@ struct Merge<S: Sortable> {
 }
 
 struct Run {
-    pieces: VecDeque<Place>,
+    pieces: VecDeque<SpilledRange>,
     now: Option<Loaded>,
 }
 
@@ -208,7 +208,7 @@ impl<S: Sortable> Merge<S> {
         entries: S,
         order: Option<RowConverter>,
         disk: Spill,
-        runs: Vec<VecDeque<Place>>,
+        runs: Vec<VecDeque<SpilledRange>>,
     ) -> Result<Merge<S>> {
         let runs: Vec<_> = runs.into_iter().map(|pieces| Run { pieces, now: None }).collect();
         let mut merge = Merge { entries, order, disk, runs, least: BinaryHeap::new() };

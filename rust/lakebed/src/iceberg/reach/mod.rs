@@ -22,8 +22,8 @@ use crate::error::Result;
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
-    DistributedWalk, Files, Kind, Kinds, Partitioner, Place, Reach, Removed, Retention, Root, RootSets,
-    Roots, Walk, WalkOptions,
+    DistributedWalk, Files, Kind, Kinds, ListedFolder, Partitioner, Reach, Removed, Retention, Root,
+    RootSets, Roots, Walk, WalkOptions,
 };
 use crate::record::find;
 use crate::relocate::below;
@@ -268,7 +268,7 @@ impl Reach for TableReach {
 
     /// Everything below the table's location except hidden files and folders (Iceberg's
     /// `FileSystemWalker.java`).
-    fn places(&self) -> Result<Vec<Place>> {
+    fn places(&self) -> Result<Vec<ListedFolder>> {
         let metadata = self.table.metadata();
         check_deletable(metadata)?;
         let fields = metadata.partition_specs.iter().flat_map(|spec| &spec.fields);
@@ -280,7 +280,7 @@ impl Reach for TableReach {
             path.split('/').all(visible)
         };
         let location = metadata.location.clone();
-        Ok(vec![Place { location, rule: Arc::new(rule), by_name: false, is_optional: false }])
+        Ok(vec![ListedFolder { location, rule: Arc::new(rule), by_name: false, is_optional: false }])
     }
 }
 

@@ -21,7 +21,7 @@ use super::table::Table;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::reach::{
-    DistributedWalk, Files, Kinds, Place, Reach, Retention, Root, RootSets, Walk, WalkOptions,
+    DistributedWalk, Files, Kinds, ListedFolder, Reach, Retention, Root, RootSets, Walk, WalkOptions,
 };
 use crate::scan::{Batches, ManifestStream, Step};
 use crate::storage::{Storage, present};
@@ -173,7 +173,7 @@ impl Reach for TableReach {
         Ok(TableReach::new(self.table.latest()?))
     }
 
-    fn places(&self) -> Result<Vec<Place>> {
+    fn places(&self) -> Result<Vec<ListedFolder>> {
         places::places(&self.table)
     }
 }

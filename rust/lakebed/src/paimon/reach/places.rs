@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::snapshot_roots::HINTS;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::table::Table;
-use crate::reach::Place;
+use crate::reach::ListedFolder;
 
 /// The folders that hold files of one kind only.
 const OWN: [&str; 3] = ["manifest", "index", "statistics"];
@@ -17,7 +17,7 @@ const MANAGED_BLOB: &str = ".managed.blob";
 
 /// # Errors
 /// `Required` for a branch without a schema: what it reaches is unknown.
-pub(super) fn places(table: &Table) -> Result<Vec<Place>> {
+pub(super) fn places(table: &Table) -> Result<Vec<ListedFolder>> {
     let files = table.files();
     let branches = files.branch_names()?;
     for branch in &branches {
@@ -32,12 +32,12 @@ pub(super) fn places(table: &Table) -> Result<Vec<Place>> {
     let rule =
         Arc::new(move |path: &str, is_folder: bool| is_looked_at(path, is_folder, depth, &data, &branches));
     let location = table.location().to_owned();
-    let mut places = vec![Place { location, rule, by_name: true, is_optional: false }];
+    let mut places = vec![ListedFolder { location, rule, by_name: true, is_optional: false }];
     let external = schema.option("data-file.external-paths").unwrap_or_default();
     for location in external.split(',').map(str::trim).filter(|path| !path.is_empty()) {
         let rule = Arc::new(move |path: &str, is_folder: bool| is_of_data(path, is_folder, depth));
         let location = location.trim_end_matches('/').to_owned();
-        places.push(Place { location, rule, by_name: true, is_optional: true });
+        places.push(ListedFolder { location, rule, by_name: true, is_optional: true });
     }
     Ok(places)
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::draft::{Draft, Place, ROOT};
+use super::draft::{Draft, FieldPosition, ROOT};
 use super::refused;
 use crate::error::Result;
 use crate::iceberg::types::{FieldRef, NestedField, Type};
@@ -78,14 +78,14 @@ impl Draft<'_> {
     }
 }
 
-fn shift(fields: &mut Vec<FieldRef>, id: i32, place: Place) {
+fn shift(fields: &mut Vec<FieldRef>, id: i32, place: FieldPosition) {
     let find = |fields: &[FieldRef], id: i32| fields.iter().position(|field| field.id == id);
     let Some(from) = find(fields, id) else { return };
     let field = fields.remove(from);
     let to = match place {
-        Place::First => 0,
-        Place::Before(other) => find(fields, other).unwrap_or(0),
-        Place::After(other) => find(fields, other).map_or(fields.len(), |other| other + 1),
+        FieldPosition::First => 0,
+        FieldPosition::Before(other) => find(fields, other).unwrap_or(0),
+        FieldPosition::After(other) => find(fields, other).map_or(fields.len(), |other| other + 1),
     };
     fields.insert(to, field);
 }

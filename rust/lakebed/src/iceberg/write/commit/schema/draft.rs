@@ -16,7 +16,7 @@ pub(super) const ROOT: i32 = -1;
 
 /// The new position of a field in its struct.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum FieldPosition {
     First,
     Before(i32),
     After(i32),
@@ -35,7 +35,7 @@ pub(super) struct Draft<'s> {
     /// New fields, by their parent.
     pub(super) added: HashMap<i32, Vec<i32>>,
     added_by_name: HashMap<String, i32>,
-    pub(super) moves: HashMap<i32, Vec<(i32, Place)>>,
+    pub(super) moves: HashMap<i32, Vec<(i32, FieldPosition)>>,
     last_column_id: i32,
     /// The identifier fields: those of the schema, unless others are set.
     identifiers: Identifiers,
@@ -99,12 +99,12 @@ impl<'s> Draft<'s> {
             }
             ColumnChange::MakeColumnOptional(name) => self.require(name, false),
             ColumnChange::RequireColumn(name) => self.require(name, true),
-            ColumnChange::MoveFirst(name) => self.shift(name, |_| Ok(Place::First)),
+            ColumnChange::MoveFirst(name) => self.shift(name, |_| Ok(FieldPosition::First)),
             ColumnChange::MoveBefore(name, other) => {
-                self.shift(name, |draft| draft.to_move(other).map(Place::Before))
+                self.shift(name, |draft| draft.to_move(other).map(FieldPosition::Before))
             }
             ColumnChange::MoveAfter(name, other) => {
-                self.shift(name, |draft| draft.to_move(other).map(Place::After))
+                self.shift(name, |draft| draft.to_move(other).map(FieldPosition::After))
             }
             ColumnChange::SetIdentifierFields(names) => {
                 self.identifiers = Identifiers::Named(names.clone());
@@ -234,7 +234,7 @@ impl<'s> Draft<'s> {
         Ok(())
     }
 
-    fn shift(&mut self, name: &str, place: impl FnOnce(&Self) -> Result<Place>) -> Result<()> {
+    fn shift(&mut self, name: &str, place: impl FnOnce(&Self) -> Result<FieldPosition>) -> Result<()> {
         let id = self.to_move(name)?;
         let place = place(self)?;
         let parent = self.parents.get(&id).copied();
@@ -243,7 +243,7 @@ impl<'s> Draft<'s> {
         if parent.is_some_and(|parent| !is_struct(parent)) {
             return Err(refused(format!("{name:?} is not a field of a struct: it cannot move"), name));
         }
-        if let Place::Before(other) | Place::After(other) = place {
+        if let FieldPosition::Before(other) | FieldPosition::After(other) = place {
             if other == id {
                 return Err(refused(format!("column {name:?} cannot move beside itself"), name));
             }
