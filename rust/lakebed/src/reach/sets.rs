@@ -43,7 +43,7 @@ impl Roots {
 
     /// The same roots in ascending order, each once.
     fn sorted(mut self) -> Vec<Run> {
-        if self.0.is_sorted() {
+        if self.0.is_sorted_by(|(_, end), (start, _)| end.saturating_add(1) < *start) {
             return self.0;
         }
         self.0.sort_unstable();
