@@ -7,6 +7,7 @@
 mod exchange;
 mod grouping;
 mod place;
+mod placed;
 mod serialized;
 mod stored_options;
 mod task;
@@ -22,6 +23,7 @@ pub use exchange::{Exchange, Exchanged, Gather, ManifestPartitioner, Pieces};
 pub(crate) use exchange::{hash, with_parts};
 pub use grouping::{GroupTask, Grouping, Prerequisite};
 pub(crate) use place::match_manifest_path;
+pub(crate) use placed::placed;
 pub(crate) use serialized::NamedWork;
 pub use serialized::SerializableWork;
 pub(crate) use stored_options::StoredOptions;

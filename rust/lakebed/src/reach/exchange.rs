@@ -11,9 +11,9 @@ use arrow_schema::SchemaRef;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::found::schema;
 use super::kind::Kinds;
 use super::partitioner::{Partitioner, seed};
+use super::rows::{nothing, schema};
 use super::walk::{Walk, WalkOptions};
 use super::walk_roots::{StoredRoots, WalkRoots};
 use super::{Reach, Retention};
@@ -105,7 +105,7 @@ pub(super) fn exchanged<R: Reach>(
     retention: Option<&Retention>,
     options: &ScanOptions,
 ) -> Result<Exchanged> {
-    let kinds = Kinds::matching(options.filter.as_deref(), &super::found::nothing()?.schema())?;
+    let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
     let (partitioner, threads) = (Arc::new(Partitioner::new()), threads(options.threads));
     let DistributedWalk { mut walk, manifests, planned } =
         reach.distributed_walk(&WalkOptions { retention, kinds, partitioner, threads }, false)?;

@@ -2,24 +2,14 @@
 
 use arrow_schema::SchemaRef;
 
-use super::Reach;
 use super::exchange::exchanged;
-use super::found::{Found, count, found, schema};
+use super::found::{Found, count, found};
+use super::rows::schema;
+use super::{Reach, Retention};
 use crate::distributed::{Distributed, Exchanged};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited};
-
-/// Rules of the caller that replace the table's, and the current time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Retention {
-    /// Snapshots older than this, in milliseconds since 1970 UTC, may expire; `None` for the table's rule.
-    pub older_than_ms: Option<i64>,
-    /// How many snapshots are kept at any age; `None` for the table's rule.
-    pub retain_last: Option<i32>,
-    /// The current time in milliseconds since 1970 UTC, from which ages are computed.
-    pub now_ms: i64,
-}
 
 /// The snapshots that expire by the rules, and the files that no root reaches after that.
 pub(crate) struct ExpirePlan<R> {

@@ -9,7 +9,7 @@ use super::exchange::exchanged;
 use super::kind::Kinds;
 use super::partitioner::Partitioner;
 use super::partitions::Partitions;
-use super::rows::Rows;
+use super::rows::{nothing, schema};
 use super::walk::{Root, Walk, WalkOptions};
 use super::walk_roots::WalkRoots;
 use super::{Reach, Retention};
@@ -18,7 +18,6 @@ use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 use crate::storage::Storage;
-use crate::view::select;
 
 /// Every file that a root reaches.
 pub(crate) struct Reachable<R> {
@@ -75,19 +74,6 @@ pub(super) fn found<R: Reach>(
     Ok(selected(Found::walk(reach, retention, options)?.found, options))
 }
 
-/// No rows.
-///
-/// # Errors
-/// None that depends on input.
-pub(super) fn nothing() -> Result<RecordBatch> {
-    Rows::default().finish()
-}
-
-/// The schema of the rows that `options` ask for.
-pub(super) fn schema(options: &ScanOptions) -> Result<SchemaRef> {
-    Ok(select(&nothing()?, options.columns.as_deref(), options.filter.as_deref())?.schema())
-}
-
 /// How many rows there are.
 pub(crate) fn count(rows: impl Iterator<Item = Result<RecordBatch>>) -> Result<u64> {
     rows.map(|batch| Ok(batch?.num_rows() as u64)).sum()
@@ -126,7 +112,7 @@ impl Found {
         options: &ScanOptions,
     ) -> Result<Walked> {
         let threads = threads(options.threads);
-        let kinds = Kinds::matching(options.filter.as_deref(), &Rows::default().finish()?.schema())?;
+        let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
         let partitioner = Arc::new(Partitioner::new());
         let walk = reach.walk(&WalkOptions { retention, kinds, partitioner, threads })?;
         Ok(Found::of(walk, retention.is_some(), reach.storage(), threads))

@@ -9,7 +9,6 @@ use arrow_schema::DataType;
 
 use super::kind::Kind;
 use super::listing::{Details, Listed as File, ListedFolder, list};
-use super::orphans::OrphanOptions;
 use super::partitioner::{Keys, PartitionedRecords, Partitioner, name};
 use super::prefixes::{Last, Prefixes};
 use super::record::{Fact, NOT_ASKED, Record};
@@ -17,7 +16,26 @@ use super::sets::SetId;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::record::find;
+use crate::scan::Batches;
 use crate::storage::{FileDetails, Storage};
+
+/// Starts reading a listing, anew with each call: `path` text, `size` int64 bytes, `modified` int64
+/// milliseconds since 1970 UTC.
+pub type Listing = Arc<dyn Fn() -> Result<Batches> + Send + Sync>;
+
+/// Which files may be orphans.
+#[derive(Clone, Default)]
+pub struct OrphanOptions {
+    /// Only files modified before this, in milliseconds since 1970 UTC. Newer files may belong to a commit
+    /// that is in progress.
+    pub before_ms: Option<i64>,
+    /// Schemes, each with the one that it is equal to.
+    pub equal_schemes: Vec<(String, String)>,
+    /// Authorities (buckets, hosts), each with the one that it is equal to.
+    pub equal_authorities: Vec<(String, String)>,
+    /// The listing, where the caller has one; otherwise the table's folders are listed.
+    pub listing: Option<Listing>,
+}
 
 /// Bytes of records that are distributed together.
 const TOGETHER: usize = 4 << 20;

@@ -29,16 +29,16 @@ pub(crate) use exchange::{
     DistributedWalk, LocatedManifest, ManifestsByLocation, ReachExchange, Records, SentManifests,
 };
 pub(crate) use expire::ExpirePlan;
-pub use expire::Retention;
 pub(crate) use found::{Found, Reachable, count};
 pub(crate) use kind::{Kind, Kinds};
+pub use listed::{Listing, OrphanOptions};
 pub(crate) use listing::ListedFolder;
 pub(crate) use orphans::Orphans;
-pub use orphans::{Listing, OrphanOptions};
 pub(crate) use orphans_exchange::OrphansExchange;
 pub(crate) use partitioner::{Named, Partitioner};
 pub(crate) use record::{Fact, each_record};
 pub(crate) use sets::{RootSets, Roots, SetId};
+pub use walk::Retention;
 pub(crate) use walk::{Files, Removed, Root, Walk, WalkOptions};
 
 use crate::error::Result;
@@ -102,5 +102,5 @@ pub(crate) fn freed<R: Reach>(reach: Option<&R>) -> Result<Vec<RecordBatch>> {
         let walk = reach.walk(&WalkOptions { retention: None, kinds, partitioner, threads })?;
         Ok(Found::of(walk, true, reach.storage(), threads).found)
     });
-    std::iter::once(found::nothing()).chain(begun.transpose()?.into_iter().flatten()).collect()
+    std::iter::once(rows::nothing()).chain(begun.transpose()?.into_iter().flatten()).collect()
 }

@@ -11,7 +11,7 @@ use hashbrown::HashTable;
 use super::exchange::by_part;
 use super::found::count;
 use super::kind::{Kind, Kinds};
-use super::listed::{Listed, folders};
+use super::listed::{Listed, OrphanOptions, folders};
 use super::listing::Details;
 use super::orphans_exchange::{LISTED, orphans_exchanged};
 use super::partitioner::{Named, Partitioner};
@@ -27,24 +27,6 @@ use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 use crate::storage::Storage;
 use crate::view::{select, whole};
-
-/// Starts reading a listing, anew with each call: `path` text, `size` int64 bytes, `modified` int64
-/// milliseconds since 1970 UTC.
-pub type Listing = Arc<dyn Fn() -> Result<Batches> + Send + Sync>;
-
-/// Which files may be orphans.
-#[derive(Clone, Default)]
-pub struct OrphanOptions {
-    /// Only files modified before this, in milliseconds since 1970 UTC. Newer files may belong to a commit
-    /// that is in progress.
-    pub before_ms: Option<i64>,
-    /// Schemes, each with the one that it is equal to.
-    pub equal_schemes: Vec<(String, String)>,
-    /// Authorities (buckets, hosts), each with the one that it is equal to.
-    pub equal_authorities: Vec<(String, String)>,
-    /// The listing, where the caller has one; otherwise the table's folders are listed.
-    pub listing: Option<Listing>,
-}
 
 /// The listed files that a table does not reach.
 pub(crate) struct Orphans<R> {

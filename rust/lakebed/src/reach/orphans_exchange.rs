@@ -10,17 +10,20 @@ use serde::{Deserialize, Serialize};
 use super::Reach;
 use super::exchange::{DistributedWalk, RecordGather, SentManifests, manifest_partitioner};
 use super::kind::{Kind, Kinds};
-use super::orphans::{OrphanOptions, orphans, schema};
+use super::listed::OrphanOptions;
+use super::orphans::{orphans, schema};
 use super::partitioner::{Keys, Named, Partitioner, seed};
 use super::prefixes::Prefixes;
 use super::record::{Fact, Record};
 use super::sets::SetId;
 use super::walk::WalkOptions;
 use crate::columnar::Decoding;
-use crate::distributed::{Exchange, Exchanged, Gather, ManifestPartitioner, NamedWork, StoredOptions};
+use crate::distributed::{
+    Exchange, Exchanged, Gather, ManifestPartitioner, NamedWork, StoredOptions, placed,
+};
 use crate::error::Result;
 use crate::scan::{ScanOptions, threads};
-use crate::storage::Placing;
+use crate::storage::{Local, Placing};
 
 /// The side of listed files.
 pub(super) const LISTED: i32 = 1;
@@ -75,7 +78,7 @@ impl<N: SentManifests> OrphansExchange<N> {
     /// A partitioner for the files that the table names, with the prefixes of this process.
     fn record_partitioner(&self, parts: usize) -> (Arc<Partitioner>, Arc<Prefixes>) {
         let prefixes = Arc::new(Prefixes::new(&self.equal_schemes, &self.equal_authorities));
-        let (storage, by_name) = (self.placing.storage(), self.by_name);
+        let (storage, by_name) = (placed(&self.placing, Arc::new(Local)), self.by_name);
         let keys = Keys::Places { prefixes: Arc::clone(&prefixes), storage, by_name, whole: true };
         (Arc::new(Partitioner::seeded(seed(), parts).by(keys)), prefixes)
     }

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use arrow_array::builder::{Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::SchemaRef;
 
 use super::kind::Kind;
 use super::walk::Root;
 use crate::error::Result;
-use crate::view::whole;
+use crate::scan::ScanOptions;
+use crate::view::{select, whole};
 
 /// A builder of rows.
 #[derive(Default)]
@@ -54,4 +56,17 @@ impl Rows {
         ];
         whole(columns, self.count)
     }
+}
+
+/// No rows.
+///
+/// # Errors
+/// None that depends on input.
+pub(super) fn nothing() -> Result<RecordBatch> {
+    Rows::default().finish()
+}
+
+/// The schema of the rows that `options` ask for.
+pub(super) fn schema(options: &ScanOptions) -> Result<SchemaRef> {
+    Ok(select(&nothing()?, options.columns.as_deref(), options.filter.as_deref())?.schema())
 }

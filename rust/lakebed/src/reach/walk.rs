@@ -5,11 +5,21 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::expire::Retention;
 use super::kind::{Kind, Kinds};
 use super::partitioner::Partitioner;
 use super::sets::{RootSets, SetId};
 use crate::scan::{Batches, Step};
+
+/// Rules of the caller that replace the table's, and the current time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// Snapshots older than this, in milliseconds since 1970 UTC, may expire; `None` for the table's rule.
+    pub older_than_ms: Option<i64>,
+    /// How many snapshots are kept at any age; `None` for the table's rule.
+    pub retain_last: Option<i32>,
+    /// The current time in milliseconds since 1970 UTC, from which ages are computed.
+    pub now_ms: i64,
+}
 
 /// What a walk is to return.
 pub(crate) struct WalkOptions<'r> {

@@ -1,8 +1,11 @@
 //! Checks files that are not read: whether they exist and have the recorded length.
 
+use std::sync::Arc;
+
 use super::finding::{Finding, Severity};
 use super::inventory::{NamedFile, caught};
 use crate::error::{ErrorKind, Result};
+use crate::pipeline::read_each;
 use crate::storage::Storage;
 
 /// The finding for a file, if any. Requests two bytes: the last one, and one after it.
@@ -29,4 +32,13 @@ pub(super) fn check(storage: &dyn Storage, file: &NamedFile) -> Result<Option<Fi
         },
     };
     Ok(found.map(|finding| finding.in_file(&file.path).named_by(&file.named_by)))
+}
+
+/// The findings for files, several of which are looked for at a time.
+pub(super) fn looked_for(
+    storage: &Arc<dyn Storage>,
+    files: Vec<NamedFile>,
+    threads: usize,
+) -> Result<Vec<Finding>> {
+    Ok(read_each(storage, files, threads, check)?.into_iter().flatten().collect())
 }

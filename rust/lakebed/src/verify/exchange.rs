@@ -14,18 +14,18 @@ use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use serde::{Deserialize, Serialize};
 
+use super::data_files::looked_for;
 use super::entries::Entries;
 use super::finding::{Finding, rows};
 use super::gather::{PartContext, VerifyGather};
 use super::inventory::{Inventory, NamedFile, NamedManifest};
 use super::manifests::{Manifests, Read, Take};
-use super::scan::looked_for;
 use super::totals::{Claim, Totals};
 use super::{ENTRY_SIGN, IDENTITY, StoredEntries, Verified, WholeEntries};
 use crate::columnar::Decoding;
 use crate::distributed::{
     Exchange, Exchanged, Gather, ManifestPartitioner, NamedWork, Pieces, PlannedManifest, StoredOptions,
-    hash, with_parts,
+    hash, placed, with_parts,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
@@ -158,7 +158,7 @@ impl<S: StoredEntries> Exchange for VerifyExchange<S> {
         paths: &[String],
         parts: u32,
     ) -> Result<Pieces> {
-        let storage = self.placing.over(storage);
+        let storage = placed(&self.placing, storage);
         storage.read_range(&self.anchor, 0, 1)?;
         let known = self.manifests.iter().enumerate().map(|(number, stored)| (stored.path.as_str(), number));
         let known: HashMap<&str, usize> = known.collect();

@@ -6,6 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 
+use super::data_files::looked_for;
 use super::exchange::{
     ALL_TOTALS, ENTRIES, FILES, FOUND, MANIFEST, PartialTotals, RECORD, TOTALS, TOTALS_COLUMN, foreign,
     selected, shown,
@@ -15,10 +16,9 @@ use super::inventory::NamedFile;
 use super::live::Keys;
 use super::live_files::LiveFiles;
 use super::manifests::Entry;
-use super::scan::looked_for;
 use super::totals::Claim;
 use super::{ENTRY_SIGN, IDENTITY};
-use crate::distributed::Gather;
+use crate::distributed::{Gather, placed};
 use crate::error::Result;
 use crate::record::find;
 use crate::scan::{Batches, ScanOptions, once};
@@ -53,7 +53,7 @@ impl VerifyGather {
 
 impl Gather for VerifyGather {
     fn open_through(&mut self, storage: Arc<dyn Storage>) {
-        self.storage = Some(self.known.placing.over(storage));
+        self.storage = Some(placed(&self.known.placing, storage));
     }
 
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Batches> {

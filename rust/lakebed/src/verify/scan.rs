@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_schema::SchemaRef;
 
-use super::data_files::check;
+use super::data_files::{check, looked_for};
 use super::exchange::{exchanged, files_by_part};
 use super::finding::{Finding, rows};
 use super::inventory::{Inventory, NamedFile, NamedManifest};
@@ -14,9 +14,8 @@ use super::manifests::{Check, Checked, Keep, Manifests, Read};
 use super::{Verified, WholeEntries};
 use crate::distributed::{Distributed, Exchanged, Pieces};
 use crate::error::Result;
-use crate::pipeline::{each, read_each};
+use crate::pipeline::each;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
-use crate::storage::Storage;
 use crate::view::select;
 
 /// The checks of a table, resolved: the schema is known, nothing is read.
@@ -148,13 +147,4 @@ fn read_again<E: WholeEntries>(
         Ok(found.into_iter().chain(looked_for(&storage, files, threads)?).collect())
     });
     Box::new(std::iter::once(beside).chain(entries))
-}
-
-/// The findings for files, several of which are looked for at a time.
-pub(super) fn looked_for(
-    storage: &Arc<dyn Storage>,
-    files: Vec<NamedFile>,
-    threads: usize,
-) -> Result<Vec<Finding>> {
-    Ok(read_each(storage, files, threads, check)?.into_iter().flatten().collect())
 }

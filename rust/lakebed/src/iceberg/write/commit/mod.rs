@@ -45,8 +45,9 @@ pub use options::{CommitOptions, Identity};
 pub use refs::{NewRef, RefChange, Rules};
 pub use rewrite::Rewrite;
 pub use schema::{ColumnChange, SchemaChange};
-pub use settings::{SettingsChange, StatisticsKind};
+pub use settings::SettingsChange;
 pub use spec::SpecChange;
+pub use update::StatisticsKind;
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use super::attempt::{Change, Outcome};
 use super::base::Base;
 use super::options::uuid_text;
 use super::scratch::Scratch;
-use super::update::Update;
+use super::update::{StatisticsKind, Update};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::metadata::{PartitionStatisticsFile, StatisticsFile};
 use crate::iceberg::write::FormatVersion;
@@ -55,26 +55,6 @@ pub enum SettingsChange {
         /// The snapshot.
         snapshot_id: i64,
     },
-}
-
-/// The kinds of statistics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StatisticsKind {
-    /// Of the whole table.
-    Table,
-    /// Of each partition.
-    Partitions,
-}
-
-impl StatisticsKind {
-    /// The name in metadata and updates.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            StatisticsKind::Table => "statistics",
-            StatisticsKind::Partitions => "partition-statistics",
-        }
-    }
 }
 
 impl Change for SettingsChange {

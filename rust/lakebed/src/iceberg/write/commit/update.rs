@@ -1,16 +1,36 @@
 //! The updates of a table's metadata, in the terms of the REST catalog specification (Iceberg's
 //! `MetadataUpdate.java`, `TableMetadata.java`).
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::base::Base;
 use super::document::Document;
-use super::settings::StatisticsKind;
 use super::upgrade::upgrade;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::metadata::{MAIN, SnapshotRef};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::write::FormatVersion;
+
+/// The kinds of statistics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StatisticsKind {
+    /// Of the whole table.
+    Table,
+    /// Of each partition.
+    Partitions,
+}
+
+impl StatisticsKind {
+    /// The name in metadata and updates.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            StatisticsKind::Table => "statistics",
+            StatisticsKind::Partitions => "partition-statistics",
+        }
+    }
+}
 
 /// The id by which updates refer to the schema or spec that was added last.
 const LAST_ADDED: i32 = -1;
