@@ -104,8 +104,9 @@ impl Listed {
 
     /// Adds the files of a folder.
     pub(super) fn take_folder(&mut self, (files, by_name): InFolder, storage: &dyn Storage) -> Result<()> {
-        let mut take = |(path, file): &File| self.take_listed(&storage.place(path)?, file.details, by_name);
-        files.iter().try_for_each(&mut take)
+        files
+            .iter()
+            .try_for_each(|(path, file)| self.take_listed(&storage.place(path)?, file.details, by_name))
     }
 
     /// The places where files of a listing may be, in the form of the listing's paths.

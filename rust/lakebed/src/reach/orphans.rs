@@ -180,7 +180,8 @@ fn take_walk(walk: Walk, partitioner: &Arc<Partitioner>, partitions: &mut Partit
     Ok(())
 }
 
-/// The orphans of a part. `ages` checks those whose details were not asked for; `known` translates its records to the hashes and prefix numbers of this process.
+/// The orphans of a part. `ages` checks those whose details were not asked for; `known` translates its records
+/// to the hashes and prefix numbers of this process.
 pub(super) fn orphans(
     pieces: &[Buffer],
     prefixes: &Prefixes,
