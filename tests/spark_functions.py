@@ -54,6 +54,10 @@ def views(spark: SparkSession, table: lakebed.Table) -> Answers:
             yield f"{view} in ranges", actual(frame) == expected(scan)
             frame = getattr(ls, view)(spark, table, *places, read="spark")
             yield f"{view} by Spark", actual(frame) == expected(scan)
+            rows = scan.to_arrow().num_rows
+            for how in ({}, {"range_bytes": RANGE}, {"read": "spark"}):
+                frame = getattr(ls, view)(spark, table, *places, columns=[], **how)
+                yield f"{view} without columns, {how}", frame.count() == rows
     selection: dict[str, Any] = {"columns": ["file_path", "partition"], "where": "region = 'emea'"}
     yield "a selection", actual(ls.files(spark, table, **selection)) == expected(table.files(**selection))
     history = table.at(snapshot=ids[0]).files()
@@ -108,8 +112,9 @@ def damaged(spark: SparkSession, path: str) -> Answers:
         copy = Path(shutil.copytree(path, Path(folder, "t")))
         manifest = Path(lakebed.open_table(copy).manifests().to_arrow()["path"][0].as_py())
         manifest.write_bytes(manifest.read_bytes()[:-1])
-        told = failure(spark, copy)
-        yield "a cut manifest", "TruncatedError: truncated: " in told and manifest.name in told
+        for read, kind in (("executors", "truncated: "), (None, "")):
+            text = failure(spark, copy, read)
+            yield f"a cut manifest, {read}", f"TruncatedError: {kind}" in text and manifest.name in text
         manifest.unlink()
         yield "a missing manifest", "MissingFileError: missing: " in failure(spark, copy, "executors")
         yield "one that Spark misses", failure(spark, copy, "spark").startswith("MissingFileError: ")

@@ -283,5 +283,8 @@ def test_spark_takes_tables_of_catalogs(spark: SparkSession, tmp_path: Path) -> 
         tables.far_paimon(tables.paimon_orders(tmp_path), tmp_path),
     ):
         table = lakebed.open_table(there)
-        for view in ("files", "entries", "partitions", "plan", "snapshots", "health"):
-            assert actual(getattr(ls, view)(spark, there)) == expected(getattr(table, view)()), view
+        assert actual(ls.snapshots(spark, there)) == expected(table.snapshots())
+        for view in ("files", "entries", "partitions", "plan", "health"):
+            for read in ("executors", None):
+                rows = actual(getattr(ls, view)(spark, there, read=read))
+                assert rows == expected(getattr(table, view)()), (view, read)

@@ -21,6 +21,7 @@ if not __version__.startswith("3."):
     pytestmark.append(pytest.mark.long)
 
 
+@pytest.mark.by_driver
 def test_every_function_gives_what_it_gives_without_spark(spark):
     (written,) = SAMPLE_MOVED
     found = answers(spark, str(SAMPLE_TABLE), str(SAMPLE_ICEBERG_TABLE), written)

@@ -19,10 +19,11 @@ from lakebed.spark.driver import (
     schemas,
     snapshots,
 )
-from lakebed.spark.frames import At, Mapper, TablePath
+from lakebed.spark.frames import At, TablePath
 from lakebed.spark.groups import buckets, partitions
 from lakebed.spark.health import health
 from lakebed.spark.jobs import expire_plan, file_history, growth, orphans, reachable, verify
+from lakebed.spark.map_in_arrow import Mapper
 from lakebed.spark.planning import plan
 from lakebed.spark.reach import Read
 from lakebed.spark.reports import report

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from lakebed.limits import LIMITS, Limits
 from lakebed.spark.exchange import exchanged, gathered
-from lakebed.spark.frames import At, TablePath, decoded, table_at
+from lakebed.spark.frames import At, TablePath, table_at
 from lakebed.spark.reading import Reading
+from lakebed.spark.small_tables import read_by_driver
+from lakebed.spark.views import manifest_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,17 +38,20 @@ def diff(
 
     Args: as `Table.diff`; path and at, which table, and the snapshot whose schema gives the types; limits,
         what one manifest may cost; range_bytes and read, as in `plan`.
-    Raises: what `Table.diff` raises, also of reading manifest lists, here; errors of a manifest when the
-        DataFrame is computed.
+    Raises: what `Table.diff` raises, also of reading manifest lists, here; errors of a manifest as
+        `files`.
     Cost: the driver reads the manifest lists of both; executors read the manifests that one of them alone
         has, once, and their files cross an exchange by identity, unless all came or all went.
     """
     table = table_at(path, at, limits)
     scan = table.diff(snapshot_a, snapshot_b, columns=columns, where=where, stats=stats)
     exchange, reading = scan.exchange(), Reading.of(table, limits, range_bytes, read)
+    manifests = [manifest for side in exchange.sides for manifest in side]
+    small = read_by_driver(spark, scan, manifests, reading)
+    if small is not None:
+        return small
     if exchange.together:
         return exchanged(spark, scan.schema, exchange, reading)
-    manifests = [manifest for side in exchange.sides for manifest in side]
     return gathered(spark, scan.schema, exchange, manifests, reading)
 
 
@@ -74,5 +79,4 @@ def appends(
     """
     table = table_at(path, at, limits)
     scan = table.appends(after, columns=columns, where=where, stats=stats)
-    reading = Reading.of(table, limits, range_bytes, read)
-    return decoded(spark, scan, scan.planned_manifests(), "rows", reading)
+    return manifest_rows(spark, scan, Reading.of(table, limits, range_bytes, read))

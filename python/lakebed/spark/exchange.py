@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from lakebed import _arrow, _native
 from lakebed.spark.binary_files import at_once
 from lakebed.spark.ipc import ipc_batches, ipc_stream
+from lakebed.spark.map_in_arrow import map_in_arrow
 from lakebed.spark.mappers import gathered_batches, prefix_error_kind
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 
@@ -88,7 +89,7 @@ def shuffled(
     """
     together = pieces.repartition(tasks, "part").sortWithinPartitions("part", "side")
     making = partial(map_parts, task=task, limits=limits, known=known, storage=storage)
-    return together.mapInArrow(making, spark_schema(schema))
+    return map_in_arrow(together, making, spark_schema(schema))
 
 
 def gathered(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
 
 import pyarrow as pa
 
 from lakebed.catalogs import IcebergTable, PaimonTable
 from lakebed.opening import open_table
 from lakebed.spark.ipc import ipc_stream
+from lakebed.spark.map_in_arrow import map_in_arrow
 from lakebed.spark.mappers import decode_manifests, map_rows, task_schema
 from lakebed.spark.session import task_numbers
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import os
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from lakebed.limits import Limits
     from lakebed.scan import Scan
@@ -30,8 +32,8 @@ TablePath: TypeAlias = Union[str, "os.PathLike[str]", IcebergTable, PaimonTable,
 """A path or URI that the driver can open and the executors can reach, a table that a catalog of PyIceberg or
 pypaimon loaded, or one that is open already."""
 
-Mapper: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""A function for `DataFrame.mapInArrow`."""
+LOCAL_BYTES = 8 << 20
+"""Bytes of rows in Arrow that the JVM gets as rows of its own; a task that takes some is sent its share."""
 
 At: TypeAlias = int | Mapping[str, Any] | None
 """A snapshot id, or the keywords of `Table.at` such as `{"tag": "v1"}`; None for the latest."""
@@ -46,7 +48,7 @@ def table_at(path: TablePath, at: At, limits: Limits) -> Table:
 
 
 def from_driver(spark: SparkSession, scan: Scan) -> DataFrame:
-    """The rows of a scan, in its order, in one partition.
+    """The rows of a scan, in its order.
 
     Raises: the errors of reading the scan, here.
     Cost: the driver reads the scan now; its rows travel with the DataFrame's plan, so they should be few.
@@ -55,11 +57,43 @@ def from_driver(spark: SparkSession, scan: Scan) -> DataFrame:
 
 
 def from_batches(spark: SparkSession, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> DataFrame:
-    """Rows of the driver, in their order, in one partition; they travel with the DataFrame's plan."""
-    types = to_spark(schema)
-    rows = ipc_stream(cast_batch(batch, types) for batch in batches)
-    # Not `createDataFrame`, which takes Arrow tables from PySpark 4 on only.
-    return task_numbers(spark, 1).mapInArrow(partial(map_rows, rows=rows), spark_schema(schema))
+    """Rows of the driver, in their order; they travel with the DataFrame's plan.
+
+    Cost: few rows are the JVM's own, a `LocalRelation`, and no Python runs for them; more than
+        `LOCAL_BYTES` come with a function, which one task runs.
+    """
+    types, shown = to_spark(schema), spark_schema(schema)
+    rows = [batch for batch in (cast_batch(batch, types) for batch in batches) if batch.num_rows]
+    if not rows:
+        return spark.createDataFrame([], shown)
+    # Without columns Arrow's tables do not know how many rows they have.
+    few = len(types) > 0 and sum(batch.nbytes for batch in rows) <= LOCAL_BYTES
+    frame = _local_relation(spark, pa.Table.from_batches(rows), shown) if few else None
+    if frame is not None:
+        return frame
+    return map_in_arrow(task_numbers(spark, 1), partial(map_rows, rows=ipc_stream(rows)), shown)
+
+
+def _local_relation(spark: SparkSession, rows: pa.Table, types: StructType) -> DataFrame | None:
+    """Rows that the JVM holds; None where PySpark does not hand them over."""
+    from pyspark import __version__
+
+    if int(__version__.partition(".")[0]) >= 4:
+        return spark.createDataFrame(rows, types)
+    if not hasattr(spark, "_jsparkSession"):
+        return None
+    # What `createDataFrame` of PySpark 3.5 does once it has made Arrow of pandas.
+    from pyspark.sql import DataFrame as Frame
+    from pyspark.sql.pandas.serializers import ArrowStreamSerializer
+
+    jvm, context = cast("Any", spark)._jvm, cast("Any", spark)._sc
+    batches = context._serialize_to_jvm(
+        rows.to_batches(),
+        ArrowStreamSerializer(),
+        lambda file: jvm.PythonSQLUtils.readArrowStreamFromFile(file),
+        lambda: jvm.ArrowIteratorServer(),
+    )
+    return Frame(jvm.PythonSQLUtils.toDataFrame(batches, types.json(), spark._jsparkSession), spark)
 
 
 def decoded(

@@ -12,8 +12,10 @@ from lakebed.spark.exchange import exchanged
 from lakebed.spark.frames import At, TablePath, table_at
 from lakebed.spark.group_mappers import merge_sums, sum_files, sum_manifests, sums_schema
 from lakebed.spark.ipc import ipc_stream
+from lakebed.spark.map_in_arrow import map_in_arrow
 from lakebed.spark.mappers import task_schema
 from lakebed.spark.reading import Reading
+from lakebed.spark.small_tables import read_by_driver
 from lakebed.spark.types import spark_schema
 from lakebed.spark.views import without_deleted
 from lakebed.table.groups import SMALL_BYTES
@@ -61,7 +63,7 @@ def partitions(
     table = table_at(path, at, limits)
     reading = Reading.of(table, limits, range_bytes, read)
     scan = table.partitions(columns=columns, where=where, small_bytes=small_bytes)
-    return grouped(spark, table, scan, reading)
+    return _groups(spark, table, scan, reading)
 
 
 def buckets(
@@ -81,17 +83,25 @@ def buckets(
     """
     table = table_at(path, at, limits)
     reading = Reading.of(table, limits, range_bytes, read)
-    return grouped(spark, table, table.buckets(columns=columns, where=where), reading)
+    return _groups(spark, table, table.buckets(columns=columns, where=where), reading)
 
 
-def grouped(spark: SparkSession, table: Table, scan: ViewScan, reading: Reading) -> DataFrame:
-    """The rows of a scan of groups; of `health` a row for each part of the partitions."""
+def _groups(spark: SparkSession, table: Table, scan: ViewScan, reading: Reading) -> DataFrame:
+    manifests = scan.planned_manifests()
+    small = read_by_driver(spark, scan, manifests, reading)
+    return grouped(spark, table, scan, manifests, reading) if small is None else small
+
+
+def grouped(
+    spark: SparkSession, table: Table, scan: ViewScan, manifests: list[Manifest], reading: Reading
+) -> DataFrame:
+    """The rows of a scan of groups, by executors; of `health` a row for each part of the partitions."""
     task = scan.group_task()
     groups = _native.Grouping(task, reading.limits)
-    sums = _sums(spark, scan, task, spark_schema(sums_schema(groups)), reading)
+    sums = _sums(spark, scan, manifests, task, spark_schema(sums_schema(groups)), reading)
     merger = partial(merge_sums, task=task, limits=reading.limits, vectors=_vectors(table, scan))
     rows = _arrow.record_batch(groups.rows())
-    return sums.repartition("partition").mapInArrow(merger, spark_schema(rows.schema))
+    return map_in_arrow(sums.repartition("partition"), merger, spark_schema(rows.schema))
 
 
 def known_beforehand(table: Table, scan: ViewScan) -> tuple[bytes, bytes] | None:
@@ -109,9 +119,15 @@ def _vectors(table: Table, scan: ViewScan) -> bytes:
     return ipc_stream([vectors]) if vectors is not None and vectors.num_rows else b""
 
 
-def _sums(spark: SparkSession, scan: ViewScan, task: str, types: StructType, reading: Reading) -> DataFrame:
+def _sums(
+    spark: SparkSession,
+    scan: ViewScan,
+    manifests: list[Manifest],
+    task: str,
+    types: StructType,
+    reading: Reading,
+) -> DataFrame:
     """What each task makes of its manifests."""
-    manifests = scan.planned_manifests()
     adding = [manifest for manifest in manifests if manifest["added"] or not manifest["deleted"]]
     deleting = [manifest for manifest in manifests if manifest["deleted"]]
     if scan.decides_together or not _are_few(deleting):

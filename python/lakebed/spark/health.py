@@ -22,11 +22,13 @@ from lakebed.spark.frames import At, TablePath, from_batches, table_at
 from lakebed.spark.group_mappers import finish_health
 from lakebed.spark.groups import grouped
 from lakebed.spark.large_tables import Tables, divided
+from lakebed.spark.map_in_arrow import map_in_arrow
 from lakebed.spark.mappers import gathered_batches
 from lakebed.spark.reach import check_pickled
 from lakebed.spark.read_ahead import in_order
 from lakebed.spark.reading import Reading
 from lakebed.spark.session import task_numbers
+from lakebed.spark.small_tables import read_by_driver
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.storage import resolve
 from lakebed.storage.paths import URI
@@ -97,12 +99,18 @@ def health(
 
 def _of_table(spark: SparkSession, table: Table, selection: dict[str, Any], reading: Reading) -> DataFrame:
     scan = table.health(**selection)
+    manifests = scan.planned_manifests()
+    small = read_by_driver(spark, scan, manifests, reading)
+    if small is not None:
+        return small
     task = scan.group_task()
     nothing = _arrow.record_batch(_native.Grouping(task, reading.limits).rows())
     # Without this one there might be no part of which to make a row.
-    parts = grouped(spark, table, scan, reading).union(from_batches(spark, nothing.schema, [nothing]))
+    parts = grouped(spark, table, scan, manifests, reading).union(
+        from_batches(spark, nothing.schema, [nothing])
+    )
     row = partial(finish_health, task=task)
-    return parts.repartition(1).mapInArrow(row, spark_schema(scan.schema))
+    return map_in_arrow(parts.repartition(1), row, spark_schema(scan.schema))
 
 
 @dataclass(frozen=True)

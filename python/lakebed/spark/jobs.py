@@ -16,6 +16,7 @@ from lakebed.predicates import to_sql
 from lakebed.spark.binary_files import absolute
 from lakebed.spark.exchange import PIECES, exchanged, sent
 from lakebed.spark.frames import At, TablePath, from_batches, table_at
+from lakebed.spark.map_in_arrow import map_in_arrow
 from lakebed.spark.mappers import gathered_batches, prefix_error_kind
 from lakebed.spark.reach import check_pickled
 from lakebed.spark.reading import Reading
@@ -216,7 +217,7 @@ def _by_task(spark: SparkSession, table: Table, view: str, keywords: dict[str, A
     reader = _Reader.of(table, view, keywords)
     # Wrong arguments raise here, not in a task.
     types = spark_schema(reader.scan(table).schema)
-    return task_numbers(spark, 1).mapInArrow(reader, types)
+    return map_in_arrow(task_numbers(spark, 1), reader, types)
 
 
 @dataclass(frozen=True)

@@ -84,12 +84,16 @@ def gathered_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
             yield from _together(waiting)
             given += rows
             waiting, rows = [], 0
-    yield from _together(waiting)
+    if waiting:
+        yield from _together(waiting)
 
 
 def _together(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    if len(batches) == 1 or not batches[0].num_columns:
+        return batches
     # Columns too long for one array stay several batches.
-    return pa.Table.from_batches(batches).combine_chunks().to_batches() if len(batches) > 1 else batches
+    together: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return together
 
 
 def map_rows(batches: Iterator[pa.RecordBatch], rows: bytes) -> Iterator[pa.RecordBatch]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from lakebed.spark.exchange import exchanged, gathered
 from lakebed.spark.frames import At, TablePath, decoded, table_at
 from lakebed.spark.ipc import ipc_stream
 from lakebed.spark.reading import Reading
+from lakebed.spark.small_tables import read_by_driver
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,8 +44,8 @@ def plan(
 
     Args: as `Table.plan`; path and at, which table and snapshot; limits, what one manifest may
         cost; range_bytes and read, as in `files`, of manifests that are not divided.
-    Raises: as `files`; ValueError for other `deletes`; what `Table.plan` refuses of deletes, when the
-        DataFrame is computed.
+    Raises: as `files`; ValueError for other `deletes`; what `Table.plan` refuses of deletes, as errors of a
+        manifest.
     Cost: Iceberg: manifests of deletes of up to `DELETE_BYTES` in all are read by the driver, here, and sent
         with the DataFrame's plan; so are all with "ids", whose numbers are those of `Table.plan(…).deletes`.
         Of more, executors say here which columns equality deletes compare; then data files and deletes
@@ -59,6 +61,9 @@ def plan(
     table = table_at(path, at, limits)
     scan = table.plan(columns=columns, where=where, stats=stats, deletes=deletes)
     exchange, reading = scan.exchange(), Reading.of(table, limits, range_bytes, read)
+    small = read_by_driver(spark, scan, chain(*exchange.sides), reading)
+    if small is not None:
+        return small
     if table.format == "paimon":
         return _of_paimon(spark, scan, exchange, reading)
     files, manifests = exchange.sides[-1], exchange.sides[0] if exchange.together else []

@@ -14,6 +14,7 @@ from lakebed._text import printable
 from lakebed.errors import LakebedError, MissingFileError, UnsupportedError
 from lakebed.file_io import FileIOStorage
 from lakebed.spark.binary_files import absolute, at_once, binary_files, packed
+from lakebed.spark.map_in_arrow import map_in_arrow
 from lakebed.spark.mappers import Decoder, ManifestContents, map_contents, prefix_error_kind
 from lakebed.spark.reach import check_pickled, reached
 from lakebed.spark.read_ahead import in_order
@@ -113,7 +114,7 @@ class Reading:
         ranges = self.range_bytes or min(share, _MOST_RANGE)
         tasks = spread(self.pieces(manifests, ranges, divided=divided), share, at_once=cores)
         reader = RangeReader(tasks, self.limits, self.storage, self.reads, decode)
-        return task_numbers(spark, len(tasks)).mapInArrow(reader, types)
+        return map_in_arrow(task_numbers(spark, len(tasks)), reader, types)
 
     def pieces(self, manifests: Sequence[Manifest], step: int, *, divided: bool = True) -> list[Piece]:
         """Manifests, those of more than `step` bytes in ranges of that, as far as they can be divided.
@@ -257,7 +258,7 @@ def _by_spark(
         shown = printable(" ".join(str(error).split("\n")[:2]))
         message = f"neither executors nor Spark read the manifests: executors: {reader.why}; Spark: {shown}"
         raise UnsupportedError(message, kind="unsupported") from error
-    return files.mapInArrow(reader, types)
+    return map_in_arrow(files, reader, types)
 
 
 @contextlib.contextmanager

@@ -36,6 +36,8 @@ def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     Timestamps finer than microseconds are cut to them, towards the past; a time of day becomes the number it
     is stored as, in the unit of its Arrow type.
     """
+    if not batch.num_columns:
+        return batch  # one made of no columns would have no rows
     columns = [_cast(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 

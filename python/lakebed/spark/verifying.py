@@ -21,6 +21,7 @@ from lakebed import _arrow, _native
 from lakebed.spark.binary_files import at_once
 from lakebed.spark.exchange import BYTES_PER_TASK, PARTS_PER_TASK, PIECES, pieces_of, sent, shuffled
 from lakebed.spark.frames import from_batches
+from lakebed.spark.map_in_arrow import map_in_arrow
 from lakebed.spark.mappers import gathered_batches, prefix_error_kind
 from lakebed.spark.reading import Piece, spread, task_bytes
 from lakebed.spark.session import spare_archives, task_numbers
@@ -60,7 +61,7 @@ def verified(spark: SparkSession, scan: ViewScan, reading: Reading, *, data_file
     # Without what the driver found there might be no part, and the last rows would not be made.
     found = found.union(from_batches(spark, schema, exchange.made)).repartition(1)
     last = partial(map_last, task=exchange.task, limits=reading.limits)
-    return found.mapInArrow(last, spark_schema(scan.schema))
+    return map_in_arrow(found, last, spark_schema(scan.schema))
 
 
 @dataclass(frozen=True)

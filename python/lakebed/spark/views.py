@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 from lakebed.limits import LIMITS, Limits
 from lakebed.spark.exchange import exchanged
-from lakebed.spark.frames import At, Mapper, TablePath, decoded, from_driver, table_at
+from lakebed.spark.frames import At, TablePath, decoded, from_driver, table_at
 from lakebed.spark.mappers import decode_manifests, map_contents
 from lakebed.spark.reading import Reading
+from lakebed.spark.small_tables import read_by_driver
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.predicates import Predicate
+    from lakebed.spark.map_in_arrow import Mapper
     from lakebed.spark.reach import Read
     from lakebed.table import Table
     from lakebed.view import Manifest, ViewScan
@@ -41,12 +43,13 @@ def files(
     Args: as `Table.files`; path and at, which table and snapshot; limits, what one manifest may cost;
         read, who reads manifests: "executors" through the storage that the table was opened with, larger
         ones in ranges that begin at a sync marker; "spark", as its source `binaryFile` with the cluster's
-        credentials, and each is decoded as a whole; None: executors where they reach that storage, else
-        Spark. `explain` shows which, and why. range_bytes, of which executors read and decode as many in a
-        task, of one manifest or several; None: so many that the cores have about the same.
+        credentials, and each is decoded as a whole; None: the driver, here, where they have 16 MiB or less
+        and their rows 8 MiB or less in Arrow; else executors where they reach that storage, else Spark.
+        `explain` shows which, and why. range_bytes, of which executors read and decode as many in a task, of
+        one manifest or several; None: so many that the cores have about the same.
     Raises: what `open_table` and `Table.files` raise, here; ValueError where `read` and `range_bytes`
         contradict each other, TypeError for a storage that executors are to read through and that cannot be
-        pickled; errors of a manifest when the DataFrame is computed.
+        pickled; errors of a manifest here where the driver reads it, else when the DataFrame is computed.
     Cost: the driver reads the manifest lists; executors read the manifests that `where` leaves. Of a storage
         that was opened by its URI, and of local files on a cluster, one job finds out whether executors
         reach it: once for a session, with a read on at most 32 cores. Where manifests of Paimon record
@@ -58,14 +61,17 @@ def files(
     """
     table = table_at(path, at, limits)
     reading = Reading.of(table, limits, range_bytes, read)
-    return live_files(spark, table, table.files(columns=columns, where=where, stats=stats), reading)
+    scan = table.files(columns=columns, where=where, stats=stats)
+    manifests = scan.planned_manifests()
+    small = read_by_driver(spark, scan, manifests, reading)
+    return _live_files(spark, table, scan, manifests, reading) if small is None else small
 
 
-def live_files(spark: SparkSession, table: Table, scan: ViewScan, reading: Reading) -> DataFrame:
-    """The rows of a scan of `files`."""
+def _live_files(
+    spark: SparkSession, table: Table, scan: ViewScan, manifests: list[Manifest], reading: Reading
+) -> DataFrame:
     if scan.decides_together:
         return exchanged(spark, scan.schema, scan.exchange(), reading)
-    manifests = scan.planned_manifests()
     if table.format != "paimon":
         # An entry says itself whether its file is alive.
         return decoded(spark, scan, manifests, "rows", reading)
@@ -107,8 +113,14 @@ def entries(
     """
     table = table_at(path, at, limits)
     scan = table.entries(columns=columns, where=where, stats=stats)
-    reading = Reading.of(table, limits, range_bytes, read)
-    return decoded(spark, scan, scan.planned_manifests(), "rows", reading)
+    return manifest_rows(spark, scan, Reading.of(table, limits, range_bytes, read))
+
+
+def manifest_rows(spark: SparkSession, scan: ViewScan, reading: Reading) -> DataFrame:
+    """The rows of a scan that each manifest makes by itself."""
+    manifests = scan.planned_manifests()
+    small = read_by_driver(spark, scan, manifests, reading)
+    return decoded(spark, scan, manifests, "rows", reading) if small is None else small
 
 
 def deletes(
@@ -132,8 +144,7 @@ def deletes(
     scan = table.deletes(columns=columns, where=where)
     if table.format == "paimon" or "positions" in scan.schema.names:
         return from_driver(spark, scan)
-    reading = Reading.of(table, limits, range_bytes, read)
-    return decoded(spark, scan, scan.planned_manifests(), "rows", reading)
+    return manifest_rows(spark, scan, Reading.of(table, limits, range_bytes, read))
 
 
 def manifest_mapper(

@@ -1,0 +1,40 @@
+"""Views of small tables: the driver has read one before a task of Python begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from lakebed.spark.frames import LOCAL_BYTES, from_batches
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lakebed.spark.reading import Reading
+    from lakebed.view import Manifest, ViewScan
+
+MANIFEST_BYTES = 16 << 20
+"""Bytes of manifests that the driver reads itself: a tenth of a second of decoding."""
+
+
+def read_by_driver(
+    spark: SparkSession, scan: ViewScan, manifests: Iterable[Manifest], reading: Reading
+) -> DataFrame | None:
+    """The rows of a scan whose manifests are small and that makes few rows; None of any other, and where it
+    was said who reads.
+
+    Args: manifests, all that the scan reads.
+    Raises: the errors of reading the scan, here.
+    """
+    if reading.read is not None or sum(manifest["size"] for manifest in manifests) > MANIFEST_BYTES:
+        return None
+    rows, size = list[pa.RecordBatch](), 0
+    for batch in scan:
+        rows.append(batch)
+        size += batch.nbytes
+        # Manifests may be compressed a hundredfold.
+        if size > LOCAL_BYTES:
+            return None
+    return from_batches(spark, scan.schema, rows)
