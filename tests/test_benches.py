@@ -105,7 +105,7 @@ def test_every_reader_is_timed(name: str, tmp_path: Path) -> None:
 
 
 @not_in_check
-def test_jobs_are_timed_and_goals_told(tmp_path: Path) -> None:
+def test_jobs_are_timed_and_goals_shown(tmp_path: Path) -> None:
     sizes = ("--files", 400, "--snapshots", 20, "--repeats", 1, "--sides", "lakebed")
     done = run("bench_jobs.py", *sizes, "--cache", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -405,7 +405,7 @@ for view in views:
     [((*PAIMON_VIEWS, "show"), (TABLE,)), ((*ICEBERG_VIEWS, "show"), (ICEBERG, *MOVED))],
     ids=["Paimon", "Iceberg"],
 )
-def test_a_terminal_gets_what_fits_and_is_told_what_does_not(views, table):
+def test_a_terminal_gets_what_fits_and_the_names_of_the_rest(views, table):
     import pty
 
     parent, child = pty.openpty()

@@ -205,7 +205,7 @@ def test_a_folder_of_tables_names_them() -> None:
     assert f"tables below it: {SAMPLE_ICEBERG_TABLE}, {SAMPLE_TABLE}" in result.stderr
 
 
-def test_a_moved_table_is_told_how_to_say_so() -> None:
+def test_a_moved_table_is_an_error_that_says_how() -> None:
     result = run("files", ICEBERG)
     assert result.exit_code == 1
     assert "--relocate OLD=NEW" in result.stderr

@@ -69,7 +69,7 @@ def changes(rows: list[Row]) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(row[name] for name in IDENTITY) for row in rows)
 
 
-def assert_told(opened: lakebed.Table) -> None:
+def assert_reported(opened: lakebed.Table) -> None:
     """What `file_history` says of each snapshot is what it differs in from the one before."""
     told = opened.file_history(columns=["snapshot_id", *IDENTITY]).to_arrow().to_pylist()
     rows = growth(opened)
@@ -86,13 +86,13 @@ def assert_told(opened: lakebed.Table) -> None:
 @each_covering_paimon_table()
 def test_the_history_of_paimon_tables(table: GoldenTable) -> None:
     assert_grown(lakebed.open_table(table.path))
-    assert_told(lakebed.open_table(table.path))
+    assert_reported(lakebed.open_table(table.path))
 
 
 @each_covering_iceberg_table()
 def test_the_history_of_iceberg_tables(table: GoldenIcebergTable) -> None:
     assert_grown(table.open())
-    assert_told(table.open())
+    assert_reported(table.open())
 
 
 @each_covering_iceberg_table()
@@ -216,7 +216,7 @@ def test_a_commit_that_drops_a_manifest_without_a_word_is_compared(tmp_path: Pat
         made.manifest(entry(path="c"), name="m2.avro") | {"added_snapshot_id": 2}, parent_snapshot_id=1
     )
     assert_grown(made.open())
-    assert_told(made.open())
+    assert_reported(made.open())
     told = made.open().file_history(where="snapshot_id = 2", columns=["change", "file_path"])
     assert told.to_arrow().to_pylist() == [
         {"change": "removed", "file_path": "a"},

@@ -272,7 +272,7 @@ def test_a_commit_to_another_branch_meanwhile_is_no_harm(made: Made) -> None:
     assert between.commits == 2
 
 
-def test_a_file_that_another_deleted_meanwhile_is_told(made: Made, tmp_path: Path) -> None:
+def test_a_file_that_another_deleted_meanwhile_is_reported(made: Made, tmp_path: Path) -> None:
     catalog, there = made
     iceberg.append_files(lakebed.open_table(there), files("1", "2"))
 
@@ -345,7 +345,7 @@ def test_a_commit_that_is_refused_leaves_nothing(made: Made, tmp_path: Path) -> 
     assert (on_disk(tmp_path), between.commits) == (set(), 1)
 
 
-def test_a_table_that_is_gone_is_told(made: Made, tmp_path: Path) -> None:
+def test_a_table_that_is_gone_is_reported(made: Made, tmp_path: Path) -> None:
     catalog, _ = made
     table = lakebed.open_table(Between(catalog, lambda _: catalog.drop_table("db.t")).load_table("db.t"))
     with pytest.raises(TableNotFoundError, match=r"no table db\.t"):

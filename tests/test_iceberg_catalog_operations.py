@@ -48,7 +48,7 @@ def begin(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_catalogs_are_told_what_changes(
+def test_catalogs_are_reported_what_changes(
     request: pytest.FixtureRequest, begin: tuple[Any, str], name: str
 ) -> None:
     catalog, location = begin

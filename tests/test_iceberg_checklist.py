@@ -139,7 +139,7 @@ def test_a_metadata_file_of_any_name_is_opened_directly(table: MadeTable):
 @pytest.mark.parametrize(
     "name", ["v2.gz.metadata.json", "v2.metadata.json.gz", "v2.metadata.json", "00002-x.gz.metadata.json"]
 )
-def test_gzip_is_told_by_its_bytes(table: MadeTable, name: str):
+def test_gzip_is_known_by_its_bytes(table: MadeTable, name: str):
     table.metadata["properties"] = {"version": "2"}
     table.write(name, gzip.compress(json.dumps(table.metadata).encode()))
     assert opened_version(table) == "2"

@@ -72,7 +72,7 @@ def test_metadata_of_every_writer_is_read_as_stored_or_refused(file: Path):
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
-def test_compression_is_told_by_the_first_bytes(tmp_path: Path, compress):
+def test_compression_is_known_by_the_first_bytes(tmp_path: Path, compress):
     content = compress(json.dumps(METADATA, indent=2).encode())
     (tmp_path / "v1.gz.metadata.json").write_bytes(content)
     for source in (content, memoryview(content), tmp_path / "v1.gz.metadata.json"):

@@ -235,7 +235,7 @@ def moved(folder: Path) -> dict[str, str]:
     return {json.loads(file.read_text())["location"]: str(folder) for file in files}
 
 
-def test_a_storage_that_lists_names_alone_is_told_apart(paimon: Path):
+def test_a_storage_that_lists_names_alone_is_recognized(paimon: Path):
     table = lakebed.open_table(paimon, storage=CountingStorage())
     with pytest.raises(UnsupportedError, match="listing="):
         rows(table.orphans())

@@ -249,7 +249,7 @@ def echo(form: str) -> Break:
 
 @pytest.mark.parametrize("form", ["json", "text", "xml"])
 @pytest.mark.parametrize("given", ["by a provider", "in headers"])
-def test_what_no_option_of_a_store_holds_is_told_by_no_error(
+def test_what_no_option_of_a_store_holds_is_known_by_no_error(
     proxied: tuple[str, Proxy], given: str, form: str
 ) -> None:
     from obstore.store import HTTPStore, S3Store

@@ -406,7 +406,7 @@ def test_no_more_reads_are_in_flight_than_was_said(own, said, most):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_process_is_told_and_does_not_hang():
+def test_a_forked_process_gets_an_error_and_does_not_hang():
     code = f"""
 import os, lakebed
 table = lakebed.open_table({str(SAMPLE_TABLE)!r}, storage="obstore")

@@ -95,7 +95,7 @@ def test_executors_read_the_same(converted: Path):
     assert rows.to_pylist() == scan.to_arrow().to_pylist()
 
 
-def test_single_files_are_told_by_their_magic(kind: str):
+def test_single_files_are_reported_by_their_magic(kind: str):
     for file, read in ((MANIFEST, paimon.read_manifest), (LIST, paimon.read_manifest_list)):
         content = COLUMNAR[kind](raw_table(file))
         assert read(content).to_arrow().equals(read(file).to_arrow())

@@ -53,7 +53,7 @@ def told(freed: Freed) -> dict[str, list[str]]:
     return found
 
 
-def test_what_only_a_tag_reached_is_told_once_its_snapshot_expired(table: Table) -> None:
+def test_what_only_a_tag_reached_is_reported_once_its_snapshot_expired(table: Table) -> None:
     assert paimon.delete_tag(paimon.create_tag(table, "two"), "two").files.num_rows == 0
     expired = paimon.expire_snapshots(table, timedelta(0), 1)
     # The tag keeps its file.
@@ -213,7 +213,7 @@ class Busy(Store):
 
 
 @pytest.mark.parametrize("work", ["rollback", "forward"])
-def test_a_commit_meanwhile_is_told(work: str) -> None:
+def test_a_commit_meanwhile_is_reported(work: str) -> None:
     store = Busy()
     table = paimon.create_table(LOCATION, SCHEMA, partition_by=["day"], storage=store)
     for name in "ab":

@@ -67,7 +67,7 @@ def own_rows(table: Any, row_filter: str | None = None) -> list[dict[str, Any]]:
     return sorted(scan.to_arrow().to_pylist(), key=str)
 
 
-def told_apart(tasks: Any) -> dict[str, Any]:
+def by_file(tasks: Any) -> dict[str, Any]:
     """What tasks say, by their file."""
     return {
         task.file.file_path: (
@@ -88,7 +88,7 @@ def told_apart(tasks: Any) -> dict[str, Any]:
 def test_pyiceberg_reads_the_right_rows(orders: Any, row_filter: str | None) -> None:
     tasks = lakebed.pyiceberg.plan(orders, row_filter)
     scan = orders.scan() if row_filter is None else orders.scan(row_filter=row_filter)
-    assert told_apart(tasks) == told_apart(scan.plan_files())
+    assert by_file(tasks) == by_file(scan.plan_files())
     assert rows(orders, tasks, row_filter) == own_rows(orders, row_filter)
 
 
@@ -96,7 +96,7 @@ def test_an_expression_is_a_filter_too(orders: Any) -> None:
     text = "region = 'emea'"
     by_text, by_expression = (lakebed.pyiceberg.plan(orders, one) for one in (text, parser.parse(text)))
     assert len(by_text) == 3
-    assert told_apart(by_text) == told_apart(by_expression)
+    assert by_file(by_text) == by_file(by_expression)
 
 
 def test_older_snapshots_limits_and_the_case_of_names(orders: Any) -> None:
@@ -148,7 +148,7 @@ def test_deleted_rows_are_not_read(tmp_path: Path, version: int) -> None:
     table = made.commit_with(delete)
     tasks = lakebed.pyiceberg.plan(table)
     if version == 2:
-        assert told_apart(tasks) == told_apart(table.scan().plan_files())
+        assert by_file(tasks) == by_file(table.scan().plan_files())
     else:
         # PyIceberg gives every file of the partition the vector; it is of one.
         assert [len(task.delete_files) for task in tasks] == [1, 0]

@@ -130,7 +130,7 @@ def test_new_credentials_are_those_of_the_catalog(tmp_path: Path) -> None:
     assert again.files().to_arrow().num_rows == 4
 
 
-def test_a_table_that_the_catalog_has_no_more_is_told(tmp_path: Path) -> None:
+def test_a_table_that_the_catalog_has_no_more_is_reported(tmp_path: Path) -> None:
     tables = pytest.importorskip("catalog_tables")
     catalog = tables.sqlite(tmp_path)
     table = lakebed.open_table(tables.orders(catalog))

@@ -99,7 +99,7 @@ def test_a_page_needs_nothing_from_elsewhere(table: Table):
     assert text == lakebed.report(table), "the same numbers, the same page"
 
 
-def test_small_files_and_clustering_are_told_by_partition(tmp_path: Path):
+def test_small_files_and_clustering_are_reported_by_partition(tmp_path: Path):
     table = made(tmp_path / "t", ["a", "b", "c", "d"])
     rows = {row["partition"]["region"]: row for row in table.partitions().to_arrow().to_pylist()}
     assert {region: row["small_file_count"] for region, row in rows.items()} == {

@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from iceberg_twins import Deletes, File, Twin, Twins, lakebeds
+from iceberg_table_pairs import Deletes, File, PairedTable, TablePair, lakebeds
 from java_engine import EngineError
 from trust import long_or
 
@@ -24,98 +24,98 @@ A, B, C = File("a", low=0, high=4), File("b", low=5, high=9), File("c", "us", 5,
 
 
 @pytest.fixture(params=[1, 2, 3], ids="v{}".format)
-def twins(request: pytest.FixtureRequest, tmp_path: Path, iceberg_java: JavaEngine) -> Twins:
-    twins = Twins.made(tmp_path, iceberg_java, request.param)
-    twins.both("append", files=[A])
-    twins.both("append", files=[B, C])
-    return twins
+def pair(request: pytest.FixtureRequest, tmp_path: Path, iceberg_java: JavaEngine) -> TablePair:
+    pair = TablePair.made(tmp_path, iceberg_java, request.param)
+    pair.both("append", files=[A])
+    pair.both("append", files=[B, C])
+    return pair
 
 
-def version(twins: Twins) -> int:
-    return twins.ours.now().format_version or 0
+def version(pair: TablePair) -> int:
+    return pair.ours.now().format_version or 0
 
 
-def test_files_come_and_go(twins: Twins):
-    state = twins.both("overwrite", removed=["a"], files=[File("d")])
+def test_files_come_and_go(pair: TablePair):
+    state = pair.both("overwrite", removed=["a"], files=[File("d")])
     assert (state["summary"]["operation"], len(state["plan"])) == ("overwrite", 3)
-    state = twins.both("overwrite", removed=["d"])
+    state = pair.both("overwrite", removed=["d"])
     assert state["summary"]["operation"] == "delete"
-    state = twins.both("overwrite", files=[File("e")])
+    state = pair.both("overwrite", files=[File("e")])
     assert state["summary"]["operation"] == "append"
-    twins.both("fast_append", files=[File("f")])
-    state = twins.both("replace", removed=["e", "f"], files=[File("g", records=15)])
+    pair.both("fast_append", files=[File("f")])
+    state = pair.both("replace", removed=["e", "f"], files=[File("g", records=15)])
     assert state["summary"]["operation"] == "replace"
-    twins.both("append", files=[File("h")])
-    state = twins.both("row_delta", files=[File("i", "apac")])
+    pair.both("append", files=[File("h")])
+    state = pair.both("row_delta", files=[File("i", "apac")])
     assert state["summary"]["operation"] == "append"
-    twins.both("row_delta", removed=["h"], files=[File("j")])
+    pair.both("row_delta", removed=["h"], files=[File("j")])
 
 
-def test_files_go_by_a_filter(twins: Twins):
-    twins.both("append", files=[File("d", low=3, high=5)])
-    state = twins.both("overwrite", where="region = 'emea'", files=[File("e", low=0, high=9)])
+def test_files_go_by_a_filter(pair: TablePair):
+    pair.both("append", files=[File("d", low=3, high=5)])
+    state = pair.both("overwrite", where="region = 'emea'", files=[File("e", low=0, high=9)])
     assert len(state["plan"]) == 2
-    state = twins.both("overwrite", where="region = 'emea' AND id < 10")
+    state = pair.both("overwrite", where="region = 'emea' AND id < 10")
     assert [Path(path).stem for path in state["plan"]] == ["c"]
-    twins.both("overwrite", where="id >= 5", files=[File("f", low=0, high=9)])
+    pair.both("overwrite", where="id >= 5", files=[File("f", low=0, high=9)])
     with pytest.raises(UnsupportedError, match=r"some rows of .*f\.parquet.* and not others"):
-        lakebeds(twins.ours, "overwrite", where="id >= 5")
+        lakebeds(pair.ours, "overwrite", where="id >= 5")
     with pytest.raises(EngineError, match="some, but not all"):
-        twins.theirs.ask("overwrite", where={"type": "gt-eq", "term": "id", "value": 5})
-    twins.same()
+        pair.theirs.ask("overwrite", where={"type": "gt-eq", "term": "id", "value": 5})
+    pair.same()
 
 
-def test_rows_are_deleted(twins: Twins):
+def test_rows_are_deleted(pair: TablePair):
     positions, equality = Deletes("p", target="a"), Deletes("q", ids=[1])
     vector = Deletes("v", target="a", offset=4, records=2)
-    if version(twins) == 1:
+    if version(pair) == 1:
         for deletes in (positions, equality, vector):
             with pytest.raises(UnsupportedError, match="no delete files"):
-                lakebeds(twins.ours, "row_delta", deletes=[deletes])
+                lakebeds(pair.ours, "row_delta", deletes=[deletes])
             with pytest.raises(EngineError):
-                twins.theirs.ask("row_delta", deletes=[deletes])
-        twins.same()
+                pair.theirs.ask("row_delta", deletes=[deletes])
+        pair.same()
         return
-    state = twins.both("row_delta", deletes=[equality])
+    state = pair.both("row_delta", deletes=[equality])
     assert state["summary"]["operation"] == "delete"
-    if version(twins) == 2:
+    if version(pair) == 2:
         with pytest.raises(UnsupportedError, match="no deletion vectors"):
-            lakebeds(twins.ours, "row_delta", deletes=[vector])
-        twins.both("row_delta", deletes=[positions, Deletes("r", "us")], files=[File("d")])
-        state = twins.both("row_delta", removed_deletes=["p"], files=[File("e")])
+            lakebeds(pair.ours, "row_delta", deletes=[vector])
+        pair.both("row_delta", deletes=[positions, Deletes("r", "us")], files=[File("d")])
+        state = pair.both("row_delta", removed_deletes=["p"], files=[File("e")])
         assert sum(map(len, state["plan"].values())) == 3
     else:
         with pytest.raises(UnsupportedError, match="only be added as deletion vectors"):
-            lakebeds(twins.ours, "row_delta", deletes=[positions])
-        twins.both("row_delta", deletes=[vector, Deletes("v", target="b", offset=40)], files=[File("d")])
+            lakebeds(pair.ours, "row_delta", deletes=[positions])
+        pair.both("row_delta", deletes=[vector, Deletes("v", target="b", offset=40)], files=[File("d")])
         # A vector replaces the one that is there.
-        state = twins.both("row_delta", deletes=[Deletes("w", target="a", offset=4, records=3)])
+        state = pair.both("row_delta", deletes=[Deletes("w", target="a", offset=4, records=3)])
         assert state["summary"]["removed-dvs"] == "1"
         assert sorted(len(deletes) for deletes in state["plan"].values()) == [0, 0, 2, 2]
         with pytest.raises(SchemaError, match=r"marks 1 rows, the one of .* 3"):
-            lakebeds(twins.ours, "row_delta", deletes=[Deletes("x", target="a", offset=4, records=1)])
-        state = twins.both("overwrite", removed=["a"])
+            lakebeds(pair.ours, "row_delta", deletes=[Deletes("x", target="a", offset=4, records=1)])
+        state = pair.both("overwrite", removed=["a"])
         assert state["summary"]["removed-dvs"] == "1"
-    twins.both("replace", removed=["b"], files=[File("k", records=8)])
+    pair.both("replace", removed=["b"], files=[File("k", records=8)])
 
 
-def test_sequence_numbers_stay_where_asked(twins: Twins):
-    if version(twins) == 1:
+def test_sequence_numbers_stay_where_asked(pair: TablePair):
+    if version(pair) == 1:
         with pytest.raises(UnsupportedError, match="no sequence numbers"):
-            lakebeds(twins.ours, "replace", removed=["a"], files=[File("d")], data_sequence_number=1)
+            lakebeds(pair.ours, "replace", removed=["a"], files=[File("d")], data_sequence_number=1)
         return
-    twins.both("row_delta", deletes=[Deletes("q", ids=[1])])
-    state = twins.both("replace", removed=["a", "b"], files=[File("d", records=20)], data_sequence_number=2)
+    pair.both("row_delta", deletes=[Deletes("q", ids=[1])])
+    state = pair.both("replace", removed=["a", "b"], files=[File("d", records=20)], data_sequence_number=2)
     assert [path for path, deletes in state["plan"].items() if deletes] == ["data/region=emea/d.parquet"]
     for number in (-1, 9):
         with pytest.raises(SchemaError, match="it must be 0 to 4") as caught:
-            lakebeds(twins.ours, "replace", removed=["d"], files=[File("e")], data_sequence_number=number)
+            lakebeds(pair.ours, "replace", removed=["d"], files=[File("e")], data_sequence_number=number)
         assert caught.value.field == "data_sequence_number"
     with pytest.raises(SchemaError, match="more rows than"):
-        lakebeds(twins.ours, "replace", removed=["d"], files=[File("e", records=21)])
-    since = twins.theirs.now().snapshot_id
+        lakebeds(pair.ours, "replace", removed=["d"], files=[File("e", records=21)])
+    since = pair.theirs.now().snapshot_id
     with pytest.raises(EngineError, match="added records > "):
-        twins.theirs.ask("replace", removed=["d"], files=[File("e", records=21)], since=since)
+        pair.theirs.ask("replace", removed=["d"], files=[File("e", records=21)], since=since)
 
 
 CONFLICTS: list[tuple[str, dict[str, Any], str, dict[str, Any], int]] = [
@@ -183,78 +183,78 @@ CONFLICTS: list[tuple[str, dict[str, Any], str, dict[str, Any], int]] = [
 
 # In the short form with the first version that has it.
 @pytest.mark.parametrize(
-    ("twins", "case"),
+    ("pair", "case"),
     [(version, case) for case in CONFLICTS for version in long_or([case[4]], range(case[4], 4))],
-    indirect=["twins"],
+    indirect=["pair"],
     ids=lambda case: f"v{case}" if isinstance(case, int) else f"{case[0]}-{case[2]}",
 )
-def test_what_others_have_done_meanwhile_is_refused_as_by_java(case: Any, twins: Twins):
+def test_what_others_have_done_meanwhile_is_refused_as_by_java(case: Any, pair: TablePair):
     theirs, given, operation, change, _ = case
-    v3 = version(twins) == 3
+    v3 = version(pair) == 3
     vectors = any(one.offset is not None for one in given.get("deletes", ()))
     positions = any(one.offset is None and not one.ids for one in change.get("deletes", ()))
     if v3 and positions and not vectors:
         pytest.skip("the version has no such deletes")
-    begun = twins.ours.now()
-    since = [twin.now().snapshot_id for twin in (twins.ours, twins.theirs)]
-    twins.ours.ask(theirs, **given)
-    twins.theirs.ask(theirs, **given)
-    before = twins.same()
+    begun = pair.ours.now()
+    since = [paired.now().snapshot_id for paired in (pair.ours, pair.theirs)]
+    pair.ours.ask(theirs, **given)
+    pair.theirs.ask(theirs, **given)
+    before = pair.same()
     with pytest.raises(CommitConflictError) as caught:
-        lakebeds(twins.ours, operation, begun, **change)
+        lakebeds(pair.ours, operation, begun, **change)
     assert caught.value.kind == "conflict"
     asked = dict(change)
     if "where" in asked:
         asked["where"] = {"type": "eq", "term": "region", "value": "emea"}
     with pytest.raises(EngineError, match="ValidationException"):
-        twins.theirs.ask(operation, since=since[1], **asked)
-    assert twins.same() == before
+        pair.theirs.ask(operation, since=since[1], **asked)
+    assert pair.same() == before
 
 
-def test_what_others_have_done_elsewhere_is_no_conflict(twins: Twins):
-    begun = twins.ours.now()
-    since = twins.theirs.now().snapshot_id
-    twins.both("append", files=[File("x", "us")])
-    if version(twins) > 1:
-        twins.both("row_delta", deletes=[Deletes("z", "us", ids=[1])])
+def test_what_others_have_done_elsewhere_is_no_conflict(pair: TablePair):
+    begun = pair.ours.now()
+    since = pair.theirs.now().snapshot_id
+    pair.both("append", files=[File("x", "us")])
+    if version(pair) > 1:
+        pair.both("row_delta", deletes=[Deletes("z", "us", ids=[1])])
     change: dict[str, Any] = {"where": "region = 'emea'", "isolation": "serializable", "files": [File("y")]}
-    lakebeds(twins.ours, "overwrite", begun, **change)
+    lakebeds(pair.ours, "overwrite", begun, **change)
     change["where"] = {"type": "eq", "term": "region", "value": "emea"}
-    twins.theirs.ask("overwrite", since=since, **change)
-    twins.same()
+    pair.theirs.ask("overwrite", since=since, **change)
+    pair.same()
     begun = begun.refresh()
     iceberg.rollback_to(begun, begun.snapshots().to_arrow()["snapshot_id"][0].as_py())
     with pytest.raises(CommitConflictError, match="no longer descends from snapshot"):
-        lakebeds(twins.ours, "overwrite", begun, removed=["a"], isolation="snapshot")
+        lakebeds(pair.ours, "overwrite", begun, removed=["a"], isolation="snapshot")
 
 
 def test_small_manifests_are_merged_as_by_java(tmp_path: Path, iceberg_java: JavaEngine):
     rules = {"commit.manifest.min-count-to-merge": "3", "commit.manifest.target-size-bytes": "15000"}
-    twins = Twins.made(tmp_path, iceberg_java, 2, **rules)
+    pair = TablePair.made(tmp_path, iceberg_java, 2, **rules)
     counts = []
     for number in range(7):
-        state = twins.both("append", files=[File(f"f{number}", low=number)])
+        state = pair.both("append", files=[File(f"f{number}", low=number)])
         counts.append(int(state["summary"]["manifests-created"]))
     assert 1 in counts
-    twins.both("fast_append", files=[File("fast")])
-    twins.both("row_delta", deletes=[Deletes("q", ids=[1])])
-    twins.both("overwrite", removed=["f3"], files=[File("g")])
+    pair.both("fast_append", files=[File("fast")])
+    pair.both("row_delta", deletes=[Deletes("q", ids=[1])])
+    pair.both("overwrite", removed=["f3"], files=[File("g")])
 
 
-def test_branches_are_committed_to_as_by_java(twins: Twins):
-    heads = [twin.now().snapshot_id for twin in (twins.ours, twins.theirs)]
-    for twin, head in zip((twins.ours, twins.theirs), heads, strict=True):
-        twin.ask("manage", steps=[["create_branch", "dev", head], ["keep", "dev", 3]])
-    twins.both("append", files=[File("d")], branch="dev")
-    twins.both("overwrite", removed=["a"], files=[File("e")], branch="dev")
-    twins.both("append", files=[File("f")])
-    twins.both("replace", removed=["b"], files=[File("g")], branch="dev")
-    assert twins.same("dev") != twins.same()
+def test_branches_are_committed_to_as_by_java(pair: TablePair):
+    heads = [paired.now().snapshot_id for paired in (pair.ours, pair.theirs)]
+    for paired, head in zip((pair.ours, pair.theirs), heads, strict=True):
+        paired.ask("manage", steps=[["create_branch", "dev", head], ["keep", "dev", 3]])
+    pair.both("append", files=[File("d")], branch="dev")
+    pair.both("overwrite", removed=["a"], files=[File("e")], branch="dev")
+    pair.both("append", files=[File("f")])
+    pair.both("replace", removed=["b"], files=[File("g")], branch="dev")
+    assert pair.same("dev") != pair.same()
 
 
-def test_what_is_metadata_alone_is_as_by_java(twins: Twins):
-    first, second = _snapshots(twins)
-    ours = twins.ours
+def test_what_is_metadata_alone_is_as_by_java(pair: TablePair):
+    first, second = _snapshots(pair)
+    ours = pair.ours
     iceberg.create_branch(ours.now(), "dev", snapshot_id=first[0], min_snapshots_to_keep=3)
     iceberg.create_tag(ours.now(), "tag", snapshot_id=second[0])
     iceberg.set_retention(ours.now(), "tag", max_ref_age=timedelta(seconds=5))
@@ -275,68 +275,68 @@ def test_what_is_metadata_alone_is_as_by_java(twins: Twins):
         ["remove", "a"],
         ["fast_forward", "dev", "main"],
     ]
-    twins.theirs.ask("manage", steps=steps)
-    assert set(twins.same()["refs"]) == {"main", "dev", "tag"}
-    assert twins.ours.now().properties == twins.theirs.now().properties
-    twins.both("append", files=[File("d")])
+    pair.theirs.ask("manage", steps=steps)
+    assert set(pair.same()["refs"]) == {"main", "dev", "tag"}
+    assert pair.ours.now().properties == pair.theirs.now().properties
+    pair.both("append", files=[File("d")])
     # Java goes on where lakebed was.
-    for twin in (twins.ours, twins.theirs):
-        twin.ask("manage", steps=[["delete_tag", "tag"], ["delete_branch", "dev"]])
-    assert twins.same()["refs"].keys() == {"main"}
-    expire(twins)
-    if version(twins) < 3:
-        iceberg.upgrade(ours.now(), version(twins) + 1)
-        twins.theirs.ask("manage", steps=[["upgrade", ours.now().format_version]])
-        twins.same()
-        twins.both("append", files=[File("e")])
-        twins.both("overwrite", removed=["a"], files=[File("f")])
+    for paired in (pair.ours, pair.theirs):
+        paired.ask("manage", steps=[["delete_tag", "tag"], ["delete_branch", "dev"]])
+    assert pair.same()["refs"].keys() == {"main"}
+    expire(pair)
+    if version(pair) < 3:
+        iceberg.upgrade(ours.now(), version(pair) + 1)
+        pair.theirs.ask("manage", steps=[["upgrade", ours.now().format_version]])
+        pair.same()
+        pair.both("append", files=[File("e")])
+        pair.both("overwrite", removed=["a"], files=[File("f")])
 
 
-def expire(twins: Twins) -> None:
+def expire(pair: TablePair) -> None:
     """Takes out all but the last snapshot."""
     now = datetime.now(timezone.utc)
-    iceberg.expire_snapshots(twins.ours.now(), now)
-    twins.theirs.ask("manage", steps=[["expire", int(now.timestamp() * 1000)]])
-    twins.same()
-    assert [len(twin.now().snapshots().to_arrow()) for twin in (twins.ours, twins.theirs)] == [1, 1]
+    iceberg.expire_snapshots(pair.ours.now(), now)
+    pair.theirs.ask("manage", steps=[["expire", int(now.timestamp() * 1000)]])
+    pair.same()
+    assert [len(paired.now().snapshots().to_arrow()) for paired in (pair.ours, pair.theirs)] == [1, 1]
 
 
-def _snapshots(twins: Twins) -> tuple[list[int], list[int]]:
+def _snapshots(pair: TablePair) -> tuple[list[int], list[int]]:
     """The first and the second snapshot of each table."""
     found = [
-        twin.now().snapshots().to_arrow()["snapshot_id"].to_pylist() for twin in (twins.ours, twins.theirs)
+        paired.now().snapshots().to_arrow()["snapshot_id"].to_pylist() for paired in (pair.ours, pair.theirs)
     ]
     return [ids[0] for ids in found], [ids[1] for ids in found]
 
 
-def test_appends_are_picked_as_by_java(twins: Twins):
-    for twin in (twins.ours, twins.theirs):
-        iceberg.create_branch(twin.now(), "dev")
-    twins.both("append", files=[File("d"), File("e", "us")], branch="dev")
-    picked = [twin.now("dev").snapshot_id or 0 for twin in (twins.ours, twins.theirs)]
-    twins.both("append", files=[File("f")])
-    iceberg.cherry_pick(twins.ours.now(), picked[0])
-    twins.theirs.ask("manage", steps=[["cherrypick", picked[1]]])
-    for twin, source in zip((twins.ours, twins.theirs), picked, strict=True):
-        assert twin.state()["summary"]["source-snapshot-id"] == str(source)
+def test_appends_are_picked_as_by_java(pair: TablePair):
+    for paired in (pair.ours, pair.theirs):
+        iceberg.create_branch(paired.now(), "dev")
+    pair.both("append", files=[File("d"), File("e", "us")], branch="dev")
+    picked = [paired.now("dev").snapshot_id or 0 for paired in (pair.ours, pair.theirs)]
+    pair.both("append", files=[File("f")])
+    iceberg.cherry_pick(pair.ours.now(), picked[0])
+    pair.theirs.ask("manage", steps=[["cherrypick", picked[1]]])
+    for paired, source in zip((pair.ours, pair.theirs), picked, strict=True):
+        assert paired.state()["summary"]["source-snapshot-id"] == str(source)
     with pytest.raises(SchemaError, match="already"):
-        iceberg.cherry_pick(twins.ours.now(), picked[0])
+        iceberg.cherry_pick(pair.ours.now(), picked[0])
     with pytest.raises(EngineError, match="Cherrypick"):
-        twins.theirs.ask("manage", steps=[["cherrypick", picked[1]]])
+        pair.theirs.ask("manage", steps=[["cherrypick", picked[1]]])
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(long_or(1, 20)))
 def test_lakebed_and_java_commit_in_turns(seed: int, version: int, tmp_path: Path, iceberg_java: JavaEngine):
     """Random sequences on one table: after each commit both plan the same, and what must be there."""
-    twin = Twins.made(tmp_path / "turns", iceberg_java, version, **MERGED).ours
-    _random_commits(twin, Random(f"{seed} of {version}"), version, long_or(10, 50, 5))
+    paired = TablePair.made(tmp_path / "turns", iceberg_java, version, **MERGED).ours
+    _random_commits(paired, Random(f"{seed} of {version}"), version, long_or(10, 50, 5))
 
 
 MERGED = {"commit.manifest.min-count-to-merge": "3", "commit.manifest.target-size-bytes": "20000"}
 
 
-def _random_commits(twin: Twin, random: Random, version: int, commits: int) -> None:
+def _random_commits(paired: PairedTable, random: Random, version: int, commits: int) -> None:
     live: dict[str, set[str]] = {}
     for number in range(commits):
         name, before = f"f{number}", sorted(live)
@@ -362,10 +362,10 @@ def _random_commits(twin: Twin, random: Random, version: int, commits: int) -> N
         if kind == "replace":
             request["files"] = [File(name, records=1)]
         if random.random() < 0.5:
-            lakebeds(twin, operation, **request)
+            lakebeds(paired, operation, **request)
         else:
-            since = {} if operation.endswith("append") else {"since": twin.now().snapshot_id}
-            twin.ask(operation, **since, **request)
+            since = {} if operation.endswith("append") else {"since": paired.now().snapshot_id}
+            paired.ask(operation, **since, **request)
         for gone in request.get("removed", ()):
             live.pop(gone)
         for file in request.get("files", ()):
@@ -376,6 +376,6 @@ def _random_commits(twin: Twin, random: Random, version: int, commits: int) -> N
             live[target] = {name}
         plan = {
             Path(path).stem: {Path(one).stem for one in deletes}
-            for path, deletes in twin.state()["plan"].items()
+            for path, deletes in paired.state()["plan"].items()
         }
         assert plan == live, (number, kind)

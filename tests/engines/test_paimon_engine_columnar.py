@@ -36,17 +36,17 @@ def test_files_of_a_commit_have_javas_schemas(manifests: str, tmp_path: Path, pa
     paimon.create_table(made.root, SCHEMA, partition_by=["region"], options=options)
     paimon.append_files(made.now(), made.written("emea", "a", 1, 2))
     before = {path.name for path in (made.root / "manifest").iterdir()}
-    twin = shutil.copytree(made.root, tmp_path / "java")
+    java_table = shutil.copytree(made.root, tmp_path / "java")
     # The first of a copy is Java's alone, so that both write all kinds of files.
-    paimon_java.ask("append", table=twin, rows=[[3, "emea", None, None]])
-    paimon_java.ask("prepare_mark", table=twin, files=MARKED)
-    paimon_java.ask("commit_prepared", table=twin)
+    paimon_java.ask("append", table=java_table, rows=[[3, "emea", None, None]])
+    paimon_java.ask("prepare_mark", table=java_table, files=MARKED)
+    paimon_java.ask("commit_prepared", table=java_table)
     files, removed = marked_elsewhere(paimon_java, made, MARKED)
     paimon.append_files(made.now(), made.written("emea", "b", 3))
     paimon.replace_deletion_vectors(made.now(), files, removed)
     ours, theirs = (
         schemas(root, {path.name for path in (root / "manifest").iterdir()} - before)
-        for root in (made.root, twin)
+        for root in (made.root, java_table)
     )
     assert ours == theirs
     assert ours.keys() == {"index-manifest", "manifest-list", "manifest"}

@@ -54,15 +54,15 @@ def compacted(made: MadeTable, name: str = "c") -> lakebed.Table:
 
 def test_java_reads_and_compacts_behind_a_compaction(keyed: MadeTable, paimon_java: JavaEngine):
     assert rows(paimon_java, keyed) == [1, 2, 3]
-    twin = shutil.copytree(keyed.root, keyed.root.with_name("java"))
-    paimon_java.ask("prepare_compact", table=twin)
-    theirs = paimon_java.ask("commit_prepared", table=twin)
+    java_table = shutil.copytree(keyed.root, keyed.root.with_name("java"))
+    paimon_java.ask("prepare_compact", table=java_table)
+    theirs = paimon_java.ask("commit_prepared", table=java_table)
     table = compacted(keyed)
     ours = paimon.read_snapshot(keyed.root / "snapshot" / f"snapshot-{table.snapshot_id}")
     same = ["id", "commitKind", "totalRecordCount", "deltaRecordCount"]
     assert [ours[key] for key in same] == [theirs[key] for key in same]
     # The engine's own compaction leaves one file of the same level.
-    other = lakebed.open_table(twin).files(columns=["level", "record_count"]).to_arrow().to_pylist()
+    other = lakebed.open_table(java_table).files(columns=["level", "record_count"]).to_arrow().to_pylist()
     assert table.files(columns=["level", "record_count"]).to_arrow().to_pylist() == other
     assert paimon_java.ask("plan", table=keyed.root)["files"] == ["data-c-0.parquet"]
     assert rows(paimon_java, keyed) == [1, 2, 3]
@@ -74,16 +74,16 @@ def test_java_reads_and_compacts_behind_a_compaction(keyed: MadeTable, paimon_ja
 
 
 def test_of_two_compactions_the_second_is_a_conflict(keyed: MadeTable, paimon_java: JavaEngine):
-    twin = MadeTable(shutil.copytree(keyed.root, keyed.root.with_name("java")), keyed.primary_keys)
-    paimon_java.ask("prepare_compact", table=twin.root)
-    paimon_java.ask("commit_prepared", table=twin.root)
+    java_table = MadeTable(shutil.copytree(keyed.root, keyed.root.with_name("java")), keyed.primary_keys)
+    paimon_java.ask("prepare_compact", table=java_table.root)
+    paimon_java.ask("commit_prepared", table=java_table.root)
     with pytest.raises(CommitConflictError, match="another commit has removed it"):
-        compacted(twin)
+        compacted(java_table)
     paimon_java.ask("prepare_compact", table=keyed.root)
     compacted(keyed)
     with pytest.raises(EngineError, match="conflicts"):
         paimon_java.ask("commit_prepared", table=keyed.root)
-    assert rows(paimon_java, keyed) == rows(paimon_java, twin) == [1, 2, 3]
+    assert rows(paimon_java, keyed) == rows(paimon_java, java_table) == [1, 2, 3]
 
 
 def test_keys_that_java_put_into_a_level_are_a_conflict(keyed: MadeTable, paimon_java: JavaEngine):
@@ -167,8 +167,8 @@ def test_vectors_race_with_java(plain: MadeTable, paimon_java: JavaEngine):
 def test_the_same_partitions_are_overwritten(plain: MadeTable, paimon_java: JavaEngine):
     """Java overwrites the partitions of its rows unless told which."""
     paimon.append_files(plain.now(), plain.written("us", "c", 9))
-    twin = shutil.copytree(plain.root, plain.root.with_name("java"))
-    paimon_java.ask("overwrite", table=twin, rows=[[20, "emea", None, None]], partition={})
+    java_table = shutil.copytree(plain.root, plain.root.with_name("java"))
+    paimon_java.ask("overwrite", table=java_table, rows=[[20, "emea", None, None]], partition={})
     paimon.overwrite_partition(plain.now(), plain.written("emea", "d", 20), None)
-    theirs = paimon_java.ask("rows", table=twin)
+    theirs = paimon_java.ask("rows", table=java_table)
     assert sorted(int(row["id"]) for row in theirs) == rows(paimon_java, plain) == [9, 20]

@@ -24,40 +24,40 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.jvm
 
 # What only engines remove, and where they would look first.
-TOLD = ("manifest", "region=", "index", "bucket-")
+FREED_FROM = ("manifest", "region=", "index", "bucket-")
 HINTS = ("LATEST", "EARLIEST")
 
 
-class Twins:
+class TablePair:
     """A table, and a copy that the engine changes by the same operation."""
 
     def __init__(self, root: Path, java: JavaEngine) -> None:
         self.own, self.java, self._java = root, root.parent / "java", java
-        self._told: set[str] = set()
+        self._freed: set[str] = set()
         shutil.copytree(root, self.java)
 
     def ask(self, operation: str, **request: Any) -> Any:
         return self._java.ask(operation, table=self.java, **request)
 
     def check(self, freed: pa.Table | None = None) -> None:
-        """The same metadata and plan in both, and both of them grow; what the engine deleted was told."""
+        """The same metadata and plan in both, and both of them grow; what the engine deleted is named."""
         there, here = (metadata(root) for root in (self.java, self.own))
         assert here == there
         plans = [self._java.ask("plan", table=root) for root in (self.own, self.java)]
         assert plans[0] == plans[1]
         if freed is not None:
-            self._told |= {self._relative(path) for path in freed["file_path"].to_pylist()}
+            self._freed |= {self._relative(path) for path in freed["file_path"].to_pylist()}
             files = [
                 {str(file.relative_to(root)) for file in root.rglob("*") if file.is_file()}
                 for root in (self.own, self.java)
             ]
-            deleted = {file for file in files[0] - files[1] if file.startswith(TOLD)}
-            assert deleted <= self._told, "the engine deleted what lakebed did not tell"
+            deleted = {file for file in files[0] - files[1] if file.startswith(FREED_FROM)}
+            assert deleted <= self._freed, "the engine deleted what lakebed did not name"
             shown = {
                 self._relative(path)
                 for path in lakebed.open_table(self.own).reachable().to_arrow()["file_path"].to_pylist()
             }
-            assert not self._told & shown
+            assert not self._freed & shown
 
     def _relative(self, path: str) -> str:
         return str(Path(path).relative_to(self.own))
@@ -77,7 +77,12 @@ def metadata(root: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for file in sorted(root.rglob("*")):
         path = str(file.relative_to(root))
-        if path.startswith(TOLD) or not file.is_file() or file.name in HINTS or file.name.endswith(".crc"):
+        if (
+            path.startswith(FREED_FROM)
+            or not file.is_file()
+            or file.name in HINTS
+            or file.name.endswith(".crc")
+        ):
             continue
         text = file.read_text("utf-8")
         found[path] = {**json.loads(text), "timeMillis": None} if "schema" in path else json.loads(text)
@@ -124,10 +129,10 @@ CHANGES = [
 
 @pytest.mark.parametrize("changes", CHANGES, ids=range(len(CHANGES)))
 def test_schemas_change_as_paimons_own(changes: list[SchemaChange], made: MadeTable, paimon_java: JavaEngine):
-    twins = Twins(made.root, paimon_java)
-    twins.ask("alter", changes=[json.loads(change.json) for change in changes])
+    pair = TablePair(made.root, paimon_java)
+    pair.ask("alter", changes=[json.loads(change.json) for change in changes])
     paimon.alter_table(made.now(), changes)
-    twins.check()
+    pair.check()
     assert (
         paimon_java.ask("alter", table=made.root, changes=[{"action": "updateComment", "comment": "theirs"}])[
             "id"
@@ -187,56 +192,56 @@ def test_columns_become_what_paimon_lets_them(explicit: bool, tmp_path: Path, pa
     assert compared == 19 * 18
 
 
-def test_a_tag_goes_and_what_it_alone_reached_is_told(made: MadeTable, paimon_java: JavaEngine):
+def test_a_tag_goes_and_what_it_alone_reached_is_freed(made: MadeTable, paimon_java: JavaEngine):
     paimon_java.ask("expire", table=made.root, options={"snapshot.num-retained.max": "1"})
-    twins = Twins(made.root, paimon_java)
+    pair = TablePair(made.root, paimon_java)
     for name in ("v2", "v4"):
-        twins.ask("delete_tag", name=name)
-        twins.check(paimon.delete_tag(made.now(), name).files)
-    twins.go_on()
+        pair.ask("delete_tag", name=name)
+        pair.check(paimon.delete_tag(made.now(), name).files)
+    pair.go_on()
 
 
 @pytest.mark.parametrize("target", [2, 4, "v2", "v4"])
 def test_a_rollback_leaves_what_paimons_leaves(target: int | str, made: MadeTable, paimon_java: JavaEngine):
-    twins = Twins(made.root, paimon_java)
-    twins.ask("rollback_to", name=target)
+    pair = TablePair(made.root, paimon_java)
+    pair.ask("rollback_to", name=target)
     if isinstance(target, str):
         freed = paimon.rollback_to(made.now(), tag=target)
     else:
         freed = paimon.rollback_to(made.now(), snapshot=target)
     assert freed.table.snapshot_id == int(str(target)[-1])
-    twins.check(freed.files)
-    twins.go_on()
+    pair.check(freed.files)
+    pair.go_on()
 
 
 def test_a_rollback_to_what_expired_finds_it_in_its_tag(made: MadeTable, paimon_java: JavaEngine):
     paimon_java.ask("expire", table=made.root, options={"snapshot.num-retained.max": "1"})
-    twins = Twins(made.root, paimon_java)
-    twins.ask("rollback_to", name=2)
-    twins.check(paimon.rollback_to(made.now(), snapshot=2).files)
-    twins.go_on()
+    pair = TablePair(made.root, paimon_java)
+    pair.ask("rollback_to", name=2)
+    pair.check(paimon.rollback_to(made.now(), snapshot=2).files)
+    pair.go_on()
 
 
 @pytest.mark.parametrize("tag", ["v2", None])
 def test_branches_come_grow_and_go(tag: str | None, made: MadeTable, paimon_java: JavaEngine):
     late = made.written("emea", "z", 50)
     paimon.alter_table(made.now(), SchemaChange.add_column("more", "INT"))
-    twins = Twins(made.root, paimon_java)
-    twins.ask("create_branch", name="b", **({"tag": tag} if tag else {}))
+    pair = TablePair(made.root, paimon_java)
+    pair.ask("create_branch", name="b", **({"tag": tag} if tag else {}))
     branch = paimon.create_branch(made.now(), "b", tag=tag)
-    twins.check()
+    pair.check()
     row = [7, "us", "1.50", "2026-01-02"] + ([] if tag else [None])
-    for root in (twins.own, twins.java):
+    for root in (pair.own, pair.java):
         paimon_java.ask("append", table=root, branch="b", rows=[row])
     branch = paimon.append_files(branch.refresh(), late)
-    ids = {int(one["id"]) for one in paimon_java.ask("rows", table=twins.own, branch="b")}
+    ids = {int(one["id"]) for one in paimon_java.ask("rows", table=pair.own, branch="b")}
     assert ids == ({1, 2, 7, 50} if tag else {7, 50})
-    assert {50, 7}.isdisjoint(int(one["id"]) for one in paimon_java.ask("rows", table=twins.own))
-    twins.ask("delete_branch", name="b")
+    assert {50, 7}.isdisjoint(int(one["id"]) for one in paimon_java.ask("rows", table=pair.own))
+    pair.ask("delete_branch", name="b")
     freed = paimon.delete_branch(made.now(), "b")
     assert "region=emea/bucket-0/data-z-0.parquet" in str(freed.files["file_path"].to_pylist())
     assert not (made.root / "branch" / "branch-b").exists()
-    twins.check()
+    pair.check()
 
 
 def test_a_branch_becomes_the_table(made: MadeTable, paimon_java: JavaEngine):
@@ -245,10 +250,10 @@ def test_a_branch_becomes_the_table(made: MadeTable, paimon_java: JavaEngine):
     branch = paimon.alter_table(branch, SchemaChange.add_column("more", "INT"))
     branch = paimon.append_files(branch, late)
     paimon.create_tag(branch, "onbranch")
-    twins = Twins(made.root, paimon_java)
-    twins.ask("fast_forward", name="b")
+    pair = TablePair(made.root, paimon_java)
+    pair.ask("fast_forward", name="b")
     freed = paimon.fast_forward(made.now(), "b")
-    twins.check(freed.files)
+    pair.check(freed.files)
     assert made.live() == {f"data-{name}-0.parquet" for name in "abz"}
     gone = {Path(path).name for path in freed.files["file_path"].to_pylist()}
     assert gone >= {"data-c-0.parquet", "data-d-0.parquet"}
@@ -259,9 +264,9 @@ def test_a_branch_becomes_the_table(made: MadeTable, paimon_java: JavaEngine):
 )
 def test_snapshots_expire_as_paimons_own(options: dict[str, str], made: MadeTable, paimon_java: JavaEngine):
     paimon.alter_table(made.now(), [SchemaChange.set_option(*pair) for pair in options.items()])
-    twins = Twins(made.root, paimon_java)
-    twins.ask("expire", options={"snapshot.num-retained.min": "2", "snapshot.time-retained": "0 ms"})
+    pair = TablePair(made.root, paimon_java)
+    pair.ask("expire", options={"snapshot.num-retained.min": "2", "snapshot.time-retained": "0 ms"})
     freed = paimon.expire_snapshots(made.now(), timedelta(0), 2)
-    twins.check(freed.files)
+    pair.check(freed.files)
     assert {file.name for file in (made.root / "snapshot").glob("snapshot-*")} == {"snapshot-4", "snapshot-5"}
-    twins.go_on()
+    pair.go_on()

@@ -138,7 +138,7 @@ def test_a_commit_to_another_branch_meanwhile_is_no_harm(catalog: Any, rest_java
     assert sorted(snapshots["sequence_number"].to_pylist()) == [1, 2, 3]
 
 
-def test_a_table_that_is_dropped_is_told(catalog: Any) -> None:
+def test_a_table_that_is_dropped_is_reported(catalog: Any) -> None:
     table = lakebed.open_table(catalog.create_table("db.t", pa.schema([("id", pa.int64())])))
     catalog.drop_table("db.t")
     for ask in (table.refresh, lambda: iceberg.append_files(table, files("1"))):

@@ -81,7 +81,7 @@ def test_filters_that_spark_hands_down(source):
             source.conf.unset(PUSHDOWN)
 
 
-def test_errors_are_told(source):
+def test_errors_are_reported(source):
     for options, words in [
         ({"view": "nothing"}, "a view is one of"),
         ({"colums": "a"}, "options are"),

@@ -228,7 +228,7 @@ def test_a_manifest_of_a_name_that_spark_passes_over_is_an_error(spark, name: st
         binary_files.binary_files(spark, [str(path) for path in paths])
 
 
-def test_a_missing_manifest_is_an_error_even_where_spark_is_told_to_ignore_it(spark, sample_table: Path):
+def test_a_missing_manifest_is_an_error_even_where_spark_is_set_to_ignore_it(spark, sample_table: Path):
     victim = Path(manifest_paths(lakebed.open_table(sample_table))[0])
     victim.unlink()
     spark.conf.set("spark.sql.files.ignoreMissingFiles", "true")

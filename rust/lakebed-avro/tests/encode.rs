@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use apache_avro::Reader as TwinReader;
+use apache_avro::Reader as ApacheReader;
 use apache_avro::types::Value;
 use arrow_array::{
     ArrayRef, BinaryArray, Decimal128Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
@@ -51,8 +51,8 @@ fn the_reference_decoder_reads_what_is_written() {
             .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let threads = WriteOptions { threads: 1 + rng.below(4) as usize, ..options };
         assert_eq!(bytes, write(&text(&sample.bytes), &batches, threads).unwrap(), "the same bytes again");
-        let twin = TwinReader::new(bytes.as_slice()).unwrap();
-        let values: Vec<Value> = twin.map(|value| value.unwrap()).collect();
+        let reference = ApacheReader::new(bytes.as_slice()).unwrap();
+        let values: Vec<Value> = reference.map(|value| value.unwrap()).collect();
         assert_eq!(values.len(), rows(&batches), "seed {seed}");
         let again = read(memory(&bytes), ReadOptions::default()).unwrap();
         check::table(&batches, &values.iter().collect::<Vec<_>>())

@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use apache_avro::{Reader as TwinReader, Schema as TwinSchema};
+use apache_avro::{Reader as ApacheReader, Schema as ApacheSchema};
 use arrow_array::RecordBatch;
 use lakebed_avro::{Blocks, ErrorKind, Limits, Program, Projection, ReadOptions, Reader, Result, Schema};
 use serde_json::{Value as Json, json};
@@ -81,15 +81,17 @@ fn evolve_fields(rng: &mut Rng, fields: &[Json]) -> Json {
 /// - A value of a union is read as the first branch that it fits in any way, even a record of another name;
 ///   by the specification names must match.
 /// - A type that is named again is decoded by the reader's definition of that name, not the writer's.
-fn twin_differs(schema: &Json) -> bool {
+fn reference_differs(schema: &Json) -> bool {
     match schema {
         Json::Array(branches) => {
-            branches.len() != 2 || !branches.contains(&json!("null")) || branches.iter().any(twin_differs)
+            branches.len() != 2
+                || !branches.contains(&json!("null"))
+                || branches.iter().any(reference_differs)
         }
         Json::Object(object) => {
             let fields = object.get("fields").and_then(Json::as_array);
-            fields.into_iter().flatten().any(|field| twin_differs(&field["type"]))
-                || ["items", "values"].iter().any(|key| object.get(*key).is_some_and(twin_differs))
+            fields.into_iter().flatten().any(|field| reference_differs(&field["type"]))
+                || ["items", "values"].iter().any(|key| object.get(*key).is_some_and(reference_differs))
         }
         Json::String(name) => !common::schemas::PLAIN.contains(&name.as_str()),
         _ => false,
@@ -104,14 +106,15 @@ fn evolved_schemas_give_the_values_of_the_reference_decoder() {
         let mut rng = Rng::new(seed);
         let (header, _) = Blocks::open(memory(&sample.bytes), Limits::DEFAULT).unwrap();
         let writer: Json = serde_json::from_str(header.schema().unwrap()).unwrap();
-        if twin_differs(&writer) {
+        if reference_differs(&writer) {
             continue;
         }
         let reader = evolve(&mut rng, &writer);
         // After reversing fields, a name may come before the definition of its type.
-        let Ok(schema) = TwinSchema::parse(&reader) else { continue };
-        let twin = TwinReader::builder(sample.bytes.as_slice()).reader_schema(&schema).build().unwrap();
-        let Ok(values) = twin.collect::<std::result::Result<Vec<_>, _>>() else { continue };
+        let Ok(schema) = ApacheSchema::parse(&reader) else { continue };
+        let reference =
+            ApacheReader::builder(sample.bytes.as_slice()).reader_schema(&schema).build().unwrap();
+        let Ok(values) = reference.collect::<std::result::Result<Vec<_>, _>>() else { continue };
         let batches = read_as(&sample.bytes, &reader.to_string(), &Projection::All)
             .unwrap_or_else(|error| panic!("seed {seed}: {error}: {writer} as {reader}"));
         if let Err(why) = common::check::table(&batches, &values.iter().collect::<Vec<_>>()) {

@@ -22,10 +22,10 @@ use crate::table::Table;
 
 /// Options of a commit: user, identifier, properties, watermark, a UUID and the offset of the wall clock
 /// \[ms\].
-pub type Who = (String, Option<i64>, BTreeMap<String, String>, Option<i64>, u128, i64);
+pub type CommitArguments = (String, Option<i64>, BTreeMap<String, String>, Option<i64>, u128, i64);
 
-pub fn options(who: Who) -> CommitOptions {
-    let (user, identifier, properties, watermark, uuid, zone_offset_millis) = who;
+pub fn options(arguments: CommitArguments) -> CommitOptions {
+    let (user, identifier, properties, watermark, uuid, zone_offset_millis) = arguments;
     let properties = properties.into_iter().collect();
     let encoder = Some(Arc::new(PyarrowEncoder) as _);
     CommitOptions { user, identifier, properties, watermark, uuid, zone_offset_millis, encoder }
@@ -79,12 +79,12 @@ pub fn paimon_append_files(
     files: &Bound<'_, PyAny>,
     changelog: Option<Bound<'_, PyAny>>,
     check: bool,
-    who: Who,
+    arguments: CommitArguments,
 ) -> PyResult<Table> {
     let (files, changelog) = (gathered(files)?, changelog.as_ref().map(gathered).transpose()?);
     committed(py, table.get(), |table| {
         let changelog = changelog.map(|changelog| changelog()).transpose()?;
-        write::append_files(table, &files()?, changelog.as_ref(), check, &options(who))
+        write::append_files(table, &files()?, changelog.as_ref(), check, &options(arguments))
     })
 }
 
@@ -103,7 +103,7 @@ pub fn paimon_compact_files(
     changelog: Option<Bound<'_, PyAny>>,
     index_files: Option<Bound<'_, PyAny>>,
     removed_index_files: &Bound<'_, PyAny>,
-    who: Who,
+    arguments: CommitArguments,
 ) -> PyResult<Table> {
     let (removed, removed_index) = (import_array(removed)?, import_array(removed_index_files)?);
     let (added, changelog) = (gathered(added)?, changelog.as_ref().map(gathered).transpose()?);
@@ -115,7 +115,7 @@ pub fn paimon_compact_files(
         let vectors = index_files.as_ref().map(|added| IndexFilesChange { added, removed: removed_index });
         let (added, changelog) = (&added()?, changelog.as_ref());
         let compaction = Compaction { removed: texts(&removed)?, added, changelog, vectors };
-        write::compact_files(table, &compaction, &options(who))
+        write::compact_files(table, &compaction, &options(arguments))
     })
 }
 
@@ -125,12 +125,12 @@ pub fn paimon_replace_deletion_vectors(
     table: &Bound<'_, Table>,
     index_files: &Bound<'_, PyAny>,
     removed: &Bound<'_, PyAny>,
-    who: Who,
+    arguments: CommitArguments,
 ) -> PyResult<Table> {
     let (files, removed) = (gathered(index_files)?, import_array(removed)?);
     committed(py, table.get(), |table| {
         let change = IndexFilesChange { added: &files()?, removed: texts(&removed)? };
-        write::replace_deletion_vectors(table, &change, &options(who))
+        write::replace_deletion_vectors(table, &change, &options(arguments))
     })
 }
 
@@ -139,10 +139,10 @@ pub fn paimon_delete_files(
     py: Python<'_>,
     table: &Bound<'_, Table>,
     paths: &Bound<'_, PyAny>,
-    who: Who,
+    arguments: CommitArguments,
 ) -> PyResult<Table> {
     let paths = import_array(paths)?;
-    committed(py, table.get(), |table| write::delete_files(table, texts(&paths)?, &options(who)))
+    committed(py, table.get(), |table| write::delete_files(table, texts(&paths)?, &options(arguments)))
 }
 
 #[pyfunction]
@@ -151,7 +151,7 @@ pub fn paimon_overwrite_partition(
     table: &Bound<'_, Table>,
     files: &Bound<'_, PyAny>,
     partition: Option<Bound<'_, PyAny>>,
-    who: Who,
+    arguments: CommitArguments,
 ) -> PyResult<Table> {
     let (files, partition) = (gathered(files)?, partition.as_ref().map(import_array).transpose()?);
     committed(py, table.get(), |table| {
@@ -160,7 +160,7 @@ pub fn paimon_overwrite_partition(
             partition.ok_or_else(|| Error::new(ErrorKind::Argument, "a partition is a struct"))
         });
         let partition = partition.transpose()?;
-        write::overwrite_partition(table, &files()?, partition, &options(who))
+        write::overwrite_partition(table, &files()?, partition, &options(arguments))
     })
 }
 
@@ -171,10 +171,11 @@ pub fn paimon_compact_manifests(
     target_bytes: Option<u64>,
     sort: bool,
     memory_bytes: usize,
-    who: Who,
+    arguments: CommitArguments,
 ) -> PyResult<Table> {
-    let compacted =
-        |table: &_| write::compact_manifests(table, target_bytes, sort, Some(memory_bytes), &options(who));
+    let compacted = |table: &_| {
+        write::compact_manifests(table, target_bytes, sort, Some(memory_bytes), &options(arguments))
+    };
     committed(py, table.get(), compacted)
 }
 

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::arrow::import_schema;
 use crate::error::to_python;
-use crate::paimon_commit::{Who, committed, options, run};
+use crate::paimon_commit::{CommitArguments, committed, options, run};
 use crate::stream::BatchStream;
 use crate::table::Table;
 
@@ -36,10 +36,10 @@ pub fn paimon_create_tag(
     table: &Bound<'_, Table>,
     name: &str,
     retained_micros: Option<u64>,
-    who: Who,
+    arguments: CommitArguments,
 ) -> PyResult<Table> {
     let retained = retained_micros.map(Duration::from_micros);
-    committed(py, table.get(), |table| write::create_tag(table, name, retained, &options(who)))
+    committed(py, table.get(), |table| write::create_tag(table, name, retained, &options(arguments)))
 }
 
 #[pyfunction]

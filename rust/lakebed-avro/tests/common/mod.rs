@@ -12,8 +12,8 @@ pub mod varint;
 
 use apache_avro::types::Value;
 use apache_avro::{
-    Bzip2Settings, Codec, DeflateSettings, Reader as TwinReader, Schema as TwinSchema, Writer, XzSettings,
-    ZstandardSettings,
+    Bzip2Settings, Codec, DeflateSettings, Reader as ApacheReader, Schema as ApacheSchema, Writer,
+    XzSettings, ZstandardSettings,
 };
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
@@ -27,7 +27,7 @@ pub struct Sample {
     /// The seed from which it was made.
     pub seed: u64,
     /// The schema, as parsed by the reference decoder.
-    pub schema: TwinSchema,
+    pub schema: ApacheSchema,
     /// The file.
     pub bytes: Vec<u8>,
     /// Its records, as read by the reference decoder.
@@ -49,7 +49,7 @@ fn codec(rng: &mut Rng) -> Codec {
 pub fn sample(seed: u64, rows: u64) -> Sample {
     let mut rng = Rng::new(seed);
     let json = schemas::row(&mut rng);
-    let schema = TwinSchema::parse(&json).unwrap_or_else(|error| panic!("seed {seed}: {error}: {json}"));
+    let schema = ApacheSchema::parse(&json).unwrap_or_else(|error| panic!("seed {seed}: {error}: {json}"));
     let mut writer = Writer::builder()
         .schema(&schema)
         .writer(Vec::new())
@@ -65,8 +65,8 @@ pub fn sample(seed: u64, rows: u64) -> Sample {
     }
     writer.flush().unwrap();
     let bytes = writer.into_inner().unwrap();
-    let twin = TwinReader::new(bytes.as_slice()).unwrap();
-    let values = twin.map(|value| value.unwrap_or_else(|error| panic!("seed {seed}: {error}: {json}")));
+    let reference = ApacheReader::new(bytes.as_slice()).unwrap();
+    let values = reference.map(|value| value.unwrap_or_else(|error| panic!("seed {seed}: {error}: {json}")));
     Sample { seed, schema, values: values.collect(), bytes }
 }
 
@@ -75,9 +75,9 @@ pub fn slowdown() -> u32 {
     std::env::var("LAKEBED_SLOWDOWN").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-/// How many random files a test reads: `LAKEBED_TWIN_FILES`, else `usual`.
+/// How many random files a test reads: `LAKEBED_RANDOM_FILES`, else `usual`.
 pub fn files(usual: u64) -> u64 {
-    std::env::var("LAKEBED_TWIN_FILES").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+    std::env::var("LAKEBED_RANDOM_FILES").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
 /// An input over bytes in memory.

@@ -48,7 +48,7 @@ def path(root: Path, one: str, region: str, suffix: str = "parquet") -> str:
 
 
 @dataclass
-class Twin:
+class PairedTable:
     """One of the tables."""
 
     root: Path
@@ -196,21 +196,21 @@ def ours(table: lakebed.Table) -> dict[str, list[str]]:
 
 
 @dataclass
-class Twins:
+class TablePair:
     """Both tables: what is done is done to both, and must come to the same."""
 
-    ours: Twin
-    theirs: Twin
+    ours: PairedTable
+    theirs: PairedTable
 
     @classmethod
-    def made(cls, folder: Path, java: JavaEngine, version: int, **properties: str) -> Twins:
-        twins = []
+    def made(cls, folder: Path, java: JavaEngine, version: int, **properties: str) -> TablePair:
+        pair = []
         for name in ("ours", "java"):
             iceberg.create_table(
                 folder / name, SCHEMA, partition_by=["region"], format_version=version, properties=properties
             )
-            twins.append(Twin(folder / name, java))
-        return cls(*twins)
+            pair.append(PairedTable(folder / name, java))
+        return cls(*pair)
 
     def both(self, operation: str, **given: Any) -> Answer:
         """A commit of lakebed's and the same of Java's; what then is the same of both."""
@@ -241,11 +241,11 @@ EXPRESSIONS = {
 """The same filters in the words of each."""
 
 
-def lakebeds(twin: Twin, operation: str, table: lakebed.Table | None = None, **given: Any) -> Any:
+def lakebeds(paired: PairedTable, operation: str, table: lakebed.Table | None = None, **given: Any) -> Any:
     """A commit of lakebed's in the words of `IcebergEngine.java`."""
-    table = twin.now(given.pop("branch", "main")) if table is None else table
-    files, deletes = twin.data(given.pop("files", ())), twin.deletes(given.pop("deletes", ()))
-    removed = [twin.path(name) for name in given.pop("removed", ())]
+    table = paired.now(given.pop("branch", "main")) if table is None else table
+    files, deletes = paired.data(given.pop("files", ())), paired.deletes(given.pop("deletes", ()))
+    removed = [paired.path(name) for name in given.pop("removed", ())]
     given.pop("since", None)
     if operation in ("append", "fast_append"):
         return iceberg.append_files(table, files, merge=operation == "append")
@@ -253,7 +253,7 @@ def lakebeds(twin: Twin, operation: str, table: lakebed.Table | None = None, **g
         return iceberg.delete_files(table, removed)
     if operation == "overwrite":
         return iceberg.overwrite_files(table, files, removed=removed, **{"isolation": None, **given})
-    gone = [twin.path(name) for name in given.pop("removed_deletes", ())]
+    gone = [paired.path(name) for name in given.pop("removed_deletes", ())]
     if operation == "replace":
         return iceberg.replace_files(table, removed, files, removed_deletes=gone, **given)
     assert operation == "row_delta"
