@@ -436,7 +436,7 @@ def read_to_end(terminal: io.FileIO) -> bytes:
 def fits(view: str, table: tuple[str, ...], width: int, text: str, said: str) -> None:
     assert max(len(line) for line in text.splitlines()) <= width
     if view not in ("show", "health"):
-        named = re.search(r"more columns?, --columns to choose: (.*)", said, re.DOTALL)
+        named = re.search(r"more columns?, --columns to choose: (.*?)(\nsmall: |$)", said, re.DOTALL)
         hidden = named[1].replace("\n", " ").split(", ") if named else []
         shown = text.splitlines()[0].split()
         opened = lakebed.open_table(SAMPLE_TABLE) if table == (TABLE,) else iceberg()

@@ -69,7 +69,10 @@ def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:
     done = run(tmp_path, "files", "--catalog", "other", "db.orders")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "PyIceberg cannot load the catalog 'other'" in done.stderr
+    assert "has no catalog 'other'; there are lake" in done.stderr
+    done = run(tmp_path, "files", "--catalog", "lake", "orders")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "called by namespace and name, such as db.orders" in done.stderr
 
 
 def test_a_catalog_that_cannot_be_reached_keeps_its_password(tmp_path: Path) -> None:
@@ -86,6 +89,15 @@ def test_a_configuration_that_cannot_be_read_is_one_line(tmp_path: Path) -> None
     (tmp_path / ".pyiceberg.yaml").write_text("catalog: {}")
     done = run(tmp_path, "files", "--catalog", "lake", "db.orders")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_what_pyiceberg_lacks_is_said(tmp_path: Path) -> None:
+    configured(tmp_path, lake={"type": "sql", "uri": "sqlite://"})
+    (tmp_path / "sqlalchemy.py").write_text("raise ImportError\n")
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parent)])
+    done = run(tmp_path, "files", "--catalog", "lake", "db.orders", PYTHONPATH=path)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "PyIceberg lacks what the catalog 'lake' needs: " in done.stderr
 
 
 def test_without_pyiceberg_it_is_said_how_to_get_it(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import documents
 import pyarrow as pa
 import pytest
 from documents import command as run
+from pyarrow import parquet
 
 import lakebed
 from lakebed.cli import cli, openmetrics, output
@@ -109,6 +110,25 @@ def test_health_marks_what_is_worth_a_look(terminal: Any, monkeypatch: pytest.Mo
     assert "1 thing is worth a look" in run("show", TABLE).stdout
 
 
+def test_problems_are_those_of_the_table_whichever_columns_are_shown(
+    terminal: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
+    shown = " ".join(terminal("health", TABLE, "--columns", "file_count").stdout.split())
+    assert "1 thing is worth a look" in shown
+    assert "sys.expire_snapshots" in shown
+    assert f"lakebed expire-plan {TABLE}" in shown
+    assert "manifest_count" not in shown
+
+
+def test_problems_are_on_standard_error_where_rows_are_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
+    result = run("health", TABLE, "--columns", "file_count")
+    assert result.stdout.split() == ["file_count", "34"]
+    assert result.stderr.startswith(f"{TABLE}: snapshot_count: 10 snapshots")
+    assert run("health", TABLE, "-o", "json").stderr == ""
+
+
 def test_health_of_several_tables_is_a_row_each() -> None:
     words = ("health", TABLE, ICEBERG, *MOVED, "--columns", "location,file_count", "-o", "json")
     rows = [json.loads(line) for line in run(*words).stdout.splitlines()]
@@ -182,6 +202,22 @@ def test_rows_are_filtered_by_their_own_columns_sorted_and_limited() -> None:
     assert len(rows) == len(files)
 
 
+@pytest.mark.parametrize("limit", [(), ("--limit", "3")])
+def test_rows_are_filtered_and_sorted_by_columns_that_are_not_printed(
+    limit: tuple[str, ...], tmp_path: Path
+) -> None:
+    files = lakebed.open_table(TABLE).files().to_arrow().to_pylist()
+    large = sorted((f for f in files if f["file_size_in_bytes"] > 2500), key=lambda f: f["file_path"])
+    words = ("files", TABLE, "--filter", "file_size_in_bytes > 2500", *limit)
+    printed = run(*words, "--columns", "record_count", "--sort", "file_path", "-o", "json").stdout
+    wanted = [{"record_count": f["record_count"]} for f in large]
+    assert list(map(json.loads, printed.splitlines())) == (wanted[:3] if limit else wanted)
+    run(*words, "--columns", "file_path", "-o", "parquet", "--output-file", str(tmp_path / "files.parquet"))
+    written = parquet.read_table(tmp_path / "files.parquet")
+    assert written.schema.names == ["file_path"]
+    assert len(written) == (3 if limit else len(large))
+
+
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
@@ -189,7 +225,12 @@ def test_rows_are_filtered_by_their_own_columns_sorted_and_limited() -> None:
         (("files", TABLE, "--where", "regio = 'emea'"), 'did you mean "region"?'),
         (("files", TABLE, "--filter", "file_size > 1"), 'did you mean "file_size_in_bytes"?'),
         (("files", TABLE, "--sort", "-file_size_in_byte"), "did you mean 'file_size_in_bytes'?"),
-        (("file", TABLE), "did you mean 'files'?"),
+        (("file", TABLE), "did you mean `lakebed files`? See"),
+        ((TABLE,), f"did you mean `lakebed show {TABLE}`?"),
+        (("files", TABLE, "--where", "file_size_in_bytes > 1"), "--filter by those of the output"),
+        (("files", TABLE, "--filter", "dt = '2026-01-02'"), "--where by the table's"),
+        (("files", TABLE, "--where", "dt = 2026-01-02"), "dates are in quotes"),
+        (("partitions", TABLE, "--small-bytes", "1 XB"), "not a size such as"),
     ],
 )
 def test_slips_are_answered_with_what_may_be_meant(words: tuple[str, ...], meant: str) -> None:
@@ -198,17 +239,33 @@ def test_slips_are_answered_with_what_may_be_meant(words: tuple[str, ...], meant
     assert meant in result.stderr
 
 
-def test_a_folder_of_tables_names_them() -> None:
-    folder = SAMPLE_TABLE.parent
-    result = run("show", str(folder))
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert f"tables below it: {SAMPLE_ICEBERG_TABLE}, {SAMPLE_TABLE}" in result.stderr
+@pytest.mark.parametrize("command", ["show", "files", "health"])
+def test_what_is_there_instead_of_a_table_is_said(command: str, tmp_path: Path) -> None:
+    places = {
+        str(SAMPLE_TABLE.parent): f"tables below it: {SAMPLE_ICEBERG_TABLE}, {SAMPLE_TABLE}",
+        f"{TABLE}/manifest": f"a folder of the table {TABLE}",
+        str(min(SAMPLE_TABLE.glob("snapshot/snapshot-*"))): "is a file",
+        f"{TABLE}/nowhere": f"there is no folder {TABLE}/nowhere\n",
+        "db.orders": "there is no folder db.orders; for a table of a catalog: --catalog NAME",
+        str(tmp_path): "there is no schema/schema-N below it",
+    }
+    for place, said in places.items():
+        result = run(command, place)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert said in result.stderr
+
+
+def test_what_is_not_installed_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = run("report", TABLE, "-o", str(tmp_path / "report.html"))
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert "pip install 'lakebed[report]'" in result.stderr
 
 
 def test_a_moved_table_is_an_error_that_says_how() -> None:
     result = run("files", ICEBERG)
     assert result.exit_code == 1
-    assert "--relocate OLD=NEW" in result.stderr
+    assert f"--relocate /tmp/lakebed/shop/orders={ICEBERG}" in result.stderr
     gone = run("files", ICEBERG, "--relocate", "/tmp/lakebed/shop/orders=/no/such/folder")
     assert gone.exit_code == 1
     assert "--relocate" not in gone.stderr

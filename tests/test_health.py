@@ -192,6 +192,28 @@ def test_wrong_questions_are_refused():
         table.health(where="no_such = 1")
     with pytest.raises(ValueError, match="small_bytes"):
         table.health(small_bytes=-1)
+    with pytest.raises(TypeError, match="small_bytes takes a whole number, not '1MB'"):
+        table.health(small_bytes="1MB").to_arrow()
+
+
+def test_the_command_takes_sizes_with_units():
+    words = ["partitions", str(SAMPLE_TABLE), "-o", "json", "--small-bytes"]
+    for written, size in (("2KiB", 2048), ("2.3 kB", 2300), ("2000", 2000), ("1mb", 10**6)):
+        printed = CliRunner().invoke(cli, [*words, written]).output.splitlines()
+        table = lakebed.open_table(SAMPLE_TABLE).partitions(small_bytes=size).to_arrow()
+        assert [json.loads(line)["small_file_count"] for line in printed] == table[
+            "small_file_count"
+        ].to_pylist()
+
+
+def test_problems_come_with_what_to_do(monkeypatch: pytest.MonkeyPatch):
+    table = lakebed.open_table(SAMPLE_TABLE)
+    assert table.health().findings() == []
+    monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
+    (finding,) = table.health(columns=["file_count"], limit=0).findings()
+    assert finding["column"] == "snapshot_count"
+    assert finding["what"].startswith("10 snapshots")
+    assert "sys.expire_snapshots" in finding["next_step"]
 
 
 def test_the_command():

@@ -167,7 +167,7 @@ def test_fields_of_later_versions_and_ids_in_any_order(tmp_path: Path):
     assert row["first_row_id"] is row["referenced_data_file"] is row["content_offset"] is None
 
 
-@pytest.mark.filterwarnings("ignore:no version-hint.text:lakebed.errors.LakebedWarning")
+@pytest.mark.filterwarnings("ignore:opened by its folder:lakebed.errors.LakebedWarning")
 @pytest.mark.parametrize("name", ["00012-{}.metadata.json", "v3.metadata.json", "100000-{}.metadata.json"])
 def test_metadata_files_as_catalogs_name_them(table: MadeTable, name: str):
     changed = {**table.metadata, "properties": {"here": "yes"}}

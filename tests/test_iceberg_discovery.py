@@ -73,7 +73,7 @@ def test_a_hint_at_nothing_is_an_error(tmp_path: Path):
     assert caught.value.path == str(tmp_path / "metadata" / "version-hint.text")
 
 
-@pytest.mark.filterwarnings("ignore:no version-hint.text:lakebed.errors.LakebedWarning")
+@pytest.mark.filterwarnings("ignore:opened by its folder:lakebed.errors.LakebedWarning")
 def test_of_files_of_one_version_the_last_one_written_counts(tmp_path: Path):
     write(tmp_path, "00002-b.metadata.json", 5)
     write(tmp_path, "00010-z.metadata.json", 10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -51,6 +52,12 @@ def test_pandas_and_polars_take_it(table):
     assert scan.to_pandas().to_dict("records") == rows
     assert scan.to_polars().to_dicts() == rows
     assert polars.DataFrame(scan).to_dicts() == rows
+
+
+def test_a_library_that_is_not_installed_is_named(table, monkeypatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match=r"pip install 'lakebed\[polars\]'"):
+        table.files().to_polars()
 
 
 def test_building_one_and_its_schema_read_no_manifest(sample_table: Path):

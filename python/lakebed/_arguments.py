@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -20,6 +21,17 @@ def names(argument: str, value: Sequence[str] | None) -> list[str] | None:
     return list(value)
 
 
+@contextlib.contextmanager
+def needing(extra: str) -> Iterator[None]:
+    """Says how to install what the block imports. Raises: ImportError."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != extra:
+            raise
+        raise ImportError(f"{extra} is not installed: pip install 'lakebed[{extra}]'") from error
+
+
 def one_of(argument: str, value: str, words: Sequence[str]) -> str:
     """One of some words. Raises: ValueError."""
     if value not in words:
@@ -28,7 +40,9 @@ def one_of(argument: str, value: str, words: Sequence[str]) -> str:
 
 
 def positive(argument: str, value: int | None, least: int = 1) -> int | None:
-    """A count of at least `least`, or None. Raises: ValueError."""
+    """A count of at least `least`, or None. Raises: TypeError, ValueError."""
+    if value is not None and not hasattr(value, "__index__"):
+        raise TypeError(f"{argument} takes a whole number, not {value!r}")
     if value is not None and value < least:
         raise ValueError(f"{argument} must be at least {least}, not {value}")
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,8 @@ def findings(row: dict[str, Any], small_bytes: int) -> list[Finding]:
 
     Args: row, of `health`; small_bytes, with which it was made.
     """
-    known = {name: value for name, value in row.items() if isinstance(value, int | float)}
+    known: dict[str, Any] = {name: value for name, value in row.items() if isinstance(value, int | float)}
+    known["table"] = shlex.quote(row["location"]) if row.get("location") else "TABLE"
     checks = (_small_files, _uneven, _level_0, _deletes, _manifests, _snapshots)
     return [finding for check in checks for finding in check(known, row.get("format", ""), small_bytes)]
 
@@ -62,7 +64,7 @@ def _small_files(row: dict[str, Any], table_format: str, small_bytes: int) -> It
             "small_file_count",
             f"{small:,} of {files:,} data files are below {threshold(small_bytes)}",
             f"compact them: {_call(table_format, 'compact', 'rewrite_data_files')}; "
-            "`lakebed partitions TABLE --sort -small_file_count` shows where they are",
+            f"`lakebed partitions {row['table']} --sort -small_file_count` shows where they are",
         )
 
 
@@ -73,7 +75,7 @@ def _uneven(row: dict[str, Any], _format: str, _small_bytes: int) -> Iterator[Fi
         yield Finding(
             "max_partition_file_count",
             f"one partition has {most:,} of {files:,} data files, the average one {files / partitions:,.0f}",
-            "`lakebed partitions TABLE --sort -file_count` names it",
+            f"`lakebed partitions {row['table']} --sort -file_count` names it",
         )
 
 
@@ -141,7 +143,7 @@ def _snapshots(row: dict[str, Any], table_format: str, _small_bytes: int) -> Ite
         yield Finding(
             "snapshot_count",
             f"{snapshots:,} snapshots hold on to files that the table no longer has",
-            "`lakebed expire-plan TABLE` shows what expiry would free; expire old ones: "
+            f"`lakebed expire-plan {row['table']}` shows what expiry would free; expire old ones: "
             f"{_call(table_format, 'expire_snapshots', 'expire_snapshots')}",
         )
 

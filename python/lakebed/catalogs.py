@@ -197,8 +197,8 @@ def _is_paimon(given: object) -> bool:
 def load_catalog(name: str) -> Any:
     """The catalog that PyIceberg's configuration calls so: `~/.pyiceberg.yaml`, environment variables.
 
-    Raises: UnsupportedError (PyIceberg is not installed), ValueError (no such catalog, or none that can be
-        made).
+    Raises: UnsupportedError (PyIceberg is not installed, or not with what the catalog needs), ValueError (no
+        such catalog, or none that can be made).
     """
     try:
         # Which reads the configuration.
@@ -210,11 +210,33 @@ def load_catalog(name: str) -> Any:
         raise UnsupportedError(message, kind="unsupported") from error
     except Exception as error:  # noqa: BLE001 - of many classes, and its text may hold credentials
         words = without_secrets(f"{type(error).__name__}: {error}")
+        if type(error).__name__ == "NotInstalledError":
+            message = f"PyIceberg lacks what the catalog {name!r} needs: {without_secrets(str(error))}"
+            raise UnsupportedError(message, kind="unsupported") from None
+        known = _known_catalogs()
+        if known is not None and name not in known:
+            there = f"there are {', '.join(sorted(known))}" if known else "it has none"
+            message = f"PyIceberg's configuration (.pyiceberg.yaml) has no catalog {name!r}; {there}"
+            raise ValueError(message) from None
         raise ValueError(f"PyIceberg cannot load the catalog {name!r}: {words}") from None
+
+
+def _known_catalogs() -> list[str] | None:
+    """Those that PyIceberg's configuration has; None where it cannot be read."""
+    from pyiceberg.utils.config import Config
+
+    try:
+        known: list[str] = Config().get_known_catalogs()
+    except Exception:  # noqa: BLE001 - of many classes; the catalog's own error is reported
+        return None
+    return known
 
 
 def load_table(catalog: Any, name: str) -> IcebergTable:
     """A table of a catalog of PyIceberg. Raises: TableNotFoundError, OSError."""
+    if "." not in name:
+        message = f"{name}: a table of a catalog is called by namespace and name, such as db.orders"
+        raise TableNotFoundError(message, kind="table-not-found")
     with asking(name, catalog):
         table: IcebergTable = catalog.load_table(name)
         return table

@@ -6,7 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from lakebed._arguments import positive
+from lakebed._not_found import explained
 from lakebed.catalogs import entry_of
+from lakebed.errors import TableNotFoundError
 from lakebed.limits import LIMITS, Limits
 from lakebed.storage import resolve
 from lakebed.table import Table
@@ -72,7 +74,11 @@ def open_table(
     if isinstance(path, str | os.PathLike):
         location, adapter = resolve(path, storage)
         opening = Opening(moved, allowed, limits, reads, None, location)
-        return Table(opening.native(location, adapter, format), adapter, opening)
+        try:
+            native = opening.native(location, adapter, format)
+        except TableNotFoundError as error:
+            raise (explained(error) if adapter is None else error) from None
+        return Table(native, adapter, opening)
     entry = entry_of(path)
     location, adapter = (entry.path, entry.storage) if storage is None else resolve(entry.path, storage)
     opening = Opening(moved, allowed, limits, reads, entry, location)

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from lakebed import _arrow, _display, _html, _native
+from lakebed._arguments import needing
 from lakebed._text import printable
 from lakebed.errors import LakebedError
 from lakebed.predicates import to_sql
@@ -80,14 +81,17 @@ class Scan:
 
         Raises: as `to_arrow`; ImportError without pandas.
         """
-        return self.to_arrow().to_pandas()
+        rows = self.to_arrow()
+        with needing("pandas"):
+            return rows.to_pandas()
 
     def to_polars(self) -> pl.DataFrame:
         """All rows as a Polars DataFrame. Cost: that of `to_arrow`; buffers are shared where Polars can.
 
         Raises: as `to_arrow`; ImportError without polars.
         """
-        import polars as pl
+        with needing("polars"):
+            import polars as pl
 
         # By way of the table: out of the C stream, polars would raise errors of its own.
         return pl.DataFrame(self.to_arrow())

@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -56,8 +57,9 @@ class _Group(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(name, self.commands, 1)
+            near = near or ([f"show {name}"] if "/" in name or Path(name).exists() else [])
             raise click.UsageError(
-                f"No such command {name!r}" + (f", did you mean {near[0]!r}?" if near else "")
+                f"No such command {name!r}" + (f", did you mean `lakebed {near[0]}`?" if near else "")
             )
         return super().resolve_command(ctx, args)
 

@@ -88,7 +88,8 @@ def _write(
 ) -> None:
     from lakebed.cli.output import write
 
-    scan, name = view(*places, limit=picking.view_limit, **selection), view.__name__
+    scan, name = picking.scan(view, *places, **selection), view.__name__
     first = () if selection["columns"] else FIRST[name]
     all_rows = picking.limit is not None
-    write(picking.of(scan), output, output_file, all_rows=all_rows, first=first, view=name)
+    rows = picking.of(scan, selection["columns"])
+    write(rows, output, output_file, all_rows=all_rows, first=first, view=name)

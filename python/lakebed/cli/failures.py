@@ -41,12 +41,19 @@ def one_line() -> Iterator[None]:
         yield
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "lakebed"
-        raise BadUsage(f"{error.format_message().rstrip('.')}; see `{path} --help`") from error
+        message = error.format_message().rstrip(".")
+        see = f"see `{path} --help`"
+        raise BadUsage(
+            f"{message} {see.capitalize()}" if message[-1:] == "?" else f"{message}; {see}"
+        ) from error
     except (PredicateError, SchemaError) as error:
         raise BadUsage(str(error)) from error
     except LakebedError as error:
         raise BadTable(str(error)) from error
     except BrokenPipeError:
         raise
+    except ImportError as error:
+        # An extra that is not installed.
+        raise BadTable(str(error)) from error
     except OSError as error:
         raise BadTable(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from error

@@ -14,6 +14,7 @@ from lakebed.cli.failures import Failure, one_line
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from lakebed._verdict import Finding
     from lakebed.table import Table
 
 _OPENMETRICS = "openmetrics"
@@ -50,15 +51,17 @@ def command(
 ) -> None:
     """How a table is, or several: file sizes, deletes, snapshots and manifests, and what to do.
 
-    On a terminal one table after the other, with what is worth a look marked and the next step below; in a
-    pipe one row a table. -o openmetrics is what Prometheus reads.
+    On a terminal one table after the other, with problems marked and the next step below. In a pipe one row a
+    table, and problems on standard error. -o openmetrics is what Prometheus reads.
 
     \b
     lakebed health TABLE --fail-if 'small_file_count > 1000 or deleted_record_ratio > 0.2'
     lakebed health TABLE OTHER -o openmetrics --output-file lakebed.prom
     """  # noqa: D301 - click's mark of lines that stay as they are
-    is_upright = output == "table" and output_file is None and sys.stdout.isatty()
-    read_all = is_upright or fail_if is not None
+    is_shown = output == "table" and output_file is None
+    is_upright = is_shown and sys.stdout.isatty()
+    # What stands out and what fails goes by all columns, whichever are printed.
+    read_all = is_shown or fail_if is not None
     rows, failed = [], False
     for number, (name, open_table) in enumerate(open_tables):
         try:
@@ -69,6 +72,7 @@ def command(
                     continue
                 row = _read(scan)
                 failed |= _fails(row, name, fail_if)
+                found = _findings(row, selection["small_bytes"]) if is_shown else []
                 row = row.select(columns) if read_all and columns else row
         except Failure as failure:
             if len(open_tables) == 1 or failure.exit_code == 2:
@@ -80,7 +84,9 @@ def command(
         if is_upright:
             if number:
                 click.echo()
-            _print(row, selection["small_bytes"])
+            _print(row, found)
+        for finding in () if is_upright else found:
+            click.echo(f"{name}: {finding.column}: {finding.what}; {finding.next_step}", err=True)
     if rows and not is_upright:
         _write(rows, output, output_file)
     if failed:
@@ -116,6 +122,12 @@ def _fails(row: pa.Table, name: str, fail_if: str | None) -> bool:
     return fails
 
 
+def _findings(row: pa.Table, small_bytes: int) -> list[Finding]:
+    from lakebed._verdict import findings
+
+    return [finding for values in row.to_pylist() for finding in findings(values, small_bytes)]
+
+
 def _write(rows: list[pa.Table], output: str, output_file: str | None) -> None:
     import pyarrow as pa
 
@@ -130,13 +142,12 @@ def _write(rows: list[pa.Table], output: str, output_file: str | None) -> None:
         write(Read(table), output, output_file, all_rows=True, view="health")
 
 
-def _print(row: pa.Table, small_bytes: int) -> None:
+def _print(row: pa.Table, found: list[Finding]) -> None:
     from lakebed import _display
-    from lakebed._verdict import findings, verdict
+    from lakebed._verdict import verdict
     from lakebed.cli import render
 
     for values, cells in zip(row.to_pylist(), _display.cells(row, "health"), strict=True):
-        found = findings(values, small_bytes)
         titles, sections = dict(_SECTIONS), list[tuple[str, list[tuple[str, str]]]]()
         for name, cell in zip(row.schema.names, cells, strict=True):
             if name in titles or not sections:

@@ -149,9 +149,15 @@ def _write(
 ) -> None:
     from lakebed.cli.output import write, write_explain
 
-    scan = view(limit=picking.view_limit, **selection)
+    scan = picking.scan(view, **selection)
     if explain:
         write_explain(scan.explain(), output, output_file)
         return
     first = () if selection["columns"] else FIRST[name]
-    write(picking.of(scan), output, output_file, all_rows=picking.limit is not None, first=first)
+    write(
+        picking.of(scan, selection["columns"]),
+        output,
+        output_file,
+        all_rows=picking.limit is not None,
+        first=first,
+    )

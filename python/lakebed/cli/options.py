@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_SIZE = re.compile(r"(?P<number>[0-9]+(\.[0-9]+)?)\s*(?P<unit>[a-z]*)")
+_UNITS = {"b": 1} | {
+    f"{letter}{unit}": base**power
+    for power, letter in enumerate("kmgt", 1)
+    for unit, base in (("b", 1000), ("ib", 1024))
+}
 OUTPUTS = ("table", "json", "csv", "arrow", "parquet")
 
 
@@ -45,6 +52,19 @@ def prefixes(_context: click.Context, _parameter: click.Parameter, values: tuple
         if not value.partition("=")[0] or "=" not in value:
             raise click.BadParameter(f"{value!r} is not OLD=NEW")
     return dict(value.split("=", 1) for value in values)
+
+
+class _Size(click.ParamType[int]):
+    """A number of bytes, with a unit or without, as conditions take them."""
+
+    name = "size"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
+        """The number of bytes."""
+        written = _SIZE.fullmatch(str(value).strip().lower())
+        if written is None or (written["unit"] or "b") not in _UNITS:
+            self.fail(f"{value!r} is not a size such as 1000000, 1MB or 32MiB", parameter, context)
+        return int(float(written["number"]) * _UNITS[written["unit"] or "b"])
 
 
 _OPENING = (
@@ -179,11 +199,11 @@ row_limit = click.option(
 )
 small_bytes = click.option(
     "--small-bytes",
-    type=click.IntRange(min=0),
+    type=_Size(),
     default=SMALL_BYTES,
-    show_default=True,
-    metavar="N",
-    help="Data files with fewer bytes are small.",
+    show_default="32MiB",
+    metavar="SIZE",
+    help="Data files with fewer bytes are small. SIZE is such as 16MB or 128MiB.",
 )
 explain = click.option(
     "--explain", is_flag=True, help="Not the rows: what each step of the scan keeps, and why."

@@ -94,7 +94,7 @@ def terminal_table(
     if hidden := names[len(widths) :]:
         notes.append(f"{count(len(hidden), 'more column')}, --columns to choose: {', '.join(hidden)}")
     if notes:
-        stderr().print("\n".join(notes), style="dim", markup=False, highlight=False)
+        note("\n".join(notes))
 
 
 def sections(
@@ -135,6 +135,11 @@ def _folded(title: str, rows: Sequence[tuple[str, str]]) -> None:
         grid.add_row(Text(name, style="dim"), Text(value, overflow="fold", style=style))
     console.print(Text(title, style="bold"))
     console.print(grid)
+
+
+def note(text: str) -> None:
+    """A remark about rows, on standard error."""
+    stderr().print(text, style="dim", markup=False, highlight=False)
 
 
 def stderr() -> Console:
@@ -205,10 +210,22 @@ def _fitted(names: Sequence[str], right: Sequence[int], widths: Sequence[int], r
         wanted = width if i in right else max(min(width, _CELL_WIDTH), len(name))
         if wanted > room:
             least = wanted if i in right else max(_LEAST_WIDTH, len(name))
-            return [*fitted, room] if least <= room else fitted or [room]
+            fitted = [*fitted, room] if least <= room else fitted or [room]
+            room = 0 if least <= room else room
+            break
         fitted.append(wanted)
         room -= wanted + _PADDING
-    return fitted
+    return _widened(fitted, widths, room)
+
+
+def _widened(fitted: list[int], widths: Sequence[int], room: int) -> list[int]:
+    """The same columns, those that are cut with the room that is left."""
+    wider = []
+    for width, wanted in zip(fitted, widths, strict=False):
+        more = min(max(room, 0), max(wanted - width, 0))
+        wider.append(width + more)
+        room -= more
+    return wider
 
 
 def _cut(cell: str, width: int, field: pa.Field) -> str:

@@ -58,4 +58,10 @@ def command(
         open_table(), prefixes, to=to, since=state, limit=picking.view_limit, **selection
     )
     first = () if selection["columns"] else FIRST["rewrite_paths"]
-    write(picking.of(files), output, output_file, all_rows=picking.limit is not None, first=first)
+    write(
+        picking.of(files, selection["columns"]),
+        output,
+        output_file,
+        all_rows=picking.limit is not None,
+        first=first,
+    )

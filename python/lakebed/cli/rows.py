@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
+from lakebed.errors import PredicateError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
 
     from lakebed.scan import Scan
+
+
+AnyScan = TypeVar("AnyScan", bound="Scan")
 
 
 class Batches(Protocol):
@@ -62,6 +68,30 @@ class Read:
 
 
 @dataclass(frozen=True)
+class Selected:
+    """Some columns of rows."""
+
+    rows: Rows
+    columns: list[str]
+
+    def to_arrow(self) -> pa.Table:
+        """All rows."""
+        return self.rows.to_arrow().select(self.columns)
+
+    def to_arrow_batch_reader(self) -> pa.RecordBatchReader:
+        """All rows, batch by batch."""
+        import pyarrow as pa
+
+        reader = self.rows.to_arrow_batch_reader()
+        schema = pa.schema([reader.schema.field(name) for name in self.columns])
+        return pa.RecordBatchReader.from_batches(schema, (batch.select(self.columns) for batch in reader))
+
+    def head(self, count: int, /) -> pa.Table:
+        """The first rows."""
+        return self.rows.head(count).select(self.columns)
+
+
+@dataclass(frozen=True)
 class Picking:
     """Attributes: filter, a condition on the rows' own columns; sort, columns, with a minus before those
     whose largest value comes first; limit, the most rows.
@@ -76,18 +106,54 @@ class Picking:
         """How many rows the view need give: what is filtered or sorted must be there as a whole."""
         return None if self.filter or self.sort else self.limit
 
-    def of(self, scan: Scan) -> Rows:
-        """The rows of a scan.
+    def scan(
+        self, view: Callable[..., AnyScan], *places: Any, columns: list[str] | None, **selection: Any
+    ) -> AnyScan:
+        """A view with the columns that are printed and those that rows are filtered and sorted by.
+
+        Raises: what the view raises.
+        """
+        if columns and (self.filter or self.sort):
+            known = view(*places, **selection).schema.names
+            columns = [*columns, *(name for name in known if name not in columns and self._names(name))]
+        try:
+            return view(*places, columns=columns, limit=self.view_limit, **selection)
+        except PredicateError as error:
+            where = str(selection.pop("where", ""))
+            shown = view(*places, **selection).schema.names
+            if "no column" in error.message and any(_is_named(name, where) for name in shown):
+                error.message += "; --where goes by the table's columns, --filter by those of the output"
+            raise
+
+    def _names(self, name: str) -> bool:
+        sorting = [column.removeprefix("-") for column in self.sort]
+        return name in sorting or _is_named(name, self.filter or "")
+
+    def of(self, scan: Scan, columns: list[str] | None) -> Rows:
+        """The rows of a scan that `scan` made, with the columns that are printed; None for all.
 
         Raises: PredicateError; click.UsageError for a column to sort by that the rows do not have.
         Cost: none, or where rows are sorted, that of reading all.
         """
-        picked = scan.filter(self.filter) if self.filter else scan
+        rows = self._picked(scan)
+        return rows if columns is None or columns == scan.schema.names else Selected(rows, columns)
+
+    def _picked(self, scan: Scan) -> Rows:
+        try:
+            picked = scan.filter(self.filter) if self.filter else scan
+        except PredicateError as error:
+            if "no column" in error.message:
+                error.message += "; --filter goes by the columns of the output, --where by the table's"
+            raise
         if self.sort:
             _check(self.sort, scan.schema.names)
             rows = _sorted(picked.to_arrow(), self.sort)
             return Read(rows if self.limit is None else rows.slice(0, self.limit))
         return Read(picked.head(self.limit)) if self.filter and self.limit is not None else picked
+
+
+def _is_named(name: str, text: str) -> bool:
+    return re.search(rf"\b{re.escape(name)}\b", text) is not None
 
 
 def _check(sort: Sequence[str], known: Sequence[str]) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lakebed._types import readable
 from lakebed.cli import options
-from lakebed.cli.failures import BadTable
 
 if TYPE_CHECKING:
     from lakebed.table import Table
@@ -31,30 +28,12 @@ def command(open_table: Callable[[], Table], output: str) -> None:
     from lakebed.cli import render
     from lakebed.cli.about import describe
 
-    with render.progress("reading"), _naming_those_below():
+    with render.progress("reading"):
         about = describe(open_table())
     if output == "json":
         click.echo(json.dumps(about, ensure_ascii=False))
     else:
         _print(about)
-
-
-@contextlib.contextmanager
-def _naming_those_below() -> Iterator[None]:
-    """Where no table is, the tables below are named."""
-    import lakebed
-
-    try:
-        yield
-    except lakebed.errors.TableNotFoundError as error:
-        if error.path is None or not Path(error.path).is_dir():
-            raise
-        below = lakebed.find_tables(error.path, limit=_NAMED + 1).to_arrow()["location"].to_pylist()
-        if not below:
-            raise
-        more = f", …: `lakebed find {error.path}` has all" if len(below) > _NAMED else ""
-        named = ", ".join(below[:_NAMED])
-        raise BadTable(f"{error.path} is not a table; tables below it: {named}{more}") from error
 
 
 def _print(about: dict[str, Any]) -> None:
@@ -99,7 +78,6 @@ def _state(about: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 _COMMIT = (("operation", "operation"), ("schema", "schema_id"))
-_NAMED = 5
 # What their rows are.
 _DELETES = {
     "deletion_vectors": " deleted",

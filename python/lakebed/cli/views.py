@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lakebed._display import FIRST
+from lakebed._display import FIRST, threshold
 from lakebed.cli import options
 
 if TYPE_CHECKING:
@@ -51,18 +51,22 @@ def view_command(view: str) -> click.Command:
         explain: bool = False,
         **selection: Any,
     ) -> None:
+        from lakebed.cli import render
         from lakebed.cli.output import write, write_explain
 
-        scan = getattr(open_table(), view)(limit=picking.view_limit, **selection)
+        scan = picking.scan(getattr(open_table(), view), **selection)
         if explain:
             write_explain(scan.explain(), output, output_file)
             return
-        if sys.stdout.isatty() and output == "table" and not (output_file or picking.sort):
+        is_shown = sys.stdout.isatty() and output == "table" and output_file is None
+        if is_shown and not picking.sort:
             sort = [name for name in _TERMINAL_SORT.get(view, []) if name[1:] in scan.schema.names]
             picking = replace(picking, sort=sort)
         first = () if selection["columns"] else FIRST[view]
-        all_rows = picking.limit is not None
-        write(picking.of(scan), output, output_file, all_rows=all_rows, first=first, view=view)
+        rows, all_rows = picking.of(scan, selection["columns"]), picking.limit is not None
+        write(rows, output, output_file, all_rows=all_rows, first=first, view=view)
+        if is_shown and "small_bytes" in selection:
+            render.note(f"small: below {threshold(selection['small_bytes'])} (--small-bytes)")
 
     decorators = [options.table, options.where, options.columns]
     decorators += [options.stats] if view in _WITH_STATS else []

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from lakebed import _native
 from lakebed.errors import LakebedError, MissingFileError, TruncatedError, UnsupportedError
+from lakebed.spark.session import setting
 
 if TYPE_CHECKING:
     from pyspark.errors import AnalysisException
@@ -110,15 +111,8 @@ def packed(files: DataFrame, manifests: Sequence[Manifest]) -> DataFrame:
 def _listing(spark: SparkSession) -> Iterator[None]:
     """Has Spark list files in some tasks for each core, where it would make a task for each file."""
     cores = at_once(spark)
-    before = spark.conf.get(_LISTING_TASKS) if cores > 1 else None
-    if before is None:
+    with setting(spark, _LISTING_TASKS, 4 * cores) if cores > 1 else contextlib.nullcontext():
         yield
-        return
-    spark.conf.set(_LISTING_TASKS, min(int(before), 4 * cores))
-    try:
-        yield
-    finally:
-        spark.conf.set(_LISTING_TASKS, before)
 
 
 def _condition(error: AnalysisException) -> str | None:

@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from lakebed.catalogs import IcebergTable, PaimonTable
 from lakebed.opening import open_table
+from lakebed.spark.binary_files import at_once
 from lakebed.spark.ipc import ipc_stream
 from lakebed.spark.map_in_arrow import map_in_arrow
 from lakebed.spark.mappers import decode_manifests, map_rows, task_schema
-from lakebed.spark.session import task_numbers
+from lakebed.spark.session import setting, task_numbers
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.table import Table
 
@@ -32,8 +33,14 @@ TablePath: TypeAlias = Union[str, "os.PathLike[str]", IcebergTable, PaimonTable,
 """A path or URI that the driver can open and the executors can reach, a table that a catalog of PyIceberg or
 pypaimon loaded, or one that is open already."""
 
-LOCAL_BYTES = 8 << 20
-"""Bytes of rows in Arrow that the JVM gets as rows of its own; a task that takes some is sent its share."""
+LOCAL_BYTES = 16 << 20
+"""Bytes of rows in Arrow that Spark gets as rows of its own."""
+
+# Of more bytes than these Spark makes rows in tasks, not before.
+_RELATION_BYTES = 512 << 10
+# What a task gets of them: Spark warns of one that is sent more than 1000 KiB.
+_TASK_BYTES = 768 << 10
+_THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
 
 At: TypeAlias = int | Mapping[str, Any] | None
 """A snapshot id, or the keywords of `Table.at` such as `{"tag": "v1"}`; None for the latest."""
@@ -59,8 +66,8 @@ def from_driver(spark: SparkSession, scan: Scan) -> DataFrame:
 def from_batches(spark: SparkSession, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> DataFrame:
     """Rows of the driver, in their order; they travel with the DataFrame's plan.
 
-    Cost: few rows are the JVM's own, a `LocalRelation`, and no Python runs for them; more than
-        `LOCAL_BYTES` come with a function, which one task runs.
+    Cost: up to `LOCAL_BYTES` are Spark's own, in a `LocalTableScan` or a scan of an RDD named arrow, and no
+        Python runs for them; more come with a function, which one task runs.
     """
     types, shown = to_spark(schema), spark_schema(schema)
     rows = [batch for batch in (cast_batch(batch, types) for batch in batches) if batch.num_rows]
@@ -68,21 +75,30 @@ def from_batches(spark: SparkSession, schema: pa.Schema, batches: Iterable[pa.Re
         return spark.createDataFrame([], shown)
     # Without columns Arrow's tables do not know how many rows they have.
     few = len(types) > 0 and sum(batch.nbytes for batch in rows) <= LOCAL_BYTES
-    frame = _local_relation(spark, pa.Table.from_batches(rows), shown) if few else None
+    frame = _of_arrow(spark, pa.Table.from_batches(rows), shown) if few else None
     if frame is not None:
         return frame
     return map_in_arrow(task_numbers(spark, 1), partial(map_rows, rows=ipc_stream(rows)), shown)
 
 
-def _local_relation(spark: SparkSession, rows: pa.Table, types: StructType) -> DataFrame | None:
-    """Rows that the JVM holds; None where PySpark does not hand them over."""
+def _of_arrow(spark: SparkSession, rows: pa.Table, types: StructType) -> DataFrame | None:
+    """Rows that Spark holds; None where PySpark does not hand them over."""
     from pyspark import __version__
 
-    if int(__version__.partition(".")[0]) >= 4:
-        return spark.createDataFrame(rows, types)
+    takes_arrow = int(__version__.partition(".")[0]) >= 4
     if not hasattr(spark, "_jsparkSession"):
-        return None
-    # What `createDataFrame` of PySpark 3.5 does once it has made Arrow of pandas.
+        return spark.createDataFrame(rows, types) if takes_arrow else None
+    if rows.nbytes > _RELATION_BYTES:
+        # A task has a batch.
+        tasks = max(-(-rows.nbytes // _TASK_BYTES), at_once(spark))
+        batches = rows.combine_chunks().to_batches(max_chunksize=-(-rows.num_rows // tasks))
+        rows = pa.Table.from_batches(batches)
+    with setting(spark, _THRESHOLD, _RELATION_BYTES):
+        return spark.createDataFrame(rows, types) if takes_arrow else _created(spark, rows, types)
+
+
+def _created(spark: SparkSession, rows: pa.Table, types: StructType) -> DataFrame:
+    """What `createDataFrame` of PySpark 3.5 does once it has made Arrow of pandas."""
     from pyspark.sql import DataFrame as Frame
     from pyspark.sql.pandas.serializers import ArrowStreamSerializer
 

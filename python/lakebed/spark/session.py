@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
+from collections.abc import Iterator
 from threading import Thread
 from typing import TYPE_CHECKING
 from zipimport import zipimporter
@@ -26,6 +27,20 @@ def task_numbers(spark: SparkSession, count: int, tasks: int | None = None) -> D
     if importing.ident is not None:
         importing.join()
     return made
+
+
+@contextlib.contextmanager
+def setting(spark: SparkSession, name: str, most: int) -> Iterator[None]:
+    """Has a setting of the session be a number, unless it is a smaller one already."""
+    before = str(spark.conf.get(name))
+    if before.isdecimal() and int(before) <= most:
+        yield
+        return
+    spark.conf.set(name, str(most))
+    try:
+        yield
+    finally:
+        spark.conf.set(name, before)
 
 
 def _import_pandas() -> None:

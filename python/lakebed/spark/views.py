@@ -43,8 +43,8 @@ def files(
     Args: as `Table.files`; path and at, which table and snapshot; limits, what one manifest may cost;
         read, who reads manifests: "executors" through the storage that the table was opened with, larger
         ones in ranges that begin at a sync marker; "spark", as its source `binaryFile` with the cluster's
-        credentials, and each is decoded as a whole; None: the driver, here, where they have 16 MiB or less
-        and their rows 8 MiB or less in Arrow; else executors where they reach that storage, else Spark.
+        credentials, and each is decoded as a whole; None: the driver, here, where they have 32 MiB or less
+        and their rows 16 MiB or less in Arrow; else executors where they reach that storage, else Spark.
         `explain` shows which, and why. range_bytes, of which executors read and decode as many in a task, of
         one manifest or several; None: so many that the cores have about the same.
     Raises: what `open_table` and `Table.files` raise, here; ValueError where `read` and `range_bytes`

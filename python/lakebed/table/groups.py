@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakebed._arguments import positive
+from lakebed._verdict import findings
 from lakebed.table.state import TableState
 from lakebed.view import View, ViewScan
 
@@ -87,7 +88,7 @@ class GroupViews(TableState):
         small_bytes: int = SMALL_BYTES,
         limit: int | None = None,
         threads: int | None = None,
-    ) -> ViewScan:
+    ) -> HealthScan:
         """One row about how the table is: what to compact, to expire, or to rewrite.
 
         Args: where, as in `partitions`: only files, deletes and manifests that it leaves are counted, all
@@ -119,7 +120,23 @@ class GroupViews(TableState):
         Cost: as `partitions`; besides reads what `snapshots` and `manifests` read.
         """
         view = _SizedView("health", columns, where, None, limit, threads, small_bytes)
-        return ViewScan(self._native, view)
+        return HealthScan(self._native, view)
+
+
+class HealthScan(ViewScan):
+    """A scan of a table's health, and of the problems that it shows."""
+
+    def findings(self) -> list[dict[str, str]]:
+        """The problems, and what to do about them, as `lakebed health` prints them.
+
+        Returns: of each `column`, of `health`, that shows it; `what`, in words; `next_step`. Which columns
+            the scan has does not matter.
+        Raises, Cost: as `to_arrow` of all columns.
+        """
+        whole = replace(self._view, columns=None, limit=None)
+        small_bytes = whole.small_bytes if isinstance(whole, _SizedView) else SMALL_BYTES
+        (row,) = HealthScan(self._table, whole).to_arrow().to_pylist()
+        return [finding.to_dict() for finding in findings(row, small_bytes)]
 
 
 @dataclass(frozen=True)

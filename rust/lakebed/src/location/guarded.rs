@@ -6,10 +6,14 @@ use arrow_buffer::Buffer;
 
 use super::parts::{Fault, PathParts};
 use super::{Allowed, refused};
+use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::relocate::below;
 use crate::storage::{Contents, FileDetails, Folders, Placing, Storage};
 use crate::write::Existing;
+
+/// What separates an Iceberg table's location from its metadata files.
+const METADATA: &str = "/metadata/";
 
 /// A storage that refuses paths to places where they may not lead.
 ///
@@ -39,7 +43,7 @@ impl Guarded {
             None => Allowed::Storage { local: PathParts::of(location).is_ok_and(|place| place.is_local()) },
         };
         // A table may be opened with one of its metadata files.
-        let folder = location.rsplit_once("/metadata/").filter(|(_, file)| file.contains(".metadata.json"));
+        let folder = location.rsplit_once(METADATA).filter(|(_, file)| file.contains(".metadata.json"));
         let folder = folder.map_or(location, |(folder, _)| folder);
         let trusted = moved.into_iter().chain([folder.to_owned(), location.to_owned()]).collect();
         Ok(Guarded { storage, trusted, allowed })
@@ -60,7 +64,14 @@ impl Guarded {
         if error.kind() != ErrorKind::Missing || self.rest(path).is_some() {
             return error;
         }
-        error.adding("; of a table that was copied or moved, relocate={OLD: NEW} (--relocate OLD=NEW) tells where its files are")
+        let old = path.rsplit_once(METADATA).map_or("OLD", |(folder, _)| folder);
+        let opened = self.trusted.last().map_or("NEW", String::as_str);
+        let new = opened.rsplit_once(METADATA).map_or(opened, |(folder, _)| folder);
+        let (old, new) = (without_credentials(old), without_credentials(new));
+        error.adding(&format!(
+            "; if the table was copied or moved, say where its files are now: --relocate {old}={new}, or \
+            relocate={{{old:?}: {new:?}}}"
+        ))
     }
 
     fn check(&self, path: &str) -> Result<()> {

@@ -86,6 +86,9 @@ impl Parser<'_> {
     fn end(&self) -> Result<()> {
         match self.tokens.peek() {
             Token::EOF => Ok(()),
+            Token::Minus if matches!(self.tokens.peek_after(1), Token::Number(..)) => Err(self
+                .tokens
+                .expected("AND, OR or the end of the text (dates are in quotes: '2026-01-02')")),
             _ => Err(self.tokens.expected("AND, OR or the end of the text")),
         }
     }

@@ -1,0 +1,50 @@
+"""What is where no table is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lakebed._text import printable
+from lakebed.finding import find_tables
+from lakebed.storage.paths import URI
+
+if TYPE_CHECKING:
+    from lakebed.errors import TableNotFoundError
+
+_NAMED = 5
+# How far up a table is looked for: from a bucket of a partition of two keys.
+_LEVELS = 4
+
+
+def explained(error: TableNotFoundError) -> TableNotFoundError:
+    """The error for a local path, with what is there instead; that of anything else as it is.
+
+    Cost: lists folders below the path until `_NAMED` tables are found, or a few of those above it.
+    """
+    if error.path is None or "table at" not in error.message or URI.match(error.path):
+        return error
+    path, shown = Path(error.path), printable(error.path)
+    if not path.exists():
+        named = (
+            ""
+            if "/" in error.path
+            else "; for a table of a catalog: --catalog NAME, or open_table(catalog.load_table(…))"
+        )
+        error.message = f"there is no folder {shown}{named}"
+    elif not path.is_dir():
+        error.message = f"{shown} is a file: a table is a folder, or a *.metadata.json of Iceberg"
+    elif below := find_tables(path, limit=_NAMED + 1).to_arrow()["location"].to_pylist():
+        more = f", …: `lakebed find {shown}` has all" if len(below) > _NAMED else ""
+        named = printable(", ".join(below[:_NAMED]))
+        error.message = f"{shown} is not a table; tables below it: {named}{more}"
+    else:
+        for above in path.absolute().parents[:_LEVELS]:
+            if _is_table(above):
+                error.message = f"{shown} is not a table; it is a folder of the table {printable(str(above))}"
+                break
+    return error
+
+
+def _is_table(folder: Path) -> bool:
+    return any(folder.glob("schema/schema-*")) or any(folder.glob("metadata/*.metadata.json"))
