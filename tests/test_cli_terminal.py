@@ -99,15 +99,15 @@ def test_health_stands_upright(terminal: Any) -> None:
     assert ["deleted_record_ratio", "1.3%"] in words
 
 
-def test_health_marks_what_is_worth_a_look(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_health_marks_problems(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
     shown = terminal("health", TABLE).stdout
     assert ["snapshot_count", "10", "!"] in [line.split() for line in shown.splitlines()]
-    assert "1 thing is worth a look" in shown
+    assert "1 problem" in shown
     assert "sys.expire_snapshots" in " ".join(shown.split())
     about = json.loads(run("show", TABLE, "-o", "json").stdout)
     assert [finding["column"] for finding in about["findings"]] == ["snapshot_count"]
-    assert "1 thing is worth a look" in run("show", TABLE).stdout
+    assert "1 problem" in run("show", TABLE).stdout
 
 
 def test_problems_are_those_of_the_table_whichever_columns_are_shown(
@@ -115,7 +115,7 @@ def test_problems_are_those_of_the_table_whichever_columns_are_shown(
 ) -> None:
     monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
     shown = " ".join(terminal("health", TABLE, "--columns", "file_count").stdout.split())
-    assert "1 thing is worth a look" in shown
+    assert "1 problem" in shown
     assert "sys.expire_snapshots" in shown
     assert f"lakebed expire-plan {TABLE}" in shown
     assert "manifest_count" not in shown

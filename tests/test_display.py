@@ -219,11 +219,11 @@ SOUND = {
         ({"snapshot_count": 501}, "snapshot_count", "lakebed expire-plan TABLE"),
     ],
 )
-def test_what_is_worth_a_look(change: dict[str, Any], column: str | None, words: str) -> None:
+def test_problems_are_found(change: dict[str, Any], column: str | None, words: str) -> None:
     found = _verdict.findings({**SOUND, **change}, 32 * MIB)
     assert [finding.column for finding in found] == ([column] if column else [])
     assert all(words in f"{finding.what}; {finding.next_step}" for finding in found)
-    assert _verdict.verdict(found) == ("1 thing is worth a look" if column else "nothing stands out")
+    assert _verdict.verdict(found) == ("1 problem" if column else "no problems found")
 
 
 def test_a_row_without_numbers_says_nothing() -> None:

@@ -1,4 +1,4 @@
-"""What is worth a look in a row of `health`, and what to do about it."""
+"""Problems in a row of `health`, and what to do about them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shlex
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakebed._display import threshold
+from lakebed._display import count, threshold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ _UNEVEN = 10
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is worth a look.
+    """A problem.
 
     Attributes: column, of `health`, that shows it; what, in words; next_step, what to do about it.
     """
@@ -38,7 +38,7 @@ class Finding:
 
 
 def findings(row: dict[str, Any], small_bytes: int) -> list[Finding]:
-    """What is worth a look, in the order of the columns. Numbers that the row does not have say nothing.
+    """The problems, in the order of the columns. Numbers that the row does not have say nothing.
 
     Args: row, of `health`; small_bytes, with which it was made.
     """
@@ -51,8 +51,8 @@ def findings(row: dict[str, Any], small_bytes: int) -> list[Finding]:
 def verdict(found: list[Finding]) -> str:
     """All findings in one line."""
     if not found:
-        return "nothing stands out"
-    return f"{len(found)} {'thing is' if len(found) == 1 else 'things are'} worth a look"
+        return "no problems found"
+    return count(len(found), "problem")
 
 
 def _small_files(row: dict[str, Any], table_format: str, small_bytes: int) -> Iterator[Finding]:

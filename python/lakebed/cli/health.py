@@ -60,7 +60,7 @@ def command(
     """  # noqa: D301 - click's mark of lines that stay as they are
     is_shown = output == "table" and output_file is None
     is_upright = is_shown and sys.stdout.isatty()
-    # What stands out and what fails goes by all columns, whichever are printed.
+    # Problems and conditions go by all columns, whichever are printed.
     read_all = is_shown or fail_if is not None
     rows, failed = [], False
     for number, (name, open_table) in enumerate(open_tables):
@@ -158,4 +158,4 @@ def _print(row: pa.Table, found: list[Finding]) -> None:
         marks = {finding.column for finding in found}
         render.sections(shown, marks)
         click.echo()
-        render.sections([(verdict(found), render.worth_a_look(found))])
+        render.sections([(verdict(found), render.problems(found))])

@@ -102,7 +102,7 @@ def sections(
 ) -> None:
     """Small lists of names and values, each under its title; long values are folded on a terminal only.
 
-    Args: marked, names whose values are worth a look.
+    Args: marked, names whose values are problems.
     """
     for number, (title, named) in enumerate(about):
         rows = [
@@ -118,8 +118,8 @@ def sections(
         click.echo("\n".join([title, *lines]))
 
 
-def worth_a_look(found: Sequence[Finding]) -> list[tuple[str, str]]:
-    """What is worth a look as a section of `sections`: the column, and what with the next step."""
+def problems(found: Sequence[Finding]) -> list[tuple[str, str]]:
+    """Problems as a section of `sections`: the column, and what with the next step."""
     return [(one.column, f"{one.what}; {one.next_step}") for one in found]
 
 

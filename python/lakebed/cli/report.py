@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     help="The HTML file, which is replaced.",
 )
 def command(open_tables: list[tuple[str, Callable[[], Table]]], small_bytes: int, output: str) -> None:
-    """One HTML page about tables: growth, files, partitions, deletes, what is worth a look and what to do.
+    """One HTML page about tables: growth, files, partitions, deletes, problems and what to do about them.
 
     The page is self-contained: it loads nothing and runs no scripts. Pictures are drawn by matplotlib:
     pip install 'lakebed[report]'.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def command(open_table: Callable[[], Table], output: str) -> None:
     """One screen: what this table is and how it is.
 
-    Reads the manifests of the snapshot to count live files, rows and bytes, and says what is worth a look;
+    Reads the manifests of the snapshot to count live files, rows and bytes, and names problems;
     `lakebed health` has all that it goes by. Of a folder of tables, their names.
     """
     import json
@@ -48,7 +48,7 @@ def _print(about: dict[str, Any]) -> None:
     if about["largest_partitions"]:
         sections.append(("largest partitions", [_partition(group) for group in about["largest_partitions"]]))
     found = [Finding(**finding) for finding in about["findings"]]
-    render.sections([*sections, (verdict(found), render.worth_a_look(found))])
+    render.sections([*sections, (verdict(found), render.problems(found))])
 
 
 def _state(about: dict[str, Any]) -> list[tuple[str, str]]:

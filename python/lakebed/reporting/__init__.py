@@ -22,7 +22,7 @@ def report(
     small_bytes: int = SMALL_BYTES,
     threads: int | None = None,
 ) -> str:
-    """A page about one table or several: how each grew and how it is, what is worth a look and what to do
+    """A page about one table or several: how each grew and how it is, its problems and what to do
     about it.
 
     The page is one HTML file without scripts, which loads nothing: growth, sizes of data files, partitions

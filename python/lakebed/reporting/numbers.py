@@ -22,7 +22,7 @@ _CONTENT_DATA = 0
 class Numbers:
     """What a report shows of a table.
 
-    Attributes: name, what it is called; health, the row of that view; findings, what is worth a look; growth
+    Attributes: name, what it is called; health, the row of that view; findings, its problems; growth
         and snapshots, rows of those views, the oldest first; sizes, how many data files each class of
         `SIZES` has, and how many are larger; partitions, rows of that view, the largest first, with `label`,
         the partition in words.

@@ -113,7 +113,7 @@ def _findings(table: Numbers) -> str:
 def _sizes_note(health: dict[str, Any], small_bytes: int) -> str:
     small, files = health["small_file_count"], health["file_count"]
     small_ones = f"{small:,} of {files:,} data files are small, below {threshold(small_bytes)}"
-    return f"{small_ones}; classes go by powers of two."
+    return f"{small_ones}; each class of sizes goes up to twice the one before."
 
 
 def _partitions(table: Numbers) -> str:
