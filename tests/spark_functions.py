@@ -47,6 +47,9 @@ def views(spark: SparkSession, table: lakebed.Table) -> Answers:
             continue
         places = (ids[0], ids[-1]) if view == "diff" else ()
         scan = getattr(table, view)(*places)
+        if view == "file_history" and table.format == "paimon":
+            # The task that makes it has a folder of its own to work in: paths are absolute.
+            scan = lakebed.open_table(Path(table.location).absolute()).file_history()
         frame = getattr(ls, view)(spark, table, *places)
         yield view, frame.schema == ls.schema(view, table) and actual(frame) == expected(scan)
         if view in IN_RANGES:
@@ -78,7 +81,7 @@ def others(spark: SparkSession, table: lakebed.Table, path: str) -> Answers:
     )
     rows = files.mapInArrow(ls.manifest_mapper(table.format, table), ls.schema("entries", table))
     yield "manifest_mapper", actual(rows) == expected(table.entries())
-    yield "report", ls.report(spark, [path]) == lakebed.report([table])
+    yield "report", ls.report(spark, [path]) == lakebed.report([lakebed.open_table(Path(path).absolute())])
     errors = collected(ls.health(spark, [path, f"{path}/nowhere"])).to_pylist()
     yield "health of many", [row["error"] is None for row in errors] == [True, False]
     yield "orphans of a listing", orphans_of_a_listing(spark, table)
@@ -96,8 +99,9 @@ def others(spark: SparkSession, table: lakebed.Table, path: str) -> Answers:
 def orphans_of_a_listing(spark: SparkSession, table: lakebed.Table) -> bool:
     """Whether orphans are the same of a listing that Spark has, in several partitions, and not all of it."""
     old = datetime(2020, 1, 1, tzinfo=timezone.utc)
-    files = [str(file) for file in Path(table.location).rglob("*")]
-    files += [f"{table.location}/manifest/lost-{number}" for number in range(5)]
+    root = Path(table.location).absolute()
+    files = [str(file) for file in root.rglob("*")]
+    files += [f"{root}/manifest/lost-{number}" for number in range(5)]
     rows = [(file, 7, old) for file in files]
     frame = spark.createDataFrame(rows, "path string, size bigint, modified timestamp").repartition(3)
     columns = zip(*rows, strict=True)

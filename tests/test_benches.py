@@ -314,10 +314,11 @@ def test_views_in_spark_are_timed(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [json.loads(line) for line in results.read_text().splitlines()]
     assert {line["reader"] for line in lines} == {"lakebed", "lakebed, by Spark"}
-    for answer in (answer for line in lines for answer in line["answers"]):
+    for reader, answer in ((line["reader"], answer) for line in lines for answer in line["answers"]):
         assert answer["rows"] == 200
         assert answer["tasks"] > 0
-        assert answer["from_python_bytes"] > 0
+        # Of a small table the driver has the rows.
+        assert (answer["from_python_bytes"] > 0) == (reader == "lakebed, by Spark")
         assert answer["peak_bytes"]["driver"] > 0
 
 

@@ -451,6 +451,17 @@ def test_what_is_no_age_is_refused(paimon: Path, wrong: dict[str, Any]):
         lakebed.open_table(paimon).expire_plan(**wrong)
 
 
+def test_paths_of_a_listing_are_absolute_wherever_the_table_was_opened(
+    paimon: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (orphan,) = planted(paimon, "manifest/manifest-lost")
+    files = [*sorted(lying(paimon))]
+    old = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    listing = pa.table({"path": files, "size": [6] * len(files), "modified": [old] * len(files)})
+    monkeypatch.chdir(paimon.parent)
+    assert paths(lakebed.open_table(paimon.name).orphans(None, listing)) == [orphan]
+
+
 def test_the_commands_say_the_same(paimon: Path, bucket: str, tmp_path: Path):
     (orphan,) = planted(paimon, f"{bucket}/data-x.orc")
     # Older than any clock's step back between the commands.

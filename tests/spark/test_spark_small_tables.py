@@ -64,7 +64,7 @@ def test_views_of_paimon_are_read_by_the_driver(spark, table):
 
 @each_covering_iceberg_table()
 def test_views_of_iceberg_are_read_by_the_driver(spark, table):
-    views(spark, lakebed.open_table(table.path, relocate=table.relocate))
+    views(spark, table.open())
 
 
 def test_a_frame_is_one_as_any_other(spark):
