@@ -227,6 +227,7 @@ def test_rows_are_filtered_and_sorted_by_columns_that_are_not_printed(
         (("files", TABLE, "--sort", "-file_size_in_byte"), "did you mean 'file_size_in_bytes'?"),
         (("file", TABLE), "did you mean `lakebed files`? See"),
         ((TABLE,), f"did you mean `lakebed show {TABLE}`?"),
+        (("files", TABLE, "--columns", "region"), "values of the table's columns are in partition"),
         (("files", TABLE, "--where", "file_size_in_bytes > 1"), "--filter by those of the output"),
         (("files", TABLE, "--filter", "dt = '2026-01-02'"), "--where by the table's"),
         (("files", TABLE, "--where", "dt = 2026-01-02"), "dates are in quotes"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from lakebed.errors import PredicateError
+from lakebed.errors import PredicateError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -123,6 +123,13 @@ class Picking:
             shown = view(*places, **selection).schema.names
             if "no column" in error.message and any(_is_named(name, where) for name in shown):
                 error.message += "; --where goes by the table's columns, --filter by those of the output"
+            raise
+        except SchemaError as error:
+            table = getattr(view, "__self__", None)
+            if columns and table is not None and set(columns) & set(table.schema.names):
+                error.message += (
+                    "; values of the table's columns are in partition, and --stats has their bounds"
+                )
             raise
 
     def _names(self, name: str) -> bool:
