@@ -14,7 +14,7 @@ from lakebed.spark.binary_files import at_once
 from lakebed.spark.ipc import ipc_stream
 from lakebed.spark.map_in_arrow import map_in_arrow
 from lakebed.spark.mappers import decode_manifests, map_rows, task_schema
-from lakebed.spark.session import setting, task_numbers
+from lakebed.spark.session import is_classic, setting, task_numbers
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.table import Table
 
@@ -86,7 +86,7 @@ def _of_arrow(spark: SparkSession, rows: pa.Table, types: StructType) -> DataFra
     from pyspark import __version__
 
     takes_arrow = int(__version__.partition(".")[0]) >= 4
-    if not hasattr(spark, "_jsparkSession"):
+    if not is_classic(spark):
         return spark.createDataFrame(rows, types) if takes_arrow else None
     if rows.nbytes > _RELATION_BYTES:
         # A task has a batch.

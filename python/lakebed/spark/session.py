@@ -29,6 +29,11 @@ def task_numbers(spark: SparkSession, count: int, tasks: int | None = None) -> D
     return made
 
 
+def is_classic(spark: SparkSession) -> bool:
+    """Whether the session is in a JVM beside this process, and not one of Spark Connect."""
+    return hasattr(spark, "_jsparkSession")
+
+
 @contextlib.contextmanager
 def setting(spark: SparkSession, name: str, most: int) -> Iterator[None]:
     """Has a setting of the session be a number, unless it is a smaller one already."""
