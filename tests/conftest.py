@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,6 +45,22 @@ _FIGURES = pytest.StashKey[list[tuple[str, str]]]()
 _COMPARED = pytest.StashKey[int]()
 # What a worker tells the process that started it.
 _OUTPUT = "lakebed"
+
+
+@cache
+def _by_driver() -> int:
+    from lakebed.spark import small_tables
+
+    return small_tables.MANIFEST_BYTES
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tables of the tests are small: on Spark executors read them all the same, unless the test is marked."""
+    if item.get_closest_marker("spark") is not None:
+        from lakebed.spark import small_tables
+
+        most = _by_driver()
+        small_tables.MANIFEST_BYTES = most if item.get_closest_marker("by_driver") else -1
 
 
 @pytest.fixture

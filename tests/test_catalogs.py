@@ -272,6 +272,7 @@ def test_the_example_of_the_docs_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.by_driver
 def test_spark_takes_tables_of_catalogs(spark: SparkSession, tmp_path: Path) -> None:
     import lakebed.spark as ls
     from spark_rows import actual, expected
