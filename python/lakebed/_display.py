@@ -108,7 +108,7 @@ def cells(rows: pa.Table, view: str | None = None) -> list[list[str]]:
 
 def numbers(schema: pa.Schema, view: str | None = None) -> list[int]:
     """The columns whose cells are numbers, which stand to the right. Args: view, as for `cells`."""
-    return [i for i, field in enumerate(schema) if _is_number(field.type) and not _words_of(field, view)]
+    return [i for i, field in enumerate(schema) if _is_number(field.type) and not words_of(field, view)]
 
 
 def count(number: int, thing: str) -> str:
@@ -175,7 +175,7 @@ def _form(field: pa.Field, view: str | None) -> Callable[[Any], str]:
     name, is_struct = field.name, pa.types.is_struct(field.type)
     if pa.types.is_timestamp(field.type):
         return moment
-    if words := _words_of(field, view):
+    if words := words_of(field, view):
         return lambda value: words.get(value, str(value))
     if view is not None and name in _SIZES:
         return size
@@ -196,7 +196,7 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _words_of(field: pa.Field, view: str | None) -> dict[int, str] | None:
+def words_of(field: pa.Field, view: str | None) -> dict[int, str] | None:
     """What the numbers of a view's column stand for; None where they are but numbers."""
     if view is None or not _is_number(field.type):
         return None

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lakebed.errors import SchemaError
+from lakebed.storage.paths import URI
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def listing_of(listing: Any) -> Callable[[], pa.RecordBatchReader]:
+def listing_of(listing: Any, location: str) -> Callable[[], pa.RecordBatchReader]:
     """What starts reading a listing, once more each time where it can be read again.
 
-    Args: listing, anything with `__arrow_c_stream__`, or a Dataset of pyarrow.
+    Args: listing, anything with `__arrow_c_stream__`, or a Dataset of pyarrow; location, the table's: where it
+        is relative, absolute paths below it become such as the table's own.
     Raises: TypeError for anything that is not Arrow data. What it returns raises SchemaError for columns that
         are missing or of another kind.
     """
@@ -22,7 +25,7 @@ def listing_of(listing: Any) -> Callable[[], pa.RecordBatchReader]:
         raise TypeError(
             f"listing takes Arrow data (with __arrow_c_stream__) or a Dataset, not {type(listing).__name__}"
         )
-    return lambda: _as_listed(_reader(listing))
+    return lambda: _as_listed(_reader(listing), location)
 
 
 def _reader(listing: Any) -> pa.RecordBatchReader:
@@ -34,7 +37,7 @@ def _reader(listing: Any) -> pa.RecordBatchReader:
     return listing.scanner(columns=names).to_reader()
 
 
-def _as_listed(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+def _as_listed(reader: pa.RecordBatchReader, location: str) -> pa.RecordBatchReader:
     """The columns `path`, `size` and `modified` [ms since 1970 UTC] of any stream that has them.
 
     What is wrong with the columns is found before the first batch: the C stream knows no errors but texts.
@@ -53,10 +56,10 @@ def _as_listed(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
             message = f"{name!r} of a listing is {words[name]}, not {kind}"
             raise SchemaError(message, kind="argument", field=name)
     schema = pa.schema([("path", pa.large_string()), ("size", pa.int64()), ("modified", pa.int64())])
-    return pa.RecordBatchReader.from_batches(schema, (_batch(batch, schema) for batch in reader))
+    return pa.RecordBatchReader.from_batches(schema, (_batch(batch, schema, location) for batch in reader))
 
 
-def _batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def _batch(batch: pa.RecordBatch, schema: pa.Schema, location: str) -> pa.RecordBatch:
     import pyarrow as pa
 
     has_sizes = "size" in batch.schema.names
@@ -64,7 +67,20 @@ def _batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     times = batch["modified"]
     # Rounded down to milliseconds; a time without zone is UTC.
     times = times.cast(pa.timestamp("ms", times.type.tz), safe=False).cast(pa.int64())
-    return pa.record_batch([batch["path"].cast(pa.large_string()), sizes, times], schema=schema)
+    paths = _located(batch["path"].cast(pa.large_string()), location)
+    return pa.record_batch([paths, sizes, times], schema=schema)
+
+
+def _located(paths: pa.Array, location: str) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    absolute = os.path.abspath(location)  # noqa: PTH100 - without `..`, as listings are
+    if URI.match(location) or absolute == location:
+        return paths
+    rest = pc.utf8_slice_codeunits(paths, len(absolute))
+    moved = pc.binary_join_element_wise(pa.scalar(location, pa.large_string()), rest, "")
+    return pc.if_else(pc.starts_with(paths, f"{absolute}/"), moved, paths)
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lakebed._display import count, threshold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 # What writers do by themselves is not a finding: Iceberg merges manifests from 100 on
 # (`commit.manifest.min-count-to-merge`), Paimon from 30 on (`manifest.merge-min-count`), and Paimon compacts
@@ -19,6 +19,9 @@ _RUNS = 5
 _SNAPSHOTS = 500
 _DELETED = 0.1
 _UNEVEN = 10
+
+SMALL_BYTES = 32 * 2**20
+"""Data files with fewer bytes are small, unless another number is asked for."""
 
 
 @dataclass(frozen=True)
@@ -37,18 +40,19 @@ class Finding:
         return asdict(self)
 
 
-def findings(row: dict[str, Any], small_bytes: int) -> list[Finding]:
+def findings(row: dict[str, Any], small_bytes: int, opened: str | None = None) -> list[Finding]:
     """The problems, in the order of the columns. Numbers that the row does not have say nothing.
 
-    Args: row, of `health`; small_bytes, with which it was made.
+    Args: row, of `health`; small_bytes, with which it was made; opened, the table as a command has it, with
+        the options that open it.
     """
     known: dict[str, Any] = {name: value for name, value in row.items() if isinstance(value, int | float)}
-    known["table"] = shlex.quote(row["location"]) if row.get("location") else "TABLE"
+    known["table"] = opened or (shlex.quote(row["location"]) if row.get("location") else "TABLE")
     checks = (_small_files, _uneven, _level_0, _deletes, _manifests, _snapshots)
     return [finding for check in checks for finding in check(known, row.get("format", ""), small_bytes)]
 
 
-def verdict(found: list[Finding]) -> str:
+def verdict(found: Sequence[Finding]) -> str:
     """All findings in one line."""
     if not found:
         return "no problems found"
@@ -64,7 +68,8 @@ def _small_files(row: dict[str, Any], table_format: str, small_bytes: int) -> It
             "small_file_count",
             f"{small:,} of {files:,} data files are below {threshold(small_bytes)}",
             f"compact them: {_call(table_format, 'compact', 'rewrite_data_files')}; "
-            f"`lakebed partitions {row['table']} --sort -small_file_count` shows where they are",
+            f"`lakebed partitions {row['table']} --sort -small_file_count{_small(small_bytes)}` shows where "
+            "they are",
         )
 
 
@@ -146,6 +151,10 @@ def _snapshots(row: dict[str, Any], table_format: str, _small_bytes: int) -> Ite
             f"`lakebed expire-plan {row['table']}` shows what expiry would free; expire old ones: "
             f"{_call(table_format, 'expire_snapshots', 'expire_snapshots')}",
         )
+
+
+def _small(small_bytes: int) -> str:
+    return "" if small_bytes == SMALL_BYTES else f" --small-bytes {small_bytes}"
 
 
 def _call(table_format: str, paimon: str, iceberg: str) -> str:

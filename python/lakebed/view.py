@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from lakebed import _arrow, _display
 from lakebed._arguments import names, positive
+from lakebed.errors import PredicateError
 from lakebed.explain import Explain
 from lakebed.predicates import Predicate, to_sql
 from lakebed.scan import Scan
@@ -88,7 +89,16 @@ class ViewScan(Scan):
     def __init__(self, table: _native.Table, view: View) -> None:
         self._table = table
         self._view = view
-        self._native = view.scan(table)
+        try:
+            self._native = view.scan(table)
+        except PredicateError as error:
+            shown = replace(view, columns=None, where=None, stats=None).scan(table)
+            names = _arrow.schema(shown).names
+            if "no column" in error.message and any(name in str(view.where) for name in names):
+                error.message += (
+                    "; for columns of the view itself there is .filter(…), on the command line --filter"
+                )
+            raise
         # The name of a difference names both sides.
         kind = view.name.partition(" ")[0]
         first = view.columns or _display.FIRST[kind]

@@ -92,7 +92,7 @@ def _warnings() -> Iterator[None]:
 @click.group("lakebed", cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="lakebed")
 def cli() -> None:
-    """Metadata of lake tables: what a table is, how it is, its snapshots, manifests and files.
+    """Metadata of lake tables: their state and problems, snapshots, manifests and files.
 
     TABLE is a local path or a URI, or with --catalog a table's name. Rows go to a terminal as a table that
     fits it, into a pipe as text with nothing left out; `-o json` prints one object a line.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakebed._values import to_rows
-from lakebed._verdict import findings
+from lakebed._verdict import SMALL_BYTES, findings
 from lakebed.predicates import col
-from lakebed.table.groups import SMALL_BYTES
 from lakebed.table.overview import total
 
 if TYPE_CHECKING:

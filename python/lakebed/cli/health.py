@@ -49,7 +49,7 @@ def command(
     output_file: str | None,
     **selection: Any,
 ) -> None:
-    """How a table is, or several: file sizes, deletes, snapshots and manifests, and what to do.
+    """Problems of one table or several, with file sizes, deletes, snapshots and manifests, and what to do.
 
     On a terminal one table after the other, with problems marked and the next step below. In a pipe one row a
     table, and problems on standard error. -o openmetrics is what Prometheus reads.
@@ -72,7 +72,8 @@ def command(
                     continue
                 row = _read(scan)
                 failed |= _fails(row, name, fail_if)
-                found = _findings(row, selection["small_bytes"]) if is_shown else []
+                opened = options.as_opened(name)
+                found = _findings(row, selection["small_bytes"], opened) if is_shown else []
                 row = row.select(columns) if read_all and columns else row
         except Failure as failure:
             if len(open_tables) == 1 or failure.exit_code == 2:
@@ -112,20 +113,24 @@ def _explain(scan: Any, output: str, output_file: str | None) -> None:
 
 def _fails(row: pa.Table, name: str, fail_if: str | None) -> bool:
     from lakebed import _arrow, _native
+    from lakebed._values import to_text
+    from lakebed.cli.rows import is_named
 
     if fail_if is None:
         return False
     condition = _native.Filter(row.schema, fail_if)
     fails = any(_arrow.record_batch(condition.matching(batch)).num_rows for batch in row.to_batches())
     if fails:
-        Failure(f"{name}: {fail_if}").show()
+        values = row.to_pylist()[0].items()
+        shown = ", ".join(f"{key} is {to_text(value)}" for key, value in values if is_named(key, fail_if))
+        Failure(f"{name}: {fail_if} ({shown})").show()
     return fails
 
 
-def _findings(row: pa.Table, small_bytes: int) -> list[Finding]:
+def _findings(row: pa.Table, small_bytes: int, opened: str) -> list[Finding]:
     from lakebed._verdict import findings
 
-    return [finding for values in row.to_pylist() for finding in findings(values, small_bytes)]
+    return [finding for values in row.to_pylist() for finding in findings(values, small_bytes, opened)]
 
 
 def _write(rows: list[pa.Table], output: str, output_file: str | None) -> None:
@@ -144,7 +149,6 @@ def _write(rows: list[pa.Table], output: str, output_file: str | None) -> None:
 
 def _print(row: pa.Table, found: list[Finding]) -> None:
     from lakebed import _display
-    from lakebed._verdict import verdict
     from lakebed.cli import render
 
     for values, cells in zip(row.to_pylist(), _display.cells(row, "health"), strict=True):
@@ -158,4 +162,4 @@ def _print(row: pa.Table, found: list[Finding]) -> None:
         marks = {finding.column for finding in found}
         render.sections(shown, marks)
         click.echo()
-        render.sections([(verdict(found), render.problems(found))])
+        render.problems(found)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from lakebed.cli.rows import Picking
-from lakebed.table.groups import SMALL_BYTES
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -83,15 +83,16 @@ _OPENING = (
         multiple=True,
         callback=prefixes,
         metavar="OLD=NEW",
-        help="Of a moved table: what its metadata says is below OLD is now below NEW. May be repeated.",
+        help="For a table that was copied or moved: files that its metadata has below OLD are now below NEW. "
+        "May be repeated.",
     ),
     click.option(
         "--allow",
         "allowed",
         multiple=True,
         metavar="PREFIX",
-        help="Of the files that metadata names open those below the table, NEW of --relocate and PREFIX, and "
-        "no others. May be repeated.",
+        help="Open only files below the table, below NEW of --relocate and below PREFIX, whatever metadata "
+        "names. May be repeated.",
     ),
 )
 _TRAVEL = (
@@ -104,7 +105,7 @@ _TRAVEL = (
         help="The table as it was at TIME: ISO 8601, in local time unless it names a zone, or milliseconds.",
     ),
     click.option(
-        "--branch", metavar="B", help="The table on branch B; with another of these, at that place of B."
+        "--branch", metavar="B", help="The table on branch B, also with --snapshot, --tag or --as-of."
     ),
 )
 
@@ -156,6 +157,17 @@ def _opening(command: Command, argument: Callable[..., Any], openers: Callable[.
     return with_argument
 
 
+def as_opened(table: str) -> str:
+    """A table as it is given to a command, with the options by which this one opens it."""
+    given = click.get_current_context().params
+    words = [table]
+    for option in ("catalog", "format", "branch"):
+        words += [f"--{option}", given[option]] if given.get(option) else []
+    for old, new in (given.get("relocate") or {}).items():
+        words += ["--relocate", f"{old}={new}"]
+    return shlex.join(words)
+
+
 def _opened(
     location: str, catalog: str | None, how: dict[str, Any], branch: str | None, at: dict[str, Any]
 ) -> Table:
@@ -200,13 +212,13 @@ row_limit = click.option(
 small_bytes = click.option(
     "--small-bytes",
     type=_Size(),
-    default=SMALL_BYTES,
-    show_default="32MiB",
+    default="32MiB",
+    show_default=True,
     metavar="SIZE",
     help="Data files with fewer bytes are small. SIZE is such as 16MB or 128MiB.",
 )
 explain = click.option(
-    "--explain", is_flag=True, help="Not the rows: what each step of the scan keeps, and why."
+    "--explain", is_flag=True, help="Show what each step of the scan keeps, and why, instead of the rows."
 )
 limit = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="N rows at most.")
 _filter = click.option(

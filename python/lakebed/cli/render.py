@@ -12,6 +12,7 @@ from lakebed import _display
 from lakebed._display import count
 from lakebed._text import printable
 from lakebed._values import to_rows, to_text
+from lakebed._verdict import verdict
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -57,6 +58,7 @@ def terminal_table(
     Args: first, names of the columns to begin with; the others follow as they come. view, the view that the
         rows are of: those of groups are summed up below, differences on standard error.
     """
+    import pyarrow as pa
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -72,7 +74,8 @@ def terminal_table(
     names = [printable(field.name) for field in fields]
     right = _display.numbers(table.schema, view)
     sums = [totals.get(name, "" if i else "total") for i, name in enumerate(table.schema.names)]
-    widths = _fitted(names, right, _widths(names, [*rows, sums] if totals else rows), console.width)
+    whole = {*right, *(i for i, field in enumerate(fields) if pa.types.is_timestamp(field.type))}
+    widths = _fitted(names, whole, _widths(names, [*rows, sums] if totals else rows), console.width)
     output = Table(
         box=SIMPLE_HEAD,
         header_style="bold",
@@ -118,9 +121,13 @@ def sections(
         click.echo("\n".join([title, *lines]))
 
 
-def problems(found: Sequence[Finding]) -> list[tuple[str, str]]:
-    """Problems as a section of `sections`: the column, and what with the next step."""
-    return [(one.column, f"{one.what}; {one.next_step}") for one in found]
+def problems(found: Sequence[Finding]) -> None:
+    """Problems, each with the next step, which is not folded: its commands are to be copied."""
+    click.echo(verdict(found))
+    for one in found:
+        click.echo(f"\n{one.column}: {printable(one.what)}")
+        for step in one.next_step.split("; "):
+            click.echo(f"  {printable(step)}")
 
 
 def _folded(title: str, rows: Sequence[tuple[str, str]]) -> None:
@@ -200,16 +207,16 @@ def _changes(table: pa.Table) -> str | None:
     return ", ".join(parts)
 
 
-def _fitted(names: Sequence[str], right: Sequence[int], widths: Sequence[int], room: int) -> list[int]:
+def _fitted(names: Sequence[str], whole: Collection[int], widths: Sequence[int], room: int) -> list[int]:
     """The widths of the first columns, as many as fit and at least one; the last may be cut to fit.
 
-    Args: right, the columns that are never cut, since they are numbers.
+    Args: whole, the columns that are never cut, since they are numbers or times.
     """
     fitted: list[int] = []
     for i, (name, width) in enumerate(zip(names, widths, strict=True)):
-        wanted = width if i in right else max(min(width, _CELL_WIDTH), len(name))
+        wanted = width if i in whole else max(min(width, _CELL_WIDTH), len(name))
         if wanted > room:
-            least = wanted if i in right else max(_LEAST_WIDTH, len(name))
+            least = wanted if i in whole else max(_LEAST_WIDTH, len(name))
             fitted = [*fitted, room] if least <= room else fitted or [room]
             room = 0 if least <= room else room
             break

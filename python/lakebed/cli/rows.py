@@ -114,16 +114,14 @@ class Picking:
         Raises: what the view raises.
         """
         if columns and (self.filter or self.sort):
-            known = view(*places, **selection).schema.names
+            whole = view(*places, **selection)
+            if self.filter:
+                # A column that is not there is not among all of them.
+                self._filtered(whole)
+            known = whole.schema.names
             columns = [*columns, *(name for name in known if name not in columns and self._names(name))]
         try:
             return view(*places, columns=columns, limit=self.view_limit, **selection)
-        except PredicateError as error:
-            where = str(selection.pop("where", ""))
-            shown = view(*places, **selection).schema.names
-            if "no column" in error.message and any(_is_named(name, where) for name in shown):
-                error.message += "; --where goes by the table's columns, --filter by those of the output"
-            raise
         except SchemaError as error:
             table = getattr(view, "__self__", None)
             if columns and table is not None and set(columns) & set(table.schema.names):
@@ -134,7 +132,7 @@ class Picking:
 
     def _names(self, name: str) -> bool:
         sorting = [column.removeprefix("-") for column in self.sort]
-        return name in sorting or _is_named(name, self.filter or "")
+        return name in sorting or is_named(name, self.filter or "")
 
     def of(self, scan: Scan, columns: list[str] | None) -> Rows:
         """The rows of a scan that `scan` made, with the columns that are printed; None for all.
@@ -145,13 +143,25 @@ class Picking:
         rows = self._picked(scan)
         return rows if columns is None or columns == scan.schema.names else Selected(rows, columns)
 
-    def _picked(self, scan: Scan) -> Rows:
+    def _filtered(self, scan: Scan) -> Scan:
+        from lakebed._display import words_of
+
+        if not self.filter:
+            return scan
         try:
-            picked = scan.filter(self.filter) if self.filter else scan
+            return scan.filter(self.filter)
         except PredicateError as error:
             if "no column" in error.message:
                 error.message += "; --filter goes by the columns of the output, --where by the table's"
+            for field in scan.schema:
+                words = words_of(field, scan._view_name) if is_named(field.name, self.filter) else None
+                if words:
+                    meant = ", ".join(f"{number} ({word})" for number, word in words.items())
+                    error.message += f"; {field.name} is {meant}"
             raise
+
+    def _picked(self, scan: Scan) -> Rows:
+        picked = self._filtered(scan)
         if self.sort:
             _check(self.sort, scan.schema.names)
             rows = _sorted(picked.to_arrow(), self.sort)
@@ -159,7 +169,8 @@ class Picking:
         return Read(picked.head(self.limit)) if self.filter and self.limit is not None else picked
 
 
-def _is_named(name: str, text: str) -> bool:
+def is_named(name: str, text: str) -> bool:
+    """Whether a condition names a column."""
     return re.search(rf"\b{re.escape(name)}\b", text) is not None
 
 

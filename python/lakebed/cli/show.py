@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @options.table
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def command(open_table: Callable[[], Table], output: str) -> None:
-    """One screen: what this table is and how it is.
+    """One screen: format, columns, snapshot, size and problems of a table.
 
     Reads the manifests of the snapshot to count live files, rows and bytes, and names problems;
     `lakebed health` has all that it goes by. Of a folder of tables, their names.
@@ -37,7 +37,7 @@ def command(open_table: Callable[[], Table], output: str) -> None:
 
 
 def _print(about: dict[str, Any]) -> None:
-    from lakebed._verdict import Finding, verdict
+    from lakebed._verdict import Finding
     from lakebed.cli import render
 
     version = "" if about["format_version"] is None else f", format version {about['format_version']}"
@@ -48,7 +48,9 @@ def _print(about: dict[str, Any]) -> None:
     if about["largest_partitions"]:
         sections.append(("largest partitions", [_partition(group) for group in about["largest_partitions"]]))
     found = [Finding(**finding) for finding in about["findings"]]
-    render.sections([*sections, (verdict(found), render.problems(found))])
+    render.sections(sections)
+    click.echo()
+    render.problems(found)
 
 
 def _state(about: dict[str, Any]) -> list[tuple[str, str]]:

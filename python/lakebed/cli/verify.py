@@ -30,7 +30,7 @@ def command(
     output: str,
     output_file: str | None,
 ) -> None:
-    """What is wrong with a table, a row for each finding; none of a table that is whole.
+    """What is wrong with a table, a row for each finding; no rows if nothing is.
 
     Exits with 0 where nothing is wrong or all findings are warnings, and with 1 where one is an error, or the
     table cannot be opened.

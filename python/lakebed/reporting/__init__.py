@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from lakebed import _native
 from lakebed._arguments import positive
+from lakebed._verdict import SMALL_BYTES
 from lakebed.table import Table
-from lakebed.table.groups import SMALL_BYTES
 
 if TYPE_CHECKING:
     import os

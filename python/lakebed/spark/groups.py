@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lakebed import _arrow, _native
+from lakebed._verdict import SMALL_BYTES
 from lakebed.limits import LIMITS, Limits
 from lakebed.spark.exchange import exchanged
 from lakebed.spark.frames import At, TablePath, table_at
@@ -18,7 +19,6 @@ from lakebed.spark.reading import Reading
 from lakebed.spark.small_tables import read_by_driver
 from lakebed.spark.types import spark_schema
 from lakebed.spark.views import without_deleted
-from lakebed.table.groups import SMALL_BYTES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
+from lakebed._verdict import SMALL_BYTES
 from lakebed.catalogs import is_of_catalog
 from lakebed.errors import LakebedError
 from lakebed.limits import LIMITS, Limits
@@ -33,7 +34,6 @@ from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.storage import resolve
 from lakebed.storage.paths import URI
 from lakebed.table import Table
-from lakebed.table.groups import SMALL_BYTES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

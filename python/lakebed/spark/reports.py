@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from lakebed import _native
 from lakebed._arguments import positive
+from lakebed._verdict import SMALL_BYTES
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
 from lakebed.spark.binary_files import absolute
@@ -19,7 +20,6 @@ from lakebed.spark.health import tasks_of_tables
 from lakebed.spark.mappers import prefix_error_kind
 from lakebed.spark.reach import check_pickled
 from lakebed.spark.session import spare_archives, task_numbers
-from lakebed.table.groups import SMALL_BYTES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

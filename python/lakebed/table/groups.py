@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakebed._arguments import positive
-from lakebed._verdict import findings
+from lakebed._verdict import SMALL_BYTES, findings
 from lakebed.table.state import TableState
 from lakebed.view import View, ViewScan
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from lakebed import _native
     from lakebed.predicates import Predicate
-
-SMALL_BYTES = 32 * 2**20
-"""Data files with fewer bytes are small, unless another number is asked for."""
 
 
 class GroupViews(TableState):

@@ -109,9 +109,7 @@ class JobViews(TableState):
         """
         table = self._newest()
         before = None if older_than is None else _before(older_than)
-        opened = None if listing is None else listing_of(listing)
-        if opened is not None and self._storage is None and self._opening is not None:
-            table = self._opening.in_full(table)
+        opened = None if listing is None else listing_of(listing, table.location)
         equal = (tuple((equal_schemes or {}).items()), tuple((equal_authorities or {}).items()))
         return ViewScan(
             table, _Orphans("orphans", columns, where, None, limit, threads, before, opened, equal)

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakebed import _native
 from lakebed.file_io import FileIOStorage
-from lakebed.storage.paths import URI
 
 if TYPE_CHECKING:
     from lakebed.catalogs import Entry
     from lakebed.limits import Limits
     from lakebed.storage import Storage
-
-
-def _absolute(path: str) -> str:
-    return path if URI.match(path) else str(Path(path).absolute())
 
 
 @dataclass(frozen=True)
@@ -39,14 +33,6 @@ class Opening:
     def elsewhere(self, path: str, moved: tuple[tuple[str, str], ...]) -> Opening:
         """How workers open the table, by paths that they understand: they ask no catalog."""
         return replace(self, path=path, moved=moved, entry=None)
-
-    def in_full(self, table: _native.Table) -> _native.Table:
-        """A table of the local disk, opened again by its absolute path: those of a listing are absolute."""
-        moved = tuple((prefix, _absolute(now)) for prefix, now in self.moved)
-        path = self.path or table.location
-        if (_absolute(path), moved) == (path, self.moved):
-            return table
-        return replace(self, moved=moved).native(_absolute(path), None, table.format, table.branch)
 
     def native(
         self,

@@ -27,7 +27,7 @@ class VerifyViews(TableState):
         limit: int | None = None,
         threads: int | None = None,
     ) -> ViewScan:
-        """One row for each thing that is wrong with the table; none of a table that is whole.
+        """One row for each thing that is wrong with the table; no rows if nothing is.
 
         All snapshots that are there, of all branches and tags, their lists and manifests, each once, are read
         whole. Whatever is wrong with one, the next is read. Live files are those of the snapshot that the

@@ -50,7 +50,7 @@ pub(crate) fn longest_first(mut prefixes: Vec<(String, String)>) -> Vec<(String,
 /// A path with the first matching old prefix replaced by the new one.
 pub(crate) fn moved<'p>(path: &'p str, prefixes: &[(String, String)]) -> Option<Cow<'p, str>> {
     prefixes.iter().find_map(|(old, new)| {
-        let rest = below(path, old)?;
+        let rest = below(path, old).or_else(|| below(local(path)?, local(old)?))?;
         let folder = new.trim_end_matches('/');
         Some(match (new.is_empty(), rest.is_empty()) {
             (true, _) => Cow::Borrowed(rest),
@@ -58,6 +58,12 @@ pub(crate) fn moved<'p>(path: &'p str, prefixes: &[(String, String)]) -> Option<
             _ => Cow::Owned(format!("{folder}/{rest}")),
         })
     })
+}
+
+/// A path of the local disk without its scheme: some writers record `file:///a`, others `/a`.
+fn local(path: &str) -> Option<&str> {
+    let rest = path.strip_prefix("file://").or_else(|| path.strip_prefix("file:")).unwrap_or(path);
+    rest.starts_with('/').then_some(rest)
 }
 
 /// The rest of a path below a prefix, without the slash between them.
@@ -148,7 +154,9 @@ mod tests {
             ("s3://b2/t/x.avro", "s3://b2/t/x.avro"),
             ("s3a://b/t/x.avro", "s3a://b/t/x.avro"),
             ("file:///old/a//b%20c", "/new/a//b%20c"),
-            ("/old/a", "/old/a"),
+            ("/old/a", "/new/a"),
+            ("file:/old/a", "/new/a"),
+            ("/older/a", "/older/a"),
         ] {
             assert_eq!(all.now(path), now);
         }
@@ -156,6 +164,7 @@ mod tests {
 
     #[test]
     fn schemes_and_roots_are_prefixes_too() {
+        assert_eq!(relocated(&[("/old", "/new")]).now("file:///old/t"), "/new/t");
         assert_eq!(relocated(&[("s3://", "/buckets")]).now("s3://b/t/x"), "/buckets/b/t/x");
         assert_eq!(relocated(&[("/", "/jail/")]).now("/warehouse/t"), "/jail/warehouse/t");
         assert_eq!(relocated(&[("/jail", "/")]).now("/jail/warehouse/t"), "/warehouse/t");

@@ -321,6 +321,13 @@ fn bind_operands(
 /// Literals as values of their column's type.
 fn bind_values(leaf: &Leaf, literals: &[&Literal], column: &Column) -> Result<Vec<Value<'static>>> {
     let data_type = &column.data_type;
+    if let Some(year) = literals.iter().find_map(|literal| calendar_year(&leaf.term, literal)) {
+        let counted = year - 1970;
+        let reason = format!(
+            "year() counts from 1970: the year {year} is {counted}; or compare the column itself, as in >= '{year}-01-01'"
+        );
+        return Err(type_mismatch(leaf, data_type, &reason));
+    }
     // A prefix need not be a whole UUID.
     let is_uuid = column.is_uuid && leaf.operator.row().form != Form::Function;
     let value = |literal: &&Literal| {
@@ -331,6 +338,12 @@ fn bind_values(leaf: &Leaf, literals: &[&Literal], column: &Column) -> Result<Ve
         })
     };
     literals.iter().map(value).collect()
+}
+
+/// A year as calendars have it, compared with the transform: it would leave no file, without a word.
+fn calendar_year(term: &Term, literal: &Literal) -> Option<i64> {
+    let (Some(call), Literal::Number(digits)) = (&term.transform, literal) else { return None };
+    digits.parse().ok().filter(|year| call.name == "year" && (1000..10_000).contains(year))
 }
 
 /// Whether the operator takes this many literals and columns of this type.
