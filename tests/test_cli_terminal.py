@@ -35,7 +35,8 @@ def terminal() -> Iterator[Any]:
 
     def printed(*words: str) -> Result:
         result = run(*words)
-        assert max(map(len, result.stdout.splitlines())) <= 80
+        # Commands to copy are not folded.
+        assert max(len(line) for line in result.stdout.splitlines() if "`" not in line) <= 80
         return result
 
     with documents.terminal(80):
@@ -121,6 +122,15 @@ def test_problems_are_those_of_the_table_whichever_columns_are_shown(
     assert "manifest_count" not in shown
 
 
+def test_commands_to_copy_open_the_table_in_the_same_way(
+    terminal: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
+    lines = terminal("health", TABLE, "--relocate", "/a=/b", "--format", "paimon").stdout.splitlines()
+    command = f"`lakebed expire-plan {TABLE} --format paimon --relocate /a=/b`"
+    assert any(command in line for line in lines)
+
+
 def test_problems_are_on_standard_error_where_rows_are_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
     result = run("health", TABLE, "--columns", "file_count")
@@ -143,17 +153,17 @@ def test_a_table_of_several_that_is_not_there_is_a_line_and_the_exit_code() -> N
 
 
 @pytest.mark.parametrize(
-    ("condition", "code"),
+    ("condition", "values"),
     [
-        ("small_file_count > 33", 1),
-        ("small_file_count > 34", 0),
-        ("format = 'paimon' and file_count = 34", 1),
+        ("small_file_count > 33", "small_file_count is 34"),
+        ("small_file_count > 34", None),
+        ("format = 'paimon' and file_count = 34", "format is paimon, file_count is 34"),
     ],
 )
-def test_health_fails_if_a_condition_holds(condition: str, code: int) -> None:
+def test_health_fails_if_a_condition_holds(condition: str, values: str | None) -> None:
     result = run("health", TABLE, "--columns", "file_count", "--fail-if", condition)
-    assert (result.exit_code, result.stdout) == (code, "file_count\n34\n")
-    assert result.stderr == (f"error: {TABLE}: {condition}\n" if code else "")
+    assert (result.exit_code, result.stdout) == (1 if values else 0, "file_count\n34\n")
+    assert result.stderr == (f"error: {TABLE}: {condition} ({values})\n" if values else "")
 
 
 def test_a_condition_of_another_column_is_bad_usage() -> None:
@@ -228,7 +238,13 @@ def test_rows_are_filtered_and_sorted_by_columns_that_are_not_printed(
         (("file", TABLE), "did you mean `lakebed files`? See"),
         ((TABLE,), f"did you mean `lakebed show {TABLE}`?"),
         (("files", TABLE, "--columns", "region"), "values of the table's columns are in partition"),
-        (("files", TABLE, "--where", "file_size_in_bytes > 1"), "--filter by those of the output"),
+        (("files", TABLE, "--where", "file_size_in_bytes > 1"), "on the command line --filter"),
+        (("files", TABLE, "--filter", "content = 'data'"), "content is 0 (data), 1 (position deletes)"),
+        (
+            ("files", TABLE, "--columns", "bucket", "--filter", "file_siz > 1"),
+            'did you mean "file_size_in_bytes"?',
+        ),
+        (("files", ICEBERG, *MOVED, "--where", "year(ordered_at) = 2026"), "the year 2026 is 56"),
         (("files", TABLE, "--filter", "dt = '2026-01-02'"), "--where by the table's"),
         (("files", TABLE, "--where", "dt = 2026-01-02"), "dates are in quotes"),
         (("partitions", TABLE, "--small-bytes", "1 XB"), "not a size such as"),

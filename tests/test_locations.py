@@ -166,7 +166,7 @@ def test_a_remote_table_reaches_no_local_file(tmp_path: Path):
         def list(self, prefix: str) -> list[str]:
             return [Path(name).name for name in memory.ls(prefix.removeprefix("memory://"), detail=False)]
 
-    relocate = {str(made.root): "memory://t"}
+    relocate = {f"{made.root}/elsewhere": "memory://t"}
     table = lakebed.open_table("memory://t", storage=Any(), relocate=relocate)
     with pytest.raises(errors.LocationError, match="another kind of storage"):
         table.files().to_arrow()

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def listing_of(listing: Any, location: str) -> Callable[[], pa.RecordBatchReader]:
     """What starts reading a listing, once more each time where it can be read again.
 
-    Args: listing, anything with `__arrow_c_stream__`, or a Dataset of pyarrow; location, the table's: where it
-        is relative, absolute paths below it become such as the table's own.
+    Args: listing, anything with `__arrow_c_stream__`, or a Dataset of pyarrow; location, the table's: where
+        that is relative, absolute paths below it become such as the table's own.
     Raises: TypeError for anything that is not Arrow data. What it returns raises SchemaError for columns that
         are missing or of another kind.
     """
@@ -79,7 +79,8 @@ def _located(paths: pa.Array, location: str) -> pa.Array:
     if URI.match(location) or absolute == location:
         return paths
     rest = pc.utf8_slice_codeunits(paths, len(absolute))
-    moved = pc.binary_join_element_wise(pa.scalar(location, pa.large_string()), rest, "")
+    folder, nothing = (pa.scalar(text, pa.large_string()) for text in (location, ""))
+    moved = pc.binary_join_element_wise(folder, rest, nothing)
     return pc.if_else(pc.starts_with(paths, f"{absolute}/"), moved, paths)
 
 
