@@ -272,6 +272,20 @@ def test_what_is_there_instead_of_a_table_is_said(command: str, tmp_path: Path) 
         assert said in result.stderr
 
 
+def test_a_wrong_path_above_many_folders_is_answered_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: looked.append(str(path)) or scandir(path))
+    monkeypatch.setattr("lakebed._not_found._FOLDERS", 20)
+    for number in range(30):
+        (tmp_path / f"{number:02}" / "inner" / "innermost").mkdir(parents=True)
+    result = run("files", str(tmp_path))
+    assert "there is no schema/schema-N below it" in result.stderr
+    assert len([path for path in looked if path.startswith(str(tmp_path)) and "schema" not in path]) <= 60
+
+
 def test_what_is_not_installed_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run("report", TABLE, "-o", str(tmp_path / "report.html"))

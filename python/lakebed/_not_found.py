@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections import deque
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakebed._text import printable
-from lakebed.finding import find_tables
 from lakebed.storage.paths import URI
 
 if TYPE_CHECKING:
     from lakebed.errors import TableNotFoundError
 
 _NAMED = 5
+# How many folders, and entries of one, are looked at: the path may be that of a whole disk.
+_FOLDERS = 1_000
 # How far up a table is looked for: from a bucket of a partition of two keys.
 _LEVELS = 4
 
@@ -20,7 +25,8 @@ _LEVELS = 4
 def explained(error: TableNotFoundError) -> TableNotFoundError:
     """The error for a local path, with what is there instead; that of anything else as it is.
 
-    Cost: lists folders below the path until `_NAMED` tables are found, or a few of those above it.
+    Cost: lists folders below the path until some tables are found, `_FOLDERS` at most, and looks into a few of
+        those above it.
     """
     if error.path is None or "table at" not in error.message or URI.match(error.path):
         return error
@@ -34,7 +40,7 @@ def explained(error: TableNotFoundError) -> TableNotFoundError:
         error.message = f"there is no folder {shown}{named}"
     elif not path.is_dir():
         error.message = f"{shown} is a file: a table is a folder, or a *.metadata.json of Iceberg"
-    elif below := find_tables(path, limit=_NAMED + 1).to_arrow()["location"].to_pylist():
+    elif below := _tables_below(path):
         more = f", …: `lakebed find {shown}` has all" if len(below) > _NAMED else ""
         named = printable(", ".join(below[:_NAMED]))
         error.message = f"{shown} is not a table; tables below it: {named}{more}"
@@ -44,6 +50,21 @@ def explained(error: TableNotFoundError) -> TableNotFoundError:
                 error.message = f"{shown} is not a table; it is a folder of the table {printable(str(above))}"
                 break
     return error
+
+
+def _tables_below(folder: Path) -> list[str]:
+    """Some tables below a folder, near ones first."""
+    found, waiting, left = list[str](), deque([folder]), _FOLDERS
+    while waiting and left and len(found) <= _NAMED:
+        left -= 1
+        with contextlib.suppress(OSError), os.scandir(waiting.popleft()) as entries:
+            some = sorted(islice(entries, _FOLDERS), key=lambda entry: entry.name)
+            for inner in [Path(entry.path) for entry in some if entry.is_dir(follow_symlinks=False)]:
+                if _is_table(inner):
+                    found.append(str(inner))
+                else:
+                    waiting.append(inner)
+    return found
 
 
 def _is_table(folder: Path) -> bool:
