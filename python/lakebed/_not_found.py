@@ -25,8 +25,8 @@ _LEVELS = 4
 def explained(error: TableNotFoundError) -> TableNotFoundError:
     """The error for a local path, with what is there instead; that of anything else as it is.
 
-    Cost: lists folders below the path until some tables are found, `_FOLDERS` at most, and looks into a few of
-        those above it.
+    Cost: lists folders below the path until some tables are found, `_FOLDERS` at most, and a few of those
+        above it.
     """
     if error.path is None or "table at" not in error.message or URI.match(error.path):
         return error
