@@ -277,7 +277,12 @@ def test_a_wrong_path_above_many_folders_is_answered_at_once(
 ) -> None:
     looked: list[str] = []
     scandir = os.scandir
-    monkeypatch.setattr(os, "scandir", lambda path: looked.append(str(path)) or scandir(path))
+
+    def counted(path: Any) -> Any:
+        looked.append(str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", counted)
     monkeypatch.setattr("lakebed._not_found._FOLDERS", 20)
     for number in range(30):
         (tmp_path / f"{number:02}" / "inner" / "innermost").mkdir(parents=True)

@@ -28,28 +28,27 @@ def explained(error: TableNotFoundError) -> TableNotFoundError:
     Cost: lists folders below the path until some tables are found, `_FOLDERS` at most, and a few of those
         above it.
     """
-    if error.path is None or "table at" not in error.message or URI.match(error.path):
-        return error
-    path, shown = Path(error.path), printable(error.path)
-    if not path.exists():
-        named = (
-            ""
-            if "/" in error.path
-            else "; for a table of a catalog: --catalog NAME, or open_table(catalog.load_table(…))"
-        )
-        error.message = f"there is no folder {shown}{named}"
-    elif not path.is_dir():
-        error.message = f"{shown} is a file: a table is a folder, or a *.metadata.json of Iceberg"
-    elif below := _tables_below(path):
-        more = f", …: `lakebed find {shown}` has all" if len(below) > _NAMED else ""
-        named = printable(", ".join(below[:_NAMED]))
-        error.message = f"{shown} is not a table; tables below it: {named}{more}"
-    else:
-        for above in path.absolute().parents[:_LEVELS]:
-            if _is_table(above):
-                error.message = f"{shown} is not a table; it is a folder of the table {printable(str(above))}"
-                break
+    if error.path is not None and "table at" in error.message and not URI.match(error.path):
+        # What cannot be looked at says nothing.
+        with contextlib.suppress(OSError):
+            error.message = _instead(error.path) or error.message
     return error
+
+
+def _instead(path: str) -> str | None:
+    folder, shown = Path(path), printable(path)
+    if not folder.exists():
+        of_catalog = "; for a table of a catalog: --catalog NAME, or open_table(catalog.load_table(…))"
+        return f"there is no folder {shown}" + ("" if "/" in path else of_catalog)
+    if not folder.is_dir():
+        return f"{shown} is a file: a table is a folder, or a *.metadata.json of Iceberg"
+    if below := _tables_below(folder):
+        more = f", …: `lakebed find {shown}` has all" if len(below) > _NAMED else ""
+        return f"{shown} is not a table; tables below it: {printable(', '.join(below[:_NAMED]))}{more}"
+    for above in folder.absolute().parents[:_LEVELS]:
+        if _is_table(above):
+            return f"{shown} is not a table; it is a folder of the table {printable(str(above))}"
+    return None
 
 
 def _tables_below(folder: Path) -> list[str]:
