@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakebed.errors import SchemaError
@@ -75,9 +76,9 @@ def _located(paths: pa.Array, location: str) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    absolute = os.path.abspath(location)  # noqa: PTH100 - without `..`, as listings are
-    if URI.match(location) or absolute == location:
+    if URI.match(location) or Path(location).is_absolute():
         return paths
+    absolute = os.path.abspath(location)  # noqa: PTH100 - without `..`, as listings are
     rest = pc.utf8_slice_codeunits(paths, len(absolute))
     folder, nothing = (pa.scalar(text, pa.large_string()) for text in (location, ""))
     moved = pc.binary_join_element_wise(folder, rest, nothing)

@@ -92,9 +92,9 @@ class ViewScan(Scan):
         try:
             self._native = view.scan(table)
         except PredicateError as error:
+            missing = error.message.partition('no column "')[2].partition('"')[0]
             shown = replace(view, columns=None, where=None, stats=None).scan(table)
-            names = _arrow.schema(shown).names
-            if "no column" in error.message and any(name in str(view.where) for name in names):
+            if missing in _arrow.schema(shown).names:
                 error.message += (
                     "; for columns of the view itself there is .filter(…), on the command line --filter"
                 )

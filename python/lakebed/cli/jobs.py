@@ -154,10 +154,5 @@ def _write(
         write_explain(scan.explain(), output, output_file)
         return
     first = () if selection["columns"] else FIRST[name]
-    write(
-        picking.of(scan, selection["columns"]),
-        output,
-        output_file,
-        all_rows=picking.limit is not None,
-        first=first,
-    )
+    rows = picking.of(scan, selection["columns"])
+    write(rows, output, output_file, all_rows=picking.limit is not None, first=first)

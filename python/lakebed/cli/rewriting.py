@@ -58,10 +58,5 @@ def command(
         open_table(), prefixes, to=to, since=state, limit=picking.view_limit, **selection
     )
     first = () if selection["columns"] else FIRST["rewrite_paths"]
-    write(
-        picking.of(files, selection["columns"]),
-        output,
-        output_file,
-        all_rows=picking.limit is not None,
-        first=first,
-    )
+    rows = picking.of(files, selection["columns"])
+    write(rows, output, output_file, all_rows=picking.limit is not None, first=first)
