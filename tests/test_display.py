@@ -159,7 +159,14 @@ def test_cells_are_what_their_columns_names_say() -> None:
 
 @pytest.mark.parametrize(
     ("number", "text"),
-    [(0, "0 B"), (1000, "1.0 kB"), (1024, "1 KiB"), (32 * MIB, "32 MiB"), (1536 * MIB, "1536 MiB")],
+    [
+        (0, "0 B"),
+        (1000, "1.0 kB"),
+        (1024, "1 KiB"),
+        (32 * MIB, "32 MiB"),
+        (1536 * MIB, "1536 MiB"),
+        (16_000_000, "16.0 MB"),
+    ],
 )
 def test_bounds(number: int, text: str) -> None:
     assert _display.threshold(number) == text

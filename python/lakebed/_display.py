@@ -125,9 +125,9 @@ def size(number: float) -> str:
 
 
 def threshold(number: int) -> str:
-    """A bound on sizes as it is set: `32 MiB` where it is a whole number of a binary unit, else as `size`."""
+    """A bound on sizes as it is set: `32 MiB` where it is a few of a binary unit, else as `size`."""
     for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if number > 0 and number % (1 << power) == 0:
+        if number % (1 << power) == 0 and 0 < number >> power < 10_000:
             return f"{number >> power} {unit}"
     return size(number)
 
