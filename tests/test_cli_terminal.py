@@ -17,7 +17,7 @@ from documents import command as run
 from pyarrow import parquet
 
 import lakebed
-from lakebed.cli import cli, openmetrics, output
+from lakebed.cli import cli, openmetrics, output, render
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
 if TYPE_CHECKING:
@@ -48,6 +48,21 @@ def test_files_show_their_size_and_the_end_of_their_path(terminal: Any) -> None:
     assert head.split() == ["partition", "record_count", "file_size_in_bytes", "file_path"]
     assert rows[0].split()[:4] == ["dt=2026-01-04/region=apac", "40", "2.5", "kB"]
     assert rows[0].rstrip().endswith("-00019.parquet")
+
+
+@pytest.mark.parametrize(
+    ("whole", "widths", "fitted"),
+    [
+        (set(), [100], [12]),
+        ({0}, [30, 50], [12]),
+        ({0}, [8, 50], [8]),
+        (set(), [5, 3], [5, 3]),
+    ],
+)
+def test_columns_are_no_wider_than_the_terminal(
+    whole: set[int], widths: list[int], fitted: list[int]
+) -> None:
+    assert render._fitted(["a", "b"][: len(widths)], whole, widths, 12) == fitted
 
 
 def test_schemas_show_their_fields(terminal: Any) -> None:

@@ -217,8 +217,9 @@ def _fitted(names: Sequence[str], whole: Collection[int], widths: Sequence[int],
         wanted = width if i in whole else max(min(width, _CELL_WIDTH), len(name))
         if wanted > room:
             least = wanted if i in whole else max(_LEAST_WIDTH, len(name))
-            fitted = [*fitted, room] if least <= room else fitted or [room]
-            room = 0 if least <= room else room
+            if least <= room or not fitted:
+                fitted.append(room)
+                room = 0
             break
         fitted.append(wanted)
         room -= wanted + _PADDING

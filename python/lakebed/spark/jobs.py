@@ -248,9 +248,9 @@ class _Reader:
         path = opening.path or table._native.location
         if storage is None:
             moved = tuple((prefix, absolute(now)) for prefix, now in opening.moved)
-            path, opening = absolute(path), opening.elsewhere(absolute(path), moved)
+            path, opening = absolute(path), opening.elsewhere(moved)
         else:
-            opening = opening.elsewhere(path, opening.moved)
+            opening = opening.elsewhere(opening.moved)
         place: dict[str, Any] = {}
         # Orphans are those of the newest state, whichever snapshot the table is at.
         if view != "orphans" and table.snapshot_id is not None:

@@ -30,9 +30,9 @@ class Opening:
     entry: Entry | None
     path: str | None = None
 
-    def elsewhere(self, path: str, moved: tuple[tuple[str, str], ...]) -> Opening:
-        """How workers open the table, by paths that they understand: they ask no catalog."""
-        return replace(self, path=path, moved=moved, entry=None)
+    def elsewhere(self, moved: tuple[tuple[str, str], ...]) -> Opening:
+        """How workers open the table: they ask no catalog."""
+        return replace(self, moved=moved, entry=None)
 
     def native(
         self,

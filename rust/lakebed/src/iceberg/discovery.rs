@@ -279,8 +279,8 @@ fn is_numbered_by_engine(path: &str) -> bool {
 #[cold]
 fn guessed(path: &str, versions: usize) -> String {
     format!(
-        "opened by its folder, with the newest metadata file: {path} has the highest of {versions} versions; a catalog \
-        may know another as current: --catalog NAME, or open_table(catalog.load_table(…))"
+        "opened by its folder, with the newest metadata file: {path} has the highest of {versions} versions; \
+        a catalog may know another as current: --catalog NAME, or open_table(catalog.load_table(…))"
     )
 }
 

@@ -324,7 +324,8 @@ fn bind_values(leaf: &Leaf, literals: &[&Literal], column: &Column) -> Result<Ve
     if let Some(year) = literals.iter().find_map(|literal| calendar_year(&leaf.term, literal)) {
         let counted = year - 1970;
         let reason = format!(
-            "year() counts from 1970: the year {year} is {counted}; or compare the column itself, as in >= '{year}-01-01'"
+            "year() counts from 1970: the year {year} is {counted}; or compare the column itself, as in >= \
+            '{year}-01-01'"
         );
         return Err(type_mismatch(leaf, data_type, &reason));
     }

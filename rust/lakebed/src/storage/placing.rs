@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::location::Allowed;
 
-/// Which paths a storage may open, and the real paths of files, as [`Storage::place`](super::Storage::place) needs them.
+/// Which paths a storage may open, and the real paths of files, as
+/// [`Storage::place`](super::Storage::place) needs them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Placing {
     /// Where paths may lead, in addition to places that the caller trusts.
