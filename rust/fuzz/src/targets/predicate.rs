@@ -29,7 +29,7 @@ pub fn run(input: &[u8]) {
         }
     };
     printed(&predicate);
-    for logic in [Logic::ThreeValued, Logic::TwoValued] {
+    for logic in [Logic::ThreeValued, Logic::TwoValued, Logic::Sql] {
         evaluated(&predicate, logic, bytes);
     }
 }
@@ -120,7 +120,7 @@ fn evaluated(predicate: &Predicate, logic: Logic, bytes: &[u8]) {
     let schema = Schema::new(fields);
     let bound = match logic {
         Logic::ThreeValued => predicate.bind(&schema),
-        Logic::TwoValued => predicate.bind_with(logic, &mut |term| {
+        Logic::TwoValued | Logic::Sql => predicate.bind_with(logic, &mut |term| {
             let found = schema.fields().find(&term.column).filter(|_| term.transform.is_none());
             let unknown = || Error::new(ErrorKind::Predicate, "no such column");
             found.map(|(index, field)| Column::new(index, field.data_type().clone())).ok_or_else(unknown)
@@ -136,7 +136,7 @@ fn evaluated(predicate: &Predicate, logic: Logic, bytes: &[u8]) {
     let must = bound.must_match(&ranges, 1).expect("ranges as they were bound").value(0);
     // For Iceberg's ranges no NaN is beyond a bound, for its rows every NaN is.
     let has_nan = |row: usize| {
-        logic == Logic::TwoValued && arrays[2].is_valid(row) && bound.columns().contains(&2) && {
+        logic != Logic::ThreeValued && arrays[2].is_valid(row) && bound.columns().contains(&2) && {
             let floats = arrays[2].as_any().downcast_ref::<Float64Array>().expect("a column of floats");
             floats.value(row).is_nan()
         }
@@ -164,7 +164,7 @@ fn negated(
     rows: usize,
     logic: Logic,
 ) -> Vec<bool> {
-    if logic == Logic::TwoValued {
+    if logic != Logic::ThreeValued {
         return Vec::new();
     }
     let bound = predicate.clone().negate().bind(schema).expect("what is bound can be negated");

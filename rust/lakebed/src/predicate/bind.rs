@@ -25,6 +25,16 @@ pub enum Logic {
     /// Iceberg's logic: negated tests match null (`<>`, `NOT IN`, `NOT starts_with`, `NOT is_nan`), so that
     /// every row matches either a test or its negation. The two zeros are equal.
     TwoValued,
+    /// SQL's logic for Iceberg's values: null as in [`Logic::ThreeValued`], zeros as in [`Logic::TwoValued`].
+    /// For commits, which remove rows: their filters are those of SQL statements.
+    Sql,
+}
+
+impl Logic {
+    /// Whether the two zeros are equal.
+    pub(super) fn has_one_zero(self) -> bool {
+        self != Logic::ThreeValued
+    }
 }
 
 /// What a term refers to.
@@ -260,7 +270,7 @@ fn bind_leaf(leaf: &Leaf, logic: Logic, column: Column) -> Result<Node> {
         return Ok(Node::Constant(answer));
     }
     let mut operands = bind_operands(leaf, operator, &literals, &column)?;
-    if logic == Logic::TwoValued {
+    if logic.has_one_zero() {
         operands.values = operands.values.into_iter().map(Value::with_one_zero).collect();
     }
     Ok(Node::Leaf(BoundLeaf { operator, column, operands, logic, written: leaf.clone() }))

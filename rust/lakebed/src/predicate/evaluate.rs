@@ -18,10 +18,26 @@ impl BoundPredicate {
     /// Cost: one pass over the columns read, `O(log n)` per row for `IN` of n literals; no allocation per
     /// row.
     pub fn evaluate(&self, columns: &[ArrayRef], row_count: usize) -> Result<BooleanBuffer> {
+        self.over_rows(columns, row_count, |leaf, value| leaf.matches(value))
+    }
+
+    /// Whether each row certainly matches: those on which engines disagree do not (see `ranges.rs`).
+    ///
+    /// Arguments, errors and cost are those of [`BoundPredicate::evaluate`].
+    pub fn evaluate_strictly(&self, columns: &[ArrayRef], row_count: usize) -> Result<BooleanBuffer> {
+        self.over_rows(columns, row_count, |leaf, value| leaf.surely_matches(value))
+    }
+
+    fn over_rows(
+        &self,
+        columns: &[ArrayRef],
+        row_count: usize,
+        answer: impl Fn(&BoundLeaf, Option<Value<'_>>) -> bool,
+    ) -> Result<BooleanBuffer> {
         walk(&self.node, row_count, &|leaf| {
             let array = columns.get(leaf.column.index).ok_or_else(|| missing(leaf))?;
             let column = checked(leaf, array, row_count)?;
-            Ok(BooleanBuffer::collect_bool(row_count, |row| leaf.matches(column.get(row))))
+            Ok(BooleanBuffer::collect_bool(row_count, |row| answer(leaf, column.get(row))))
         })
     }
 }
@@ -31,7 +47,7 @@ impl BoundLeaf {
     pub(crate) fn matches(&self, value: Option<Value<'_>>) -> bool {
         match value {
             None => self.matches_null(),
-            Some(value) if self.logic == Logic::TwoValued => self.on_value(&value.with_one_zero()),
+            Some(value) if self.logic.has_one_zero() => self.on_value(&value.with_one_zero()),
             Some(value) => self.on_value(&value),
         }
     }

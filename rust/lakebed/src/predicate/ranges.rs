@@ -6,6 +6,16 @@
 //! Iceberg's `InclusiveMetricsEvaluator.java` and `ManifestEvaluator.java` only use bounds for `>` and `>=`:
 //! files that they drop although they may have NaN are kept here, because such rows match by Iceberg's own
 //! `Evaluator.java`.
+//!
+//! Whether a group must match is a stricter question, since commits remove the files of which the answer is
+//! yes. Rows on which engines disagree do not count as matching:
+//! - NaN: for some engines it is the greatest value, for others it is not comparable. It only certainly
+//!   matches `is_nan`, `IS NOT NULL`, and `<>` and its kin for literals other than NaN; nothing is certain of an
+//!   order beside a literal NaN. A float column whose NaN are not counted may have some, whatever its bounds.
+//! - Null: as the predicate's [`Logic`] says. A column whose nulls are not counted may have some, unless it
+//!   is required.
+//! - Fields of structs, lists and maps: their metrics do not tell how many rows have no such field, so nothing
+//!   is certain of them, as in Iceberg's `StrictMetricsEvaluator.java`.
 
 use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_buffer::BooleanBuffer;
@@ -13,7 +23,7 @@ use arrow_schema::DataType;
 
 use super::bind::{BoundLeaf, BoundPredicate, Logic};
 use super::evaluate::{checked, mismatch, walk};
-use super::op::Range;
+use super::op::{Operator, Range};
 use super::value::{Reader, Value};
 use crate::error::Result;
 
@@ -97,10 +107,11 @@ impl BoundPredicate {
         self.over_ranges(columns, groups, true, BoundLeaf::may_match)
     }
 
-    /// True for each group in which every row certainly matches; false where a row may not match or too
-    /// little is known. Groups without rows match.
+    /// True for each group in which every row certainly matches; false where a row may not match, where
+    /// engines disagree on a row, or where too little is known. Groups without rows match.
     ///
-    /// `columns` and errors are those of [`BoundPredicate::may_match`].
+    /// `columns` and errors are those of [`BoundPredicate::may_match`]; columns nested in others must be
+    /// unknown.
     ///
     /// Source: Iceberg's `StrictMetricsEvaluator.java`.
     pub fn must_match(&self, columns: &[Option<ColumnRanges>], groups: usize) -> Result<BooleanBuffer> {
@@ -169,15 +180,40 @@ impl BoundLeaf {
     }
 
     fn must_match(&self, group: &Group<'_>) -> bool {
+        if self.is_beside_nan() {
+            return false;
+        }
         let may_fail = self.operator.negation().row().on_range;
         !(group.nulls && !self.matches_null()
-            || group.nans && !self.matches_nan()
+            || group.nans && !self.surely_matches_nan()
             || group.range.as_ref().is_some_and(|range| may_fail(range, &self.operands)))
     }
 
     /// Whether NaN matches, as it does in rows.
     fn matches_nan(&self) -> bool {
         self.matches(Some(Value::Float(f64::NAN)))
+    }
+
+    /// Whether NaN matches in every engine.
+    fn surely_matches_nan(&self) -> bool {
+        use Operator::{IsNan, IsNotNull, NotEq, NotEqNullSafe, NotIn};
+        matches!(self.operator, IsNan | IsNotNull | NotEq | NotEqNullSafe | NotIn) && self.matches_nan()
+    }
+
+    /// Whether a value (`None`: null) matches in every engine.
+    pub(super) fn surely_matches(&self, value: Option<Value<'_>>) -> bool {
+        match value {
+            Some(_) if self.is_beside_nan() => false,
+            Some(value) if value.is_nan() => self.surely_matches_nan(),
+            value => self.matches(value),
+        }
+    }
+
+    /// Whether values are compared with NaN by order, which not all engines do.
+    fn is_beside_nan(&self) -> bool {
+        use Operator::{Between, Gt, GtEq, Lt, LtEq, NotBetween};
+        matches!(self.operator, Lt | LtEq | Gt | GtEq | Between | NotBetween)
+            && self.operands.values.iter().any(Value::is_nan)
     }
 }
 
@@ -189,7 +225,7 @@ fn trusted<'a>(lower: Option<Value<'a>>, upper: Option<Value<'a>>, logic: Logic)
     if crossed || lower.as_ref().is_some_and(Value::is_nan) {
         return Range { lower: None, upper: None };
     }
-    let least_zero = if logic == Logic::TwoValued { 0.0 } else { -0.0 };
+    let least_zero = if logic.has_one_zero() { 0.0 } else { -0.0 };
     let with_zero = |bound: Option<Value<'a>>, zero: f64| {
         bound.map(|bound| match bound {
             Value::Float(0.0) => Value::Float(zero),

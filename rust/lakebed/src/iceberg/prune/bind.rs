@@ -53,9 +53,9 @@ impl RowFilter {
     /// Binds `predicate`. Columns nested in structs are named by their path, joined by dots; literals are
     /// cast to the type that they are compared with, without rounding.
     ///
-    /// Logic is two-valued as in Iceberg's `Evaluator.java`: `<>`, `NOT IN` and the like match null. Results
-    /// of transforms are compared like partition values: days are dates, the other periods are counted from
-    /// 1970 (`month(ts) = 575`).
+    /// For scans, logic is two-valued as in Iceberg's `Evaluator.java`: `<>`, `NOT IN` and the like match
+    /// null. Results of transforms are compared like partition values: days are dates, the other periods are
+    /// counted from 1970 (`month(ts) = 575`).
     ///
     /// # Errors
     /// `Predicate` for names that are neither a column nor a partition field, for fields in a list or a map,
@@ -65,10 +65,11 @@ impl RowFilter {
         schema: &Schema,
         partition: &PartitionType,
         names: Names,
+        logic: Logic,
     ) -> Result<RowFilter> {
         let binder = Binder { schema, partition, names };
         let mut terms: Vec<FilterTerm> = Vec::new();
-        let predicate = predicate.bind_with(Logic::TwoValued, &mut |term| {
+        let predicate = predicate.bind_with(logic, &mut |term| {
             if let Some(known) = terms.iter().find(|known| known.term == *term) {
                 return Ok(known.column.clone());
             }

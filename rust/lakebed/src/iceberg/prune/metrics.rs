@@ -9,6 +9,7 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, new_null_array};
 use arrow_buffer::BooleanBuffer;
 
 use super::bind::{RowFilter, Source};
+use super::projection::Mode;
 use super::transformed::at_their_lowest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::metrics::metric_values;
@@ -84,23 +85,26 @@ impl MetricsEvaluator {
     /// # Errors
     /// `Argument` for columns that are missing.
     pub fn may_match(&self, entries: &RecordBatch) -> Result<BooleanBuffer> {
-        let may_match = self.predicate.may_match(&self.ranges(entries)?, entries.num_rows())?;
+        let ranges = self.ranges(entries, Mode::Inclusive)?;
+        let may_match = self.predicate.may_match(&ranges, entries.num_rows())?;
         let rows = rows(entries)?;
         Ok(&may_match & &BooleanBuffer::collect_bool(rows.len(), |file| rows.value(file) != 0))
     }
 
-    /// True for each file in which every row certainly matches.
+    /// True for each file in which every row certainly matches. Nothing is certain of columns nested in
+    /// structs, nor of rows of which a column's metrics do not count a value.
     ///
     /// # Errors
     /// Those of [`MetricsEvaluator::may_match`].
     pub fn must_match(&self, entries: &RecordBatch) -> Result<BooleanBuffer> {
-        let must_match = self.predicate.must_match(&self.ranges(entries)?, entries.num_rows())?;
+        let ranges = self.ranges(entries, Mode::Strict)?;
+        let must_match = self.predicate.must_match(&ranges, entries.num_rows())?;
         let rows = rows(entries)?;
         Ok(&must_match | &BooleanBuffer::collect_bool(rows.len(), |file| rows.value(file) == 0))
     }
 
     /// The known ranges of each column in each file.
-    fn ranges(&self, entries: &RecordBatch) -> Result<Vec<Option<ColumnRanges>>> {
+    fn ranges(&self, entries: &RecordBatch, mode: Mode) -> Result<Vec<Option<ColumnRanges>>> {
         if self.ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -109,7 +113,7 @@ impl MetricsEvaluator {
         let ([values, nulls], [lower, upper]) = (COUNTS.map(read), BOUNDS.map(read));
         let stored = Stored { values: values?, nulls: nulls?, nans, lower: lower?, upper: upper? };
         let rows = rows(entries)?;
-        let of = |column: &Column| stored.ranges(column, &rows);
+        let of = |column: &Column| stored.ranges(column, &rows, mode);
         Ok(self.columns.iter().map(|column| of(column.as_ref()?)).collect())
     }
 }
@@ -124,13 +128,17 @@ struct Stored {
 }
 
 impl Stored {
-    fn ranges(&self, column: &Column, rows: &Int64Array) -> Option<ColumnRanges> {
+    fn ranges(&self, column: &Column, rows: &Int64Array, mode: Mode) -> Option<ColumnRanges> {
         let Column { field, transform, place, nested } = column;
+        let strict = mode == Mode::Strict;
+        // The results of `void` are null, whatever the column has.
+        if strict && *nested || *transform == Transform::Void {
+            return None;
+        }
         let count = |counts: &'_ [ArrayRef]| counts.get(*place)?.as_primitive_opt::<Int64Type>().cloned();
         let (mut values, mut nulls) = (count(&self.values), count(&self.nulls));
-        if let (true, Some(counted), Some(null)) = (nested, &values, &nulls) {
-            let (all, more) = with_uncounted(counted, null, rows);
-            (values, nulls) = (Some(all), Some(more));
+        if *nested || strict {
+            (values, nulls) = with_uncounted(values, nulls, rows);
         }
         let nans = count(&self.nans).filter(|_| is_float(&field.ty));
         let counts = Counts { values: values.as_ref(), nulls: nulls.as_ref(), nans: nans.as_ref() };
@@ -148,10 +156,15 @@ impl Stored {
     }
 }
 
-/// Counts of values and nulls that include nulls of rows whose struct is null: Iceberg's Java library does
-/// not count these for floats.
-fn with_uncounted(values: &Int64Array, nulls: &Int64Array, rows: &Int64Array) -> (Int64Array, Int64Array) {
-    let uncounted = |row: usize| match values.is_valid(row) {
+/// Counts of values and nulls that include rows without a value, as nulls: those whose struct is null, which
+/// Iceberg's Java library does not count for floats.
+fn with_uncounted(
+    values: Option<Int64Array>,
+    nulls: Option<Int64Array>,
+    rows: &Int64Array,
+) -> (Option<Int64Array>, Option<Int64Array>) {
+    let Some(values) = values else { return (None, nulls) };
+    let uncounted = |row: usize| match values.is_valid(row) && values.value(row) >= 0 {
         true => rows.value(row).saturating_sub(values.value(row)).max(0),
         false => 0,
     };
@@ -159,7 +172,7 @@ fn with_uncounted(values: &Int64Array, nulls: &Int64Array, rows: &Int64Array) ->
         let counts = counts.iter().enumerate();
         counts.map(|(row, count)| count.map(|count| count.saturating_add(uncounted(row)))).collect()
     };
-    (add(values), add(nulls))
+    (Some(add(&values)), nulls.as_ref().map(add))
 }
 
 fn is_float(ty: &Type) -> bool {

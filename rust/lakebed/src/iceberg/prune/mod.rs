@@ -32,7 +32,7 @@ use super::manifest_list::ManifestFile;
 use super::partition::{PartitionSpec, PartitionType};
 use super::table::TableTypes;
 use crate::error::Result;
-use crate::predicate::{BoundPredicate, Predicate};
+use crate::predicate::{BoundPredicate, Logic, Predicate};
 
 /// A filter prepared for one table: its projections on all specs of the table.
 pub(crate) struct Pruner {
@@ -49,8 +49,17 @@ impl Pruner {
     /// # Errors
     /// `Predicate` for a text that does not parse; those of [`RowFilter::new`].
     pub(crate) fn new(text: &str, types: &TableTypes) -> Result<Pruner> {
+        Pruner::with_logic(text, types, Logic::TwoValued)
+    }
+
+    /// The same with another logic.
+    ///
+    /// # Errors
+    /// Those of [`Pruner::new`].
+    pub(crate) fn with_logic(text: &str, types: &TableTypes, logic: Logic) -> Result<Pruner> {
         let predicate = Predicate::parse(text)?;
-        Pruner::of(RowFilter::new(&predicate, &types.schema, &types.partition, Names::Exact)?, types)
+        let filter = RowFilter::new(&predicate, &types.schema, &types.partition, Names::Exact, logic)?;
+        Pruner::of(filter, types)
     }
 
     fn of(filter: RowFilter, types: &TableTypes) -> Result<Pruner> {

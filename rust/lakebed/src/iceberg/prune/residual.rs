@@ -18,6 +18,8 @@ pub struct Residual {
     filter: Arc<RowFilter>,
     /// For each leaf two filters on tuples: all rows match it, and any row may match it.
     leaves: Vec<[BoundPredicate; 2]>,
+    /// Whether tuples on which engines disagree leave a residual.
+    strict: bool,
 }
 
 /// The answer of a tuple for a leaf.
@@ -42,12 +44,18 @@ impl Residual {
                 project(leaf, spec, partition, Mode::Inclusive)?,
             ])
         };
-        Ok(Residual { leaves: leaves.iter().map(both).collect::<Result<_>>()?, filter })
+        Ok(Residual { leaves: leaves.iter().map(both).collect::<Result<_>>()?, filter, strict: false })
     }
 
     /// For `filter` without known partitions: the whole filter.
     pub fn whole(filter: Arc<RowFilter>) -> Residual {
-        Residual { filter, leaves: Vec::new() }
+        Residual { filter, leaves: Vec::new(), strict: false }
+    }
+
+    /// The same where all rows match only if they do in every engine: for commits, which remove them.
+    #[must_use]
+    pub(crate) fn strict(self) -> Residual {
+        Residual { strict: true, ..self }
     }
 
     /// The residual of each of `tuples` as SQL text: null where all rows match, `FALSE` where none does.
@@ -58,8 +66,13 @@ impl Residual {
     /// Cost: one pass over the tuples for each leaf; each distinct text is made once.
     pub fn texts(&self, tuples: &StructArray) -> Result<StringArray> {
         let files = tuples.len();
-        let ask = |projection: &BoundPredicate| projection.evaluate(tuples.columns(), files);
-        let answers = self.leaves.iter().map(|[all, any]| Ok((ask(all)?, ask(any)?)));
+        let columns = tuples.columns();
+        let all = |projection: &BoundPredicate| match self.strict {
+            true => projection.evaluate_strictly(columns, files),
+            false => projection.evaluate(columns, files),
+        };
+        let answers = self.leaves.iter();
+        let answers = answers.map(|[strict, any]| Ok((all(strict)?, any.evaluate(columns, files)?)));
         let answers = answers.collect::<Result<Vec<_>>>()?;
         let mut texts: HashMap<Vec<Answer>, Option<String>> = HashMap::new();
         let mut residuals = StringBuilder::with_capacity(files, 0);

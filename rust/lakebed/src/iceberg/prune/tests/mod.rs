@@ -4,6 +4,7 @@ mod cases;
 mod expressions;
 mod golden;
 mod periods;
+mod strict;
 
 use std::sync::Arc;
 
@@ -19,7 +20,17 @@ use crate::view::map_names;
 
 /// Binds the expression of a case, with the case of names or without.
 fn bind(filter: &Value, schema: &Schema, partition: &PartitionType, names: Names) -> Result<RowFilter> {
-    RowFilter::new(&expressions::predicate(filter, schema), schema, partition, names)
+    bind_with(Logic::TwoValued, filter, schema, partition, names)
+}
+
+fn bind_with(
+    logic: Logic,
+    filter: &Value,
+    schema: &Schema,
+    partition: &PartitionType,
+    names: Names,
+) -> Result<RowFilter> {
+    RowFilter::new(&expressions::predicate(filter, schema), schema, partition, names, logic)
 }
 
 /// One entry with the metrics of a case's file.

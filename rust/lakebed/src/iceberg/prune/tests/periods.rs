@@ -147,7 +147,8 @@ fn filters(ty: &Type, value: i64, next: i64, per_second: i64) -> Vec<Filter> {
 fn projected(schema: &Schema, spec: &PartitionSpec, text: &str, mode: Mode) -> BoundPredicate {
     let partition = PartitionType::unify(std::slice::from_ref(spec), &[schema]);
     let filter = Predicate::parse(text).expect("a filter");
-    let filter = RowFilter::new(&filter, schema, &partition, Names::Exact).expect("a filter");
+    let filter =
+        RowFilter::new(&filter, schema, &partition, Names::Exact, Logic::TwoValued).expect("a filter");
     project(&filter, spec, &partition, mode).expect("a projection")
 }
 

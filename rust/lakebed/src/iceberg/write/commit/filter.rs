@@ -1,4 +1,5 @@
-//! Evaluates filters on rows for whole files (Iceberg's `ManifestFilterManager.java`).
+//! Evaluates filters on rows for whole files (Iceberg's `ManifestFilterManager.java`), as SQL does: no row that
+//! is null where a filter compares is removed.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,7 @@ use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::prune::{MetricsEvaluator, Names, Pruner, Residual, RowFilter, Summaries};
 use crate::iceberg::table::TableTypes;
-use crate::predicate::Predicate;
+use crate::predicate::{Logic, Predicate};
 use crate::record::find;
 
 /// A filter bound to a table.
@@ -27,7 +28,7 @@ impl FileFilter {
     /// # Errors
     /// Those of [`Pruner::new`].
     pub(super) fn new(text: &str, types: &TableTypes) -> Result<FileFilter> {
-        Ok(FileFilter { pruner: Pruner::new(text, types)?, types: types.clone() })
+        Ok(FileFilter { pruner: Pruner::with_logic(text, types, Logic::Sql)?, types: types.clone() })
     }
 
     /// The columns of entries that it reads.
@@ -55,7 +56,7 @@ impl FileFilter {
     /// `Unsupported` for a file that may have both kinds of rows, with its path.
     pub(super) fn matches(&self, spec: &PartitionSpec, entries: &RecordBatch) -> Result<BooleanArray> {
         let tuples = find(entries, PARTITION)?;
-        let residual = Residual::new(self.pruner.filter.clone(), spec, &self.types.partition)?;
+        let residual = Residual::new(self.pruner.filter.clone(), spec, &self.types.partition)?.strict();
         let left = residual.texts(tuples.as_struct())?;
         let mut asked: HashMap<&str, [BooleanBuffer; 2]> = HashMap::new();
         for text in left.iter().flatten() {
@@ -83,7 +84,8 @@ impl FileFilter {
             return Ok([none.clone(), none]);
         }
         let predicate = Predicate::parse(left)?;
-        let filter = RowFilter::new(&predicate, &self.types.schema, &self.types.partition, Names::Exact)?;
+        let TableTypes { schema, partition, .. } = &self.types;
+        let filter = RowFilter::new(&predicate, schema, partition, Names::Exact, Logic::Sql)?;
         let metrics = MetricsEvaluator::new(&filter);
         Ok([metrics.may_match(entries)?, metrics.must_match(entries)?])
     }
