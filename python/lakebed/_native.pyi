@@ -391,7 +391,7 @@ def iceberg_commit(
     block_bytes: int,
     random: bytes,
     staged: bool,
-    limits: object,
+    limits: object | None,
 ) -> str | tuple[list[str], str, str, str] | None: ...
 def iceberg_create_table(
     location: str,

@@ -15,7 +15,7 @@ from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
 from lakebed.predicates import to_sql
 from lakebed.storage import resolve
-from lakebed.storage.paths import scheme_of
+from lakebed.storage.paths import scheme_of, without_climbing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ def create_table(
     Returns: the table.
     Raises: FileExistsError (there is a table), UnsupportedError (a type that the version does not have, a
         column that the transform does not take), SchemaError (no such column, no such transform); with
-        `.field`. Nothing is written then. OSError.
+        `.field`; LocationError (a location with control characters), OSError. Nothing is left behind then.
     Cost: writes two small files.
     Source: Iceberg's `HadoopTables.java`, `AssignFreshIds.java`, `PartitionSpec.java`.
     """
@@ -61,7 +61,7 @@ def create_table(
             path=_native.without_credentials(os.fspath(location)),
         )
     folder, _ = resolve(location)
-    path = str(Path(folder).absolute())
+    path = str(Path(without_climbing(folder)).absolute())
     fields = names("partition_by", partition_by) or []
     pairs = list((properties or {}).items())
     _native.iceberg_create_table(path, schema, fields, format_version, pairs, os.urandom(16), limits)
@@ -76,7 +76,7 @@ def append_files(
     merge: bool = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[True] = ...,
-    limits: Limits = ...,
+    limits: Limits | None = ...,
 ) -> Table: ...
 @overload
 def append_files(
@@ -86,7 +86,7 @@ def append_files(
     merge: bool = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[False],
-    limits: Limits = ...,
+    limits: Limits | None = ...,
 ) -> StagedCommit: ...
 def append_files(
     table: Table,
@@ -95,7 +95,7 @@ def append_files(
     merge: bool = True,
     properties: Mapping[str, str] | None = None,
     commit: bool = True,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> Table | StagedCommit:
     """Adds data files to a table, in one snapshot on its branch: operation `append`.
 
@@ -118,11 +118,14 @@ def append_files(
             fastest commit, which leaves those that are there alone.
         properties: more keys of the snapshot's summary.
         commit: False for the files of the commit alone, for a catalog to make it.
-        limits: what reading the table may cost.
-    Returns: the table at its new snapshot; with `commit=False` a `StagedCommit`.
+        limits: what reading the table may cost; None for what it was opened with.
+    Returns: the table at its new snapshot, with the storage, allowed prefixes and limits that it was opened
+        with; with `commit=False` a `StagedCommit`.
     Raises: SchemaError (a column or partition field that is not there or not a file's, another type, a null
-        where there must be a value, a value that does not fit; with `.field` and `.record`), before anything
-        is written; UnsupportedError (a table of a catalog's that was opened by its path, with `commit=True`;
+        where there must be a value, a value that does not fit; with `.field` and `.record`) and LocationError
+        (a path that readers of the table refuse to open: with control characters, `..`, a slash at its end),
+        before anything is written; LocationError also for metadata that leads to where the table may not
+        read; UnsupportedError (a table of a catalog's that was opened by its path, with `commit=True`;
         one on another storage, which its catalog did not give, or opened by `relocate=`);
         SnapshotNotFoundError (the table's branch is gone); CommitConflictError where all
         attempts that `commit.retry.num-retries` allows (1,000 unless told) were lost to others; OSError. The
@@ -148,7 +151,7 @@ def delete_files(
     *,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[True] = ...,
-    limits: Limits = ...,
+    limits: Limits | None = ...,
 ) -> Table: ...
 @overload
 def delete_files(
@@ -157,7 +160,7 @@ def delete_files(
     *,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[False],
-    limits: Limits = ...,
+    limits: Limits | None = ...,
 ) -> StagedCommit: ...
 def delete_files(
     table: Table,
@@ -165,7 +168,7 @@ def delete_files(
     *,
     properties: Mapping[str, str] | None = None,
     commit: bool = True,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> Table | StagedCommit:
     """Removes whole data files from a table, in one snapshot on its branch: operation `delete`.
 
@@ -201,7 +204,7 @@ def rewrite_manifests(
     block_bytes: int = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[True] = ...,
-    limits: Limits = ...,
+    limits: Limits | None = ...,
 ) -> Table: ...
 @overload
 def rewrite_manifests(
@@ -215,7 +218,7 @@ def rewrite_manifests(
     block_bytes: int = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[False],
-    limits: Limits = ...,
+    limits: Limits | None = ...,
 ) -> StagedCommit | None: ...
 def rewrite_manifests(
     table: Table,
@@ -228,7 +231,7 @@ def rewrite_manifests(
     block_bytes: int = 64_000,
     properties: Mapping[str, str] | None = None,
     commit: bool = True,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> Table | StagedCommit | None:
     """Writes manifests of data files anew, their entries sorted by partition, in one snapshot on the table's
     branch: operation `replace`. Entries of deleted files are left out; manifests of delete files stay.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,11 @@ from lakebed import _arrow, _native
 from lakebed.errors import SchemaError
 from lakebed.iceberg.through_catalogs import commit_through
 from lakebed.limits import LIMITS, Limits
-from lakebed.opening import open_table
+from lakebed.table import Table
+from lakebed.table.opening import Opening
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from lakebed.table import Table
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class Change:
     codec: str | None = None
     block_bytes: int = 64_000
 
-    def run(self, table: _native.Table, staged: bool, limits: Limits) -> Any:
+    def run(self, table: _native.Table, staged: bool, limits: Limits | None) -> Any:
         """What the core makes of it."""
         pairs = list((self.properties or {}).items())
         change, random = (self.name, self.given), os.urandom(24)
@@ -105,7 +104,7 @@ class Change:
             table, change, pairs, self.codec, self.block_bytes, random, staged, limits
         )
 
-    def stage(self, table: Table, limits: Limits) -> StagedCommit | None:
+    def stage(self, table: Table, limits: Limits | None) -> StagedCommit | None:
         """The change of a table, written and not made; None where there is nothing to do."""
         staged = self.run(table._native, True, limits)
         if staged is None:
@@ -115,27 +114,21 @@ class Change:
         return StagedCommit(tuple(files), metadata, requirements, updates, table._storage)
 
 
-def commit(table: Table, change: Change, limits: Limits = LIMITS) -> Table:
-    """Makes a change. Returns: the table behind it, on its branch; itself as it is now where nothing is to be
-    done.
+def commit(table: Table, change: Change, limits: Limits | None) -> Table:
+    """Makes a change; limits None are those that the table was opened with. Returns: the table behind it,
+    opened as it was, on its branch; itself as it is now where nothing is to be done.
     """
-    return _committed(table, change, limits)[0]
+    return commit_from(table, change, limits)[0]
 
 
-def commit_from(table: Table, change: Change, limits: Limits = LIMITS) -> tuple[Table, Table | None]:
+def commit_from(table: Table, change: Change, limits: Limits | None) -> tuple[Table, Table | None]:
     """Makes a change. Returns: as `commit`, and the table that the commit builds on; None where there was
     nothing to do.
     """
-    after, before = _committed(table, change, limits)
-    return after, open_table(before, format="iceberg", limits=limits) if isinstance(before, str) else before
-
-
-def _committed(table: Table, change: Change, limits: Limits) -> tuple[Table, Table | str | None]:
-    """The table behind a change, and what the commit builds on, or its metadata file."""
     if not _has_catalog(table):
         before = change.run(table._native, False, limits)
-        after = on_branch(open_table(table.location, format="iceberg", limits=limits), table.branch)
-        return after, before
+        after = _opened_again(table, table.location, table.branch)
+        return after, None if before is None else _opened_again(table, before)
     bases: list[Table | None] = []
 
     def stage(now: Table) -> StagedCommit | None:
@@ -146,7 +139,15 @@ def _committed(table: Table, change: Change, limits: Limits) -> tuple[Table, Tab
     return commit_through(table, stage), bases[-1]
 
 
-def staged(table: Table, change: Change, limits: Limits) -> StagedCommit:
+def _opened_again(table: Table, path: str, branch: str = "main") -> Table:
+    """A table without a catalog, at its folder or one of its metadata files, with the storage, limits and
+    allowed prefixes of `table`.
+    """
+    opening = replace(table._opening or Opening((), None, LIMITS, None, None), path=path)
+    return Table(opening.native(path, table._storage, "iceberg", branch), table._storage, opening)
+
+
+def staged(table: Table, change: Change, limits: Limits | None) -> StagedCommit:
     """The commit of a change that always has something to do."""
     made = change.stage(table, limits)
     assert made is not None

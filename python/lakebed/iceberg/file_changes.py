@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from lakebed.iceberg.committing import Change, FileChange, StagedCommit, files_of, paths, staged
 from lakebed.iceberg.committing import commit as commit_change
-from lakebed.limits import LIMITS, Limits
 from lakebed.predicates import to_sql
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from lakebed.limits import Limits
     from lakebed.predicates import Predicate
     from lakebed.table import Table
 
@@ -29,7 +29,7 @@ def overwrite_files(
     conflict_where: str | Predicate | None = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[True] = ...,
-    limits: Limits = ...,
+    limits: Limits | None = ...,
 ) -> Table: ...
 @overload
 def overwrite_files(
@@ -42,7 +42,7 @@ def overwrite_files(
     conflict_where: str | Predicate | None = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[False],
-    limits: Limits = ...,
+    limits: Limits | None = ...,
 ) -> StagedCommit: ...
 def overwrite_files(
     table: Table,
@@ -54,7 +54,7 @@ def overwrite_files(
     conflict_where: str | Predicate | None = None,
     properties: Mapping[str, str] | None = None,
     commit: bool = True,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> Table | StagedCommit:
     """Takes data files out of a table and adds others, in one snapshot on its branch: operation `overwrite`,
     or `append` and `delete` where nothing goes or comes.
@@ -63,7 +63,11 @@ def overwrite_files(
         table: as in `append_files`. Its snapshot is the one that the change was begun at.
         files: data files that come, as in `append_files`.
         removed: data files that go, as in `delete_files`.
-        where: a filter on rows; data files go of which all rows match, by their partitions and metrics.
+        where: a filter on rows; data files go of which all rows match, by their partitions and metrics. As in
+            SQL, null matches no comparison: a file with nulls in `x` has rows that `x <> 7` leaves, and one
+            of nothing but nulls stays. NaN, which engines order differently, only matches `is_nan`,
+            `IS NOT NULL`, and `<>` and `NOT IN` of other values; floats may be NaN where a file's metrics do
+            not count them. Fields of structs are never known to match in all rows.
         isolation: what others may not have committed since `table`: "snapshot", no deletes that apply to the
             files that go, and of `where` no delete files and removed files that may be of its rows;
             "serializable", no data files either that may hold such rows; None for no check.
@@ -108,7 +112,7 @@ def row_delta(
     conflict_where: str | Predicate | None = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[True] = ...,
-    limits: Limits = ...,
+    limits: Limits | None = ...,
 ) -> Table: ...
 @overload
 def row_delta(
@@ -122,7 +126,7 @@ def row_delta(
     conflict_where: str | Predicate | None = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[False],
-    limits: Limits = ...,
+    limits: Limits | None = ...,
 ) -> StagedCommit: ...
 def row_delta(
     table: Table,
@@ -135,7 +139,7 @@ def row_delta(
     conflict_where: str | Predicate | None = None,
     properties: Mapping[str, str] | None = None,
     commit: bool = True,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> Table | StagedCommit:
     """Deletes rows of a table by delete files or deletion vectors, and adds others, in one snapshot on its
     branch: operation `overwrite`, `delete` where no data files come, `append` where nothing is deleted.
@@ -195,7 +199,7 @@ def replace_files(
     data_sequence_number: int | None = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[True] = ...,
-    limits: Limits = ...,
+    limits: Limits | None = ...,
 ) -> Table: ...
 @overload
 def replace_files(
@@ -207,7 +211,7 @@ def replace_files(
     data_sequence_number: int | None = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[False],
-    limits: Limits = ...,
+    limits: Limits | None = ...,
 ) -> StagedCommit: ...
 def replace_files(
     table: Table,
@@ -218,7 +222,7 @@ def replace_files(
     data_sequence_number: int | None = None,
     properties: Mapping[str, str] | None = None,
     commit: bool = True,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> Table | StagedCommit:
     """Puts the same rows of a table into other data files, in one snapshot on its branch: operation
     `replace`, the result of a compaction.

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from lakebed._arguments import age, milliseconds, positive
 from lakebed.errors import SnapshotNotFoundError
 from lakebed.iceberg.committing import Change, commit, commit_from, on_branch
-from lakebed.limits import LIMITS, Limits
 
 if TYPE_CHECKING:
+    from lakebed.limits import Limits
     from lakebed.table import Table
     from lakebed.view import ViewScan
 
@@ -25,7 +25,7 @@ def create_branch(
     min_snapshots_to_keep: int | None = None,
     max_snapshot_age: timedelta | None = None,
     max_ref_age: timedelta | None = None,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> Table:
     """Makes a branch, to which commits can be made beside `main`; no file is written but the metadata.
 
@@ -38,7 +38,7 @@ def create_branch(
         max_snapshot_age: for how long an expiry keeps its other snapshots.
         max_ref_age: for how long an expiry keeps the branch itself, by the age of its head. None for each of
             them is the table's own rule.
-        limits: what reading the table may cost.
+        limits: what reading the table may cost; None for what it was opened with.
     Returns: the table, standing on the branch: commits to it are commits to the branch.
     Raises: FileExistsError (a branch of that name, without `replace`), SnapshotNotFoundError (no such
         snapshot; none to replace), SchemaError (a tag of that name, a rule below 1); as `append_files`.
@@ -59,7 +59,7 @@ def create_tag(
     snapshot_id: int | None = None,
     replace: bool = False,
     max_ref_age: timedelta | None = None,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> Table:
     """Names a snapshot, which expiry then leaves alone.
 
@@ -73,7 +73,7 @@ def create_tag(
     return _create(table, "tag", name, snapshot_id, replace, rules, limits).at(tag=name)
 
 
-def delete_branch(table: Table, name: str, *, limits: Limits = LIMITS) -> Table:
+def delete_branch(table: Table, name: str, *, limits: Limits | None = None) -> Table:
     """Removes a branch; its snapshots stay until they expire.
 
     Args: as in `create_branch`.
@@ -85,7 +85,7 @@ def delete_branch(table: Table, name: str, *, limits: Limits = LIMITS) -> Table:
     return _delete(table, name, "branch", limits)
 
 
-def delete_tag(table: Table, name: str, *, limits: Limits = LIMITS) -> Table:
+def delete_tag(table: Table, name: str, *, limits: Limits | None = None) -> Table:
     """Removes a tag; its snapshot stays until it expires.
 
     Args: as in `create_branch`.
@@ -104,7 +104,7 @@ def set_retention(
     min_snapshots_to_keep: int | None = None,
     max_snapshot_age: timedelta | None = None,
     max_ref_age: timedelta | None = None,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> Table:
     """Says how long a branch or tag that is there is kept; rules that are None stay as they are.
 
@@ -119,7 +119,7 @@ def set_retention(
     return commit(table, _of_refs(change), limits)
 
 
-def fast_forward(table: Table, to: str, *, limits: Limits = LIMITS) -> Table:
+def fast_forward(table: Table, to: str, *, limits: Limits | None = None) -> Table:
     """Moves the table's branch forward to where another branch or a tag is.
 
     Args: table, as in `append_files`; to, the name of a branch or tag whose snapshot was made from the head
@@ -132,7 +132,7 @@ def fast_forward(table: Table, to: str, *, limits: Limits = LIMITS) -> Table:
     return commit(table, _of_refs({"fast_forward": to}), limits)
 
 
-def rollback_to(table: Table, snapshot_id: int, *, limits: Limits = LIMITS) -> Table:
+def rollback_to(table: Table, snapshot_id: int, *, limits: Limits | None = None) -> Table:
     """Moves the table's branch back to a snapshot that its head was made from.
 
     Args: table, as in `append_files`; snapshot_id, the snapshot. What was committed since stays in the table
@@ -146,7 +146,7 @@ def rollback_to(table: Table, snapshot_id: int, *, limits: Limits = LIMITS) -> T
     return commit(table, _of_refs({"roll_back": snapshot_id}), limits)
 
 
-def set_current_snapshot(table: Table, snapshot_id: int, *, limits: Limits = LIMITS) -> Table:
+def set_current_snapshot(table: Table, snapshot_id: int, *, limits: Limits | None = None) -> Table:
     """Moves the table's branch to any snapshot of the table.
 
     Args: table, as in `append_files`; snapshot_id, the snapshot.
@@ -158,7 +158,7 @@ def set_current_snapshot(table: Table, snapshot_id: int, *, limits: Limits = LIM
     return commit(table, _of_refs({"set_current": snapshot_id}), limits)
 
 
-def cherry_pick(table: Table, snapshot_id: int, *, limits: Limits = LIMITS) -> Table:
+def cherry_pick(table: Table, snapshot_id: int, *, limits: Limits | None = None) -> Table:
     """Brings what another snapshot of the table changed to the table's branch.
 
     The branch moves to the snapshot where that was made from its head. The data files of another append are
@@ -181,14 +181,15 @@ def expire_snapshots(
     older_than: timedelta | datetime | None = None,
     retain_last: int | None = None,
     *,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> tuple[Table, ViewScan | None]:
     """Takes snapshots out of the metadata by the rules of retention, and branches and tags that are overdue.
 
     No file is deleted: those that nothing reaches any more come back as rows, for whoever deletes them.
 
     Args: table, as in `append_files`; older_than and retain_last, as in `Table.expire_plan`, whose rules
-        these are; limits, what reading the table may cost.
+        these are; limits, what reading the table may
+        cost, None for what it was opened with.
     Returns: the table at the head of its branch, and `expire_plan` of the version that the commit builds on:
         a lazy scan of what went, and of the files that only that reached. None where nothing was to go.
     Raises: UnsupportedError for a table with `gc.enabled` false; ValueError for a `retain_last` below 1; as
@@ -213,7 +214,7 @@ def _create(
     snapshot_id: int | None,
     replace: bool,
     rules: dict[str, int | None],
-    limits: Limits,
+    limits: Limits | None,
 ) -> Table:
     snapshot_id = table.snapshot_id if snapshot_id is None else snapshot_id
     if snapshot_id is None:
@@ -223,7 +224,7 @@ def _create(
     return commit(table, _of_refs({"create": new}), limits)
 
 
-def _delete(table: Table, name: str, kind: str, limits: Limits) -> Table:
+def _delete(table: Table, name: str, kind: str, limits: Limits | None) -> Table:
     if (table.branch, kind) == (name, "branch"):
         table = on_branch(table, "main").at(branch="main")
     return commit(table, _of_refs({"delete": [name, kind]}), limits)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from lakebed import _native
 from lakebed._arguments import names
 from lakebed.iceberg.committing import Change, commit
-from lakebed.limits import LIMITS, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from lakebed.limits import Limits
     from lakebed.table import Table
 
     Path: TypeAlias = str | Sequence[str]
@@ -137,7 +137,7 @@ def update_schema(
     changes: SchemaChange | Iterable[SchemaChange],
     *,
     allow_incompatible_changes: bool = False,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> Table:
     """Changes the current schema of a table: all changes at once, or none.
 
@@ -148,7 +148,7 @@ def update_schema(
         changes: one, or some, made one after the other.
         allow_incompatible_changes: lets columns be required without a default, though files that are there
             may have nulls.
-        limits: what reading the table may cost.
+        limits: what reading the table may cost; None for what it was opened with.
     Returns: the table at the head of its branch, read with the new schema; as it is where nothing changes.
     Raises: before anything is written: SchemaError with `.field` (a column that is not there, a name that is
         taken, a type that values cannot be read as, a default that is not a value of the type, a column going
@@ -175,7 +175,7 @@ def update_spec(
     add: Sequence[str] | Mapping[str, str] = (),
     remove: Sequence[str] = (),
     rename: Mapping[str, str] | None = None,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> Table:
     """Changes what new files of a table are partitioned by; files that are there stay in their partitions.
 
@@ -189,7 +189,7 @@ def update_spec(
             `id_bucket_16`, `ts_day`.
         remove: names of fields that go.
         rename: names of fields, and their new ones.
-        limits: what reading the table may cost.
+        limits: what reading the table may cost; None for what it was opened with.
     Returns: the table at the head of its branch; as it is where nothing changes.
     Raises: before anything is written: SchemaError with `.field` (no such field or column, a name that is
         taken, a field that is there already), UnsupportedError (a column that the transform does not take, a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path, PurePath
 from urllib.parse import SplitResult, unquote, urlsplit
 
 # A scheme of one letter is a Windows drive. Hadoop prints local paths as `file:/path`.
@@ -14,6 +15,12 @@ _FAMILIES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"} | dict.fromkeys(("abfss", "w
 # Here paths may stand without a scheme, and the authority names a server, which a filesystem object already
 # stands for.
 _SERVER_SCHEMES = frozenset({"file", "hdfs", "viewfs"})
+
+
+def without_climbing(path: str) -> str:
+    """A local path, without `..`: what that leads to on this machine."""
+    climbs = ".." in PurePath(path).parts and "\0" not in path
+    return str(Path(path).resolve()) if climbs else path
 
 
 def scheme_of(path: str) -> str:

@@ -178,23 +178,24 @@ pub fn iceberg_commit(
     block_bytes: usize,
     random: [u8; 24],
     staged: bool,
-    limits: &Bound<'_, PyAny>,
+    limits: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<Committed>> {
     let codec =
         codec.map(Codec::named).transpose().map_err(|error| write_error_to_python(py, error.into()))?;
     let identity = Identity::new(random);
     let table = table.get();
     let branch = table.0.branch().to_owned();
-    let options =
-        CommitOptions { identity, branch, properties, codec, block_bytes, limits: extract(limits)? };
+    let limits = limits.map(extract).transpose()?;
     let action = pending(change)?;
     committed(py, move || {
         let table = committable(table, staged)?;
+        let limits = limits.unwrap_or(table.decoding().limits);
+        let options = CommitOptions { identity, branch, properties, codec, block_bytes, limits };
+        let storage = Arc::clone(table.storage());
         if !staged {
-            let made = commit_action(table.location(), action()?, &options)?;
+            let made = commit_action(table.location(), storage, action()?, &options)?;
             return Ok(made.map(Committed::Made));
         }
-        let storage = Arc::clone(table.storage());
         let staged = stage_action(table.metadata_file(), storage, action()?, &options)?;
         Ok(staged.map(|staged| {
             let [requirements, updates] = [staged.requirements, staged.updates].map(|json| json.to_string());

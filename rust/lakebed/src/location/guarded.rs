@@ -8,6 +8,7 @@ use super::parts::{Fault, PathParts};
 use super::{Allowed, refused};
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
+use crate::local_path::local_path;
 use crate::relocate::below;
 use crate::storage::{Contents, FileDetails, Folders, Placing, Storage};
 use crate::write::Existing;
@@ -56,7 +57,11 @@ impl Guarded {
 
     /// The end of the caller's own path.
     fn rest<'p>(&self, path: &'p str) -> Option<&'p str> {
-        self.trusted.iter().find_map(|prefix| below(path, prefix))
+        self.trusted.iter().find_map(|prefix| {
+            // A local path may be written with a scheme or without one.
+            let local = || below(local_path(path).ok()?, local_path(prefix).ok()?);
+            below(path, prefix).or_else(local)
+        })
     }
 
     /// The original place of a copied or moved table may be gone: the message says how to tell the new place.
@@ -136,6 +141,16 @@ impl Storage for Guarded {
     fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
         self.check(path)?;
         self.storage.create(path, bytes)
+    }
+
+    fn create_one(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        self.check(path)?;
+        self.storage.create_one(path, bytes)
+    }
+
+    fn settle(&self, path: &str) -> Result<()> {
+        self.check(path)?;
+        self.storage.settle(path)
     }
 
     fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {

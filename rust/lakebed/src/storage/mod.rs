@@ -134,7 +134,7 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// As [`Storage::create`].
     fn create_one(&self, path: &str, bytes: &[u8]) -> Result<()> {
-        self.create(path, bytes)
+        self.inner().map_or_else(|| self.create(path, bytes), |storage| storage.create_one(path, bytes))
     }
 
     /// Makes the files in the folder of that path durable.

@@ -94,7 +94,7 @@ pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Made> {
                 written.keep();
                 return Err(error);
             }
-            Published::Lost => drop(written),
+            Published::Lost(_) => drop(written),
         }
         let RetryLimits { attempts, longest_wait, path } = work.retry_limits(&base);
         if attempt >= attempts {
@@ -108,8 +108,8 @@ pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Made> {
 /// The outcome of publishing a file.
 pub(super) enum Published {
     Made,
-    /// Another file has its name.
-    Lost,
+    /// Another file has its name; the error of the storage, if there was one.
+    Lost(Option<Error>),
     /// The storage does not report it.
     Unknown(Error),
 }
@@ -131,7 +131,7 @@ pub(super) fn publish_next(storage: &dyn Storage, path: &str, bytes: &[u8]) -> R
     match (there, failed) {
         (Ok(Some(there)), _) if there.as_slice() == bytes => Ok(Published::Made),
         // A name that exists but cannot be read, yet or any more, belongs to another writer.
-        (Ok(Some(_)), _) | (Ok(None), None) => Ok(Published::Lost),
+        (Ok(Some(_)), failed) | (Ok(None), failed @ None) => Ok(Published::Lost(failed)),
         // A server may still execute a request that its client has given up.
         (Ok(None), Some(error)) if !storage.is_local() => Ok(Published::Unknown(error)),
         (Ok(None), Some(error)) => Err(error),
@@ -303,7 +303,7 @@ mod tests {
         std::os::unix::fs::symlink("/nowhere/at/all", &path).unwrap();
         let published = publish_next(&Local, path.to_str().unwrap(), b"own");
         fs::remove_file(&path).unwrap();
-        assert!(matches!(published, Ok(Published::Lost)));
+        assert!(matches!(published, Ok(Published::Lost(_))));
     }
 
     #[test]
@@ -313,7 +313,7 @@ mod tests {
         for (there, lost) in [("own", false), ("other", true), ("own and more", true), ("ow", true)] {
             fs::write(path, there).unwrap();
             let published = publish_next(&Local, path, b"own").unwrap();
-            assert_eq!(matches!(published, Published::Lost), lost, "{there}");
+            assert_eq!(matches!(published, Published::Lost(_)), lost, "{there}");
         }
         fs::remove_file(path).unwrap();
         assert!(publish_next(&Local, "/nowhere/at/all", b"own").is_err());

@@ -4,9 +4,9 @@ pub(crate) mod commit;
 pub(crate) mod publish;
 pub(crate) mod sorter;
 
-use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use std::{fs, io};
 
 use lakebed_avro::{Codec, WriteOptions};
 
@@ -37,13 +37,66 @@ pub(crate) fn publish_new(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Re
     make_folder(storage, path)?;
     // A store that ignores `Refuse` would overwrite it.
     let taken = present(storage.read_range(path, 0, 1))?.is_some();
-    match if taken { Published::Lost } else { publish_next(storage, path, bytes)? } {
+    match if taken { Published::Lost(None) } else { publish_next(storage, path, bytes)? } {
         Published::Made => Ok(()),
-        Published::Lost => {
+        // The storage has failed on the way: nothing was there before.
+        Published::Lost(Some(error)) if is_torn(storage, path, bytes) => {
+            let _ = storage.remove(path);
+            Err(error)
+        }
+        Published::Lost(_) => {
             let exists = io::Error::from(io::ErrorKind::AlreadyExists);
             Err(Error::new(ErrorKind::Io, "the file exists already").in_file(path).caused_by(exists))
         }
         Published::Unknown(error) => Err(error),
+    }
+}
+
+/// Whether a file holds the beginning of these bytes, and no more.
+fn is_torn(storage: &dyn Storage, path: &str, bytes: &[u8]) -> bool {
+    let there = storage.read_range(path, 0, bytes.len() as u64);
+    there.is_ok_and(|there| there.len() < bytes.len() && bytes.starts_with(&there))
+}
+
+/// The folders that were made for a new file, the outermost first. They are removed again unless they are kept.
+pub(crate) struct NewFolders(Vec<PathBuf>);
+
+impl NewFolders {
+    /// Makes the folders of a file that are missing, where the storage has folders.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn of(storage: &dyn Storage, file: &str) -> Result<NewFolders> {
+        let mut new = NewFolders(Vec::new());
+        if !storage.is_local() {
+            return Ok(new);
+        }
+        let folders = Path::new(local_path(file)?).ancestors().skip(1);
+        let missing: Vec<&Path> =
+            folders.take_while(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()).collect();
+        for folder in missing.into_iter().rev() {
+            match fs::create_dir(folder) {
+                Ok(()) => new.0.push(folder.to_owned()),
+                // Another writer was first.
+                Err(_) if folder.is_dir() => {}
+                Err(error) => return Err(Error::from(error).in_file(file)),
+            }
+        }
+        Ok(new)
+    }
+
+    /// Keeps them.
+    pub(crate) fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for NewFolders {
+    fn drop(&mut self) {
+        for folder in self.0.iter().rev() {
+            // One that others have put something into stays.
+            let _ = fs::remove_dir(folder);
+        }
     }
 }
 
@@ -66,6 +119,15 @@ pub(crate) fn remove_folders(storage: &dyn Storage, folders: &[String]) {
             let _ = std::fs::remove_dir(folder);
         }
     }
+}
+
+/// A number computed from numbers in files, which may be forged; `None` where it overflowed.
+///
+/// # Errors
+/// `Mismatch`.
+pub(crate) fn fitting<T>(computed: Option<T>, what: &str) -> Result<T> {
+    let bits = 8 * size_of::<T>();
+    computed.ok_or_else(|| Error::new(ErrorKind::Mismatch, format!("{what} does not fit {bits} bits")))
 }
 
 /// The current time of the machine in milliseconds since 1970 UTC.

@@ -36,7 +36,7 @@ impl Draft<'_> {
 fn disorder(log: &[SnapshotLogEntry]) -> Option<String> {
     let back = log.windows(2).find_map(|pair| match pair {
         [one, next] if next.timestamp_ms < one.timestamp_ms.saturating_sub(ONE_MINUTE) => {
-            Some((one.timestamp_ms - next.timestamp_ms, next.snapshot_id))
+            Some((one.timestamp_ms.saturating_sub(next.timestamp_ms), next.snapshot_id))
         }
         _ => None,
     });

@@ -134,7 +134,9 @@ impl<'t> Files<'t> {
 
     fn hinted_snapshot(&self, hint: Option<i64>) -> Result<Option<Snapshot>> {
         let Some(hint) = hint else { return Ok(None) };
-        let next = || present(self.storage.read_range(&self.own(&snapshot_file(hint + 1)), 0, 1));
+        // A forged hint may be the last number there is.
+        let Some(after) = hint.checked_add(1) else { return Ok(None) };
+        let next = || present(self.storage.read_range(&self.own(&snapshot_file(after)), 0, 1));
         let (next, hinted) = both(self.storage.as_ref(), next, || present(self.snapshot(hint)));
         if next?.is_some() { Ok(None) } else { hinted }
     }

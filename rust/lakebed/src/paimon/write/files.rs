@@ -26,6 +26,7 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::types::DataField;
 use crate::paimon::view::files_columns;
 use crate::record::record_schema;
+use crate::write::fitting;
 
 /// The row without fields, which files without primary keys have as keys.
 const NO_KEY: [u8; 12] = [0; 12];
@@ -268,10 +269,16 @@ impl Given<'_> {
         let least = self.filled("min_sequence_number", || Int64Array::from_value(0, self.rows))?;
         let first = least.as_primitive::<Int64Type>();
         let counts = record_counts.as_primitive::<Int64Type>();
-        let latest = latest.as_primitive::<Int64Type>().iter().enumerate().map(|(row, latest)| {
-            latest.unwrap_or_else(|| first.value(row).saturating_add((counts.value(row) - 1).max(0)))
-        });
-        Ok((Arc::clone(&least), Arc::new(latest.collect::<Int64Array>())))
+        let latest =
+            latest.as_primitive::<Int64Type>().iter().enumerate().map(|(row, latest)| match latest {
+                Some(latest) => Ok(latest),
+                None => {
+                    let rows = counts.value(row).saturating_sub(1).max(0);
+                    let latest = fitting(first.value(row).checked_add(rows), "the last sequence number");
+                    latest.map_err(|error| error.in_row(row).in_field("min_sequence_number"))
+                }
+            });
+        Ok((Arc::clone(&least), Arc::new(latest.collect::<Result<Int64Array>>()?)))
     }
 
     fn schema_ids(&self, schema: &TableSchema) -> Result<ArrayRef> {

@@ -21,6 +21,7 @@ use crate::paimon::fields::{LIST, simple_stats};
 use crate::paimon::manifest::ADD;
 use crate::paimon::partition::PartitionType;
 use crate::record::{find, record_schema};
+use crate::write::fitting;
 
 /// Minimum and maximum of the values so far.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +79,11 @@ impl Summary {
         if let Some(row_ids) = &mut self.row_ids {
             let first_ids = first_ids.as_primitive::<Int64Type>().values();
             let rows = numbers::<Int64Type>(entries, "row_count")?;
-            let last = first_ids.iter().zip(rows).map(|(first, rows)| first.saturating_add(rows - 1));
+            let last = first_ids.iter().zip(rows).map(|(first, rows)| {
+                let last = rows.checked_sub(1).and_then(|rows| first.checked_add(rows));
+                fitting(last, "a row id")
+            });
+            let last = last.collect::<Result<Vec<_>>>()?;
             row_ids.extend(first_ids.iter().copied().chain(last));
         }
         for partition in find(entries, "partition")?.as_binary::<i32>().iter().flatten() {

@@ -16,10 +16,10 @@ use super::summary::Summary;
 use super::update::{Update, requirements};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::write::metadata_bytes;
-use crate::storage::{Local, Storage};
+use crate::storage::Storage;
 use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits};
-use crate::write::now_millis;
 use crate::write::publish::replace_hint;
+use crate::write::{fitting, now_millis};
 
 /// A change to the latest state of a table.
 pub(super) trait Change {
@@ -70,13 +70,19 @@ const LONGEST_WAIT: u64 = 50;
 /// # Errors
 /// `Unsupported` for a table with a catalog; those of the change; `Conflict` after too many lost attempts;
 /// `Io` where it is unknown whether the commit has succeeded.
-pub(super) fn commit(location: &str, change: &dyn Change, options: &CommitOptions) -> Result<Option<String>> {
-    engine::commit(Changing { location, change, options })
+pub(super) fn commit(
+    location: &str,
+    storage: Arc<dyn Storage>,
+    change: &dyn Change,
+    options: &CommitOptions,
+) -> Result<Option<String>> {
+    engine::commit(Changing { location, storage, change, options })
 }
 
 /// A commit to a table.
 struct Changing<'a> {
     location: &'a str,
+    storage: Arc<dyn Storage>,
     change: &'a dyn Change,
     options: &'a CommitOptions,
 }
@@ -89,16 +95,17 @@ impl Commit for Changing<'_> {
     type Made = Option<String>;
 
     fn base(&mut self) -> Result<Base> {
-        Base::read(self.location, &self.options.branch, Arc::new(Local), self.options.limits)
+        Base::read(self.location, &self.options.branch, Arc::clone(&self.storage), self.options.limits)
     }
 
     fn prepare(&mut self, base: &Base, attempt: u32) -> Result<Prepared<u64, Option<String>>> {
         let Some(number) = base.number() else { return Err(of_a_catalog(base)) };
+        let next = fitting(number.checked_add(1), "the number of the next metadata file");
+        let next = next.map_err(|error| error.in_file(base.table.metadata_file()))?;
         let mut scratch = Scratch::new(self.options, base);
         let Some(prepared) = prepare(base, self.change, self.options, attempt, &mut scratch)? else {
             return Ok(Prepared::Done(None));
         };
-        let next = number.saturating_add(1);
         let path = base.metadata_path(next);
         let bytes = metadata_bytes(prepared.metadata.into_text(), &path)?;
         Ok(Prepared::Next { written: scratch.written(), path, bytes, next })
@@ -140,8 +147,8 @@ fn prepare(
                 outcome.summary.json(outcome.operation, base.table.snapshot()?, &options.properties);
             let (manifest_list, row_ids) = write_list(base, scratch, attempt, outcome.manifests)?;
             let id = options.identity.snapshot_id();
-            branch_updates(base, NewSnapshot { id, timestamp_ms: now_ms, manifest_list, summary, row_ids })
-                .into()
+            let new = NewSnapshot { id, timestamp_ms: now_ms, manifest_list, summary, row_ids };
+            branch_updates(base, new)?.into()
         }
     };
     let metadata = next_metadata(base, &updates, now_ms)?;

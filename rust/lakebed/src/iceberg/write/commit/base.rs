@@ -19,6 +19,7 @@ use crate::iceberg::types::Schema;
 use crate::iceberg::write::{FormatVersion, is_gzip_name};
 use crate::local_path::local_path;
 use crate::storage::Storage;
+use crate::write::fitting;
 
 /// Properties for files outside of the table's location, which tables without a catalog do not support.
 const MOVED_METADATA: &str = "write.metadata.path";
@@ -179,11 +180,15 @@ impl Base {
     }
 
     /// The sequence number of the next commit.
-    pub(super) fn next_sequence_number(&self) -> i64 {
-        match self.version {
-            FormatVersion::V1 => 0,
-            _ => self.metadata.last_sequence_number.saturating_add(1),
+    ///
+    /// # Errors
+    /// `Mismatch` where there is none after the last.
+    pub(super) fn next_sequence_number(&self) -> Result<i64> {
+        if self.version == FormatVersion::V1 {
+            return Ok(0);
         }
+        let next = fitting(self.metadata.last_sequence_number.checked_add(1), "the next sequence number");
+        next.map_err(|error| error.in_file(self.table.metadata_file()))
     }
 
     /// The table's current schema.

@@ -95,14 +95,19 @@ impl Action {
 }
 
 /// Commits to the table at `location`, a folder in which the latest metadata is looked for: a table without a
-/// catalog. Returns the metadata file that the commit is based on; `None` where there was nothing to do.
+/// catalog, on a local `storage` that reads it and decides which files may be opened. Returns the metadata file that the commit is based on; `None` where there was nothing to do.
 ///
 /// # Errors
 /// `Argument`, `Required`, `UnknownColumn` and others for a change that does not fit the table, with field
-/// and row, before anything is written; `Unsupported` for a table with a catalog, and for one that was moved;
-/// `Io`.
-pub fn commit_action(location: &str, action: Action, options: &CommitOptions) -> Result<Option<String>> {
-    commit(location, action.change()?.as_ref(), options)
+/// and row, before anything is written; `Location` for a file that may not be opened; `Unsupported` for a table
+/// with a catalog, and for one that was moved; `Io`.
+pub fn commit_action(
+    location: &str,
+    storage: Arc<dyn Storage>,
+    action: Action,
+    options: &CommitOptions,
+) -> Result<Option<String>> {
+    commit(location, storage, action.change()?.as_ref(), options)
 }
 
 /// Writes the files of a commit to the table at `location`, its folder or one of its metadata files, on the

@@ -39,15 +39,18 @@ pub(super) fn next_metadata(base: &Base, updates: &[Update], now_ms: i64) -> Res
 }
 
 /// The updates that add a snapshot as the head of the branch.
-pub(super) fn branch_updates(base: &Base, new: NewSnapshot) -> [Update; 2] {
+///
+/// # Errors
+/// `Mismatch` where its sequence number does not fit.
+pub(super) fn branch_updates(base: &Base, new: NewSnapshot) -> Result<[Update; 2]> {
     let one = base.head_ref(new.id);
-    [Update::AddSnapshot(snapshot_json(base, new)), Update::SetRef(base.branch().to_owned(), one)]
+    Ok([Update::AddSnapshot(snapshot_json(base, new)?), Update::SetRef(base.branch().to_owned(), one)])
 }
 
-fn snapshot_json(base: &Base, new: NewSnapshot) -> Map<String, Value> {
+fn snapshot_json(base: &Base, new: NewSnapshot) -> Result<Map<String, Value>> {
     let mut snapshot = Map::new();
     if base.version > FormatVersion::V1 {
-        snapshot.insert("sequence-number".to_owned(), base.next_sequence_number().into());
+        snapshot.insert("sequence-number".to_owned(), base.next_sequence_number()?.into());
     }
     snapshot.insert("snapshot-id".to_owned(), new.id.into());
     if let Some(parent) = base.head() {
@@ -61,7 +64,7 @@ fn snapshot_json(base: &Base, new: NewSnapshot) -> Map<String, Value> {
         snapshot.insert("first-row-id".to_owned(), ids.first.into());
         snapshot.insert("added-rows".to_owned(), ids.count.into());
     }
-    snapshot
+    Ok(snapshot)
 }
 
 /// Shortens the log to as many files as the table's properties, after the updates, allow.

@@ -100,7 +100,8 @@ impl Rewrite {
 
     /// The number of rows per manifest that gives the target size, by the size of the replaced manifests.
     fn rows_of_a_part(&self, rows: usize, manifests: &[&ManifestFile]) -> usize {
-        let bytes: u64 = manifests.iter().filter_map(|manifest| manifest.length).sum();
+        let lengths = manifests.iter().filter_map(|manifest| manifest.length);
+        let bytes = lengths.fold(0, u64::saturating_add);
         let parts = usize::try_from(bytes.div_ceil(self.target_bytes.max(1))).unwrap_or(usize::MAX).max(1);
         rows.div_ceil(parts)
     }

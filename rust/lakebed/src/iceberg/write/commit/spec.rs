@@ -15,6 +15,7 @@ use crate::iceberg::partition::{PartitionField, PartitionSpec};
 use crate::iceberg::transform::Transform;
 use crate::iceberg::types::Schema;
 use crate::iceberg::write::FormatVersion;
+use crate::write::fitting;
 
 /// Changes of a table's partition spec: fields are removed, renamed and added, in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -37,20 +38,26 @@ impl Change for SpecChange {
         self.add.iter().try_for_each(add)?;
         let fields = draft.fields(base.version);
         check(schema, &fields)?;
-        let updates = updates(base, fields);
+        let updates = updates(base, fields)?;
         Ok((!updates.is_empty()).then_some(Outcome::Updates(updates)))
     }
 }
 
 /// The updates that make a spec of these fields the default one; a spec that the table has keeps its id.
-fn updates(base: &Base, fields: Vec<PartitionField>) -> Vec<Update> {
+///
+/// # Errors
+/// `Mismatch` where there is no id after those of the table.
+fn updates(base: &Base, fields: Vec<PartitionField>) -> Result<Vec<Update>> {
     let specs = &base.metadata.partition_specs;
     let key =
         |field: &PartitionField| (field.source_ids.clone(), field.transform.clone(), field.name.clone());
     let same = |spec: &&PartitionSpec| spec.fields.iter().map(key).eq(fields.iter().map(key));
     let known = specs.iter().find(same).map(|spec| spec.spec_id);
-    let fresh = || specs.iter().map(|spec| spec.spec_id).max().map_or(0, |id| id.saturating_add(1));
-    let id = known.unwrap_or_else(fresh);
+    let highest = specs.iter().map(|spec| spec.spec_id).max();
+    let id = match known {
+        Some(id) => id,
+        None => fitting(highest.map_or(Some(0), |id| id.checked_add(1)), "the next spec id")?,
+    };
     let mut updates = Vec::new();
     if known.is_none() {
         updates.push(Update::AddSpec(PartitionSpec { spec_id: id, fields }));
@@ -58,7 +65,7 @@ fn updates(base: &Base, fields: Vec<PartitionField>) -> Vec<Update> {
     if id != base.metadata.default_spec_id {
         updates.push(Update::SetDefaultSpec { id, is_new: known.is_none() });
     }
-    updates
+    Ok(updates)
 }
 
 /// The changes so far.
@@ -154,12 +161,15 @@ impl<'b> Draft<'b> {
         if let Some(other) = self.added.iter().find(redundant).filter(|_| is_time(&transform)) {
             return Err(refused(format!("{text:?} and {:?} are periods of one column", other.name), text));
         }
-        let field = self.recycled(source.id, &transform, name).unwrap_or_else(|| {
-            self.last_id = self.last_id.saturating_add(1);
-            let column = schema.name_of(source.id).unwrap_or_default();
-            let name = name.map_or_else(|| default_name(&transform, column), str::to_owned);
-            PartitionField { source_ids: vec![source.id], field_id: self.last_id, name, transform }
-        });
+        let field = match self.recycled(source.id, &transform, name) {
+            Some(known) => known,
+            None => {
+                self.last_id = fitting(self.last_id.checked_add(1), "the next partition field id")?;
+                let column = schema.name_of(source.id).unwrap_or_default();
+                let name = name.map_or_else(|| default_name(&transform, column), str::to_owned);
+                PartitionField { source_ids: vec![source.id], field_id: self.last_id, name, transform }
+            }
+        };
         self.free_name(&field.name);
         self.added.push(field);
         Ok(())

@@ -12,7 +12,7 @@ use super::head::Listing;
 use super::scratch::Scratch;
 use super::summary::Summary;
 use super::tally::Tally;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::iceberg::manifest_list::{DATA, DELETES, ManifestFile, manifest_rows};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::write::{
@@ -20,6 +20,7 @@ use crate::iceberg::write::{
     write_manifest_list,
 };
 use crate::record::{carried, find};
+use crate::write::fitting;
 
 /// An encoded manifest that has no file yet.
 pub(super) struct Draft {
@@ -60,7 +61,7 @@ pub(super) fn encoded(
     (snapshot_id, options): (i64, WriteOptions),
 ) -> Result<Draft> {
     let layout = ManifestLayout::new(base.version, content, &base.schema_of(spec)?, spec, &entries.schema())?;
-    let commit = base.next_sequence_number();
+    let commit = base.next_sequence_number()?;
     let mut tally = Tally::new(layout.tuples().types().iter())?;
     tally.add(entries, &layout.tuples().values(entries)?, commit)?;
     let stored = stored_entries(base.version, entries)?;
@@ -160,7 +161,7 @@ pub(super) fn write_list(
         version: base.version,
         snapshot_id: identity.snapshot_id(),
         parent_snapshot_id: base.head(),
-        sequence_number: base.next_sequence_number(),
+        sequence_number: base.next_sequence_number()?,
         first_row_id: row_ids.as_ref().map(|ids| ids.first),
     };
     let decoding = base.table.decoding();
@@ -184,6 +185,9 @@ fn without_row_ids(manifests: &RecordBatch) -> Result<RecordBatch> {
     manifests.project(&kept.collect::<Vec<_>>()).map_err(Into::into)
 }
 
+/// What does not fit where row ids are forged.
+const ROW_IDS: &str = "a row id of the table";
+
 /// Assigns a first row id to each data manifest without one, in the order of the list (Iceberg's
 /// `ManifestListWriter.java`); delete manifests have none.
 fn with_row_ids(manifests: RecordBatch, first: i64) -> Result<(RecordBatch, RowIds)> {
@@ -202,9 +206,7 @@ fn with_row_ids(manifests: RecordBatch, first: i64) -> Result<(RecordBatch, RowI
         }
         let id = next;
         for rows in rows.iter().filter(|rows| rows.is_valid(row)) {
-            next = next
-                .checked_add(rows.value(row))
-                .ok_or_else(|| Error::new(ErrorKind::Mismatch, "the table's row ids do not fit 64 bits"))?;
+            next = fitting(next.checked_add(rows.value(row)), ROW_IDS)?;
         }
         Ok(Some(id))
     };
@@ -214,7 +216,7 @@ fn with_row_ids(manifests: RecordBatch, first: i64) -> Result<(RecordBatch, RowI
     });
     let columns = columns.collect();
     let batch = RecordBatch::try_new(manifests.schema(), columns)?;
-    Ok((batch, RowIds { first, count: next.saturating_sub(first) }))
+    Ok((batch, RowIds { first, count: fitting(next.checked_sub(first), ROW_IDS)? }))
 }
 
 /// Counts files that a commit adds or removes, with the values of their tuples.
@@ -244,6 +246,7 @@ pub(super) fn check_tuples(base: &Base, spec: &PartitionSpec, files: &RecordBatc
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::iceberg::manifest_list::Recorded;
 
     fn manifest(content: i32, existing: u64, added: u64, first_row_id: Option<i64>) -> ManifestFile {

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::error::Result;
 use crate::iceberg::metadata::Snapshot;
 use crate::record::find;
+use crate::write::fitting;
 
 /// Sums over the files that a commit adds or removes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -122,7 +123,7 @@ impl Summary {
 
     /// The totals of the table, where the parent's summary has them.
     fn totals(&self, parent: Option<&Snapshot>) -> Vec<(&'static str, i64)> {
-        let change = |of: fn(&Sums) -> i64| of(&self.added).saturating_sub(of(&self.removed));
+        let change = |of: fn(&Sums) -> i64| of(&self.added).checked_sub(of(&self.removed));
         let before = |key: &str| match parent {
             None => Some(0),
             Some(parent) => {
@@ -138,8 +139,8 @@ impl Summary {
             ("total-position-deletes", change(|sums| sums.position_deletes)),
             ("total-equality-deletes", change(|sums| sums.equality_deletes)),
         ];
-        let total = |(key, change): (&'static str, i64)| {
-            before(key)?.checked_add(change).filter(|total| *total >= 0).map(|total| (key, total))
+        let total = |(key, change): (&'static str, Option<i64>)| {
+            before(key)?.checked_add(change?).filter(|total| *total >= 0).map(|total| (key, total))
         };
         totals.into_iter().filter_map(total).collect()
     }
@@ -156,21 +157,23 @@ impl Sums {
         for row in 0..files.num_rows() {
             let (content, records) = (content.value(row), rows.value(row));
             let vector = (content == 1 && vector.is_valid(row)).then(|| vector.value(row));
-            self.bytes = self.bytes.saturating_add(vector.unwrap_or_else(|| bytes.value(row)));
+            let plus =
+                |sum: i64, more: i64| fitting(sum.checked_add(more), "a sum of the snapshot's summary");
+            self.bytes = plus(self.bytes, vector.unwrap_or_else(|| bytes.value(row)))?;
             self.delete_files += i64::from(content != 0);
             match content {
                 0 => {
                     self.data_files += 1;
-                    self.records = self.records.saturating_add(records);
+                    self.records = plus(self.records, records)?;
                 }
                 1 => {
                     self.vectors += i64::from(vector.is_some());
                     self.position_delete_files += i64::from(vector.is_none());
-                    self.position_deletes = self.position_deletes.saturating_add(records);
+                    self.position_deletes = plus(self.position_deletes, records)?;
                 }
                 _ => {
                     self.equality_delete_files += 1;
-                    self.equality_deletes = self.equality_deletes.saturating_add(records);
+                    self.equality_deletes = plus(self.equality_deletes, records)?;
                 }
             }
         }

@@ -14,6 +14,7 @@ use crate::iceberg::manifest_list::{FieldSummary, Recorded};
 use crate::iceberg::types::Type;
 use crate::iceberg::value;
 use crate::record::find;
+use crate::write::fitting;
 
 /// What has been seen of a manifest's entries.
 pub(super) struct Tally {
@@ -66,7 +67,8 @@ impl Tally {
             let count = usize::try_from(status).ok().and_then(|status| self.counts.get_mut(status));
             if let Some(Recorded { files: Some(files), rows: Some(sum) }) = count {
                 *files += 1;
-                *sum = sum.saturating_add(rows.value(row).unsigned_abs());
+                *sum =
+                    fitting(sum.checked_add(rows.value(row).unsigned_abs()), "a manifest's number of rows")?;
             }
             if status != DELETED {
                 let number = number.unwrap_or(commit);

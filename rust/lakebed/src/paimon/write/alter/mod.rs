@@ -24,7 +24,7 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::types::DataField;
 use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits, Written, check_committable};
-use crate::write::now_millis;
+use crate::write::{fitting, now_millis};
 
 /// The version of schemas since Paimon 0.9.
 pub(super) const VERSION: i32 = 3;
@@ -81,7 +81,7 @@ impl Commit for Altering<'_> {
             return Ok(Prepared::Done(self.table.latest()?));
         };
         let bytes = next_file(base, &next)?.into_bytes();
-        let path = self.table.files().own(&schema_file(base.schema.id + 1));
+        let path = self.table.files().own(&schema_file(next_id(base)?));
         let probe = (base.path.clone(), base.text.clone().into_bytes());
         let written = Written::probing(Arc::clone(self.table.storage()), probe);
         Ok(Prepared::Next { written, path, bytes, next: () })
@@ -105,6 +105,15 @@ struct NextSchema {
     comment: Option<String>,
 }
 
+/// The id of the schema after `base`.
+///
+/// # Errors
+/// `Mismatch` where there is none.
+fn next_id(base: &Latest) -> Result<i64> {
+    let next = fitting(base.schema.id.checked_add(1), "the id of the next schema");
+    next.map_err(|error| error.in_file(&base.path))
+}
+
 /// The schema file after `base`, with unknown keys of other writers.
 ///
 /// # Errors
@@ -115,7 +124,7 @@ fn next_file(base: &Latest, next: &NextSchema) -> Result<String> {
     let options = next.options.iter().map(|(key, value)| (key.clone(), value.as_str().into()));
     let changed: [(&str, Value); 8] = [
         ("version", VERSION.max(base.schema.version).into()),
-        ("id", (base.schema.id + 1).into()),
+        ("id", next_id(base)?.into()),
         ("fields", fields.into()),
         ("highestFieldId", next.highest_field_id.into()),
         ("primaryKeys", next.primary_keys.clone().into()),

@@ -22,7 +22,7 @@ use crate::paimon::write::json::snapshot_object;
 use crate::record::find;
 use crate::storage::present;
 use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits};
-use crate::write::{Existing, make_folder, now_millis};
+use crate::write::{Existing, fitting, make_folder, now_millis};
 
 /// A commit is tried this many times.
 const ATTEMPTS: u32 = if cfg!(test) { 3 } else { 200 };
@@ -121,12 +121,13 @@ fn write_all(
     made: &mut Made<'_>,
 ) -> Result<Snapshot> {
     let before = base.snapshot();
-    let id = before.map_or(1, |snapshot| snapshot.id + 1);
+    let last = before.map_or(0, |snapshot| snapshot.id);
+    let id = fitting(last.checked_add(1), "the id of the next snapshot")?;
     let (entries, next_row_id) = assign(&changes.entries, base, id)?;
-    let delta_rows = entries.iter().map(rows_added).sum::<Result<i64>>()?;
+    let delta_rows = rows_added(&entries)?;
     let delta = made.manifests(&mut entries.into_iter().map(Ok))?;
     let changelog = changes.changelog.map(|entries| -> Result<_> {
-        let rows = rows_added(&entries)?;
+        let rows = rows_added(std::slice::from_ref(&entries))?;
         let manifests = made.manifests(&mut std::iter::once(Ok(entries)))?;
         let (name, size) = made.list(&manifests)?;
         Ok((name, i64::try_from(size).ok(), rows))
@@ -146,6 +147,7 @@ fn write_all(
         Index::New(records) => Some(made.index(&records)?),
     };
     let total = before.and_then(|snapshot| snapshot.total_record_count).unwrap_or(0);
+    let total = fitting(total.checked_add(delta_rows), ROWS)?;
     let watermark = before.and_then(|snapshot| snapshot.watermark);
     let properties = (!options.properties.is_empty()).then(|| options.properties.clone());
     Ok(Snapshot {
@@ -167,36 +169,53 @@ fn write_all(
         // Times ascend with the ids, even if clocks of writers differ: time travel relies on it.
         time_millis: before.map_or(0, |snapshot| snapshot.time_millis).max(now_millis()),
         log_offsets: None,
-        total_record_count: Some(total + delta_rows),
+        total_record_count: Some(total),
         delta_record_count: Some(delta_rows),
         changelog_record_count: changelog.map(|(.., rows)| rows),
         watermark: watermark.max(options.watermark),
-        statistics: statistics(base),
+        statistics: statistics(base)?,
         properties,
         next_row_id: Some(next_row_id),
         operation: None,
     })
 }
 
+/// What does not fit where numbers of rows are forged.
+const ROWS: &str = "the snapshot's number of rows";
+
 /// Rows of added files less those of deleted ones.
-fn rows_added(entries: &RecordBatch) -> Result<i64> {
-    let (kinds, rows) = (find(entries, "kind")?, find(entries, "row_count")?);
-    let kinds = kinds.as_primitive::<Int8Type>().values();
-    let rows = kinds.iter().zip(rows.as_primitive::<Int64Type>().values());
-    Ok(rows.map(|(kind, rows)| if *kind == ADD { *rows } else { -rows }).sum())
+///
+/// # Errors
+/// `Mismatch` where they do not fit.
+fn rows_added(entries: &[RecordBatch]) -> Result<i64> {
+    let mut sum = 0_i64;
+    for entries in entries {
+        let (kinds, rows) = (find(entries, "kind")?, find(entries, "row_count")?);
+        let kinds = kinds.as_primitive::<Int8Type>().values();
+        for (kind, rows) in kinds.iter().zip(rows.as_primitive::<Int64Type>().values()) {
+            sum = fitting(if *kind == ADD { sum.checked_add(*rows) } else { sum.checked_sub(*rows) }, ROWS)?;
+        }
+    }
+    Ok(sum)
 }
 
-/// The statistics of the last snapshot, as long as they are of the latest schema.
-fn statistics(base: &Base) -> Option<String> {
+/// The statistics of the last snapshot, as long as they are of the latest schema, and the file is there.
+///
+/// # Errors
+/// Those of reading and parsing the file.
+fn statistics(base: &Base) -> Result<Option<String>> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Statistics {
         schema_id: i64,
     }
-    let name = base.snapshot()?.statistics.clone()?;
-    let bytes = base.table.read_recorded(&base.table.files().shared(&statistics_file(&name)), None).ok()?;
-    let statistics: Statistics = crate::json::parse(&bytes).ok()?;
-    (statistics.schema_id == base.schema().id).then_some(name)
+    let Some(name) = base.snapshot().and_then(|snapshot| snapshot.statistics.clone()) else {
+        return Ok(None);
+    };
+    let path = base.table.files().shared(&statistics_file(&name));
+    let Some(bytes) = present(base.table.read_recorded(&path, None))? else { return Ok(None) };
+    let statistics: Statistics = crate::json::parse(&bytes).map_err(|error| error.in_file(&path))?;
+    Ok((statistics.schema_id == base.schema().id).then_some(name))
 }
 
 /// Writes hints, which tell readers where to look first. They are optional, so a failure is ignored.

@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::manifest::ADD;
 use crate::paimon::write::options::is_on;
 use crate::record::find;
+use crate::write::fitting;
 
 /// `file_source` of a file that was written, not compacted.
 const APPENDED: i32 = 0;
@@ -45,6 +46,9 @@ pub(super) fn assign(entries: &[RecordBatch], base: &Base, id: i64) -> Result<(V
 fn next_row_id(base: &Base) -> i64 {
     base.snapshot().and_then(|snapshot| snapshot.next_row_id).unwrap_or(0)
 }
+
+/// What does not fit where row ids are forged.
+const NEXT: &str = "the next row id";
 
 /// The next row ids.
 struct Ids {
@@ -85,12 +89,12 @@ impl Ids {
         if name.ends_with(".blob") {
             let next = self.of_blobs.entry(column.cloned().unwrap_or_default()).or_insert(self.file_start);
             let first = *next;
-            *next = first.saturating_add(rows);
+            *next = fitting(first.checked_add(rows), NEXT)?;
             return Ok(first);
         }
         self.of_blobs.clear();
         self.file_start = self.next;
-        self.next = self.next.saturating_add(rows);
+        self.next = fitting(self.next.checked_add(rows), NEXT)?;
         Ok(self.file_start)
     }
 }

@@ -1,5 +1,7 @@
 //! Rollbacks (Paimon's `RollbackHelper.java`).
 
+use std::cmp::Reverse;
+
 use super::{Freed, check_latest, hint, remove, snapshot_text};
 use crate::error::Result;
 use crate::paimon::paths::{snapshot_file, tag_file};
@@ -39,7 +41,7 @@ pub fn rollback_to(table: &Table, target: &RollbackTo) -> Result<Freed> {
     restore(&kept, id)?;
     hint(&files, "snapshot/LATEST", id);
     let mut roots = later.removed();
-    roots.sort_by_key(|root| (root.kind, -root.snapshot.id));
+    roots.sort_by_key(|root| (root.kind, Reverse(root.snapshot.id)));
     if roots.iter().any(|root| root.kind == RootKind::Changelog) {
         let left = files.changelog_ids()?.into_iter().rev().find(|left| *left <= id);
         hint(&files, "changelog/LATEST", left.unwrap_or(-1));

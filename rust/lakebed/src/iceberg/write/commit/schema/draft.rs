@@ -10,6 +10,7 @@ use super::{ColumnChange, refused};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::{FieldRef, NestedField, Schema, Type};
 use crate::iceberg::write::FormatVersion;
+use crate::write::fitting;
 
 /// The parent of the table's columns.
 pub(super) const ROOT: i32 = -1;
@@ -140,8 +141,8 @@ impl<'s> Draft<'s> {
             let message = "a required column needs a default: existing rows have no value in it";
             return Err(refused(message, &full));
         }
-        let id = self.next_id();
-        let ty = self.with_fresh_ids(&field.ty);
+        let id = self.next_id()?;
+        let ty = self.with_fresh_ids(&field.ty)?;
         let (initial_default, write_default) = (default.clone(), default);
         self.updates.insert(id, NestedField { id, ty, initial_default, write_default, ..field });
         self.added.entry(parent_id).or_default().push(id);
@@ -284,9 +285,11 @@ impl<'s> Draft<'s> {
         self.updates.insert(field.id, field);
     }
 
-    pub(super) fn next_id(&mut self) -> i32 {
-        self.last_column_id = self.last_column_id.saturating_add(1);
-        self.last_column_id
+    /// # Errors
+    /// `Mismatch` where there is no id after the last.
+    pub(super) fn next_id(&mut self) -> Result<i32> {
+        self.last_column_id = fitting(self.last_column_id.checked_add(1), "the next column id")?;
+        Ok(self.last_column_id)
     }
 
     /// Refuses to drop identifier fields, and fields that contain them.

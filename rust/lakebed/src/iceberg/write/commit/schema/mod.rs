@@ -19,6 +19,7 @@ use super::scratch::Scratch;
 use super::update::Update;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Schema;
+use crate::write::fitting;
 
 /// Changes of a table's schema: all of them, or none.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -85,7 +86,7 @@ impl Change for SchemaChange {
         check_identifiers(&schema)?;
         check_version(&schema, base.version)?;
         check_sources(base, &schema)?;
-        let mut updates = updates(base, schema, draft.last_column_id());
+        let mut updates = updates(base, schema, draft.last_column_id())?;
         if !updates.is_empty() {
             updates.extend(properties::updates(base, &draft)?);
         }
@@ -95,7 +96,10 @@ impl Change for SchemaChange {
 
 /// The updates that make a schema the current one; a schema that the table has keeps its id (Iceberg's
 /// `TableMetadata.java`).
-fn updates(base: &Base, mut schema: Schema, last_column_id: i32) -> Vec<Update> {
+///
+/// # Errors
+/// `Mismatch` where there is no id after those of the table.
+fn updates(base: &Base, mut schema: Schema, last_column_id: i32) -> Result<Vec<Update>> {
     let sorted = |schema: &Schema| {
         let mut ids = schema.identifier_field_ids.clone();
         ids.sort_unstable();
@@ -104,9 +108,11 @@ fn updates(base: &Base, mut schema: Schema, last_column_id: i32) -> Vec<Update> 
     let same = |known: &&Arc<Schema>| known.fields == schema.fields && sorted(known) == sorted(&schema);
     let known = base.metadata.schemas.iter().find(same).map(|known| known.schema_id);
     let current = base.metadata.current_schema_id;
-    let fresh =
-        base.metadata.schemas.iter().map(|known| known.schema_id).fold(current, i32::max).saturating_add(1);
-    let id = known.unwrap_or(fresh);
+    let highest = base.metadata.schemas.iter().map(|known| known.schema_id).fold(current, i32::max);
+    let id = match known {
+        Some(id) => id,
+        None => fitting(highest.checked_add(1), "the next schema id")?,
+    };
     let is_new = known.is_none() || last_column_id != base.metadata.last_column_id;
     let mut updates = Vec::new();
     if is_new {
@@ -116,7 +122,7 @@ fn updates(base: &Base, mut schema: Schema, last_column_id: i32) -> Vec<Update> 
     if id != current {
         updates.push(Update::SetCurrentSchema { id, is_new });
     }
-    updates
+    Ok(updates)
 }
 
 /// The error for a change that does not fit, with the column.

@@ -14,28 +14,32 @@ use crate::iceberg::write::FormatVersion;
 impl Draft<'_> {
     /// A type whose fields have new ids: those of a struct before those nested in them (Iceberg's
     /// `AssignFreshIds.java`).
-    pub(super) fn with_fresh_ids(&mut self, ty: &Type) -> Type {
-        match ty {
+    ///
+    /// # Errors
+    /// `Mismatch` where the table has no more ids.
+    pub(super) fn with_fresh_ids(&mut self, ty: &Type) -> Result<Type> {
+        Ok(match ty {
             Type::Struct(fields) => {
-                let ids: Vec<i32> = fields.iter().map(|_| self.next_id()).collect();
-                Type::Struct(ids.into_iter().zip(fields).map(|(id, field)| self.fresh(id, field)).collect())
+                let ids = fields.iter().map(|_| self.next_id()).collect::<Result<Vec<_>>>()?;
+                let fields = ids.into_iter().zip(fields).map(|(id, field)| self.fresh(id, field));
+                Type::Struct(fields.collect::<Result<_>>()?)
             }
             Type::List(element) => {
-                let id = self.next_id();
-                Type::List(self.fresh(id, element))
+                let id = self.next_id()?;
+                Type::List(self.fresh(id, element)?)
             }
             Type::Map(key, value) => {
-                let (key_id, value_id) = (self.next_id(), self.next_id());
-                let key = self.fresh(key_id, key);
-                Type::Map(key, self.fresh(value_id, value))
+                let (key_id, value_id) = (self.next_id()?, self.next_id()?);
+                let key = self.fresh(key_id, key)?;
+                Type::Map(key, self.fresh(value_id, value)?)
             }
             plain => plain.clone(),
-        }
+        })
     }
 
-    fn fresh(&mut self, id: i32, field: &NestedField) -> FieldRef {
-        let ty = self.with_fresh_ids(&field.ty);
-        Arc::new(NestedField { id, ty, ..field.clone() })
+    fn fresh(&mut self, id: i32, field: &NestedField) -> Result<FieldRef> {
+        let ty = self.with_fresh_ids(&field.ty)?;
+        Ok(Arc::new(NestedField { id, ty, ..field.clone() }))
     }
 
     /// A default in the form of schemas.
