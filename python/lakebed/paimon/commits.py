@@ -11,7 +11,9 @@ from lakebed.errors import SchemaError
 from lakebed.limits import LIMITS, Limits
 from lakebed.paimon._committing import committable, made, who_commits
 from lakebed.storage import resolve
+from lakebed.storage.paths import without_climbing
 from lakebed.table import Table
+from lakebed.table.opening import Opening
 
 if TYPE_CHECKING:
     import os
@@ -48,8 +50,9 @@ def create_table(
         limits: of the table that is returned.
         storage: as `open_table` takes it; one that commits are made on, as in `append_files`.
     Raises: SchemaError (types, keys or buckets that make no table), UnsupportedError (a storage that commits
-        are not made on, a format or codec of manifests that is not written), FileExistsError (there is a
-        table), TypeError, OSError.
+        are not made on, a format or codec of manifests that is not written), LocationError (a location with
+        control characters), FileExistsError (there is a table), TypeError, OSError. Nothing is left behind
+        then, but where the storage does not report whether it has written.
     Source: Paimon's `SchemaManager.java`, `SchemaValidation.java`.
 
     >>> create_table("/data/orders", pa.schema([("id", pa.int64()), ("day", pa.date32())]),
@@ -57,13 +60,15 @@ def create_table(
     <lakebed paimon table '/data/orders' ...>
     """
     path, adapter = resolve(location, storage)
+    path = path if adapter else without_climbing(path)
     columns = schema if hasattr(schema, "__arrow_c_schema__") else json.dumps(list(schema))
     pairs = [(key, str(value)) for key, value in (options or {}).items()]
     if partition_by and partition_keys:
         raise TypeError("partition_by and partition_keys mean the same: give one")
     partitioned = names("partition_by", partition_by) or names("partition_keys", partition_keys) or []
     keys = (partitioned, list(primary_keys))
-    return Table(_native.paimon_create_table(path, adapter, columns, *keys, pairs, comment, limits), adapter)
+    native = _native.paimon_create_table(path, adapter, columns, *keys, pairs, comment, limits)
+    return Table(native, adapter, Opening((), None, limits, None, None, path))
 
 
 def append_files(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader, StringArray};
 use arrow_select::concat::concat_batches;
+use lakebed::location::Guarded;
 use lakebed::paimon;
 use lakebed::paimon::write::{self, CommitOptions, Compaction, IndexFilesChange, TableDefinition};
 use lakebed::{Error, ErrorKind, Result};
@@ -207,6 +208,9 @@ pub fn paimon_create_table(
     let fields = fields.map_err(|error| refused(py, error))?;
     let definition =
         TableDefinition { fields, partition_keys, primary_keys, options: table_options, comment };
-    let made = detached(py, || Ok(write::create_table(location, storage, &definition, decoding)))?;
+    let made = detached(py, || {
+        let storage = Guarded::of_table(storage, location, [], None)?;
+        Ok(write::create_table(location, Arc::new(storage), &definition, decoding))
+    })?;
     made.map(|table| Table(Box::new(table))).map_err(|error| refused(py, error))
 }

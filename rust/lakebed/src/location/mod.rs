@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
+use crate::storage::Storage;
 
 pub use guarded::Guarded;
 pub(crate) use parts::scheme;
@@ -73,6 +74,31 @@ impl Allowed {
             });
             checked.map_err(|fault| refused(fault, path))
         }
+    }
+}
+
+/// Checks the path of a file before it is written into a table's metadata, so that no commit names a file which
+/// readers of the table refuse to open.
+///
+/// # Errors
+/// `Location` with the reason.
+pub(crate) fn check_file(storage: &dyn Storage, path: &str) -> Result<()> {
+    if path.ends_with('/') {
+        return Err(refused(Fault::Folder, path));
+    }
+    storage.place(path).map(drop)
+}
+
+/// Checks the location of a new table, with which all paths in its metadata will start.
+///
+/// # Errors
+/// `Location` for one that is empty, or has control characters, backslashes, or `.` or `..` for a folder.
+pub(crate) fn check_new_table(location: &str) -> Result<()> {
+    match PathParts::of(location) {
+        Err(fault @ (Fault::Empty | Fault::Control | Fault::Backslash | Fault::Climbs)) => {
+            Err(refused(fault, location))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -17,6 +17,7 @@ pub(super) enum Fault {
     LinkLocal,
     Scheme,
     Outside,
+    Folder,
 }
 
 impl Fault {
@@ -31,6 +32,7 @@ impl Fault {
             Fault::LinkLocal => "its host is a link-local address",
             Fault::Scheme => "it is on another kind of storage",
             Fault::Outside => "it is not below an allowed prefix",
+            Fault::Folder => "it ends in a slash, as a folder does",
         }
     }
 }

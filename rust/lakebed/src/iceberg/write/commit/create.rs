@@ -1,6 +1,5 @@
 //! Creates tables (Iceberg's `TableMetadata.java`, `HadoopTables.java`).
 
-use std::fs;
 use std::sync::Arc;
 
 use arrow_schema::Schema as ArrowSchema;
@@ -14,13 +13,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::current_metadata;
 use crate::iceberg::metadata::MetadataFile;
 use crate::iceberg::partition::PartitionSpec;
+use crate::iceberg::table::Table;
 use crate::iceberg::types::Schema;
 use crate::iceberg::write::metadata::compact;
 use crate::iceberg::write::{FormatVersion, metadata_bytes};
-use crate::local_path::local_path;
+use crate::location::check_new_table;
 use crate::notes::Notes;
 use crate::storage::{Local, Storage};
-use crate::write::{Existing, now_millis, publish_bytes};
+use crate::write::{Existing, NewFolders, now_millis, publish_bytes, publish_new};
 
 /// The system's error code for an existing file.
 const EEXIST: i32 = 17;
@@ -50,9 +50,11 @@ pub struct NewTable {
 ///
 /// # Errors
 /// `Unsupported` and `Argument` for columns and partition fields that the format does not have, with the
-/// field; `Io` where a table exists, and where the file system fails. Nothing is written then.
+/// field; `Location` for a location that has control characters, or `..`; `Io` where a table exists, and where the
+/// file system fails; those of opening the table. Nothing is left behind then.
 pub fn create_table(location: &str, table: &NewTable, limits: Limits) -> Result<()> {
     let location = location.trim_end_matches('/');
+    check_new_table(location)?;
     let metadata = first_metadata(location, table)?;
     let storage: Arc<dyn Storage> = Arc::new(Local);
     let open = |path: &str| MetadataFile::open(path, Arc::clone(&storage), limits);
@@ -68,9 +70,14 @@ pub fn create_table(location: &str, table: &NewTable, limits: Limits) -> Result<
     let folder = format!("{location}/metadata");
     let path = format!("{folder}/v1{}", if gzip { ".gz.metadata.json" } else { ".metadata.json" });
     let bytes = metadata_bytes(compact(metadata), &path)?;
-    let made = fs::create_dir_all(local_path(&folder)?);
-    made.map_err(|error| Error::from(error).in_file(&folder))?;
-    publish_bytes(&path, Existing::Refuse, &bytes)?;
+    let folders = NewFolders::of(storage.as_ref(), &path)?;
+    publish_new(storage.as_ref(), &path, &bytes)?;
+    if let Err(error) = Table::open(location, Arc::clone(&storage), limits) {
+        // A table that its maker cannot open is none.
+        _ = storage.remove(&path);
+        return Err(error);
+    }
+    folders.keep();
     // Versions are found without the hint, which only tells where to start looking; a failure is ignored.
     let _ = publish_bytes(&format!("{folder}/version-hint.text"), Existing::Replace, b"1");
     Ok(())

@@ -22,6 +22,7 @@ use crate::iceberg::manifest::ADDED;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::transform::Transform;
 use crate::iceberg::write::ManifestContent;
+use crate::location::check_file;
 
 /// Required columns.
 const REQUIRED: [&str; 3] = ["file_path", "record_count", "file_size_in_bytes"];
@@ -231,7 +232,7 @@ pub(super) fn written_path(base: &Base, path: &str) -> String {
 /// The ADDED entries of the files, by spec.
 ///
 /// # Errors
-/// `Argument` for a spec that the table does not have, or one with unknown transforms; for an unknown file
+/// `Location` for a path that readers of the table would refuse; `Argument` for a spec that the table does not have, or one with unknown transforms; for an unknown file
 /// format; those of [`metric_maps`]; each with field and row.
 pub(super) fn entries_of(
     given: &Given,
@@ -293,8 +294,15 @@ fn spec_ids(files: &RecordBatch, base: &Base) -> Result<Int32Array> {
 
 fn paths(files: &RecordBatch, base: &Base, name: &str) -> Result<ArrayRef> {
     let given = column(files, name)?;
-    let paths = given.as_string::<i32>().iter().map(|path| path.map(|path| written_path(base, path)));
-    Ok(Arc::new(paths.collect::<StringArray>()))
+    let checked = |(row, path): (usize, Option<&str>)| {
+        let Some(path) = path.map(|path| written_path(base, path)) else { return Ok(None) };
+        match check_file(base.table.storage().as_ref(), &path) {
+            Ok(()) => Ok(Some(path)),
+            Err(error) => Err(error.in_row(row).in_field(name)),
+        }
+    };
+    let paths = given.as_string::<i32>().iter().enumerate().map(checked);
+    Ok(Arc::new(paths.collect::<Result<StringArray>>()?))
 }
 
 /// The formats as Java's writer names them; by default from the endings of the paths.

@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::metadata::{PartitionStatisticsFile, StatisticsFile};
 use crate::iceberg::write::FormatVersion;
 use crate::json::{strings, words};
+use crate::location::check_file;
 
 /// Names that are fields of the metadata, and cannot be properties (`TableProperties.java`).
 const RESERVED: [&str; 9] = [
@@ -123,14 +124,20 @@ fn named(base: &Base, kind: StatisticsKind, snapshot_id: i64) -> Option<&Value> 
 /// The snapshot of the statistics.
 ///
 /// # Errors
+/// `Location` for a path that readers of the table would refuse;
 /// `Argument` for an object that is not valid in metadata, or of a snapshot that the table does not have.
 fn check_statistics(base: &Base, kind: StatisticsKind, file: &Value) -> Result<i64> {
     let refused = |message: String| Error::new(ErrorKind::Argument, message).in_field(kind.name());
-    let id = match kind {
-        StatisticsKind::Table => StatisticsFile::deserialize(file).map(|file| file.snapshot_id),
-        StatisticsKind::Partitions => PartitionStatisticsFile::deserialize(file).map(|file| file.snapshot_id),
+    let file = match kind {
+        StatisticsKind::Table => {
+            StatisticsFile::deserialize(file).map(|file| (file.snapshot_id, file.statistics_path))
+        }
+        StatisticsKind::Partitions => {
+            PartitionStatisticsFile::deserialize(file).map(|file| (file.snapshot_id, file.statistics_path))
+        }
     };
-    let id = id.map_err(|error| refused(words(&error)))?;
+    let (id, path) = file.map_err(|error| refused(words(&error)))?;
+    check_file(base.table.storage().as_ref(), &path).map_err(|error| error.in_field("statistics-path"))?;
     match base.has_snapshot(id) {
         true => Ok(id),
         false => Err(refused(format!("the table has no snapshot {id}"))),

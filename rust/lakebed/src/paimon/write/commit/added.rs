@@ -17,6 +17,7 @@ use super::options::CommitOptions;
 use super::prune::may_hold;
 use super::ranges::{self, KEYS};
 use crate::error::{Error, ErrorKind, Result};
+use crate::location::check_file;
 use crate::paimon::identity::identities;
 use crate::paimon::manifest::DELETE;
 use crate::paimon::schema::TableSchema;
@@ -37,6 +38,9 @@ pub(super) struct Added {
 
 impl Added {
     /// Checks and takes the files of a caller.
+    ///
+    /// # Errors
+    /// Those of [`entries`]; `Location` for a path that readers of the table would refuse.
     pub(super) fn new(
         table: &Table,
         files: &RecordBatch,
@@ -45,6 +49,10 @@ impl Added {
     ) -> Result<Added> {
         let entries = entries_of(table, files, options, origin)?;
         let paths = paths_of(table, &entries)?;
+        for (row, path) in paths.iter().enumerate() {
+            let checked = check_file(table.storage().as_ref(), path);
+            checked.map_err(|error| error.in_row(row).in_field("file_path"))?;
+        }
         let mut seen = HashSet::with_capacity(paths.len());
         match paths.iter().position(|path| !seen.insert(rooted(path))) {
             Some(row) => Err(refused_path(&paths[row], "appears twice", row)),

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::json::parse;
+use crate::location::check_new_table;
 use crate::paimon::paths::schema_file;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
@@ -17,7 +18,7 @@ use crate::paimon::write::json;
 use crate::paimon::write::options::{Container, ManifestFormat};
 use crate::storage::Storage;
 use crate::write::commit::check_committable;
-use crate::write::{now_millis, publish_new};
+use crate::write::{NewFolders, now_millis, publish_new};
 
 /// The definition of a new table.
 #[derive(Debug, Clone, Default)]
@@ -75,24 +76,33 @@ fn drop_ids(ty: &mut Value) {
 ///
 /// # Errors
 /// `Unsupported` for a storage without commits, and for a format or codec of manifests that is not written;
-/// `Argument`, `Json` and `Type` for invalid columns, keys and buckets; `Io`, also where there is a table
-/// already.
+/// `Location` for a location that has control characters, or `..`; `Argument`, `Json` and `Type` for invalid
+/// columns, keys and buckets; `Io`, also where there is a table already; those of opening the table. Nothing is
+/// left behind then, but where the storage does not report whether it has written.
 pub fn create_table(
     location: &str,
     storage: Arc<dyn Storage>,
     definition: &TableDefinition,
     decoding: impl Into<Decoding>,
 ) -> Result<Table> {
+    let location = location.trim_end_matches('/');
+    check_new_table(location)?;
     check_committable(storage.as_ref(), location)?;
     let text = json::schema_file(schema(definition)?.as_bytes())?;
     let schema = TableSchema::from_json(text.as_bytes())?;
     let format = ManifestFormat::of_option(&schema)?.unwrap_or(ManifestFormat::Avro);
     Container::of(&schema, format, [0; 16])?;
     check_schema(&schema)?;
-    let location = location.trim_end_matches('/');
     let path = format!("{location}/{}", schema_file(0));
+    let folders = NewFolders::of(storage.as_ref(), &path)?;
     publish_new(storage.as_ref(), &path, text.as_bytes())?;
-    Table::open(location, storage, decoding)
+    let table = Table::open(location, Arc::clone(&storage), decoding);
+    match table {
+        Ok(_) => folders.keep(),
+        // A table that its maker cannot open is none.
+        Err(_) => _ = storage.remove(&path),
+    }
+    table
 }
 
 /// The schema file, with keys in any order.

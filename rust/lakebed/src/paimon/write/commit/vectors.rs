@@ -15,6 +15,7 @@ use super::changes::Changes;
 use super::index::{File, Index, IndexEntries, RANGES, files_of, without_files};
 use super::live::live_entries;
 use crate::error::{Error, ErrorKind, Result};
+use crate::location::check_file;
 use crate::paimon::fields::INDEX;
 use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::manifest::{ADD, entry_columns};
@@ -207,6 +208,11 @@ fn records(table: &Table, files: &RecordBatch) -> Result<RecordBatch> {
         let ty = spec.map_or(DataType::Null, |spec| (spec.data_type)());
         if bucket { given.required(name, &ty) } else { given.optional(name, &ty) }
     };
+    let external = column("external_path", false)?;
+    for (row, path) in external.as_string::<i32>().iter().enumerate() {
+        let checked = path.map_or(Ok(()), |path| check_file(table.storage().as_ref(), path));
+        checked.map_err(|error| error.in_row(row).in_field("external_path"))?;
+    }
     let global = INDEX.iter().find(|spec| spec.column == "global_index");
     let global = global.map_or(DataType::Null, |spec| (spec.data_type)());
     let columns: Vec<ArrayRef> = vec![
@@ -218,7 +224,7 @@ fn records(table: &Table, files: &RecordBatch) -> Result<RecordBatch> {
         given.counts("file_size")?,
         given.counts("row_count")?,
         column(RANGES, true)?,
-        column("external_path", false)?,
+        external,
         new_null_array(&global, given.rows),
     ];
     RecordBatch::try_new(record_schema(&INDEX.iter().collect::<Vec<_>>()), columns).map_err(Into::into)

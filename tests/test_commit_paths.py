@@ -1,0 +1,265 @@
+"""What a commit names can be opened again, and a table that could not be made leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from counting_storage import CountingStorage
+
+from lakebed import LakebedError, Table, iceberg, open_table, paimon
+from lakebed.errors import LocationError, SchemaError
+
+SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
+# Characters that guards of paths refuse, climbing in several spellings, and what is no file.
+BAD = [
+    "x\ny/a",
+    "x\0y/a",
+    "x\ry/a",
+    "x\x85y/a",
+    "x\x7f/a",
+    "../a",
+    "x/../../a",
+    "%2e%2e/a",
+    "./x/./a",
+    "x\\a",
+    "",
+    "x/",
+]
+
+
+def files(path: str, **columns: Any) -> pa.Table:
+    given = {"file_path": [path], "record_count": [7], "file_size_in_bytes": [1], "file_format": ["PARQUET"]}
+    return pa.table(given | columns)
+
+
+def deletes(path: str, **columns: Any) -> pa.Table:
+    return files(path, content=[1], **columns)
+
+
+def vector(path: str, target: str) -> pa.Table:
+    own = {"content_offset": [4], "content_size_in_bytes": [40], "referenced_data_file": [target]}
+    return deletes(path, **own).set_column(3, "file_format", pa.array(["PUFFIN"]))
+
+
+def statistics(table: Table, path: str) -> dict[str, Any]:
+    sizes = {"file-size-in-bytes": 1, "file-footer-size-in-bytes": 1}
+    return {"snapshot-id": table.snapshot_id, "statistics-path": path, **sizes, "blob-metadata": []}
+
+
+ICEBERG: dict[str, Callable[[Table, str], Any]] = {
+    "append_files": lambda t, path: iceberg.append_files(t, files(path)),
+    "overwrite_files": lambda t, path: iceberg.overwrite_files(t, files(path), removed=["data/a.parquet"]),
+    "replace_files": lambda t, path: iceberg.replace_files(t, ["data/a.parquet"], files(path)),
+    "row_delta": lambda t, path: iceberg.row_delta(t, files=files(path)),
+    "row_delta, delete files": lambda t, path: iceberg.row_delta(t, delete_files=deletes(path)),
+    "staged": lambda t, path: iceberg.append_files(t, files(path), commit=False),
+    "statistics": lambda t, path: iceberg.set_statistics(t, statistics(t, f"{t.location}/{path}")),
+    "statistics of partitions": lambda t, path: iceberg.set_statistics(
+        t, statistics(t, f"{t.location}/{path}"), of_partitions=True
+    ),
+}
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("path", BAD)
+def test_iceberg_commits_refuse_a_path_that_nobody_could_open(tmp_path: Path, path: str):
+    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("data/a.parquet"))
+    before = everything(tmp_path)
+    for commit in ICEBERG.values():
+        with pytest.raises(LocationError, match="may not be opened") as caught:
+            commit(table, path)
+        assert caught.value.path is not None
+        assert len(str(caught.value).splitlines()) == 1
+    assert everything(tmp_path) == before
+
+
+def test_a_deletion_vector_is_refused_likewise(tmp_path: Path):
+    table = iceberg.create_table(tmp_path / "t", SCHEMA, format_version=3)
+    table = iceberg.append_files(table, files("data/a.parquet"))
+    for path, target, field in [
+        ("x\ny.puffin", "data/a.parquet", "file_path"),
+        ("v.puffin", "x\ny", "referenced_data_file"),
+    ]:
+        with pytest.raises(LocationError) as caught:
+            iceberg.row_delta(table, delete_files=vector(path, target))
+        assert (caught.value.field, caught.value.record) == (field, 0)
+
+
+def test_what_is_outside_of_allowed_prefixes_is_not_committed(tmp_path: Path):
+    iceberg.create_table(tmp_path / "t", SCHEMA)
+    elsewhere = tmp_path / "elsewhere" / "a.parquet"
+    table = open_table(tmp_path / "t", format="iceberg", allowed_prefixes=[])
+    with pytest.raises(LocationError, match=r"not below an allowed prefix|another kind of storage"):
+        iceberg.append_files(table, files(str(elsewhere)))
+    table = open_table(tmp_path / "t", format="iceberg", allowed_prefixes=[elsewhere.parent])
+    assert iceberg.append_files(table, files(str(elsewhere))).files().to_arrow().num_rows == 1
+
+
+@pytest.mark.parametrize("path", BAD)
+def test_paimon_commits_refuse_a_path_that_nobody_could_open(tmp_path: Path, path: str):
+    table = paimon.create_table(tmp_path / "t", SCHEMA, options={"bucket": "-1"})
+    own = files("bucket-0/a.parquet").drop(["file_format"])
+    table = paimon.append_files(table, own)
+    before = everything(tmp_path)
+    outside = files(f"{tmp_path}/outside/{path}").drop(["file_format"])
+    for commit in (
+        lambda: paimon.append_files(table, outside),
+        lambda: paimon.compact_files(table, ["bucket-0/a.parquet"], outside),
+        lambda: paimon.overwrite_partition(table, outside, {}),
+    ):
+        with pytest.raises(LakebedError) as caught:
+            commit()
+        assert caught.value.field == "file_path"
+        assert caught.value.record == 0
+        assert len(str(caught.value).splitlines()) == 1
+    assert everything(tmp_path) == before
+
+
+def test_the_place_of_an_index_file_is_refused_likewise(tmp_path: Path):
+    options = {"bucket": "-1", "deletion-vectors.enabled": "true"}
+    table = paimon.create_table(tmp_path / "t", SCHEMA, options=options)
+    table = paimon.append_files(table, files("bucket-0/a.orc").drop(["file_format"]))
+    ranges = [[{"f0": "a.orc", "f1": 1, "f2": 22, "f3": 1}]]
+    kind = pa.list_(
+        pa.struct([("f0", pa.string()), ("f1", pa.int32()), ("f2", pa.int32()), ("f3", pa.int64())])
+    )
+    columns = {"file_name": ["i"], "bucket": pa.array([0], pa.int32()), "file_size": [30], "row_count": [1]}
+    index = pa.table(
+        columns | {"deletions_vectors_ranges": pa.array(ranges, kind), "external_path": ["/x\ny/i"]}
+    )
+    with pytest.raises(LocationError) as caught:
+        paimon.replace_deletion_vectors(table, index, [])
+    assert caught.value.field == "external_path"
+
+
+@pytest.mark.parametrize("value", ["x\ny", "x\x85y", ".."])
+def test_values_that_become_folders_lead_nowhere_else(tmp_path: Path, value: str):
+    table = paimon.create_table(tmp_path / "t", SCHEMA, partition_by=["name"], options={"bucket": "-1"})
+    named = [
+        f"{table.location}/name={folder}/bucket-0/a.orc" for folder in (value, value.replace("\n", "%0A"))
+    ]
+    committed = 0
+    for path in named:
+        partition = pa.array([{"name": value}], pa.struct([("name", pa.string())]))
+        given = files(path, partition=partition).drop(["file_format"])
+        with contextlib.suppress(SchemaError, LocationError):
+            table = paimon.append_files(table, given)
+            committed += 1
+    # What was committed can be looked at in every way.
+    assert table.files().to_arrow().num_rows == min(committed, 1)
+    assert table.orphans().to_arrow().num_rows >= 0
+
+
+PLACES = ["x\ny/t", "x\0y/t", "x\x85/t", "x\\y/t"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("module", [iceberg, paimon])
+def test_no_table_is_made_at_a_place_that_nobody_could_open(tmp_path: Path, module: Any, place: str):
+    with pytest.raises(LocationError, match="may not be opened"):
+        module.create_table(f"{tmp_path}/{place}", SCHEMA)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("module", [iceberg, paimon])
+def test_a_climbing_location_is_where_it_leads(tmp_path: Path, module: Any, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "real" / "a").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real" / "a")
+    monkeypatch.chdir(tmp_path)
+    table = module.create_table("link/../t", SCHEMA)
+    assert ".." not in table.location
+    assert open_table(tmp_path / "real" / "t").format == table.format
+
+
+@pytest.mark.parametrize("module", [iceberg, paimon])
+def test_a_refused_table_leaves_nothing(tmp_path: Path, module: Any):
+    (tmp_path / "file").write_bytes(b"")
+    refused: list[tuple[type[Exception], Callable[[], Any]]] = [
+        (LakebedError, lambda: module.create_table(tmp_path / "t", SCHEMA, partition_by=["missing"])),
+        (OSError, lambda: module.create_table(tmp_path / "file" / "t", SCHEMA)),
+    ]
+    for error, make in refused:
+        with pytest.raises(error):
+            make()
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.parametrize("module", [iceberg, paimon])
+def test_folders_that_were_made_go_with_the_table(tmp_path: Path, module: Any):
+    name = "metadata" if module is iceberg else "schema"
+    (tmp_path / "t" / name).mkdir(parents=True)
+    (tmp_path / "t" / name).chmod(stat.S_IRUSR | stat.S_IXUSR)
+    with pytest.raises(PermissionError):
+        module.create_table(tmp_path / "t", SCHEMA)
+    assert list((tmp_path / "t" / name).iterdir()) == []
+
+
+class Torn(CountingStorage):
+    """A storage that fails while it publishes, and may leave a part of the file."""
+
+    def __init__(self, part: float | None) -> None:
+        super().__init__()
+        self.part = part
+        self.published = 0
+
+    def write(self, path: str, data: bytes) -> None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_bytes(data)
+
+    def remove(self, path: str) -> None:
+        Path(path).unlink()
+
+    def publish(self, path: str, data: bytes, replace: bool) -> None:
+        self.published += 1
+        if Path(path).exists() and not replace:
+            raise FileExistsError(path)
+        if self.published == 1 and self.part is not None:
+            self.write(path, data[: int(len(data) * self.part)])
+        if self.published == 1:
+            raise ConnectionError("the line is dead")
+        self.write(path, data)
+
+
+@pytest.mark.parametrize("part", [None, 0.0, 0.5])
+def test_a_storage_that_fails_midway_leaves_no_table(tmp_path: Path, part: float | None):
+    storage = Torn(part)
+    with pytest.raises(ConnectionError, match="dead"):
+        paimon.create_table(tmp_path / "t", SCHEMA, storage=storage)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert paimon.create_table(tmp_path / "t", SCHEMA, storage=storage).snapshot_id is None
+
+
+class Blind(Torn):
+    """A storage of which nothing that it has published can be read."""
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        if self.published > 1:
+            raise ConnectionError("the line is dead")
+        return super().read(path, start, end)
+
+
+def test_a_table_that_cannot_be_opened_is_not_made(tmp_path: Path):
+    storage = Blind(None)
+    storage.published = 1
+    with pytest.raises(ConnectionError, match="dead"):
+        paimon.create_table(tmp_path / "t", SCHEMA, storage=storage)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_new_table_is_guarded(tmp_path: Path):
+    table = paimon.create_table(tmp_path / "t", SCHEMA, options={"bucket": "-1"})
+    given = files(f"{tmp_path}/x\ny/a.orc").drop(["file_format"])
+    with pytest.raises(LakebedError):
+        paimon.append_files(table, given)
+    assert table.refresh().snapshot_id is None
