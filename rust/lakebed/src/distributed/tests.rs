@@ -211,7 +211,7 @@ impl Distributed for ToyScan {
 
     fn exchange(&self, _: &[i32]) -> Result<Exchanged> {
         let exchange = Box::new(ToySums { options: StoredOptions::from(&self.options) });
-        Ok(Exchanged { exchange, sides: vec![self.manifests()?], together: true, made: Vec::new() })
+        Ok(Exchanged { exchange, sides: vec![self.manifests()?], together: true, made: Vec::new(), seen: None })
     }
 }
 
