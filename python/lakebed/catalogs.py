@@ -106,8 +106,8 @@ class Entry(ABC):
 
     @abstractmethod
     def pointer(self) -> Callable[[], Entry] | None:
-        """What asks the catalog in another process, raising as `newest`; it may hold credentials. None where no
-        catalog says which version is current.
+        """What asks the catalog in another process, raising as `newest`; it may hold credentials. None where
+        no catalog says which version is current.
         """
 
 

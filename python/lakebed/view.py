@@ -144,8 +144,8 @@ class ViewScan(Scan):
         return Exchange(json.loads(sides), together, task, batches, seen)
 
     def looked_again(self, rows: pa.RecordBatchReader, seen: str) -> Iterator[pa.RecordBatch]:
-        """The rows of `exchange` without files that the table keeps by now: the last step of jobs by whose rows
-        people delete.
+        """The rows of `exchange` without files that the table keeps by now: the last step of jobs by whose
+        rows people delete.
 
         Args: rows, with all columns; seen, that of the `Exchange`.
         Cost: none without rows; else the newest metadata is read again, and what is new in it.

@@ -85,12 +85,12 @@ def orphans(
     """One row per file that lies in the table's folders and that nothing of the table reaches; the rows and
     columns of `Table.orphans`, in no order.
 
-    The table is read as it is now, folders are listed when the DataFrame is computed: what was modified since is
-    not an orphan. After all else a task reads the newest version again, until nothing is new, and takes out rows
-    of files that the table keeps by then.
+    The table is read as it is now, folders are listed when the DataFrame is computed: what was modified since
+    is not an orphan. After all else a task reads the newest version again, until nothing is new, and takes
+    out rows of files that the table keeps by then.
 
-    Args: as `Table.orphans`; listing, a DataFrame with `path`, `size` and `modified`; path, limits and read, as
-        in `reachable`.
+    Args: as `Table.orphans`; listing, a DataFrame with `path`, `size` and `modified`; path, limits and
+        read, as in `reachable`.
     Raises: as `reachable`, and as `Table.orphans`; TypeError for a storage or catalog that cannot be pickled.
     Cost: as `reachable`. Each partition of `listing` is read by a task, which opens the table again to know
         its folders; without `listing` one task lists them, side by side. Some 150 bytes for each file that is
@@ -129,12 +129,12 @@ def expire_plan(
 ) -> DataFrame:
     """What an expiry of snapshots would free; the rows and columns of `Table.expire_plan`, in no order.
 
-    Snapshots are those of the newest version now, whatever `at`. After all else a task reads the newest version
-    again, until nothing is new, and takes out rows of what the table keeps by then.
+    Snapshots are those of the newest version now, whatever `at`. After all else a task reads the newest
+    version again, until nothing is new, and takes out rows of what the table keeps by then.
 
     Args: as `Table.expire_plan`; path, at, limits and read, as in `reachable`. Ages are counted to now.
-    Raises: as `reachable`; TypeError for a storage or catalog that cannot be pickled; MissingFileError when the
-        DataFrame is computed by executors that do not reach the table.
+    Raises: as `reachable`; TypeError for a storage or catalog that cannot be pickled; MissingFileError when
+        the DataFrame is computed by executors that do not reach the table.
     Cost: as `reachable`; the rows cross another exchange, to one task.
     """
     table = table_at(path, at, limits)
@@ -212,10 +212,12 @@ def file_history(
 def _looked_again(
     rows: DataFrame, table: Table, reader: _Reader, exchange: Exchange, columns: Sequence[str] | None
 ) -> DataFrame:
-    """Rows by which people delete, without those of files that the table keeps when all else has been read: one
-    task has them all, after an exchange for which Spark ends what is before it.
+    """Rows by which people delete, without those of files that the table keeps when all else has been read:
+    one task has them all, after an exchange for which Spark ends what is before it.
     """
-    reader = replace(reader, keywords={**reader.keywords, "where": None, "columns": columns}, seen=exchange.seen)
+    reader = replace(
+        reader, keywords={**reader.keywords, "where": None, "columns": columns}, seen=exchange.seen
+    )
     types = spark_schema(reader.scan(table).schema)
     return map_in_arrow(rows.repartition(1), reader, types)
 

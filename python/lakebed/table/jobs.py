@@ -22,7 +22,8 @@ THREE_DAYS = timedelta(days=3)
 """How long a commit may be under way before its files are taken for orphans."""
 
 Rules: TypeAlias = tuple[int | None, int | None, int]
-"""Rules of retention: what is old and when it is, in milliseconds since 1970 UTC, and how many snapshots stay."""
+"""Rules of retention: what is old and when it is, in milliseconds since 1970 UTC, and how many snapshots
+stay."""
 
 
 class JobViews(TableState):
@@ -76,11 +77,11 @@ class JobViews(TableState):
     ) -> ViewScan:
         """One row per file that lies in the table's folders and that nothing of the table reaches.
 
-        Files are listed first. Then the newest version of the table is read, whatever its snapshot, and before
-        the first row snapshots, refs, tags, branches, changelogs and the catalog's pointer are read again, until
-        nothing is new: what happens in the meantime takes rows out. All this happens when the rows are read. Of a
-        table opened by a metadata file without a catalog that file stays the newest: what later commits added
-        would be an orphan.
+        Files are listed first. Then the newest version of the table is read, whatever its snapshot, and
+        before the first row snapshots, refs, tags, branches, changelogs and the catalog's pointer are read
+        again, until nothing is new: what happens in the meantime takes rows out. All this happens when the
+        rows are read. Of a table opened by a metadata file without a catalog that file stays the newest: what
+        later commits added would be an orphan.
 
         Looked at is what the format's engine looks at. Iceberg: everything below the table's location whose
         path has no name that begins with `_` or `.`, but for partition fields called so. Paimon: the folders
@@ -116,9 +117,7 @@ class JobViews(TableState):
         opened = None if listing is None else listing_of(listing, self.location)
         equal = (tuple((equal_schemes or {}).items()), tuple((equal_authorities or {}).items()))
         selection = (columns, where, None, limit, threads)
-        return ViewScan(
-            self._native, _Orphans("orphans", *selection, before, opened, equal, self._newest())
-        )
+        return ViewScan(self._native, _Orphans("orphans", *selection, before, opened, equal, self._newest()))
 
     def expire_plan(
         self,
@@ -139,8 +138,9 @@ class JobViews(TableState):
         and, where changelogs are kept for longer, `changelog.*`, of the table's branch; tags
         and other branches keep what they reach. Tags and consumers that are overdue themselves stay.
 
-        Snapshots are those of the newest version when the rows are read, whatever the table's snapshot. Before
-        the first row that version is read again, until nothing is new: what the table keeps by then is no row.
+        Snapshots are those of the newest version when the rows are read, whatever the table's snapshot.
+        Before the first row that version is read again, until nothing is new: what the table keeps by then is
+        no row.
 
         Args: older_than, snapshots older than this, or before this instant, are old, whatever the table says.
             retain_last, so many are kept however old they are, whatever the table says. The others as in
@@ -158,17 +158,24 @@ class JobViews(TableState):
         now = milliseconds(datetime.now(timezone.utc))
         before = None if older_than is None else _before(older_than)
         retained = positive("retain_last", retain_last)
-        selection = (columns, where, None, limit, threads)
-        return self._expiring((before, retained, now), of_newest=True, selection=selection)
+        view = _ExpirePlan(
+            "expire_plan",
+            columns,
+            where,
+            None,
+            limit,
+            threads,
+            (before, retained, now),
+            self._newest(),
+            of_newest=True,
+        )
+        return ViewScan(self._native, view)
 
     def _expired(self, rules: Rules) -> ViewScan:
         """What an expiry of this version's snapshots has freed."""
-        return self._expiring(rules, of_newest=False)
-
-    def _expiring(
-        self, rules: Rules, *, of_newest: bool, selection: tuple[Any, ...] = (None, None, None, None, None)
-    ) -> ViewScan:
-        view = _ExpirePlan("expire_plan", *selection, rules, self._newest(), of_newest)
+        view = _ExpirePlan(
+            "expire_plan", None, None, None, None, None, rules, self._newest(), of_newest=False
+        )
         return ViewScan(self._native, view)
 
     def _newest(self) -> Callable[[], _native.Table] | None:

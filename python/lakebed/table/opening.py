@@ -34,8 +34,8 @@ class Opening:
     pointer: Callable[[], Entry] | None = field(default=None, repr=False)
 
     def elsewhere(self, moved: tuple[tuple[str, str], ...], *, asks: bool = False) -> Opening:
-        """How workers open the table: they do not have the catalog's entry, and ask the catalog what is newest
-        only where that is wanted.
+        """How workers open the table: they do not have the catalog's entry, and ask the catalog what is
+        newest only where that is wanted.
 
         Raises: UnsupportedError for a table of PyIceberg's without a catalog, if that is to be asked.
         """
@@ -43,7 +43,9 @@ class Opening:
         return replace(self, moved=moved, entry=None, pointer=pointer)
 
     def newest(self, table: _native.Table, adapter: Storage | None) -> Callable[[], _native.Table] | None:
-        """What reads the newest version, raising as `Table.refresh`; None where no catalog says which it is."""
+        """What reads the newest version, raising as `Table.refresh`; None where no catalog says which it
+        is.
+        """
         if self.entry is not None:
             return lambda: self.refreshed(table, adapter)[0]
         if (pointer := self.pointer) is None:

@@ -419,11 +419,7 @@ impl Scan {
 
     /// The manifests of each side as JSON, whether entries must be shuffled by part, the work as JSON, and rows that
     /// are made already.
-    fn exchange(
-        &self,
-        py: Python<'_>,
-        equality_ids: Vec<i32>,
-    ) -> PyResult<ExchangeParts> {
+    fn exchange(&self, py: Python<'_>, equality_ids: Vec<i32>) -> PyResult<ExchangeParts> {
         detached(py, || {
             let Exchanged { exchange, sides, together, made, seen } = self.0.exchange(&equality_ids)?;
             let made = made.into_iter().map(|rows| Batch(Arc::new(StructArray::from(rows)))).collect();

@@ -96,7 +96,10 @@ pub trait Distributed: Scan {
     /// # Errors
     /// `Argument` for a scan without such a step; those of reading the table.
     fn looked_again(&self, _rows: Batches, _seen: &str) -> Result<Batches> {
-        Err(Error::new(ErrorKind::Argument, "only rows of orphans and expiries are compared with the table again"))
+        Err(Error::new(
+            ErrorKind::Argument,
+            "only rows of orphans and expiries are compared with the table again",
+        ))
     }
 
     /// The work of aggregating files of manifests, and of making rows of the sums.

@@ -160,9 +160,7 @@ impl<R: Reach> Scan for Orphans<R> {
     }
 
     fn stream(&self) -> Result<Batches> {
-        limited(self.options.limit, || {
-            Ok(selected(self.compared(Details::Later)?.rows, &self.options))
-        })
+        limited(self.options.limit, || Ok(selected(self.compared(Details::Later)?.rows, &self.options)))
     }
 
     fn notes(&self) -> Notes {

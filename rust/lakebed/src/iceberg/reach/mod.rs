@@ -94,8 +94,7 @@ impl TableReach {
         self.add_files(&metadata, root_of, &mut files, &mut sets)?;
         // Files of other kinds are found without the lists.
         let of_lists = if kinds.any(&OF_LISTS) { snapshots.clone() } else { Vec::new() };
-        let (manifests, named) =
-            self.manifests(of_lists, |at| first + at, threads, &mut files, &mut sets)?;
+        let (manifests, named) = self.manifests(of_lists, |at| first + at, threads, &mut files, &mut sets)?;
         Ok(Named { metadata, snapshots, roots, sets, files, manifests, named, removed })
     }
 
@@ -289,7 +288,8 @@ impl Reach for TableReach {
         if let Some(retention) = wanted.retention {
             removed = expire(&metadata, &snapshots, retention, &mut roots)?;
         }
-        let gone: HashSet<i64> = roots.iter().filter(|root| root.is_removed).filter_map(|root| root.snapshot_id).collect();
+        let gone: HashSet<i64> =
+            roots.iter().filter(|root| root.is_removed).filter_map(|root| root.snapshot_id).collect();
         roots.retain(|root| !root.is_removed);
         let kept = metadata.refs.iter().map(|(name, one)| format!("{} {name}", one.kind.name()));
         let kept = kept.filter(|name| !removed.iter().any(|one| one.name == *name));

@@ -13,8 +13,8 @@ use std::sync::Arc;
 pub(super) use self::branch_removal::BranchRemoval;
 use self::entries::Entries;
 pub(super) use self::entries::{NamedFiles, Reached};
-pub(super) use self::retention::duration;
 use self::lists::Use;
+pub(super) use self::retention::duration;
 use self::snapshot_roots::OtherFiles;
 pub(super) use self::snapshot_roots::{RootKind, SnapshotRoot};
 use super::paths::MAIN;
@@ -192,7 +192,8 @@ impl Reach for TableReach {
             retention::expire(&self.table, &mut all, retention)?;
         }
         all.retain(|one| !one.root.is_removed);
-        let named: Vec<bool> = all.iter().map(|one| one.contents().any(|content| !seen.has(&content))).collect();
+        let named: Vec<bool> =
+            all.iter().map(|one| one.contents().any(|content| !seen.has(&content))).collect();
         for one in &all {
             one.contents().chain(one.path.clone()).for_each(|content| is_new |= seen.add(content));
             if let Some(path) = &one.path {

@@ -171,7 +171,8 @@ fn with_unlisted(files: &Files<'_>, ids: Vec<i64>, path: fn(i64) -> String) -> R
         }
         let ids: Vec<i64> = std::mem::take(&mut asked).into_iter().collect();
         let paths = ids.iter().map(|id| files.own(&path(*id))).collect();
-        let is_there = |storage: &dyn Storage, path: &String| Ok(present(storage.read_range(path, 0, 1))?.is_some());
+        let is_there =
+            |storage: &dyn Storage, path: &String| Ok(present(storage.read_range(path, 0, 1))?.is_some());
         for (id, is_there) in ids.into_iter().zip(read_each(files.storage, paths, 1, is_there)?) {
             if is_there {
                 known.insert(id);
