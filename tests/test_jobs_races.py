@@ -190,7 +190,7 @@ def at_calls(folder: Path, job: str, change: Change, step: int) -> None:
 @pytest.mark.parametrize("job", JOBS)
 @pytest.mark.parametrize("change", PAIMON, ids=lambda change: change.__name__)
 def test_paimon_tables_that_change_at_any_moment(paimon_table: Path, job: str, change: Change):
-    at_calls(paimon_table, job, change, long_or(17, 1))
+    at_calls(paimon_table, job, change, long_or(29, 1))
 
 
 @pytest.fixture
@@ -237,7 +237,7 @@ ICEBERG = [old_snapshot_is_current, old_snapshot_is_tagged, old_snapshot_is_a_br
 @pytest.mark.parametrize("job", JOBS)
 @pytest.mark.parametrize("change", ICEBERG, ids=lambda change: change.__name__)
 def test_iceberg_tables_that_change_at_any_moment(iceberg_table: Path, job: str, change: Change):
-    at_calls(iceberg_table, job, change, long_or(5, 1))
+    at_calls(iceberg_table, job, change, long_or(7, 1))
 
 
 CHANGES = [(change, "paimon") for change in PAIMON] + [(change, "iceberg") for change in ICEBERG]
