@@ -1,7 +1,8 @@
 """Where test data is, and what of it there is: golden tables and case tables, discovered, never listed.
 
-The root is `$LAKEBED_SHARED`, or `../shared` beside the project; where the variable is empty there is none. Of what
-is there everything is tested; what it lacks comes from the project's own `tests/data`, which has the same layout.
+The root is `$LAKEBED_SHARED`, or `../shared` beside the project; where the variable is empty there is none.
+Of what is there everything is tested; what it lacks comes from the project's own `tests/data`, which has the
+same layout.
 """
 
 from __future__ import annotations
