@@ -212,5 +212,5 @@ pub fn paimon_create_table(
         let storage = Guarded::of_table(storage, location, [], None)?;
         Ok(write::create_table(location, Arc::new(storage), &definition, decoding))
     })?;
-    made.map(|table| Table(Box::new(table))).map_err(|error| refused(py, error))
+    made.map(|table| Table(Arc::new(table))).map_err(|error| refused(py, error))
 }
