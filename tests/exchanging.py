@@ -56,8 +56,7 @@ def verified(table: lakebed.Table, data_files: bool = False, parts: int = 3, **s
     tasks = [[manifest["path"]] for manifest in reversed(exchange.sides[0])]
     reader = ManifestChecker(tasks, exchange.task, LIMITS, reading.storage, reading.reads, parts)
     pieces = list(reader(iter([pa.record_batch({"id": list(range(len(tasks)))})])))
-    if data_files:
-        pieces += sent(scan.listed(parts), parts)
+    pieces += sent(scan.listed(parts), parts)
     found = [cast_batch(rows, to_spark(rows.schema)) for rows in exchange.made]
     found += map_parts(together(pieces), exchange.task, LIMITS, b"", reading.storage)
     rows = list(map_last(iter(found), exchange.task, LIMITS))

@@ -39,15 +39,12 @@ def test_plans_are_those_of_one_process(table: GoldenTable):
             assert in_parts(scan, parts) == rows, parts
 
 
-WRONG = {
+FOREIGN = {
     "a vector of another partition": lambda files: files.add(
         1, 2, "v.puffin", partition={"city": "b"}, **vector("a1")
     ),
     "a vector of another spec": lambda files: files.add(1, 2, "v.puffin", 1, **vector("a1")),
     "a vector of a file of another spec": lambda files: files.add(1, 2, "v.puffin", **vector("whole")),
-    "two vectors in two partitions": lambda files: files.add(1, 2, "v.puffin", **vector("a1")).add(
-        1, 2, "w.puffin", partition={"city": "b"}, **vector("a1")
-    ),
     "position deletes of another partition": lambda files: files.add(
         1, 2, "d", partition={"city": "b"}, referenced_data_file="a1"
     ),
@@ -59,6 +56,7 @@ WRONG = {
         1, 2, "d", referenced_data_file="whole"
     ),
 }
+"""Deletes of one file each whose partition or spec is not that of the file."""
 
 
 def some(folder: Path) -> Files:
@@ -73,16 +71,35 @@ def deletes_of(table: lakebed.Table) -> ViewScan:
     return table.plan(columns=["file_path", "delete_files"])
 
 
-@pytest.mark.parametrize("wrong", WRONG)
-def test_deletes_of_one_file_must_be_of_its_partition(tmp_path: Path, wrong: str):
+@pytest.mark.parametrize("foreign", FOREIGN)
+def test_deletes_of_another_partition_apply_and_are_refused_where_parts_would_lose_them(
+    tmp_path: Path, foreign: str
+):
     files = some(tmp_path)
     scan = deletes_of(files.open())
     assert all(in_parts(scan, parts) == expected(scan) for parts in PARTS)
-    scan = deletes_of(WRONG[wrong](files).open())
-    with pytest.raises(errors.CorruptError, match=r"partition|more than one deletion vector"):
-        scan.to_arrow()
+    table = FOREIGN[foreign](files).open()
+    scan = deletes_of(table)
+    deleted = "whole" if "of a file" in foreign else "a1"
+    (deletes,) = [row["delete_files"] for row in scan.to_arrow().to_pylist() if row["file_path"] == deleted]
+    assert files.records[-1]["manifest_path"] in [
+        row["path"] for row in table.verify(where="kind = 'mismatch'").to_arrow().to_pylist()
+    ]
+    assert {one["file_path"] for one in deletes} & {"v.puffin", "d"}
     for parts in PARTS:
-        with pytest.raises(errors.CorruptError, match=r"partition|more than one deletion vector"):
+        if parts == 1:
+            assert in_parts(scan, parts) == expected(scan)
+            continue
+        with pytest.raises(errors.UnsupportedError, match=f"{deleted} alone is of another spec or partition"):
+            in_parts(scan, parts)
+
+
+@pytest.mark.parametrize("partition", ["a", "b"])
+def test_two_vectors_of_one_file_are_refused_in_parts(tmp_path: Path, partition: str):
+    files = some(tmp_path).add(1, 2, "v.puffin", **vector("a1"))
+    scan = deletes_of(files.add(1, 2, "w.puffin", partition={"city": partition}, **vector("a1")).open())
+    for parts in PARTS:
+        with pytest.raises(errors.CorruptError, match="more than one deletion vector"):
             in_parts(scan, parts)
 
 

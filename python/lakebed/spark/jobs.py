@@ -170,7 +170,7 @@ def verify(
     """
     table = _absolute(table_at(path, at, limits))
     scan = table.verify(data_files=data_files, where=where, columns=columns)
-    return verified(spark, scan, Reading.of(table, limits, None, "executors"), data_files=data_files)
+    return verified(spark, scan, Reading.of(table, limits, None, "executors"))
 
 
 def growth(

@@ -45,13 +45,14 @@ def plan(
     Args: as `Table.plan`; path and at, which table and snapshot; limits, what one manifest may
         cost; range_bytes and read, as in `files`, of manifests that are not divided.
     Raises: as `files`; ValueError for other `deletes`; what `Table.plan` refuses of deletes, as errors of a
-        manifest.
+        manifest; UnsupportedError where deletes cross an exchange (see Cost) and one of a single file is of
+        another spec or partition than the file: `deletes="ids"` plans it.
     Cost: Iceberg: manifests of deletes of up to `DELETE_BYTES` in all are read by the driver, here, and sent
         with the DataFrame's plan; so are all with "ids", whose numbers are those of `Table.plan(…).deletes`.
         Of more, executors say here which columns equality deletes compare; then data files and deletes
         cross an exchange by spec and partition, those of unpartitioned tables by data file, and each task
         holds the deletes of its own. In partitioned tables deletes of one file cross it by the file's path
-        too, beside the path and partition of each data file: they must be of one partition. Without the
+        too, beside the path and partition of each data file, to find those of another partition. Without the
         column of deletes, as `files`.
         Paimon: each manifest is read once. Where some record deletions, or `where` decides on files together
         (see `files`), entries cross one exchange, by identity or by partition and bucket. The driver reads

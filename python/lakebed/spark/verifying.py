@@ -41,10 +41,10 @@ _TOTALS = "_totals"
 """The column with the totals of a part, in rows that are not findings."""
 
 
-def verified(spark: SparkSession, scan: ViewScan, reading: Reading, *, data_files: bool) -> DataFrame:
+def verified(spark: SparkSession, scan: ViewScan, reading: Reading) -> DataFrame:
     """The rows of `Table.verify`.
 
-    Args: reading, how executors read the table; data_files, whether they look for data files.
+    Args: reading, how executors read the table.
     Raises: errors of reading what names manifests; others when the DataFrame is computed.
     """
     exchange = scan.exchange()
@@ -54,8 +54,9 @@ def verified(spark: SparkSession, scan: ViewScan, reading: Reading, *, data_file
     parts = tasks * PARTS_PER_TASK
     reader = ManifestChecker.of(exchange.task, reading, parts, manifests, at_once(spark))
     pieces = task_numbers(spark, len(reader.tasks)).mapInArrow(reader, spark_schema(PIECES))
-    if data_files:
-        pieces = pieces.union(from_batches(spark, PIECES, list(sent(scan.listed(parts), parts))))
+    beside = list(sent(scan.listed(parts), parts))
+    if beside:
+        pieces = pieces.union(from_batches(spark, PIECES, beside))
     schema = _arrow.schema(_native.Exchange(exchange.task, reading.limits).schema)
     found = shuffled(schema, pieces, exchange.task, reading.limits, tasks, storage=reading.storage)
     # Without what the driver found there might be no part, and the last rows would not be made.

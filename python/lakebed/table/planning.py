@@ -52,7 +52,9 @@ class PlanViews(TableState):
             that are to be merged stay together. The delete of a file is its deletion vector, `record_count`
             as recorded (null in old tables).
         Raises: ValueError for other `deletes`; when read, CorruptError (two deletion vectors of one file, one
-            that is older than it, or a delete of it alone that is of another spec or partition).
+            that is older than it, an equality delete without columns). A delete of one file alone whose spec
+            or partition is not that of the file applies all the same, as in Iceberg's Java up to 1.11; 1.12
+            refuses such a table. `verify` finds all of these.
         Cost: reads the delete manifests whole before the first row, unless `columns` leaves the deletes out,
             then data manifests as they are asked for. Memory is that of the deletes and one batch. Each file
             costs a binary search in the deletes of its partition.

@@ -45,11 +45,11 @@ class VerifyViews(TableState):
             read, which opening raises too.
         Cost: every snapshot, list and manifest that the table has, whole, side by side, and of Iceberg the
             metadata files of its log, of Paimon hints and consumers. Memory grows by some
-            50 bytes for each live file. Where a file appears twice, and for `data_files`, the live manifests
-            once more; for `data_files` one request for each of those files, as many at once as the storage
-            serves.
-        Source: Iceberg specification, "Manifests" and "Manifest Lists"; Paimon's `FileEntry.java`
-            (mergeEntries).
+            50 bytes for each live file, and some 200 for each delete of a single data file. Where a file
+            appears twice, and for `data_files`, the live manifests once more; for `data_files` one request
+            for each of those files, as many at once as the storage serves.
+        Source: Iceberg specification, "Manifests", "Manifest Lists" and "Scan Planning"; Paimon's
+            `FileEntry.java` (mergeEntries).
         """
         return ViewScan(
             self._native, _Verify("findings", columns, where, None, limit, threads, bool(data_files))

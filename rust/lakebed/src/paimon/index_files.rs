@@ -65,7 +65,7 @@ impl IndexFiles {
     /// # Errors
     /// As [`IndexFiles::read`]; `Unsupported` for unknown fields in ORC or Parquet.
     pub(crate) fn read_carrying(table: &Table) -> Result<RecordBatch> {
-        let Some(path) = manifest_of(table) else { return Ok(IndexFiles::none().entries) };
+        let Some(path) = IndexFiles::manifest_of(table) else { return Ok(IndexFiles::none().entries) };
         let read = || {
             let bytes = table.read_recorded(&path, None)?;
             let limits = table.decoding().limits;
@@ -75,6 +75,12 @@ impl IndexFiles {
             carried.map_or_else(|| Ok(entries.clone()), |carried| carried::with(&entries, &carried))
         };
         read().map_err(|error: Error| error.in_file(&path))
+    }
+
+    /// The path of the index manifest of the table's snapshot.
+    pub(crate) fn manifest_of(table: &Table) -> Option<String> {
+        let name = table.snapshot()?.index_manifest.as_ref()?;
+        Some(table.manifest_path(name))
     }
 
     /// The index files of one kind.
@@ -105,12 +111,6 @@ impl IndexFiles {
     pub(crate) fn slice(&self, start: usize, length: usize) -> IndexFiles {
         IndexFiles { entries: self.entries.slice(start, length), paths: self.paths.slice(start, length) }
     }
-}
-
-/// The index manifest of the table's snapshot.
-fn manifest_of(table: &Table) -> Option<String> {
-    let name = table.snapshot()?.index_manifest.as_ref()?;
-    Some(table.manifest_path(name))
 }
 
 fn check(entries: &RecordBatch) -> Result<()> {

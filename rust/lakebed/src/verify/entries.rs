@@ -10,14 +10,13 @@ use arrow_schema::DataType;
 
 use super::IDENTITY;
 use super::finding::{Finding, Severity};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
+
+const MISMATCH: &str = ErrorKind::Mismatch.name();
 
 /// The column of entries that tells whether they add a file (1), delete one (-1), or neither (0).
 pub(crate) const ENTRY_SIGN: &str = "_sign";
-
-/// The column of entries with what the format finds wrong, null for nothing. It may be missing.
-pub(crate) const ENTRY_WRONG: &str = "_wrong";
 
 /// The columns of entries to check.
 pub(super) struct Entries {
@@ -28,8 +27,6 @@ pub(super) struct Entries {
     pub(super) rows: Int64Array,
     /// The content of each file, where the format has it: 0 rows, 1 position deletes, 2 equality deletes.
     pub(super) contents: Option<Int32Array>,
-    /// What the format finds wrong with an entry.
-    wrong: Option<StringArray>,
     stats: Option<StructArray>,
 }
 
@@ -39,7 +36,6 @@ impl Entries {
     pub(super) fn new(batch: &RecordBatch) -> Result<Entries> {
         let contents =
             batch.column_by_name("content").and_then(|column| column.as_primitive_opt::<Int32Type>());
-        let wrong = batch.column_by_name(ENTRY_WRONG).and_then(|column| column.as_string_opt::<i32>());
         let stats = batch.column_by_name("stats").and_then(|stats| stats.as_struct_opt()).cloned();
         Ok(Entries {
             signs: find(batch, ENTRY_SIGN)?.as_primitive::<Int32Type>().clone(),
@@ -48,7 +44,6 @@ impl Entries {
             sizes: find(batch, "file_size_in_bytes")?.as_primitive::<Int64Type>().clone(),
             rows: find(batch, "record_count")?.as_primitive::<Int64Type>().clone(),
             contents: contents.cloned(),
-            wrong: wrong.cloned(),
             stats,
         })
     }
@@ -57,23 +52,25 @@ impl Entries {
     pub(super) fn named(&self) -> Entries {
         let (signs, identities) = (self.signs.clone(), self.identities.clone());
         let (paths, sizes, rows) = (self.paths.clone(), self.sizes.clone(), self.rows.clone());
-        Entries { signs, identities, paths, sizes, rows, contents: None, wrong: None, stats: None }
+        Entries { signs, identities, paths, sizes, rows, contents: None, stats: None }
     }
 
-    /// What is wrong with them, of which the first is the record `first` of its manifest.
-    pub(super) fn wrong(&self, first: u64) -> Vec<Finding> {
+    /// What is wrong with them, of which the first is the record `first` of its manifest; `wrong` is what the format
+    /// finds, with rows.
+    pub(super) fn wrong(&self, first: u64, wrong: &[(usize, Error)]) -> Vec<Finding> {
         let mut found = Vec::new();
         for (name, numbers) in [("record_count", &self.rows), ("file_size_in_bytes", &self.sizes)] {
             for (row, number) in
                 numbers.iter().enumerate().filter(|(_, number)| number.is_some_and(|it| it < 0))
             {
                 let message = format!("{name} is {}", number.unwrap_or_default());
-                found.push(self.of(row, first, Severity::Error, message).in_field(name));
+                found.push(self.of(row, first, Severity::Error, MISMATCH, &message).in_field(name));
             }
         }
-        let messages = self.wrong.iter().flat_map(|wrong| wrong.iter().enumerate());
-        for (row, message) in messages.filter_map(|(row, message)| Some((row, message?))) {
-            found.push(self.of(row, first, Severity::Error, message.to_owned()));
+        for (row, error) in wrong {
+            let finding = self.of(*row, first, Severity::Error, error.kind().name(), error.message());
+            let field = error.location().field.as_deref();
+            found.push(field.map_or_else(|| finding.clone(), |field| finding.clone().in_field(field)));
         }
         for (name, stats) in
             self.stats.iter().flat_map(|all| all.column_names().into_iter().zip(all.columns()))
@@ -85,17 +82,17 @@ impl Entries {
         found
     }
 
-    fn of(&self, row: usize, first: u64, severity: Severity, message: String) -> Finding {
+    fn of(&self, row: usize, first: u64, severity: Severity, kind: &'static str, message: &str) -> Finding {
         let path = if self.paths.is_valid(row) { self.paths.value(row) } else { "" };
         let message = format!("{message}, of the file {path:?}");
-        Finding::new(severity, ErrorKind::Mismatch.name(), message).in_record(first + row as u64)
+        Finding::new(severity, kind, message).in_record(first + row as u64)
     }
 
     /// Counts above the number of rows of the file, and a lower bound above the upper one.
     fn contradictions(&self, column: &str, stats: &StructArray, first: u64, found: &mut Vec<Finding>) {
         let mut say = |row: usize, message: String| {
             let field = format!("stats.{column}");
-            found.push(self.of(row, first, Severity::Warning, message).in_field(&field));
+            found.push(self.of(row, first, Severity::Warning, MISMATCH, &message).in_field(&field));
         };
         let counts =
             |name: &str| stats.column_by_name(name).and_then(|counts| counts.as_primitive_opt::<Int64Type>());

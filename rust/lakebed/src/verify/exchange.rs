@@ -3,7 +3,7 @@
 //! files arrive, files that are in the table twice are found, and files are looked for. The totals that the snapshot
 //! claims are compared last, with the totals of all parts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -19,7 +19,9 @@ use super::entries::Entries;
 use super::finding::{Finding, rows};
 use super::gather::{PartContext, VerifyGather};
 use super::inventory::{Inventory, NamedFile, NamedManifest};
+use super::links::keys_of;
 use super::manifests::{Manifests, Read, Take};
+use super::scan::known_deletes;
 use super::totals::{Claim, Totals};
 use super::{ENTRY_SIGN, IDENTITY, StoredEntries, Verified, WholeEntries};
 use crate::columnar::Decoding;
@@ -38,6 +40,8 @@ pub(super) const TOTALS: i32 = 0;
 pub(super) const FOUND: i32 = 1;
 pub(super) const ENTRIES: i32 = 2;
 pub(super) const FILES: i32 = 3;
+/// Deletes of one data file each, and data files.
+pub(super) const LINKS: i32 = 5;
 /// The totals of all parts, from which the last rows are made.
 pub(super) const ALL_TOTALS: i32 = 4;
 
@@ -62,6 +66,8 @@ pub(crate) struct VerifyExchange<S: StoredEntries> {
     claims: Vec<Claim>,
     is_whole: bool,
     data_files: bool,
+    /// Whether data files are compared with their deletes.
+    linked: bool,
     options: StoredOptions,
 }
 
@@ -96,12 +102,16 @@ pub(super) fn exchanged<V: Verified>(
     let Inventory { mut findings, manifests, files, is_whole, .. } = table.inventory(options.threads)?;
     findings.extend(looked_for(table.files_storage(), files, options.threads)?);
     let entries = table.whole_entries()?;
-    let (mut planned, mut stored) = (Vec::new(), Vec::new());
+    let linked = known_deletes(table, &entries, manifests.iter())?.is_some();
+    let (mut planned, mut stored, mut named) = (Vec::new(), Vec::new(), HashSet::new());
     for NamedManifest { manifest, named_by, is_live } in manifests {
         let (path, size) = entries.place_of(&manifest);
         let size = size.unwrap_or(0);
-        planned.push(PlannedManifest { path: path.clone(), size, added: 0, deleted: 0, divisible: false });
-        stored.push(Stored { path, manifest, named_by: named_by.as_ref().to_owned(), is_live });
+        stored.push(Stored { path: path.clone(), manifest, named_by: named_by.as_ref().to_owned(), is_live });
+        if !named.insert(path.clone()) {
+            continue;
+        }
+        planned.push(PlannedManifest { path, size, added: 0, deleted: 0, divisible: false });
     }
     let exchange = VerifyExchange::<V::Stored> {
         entries: table.stored_entries()?,
@@ -111,6 +121,7 @@ pub(super) fn exchanged<V: Verified>(
         claims: table.claims(),
         is_whole,
         data_files,
+        linked,
         options: StoredOptions::from(options),
     };
     let totals = PartialTotals { is_whole, is_right: true, totals: Totals::default() };
@@ -132,6 +143,20 @@ pub(super) fn files_by_part(files: Vec<NamedFile>, parts: u32) -> Result<Pieces>
     let rows = whole(columns, files.len())?;
     let rows = with_parts(&rows, files.iter().map(|file| Some(hash(file.path.as_bytes()))), parts)?;
     Ok(Box::new(std::iter::once(Ok((FILES, rows)))))
+}
+
+/// Deletes that no manifest names, distributed to the parts of their data files.
+///
+/// # Errors
+/// Those of making a batch.
+pub(super) fn links_by_part(deletes: Option<RecordBatch>, parts: u32) -> Result<Pieces> {
+    let pieces = deletes.map(|rows| by_data_file(&rows, parts)).transpose()?;
+    Ok(Box::new(pieces.into_iter().map(|rows| Ok((LINKS, rows)))))
+}
+
+fn by_data_file(rows: &RecordBatch, parts: u32) -> Result<RecordBatch> {
+    let keys = keys_of(rows)?;
+    with_parts(rows, keys.iter().map(|key| Some(hash(key.unwrap_or_default()))), parts)
 }
 
 impl<S: StoredEntries> NamedWork for VerifyExchange<S> {
@@ -160,20 +185,23 @@ impl<S: StoredEntries> Exchange for VerifyExchange<S> {
     ) -> Result<Pieces> {
         let storage = placed(&self.placing, storage);
         storage.read_range(&self.anchor, 0, 1)?;
-        let known = self.manifests.iter().enumerate().map(|(number, stored)| (stored.path.as_str(), number));
-        let known: HashMap<&str, usize> = known.collect();
+        let mut known: HashMap<&str, Vec<(usize, &Stored<_>)>> = HashMap::new();
+        for (number, stored) in self.manifests.iter().enumerate() {
+            known.entry(stored.path.as_str()).or_default().push((number, stored));
+        }
         let (mut numbers, mut manifests) = (Vec::new(), Vec::new());
         for path in paths {
-            let number = known.get(path.as_str()).copied();
-            let stored = number.and_then(|number| self.manifests.get(number));
-            let (Some(number), Some(stored)) = (number, stored) else {
+            let Some(records) = known.get(path.as_str()) else {
                 return Err(Error::new(ErrorKind::Missing, "not a manifest of this work").in_file(path));
             };
-            let (manifest, named_by) = (stored.manifest.clone(), Arc::from(stored.named_by.as_str()));
-            numbers.push(i32::try_from(number).unwrap_or(i32::MAX));
-            manifests.push(Arc::new(NamedManifest { manifest, named_by, is_live: stored.is_live }));
+            for (number, stored) in records {
+                let (manifest, named_by) = (stored.manifest.clone(), Arc::from(stored.named_by.as_str()));
+                numbers.push(i32::try_from(*number).unwrap_or(i32::MAX));
+                manifests.push(Arc::new(NamedManifest { manifest, named_by, is_live: stored.is_live }));
+            }
         }
-        let reads = Manifests { storage, entries: Arc::new(self.entries.entries(decoding)?), take: Collect };
+        let entries = Arc::new(self.entries.entries(decoding)?);
+        let reads = Manifests { storage, entries, take: Collect, linked: self.linked };
         // Each manifest gives one piece.
         let reads = reads.pipeline(manifests, 1).zip(numbers);
         Ok(Box::new(reads.flat_map(move |(read, number)| {
@@ -205,6 +233,7 @@ struct CollectedEntries {
     totals: Totals,
     /// Entries, and the number of the first among the records.
     entries: Vec<(Entries, u64)>,
+    links: Vec<RecordBatch>,
 }
 
 impl Take for Collect {
@@ -217,11 +246,16 @@ impl Take for Collect {
         taken.entries.push((entries.named(), first));
     }
 
+    fn link(&self, links: RecordBatch, taken: &mut CollectedEntries) {
+        taken.links.push(links);
+    }
+
     fn held(&self, taken: &CollectedEntries) -> u64 {
         let held = |(entries, _): &(Entries, u64)| {
             entries.identities.get_array_memory_size() + entries.paths.get_array_memory_size()
         };
-        taken.entries.iter().map(held).sum::<usize>() as u64
+        let links = taken.links.iter().map(RecordBatch::get_array_memory_size);
+        taken.entries.iter().map(held).chain(links).sum::<usize>() as u64
     }
 }
 
@@ -245,6 +279,9 @@ fn pieces(read: &Read<CollectedEntries>, number: i32, parts: u32) -> Result<Vec<
         let keys = find(&rows, IDENTITY)?;
         let keys = keys.as_binary::<i32>().iter().map(|key| Some(hash(key.unwrap_or_default())));
         pieces.push((ENTRIES, with_parts(&rows, keys, parts)?));
+    }
+    for links in &read.taken.links {
+        pieces.push((LINKS, by_data_file(links, parts)?));
     }
     Ok(pieces)
 }

@@ -8,8 +8,8 @@ use arrow_array::{Array, RecordBatch};
 
 use super::data_files::looked_for;
 use super::exchange::{
-    ALL_TOTALS, ENTRIES, FILES, FOUND, MANIFEST, PartialTotals, RECORD, TOTALS, TOTALS_COLUMN, foreign,
-    selected, shown,
+    ALL_TOTALS, ENTRIES, FILES, FOUND, LINKS, MANIFEST, PartialTotals, RECORD, TOTALS, TOTALS_COLUMN,
+    foreign, selected, shown,
 };
 use super::finding::Finding;
 use super::inventory::NamedFile;
@@ -30,6 +30,7 @@ pub(super) struct VerifyGather {
     storage: Option<Arc<dyn Storage>>,
     entries: Vec<RecordBatch>,
     files: Vec<NamedFile>,
+    links: Vec<RecordBatch>,
     is_last: bool,
 }
 
@@ -47,7 +48,8 @@ pub(super) struct PartContext {
 
 impl VerifyGather {
     pub(super) fn new(known: PartContext) -> VerifyGather {
-        VerifyGather { known, storage: None, entries: Vec::new(), files: Vec::new(), is_last: false }
+        let (entries, files, links) = (Vec::new(), Vec::new(), Vec::new());
+        VerifyGather { known, storage: None, entries, files, links, is_last: false }
     }
 }
 
@@ -67,6 +69,7 @@ impl Gather for VerifyGather {
                 }
             }
             ENTRIES => self.entries.push(rows),
+            LINKS => self.links.push(rows),
             FILES => self.files.extend(named_files(&rows)?),
             _ => return Err(foreign(format!("no side {side}"))),
         }
@@ -96,7 +99,8 @@ impl VerifyGather {
             live.count(keys.counts(signs.as_primitive(), identities.as_binary()));
         }
         self.known.totals.is_right = live.is_right();
-        let (mut found, mut files) = (Vec::new(), std::mem::take(&mut self.files));
+        live.link(&std::mem::take(&mut self.links))?;
+        let (mut found, mut files) = (live.misplaced_deletes(), std::mem::take(&mut self.files));
         if !live.is_right() || self.known.data_files {
             let mut entries = Vec::new();
             for rows in &batches {

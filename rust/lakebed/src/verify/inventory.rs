@@ -27,13 +27,13 @@ pub(crate) struct NamedFile {
 /// The files that must exist.
 pub(crate) struct Inventory<M> {
     pub(crate) findings: Vec<Finding>,
-    /// All manifests, each once.
+    /// All manifests, each once; those that lists record differently once for each record.
     pub(crate) manifests: Vec<NamedManifest<M>>,
     /// Files that are not read as a whole: statistics.
     pub(crate) files: Vec<NamedFile>,
     /// Whether all lists of the table's snapshot could be read.
     pub(crate) is_whole: bool,
-    places: HashMap<String, usize>,
+    places: HashMap<String, Vec<usize>>,
 }
 
 impl<M> Default for Inventory<M> {
@@ -72,27 +72,32 @@ impl<M> Inventory<M> {
             let wrong = |severity, kind, message: String| {
                 Finding::new(severity, kind, message).in_file(list).in_record(record as u64)
             };
+            let shown = path.clone();
             if !here.insert(path.clone()) {
-                let message = format!("the manifest {path:?} is named twice");
+                let message = format!("the manifest {shown:?} is named twice");
                 self.findings.push(wrong(Severity::Error, "duplicate", message));
                 continue;
             }
-            match self.places.get(&path).and_then(|place| self.manifests.get_mut(*place)) {
-                Some(known) => {
-                    known.is_live |= is_live;
-                    if let Some(what) = differ(&known.manifest, &manifest) {
-                        let message =
-                            format!("the manifest {path:?} has another {what} here than in another list");
-                        let finding = wrong(Severity::Warning, ErrorKind::Mismatch.name(), message);
-                        self.findings.push(finding.named_by(&known.named_by));
-                    }
-                }
-                None => {
-                    self.places.insert(path, self.manifests.len());
-                    let named_by = Arc::clone(&named_by);
-                    self.manifests.push(NamedManifest { manifest, named_by, is_live });
-                }
+            let places = self.places.entry(path).or_default();
+            let mut first = None;
+            let same = places.iter().find(|place| {
+                let known = self.manifests.get(**place);
+                let what = known.and_then(|known| differ(&known.manifest, &manifest));
+                first =
+                    first.take().or(known.zip(what).map(|(known, what)| (Arc::clone(&known.named_by), what)));
+                what.is_none()
+            });
+            if let Some(known) = same.and_then(|place| self.manifests.get_mut(*place)) {
+                known.is_live |= is_live;
+                continue;
             }
+            if let Some((other, what)) = first {
+                let message = format!("the manifest {shown:?} has another {what} here than in another list");
+                let finding = wrong(Severity::Warning, ErrorKind::Mismatch.name(), message);
+                self.findings.push(finding.named_by(&other));
+            }
+            places.push(self.manifests.len());
+            self.manifests.push(NamedManifest { manifest, named_by: Arc::clone(&named_by), is_live });
         }
     }
 }

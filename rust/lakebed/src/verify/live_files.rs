@@ -2,23 +2,42 @@
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
+
 use super::finding::{Finding, Severity};
 use super::inventory::NamedFile;
+use super::links::Targets;
 use super::live::{Live, Met};
 use super::manifests::{Entry, Read};
 use super::totals::{Claim, Totals};
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, Result};
 
 /// The live files, their totals, and whether all that names them could be read.
 pub(super) struct LiveFiles {
     live: Live,
     totals: Totals,
+    targets: Targets,
     is_whole: bool,
 }
 
 impl LiveFiles {
     pub(super) fn new(is_whole: bool) -> LiveFiles {
-        LiveFiles { live: Live::default(), totals: Totals::default(), is_whole }
+        LiveFiles { live: Live::default(), totals: Totals::default(), targets: Targets::default(), is_whole }
+    }
+
+    /// Adds deletes and data files, as rows of [`super::Links`]; all deletes come before the first data file, or with
+    /// it.
+    ///
+    /// # Errors
+    /// `Required` for other rows.
+    pub(super) fn link(&mut self, links: &[RecordBatch]) -> Result<()> {
+        links.iter().try_for_each(|rows| self.targets.add_deletes(rows))?;
+        links.iter().try_for_each(|rows| self.targets.add_files(rows))
+    }
+
+    /// What is wrong with deletes of one data file each, once all were added.
+    pub(super) fn misplaced_deletes(&mut self) -> Vec<Finding> {
+        self.targets.wrong(self.is_whole)
     }
 
     /// Adds the totals of a manifest: those of the entries that could be read.

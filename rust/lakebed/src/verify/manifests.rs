@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 
 use super::entries::Entries;
@@ -9,11 +10,10 @@ use super::finding::{Finding, Severity};
 use super::inventory::NamedManifest;
 use super::live::Keys;
 use super::totals::Totals;
-use super::{WholeEntries, caught};
+use super::{CheckedEntries, EntryBatches, WholeEntries, caught};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::pipeline::{Give, Pipeline, Source, Width};
-use crate::scan::Batches;
 use crate::storage::{Storage, read_recorded};
 
 /// What is done with the entries of a manifest.
@@ -25,6 +25,9 @@ pub(super) trait Take: Send + Sync + 'static {
 
     /// Adds entries, the first of which is record `first`.
     fn take(&self, entries: &Entries, first: u64, taken: &mut Self::Taken);
+
+    /// Adds rows of [`Links`].
+    fn link(&self, _links: RecordBatch, _taken: &mut Self::Taken) {}
 
     /// The memory that the result takes \[bytes\].
     fn held(&self, taken: &Self::Taken) -> u64;
@@ -45,6 +48,8 @@ pub(super) struct Manifests<E, T> {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) entries: Arc<E>,
     pub(super) take: T,
+    /// Whether data files of live manifests are compared with their deletes.
+    pub(super) linked: bool,
 }
 
 impl<E: WholeEntries, T: Take> Manifests<E, T> {
@@ -58,16 +63,25 @@ impl<E: WholeEntries, T: Take> Manifests<E, T> {
     }
 
     /// Takes the entries of a manifest, and adds the findings in them to `within`.
-    fn each_batch(&self, batches: Batches, taken: &mut T::Taken, within: &mut Vec<Finding>) -> Result<()> {
+    fn each_batch(
+        &self,
+        path: &str,
+        batches: EntryBatches,
+        taken: &mut T::Taken,
+        within: &mut Vec<Finding>,
+    ) -> Result<()> {
         let mut first = 0;
         for batch in batches {
-            let batch = batch?;
-            let entries = Entries::new(&batch)?;
+            let CheckedEntries { rows, wrong, links } = batch?;
+            let entries = Entries::new(&rows)?;
             if T::CHECKS {
-                within.extend(entries.wrong(first));
+                within.extend(entries.wrong(first, &wrong));
             }
             self.take.take(&entries, first, taken);
-            first += batch.num_rows() as u64;
+            if !links.is_empty() {
+                self.take.link(links.rows(path, first)?, taken);
+            }
+            first += rows.num_rows() as u64;
         }
         Ok(())
     }
@@ -98,8 +112,11 @@ impl<E: WholeEntries, T: Take> Source for Manifests<E, T> {
         let (taken, notes, mut within) = (T::Taken::default(), Notes::default(), Vec::new());
         let mut read = Read { findings: Vec::new(), taken, is_whole: true, is_live: named.is_live, path };
         let entries = bytes
-            .and_then(|bytes| self.entries.entries_of(&named.manifest, bytes, &notes))
-            .and_then(|entries| self.each_batch(entries, &mut read.taken, &mut within));
+            .and_then(|bytes| {
+                let linked = self.linked && named.is_live;
+                self.entries.entries_of(&named.manifest, bytes, linked, &notes)
+            })
+            .and_then(|entries| self.each_batch(&read.path, entries, &mut read.taken, &mut within));
         match entries {
             Ok(()) => {
                 let odd = notes.take().into_iter();
@@ -135,6 +152,7 @@ pub(super) struct Check(pub(super) Arc<Keys>);
 pub(super) struct Checked {
     pub(super) counts: Vec<(u128, i32)>,
     pub(super) totals: Totals,
+    pub(super) links: Vec<RecordBatch>,
 }
 
 impl Take for Check {
@@ -147,8 +165,13 @@ impl Take for Check {
         checked.counts.extend(self.0.counts(&entries.signs, &entries.identities));
     }
 
+    fn link(&self, links: RecordBatch, checked: &mut Checked) {
+        checked.links.push(links);
+    }
+
     fn held(&self, checked: &Checked) -> u64 {
-        checked.counts.len() as u64 * size_of::<(u128, i32)>() as u64
+        let links = checked.links.iter().map(RecordBatch::get_array_memory_size).sum::<usize>();
+        (checked.counts.len() * size_of::<(u128, i32)>() + links) as u64
     }
 }
 

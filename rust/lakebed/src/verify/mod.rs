@@ -9,29 +9,31 @@ mod exchange;
 mod finding;
 mod gather;
 mod inventory;
+mod links;
 mod live;
 mod live_files;
 mod manifests;
 mod scan;
 mod totals;
 
-pub(crate) use entries::{ENTRY_SIGN, ENTRY_WRONG};
+pub(crate) use entries::ENTRY_SIGN;
 pub(crate) use exchange::VerifyExchange;
 pub(crate) use finding::{Finding, Severity};
 pub(crate) use inventory::{Inventory, NamedFile, caught};
+pub(crate) use links::{Links, Standing};
 pub(crate) use scan::VerifyScan;
 pub(crate) use totals::{Claim, Number};
 
+use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::columnar::Decoding;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::history::History;
 use crate::notes::Notes;
-use crate::scan::Batches;
 
 /// The column of entries with the identity of the file.
 pub(crate) const IDENTITY: &str = "_identity";
@@ -58,6 +60,13 @@ pub(crate) trait Verified: History {
     /// # Errors
     /// An interruption.
     fn data_files(&self) -> Result<Vec<NamedFile>>;
+
+    /// Deletes of the table's snapshot that no manifest names, and that apply to one data file each, as rows of
+    /// [`Links`]; `None` where there are none. Errors of reading are not reported, as above.
+    ///
+    /// # Errors
+    /// An interruption.
+    fn unlisted_deletes(&self) -> Result<Option<RecordBatch>>;
 
     /// How entries are read, with the statistics of all columns that have some.
     ///
@@ -86,14 +95,35 @@ pub(crate) trait WholeEntries: Send + Sync + 'static {
     /// The path of a manifest, and its recorded size \[bytes\].
     fn place_of(&self, manifest: &Self::Manifest) -> (String, Option<u64>);
 
-    /// All entries of a manifest with all columns: `content`, `file_path`, `record_count`,
-    /// `file_size_in_bytes` and `stats` as in the view `files`, [`ENTRY_SIGN`] and [`IDENTITY`], and
-    /// [`ENTRY_WRONG`] if the format finds anything wrong with them.
+    /// Whether a manifest may name deletes that apply to one data file each.
+    fn may_have_deletes(&self, manifest: &Self::Manifest) -> bool;
+
+    /// All entries of a manifest with all columns; `linked` is whether [`CheckedEntries::links`] is needed.
     ///
     /// # Errors
     /// Those of decoding them, with the manifest.
-    fn entries_of(&self, manifest: &Self::Manifest, bytes: Buffer, notes: &Notes) -> Result<Batches>;
+    fn entries_of(
+        &self,
+        manifest: &Self::Manifest,
+        bytes: Buffer,
+        linked: bool,
+        notes: &Notes,
+    ) -> Result<EntryBatches>;
 }
+
+/// Some entries of a manifest.
+pub(crate) struct CheckedEntries {
+    /// The columns `content`, `file_path`, `record_count`, `file_size_in_bytes` and `stats` as in the view `files`,
+    /// [`ENTRY_SIGN`] and [`IDENTITY`].
+    pub(crate) rows: RecordBatch,
+    /// What the format finds wrong with single entries, each with its row.
+    pub(crate) wrong: Vec<(usize, Error)>,
+    /// The data files among them, and the deletes that apply to one data file each; empty if not needed.
+    pub(crate) links: Links,
+}
+
+/// The entries of a manifest, some at a time.
+pub(crate) type EntryBatches = Box<dyn Iterator<Item = Result<CheckedEntries>> + Send>;
 
 /// [`WholeEntries`] as they are sent to other processes.
 pub(crate) trait StoredEntries: Serialize + DeserializeOwned + Send + Sync + 'static {

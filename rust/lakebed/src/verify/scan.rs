@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::data_files::{check, looked_for};
-use super::exchange::{exchanged, files_by_part};
+use super::exchange::{exchanged, files_by_part, links_by_part};
 use super::finding::{Finding, rows};
 use super::inventory::{Inventory, NamedFile, NamedManifest};
 use super::live::Keys;
@@ -49,18 +50,26 @@ impl<V: Verified> VerifyScan<V> {
         let (storage, threads) = (self.table.files_storage(), self.options.threads);
         let named = std::iter::once(Ok(findings));
         let files = each(storage, files, threads, check).map(|found| Ok(found?.into_iter().collect()));
-        let manifests: Vec<_> = manifests.into_iter().map(Arc::new).collect();
+        let mut manifests: Vec<_> = manifests.into_iter().map(Arc::new).collect();
+        // Deletes are known before the data files that they are compared with.
+        manifests.sort_by_key(|named| !entries.may_have_deletes(&named.manifest));
         let (keys, tally) = (Arc::new(Keys::default()), Arc::new(LiveCounts::new(is_whole)));
-        let take = Check(Arc::clone(&keys));
-        let reads = Manifests { storage: Arc::clone(storage), entries: Arc::clone(&entries), take };
+        let linked = known_deletes(&self.table, entries.as_ref(), manifests.iter().map(Arc::as_ref))?;
+        tally.counts().link(linked.as_deref().unwrap_or_default())?;
+        let (take, linked) = (Check(Arc::clone(&keys)), linked.is_some());
+        let reads = Manifests { storage: Arc::clone(storage), entries: Arc::clone(&entries), take, linked };
         let checks = reads.pipeline(manifests.clone(), threads);
         let counted = Arc::clone(&tally);
-        let checks = checks.map(move |read| Ok(counted.count(read?)));
+        let checks = checks.map(move |read| counted.count(read?));
         let (claims, all) = (self.table.claims(), Arc::clone(&tally));
-        let contradicted = std::iter::once_with(move || Ok(all.counts().contradicted(&claims)));
+        let contradicted = std::iter::once_with(move || {
+            let mut live = all.counts();
+            Ok(live.misplaced_deletes().into_iter().chain(live.contradicted(&claims)).collect())
+        });
         let once_more = {
             let data_files = self.data_files.then(|| self.table.data_files()).transpose()?;
-            let reads = Manifests { storage: Arc::clone(storage), entries, take: Keep(keys) };
+            let (storage, take) = (Arc::clone(storage), Keep(keys));
+            let reads = Manifests { storage, entries, take, linked: false };
             std::iter::once_with(move || read_again(reads, manifests, tally, data_files, threads)).flatten()
         };
         Ok(Box::new(named.chain(files).chain(checks).chain(contradicted).chain(once_more)))
@@ -97,7 +106,10 @@ impl<V: Verified> Distributed for VerifyScan<V> {
     }
 
     fn listed(&self, parts: u32) -> Result<Pieces> {
-        files_by_part(self.table.data_files()?, parts)
+        let files = if self.data_files { self.table.data_files()? } else { Vec::new() };
+        Ok(Box::new(
+            files_by_part(files, parts)?.chain(links_by_part(self.table.unlisted_deletes()?, parts)?),
+        ))
     }
 }
 
@@ -115,14 +127,35 @@ impl LiveCounts {
     }
 
     /// Counts the files of a manifest. Returns what is wrong with it.
-    fn count(&self, read: Read<Checked>) -> Vec<Finding> {
+    fn count(&self, read: Read<Checked>) -> Result<Vec<Finding>> {
         if read.is_live {
             let mut counts = self.counts();
             counts.add(&read, &read.taken.totals);
             counts.count(read.taken.counts.iter().copied());
+            counts.link(&read.taken.links)?;
         }
-        read.findings
+        Ok(read.findings)
     }
+}
+
+/// The deletes of the snapshot that no manifest names; `None` where there is no delete of one data file at all.
+///
+/// # Errors
+/// As [`Verified::unlisted_deletes`].
+pub(super) fn known_deletes<'m, V: Verified>(
+    table: &V,
+    entries: &V::Entries,
+    mut manifests: impl Iterator<Item = &'m NamedManifest<V::Manifest>>,
+) -> Result<Option<Vec<RecordBatch>>>
+where
+    V::Manifest: 'm,
+{
+    Ok(match table.unlisted_deletes()? {
+        Some(deletes) => Some(vec![deletes]),
+        None => {
+            manifests.any(|named| named.is_live && entries.may_have_deletes(&named.manifest)).then(Vec::new)
+        }
+    })
 }
 
 /// Reads the live files again, where some are not live exactly once or all are to be looked for.

@@ -34,8 +34,9 @@ pub(crate) const DELETE_INPUT: [&str; 13] = [
     "referenced_data_file",
 ];
 
-/// `content` of equality delete files.
-const EQUALITY_DELETES: i32 = 2;
+/// `content` of data files and of equality delete files.
+pub(super) const DATA: i32 = 0;
+pub(super) const EQUALITY_DELETES: i32 = 2;
 /// The format of files with deletion vectors, in lower case; files may have any case.
 const PUFFIN: &str = "puffin";
 
@@ -85,7 +86,7 @@ impl DeleteIndexBuilder {
             self.partition_of.push(partition);
             let sequence = rows.sequences.value(row);
             let pushed = if rows.contents.value(row) == EQUALITY_DELETES {
-                self.is_global(rows.spec_ids.value(row)).map(|global| {
+                is_global(&self.types, rows.spec_ids.value(row)).map(|global| {
                     let partition = (!global).then_some(partition);
                     equality.push(EqualityDelete { delete, sequence, partition });
                 })
@@ -105,13 +106,8 @@ impl DeleteIndexBuilder {
     /// A deletion vector, or a file of position deletes.
     fn push_positions(&mut self, rows: &Rows, row: usize, partition: usize, vector: Vector) -> Result<()> {
         let Vector { delete, sequence } = vector;
-        let target = rows.targets.is_valid(row).then(|| rows.targets.value(row));
-        let is_vector = rows.formats.value(row).eq_ignore_ascii_case(PUFFIN);
-        let Some(target) = target else {
-            if is_vector {
-                let error = Error::new(ErrorKind::Required, "a deletion vector refers to no data file");
-                return Err(error.in_field("referenced_data_file"));
-            }
+        let is_vector = rows.is_vector(row);
+        let Some(target) = rows.target(row)? else {
             self.by_partition.push(Member { group: partition, sequence, delete });
             return Ok(());
         };
@@ -148,25 +144,6 @@ impl DeleteIndexBuilder {
         })
     }
 
-    /// Whether equality deletes of a spec apply to files of all specs, as those of unpartitioned specs do.
-    fn is_global(&self, spec_id: i32) -> Result<bool> {
-        let spec = self.types.specs.iter().find(|spec| spec.spec_id == spec_id).ok_or_else(|| {
-            Error::new(ErrorKind::Required, format!("partition spec {spec_id} is not among the table's"))
-        })?;
-        // Without one of the fields, deletes of different partitions could not be distinguished.
-        match self.types.partition.missing_of(spec) {
-            Some(field) => {
-                let message = format!(
-                    "equality deletes of partition spec {spec_id} cannot be matched: no schema of the table \
-                    has the source of its field {:?}",
-                    field.name
-                );
-                Err(Error::new(ErrorKind::Unsupported, message))
-            }
-            None => Ok(spec.is_unpartitioned()),
-        }
-    }
-
     /// The ids of the columns that equality deletes compare.
     pub(crate) fn equality_ids(&self) -> Vec<i32> {
         self.equality.field_ids().into_iter().collect()
@@ -190,18 +167,40 @@ impl DeleteIndexBuilder {
     }
 }
 
+/// Whether equality deletes of a spec apply to files of all specs, as those of unpartitioned specs do.
+///
+/// # Errors
+/// `Required` for an unknown spec, `Unsupported` for one whose tuples the table's schemas do not describe.
+pub(super) fn is_global(types: &TableTypes, spec_id: i32) -> Result<bool> {
+    let spec = types.specs.iter().find(|spec| spec.spec_id == spec_id).ok_or_else(|| {
+        Error::new(ErrorKind::Required, format!("partition spec {spec_id} is not among the table's"))
+    })?;
+    // Without one of the fields, deletes of different partitions could not be distinguished.
+    match types.partition.missing_of(spec) {
+        Some(field) => {
+            let message = format!(
+                "equality deletes of partition spec {spec_id} cannot be matched: no schema of the table \
+                has the source of its field {:?}",
+                field.name
+            );
+            Err(Error::new(ErrorKind::Unsupported, message))
+        }
+        None => Ok(spec.is_unpartitioned()),
+    }
+}
+
 /// The columns of deletes, typed.
-struct Rows {
-    contents: Int32Array,
-    spec_ids: Int32Array,
-    sequences: Int64Array,
-    paths: StringArray,
+pub(super) struct Rows {
+    pub(super) contents: Int32Array,
+    pub(super) spec_ids: Int32Array,
+    pub(super) sequences: Int64Array,
+    pub(super) paths: StringArray,
     formats: StringArray,
     targets: StringArray,
 }
 
 impl Rows {
-    fn new(entries: &RecordBatch) -> Result<Rows> {
+    pub(super) fn new(entries: &RecordBatch) -> Result<Rows> {
         let int = |name| find(entries, name).map(|column| column.as_primitive::<Int32Type>().clone());
         let text = |name| find(entries, name).map(|column| column.as_string::<i32>().clone());
         Ok(Rows {
@@ -212,5 +211,23 @@ impl Rows {
             formats: text("file_format")?,
             targets: target_files(entries)?.as_string::<i32>().clone(),
         })
+    }
+
+    /// Whether a delete in `row` is a deletion vector.
+    pub(super) fn is_vector(&self, row: usize) -> bool {
+        self.formats.value(row).eq_ignore_ascii_case(PUFFIN)
+    }
+
+    /// The only data file that the delete in `row` applies to; `None` for position deletes of several files.
+    ///
+    /// # Errors
+    /// `Required` for a deletion vector that refers to no file.
+    pub(super) fn target(&self, row: usize) -> Result<Option<&str>> {
+        let target = self.targets.is_valid(row).then(|| self.targets.value(row));
+        if target.is_none() && self.is_vector(row) {
+            let error = Error::new(ErrorKind::Required, "a deletion vector refers to no data file");
+            return Err(error.in_field("referenced_data_file"));
+        }
+        Ok(target)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, ListArray, RecordBatch};
 
 use super::sequence::{BySequence, Member};
 use super::spans::SpanTree;
@@ -45,12 +45,7 @@ impl EqualityBuilder {
         let lists = lists.as_list::<i32>();
         let mut columns = BTreeSet::new();
         for (row, delete) in deletes.iter().enumerate() {
-            let ids = lists.is_valid(row).then(|| lists.value(row));
-            let ids = ids.map(|ids| ids.as_primitive::<Int32Type>().values().to_vec()).unwrap_or_default();
-            if ids.is_empty() {
-                let error = Error::new(ErrorKind::Required, "an equality delete names no columns");
-                return Err(error.in_field("equality_ids"));
-            }
+            let ids = compared(lists, row)?;
             columns.extend(ids.iter().copied());
             let next = self.set_numbers.len();
             self.sets.push(*self.set_numbers.entry(ids).or_insert(next));
@@ -107,6 +102,20 @@ impl EqualityBuilder {
         (deletes.by_partition.spans, deletes.global.spans) = (by_partition, global);
         Ok(deletes)
     }
+}
+
+/// The ids of the columns that an equality delete compares.
+///
+/// # Errors
+/// `Required` for a delete without columns.
+pub(super) fn compared(lists: &ListArray, row: usize) -> Result<Vec<i32>> {
+    let ids = lists.is_valid(row).then(|| lists.value(row));
+    let ids = ids.map(|ids| ids.as_primitive::<Int32Type>().values().to_vec()).unwrap_or_default();
+    if ids.is_empty() {
+        let error = Error::new(ErrorKind::Required, "an equality delete names no columns");
+        return Err(error.in_field("equality_ids"));
+    }
+    Ok(ids)
 }
 
 /// Equality deletes, by partition and sequence number.

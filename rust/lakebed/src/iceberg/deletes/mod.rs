@@ -10,13 +10,15 @@
 //! | equality delete | older files of the same spec and partition; of an unpartitioned spec, all older files |
 //!
 //! A position delete is of a single file if it refers to one, or if both bounds of its paths are the same. As
-//! in the engine, bounds that differ exclude nothing. A delete of a single file must have the spec and
-//! partition of that file, else the metadata is corrupt; Iceberg's Java refuses it since 1.11. An equality
-//! delete is left out where the metrics of both files show that they share no value.
+//! in the engine, bounds that differ exclude nothing. The specification asks that a delete of a single file has
+//! the spec and partition of that file; one that has others applies all the same, as in Iceberg's Java up to
+//! 1.11 (1.12 refuses to plan it), and [`crate::verify`] reports it. An equality delete is left out where the
+//! metrics of both files show that they share no value.
 
 mod build;
 mod equality;
 mod sequence;
+mod single;
 mod spans;
 mod stats;
 #[cfg(test)]
@@ -31,6 +33,7 @@ use arrow_array::{Int64Array, RecordBatch, StringArray};
 pub(crate) use build::{DELETE_INPUT, DeleteIndexBuilder};
 use equality::EqualityDeletes;
 use sequence::BySequence;
+pub(crate) use single::{SINGLE_INPUT, links, wrong};
 pub(crate) use stats::EqualityField;
 use stats::{ColumnStats, STATS_INPUT, StoredStats};
 
@@ -117,51 +120,62 @@ impl DeleteIndex {
     /// (those of its partition, then global ones); each kind by sequence number.
     ///
     /// # Errors
-    /// `Mismatch` for a deletion vector that is older than the file, and for a deletion vector or position
-    /// delete of the file with another spec or partition.
+    /// `Mismatch` for a deletion vector that is older than the file.
     pub(crate) fn append(&self, files: &DataFiles, row: usize, found: &mut Vec<i32>) -> Result<()> {
         let sequence = files.sequences.value(row);
         let partition = files.partitions.get(row).copied().flatten();
-        let path = if self.paths.is_empty() { None } else { self.paths.get(files.paths.value(row)) };
-        match path.and_then(|path| self.vectors.get(*path).copied().flatten()) {
-            Some(vector) => found.push(self.of_file(vector, files.paths.value(row), sequence, partition)?),
-            None => {
-                let alone = path.map_or(&[] as &[i32], |path| self.by_path.since(*path, sequence));
-                if alone.iter().any(|delete| !self.is_of(*delete, partition)) {
-                    return Err(not_applicable("a position delete", files.paths.value(row), OTHER_PARTITION));
-                }
-                found.extend_from_slice(alone);
-                let others =
-                    partition.map_or(&[] as &[i32], |group| self.by_partition.since(group, sequence));
-                found.extend_from_slice(others);
-            }
+        self.append_of_file(files, row, found)?;
+        if self.vector(files, row).is_none() {
+            let others = partition.map_or(&[] as &[i32], |group| self.by_partition.since(group, sequence));
+            found.extend_from_slice(others);
         }
         self.equality.append(partition, sequence, (&files.stats, row), found);
         Ok(())
     }
 
-    /// The number of the deletion vector of a file, after checking that it applies.
-    fn of_file(&self, vector: Vector, path: &str, sequence: i64, partition: Option<usize>) -> Result<i32> {
-        if vector.sequence < sequence {
-            let wrong = format!("its sequence number is {}, the file's {sequence}", vector.sequence);
-            return Err(not_applicable("the deletion vector", path, &wrong));
+    /// Adds to `found` the numbers of the deletes of the file in `row` alone that apply to it.
+    ///
+    /// # Errors
+    /// As [`DeleteIndex::append`].
+    fn append_of_file(&self, files: &DataFiles, row: usize, found: &mut Vec<i32>) -> Result<()> {
+        let sequence = files.sequences.value(row);
+        match (self.vector(files, row), self.path(files, row)) {
+            (Some(vector), _) if vector.sequence < sequence => {
+                return Err(older(files.paths.value(row), vector.sequence, sequence));
+            }
+            (Some(vector), _) => found.push(vector.delete),
+            (None, Some(path)) => found.extend_from_slice(self.by_path.since(path, sequence)),
+            (None, None) => {}
         }
-        if !self.is_of(vector.delete, partition) {
-            return Err(not_applicable("the deletion vector", path, OTHER_PARTITION));
-        }
-        Ok(vector.delete)
+        Ok(())
     }
 
-    /// Whether a delete is of this partition.
-    fn is_of(&self, delete: i32, partition: Option<usize>) -> bool {
-        let own = usize::try_from(delete).ok().and_then(|delete| self.partition_of.get(delete));
-        own.copied() == partition
+    /// Whether some delete of the file in `row` alone, which applies to it, has another spec or partition.
+    ///
+    /// # Errors
+    /// As [`DeleteIndex::append`].
+    pub(crate) fn has_foreign(&self, files: &DataFiles, row: usize) -> Result<bool> {
+        let mut found = Vec::new();
+        self.append_of_file(files, row, &mut found)?;
+        let partition = files.partitions.get(row).copied().flatten();
+        let of =
+            |delete: &i32| usize::try_from(*delete).ok().and_then(|delete| self.partition_of.get(delete));
+        Ok(found.iter().any(|delete| of(delete).copied() != partition))
+    }
+
+    fn path(&self, files: &DataFiles, row: usize) -> Option<usize> {
+        if self.paths.is_empty() { None } else { self.paths.get(files.paths.value(row)).copied() }
+    }
+
+    fn vector(&self, files: &DataFiles, row: usize) -> Option<Vector> {
+        self.vectors.get(self.path(files, row)?).copied().flatten()
     }
 }
 
-const OTHER_PARTITION: &str = "it is of another spec or partition";
-
 #[cold]
-fn not_applicable(what: &str, path: &str, wrong: &str) -> Error {
-    Error::new(ErrorKind::Mismatch, format!("{what} of {path} does not apply to it: {wrong}"))
+fn older(path: &str, vector: i64, file: i64) -> Error {
+    let message = format!(
+        "the deletion vector of {path} does not apply to it: its sequence number is {vector}, the file's {file}"
+    );
+    Error::new(ErrorKind::Mismatch, message)
 }

@@ -7,6 +7,7 @@ mod file;
 mod finish;
 mod logs;
 mod mapping;
+mod oddities;
 mod place;
 mod read;
 mod scanner;
@@ -15,7 +16,6 @@ mod snapshot;
 mod stored;
 #[cfg(test)]
 mod tests;
-mod warnings;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,6 +26,7 @@ pub use logs::{
     SortOrder, StatisticsFile,
 };
 pub use mapping::{MappedField, name_mapping};
+pub use oddities::Oddity;
 pub use snapshot::{Lineage, RefKind, Snapshot, SnapshotRef};
 
 use super::partition::PartitionSpec;
@@ -88,7 +89,7 @@ pub struct TableMetadata {
     pub encryption_keys: Vec<EncryptionKey>,
     /// What engines refuse, or should refuse, though the table can be read; about the snapshot log only if
     /// that was requested.
-    pub warnings: Vec<String>,
+    pub oddities: Vec<Oddity>,
 }
 
 impl TableMetadata {

@@ -1,11 +1,11 @@
 //! The files that a table's metadata names, and its entries with all columns.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, Int32Array};
+use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
@@ -13,20 +13,22 @@ use super::diff::identities;
 use super::program::EntryProgram;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::deletes::{SINGLE_INPUT, links, wrong};
 use crate::iceberg::discovery::wrong_hint;
 use crate::iceberg::manifest::DELETED;
-use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::metadata::{MetadataFile, Snapshot, TableMetadata, Wanted};
+use crate::iceberg::partition::PartitionNumbers;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
-use crate::iceberg::view::Role;
+use crate::iceberg::view::{FILE_PATH_ID, Role, snapshots as shown};
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::record::find;
-use crate::scan::{Batches, ScanOptions};
+use crate::scan::ScanOptions;
 use crate::storage::Storage;
 use crate::verify::{
-    Claim, ENTRY_SIGN, Finding, IDENTITY, Inventory, NamedFile, Number, Severity, StoredEntries, Verified,
-    WholeEntries, caught,
+    CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, IDENTITY, Inventory, Links, NamedFile, Number,
+    Severity, StoredEntries, Verified, WholeEntries, caught,
 };
 use crate::view::with_columns;
 
@@ -39,11 +41,23 @@ impl Verified for Table {
         let named_by: Arc<str> = Arc::from(self.metadata_file());
         let mut snapshots = Vec::new();
         self.metadata().each_snapshot(self.file(), |some| {
+            let all_are_shown = shown(&some).is_ok();
+            for snapshot in some.iter().filter(|_| !all_are_shown) {
+                if let Err(error) = shown(std::slice::from_ref(snapshot)) {
+                    found.find(Finding::of(&error).in_file(&named_by));
+                }
+            }
             snapshots.extend(some.into_iter().map(|snapshot| Snapshot { summary: None, ..snapshot }));
             Ok(())
         })?;
-        self.check_refs(&snapshots, &mut found);
-        let metadata = self.read(&Wanted { statistics: true, metadata_log: true, ..Wanted::CURRENT })?;
+        let wanted = Wanted { statistics: true, metadata_log: true, snapshot_log: true, ..Wanted::CURRENT };
+        // A list that nothing but verify needs may be wrong.
+        let metadata = caught(self.storage().as_ref(), self.read(&wanted))?.unwrap_or_else(|error| {
+            found.find(Finding::of(&error).in_file(&named_by));
+            self.metadata().clone()
+        });
+        self.check_metadata(&metadata, &snapshots, &mut found);
+        self.check_schemas(&snapshots, &mut found)?;
         let logged = metadata.metadata_log.iter().map(|entry| entry.metadata_file.clone()).collect();
         self.check_log(metadata.table_uuid.clone(), logged, threads, &mut found)?;
         self.check_hint(&mut found)?;
@@ -97,6 +111,10 @@ impl Verified for Table {
         Ok(Vec::new())
     }
 
+    fn unlisted_deletes(&self) -> Result<Option<RecordBatch>> {
+        Ok(None)
+    }
+
     fn whole_entries(&self) -> Result<IcebergEntries> {
         IcebergEntries::new(self.types()?, self.decoding().clone())
     }
@@ -113,6 +131,7 @@ impl Verified for Table {
 /// How the entries of Iceberg's manifests are read whole.
 pub(crate) struct IcebergEntries {
     program: Arc<EntryProgram>,
+    types: TableTypes,
     limits: Limits,
 }
 
@@ -121,8 +140,9 @@ impl IcebergEntries {
         let fields = types.schema.fields.iter().filter(|field| field.ty.is_primitive());
         let stats = Some(fields.map(|field| field.name.clone()).collect());
         let (options, limits) = (ScanOptions { stats, ..ScanOptions::default() }, decoding.limits);
-        let program = Arc::new(EntryProgram::new(Role::Entries, types, &options, decoding)?);
-        Ok(IcebergEntries { program, limits })
+        let program = EntryProgram::new(Role::Entries, types.clone(), &options, decoding)?;
+        let program = Arc::new(program.needing(SINGLE_INPUT.into_iter(), &[FILE_PATH_ID])?);
+        Ok(IcebergEntries { program, types, limits })
     }
 }
 
@@ -147,15 +167,38 @@ impl WholeEntries for IcebergEntries {
         (manifest.path.clone(), manifest.length)
     }
 
-    fn entries_of(&self, manifest: &ManifestFile, bytes: Buffer, notes: &Notes) -> Result<Batches> {
-        Ok(Box::new(self.program.open(bytes, manifest, 1, notes)?.map(|entries| {
+    fn may_have_deletes(&self, manifest: &ManifestFile) -> bool {
+        manifest.content != DATA && manifest.may_be_live()
+    }
+
+    fn entries_of(
+        &self,
+        manifest: &ManifestFile,
+        bytes: Buffer,
+        linked: bool,
+        notes: &Notes,
+    ) -> Result<EntryBatches> {
+        // Only deletes of partitions that can be told apart are compared with their data files.
+        let partitions = PartitionNumbers::new(&self.types.partition).ok().filter(|_| linked);
+        let (program, types, path) = (Arc::clone(&self.program), self.types.clone(), manifest.path.clone());
+        let checked = move |entries: Result<RecordBatch>| {
             let entries = entries?;
             let statuses = find(&entries, "status")?;
             let statuses = statuses.as_primitive::<Int32Type>().values().iter();
             let signs: Int32Array = statuses.map(|status| i32::from(*status != DELETED)).collect();
             let identities: ArrayRef = Arc::new(identities(&entries)?);
-            with_columns(&entries, vec![(ENTRY_SIGN, Arc::new(signs)), (IDENTITY, identities)])
-        })))
+            let rows = program.rows(&entries, &path)?;
+            Ok(CheckedEntries {
+                rows: with_columns(&rows, vec![(ENTRY_SIGN, Arc::new(signs)), (IDENTITY, identities)])?,
+                wrong: wrong(&types, &entries)?,
+                links: partitions
+                    .as_ref()
+                    .map_or_else(|| Ok(Links::default()), |all| links(all, &entries))?,
+            })
+        };
+        let (entries, path) = (self.program.entries(bytes, manifest, 1, notes)?, manifest.path.clone());
+        let entries = entries.map(checked);
+        Ok(Box::new(entries.map(move |entries| entries.map_err(|error: Error| error.in_file(&path)))))
     }
 }
 
@@ -208,22 +251,21 @@ impl Table {
         Ok(())
     }
 
-    /// Checks that branches and tags name snapshots that exist, and that parents are older than their
-    /// snapshots.
-    fn check_refs(&self, snapshots: &[Snapshot], found: &mut Inventory<ManifestFile>) {
-        let known: HashMap<i64, &Snapshot> = snapshots.iter().map(|one| (one.snapshot_id, one)).collect();
-        let current = self.metadata().current_snapshot_id.map(|id| ("the current snapshot".to_owned(), id));
-        let refs = self.metadata().refs.iter();
-        let refs = refs.map(|(name, named)| (format!("{} {name:?}", named.kind.name()), named.snapshot_id));
-        let mut reported = Vec::new();
-        for (what, id) in current.into_iter().chain(refs) {
-            if !known.contains_key(&id) && !reported.contains(&id) {
-                reported.push(id);
-                let message = format!("{what} is {id}, which is not among the snapshots");
-                let kind = ErrorKind::SnapshotNotFound.name();
-                found.find(Finding::new(Severity::Error, kind, message).in_file(self.metadata_file()));
-            }
+    /// Reports what is odd in the metadata file, and snapshots that have the id of another one.
+    fn check_metadata(
+        &self,
+        metadata: &TableMetadata,
+        snapshots: &[Snapshot],
+        found: &mut Inventory<ManifestFile>,
+    ) {
+        for odd in &metadata.oddities {
+            let (severity, kind) = match odd.kind {
+                Some(kind) => (Severity::Error, kind.name()),
+                None => (Severity::Warning, "odd"),
+            };
+            found.find(Finding::new(severity, kind, odd.message.as_str()).in_file(self.metadata_file()));
         }
+        let known: HashSet<i64> = snapshots.iter().map(|one| one.snapshot_id).collect();
         if known.len() < snapshots.len() {
             let message = format!(
                 "{} of {} snapshots have the id of another one",
@@ -232,6 +274,32 @@ impl Table {
             );
             found.find(Finding::new(Severity::Error, "duplicate", message).in_file(self.metadata_file()));
         }
+    }
+
+    /// Checks that the schemas of snapshots exist.
+    fn check_schemas(&self, snapshots: &[Snapshot], found: &mut Inventory<ManifestFile>) -> Result<()> {
+        let current = self.metadata().current_schema_id;
+        if snapshots.iter().filter_map(|snapshot| snapshot.schema_id).all(|id| id == current) {
+            return Ok(());
+        }
+        let known = match caught(self.storage().as_ref(), self.schemas())? {
+            Ok(known) => known,
+            Err(error) => {
+                found.find(Finding::of(&error).in_file(self.metadata_file()));
+                return Ok(());
+            }
+        };
+        for snapshot in snapshots {
+            if let Some(id) = snapshot.schema_id.filter(|id| !known.contains_key(id)) {
+                let message = format!(
+                    "snapshot {} has schema {id}, which is not among the table's",
+                    snapshot.snapshot_id
+                );
+                let finding = Finding::new(Severity::Error, ErrorKind::Required.name(), message);
+                found.find(finding.in_file(self.metadata_file()).in_field("schema-id"));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) use travel::as_of;
 pub(crate) use types::{StoredTypes, TableTypes};
 
 use super::discovery::{current_metadata, is_metadata_file};
-use super::metadata::{MAIN, MetadataFile, Snapshot, TableMetadata, Wanted, Which};
+use super::metadata::{MAIN, MetadataFile, Oddity, Snapshot, TableMetadata, Wanted, Which};
 use super::types::Schema;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
@@ -106,8 +106,8 @@ impl Table {
         wanted: &Wanted,
     ) -> Result<Table> {
         let metadata = Arc::new(TableMetadata::read(&file, wanted)?);
-        let place = |odd: &String| notes.add(format!("{odd} ({})", file.path()));
-        metadata.warnings.iter().for_each(place);
+        let place = |odd: &Oddity| notes.add(format!("{} ({})", odd.message, file.path()));
+        metadata.oddities.iter().for_each(place);
         let (head, schema) = (head(&metadata, metadata.current_snapshot_id)?, current_schema(&metadata)?);
         Ok(Table {
             location: folder(opened).to_owned(),

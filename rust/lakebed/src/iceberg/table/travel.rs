@@ -72,8 +72,8 @@ impl Table {
     /// `SnapshotNotFound` for an earlier time, with the time.
     pub fn at_timestamp(&self, millis: i64) -> Result<Table> {
         let metadata = self.read(&Wanted { snapshot_log: true, ..Wanted::CURRENT })?;
-        let of_log = metadata.warnings.iter().filter(|odd| !self.metadata.warnings.contains(odd));
-        of_log.for_each(|odd| self.notes.add(format!("{odd} ({})", self.file.path())));
+        let of_log = metadata.oddities.iter().filter(|odd| !self.metadata.oddities.contains(odd));
+        of_log.for_each(|odd| self.notes.add(format!("{} ({})", odd.message, self.file.path())));
         let log = metadata.snapshot_log;
         match as_of(&log, millis) {
             Some(id) => self.pinned_at(None, id),

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
 
 /// The reserved field id of `file_path` in position delete files.
-const FILE_PATH_ID: i32 = 2_147_483_546;
+pub(crate) const FILE_PATH_ID: i32 = 2_147_483_546;
 
 /// `content` of position delete files, including deletion vectors.
 const POSITION_DELETES: i32 = 1;

@@ -16,6 +16,7 @@ mod rows;
 mod stages;
 mod stream;
 mod task;
+mod vectors;
 mod verify;
 
 use std::sync::Arc;
@@ -147,7 +148,11 @@ impl Scan {
     fn planned(&self, options: &ScanOptions) -> Result<Batches> {
         let deletes = options.deletes;
         let program = EntryProgram::new(Role::Plan(deletes), &self.table, options)?;
-        let attach = || Attach::new(deletes, &planned_vectors(&self.table)?);
+        let placed = |error: Error| match IndexFiles::manifest_of(&self.table) {
+            Some(path) => error.in_file(&path),
+            None => error,
+        };
+        let attach = || Attach::new(deletes, &planned_vectors(&self.table)?).map_err(placed);
         let attach = program.shows_deletes().then(attach);
         let program = program.attaching(attach.transpose()?.map(Arc::new));
         let (manifests, threads) = (self.plan()?.manifests, threads(options.threads));

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int64Type};
-use arrow_array::{ArrayRef, Int32Array};
+use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
 use super::program::EntryProgram;
 use super::task::PaimonTask;
+use super::vectors::{file_links, vector_links, wrong_indexes};
 use crate::columnar::Decoding;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::paimon::consumer::Consumer;
 use crate::paimon::identity::identities;
@@ -25,14 +26,14 @@ use crate::paimon::paths::{
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::paimon::table::{Files, Table};
-use crate::paimon::view::Role;
+use crate::paimon::view::{Role, snapshots};
 use crate::pipeline::read_each;
 use crate::record::find;
-use crate::scan::{Batches, ScanOptions};
+use crate::scan::ScanOptions;
 use crate::storage::Storage;
 use crate::verify::{
-    Claim, ENTRY_SIGN, ENTRY_WRONG, Finding, IDENTITY, Inventory, NamedFile, Number, Severity, StoredEntries,
-    Verified, WholeEntries, caught,
+    CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, IDENTITY, Inventory, Links, NamedFile, Number,
+    Severity, StoredEntries, Verified, WholeEntries, caught,
 };
 use crate::view::with_columns;
 
@@ -59,7 +60,7 @@ impl Verified for Table {
             self.check_schemas(&files, &schemas, threads, &mut found)?;
             let here = snapshots.chain(tags).map(|(path, id)| SnapshotFile { path, id, has_files: true });
             let here = here.chain(changelogs.map(|(path, id)| SnapshotFile { path, id, has_files: false }));
-            self.snapshots_of(here.collect(), &schemas, threads, &mut named, &mut found)?;
+            self.snapshots_of(&files, (here.collect(), &schemas), threads, &mut named, &mut found)?;
         }
         self.lists_of(&named, threads, &mut found)?;
         self.check_indexes(&named, threads, &mut found)?;
@@ -93,6 +94,16 @@ impl Verified for Table {
             named_by: Arc::clone(&named_by),
         });
         Ok(named.collect())
+    }
+
+    /// The deletion vectors of the table's snapshot.
+    fn unlisted_deletes(&self) -> Result<Option<RecordBatch>> {
+        let Some(name) = self.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref()) else {
+            return Ok(None);
+        };
+        let links = caught(self.storage().as_ref(), vector_links(self))?;
+        let Some(links) = links.ok().filter(|links| !links.is_empty()) else { return Ok(None) };
+        links.rows(&self.manifest_path(name), 0).map(Some)
     }
 
     fn whole_entries(&self) -> Result<PaimonEntries> {
@@ -160,30 +171,46 @@ impl WholeEntries for PaimonEntries {
         (path, Some(manifest.file_size))
     }
 
-    fn entries_of(&self, manifest: &ManifestFile, bytes: Buffer, notes: &Notes) -> Result<Batches> {
+    /// Deletion vectors are named by the index manifest alone.
+    fn may_have_deletes(&self, _: &ManifestFile) -> bool {
+        false
+    }
+
+    fn entries_of(
+        &self,
+        manifest: &ManifestFile,
+        bytes: Buffer,
+        linked: bool,
+        notes: &Notes,
+    ) -> Result<EntryBatches> {
         let (path, _) = self.place_of(manifest);
-        let placed = |error: crate::error::Error| error.in_file(&path);
+        let placed = |error: Error| error.in_file(&path);
         let entries = self.program.open(bytes, Some(manifest), 1).map_err(placed)?.noting(notes);
-        let rows = entries.map(|entries| {
-            let entries = entries?;
-            let rows = self.program.finish(&entries)?;
-            let kinds = find(&entries, "kind")?;
-            let kinds = kinds.as_primitive::<Int8Type>().values().iter();
-            let signs: Int32Array = kinds.map(|kind| if *kind == ADD { 1 } else { -1 }).collect();
-            let identities: ArrayRef = Arc::new(identities(&entries)?);
-            let names = [("record_count", "row_count"), ("file_size_in_bytes", "file_size")];
-            let mut more: Vec<(&str, ArrayRef)> = vec![(ENTRY_SIGN, Arc::new(signs)), (IDENTITY, identities)];
-            for (name, own) in names {
-                more.push((name, find(&entries, own)?));
-            }
-            let external = find(&entries, "external_path")?;
-            if let Some(wrong) = self.paths.misplaced(&entries, external.as_string::<i32>())? {
-                more.push((ENTRY_WRONG, Arc::new(wrong)));
-            }
-            with_columns(&rows, more)
-        });
-        let rows: Vec<_> = rows.map(|rows| rows.map_err(placed)).collect();
+        let rows: Vec<_> = entries.map(|entries| self.checked(&entries?, linked).map_err(placed)).collect();
         Ok(Box::new(rows.into_iter()))
+    }
+}
+
+impl PaimonEntries {
+    fn checked(&self, entries: &RecordBatch, linked: bool) -> Result<CheckedEntries> {
+        let rows = self.program.finish(entries)?;
+        let kinds = find(entries, "kind")?;
+        let kinds = kinds.as_primitive::<Int8Type>().values().iter();
+        let signs: Int32Array = kinds.map(|kind| if *kind == ADD { 1 } else { -1 }).collect();
+        let links = if linked { file_links(entries, &signs)? } else { Links::default() };
+        let identities: ArrayRef = Arc::new(identities(entries)?);
+        let names = [("record_count", "row_count"), ("file_size_in_bytes", "file_size")];
+        let mut more: Vec<(&str, ArrayRef)> = vec![(ENTRY_SIGN, Arc::new(signs)), (IDENTITY, identities)];
+        for (name, own) in names {
+            more.push((name, find(entries, own)?));
+        }
+        let external = find(entries, "external_path")?;
+        let misplaced = self.paths.misplaced(entries, external.as_string::<i32>())?;
+        let misplaced = misplaced.iter().flatten().enumerate();
+        let wrong = misplaced
+            .filter_map(|(row, message)| Some((row, Error::new(ErrorKind::Mismatch, message?))))
+            .collect();
+        Ok(CheckedEntries { rows: with_columns(&rows, more)?, wrong, links })
     }
 }
 
@@ -226,8 +253,8 @@ impl Table {
     /// Reads the snapshots, tags and changelogs of a branch with these schemas.
     fn snapshots_of(
         &self,
-        source: Vec<SnapshotFile>,
-        schemas: &[i64],
+        branch: &Files<'_>,
+        (source, schemas): (Vec<SnapshotFile>, &[i64]),
         threads: usize,
         named: &mut Vec<Named>,
         found: &mut Found,
@@ -249,11 +276,15 @@ impl Table {
                     continue;
                 }
             };
+            if let Err(error) = snapshots(std::slice::from_ref(&snapshot)) {
+                found.find(Finding::of(&error).in_file(&source.path));
+            }
             if source.id.is_some_and(|id| id != snapshot.id) {
                 found.find(misnamed("snapshot", snapshot.id, &source.path));
             }
             if !schemas.contains(&snapshot.schema_id) {
-                let message = format!("schema {} does not exist, which it is read with", snapshot.schema_id);
+                let schema = branch.own(&schema_file(snapshot.schema_id));
+                let message = format!("{schema:?} does not exist, which it is read with");
                 let finding = Finding::new(Severity::Error, ErrorKind::Missing.name(), message);
                 found.find(finding.in_file(&source.path).in_field("schemaId"));
             }
@@ -293,14 +324,20 @@ impl Table {
         let table = self.clone();
         let read = move |storage: &dyn Storage, list: &List| {
             let path = table.manifest_path(&list.name);
-            let manifests = table.list_of(&list.name, list.size).and_then(|list| manifest_files(&list));
+            let manifests = table.list_of(&list.name, list.size).and_then(|rows| {
+                let shown = table.list_rows(&rows, "").and_then(|of| table.manifests_view(&rows, &of));
+                Ok((manifest_files(&rows)?, shown.err()))
+            });
             caught(storage, manifests.map_err(|error| error.in_file(&path)))
         };
         let manifests = read_each(self.storage(), lists.clone(), threads, read)?;
         for (list, manifests) in lists.into_iter().zip(manifests) {
             let path = self.manifest_path(&list.name);
             match manifests {
-                Ok(manifests) => {
+                Ok((manifests, unshown)) => {
+                    if let Some(error) = unshown {
+                        found.fail(&error, &path, &list.named_by);
+                    }
                     let manifests = manifests.into_iter().map(|one| (one.file_name.clone(), one));
                     found.name(&path, manifests, list.is_live, differ);
                 }
@@ -321,13 +358,13 @@ impl Table {
             .filter(|one| one.snapshot.index_manifest.as_ref().is_some_and(|name| seen.insert(name.clone())));
         let named: Vec<_> =
             named.map(|one| (self.at_lists_of(&one.snapshot), one.source.path.clone())).collect();
-        let read = |storage: &dyn Storage, (table, _): &(Table, String)| {
-            caught(storage, IndexFiles::read(table, None).map(|_| ()))
-        };
-        let files = read_each(self.storage(), named.clone(), threads, read)?;
-        for ((table, named_by), files) in named.into_iter().zip(files) {
+        let read =
+            |storage: &dyn Storage, (table, _): &(Table, String)| caught(storage, wrong_indexes(table));
+        let wrong = read_each(self.storage(), named.clone(), threads, read)?;
+        for ((table, named_by), wrong) in named.into_iter().zip(wrong) {
             let name = table.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref());
-            if let (Some(name), Err(error)) = (name, files) {
+            let Some(name) = name else { continue };
+            for error in wrong.unwrap_or_else(|error| vec![error]) {
                 found.fail(&error, &self.manifest_path(name), &named_by);
             }
         }

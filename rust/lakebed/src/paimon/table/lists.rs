@@ -129,7 +129,11 @@ impl Table {
         read.map_err(|error| error.in_file(path))
     }
 
-    fn list_rows(&self, list: &RecordBatch, role: &'static str) -> Result<Vec<ManifestRow>> {
+    /// The path of each manifest of a list, which has this role.
+    ///
+    /// # Errors
+    /// `Required` for a list without names.
+    pub(crate) fn list_rows(&self, list: &RecordBatch, role: &'static str) -> Result<Vec<ManifestRow>> {
         let names = find(list, "file_name")?;
         let names = arrow_array::cast::AsArray::as_string::<i32>(&names);
         let row = |row: usize| ManifestRow { path: self.manifest_path(names.value(row)), role };

@@ -1,11 +1,13 @@
-//! Checks that deletes of one file each fit their file, when partitions distributed the two to different
-//! parts.
+//! Checks that no delete of one file has another spec or partition than its file: partitions distributed such
+//! a delete to another part than its file, where it applies to nothing.
 
 use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::{DeleteIndex, DeleteIndexBuilder};
 use crate::iceberg::table::TableTypes;
+use crate::record::find;
 
 /// The deletes of a part that was distributed by paths: all are added before the first data file.
 pub(super) enum ByPath {
@@ -36,16 +38,22 @@ impl ByPath {
     /// Looks up the deletes of data files.
     ///
     /// # Errors
-    /// Those of [`DeleteIndex::append`].
+    /// `Unsupported` for a file with a delete of another spec or partition; those of [`DeleteIndex::append`].
     pub(super) fn files(self, rows: &RecordBatch) -> Result<ByPath> {
         let index = match self {
             ByPath::Taking(deletes) => Box::new(deletes.finish(Vec::new())?),
             ByPath::Holding(index) => index,
         };
-        let (files, mut found) = (index.files(rows)?, Vec::new());
+        let (files, paths) = (index.files(rows)?, find(rows, "file_path")?);
         for row in 0..rows.num_rows() {
-            found.clear();
-            index.append(&files, row, &mut found)?;
+            if index.has_foreign(&files, row)? {
+                let message = format!(
+                    "a delete of {} alone is of another spec or partition: deletes=\"ids\" plans it, as one \
+                    process does",
+                    paths.as_string::<i32>().value(row)
+                );
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
         }
         Ok(ByPath::Holding(index))
     }

@@ -6,7 +6,7 @@
 //!
 //! A delete that names one file but has another partition than the file would be in another part, and would
 //! silently apply to nothing. So deletes of one file are also distributed by its path, as are the columns of
-//! data files that are needed to check whether they fit.
+//! data files that are needed to refuse such a plan.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;

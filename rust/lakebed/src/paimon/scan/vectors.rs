@@ -1,0 +1,106 @@
+//! What is wrong with the index files of a snapshot, and which data files its deletion vectors are of.
+
+use std::collections::HashMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, Int32Array, RecordBatch};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::deletion_vector::VectorRange;
+use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
+use crate::paimon::table::Table;
+use crate::paimon::view::{DeletesView, ExternalFiles, Vectors, indexes};
+use crate::record::find;
+use crate::verify::{Links, Standing};
+
+/// What is wrong with the index manifest of the table's snapshot: what `indexes` and `deletes` would refuse, and
+/// deletion vectors beyond the end of their index file.
+///
+/// # Errors
+/// Those after which nothing more can be said.
+pub(super) fn wrong_indexes(table: &Table) -> Result<Vec<Error>> {
+    let files = IndexFiles::read(table, None)?;
+    indexes(&files, table.schema())?;
+    let vectors = Vectors::of(&files.of_type(DELETION_VECTORS)?)?;
+    let view = DeletesView::new(table.location(), table.schema(), None)?;
+    view.build(&vectors, None, None, &ExternalFiles::new())?;
+    let sizes = find(&vectors.files, "file_size")?;
+    let ranges = vectors.offsets.values().iter().zip(vectors.lengths.values());
+    let wrong = |((offset, length), size): ((&i64, &i64), &i64)| match VectorRange::new(*offset, *length) {
+        Ok(range) => {
+            // The framing of a 32-bit vector comes on top.
+            let end = range.offset.saturating_add(range.length);
+            (u64::try_from(*size).is_ok_and(|size| end > size)).then(|| {
+                let message = format!("it ends at byte {end}, the index file has {size} bytes");
+                Error::new(ErrorKind::Mismatch, message)
+            })
+        }
+        Err(error) => Some(error),
+    };
+    let wrong = ranges.zip(sizes.as_primitive::<Int64Type>().values()).map(wrong);
+    let named = wrong.enumerate().filter_map(|(row, error)| {
+        let (name, path) = (vectors.data_files.value(row), vectors.paths.value(row));
+        let error = error?;
+        let message = format!(
+            "the deletion vector of the data file {name:?} in the file {path:?}: {}",
+            error.message()
+        );
+        Some(Error::new(error.kind(), message).in_field("deletions_vectors_ranges"))
+    });
+    Ok(named.collect())
+}
+
+/// The deletion vectors of the table's snapshot, as records of its index manifest.
+///
+/// # Errors
+/// Those of reading the index manifest.
+pub(super) fn vector_links(table: &Table) -> Result<Links> {
+    let files = IndexFiles::read(table, None)?;
+    let names = find(&files.entries, "file_name")?;
+    let records: HashMap<&str, usize> = names.as_string::<i32>().iter().flatten().zip(0..).collect();
+    let vectors = Vectors::of(&files.of_type(DELETION_VECTORS)?)?;
+    let (keys, names) = (Keys::of(&vectors.files)?, find(&vectors.files, "file_name")?);
+    let mut links = Links::default();
+    for (row, target) in vectors.data_files.iter().enumerate() {
+        let (target, name) = (target.unwrap_or_default(), names.as_string::<i32>().value(row));
+        let record = records.get(name).copied().unwrap_or_default();
+        let key = keys.of_file(row, target);
+        links.delete((&key, target), (vectors.paths.value(row), true), Standing::default(), record);
+    }
+    Ok(links)
+}
+
+/// The data files that entries add (1) or delete (-1).
+///
+/// # Errors
+/// `Required` for entries without the columns.
+pub(super) fn file_links(entries: &RecordBatch, signs: &Int32Array) -> Result<Links> {
+    let (keys, names, mut links) = (Keys::of(entries)?, find(entries, "file_name")?, Links::default());
+    for ((row, name), sign) in names.as_string::<i32>().iter().enumerate().zip(signs.values()) {
+        links.data_file(&keys.of_file(row, name.unwrap_or_default()), *sign, Standing::default(), row);
+    }
+    Ok(links)
+}
+
+/// What a deletion vector knows of its data file beside the name: partition and bucket.
+struct Keys {
+    partitions: arrow_array::BinaryArray,
+    buckets: Int32Array,
+}
+
+impl Keys {
+    fn of(rows: &RecordBatch) -> Result<Keys> {
+        Ok(Keys {
+            partitions: find(rows, "partition")?.as_binary::<i32>().clone(),
+            buckets: find(rows, "bucket")?.as_primitive::<Int32Type>().clone(),
+        })
+    }
+
+    /// The bytes that identify the file `name` in the partition and bucket of `row`.
+    fn of_file(&self, row: usize, name: &str) -> Vec<u8> {
+        let partition = if self.partitions.is_valid(row) { self.partitions.value(row) } else { &[] };
+        let length = u64::try_from(partition.len()).unwrap_or(u64::MAX);
+        [&length.to_le_bytes(), partition, &self.buckets.value(row).to_le_bytes(), name.as_bytes()].concat()
+    }
+}
