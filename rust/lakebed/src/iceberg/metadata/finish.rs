@@ -31,7 +31,7 @@ impl Draft<'_> {
         let (partition_specs, default_spec_id) = self.partition_specs(is_first)?;
         let last_partition_id = self.last_partition_id(is_first, &partition_specs)?;
         let (sort_orders, default_sort_order_id) = self.sort_orders(is_first)?;
-        let warnings = self.warnings();
+        let (warnings, lost) = (self.warnings(), self.lost());
         let mut refs = self.refs.unwrap_or_default();
         if let Some(id) = self.current.snapshot {
             refs.entry(MAIN.to_owned()).or_insert_with(|| SnapshotRef::branch(id));
@@ -61,6 +61,7 @@ impl Draft<'_> {
             partition_statistics: self.partition_statistics,
             next_row_id: self.next_row_id,
             encryption_keys: self.encryption_keys.unwrap_or_default(),
+            lost,
             warnings,
         })
     }

@@ -8,6 +8,14 @@ use super::read::Draft;
 const ONE_MINUTE: i64 = 60_000;
 
 impl Draft<'_> {
+    /// The first of the current snapshot and of the refs that is not among the table's snapshots.
+    pub(super) fn lost(&self) -> Option<(String, i64)> {
+        let current = self.current.snapshot.map(|id| ("the table".to_owned(), id));
+        let refs = self.refs.iter().flatten();
+        let refs = refs.map(|(name, named)| (format!("{} {name}", named.kind.name()), named.snapshot_id));
+        current.into_iter().chain(refs).find(|(_, id)| !self.snapshot_ids.contains(id))
+    }
+
     /// The findings, in words.
     pub(super) fn warnings(&self) -> Vec<String> {
         let current = self.current.snapshot;
