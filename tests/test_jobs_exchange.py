@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from lakebed.view import ViewScan
     from shared_data import GoldenTable
 
-pytestmark = not_in_check
+pytestmark = [
+    not_in_check,
+    pytest.mark.filterwarnings("ignore:.*is not looked into:lakebed.errors.LakebedWarning"),
+]
 
 OLD = datetime(2020, 1, 1, tzinfo=timezone.utc)
 LATER = datetime.now(timezone.utc) + timedelta(days=365)

@@ -56,7 +56,15 @@ class Call:
 
 WIDE = ("files", "plan", "partitions")
 JOBS = ("reachable", "orphans", "expire_plan", "growth", "file_history", "verify")
-LISTED = {"path": ["/nowhere/x"], "modified": [datetime(2020, 1, 1, tzinfo=timezone.utc)]}
+# A file of each table: a listing without any is refused.
+OF_TABLES = [
+    min(SAMPLE_TABLE.glob("manifest/manifest-list-*")),
+    max(SAMPLE_ICEBERG_TABLE.glob("metadata/*.json")),
+]
+LISTED = {
+    "path": [str(file) for file in OF_TABLES],
+    "modified": [datetime(2020, 1, 1, tzinfo=timezone.utc)] * len(OF_TABLES),
+}
 WITHOUT_ROWS = ("files(limit=0)", "orphans(listing=…)", "expire_plan()", "verify()")
 OPENING = {"paimon": (4, 1), "iceberg": (9, 1)}
 CALLS = {

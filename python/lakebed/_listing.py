@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+CURRENT = {"is_latest": True, "is_delete_marker": False}
+"""Columns of inventories of buckets with versions, and their value for objects that are there."""
+
+
 def listing_of(listing: Any, location: str) -> Callable[[], pa.RecordBatchReader]:
     """What starts reading a listing, once more each time where it can be read again.
 
@@ -34,12 +38,13 @@ def _reader(listing: Any) -> pa.RecordBatchReader:
 
     if hasattr(listing, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(listing)
-    names = [name for name in ("path", "size", "modified") if name in listing.schema.names]
+    names = [name for name in ("path", "size", "modified", *CURRENT) if name in listing.schema.names]
     return listing.scanner(columns=names).to_reader()
 
 
 def _as_listed(reader: pa.RecordBatchReader, location: str) -> pa.RecordBatchReader:
-    """The columns `path`, `size` and `modified` [ms since 1970 UTC] of any stream that has them.
+    """The columns `path`, `size` and `modified` [ms since 1970 UTC] of any stream that has them, without
+    older versions of objects and deleted ones.
 
     What is wrong with the columns is found before the first batch: the C stream knows no errors but texts.
     """
@@ -56,13 +61,22 @@ def _as_listed(reader: pa.RecordBatchReader, location: str) -> pa.RecordBatchRea
         if kind is not None and not is_kind(kind):
             message = f"{name!r} of a listing is {words[name]}, not {kind}"
             raise SchemaError(message, kind="argument", field=name)
+    for name in CURRENT:
+        if name in names and not pa.types.is_boolean(reader.schema.field(name).type):
+            message = f"{name!r} of a listing is boolean, not {reader.schema.field(name).type}"
+            raise SchemaError(message, kind="argument", field=name)
     schema = pa.schema([("path", pa.large_string()), ("size", pa.int64()), ("modified", pa.int64())])
     return pa.RecordBatchReader.from_batches(schema, (_batch(batch, schema, location) for batch in reader))
 
 
 def _batch(batch: pa.RecordBatch, schema: pa.Schema, location: str) -> pa.RecordBatch:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
+    for name, value in CURRENT.items():
+        if name in batch.schema.names:
+            # Null where the bucket has no versions.
+            batch = batch.filter(pc.fill_null(pc.equal(batch[name], value), fill_value=True))
     has_sizes = "size" in batch.schema.names
     sizes = batch["size"].cast(pa.int64()) if has_sizes else pa.nulls(batch.num_rows, pa.int64())
     times = batch["modified"]

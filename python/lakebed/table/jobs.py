@@ -86,17 +86,19 @@ class JobViews(TableState):
         Looked at is what the format's engine looks at. Iceberg: everything below the table's location whose
         path has no name that begins with `_` or `.`, but for partition fields called so. Paimon: the folders
         `manifest`, `index` and `statistics`, those of buckets at the depth of the partition keys, also below
-        `data-file.path-directory` and `data-file.external-paths`, and what is neither snapshot nor changelog
-        nor hint beside those; files are told apart by their names alone, and whatever a manifest names, also
-        as deleted, is none.
+        `data-file.path-directory`, and what is neither snapshot nor changelog nor hint beside those; files
+        are told apart by their names alone, and whatever a manifest names, also as deleted, is none. Of both
+        what a killed lakebed process left. Folders of other tables in the table's own, and folders outside it
+        that `data-file.external-paths` names, are passed over with a warning.
 
         Args: older_than, only files last modified longer ago than this, or before this instant; younger ones
             may be of a commit that is under way. None for all, which is safe only while nobody writes.
             listing, what lies there, where you know: anything with `__arrow_c_stream__` or a Dataset of
             pyarrow, with the columns `path` (full: scheme, bucket and key), `size` [bytes] (may be absent)
-            and `modified` (a timestamp; one without zone is UTC), as an inventory of a bucket has them. Files
-            that are not the table's are passed over; a RecordBatchReader is read once. None lists the
-            folders.
+            and `modified` (a timestamp; one without zone is UTC), as an inventory of a bucket has them, with
+            decoded paths. Of rows whose `is_latest` is false or `is_delete_marker` true (may be absent) none
+            counts. Files that are not the table's are passed over; a RecordBatchReader is read once. None
+            lists the folders.
             equal_schemes, equal_authorities, what means the same place as what: `{"oss": "s3"}`,
             `{"old-bucket": "bucket"}`; s3, s3a and s3n are one, gs and gcs, the names of Azure's, `file:` and
             no scheme. The others as in `reachable`.
@@ -104,7 +106,10 @@ class JobViews(TableState):
             (null where the listing does not say).
         Raises: UnsupportedError for an Iceberg table with `gc.enabled` false, and for a storage that lists
             names alone; LocationError where metadata and listing name a file at the same path of different
-            schemes or authorities that nobody said are equal: it is never an orphan; UnsupportedError for a
+            schemes or authorities that nobody said are equal: it is never an orphan; for an Iceberg table
+            whose `location` is not where it was opened, and for a file that `relocate` leaves out; for a
+            listing that spells a file of the table in another way, or has none; CorruptError for an Iceberg
+            table whose refs contradict its snapshots; UnsupportedError for a
             table of PyIceberg's that has no catalog, which would know what is newest; CorruptError for a
             branch of Paimon's without a schema; SchemaError for a listing without these columns; as
             `reachable`.
@@ -145,12 +150,15 @@ class JobViews(TableState):
         Args: older_than, snapshots older than this, or before this instant, are old, whatever the table says.
             retain_last, so many are kept however old they are, whatever the table says. The others as in
             `reachable`.
-        Returns: the columns of `reachable`, of files that go: what reached them goes. For Iceberg, whose
+        Returns: the columns of `reachable`, of files that go: what reached them goes. With `relocate` the
+            paths are where files are now. For Iceberg, whose
             snapshots and refs are not files, also a row of kind "snapshot", "branch" or "tag" without a path
             for each that goes. Old metadata files are not among them: those go by the metadata log.
-        Raises: UnsupportedError for an Iceberg table with `gc.enabled` false; CorruptError for a rule that is
-            no number or duration; ValueError for a `retain_last` below 1, SchemaError for one above
-            `snapshot.num-retained.max`; as `reachable`.
+        Raises: UnsupportedError for an Iceberg table with `gc.enabled` false; LocationError for one whose
+            `location` is not where it was opened, and for a file that `relocate` leaves out; CorruptError for
+            one whose refs contradict its snapshots, and for a rule that is no number or duration; ValueError
+            for a `retain_last` below 1, SchemaError for one above `snapshot.num-retained.max`; as
+            `reachable`.
         Cost: that of `reachable`.
         Source: Iceberg's `RemoveSnapshots.java`, `ReachableFileCleanup.java`; Paimon's
             `ExpireSnapshotsImpl.java`, `ExpireChangelogImpl.java`.

@@ -24,6 +24,8 @@ pub struct Format {
     /// Whether a location with this folder is a table for `open`, even a damaged one. Lists the folder; reads
     /// a file only where its bytes decide.
     pub is_table: fn(&str, &Arc<dyn Storage>) -> Result<bool>,
+    /// Whether a file of that name in this folder, or in a folder of it, shows a table.
+    pub names_table: fn(&str) -> bool,
     /// Whether the name of a location is that of a file with which tables are opened, rather than of a
     /// folder.
     pub is_file: fn(&str) -> bool,
@@ -41,6 +43,7 @@ pub const FORMATS: Formats = Formats(&[
         open: |location, storage, decoding| Ok(Box::new(paimon::Table::open(location, storage, decoding)?)),
         folder: paimon::paths::SCHEMA_FOLDER,
         is_table: paimon::Table::is_at,
+        names_table: |name| !paimon::paths::schema_ids(&[name]).is_empty(),
         is_file: |_| false,
         work_types: paimon::WORK_TYPES,
     },
@@ -49,6 +52,7 @@ pub const FORMATS: Formats = Formats(&[
         open: |location, storage, decoding| Ok(Box::new(iceberg::Table::open(location, storage, decoding)?)),
         folder: iceberg::discovery::FOLDER,
         is_table: iceberg::discovery::is_table,
+        names_table: iceberg::discovery::names_table,
         is_file: iceberg::discovery::is_metadata_file,
         work_types: iceberg::WORK_TYPES,
     },
@@ -116,6 +120,50 @@ impl Formats {
             }
         }
         Ok(None)
+    }
+
+    /// The format of the table that a folder with these folders has, even where it would not be opened, and the
+    /// formats that are looked for.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(crate) fn any_at(
+        &self,
+        location: &str,
+        folders: &[String],
+        storage: &Arc<dyn Storage>,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Option<&'static str>> {
+        for format in self.0.iter().filter(|format| wanted(format.name)) {
+            if !folders.iter().any(|name| name == format.folder) {
+                continue;
+            }
+            let names = storage.list(&format!("{location}/{}", format.folder))?;
+            if names.iter().any(|name| (format.names_table)(name)) || (format.is_table)(location, storage)? {
+                return Ok(Some(format.name));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a file of that name is one with which a table can be opened, wherever it is.
+    pub(crate) fn is_metadata(&self, name: &str) -> bool {
+        self.0.iter().any(|format| (format.is_file)(name) && (format.names_table)(name))
+    }
+
+    /// The format of the table that the path of a file shows, and the table's folder, empty for one in which the
+    /// path begins.
+    pub(crate) fn shown_by<'p>(&self, path: &'p str) -> Option<(&'static str, &'p str)> {
+        let (folder, name) = path.rsplit_once('/')?;
+        let table = |folder: &'p str, wanted: &str| match folder.rsplit_once('/') {
+            None if folder == wanted => Some(""),
+            Some((table, last)) if last == wanted => Some(table),
+            _ => None,
+        };
+        self.0.iter().filter(|format| (format.names_table)(name)).find_map(|format| {
+            let above = || table(folder.rsplit_once('/')?.0, format.folder);
+            Some((format.name, table(folder, format.folder).or_else(above)?))
+        })
     }
 
     /// The work on manifests, from the text that

@@ -50,7 +50,7 @@ pub(crate) fn longest_first(mut prefixes: Vec<(String, String)>) -> Vec<(String,
 /// A path with the first matching old prefix replaced by the new one.
 pub(crate) fn moved<'p>(path: &'p str, prefixes: &[(String, String)]) -> Option<Cow<'p, str>> {
     prefixes.iter().find_map(|(old, new)| {
-        let rest = below(path, old).or_else(|| below(local(path)?, local(old)?))?;
+        let rest = below_local(path, old)?;
         let folder = new.trim_end_matches('/');
         Some(match (new.is_empty(), rest.is_empty()) {
             (true, _) => Cow::Borrowed(rest),
@@ -58,6 +58,11 @@ pub(crate) fn moved<'p>(path: &'p str, prefixes: &[(String, String)]) -> Option<
             _ => Cow::Owned(format!("{folder}/{rest}")),
         })
     })
+}
+
+/// The rest of a path below a prefix; local ones may have a scheme or not.
+pub(crate) fn below_local<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
+    below(path, prefix).or_else(|| below(local(path)?, local(prefix)?))
 }
 
 /// A path of the local disk without its scheme: some writers record `file:///a`, others `/a`.

@@ -39,6 +39,7 @@ const TOY: Format = Format {
     },
     folder: "toys",
     is_table: |_, _| Ok(true),
+    names_table: |_| false,
     is_file: |_| false,
     work_types: WorkTypes { tasks: &[work_type!(ToyTask)], groups: &[], exchanges: &[work_type!(ToySums)] },
 };

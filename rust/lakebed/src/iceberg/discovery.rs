@@ -116,6 +116,11 @@ pub fn is_metadata_file(location: &str) -> bool {
     location.ends_with(".json") || location.ends_with(".json.gz")
 }
 
+/// Whether a file of that name in the folder of metadata shows a table, even one that has to be opened by the file.
+pub fn names_table(name: &str) -> bool {
+    name == HINT || name.ends_with(ENDINGS[0]) || name.ends_with(ENDINGS[2])
+}
+
 /// Where the metadata folder has no metadata file itself, at most this many of its subfolders are listed.
 const MAX_FOLDERS: usize = 16;
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kind::Kinds;
 use super::looks::Seen;
+use super::moved::Moved;
 use super::partitioner::{Partitioner, seed};
 use super::rows::{nothing, schema};
 use super::walk::{Walk, WalkOptions};
@@ -92,6 +93,7 @@ pub(crate) struct ReachExchange<N> {
     manifests: N,
     /// The seed of the hashes by which records of one file are found.
     seed: u64,
+    moved: Option<Moved>,
     roots: StoredRoots,
     options: StoredOptions,
 }
@@ -109,12 +111,14 @@ pub(super) fn exchanged<R: Reach>(
     let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
     let (partitioner, threads) = (Arc::new(Partitioner::new()), threads(options.threads));
     let mut seen = Seen::default();
-    let DistributedWalk { mut walk, manifests, planned } =
+    let DistributedWalk { walk, manifests, planned } =
         reach.distributed_walk(&WalkOptions { retention, kinds, partitioner, threads }, false, &mut seen)?;
+    let moved = retention.and_then(|_| reach.moved());
+    let mut walk = walk.of_moved(moved.as_ref())?;
     let roots = WalkRoots::of(&mut walk, retention.is_some());
     let named = select(&roots.named(&walk)?, options.columns.as_deref(), options.filter.as_deref())?;
     let (seed, roots, options) = (seed(), roots.stored(), StoredOptions::from(options));
-    let exchange = Box::new(ReachExchange { manifests, seed, roots, options });
+    let exchange = Box::new(ReachExchange { manifests, seed, moved, roots, options });
     // Only rows that people delete by are looked at again.
     let seen = retention.map(|_| seen.to_text()).transpose()?;
     Ok(Exchanged { exchange, sides: vec![planned], together: true, made: vec![named], seen })
@@ -130,11 +134,8 @@ impl<N: SentManifests> Exchange for ReachExchange<N> {
     }
 
     fn partitioner(&self, decoding: Decoding, parts: u32) -> Result<ManifestPartitioner> {
-        manifest_partitioner(
-            &self.manifests,
-            &Arc::new(Partitioner::seeded(self.seed, parts as usize)),
-            decoding,
-        )
+        let partitioner = Partitioner::seeded(self.seed, parts as usize).of_moved(self.moved.clone());
+        manifest_partitioner(&self.manifests, &Arc::new(partitioner), decoding)
     }
 
     fn gather(&self) -> Result<Box<dyn Gather>> {

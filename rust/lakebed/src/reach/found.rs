@@ -108,8 +108,10 @@ impl Found {
     ) -> Result<Walked> {
         let threads = threads(options.threads);
         let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
-        let partitioner = Arc::new(Partitioner::new());
+        let moved = retention.and_then(|_| reach.moved());
+        let partitioner = Arc::new(Partitioner::new().of_moved(moved.clone()));
         let walk = reach.walk(&WalkOptions { retention, kinds, partitioner, threads }, seen)?;
+        let walk = walk.of_moved(moved.as_ref())?;
         Ok(Found::of(walk, retention.is_some(), reach.storage(), threads))
     }
 

@@ -1,5 +1,6 @@
 //! The listed files that are in the table's locations, and may be orphans.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -9,10 +10,12 @@ use arrow_schema::DataType;
 
 use super::kind::Kind;
 use super::listing::{Details, Listed as File, ListedFolder, list};
+use super::other_tables::{Shown, passed_over, shown};
 use super::partitioner::{Keys, PartitionedRecords, Partitioner, name};
-use super::prefixes::{Last, Prefixes};
+use super::prefixes::{Last, Prefixes, is_absolute, is_local};
 use super::record::{Fact, NOT_ASKED, Record};
 use super::sets::SetId;
+use super::spelling::decoded;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::record::find;
@@ -46,6 +49,9 @@ pub(super) type InFolder = (Vec<File>, bool);
 /// Places, each with the number of its prefix and the beginning of the keys of its files.
 pub(super) type KnownFolders = Vec<(ListedFolder, u16, String)>;
 
+/// The endings of objects that stand for folders: an empty object of that name, and Hadoop's.
+const FOLDERS: [&str; 2] = ["/", "_$folder$"];
+
 /// Files of a listing.
 pub(super) struct Listed {
     /// Their records by part, until they are taken.
@@ -57,13 +63,29 @@ pub(super) struct Listed {
     before_ms: Option<i64>,
     partitioner: Arc<Partitioner>,
     pending: PartitionedRecords,
+    /// Whether what is listed is known to be the table's folder, and whether a listed file shows it.
+    has_table: bool,
+    pub(super) shows_table: bool,
+    /// Records for every part.
+    for_all: PartitionedRecords,
+    /// The folders of listed files, by the hashes of their keys, and those of other tables.
+    folders: HashSet<u64>,
+    tables: HashSet<String>,
+    /// The folder of the last file.
+    folder: String,
+    notes: Notes,
     last: Last,
 }
 
 impl Listed {
     /// No files yet; `partitioner` distributes them.
-    pub(super) fn new(which: &OrphanOptions, partitioner: Partitioner) -> Listed {
-        let prefixes = Prefixes::new(&which.equal_schemes, &which.equal_authorities);
+    pub(super) fn new(
+        which: &OrphanOptions,
+        partitioner: Partitioner,
+        storage: &dyn Storage,
+        notes: &Notes,
+    ) -> Listed {
+        let prefixes = which.prefixes(is_local(storage));
         let partitioner = Arc::new(partitioner);
         Listed {
             chunks: Vec::new(),
@@ -72,8 +94,15 @@ impl Listed {
             old: 0,
             before_ms: which.before_ms,
             pending: partitioner.new_records(),
+            has_table: false,
+            shows_table: false,
+            for_all: partitioner.new_records(),
             partitioner,
-            last: None,
+            folders: HashSet::new(),
+            tables: HashSet::new(),
+            folder: String::new(),
+            notes: notes.clone(),
+            last: Last::default(),
         }
     }
 
@@ -99,7 +128,22 @@ impl Listed {
     pub(super) fn flush(&mut self) -> Result<()> {
         let records = std::mem::replace(&mut self.pending, self.partitioner.new_records());
         self.chunks.push(records.into_parts()?);
+        if self.for_all.size() > 0 {
+            let records = std::mem::replace(&mut self.for_all, self.partitioner.new_records());
+            self.chunks.push(records.for_every_part()?);
+        }
         Ok(())
+    }
+
+    /// States that what is listed is the table's folder.
+    ///
+    /// # Errors
+    /// None that input could cause.
+    pub(super) fn is_own(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.has_table, true) {
+            return Ok(());
+        }
+        self.for_all.add(named(Fact::Own, ""))
     }
 
     /// Adds the files of a folder.
@@ -114,15 +158,14 @@ impl Listed {
     /// # Errors
     /// `Location` for a place that the storage would not open.
     pub(super) fn known_folders(
-        &mut self,
+        &self,
         places: Vec<ListedFolder>,
         storage: &dyn Storage,
     ) -> Result<KnownFolders> {
         let folder_of = |place: ListedFolder| {
             let location = storage.place(&place.location)?;
-            let (prefix, key) = self.prefixes.split(&location, &mut self.last)?;
-            let folder = format!("{}/", key.trim_end_matches('/'));
-            Ok((place, prefix, folder))
+            let (prefix, folder) = self.prefixes.folder(&location)?;
+            Ok((ListedFolder { location, ..place }, prefix, folder))
         };
         places.into_iter().map(folder_of).collect()
     }
@@ -144,20 +187,62 @@ impl Listed {
     }
 
     fn take_given(&mut self, path: &str, details: FileDetails, places: &KnownFolders) -> Result<()> {
+        if FOLDERS.iter().any(|ending| path.ends_with(ending)) {
+            return Ok(());
+        }
         let (prefix, key) = self.prefixes.split(path, &mut self.last)?;
         for (place, own, folder) in places {
             let Some(rest) = key.strip_prefix(folder.as_str()) else { continue };
             if !self.prefixes.agree(*own, prefix) {
                 return Err(self.prefixes.conflict(*own, prefix, path));
             }
+            match shown(place, rest)? {
+                Shown::Own => {
+                    self.shows_table = true;
+                    self.is_own()?;
+                }
+                Shown::Other(table) => self.take_table(&format!("{folder}{table}"))?,
+                Shown::Nothing => {}
+            }
             if (place.rule)(rest, false) {
+                if !place.by_name {
+                    self.take_folders(&key, folder.len())?;
+                }
                 return self.take_listed(path, Some(details), place.by_name);
             }
+            let decoded = decoded(rest.as_bytes()).map(String::from_utf8);
+            if decoded.is_some_and(|rest| rest.is_ok_and(|rest| (place.rule)(&rest, false))) {
+                return Err(misspelled(path, "a file of the table"));
+            }
         }
-        if !key.starts_with('/') && !places.iter().any(|(_, _, folder)| !folder.starts_with('/')) {
+        let is_relative = |(place, ..): &(ListedFolder, u16, String)| !is_absolute(&place.location);
+        if !is_absolute(path) && !places.iter().any(is_relative) {
             let message = "a path of the listing is not absolute: it must start with a scheme and bucket, or with \
                            a slash";
             return Err(Error::new(ErrorKind::Argument, message).in_file(path));
+        }
+        Ok(())
+    }
+
+    /// Adds the folder of another table.
+    fn take_table(&mut self, folder: &str) -> Result<()> {
+        if self.tables.insert(folder.to_owned()) {
+            self.notes.add(passed_over(folder));
+            self.for_all.add(named(Fact::Table, folder))?;
+        }
+        Ok(())
+    }
+
+    /// Adds the folders of a file, which some listings have as files, down to those of `least` bytes.
+    fn take_folders(&mut self, key: &str, least: usize) -> Result<()> {
+        let mut folder = key.rsplit_once('/').map_or("", |(folder, _)| folder);
+        if folder == self.folder {
+            return Ok(());
+        }
+        folder.clone_into(&mut self.folder);
+        while folder.len() >= least && self.folders.insert(self.partitioner.hash(folder.as_bytes())) {
+            self.pending.add(named(Fact::Folder, folder))?;
+            folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
         }
         Ok(())
     }
@@ -166,6 +251,7 @@ impl Listed {
     /// orphan.
     fn take_listed(&mut self, path: &str, details: Option<FileDetails>, by_name: bool) -> Result<()> {
         self.listed += 1;
+        let mut fact = Fact::Listed;
         if let (Some(before), Some(details)) = (self.before_ms, details) {
             let modified = details.modified.ok_or_else(|| {
                 let message =
@@ -173,13 +259,13 @@ impl Listed {
                 Error::new(ErrorKind::Argument, message).in_file(path)
             })?;
             if modified >= before {
-                return Ok(());
+                fact = Fact::New;
             }
         }
-        self.old += 1;
+        self.old += u64::from(fact == Fact::Listed);
         let (prefix, key) = self.prefixes.split(path, &mut self.last)?;
         self.pending.add(Record {
-            fact: Fact::Listed,
+            fact,
             kind: Kind::Extra,
             prefix,
             set: SetId::NONE,
@@ -191,6 +277,30 @@ impl Listed {
         })?;
         if self.pending.size() > TOGETHER { self.flush() } else { Ok(()) }
     }
+}
+
+impl OrphanOptions {
+    /// What tells spellings of one path; `follows` links in local ones.
+    pub(super) fn prefixes(&self, follows: bool) -> Prefixes {
+        Prefixes::new(&self.equal_schemes, &self.equal_authorities).following_links(follows)
+    }
+}
+
+/// A record of something that is not a file.
+fn named(fact: Fact, key: &str) -> Record<'_> {
+    let (kind, set) = (Kind::Extra, SetId::NONE);
+    Record { fact, kind, prefix: 0, set, hash: 0, size: -1, value: 0, path: key, key }
+}
+
+/// The error for a listed path that is not spelled as files of the table are.
+#[cold]
+pub(super) fn misspelled(path: &str, reached: &str) -> Error {
+    let message = format!(
+        "the listing spells the path of {reached} in another way: inventories of buckets have URL-encoded paths, other \
+         lists other cases, Unicode normalizations or slashes. Give a listing with the paths of the storage, decoded \
+         (urllib.parse.unquote_plus)"
+    );
+    Error::new(ErrorKind::Location, message).in_file(path)
 }
 
 /// The files of each folder of the places.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::other_tables::is_other;
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -12,12 +13,20 @@ use crate::storage::{Contents, ListedFile, Storage};
 /// Whether to look at a file or folder, given its path relative to the place and whether it is a folder.
 pub(super) type Rule = Arc<dyn Fn(&str, bool) -> bool + Send + Sync>;
 
+/// Whether a folder is the table's own although it has what shows a table, given its path relative to the place.
+pub(super) type Own = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
 /// A folder that files of a table are in.
 #[derive(Clone)]
 pub(crate) struct ListedFolder {
     /// Its location as the metadata has it, without a slash at the end.
     pub(crate) location: String,
     pub(crate) rule: Rule,
+    /// Whether the rule admits files in any folder, not only in folders that the format knows.
+    pub(crate) is_whole: bool,
+    /// The table's format.
+    pub(crate) format: &'static str,
+    pub(crate) is_own: Own,
     /// Whether files are compared by their names alone, because the engine gives each file a unique name.
     pub(crate) by_name: bool,
     /// Whether the folder may be missing.
@@ -67,6 +76,10 @@ impl Look for Looks {
                 Ok((None, Vec::new()))
             };
         };
+        let names = files.iter().map(|file| file.name.as_str());
+        if is_other(&self.place, folder, names, &folders.names, &self.storage, &self.notes)? {
+            return Ok((None, Vec::new()));
+        }
         let within = |path: &str, is_folder| {
             below(path, &self.place.location).is_some_and(|rest| (self.place.rule)(rest, is_folder))
         };

@@ -106,18 +106,11 @@ impl<R: Reach> Looks<R> {
     /// # Errors
     /// Those of reading the table; `Conflict` where it changes faster than it is read.
     fn look(&self, seen: &mut Seen, notes: &Notes) -> Result<Kept> {
-        let partitioner = Partitioner::seeded(0, 1);
-        let partitioner = Arc::new(match self.comparison.clone() {
-            Comparison::Paths => partitioner,
-            Comparison::Places { prefixes, by_name, storage } => {
-                partitioner.by(Keys::Places { prefixes, storage, by_name, whole: false })
-            }
-        });
         let comparison = self.comparison.clone();
         let mut kept = Kept { files: HashMap::new(), roots: HashSet::new(), comparison };
         for _ in 0..MOST_LOOKS {
             let newest = (self.newest)()?;
-            let (retention, partitioner) = (self.retention.as_ref(), Arc::clone(&partitioner));
+            let (retention, partitioner) = (self.retention.as_ref(), Arc::new(self.partitioner(&newest)));
             let options = WalkOptions { retention, kinds: self.kinds, partitioner, threads: self.threads };
             let later = newest.walk_later(&options, seen)?;
             let Some(walk) = later else { return Ok(kept) };
@@ -126,6 +119,18 @@ impl<R: Reach> Looks<R> {
         }
         let message = format!("the table changed during each of {MOST_LOOKS} looks at it");
         Err(Error::new(ErrorKind::Conflict, message))
+    }
+
+    /// Makes the keys of files as the rows have them: those of a moved table by where they are now.
+    fn partitioner(&self, newest: &R) -> Partitioner {
+        let partitioner = Partitioner::seeded(0, 1);
+        match self.comparison.clone() {
+            Comparison::Paths => partitioner.of_moved(self.retention.and_then(|_| newest.moved())),
+            Comparison::Places { prefixes, by_name, storage } => {
+                let keys = Keys::Places { prefixes, storage, by_name, whole: false };
+                partitioner.by(keys).of_moved(newest.moved().filter(|_| !by_name))
+            }
+        }
     }
 
     /// Rows without those of files and roots that are kept. A look is made once there is a row, when all else

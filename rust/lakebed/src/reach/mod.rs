@@ -4,22 +4,28 @@
 //! A root keeps files: a snapshot, a tag, a changelog, or the table itself. A format provides the roots and
 //! the files that each names. Every manifest is read once, with the set of the roots that have it.
 
+mod checked;
 mod exchange;
 mod expire;
 mod found;
 mod kind;
+mod links;
 mod listed;
 mod listing;
 mod looks;
 mod merged;
+mod moved;
 mod orphans;
 mod orphans_exchange;
+mod other_tables;
+mod part;
 mod partitioner;
 mod partitions;
 mod prefixes;
 mod record;
 mod rows;
 mod sets;
+mod spelling;
 mod walk;
 mod walk_roots;
 
@@ -36,9 +42,11 @@ pub use listed::{Listing, OrphanOptions};
 pub(crate) use listing::ListedFolder;
 pub(crate) use looks::Seen;
 use looks::{Comparison, Looks};
+pub(crate) use moved::Moved;
 pub(crate) use orphans::Orphans;
 pub(crate) use orphans_exchange::OrphansExchange;
 pub(crate) use partitioner::{Named, Partitioner};
+pub(crate) use prefixes::Prefixes;
 pub(crate) use record::{Fact, each_record};
 pub(crate) use sets::{RootSets, Roots, SetId};
 pub use walk::Retention;
@@ -89,11 +97,26 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
         seen: &mut Seen,
     ) -> Result<DistributedWalk<Self::SentManifests>>;
 
-    /// The folders in which orphans of the table may be.
+    /// The folders in which orphans of the table may be; `spellings` tells which paths are the same.
     ///
     /// # Errors
-    /// `Unsupported` where the table forbids that files are deleted; `Location`.
-    fn places(&self) -> Result<Vec<ListedFolder>>;
+    /// `Unsupported` where the table forbids that files are deleted; `Location` for a table whose metadata has another
+    /// location than where it was opened.
+    fn places(&self, spellings: &Prefixes) -> Result<Vec<ListedFolder>>;
+
+    /// Checks that files of this version may be deleted, and that its location is its own.
+    ///
+    /// # Errors
+    /// As [`Reach::places`].
+    fn check_deletable(&self, spellings: &Prefixes) -> Result<()>;
+
+    /// Other folders than its location in which the table keeps files, by its properties.
+    fn other_folders(&self) -> Vec<String>;
+
+    /// Where its files may be, for a table that was opened with the old prefixes of moved files.
+    fn moved(&self) -> Option<Moved> {
+        Moved::of(self.storage().as_ref(), self.other_folders())
+    }
 }
 
 /// Reads the newest version of a table, which may be that of a catalog.

@@ -1,23 +1,27 @@
 //! Files in a table's folders that no root reaches.
 
+use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::builder::{Int64Builder, StringBuilder, TimestampMicrosecondBuilder};
 use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
-use hashbrown::HashTable;
 
+use super::checked::{Checked, of_no_table};
 use super::exchange::by_part;
 use super::found::count;
 use super::kind::{Kind, Kinds};
-use super::listed::{Listed, OrphanOptions, folders};
+use super::listed::{Listed, OrphanOptions, folders, misspelled};
 use super::listing::Details;
 use super::looks::{Comparison, Looks, Seen};
 use super::orphans_exchange::{LISTED, orphans_exchanged};
+use super::other_tables::is_below_any;
+use super::part::{Part, Spellings};
 use super::partitioner::{Named, Partitioner};
 use super::partitions::Partitions;
-use super::prefixes::Prefixes;
+use super::prefixes::{Last, Prefixes, is_local};
 use super::record::{Fact, NOT_ASKED, Record, records};
 use super::sets::SetId;
 use super::walk::WalkOptions;
@@ -55,6 +59,11 @@ impl<R: Reach> Orphans<R> {
         Ok(Orphans { reach, newest, which, options, schema, notes })
     }
 
+    /// What tells spellings of paths.
+    fn prefixes(&self) -> Prefixes {
+        self.which.prefixes(is_local(self.reach.storage().as_ref()))
+    }
+
     /// How the table is looked at after it was walked.
     fn looks(&self, prefixes: Arc<Prefixes>, by_name: bool) -> Looks<R> {
         let storage = Arc::clone(self.reach.storage());
@@ -70,11 +79,13 @@ impl<R: Reach> Orphans<R> {
     /// Lists the files, then reads the newest version of the table, and then looks at it again: what is
     /// committed, tagged or branched in between takes rows out.
     fn compared(&self, details: Details) -> Result<Compared> {
-        let mut listed = Listed::new(&self.which, Partitioner::new());
-        let mut partitions = Partitions::new();
-        let places = self.reach.places()?;
-        let by_name = places.iter().any(|place| place.by_name);
         let storage = Arc::clone(self.reach.storage());
+        let mut listed = Listed::new(&self.which, Partitioner::new(), storage.as_ref(), &self.notes);
+        let mut partitions = Partitions::new();
+        let places = self.reach.places(&listed.prefixes)?;
+        let by_name = places.iter().any(|place| place.by_name);
+        // Whether the listing has files of the table is known when all parts are compared.
+        listed.is_own()?;
         match &self.which.listing {
             Some(listing) => {
                 let known = listed.known_folders(places, storage.as_ref())?;
@@ -93,19 +104,26 @@ impl<R: Reach> Orphans<R> {
         listed.flush()?;
         listed.take_chunks().try_for_each(|chunk| partitions.push(chunk))?;
         let newest = (self.newest)()?;
-        let partitioner = Arc::new(listed.partitioner(Arc::clone(&storage), by_name));
+        newest.check_deletable(&listed.prefixes)?;
+        let partitioner = listed.partitioner(Arc::clone(&storage), by_name);
+        let partitioner = Arc::new(partitioner.of_moved(newest.moved().filter(|_| !by_name)));
         let (threads, mut seen) = (threads(self.options.threads), Seen::default());
         let (kinds, of_walk) = (Kinds::ALL, Arc::clone(&partitioner));
         let options = WalkOptions { retention: None, kinds, partitioner: of_walk, threads };
         let walk = newest.walk(&options, &mut seen)?;
-        let Listed { prefixes, listed, old, .. } = listed;
+        let Listed { prefixes, listed, old, shows_table, .. } = listed;
         let looks = self.looks(Arc::clone(&prefixes), by_name);
         take_walk(walk, &partitioner, &mut partitions)?;
         newest.notes().take().into_iter().for_each(|note| self.notes.add(note));
         let ages = Ages { storage: Arc::clone(self.reach.storage()), before_ms: self.which.before_ms };
+        // Where files are compared by name, those that show the table are not looked at.
+        let has_reached = self.which.listing.is_none() || by_name && shows_table;
+        let has_reached = Arc::new(AtomicBool::new(has_reached));
+        let reached = Arc::clone(&has_reached);
         let rows = partitions.each(&storage, threads, move |pieces| {
-            orphans(pieces, &prefixes, Some(&ages), &|record| Ok(record))
+            orphans(pieces, &prefixes, Some(&ages), &|record| Ok(record), Some(&reached))
         });
+        let rows = Checked::new(rows, has_reached);
         Ok(Compared { listed, old, rows: looks.checked(rows, seen, self.notes.clone()) })
     }
 }
@@ -114,23 +132,29 @@ impl<R: Reach> Distributed for Orphans<R> {
     /// Reads the newest version of the table. The listing may be newer, since [`Distributed::looked_again`] is
     /// later than both.
     fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
-        let by_name = self.reach.places()?.iter().any(|place| place.by_name);
+        let prefixes = self.prefixes();
+        let by_name = self.reach.places(&prefixes)?.iter().any(|place| place.by_name);
         let newest = (self.newest)()?;
+        newest.check_deletable(&prefixes)?;
         orphans_exchanged(&newest, by_name, &self.which, &self.options)
     }
 
     fn looked_again(&self, rows: Batches, seen: &str) -> Result<Batches> {
-        let by_name = self.reach.places()?.iter().any(|place| place.by_name);
-        let prefixes = Prefixes::new(&self.which.equal_schemes, &self.which.equal_authorities);
+        let prefixes = self.prefixes();
+        let by_name = self.reach.places(&prefixes)?.iter().any(|place| place.by_name);
         let looks = self.looks(Arc::new(prefixes), by_name);
         let rows = looks.checked(rows, Seen::from_text(seen)?, self.notes.clone());
         Ok(selected(rows, &self.options))
     }
 
     fn listed(&self, parts: u32) -> Result<Pieces> {
-        let mut listed = Listed::new(&self.which, Partitioner::seeded(0, parts as usize));
         let storage = Arc::clone(self.reach.storage());
-        let places = self.reach.places()?;
+        let partitioner = Partitioner::seeded(0, parts as usize);
+        let mut listed = Listed::new(&self.which, partitioner, storage.as_ref(), &self.notes);
+        let places = self.reach.places(&listed.prefixes)?;
+        if self.which.listing.is_none() {
+            listed.is_own()?;
+        }
         let taken: Box<dyn Iterator<Item = Result<Vec<LargeBinaryArray>>> + Send> = match &self.which.listing
         {
             Some(listing) => {
@@ -202,27 +226,50 @@ fn take_walk(walk: Walk, partitioner: &Arc<Partitioner>, partitions: &mut Partit
 }
 
 /// The orphans of a part. `ages` checks those whose details were not asked for; `known` translates its records
-/// to the hashes and prefix numbers of this process.
+/// to the hashes and prefix numbers of this process. `reached` becomes true where a listed file is reached; without
+/// it, a part whose listing does not have the table is an error.
 pub(super) fn orphans(
     pieces: &[Buffer],
     prefixes: &Prefixes,
     ages: Option<&Ages>,
     known: KnownAs<'_>,
+    reached: Option<&AtomicBool>,
 ) -> Result<RecordBatch> {
-    let reached = ReachedKeys::of(pieces, known)?;
-    let mut rows = Rows::default();
+    let part = Part::of(pieces, known)?;
+    let (mut rows, mut has_reached) = (Rows::default(), false);
+    let (mut spellings, mut taken, mut last) = (None, HashSet::new(), Last::default());
     for record in pieces.iter().flat_map(|piece| records(piece)) {
         let record = record?;
-        if record.fact != Fact::Listed {
+        if !matches!(record.fact, Fact::Listed | Fact::New) {
             continue;
         }
         let record = known(record)?;
-        let named = reached.prefixes(&record);
+        let named = part.prefixes(&record);
         if named.clone().next().is_some() {
+            has_reached = true;
             prefixes.check(named, record.prefix, record.path, record.key)?;
-        } else if let Some(record) = ages.map_or(Ok(Some(record)), |ages| ages.checked(record))? {
+            continue;
+        }
+        if record.fact == Fact::New || part.has_newer(&record) || part.folders.contains(record.key) {
+            continue;
+        }
+        if !part.tables.is_empty() && is_below_any(&prefixes.split(record.path, &mut last)?.1, &part.tables) {
+            continue;
+        }
+        let Some(record) = ages.map_or(Ok(Some(record)), |ages| ages.checked(record))? else { continue };
+        let spellings = spellings.get_or_insert_with(|| Spellings::of(&part, pieces));
+        if let Some(reached) = spellings.unlisted(record.key) {
+            return Err(misspelled(record.path, reached));
+        }
+        if taken.insert(record.path) {
             rows.push(&record)?;
         }
+    }
+    match reached {
+        Some(reached) => _ = reached.fetch_or(has_reached, Ordering::Relaxed),
+        // Where no process sent records, there is only what the table names.
+        None if has_reached || part.is_own || pieces.len() < 2 => {}
+        None => return Err(of_no_table()),
     }
     rows.finish()
 }
@@ -254,36 +301,6 @@ impl Ages {
 
 /// Translates a record to this process, since hashes and numbers of prefixes differ between processes.
 pub(super) type KnownAs<'k> = &'k dyn for<'r> Fn(Record<'r>) -> Result<Record<'r>>;
-
-/// The keys of reached files, each with all its prefixes.
-#[derive(Default)]
-struct ReachedKeys<'r>(HashTable<(u64, u16, &'r str)>);
-
-impl<'r> ReachedKeys<'r> {
-    fn of(pieces: &'r [Buffer], known: KnownAs<'_>) -> Result<ReachedKeys<'r>> {
-        let mut keys = ReachedKeys::default();
-        for record in pieces.iter().flat_map(|piece| records(piece)) {
-            let record = record?;
-            if record.fact != Fact::Reached {
-                continue;
-            }
-            let Record { hash, prefix, key, .. } = known(record)?;
-            let is_it = |known: &(u64, u16, &str)| *known == (hash, prefix, key);
-            if keys.0.find(hash, is_it).is_none() {
-                keys.0.insert_unique(hash, (hash, prefix, key), |(hash, ..)| *hash);
-            }
-        }
-        Ok(keys)
-    }
-
-    /// The prefixes with which the key of a record is reached.
-    fn prefixes<'k>(&'k self, record: &'k Record<'_>) -> impl Iterator<Item = u16> + Clone + 'k {
-        let of_hash = self.0.iter_hash(record.hash);
-        of_hash
-            .filter(|(hash, _, key)| (*hash, *key) == (record.hash, record.key))
-            .map(|(_, prefix, _)| *prefix)
-    }
-}
 
 /// The schema of the rows that `options` ask for.
 ///

@@ -12,9 +12,10 @@ use super::exchange::{DistributedWalk, RecordGather, SentManifests, manifest_par
 use super::kind::{Kind, Kinds};
 use super::listed::OrphanOptions;
 use super::looks::Seen;
+use super::moved::Moved;
 use super::orphans::{orphans, schema};
 use super::partitioner::{Keys, Named, Partitioner, seed};
-use super::prefixes::Prefixes;
+use super::prefixes::{Last, Prefixes, is_local};
 use super::record::{Fact, Record};
 use super::sets::SetId;
 use super::walk::WalkOptions;
@@ -40,6 +41,9 @@ pub(crate) struct OrphansExchange<N> {
     by_name: bool,
     equal_schemes: Vec<(String, String)>,
     equal_authorities: Vec<(String, String)>,
+    /// Whether links in local paths are resolved.
+    follows_links: bool,
+    moved: Option<Moved>,
     options: StoredOptions,
 }
 
@@ -66,6 +70,8 @@ pub(super) fn orphans_exchanged<R: Reach>(
         by_name,
         equal_schemes: which.equal_schemes.clone(),
         equal_authorities: which.equal_authorities.clone(),
+        follows_links: is_local(newest.storage().as_ref()),
+        moved: newest.moved().filter(|_| !by_name),
         options: StoredOptions::from(options),
     };
     // The sides in their order: manifests first, then the listing, which has no manifests.
@@ -81,10 +87,12 @@ impl<N: SentManifests> NamedWork for OrphansExchange<N> {
 impl<N: SentManifests> OrphansExchange<N> {
     /// A partitioner for the files that the table names, with the prefixes of this process.
     fn record_partitioner(&self, parts: usize) -> (Arc<Partitioner>, Arc<Prefixes>) {
-        let prefixes = Arc::new(Prefixes::new(&self.equal_schemes, &self.equal_authorities));
+        let prefixes = Prefixes::new(&self.equal_schemes, &self.equal_authorities);
+        let prefixes = Arc::new(prefixes.following_links(self.follows_links));
         let (storage, by_name) = (placed(&self.placing, Arc::new(Local)), self.by_name);
         let keys = Keys::Places { prefixes: Arc::clone(&prefixes), storage, by_name, whole: true };
-        (Arc::new(Partitioner::seeded(seed(), parts).by(keys)), prefixes)
+        let partitioner = Partitioner::seeded(seed(), parts).by(keys).of_moved(self.moved.clone());
+        (Arc::new(partitioner), prefixes)
     }
 }
 
@@ -108,7 +116,7 @@ impl<N: SentManifests> Exchange for OrphansExchange<N> {
             records.push(Named { path, kind, fact, set, size: -1, identity: 0 })?;
         }
         let making = move |pieces: &[Buffer]| {
-            orphans(pieces, &prefixes, None, &|record| known(record, &prefixes, &partitioner))
+            orphans(pieces, &prefixes, None, &|record| known(record, &prefixes, &partitioner), None)
         };
         Ok(RecordGather::boxed(&self.options, vec![records.bytes()], making))
     }
@@ -116,6 +124,6 @@ impl<N: SentManifests> Exchange for OrphansExchange<N> {
 
 /// The record with the hash and the prefix number of this process.
 fn known<'r>(record: Record<'r>, prefixes: &Prefixes, partitioner: &Partitioner) -> Result<Record<'r>> {
-    let (prefix, _) = prefixes.split(record.path, &mut None)?;
+    let (prefix, _) = prefixes.split(record.path, &mut Last::default())?;
     Ok(Record { prefix, hash: partitioner.hash(record.key.as_bytes()), ..record })
 }

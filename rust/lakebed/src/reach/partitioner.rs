@@ -11,9 +11,11 @@ use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use foldhash::fast::FixedState;
 
 use super::kind::Kind;
+use super::moved::Moved;
 use super::prefixes::{Last, Prefixes};
 use super::record::{Fact, Record, foreign};
 use super::sets::SetId;
+use super::spelling::folded;
 use crate::error::Result;
 use crate::storage::Storage;
 
@@ -39,6 +41,8 @@ pub(crate) struct Partitioner {
     /// With another seed for each walk, so that an attacker cannot prepare many paths with one hash.
     hasher: FixedState,
     keys: Keys,
+    /// Where the files of a moved table may be.
+    moved: Option<Moved>,
     parts: usize,
 }
 
@@ -65,12 +69,17 @@ impl Partitioner {
     /// A partitioner for one of several processes: with the same seed and number of parts all of them distribute
     /// alike.
     pub(super) fn seeded(seed: u64, parts: usize) -> Partitioner {
-        Partitioner { hasher: FixedState::with_seed(seed), keys: Keys::Paths, parts }
+        Partitioner { hasher: FixedState::with_seed(seed), keys: Keys::Paths, moved: None, parts }
+    }
+
+    /// The same for the files of a moved table: by where they are now. Those that may be elsewhere are refused.
+    pub(super) fn of_moved(self, moved: Option<Moved>) -> Partitioner {
+        Partitioner { moved, ..self }
     }
 
     /// A partitioner with the same hashes, by other keys.
     pub(super) fn by(&self, keys: Keys) -> Partitioner {
-        Partitioner { hasher: self.hasher.clone(), keys, parts: self.parts }
+        Partitioner { hasher: self.hasher.clone(), keys, moved: None, parts: self.parts }
     }
 
     /// A hash that is the same in all processes of this walk.
@@ -102,13 +111,16 @@ impl PartitionedRecords {
     /// Adds what an entry states about a file.
     ///
     /// # Errors
-    /// `Location` for a path that the storage would not open, where places are compared; `Argument` for one of more than
+    /// `Location` for a path that the storage would not open, where places are compared, and for a file of a moved table
+    /// that may be elsewhere; `Argument` for one of more than
     /// 4 GiB.
     pub(crate) fn push(&mut self, named: Named<'_>) -> Result<()> {
         let Named { path, kind, fact, set, size, identity: value } = named;
         let partitioner = Arc::clone(&self.partitioner);
+        let moved = partitioner.moved.as_ref().map(|moved| moved.place(path)).transpose()?;
         match &partitioner.keys {
             Keys::Paths => {
+                let path = moved.as_deref().unwrap_or(path);
                 self.add(Record { fact, kind, prefix: 0, set, hash: 0, size, value, path, key: path })
             }
             Keys::Places { prefixes, storage, by_name, whole } => {
@@ -173,6 +185,17 @@ impl PartitionedRecords {
         Ok(LargeBinaryArray::try_new(offsets, Buffer::from_vec(sorted), None)?)
     }
 
+    /// All records for every part.
+    ///
+    /// # Errors
+    /// Those of making an array.
+    pub(super) fn for_every_part(self) -> Result<LargeBinaryArray> {
+        let parts = self.partitioner.parts;
+        let bytes = Buffer::from_vec(self.bytes.repeat(parts));
+        let offsets = OffsetBuffer::from_repeated_length(self.bytes.len(), parts);
+        Ok(LargeBinaryArray::try_new(offsets, bytes, None)?)
+    }
+
     /// The same as a batch, which a stream of manifests can carry.
     ///
     /// # Errors
@@ -183,9 +206,11 @@ impl PartitionedRecords {
     }
 }
 
-/// The part of a key. Its hash has a constant seed, so that rows always come in the same order.
+/// The part of a key and of its other spellings. Its hash has a constant seed, so that rows always come in the same
+/// order.
 pub(super) fn part_of(key: &str, parts: usize) -> u32 {
-    (FixedState::with_seed(0).hash_one(key) >> 32) as u32 % u32::try_from(parts).unwrap_or(u32::MAX).max(1)
+    (FixedState::with_seed(0).hash_one(&*folded(key)) >> 32) as u32
+        % u32::try_from(parts).unwrap_or(u32::MAX).max(1)
 }
 
 /// A random seed.

@@ -5,17 +5,21 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::links::Links;
 use crate::credentials::family;
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::scheme;
+use crate::storage::Storage;
 
 /// A scheme and an authority, each empty where the path has none.
 type Prefix = (String, String);
 
 /// Prefixes by number. Those that the caller declares equal have one number.
-pub(super) struct Prefixes {
+pub(crate) struct Prefixes {
     equal_schemes: HashMap<String, String>,
     equal_authorities: HashMap<String, String>,
+    /// Resolves links in local paths, where the table's files are local.
+    links: Option<Links>,
     known: Mutex<Known>,
 }
 
@@ -26,8 +30,14 @@ struct Known {
     prefixes: Vec<Prefix>,
 }
 
-/// The last prefix as it was written, and its number: mostly the next path has the same.
-pub(super) type Last = Option<(String, u16)>;
+/// What was found for the last path: mostly the next one has the same prefix and folder.
+#[derive(Default)]
+pub(super) struct Last {
+    /// The prefix as it was written, its number, and whether it is the local file system's.
+    prefix: Option<(String, u16, bool)>,
+    /// The folder as it was written, and without links.
+    folder: Option<(String, String)>,
+}
 
 impl Prefixes {
     /// Both maps lead from a spelling to what it is equal to.
@@ -36,8 +46,19 @@ impl Prefixes {
         Prefixes {
             equal_schemes: schemes.collect(),
             equal_authorities: authorities.iter().cloned().collect(),
+            links: None,
             known: Mutex::default(),
         }
+    }
+
+    /// The spellings of paths of a storage's files.
+    pub(crate) fn of_storage(storage: &dyn Storage) -> Prefixes {
+        Prefixes::new(&[], &[]).following_links(is_local(storage))
+    }
+
+    /// The same, which resolves links in local paths if `follows`.
+    pub(super) fn following_links(self, follows: bool) -> Prefixes {
+        Prefixes { links: (follows && cfg!(unix)).then(Links::default), ..self }
     }
 
     /// The number of a path's prefix, and its key, which is the same for each spelling of a file.
@@ -46,15 +67,57 @@ impl Prefixes {
     /// `Argument` for more than 65,536 prefixes.
     pub(super) fn split<'p>(&self, path: &'p str, last: &mut Last) -> Result<(u16, Cow<'p, str>)> {
         let (before, key) = path.split_at(key_start(path));
-        let number = match last {
-            Some((last, number)) if last == before => *number,
+        let (number, is_local) = match &last.prefix {
+            Some((last, number, is_local)) if last == before => (*number, *is_local),
             _ => {
-                let number = self.number(before)?;
-                *last = Some((before.to_owned(), number));
-                number
+                let (number, is_local) = self.number(before)?;
+                last.prefix = Some((before.to_owned(), number, is_local));
+                (number, is_local)
             }
         };
-        Ok((number, collapsed(key)))
+        let key = collapsed(key);
+        match &self.links {
+            Some(links) if is_local => Ok((number, links.resolved(key, &mut last.folder))),
+            _ => Ok((number, key)),
+        }
+    }
+
+    /// The number of a folder's prefix, and the folder with which the keys of its files begin, with a slash at
+    /// the end.
+    ///
+    /// # Errors
+    /// As [`Prefixes::split`].
+    pub(super) fn folder(&self, path: &str) -> Result<(u16, String)> {
+        let within = format!("{}/x", path.trim_end_matches('/'));
+        let (number, key) = self.split(&within, &mut Last::default())?;
+        Ok((number, key.strip_suffix('x').unwrap_or(&key).to_owned()))
+    }
+
+    /// Whether two folders may be the same: equal keys, and prefixes that agree or are omitted in one of them.
+    ///
+    /// # Errors
+    /// As [`Prefixes::split`].
+    pub(crate) fn is_same(&self, one: &str, other: &str) -> Result<bool> {
+        let ((one, key), (other, other_key)) = (self.folder(one)?, self.folder(other)?);
+        Ok(key == other_key && (self.agree(one, other) || self.agree(other, one)))
+    }
+
+    /// The path of a folder below another one, with a slash at the end; empty for the same folder.
+    ///
+    /// # Errors
+    /// As [`Prefixes::split`].
+    pub(crate) fn below(&self, path: &str, folder: &str) -> Result<Option<String>> {
+        let ((one, key), (other, folder)) = (self.folder(path)?, self.folder(folder)?);
+        let agree = self.agree(one, other) || self.agree(other, one);
+        Ok(key.strip_prefix(folder.as_str()).filter(|_| agree).map(str::to_owned))
+    }
+
+    /// Whether a folder is the root of its storage.
+    ///
+    /// # Errors
+    /// As [`Prefixes::split`].
+    pub(crate) fn is_root(&self, path: &str) -> Result<bool> {
+        Ok(self.folder(path)?.1.trim_matches('/').is_empty())
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -62,7 +125,8 @@ impl Prefixes {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn number(&self, before: &str) -> Result<u16> {
+    /// The number of a prefix, and whether it is the local file system's.
+    fn number(&self, before: &str) -> Result<(u16, bool)> {
         let (scheme, authority) = match scheme(&format!("{before}/")) {
             Some((scheme, _)) => (scheme.to_owned(), before.split_once("://").map_or("", |(_, rest)| rest)),
             None => (String::new(), ""),
@@ -71,16 +135,17 @@ impl Prefixes {
         let scheme = self.equal_schemes.get(&written).cloned().unwrap_or_else(|| canonical(&written));
         let authority = if scheme.is_empty() { "" } else { authority };
         let authority = self.equal_authorities.get(authority).map_or(authority, String::as_str);
+        let is_local = scheme.is_empty();
         let prefix = (scheme, authority.to_owned());
         let mut known = self.known();
         if let Some(number) = known.numbers.get(&prefix) {
-            return Ok(*number);
+            return Ok((*number, is_local));
         }
         let number = u16::try_from(known.prefixes.len())
             .map_err(|_| Error::new(ErrorKind::Argument, "paths of more than 65,536 buckets or hosts"))?;
         known.prefixes.push(prefix.clone());
         known.numbers.insert(prefix, number);
-        Ok(number)
+        Ok((number, is_local))
     }
 
     /// Whether a prefix in metadata and one in a listing may be the same location: a part that metadata
@@ -133,6 +198,20 @@ impl Prefixes {
     }
 }
 
+/// Whether a storage reads local files itself, so that links in its paths can be resolved.
+pub(crate) fn is_local(mut storage: &dyn Storage) -> bool {
+    while let Some(inner) = storage.inner() {
+        storage = inner;
+    }
+    storage.is_local()
+}
+
+/// Whether a path begins at the root of its storage.
+pub(super) fn is_absolute(path: &str) -> bool {
+    let key = path.get(key_start(path)..).unwrap_or_default();
+    key.is_empty() || key.starts_with('/')
+}
+
 /// The common name for schemes of one kind of storage; empty for local files.
 fn canonical(scheme: &str) -> String {
     let family = family(scheme);
@@ -183,7 +262,7 @@ mod tests {
             ("s3://b", ""),
             ("/", "/"),
         ] {
-            assert_eq!(prefixes.split(path, &mut None).expect("few").1, key, "{path}");
+            assert_eq!(prefixes.split(path, &mut Last::default()).expect("few").1, key, "{path}");
         }
     }
 
@@ -191,8 +270,8 @@ mod tests {
     fn places_agree_where_metadata_omits_a_part_or_the_caller_declares_them_equal() {
         let agree = |metadata: &str, listing: &str, schemes: &[(&str, &str)], hosts: &[(&str, &str)]| {
             let prefixes = Prefixes::new(&pairs(schemes), &pairs(hosts));
-            let recorded = prefixes.split(metadata, &mut None).expect("few").0;
-            let found = prefixes.split(listing, &mut None).expect("few").0;
+            let recorded = prefixes.split(metadata, &mut Last::default()).expect("few").0;
+            let found = prefixes.split(listing, &mut Last::default()).expect("few").0;
             prefixes.agree(recorded, found)
         };
         assert!(agree("s3a://b/x", "S3://b/x", &[], &[]));

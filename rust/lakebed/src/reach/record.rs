@@ -25,9 +25,18 @@ pub(crate) enum Fact {
     Deleted,
     /// A listing has it.
     Listed,
+    /// A listing has it, and it is too new to be an orphan.
+    New,
+    /// A folder of listed files.
+    Folder,
+    /// The folder of another table.
+    Table,
+    /// The listing has the table; there may be no path.
+    Own,
 }
 
-const FACTS: [Fact; 3] = [Fact::Reached, Fact::Deleted, Fact::Listed];
+const FACTS: [Fact; 7] =
+    [Fact::Reached, Fact::Deleted, Fact::Listed, Fact::New, Fact::Folder, Fact::Table, Fact::Own];
 
 /// A statement about a file, with its details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

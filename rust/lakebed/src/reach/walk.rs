@@ -6,8 +6,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::kind::{Kind, Kinds};
+use super::moved::Moved;
 use super::partitioner::Partitioner;
 use super::sets::{RootSets, SetId};
+use crate::error::Result;
 use crate::scan::{Batches, Step};
 
 /// Rules of the caller that replace the table's, and the current time.
@@ -88,6 +90,18 @@ impl Files {
         self.files.push(File { path, kind, size, set });
     }
 
+    /// The same files by where those of a moved table are now.
+    ///
+    /// # Errors
+    /// `Location` for one that may be elsewhere.
+    pub(super) fn placed(self, moved: &Moved, sets: &mut RootSets) -> Result<Files> {
+        let mut placed = Files { named: self.named, ..Files::default() };
+        for File { path, kind, size, set } in self.files {
+            placed.add(moved.place(&path)?.into_owned(), kind, size, set, sets);
+        }
+        Ok(placed)
+    }
+
     /// Adds a file that is named but not reached.
     pub(crate) fn add_named(&mut self, path: String) {
         self.named.push(path);
@@ -124,4 +138,17 @@ pub(crate) struct Walk {
     pub(crate) manifests: Step,
     /// What is removed besides files.
     pub(crate) removed: Vec<Removed>,
+}
+
+impl Walk {
+    /// The same walk, with where the files of a moved table are now.
+    ///
+    /// # Errors
+    /// As [`Files::placed`].
+    pub(super) fn of_moved(mut self, moved: Option<&Moved>) -> Result<Walk> {
+        if let Some(moved) = moved {
+            self.files = std::mem::take(&mut self.files).placed(moved, &mut self.sets)?;
+        }
+        Ok(self)
+    }
 }

@@ -20,6 +20,14 @@ pub enum Existing {
 /// The suffix of files that are being written, by which one that was left over can be recognized.
 const SUFFIX: &str = ".lakebed-tmp";
 
+/// Whether a file of that name was left by a process that was killed while it wrote another one.
+pub(crate) fn is_left_over(name: &str) -> bool {
+    let inner = name.strip_prefix('.').and_then(|name| name.strip_suffix(SUFFIX));
+    let mut parts = inner.unwrap_or_default().rsplitn(3, '.');
+    let mut is_number = || parts.next().is_some_and(|part| part.parse::<u64>().is_ok());
+    is_number() && is_number() && parts.next().is_some_and(|name| !name.is_empty())
+}
+
 /// Writes a local file: under a temporary name in the same folder, newly created and synced, then renamed or
 /// linked to `path` in one step, and the folder synced (not on Windows). Readers see no file, or all of it. A
 /// process that is killed may leave a file `.<name>.<process>.<number>.lakebed-tmp`.
@@ -160,6 +168,16 @@ mod tests {
     fn names(folder: &Path) -> Vec<String> {
         let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
         names.map(|name| name.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_file_that_was_left_is_known_by_its_name() {
+        let left = beside(Path::new("/t/metadata/v3.metadata.json"));
+        assert!(is_left_over(left.file_name().unwrap().to_str().unwrap()));
+        for name in ["v3.metadata.json", ".v3.lakebed-tmp", ".x.1.lakebed-tmp", "x.1.2.lakebed-tmp", ".x.1.2"]
+        {
+            assert!(!is_left_over(name), "{name}");
+        }
     }
 
     #[cfg(unix)]

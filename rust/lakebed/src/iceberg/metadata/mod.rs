@@ -87,6 +87,8 @@ pub struct TableMetadata {
     pub next_row_id: Option<i64>,
     /// The keys of an encrypted table (version 3).
     pub encryption_keys: Vec<EncryptionKey>,
+    /// A branch or tag, or what is current, at a snapshot that the table does not have.
+    pub(crate) lost: Option<(String, i64)>,
     /// What engines refuse, or should refuse, though the table can be read; about the snapshot log only if
     /// that was requested.
     pub oddities: Vec<Oddity>,

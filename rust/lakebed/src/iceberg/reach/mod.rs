@@ -2,6 +2,7 @@
 //! that those name (Iceberg's `ReachableFileUtil.java`, `ReachableFileCleanup.java`).
 
 mod entries;
+mod ownership;
 mod retention;
 
 use std::collections::{HashMap, HashSet};
@@ -13,6 +14,7 @@ use arrow_select::filter::filter_record_batch;
 
 use self::entries::Entries;
 pub(super) use self::entries::{NamedFiles, Reached};
+use self::ownership::{check_location, other_folders, own_metadata};
 pub(super) use self::retention::{check_deletable, kept};
 use super::discovery::{FOLDER, HINT};
 use super::manifest_list::{ManifestFile, brief, read_manifest_list};
@@ -22,13 +24,14 @@ use crate::error::Result;
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
-    DistributedWalk, Files, Kind, Kinds, ListedFolder, Partitioner, Reach, Removed, Retention, Root,
-    RootSets, Roots, Seen, Walk, WalkOptions,
+    DistributedWalk, Files, Kind, Kinds, ListedFolder, Partitioner, Prefixes, Reach, Removed, Retention,
+    Root, RootSets, Roots, Seen, Walk, WalkOptions,
 };
 use crate::record::find;
 use crate::relocate::below;
 use crate::scan::{Batches, ManifestStream, Step};
 use crate::storage::{Storage, present};
+use crate::write::publish::is_left_over;
 
 /// The first root: the table itself, with its metadata log.
 const TABLE: usize = 0;
@@ -86,6 +89,7 @@ impl TableReach {
         roots.extend(snapshots.iter().map(id).map(|id| Root::new(Some(id), format!("snapshot {id}"))));
         let mut removed = Vec::new();
         if let Some(retention) = retention {
+            check_location(&self.table, &Prefixes::of_storage(self.storage().as_ref()))?;
             removed = expire(&metadata, &snapshots, retention, roots.get_mut(first..).unwrap_or_default())?;
         }
         let places: HashMap<i64, usize> = snapshots.iter().map(id).zip(first..).collect();
@@ -323,20 +327,43 @@ impl Reach for TableReach {
     }
 
     /// Everything below the table's location except hidden files and folders (Iceberg's
-    /// `FileSystemWalker.java`).
-    fn places(&self) -> Result<Vec<ListedFolder>> {
+    /// `FileSystemWalker.java`), of which only those are looked at that lakebed itself has left.
+    fn places(&self, spellings: &Prefixes) -> Result<Vec<ListedFolder>> {
         let metadata = self.table.metadata();
-        check_deletable(metadata)?;
+        self.check_deletable(spellings)?;
         let fields = metadata.partition_specs.iter().flat_map(|spec| &spec.fields);
         let hidden = |name: &str| name.starts_with(['_', '.']);
         let shown: Vec<String> =
             fields.filter(|field| hidden(&field.name)).map(|field| format!("{}=", field.name)).collect();
-        let rule = move |path: &str, _is_folder: bool| {
-            let visible = |name: &str| !hidden(name) || shown.iter().any(|field| name.starts_with(field));
-            path.split('/').all(visible)
+        let visible =
+            move |name: &str| !hidden(name) || shown.iter().any(|field| name.starts_with(field.as_str()));
+        let rule = move |path: &str, is_folder: bool| {
+            let (folders, name) =
+                path.rsplit_once('/').map_or((None, path), |(path, name)| (Some(path), name));
+            let is_seen = visible(name) || !is_folder && is_left_over(name);
+            is_seen && folders.is_none_or(|folders| folders.split('/').all(&visible))
         };
-        let location = metadata.location.clone();
-        Ok(vec![ListedFolder { location, rule: Arc::new(rule), by_name: false, is_optional: false }])
+        let own = own_metadata(&self.table, spellings)?;
+        Ok(vec![ListedFolder {
+            location: metadata.location.clone(),
+            rule: Arc::new(rule),
+            is_whole: true,
+            format: "iceberg",
+            is_own: Arc::new(move |folder| {
+                folder == FOLDER || below(folder, FOLDER).is_some() || own.as_deref() == Some(folder)
+            }),
+            by_name: false,
+            is_optional: false,
+        }])
+    }
+
+    fn check_deletable(&self, spellings: &Prefixes) -> Result<()> {
+        check_deletable(self.table.metadata())?;
+        check_location(&self.table, spellings)
+    }
+
+    fn other_folders(&self) -> Vec<String> {
+        other_folders(self.table.metadata())
     }
 }
 

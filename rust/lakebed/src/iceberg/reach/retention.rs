@@ -21,13 +21,28 @@ pub(in crate::iceberg) struct Kept {
 }
 
 /// # Errors
-/// `Unsupported` for a table whose files may belong to other tables too, so that none may be deleted.
+/// `Unsupported` for a table whose files may belong to other tables too, so that none may be deleted; `Mismatch` for
+/// one whose refs do not say which snapshots live, as `TableMetadata.java` refuses it.
 pub(in crate::iceberg) fn check_deletable(metadata: &TableMetadata) -> Result<()> {
-    if !metadata.property(GC_ENABLED).is_some_and(|value| value.eq_ignore_ascii_case("false")) {
-        return Ok(());
+    // As `PropertyUtil.propertyAsBoolean` reads it.
+    if metadata.property(GC_ENABLED).is_some_and(|value| !value.eq_ignore_ascii_case("true")) {
+        let message = format!("{GC_ENABLED} is false: files of the table may belong to other tables too");
+        return Err(Error::new(ErrorKind::Unsupported, message).in_field(GC_ENABLED));
     }
-    let message = format!("{GC_ENABLED} is false: files of the table may belong to other tables too");
-    Err(Error::new(ErrorKind::Unsupported, message).in_field(GC_ENABLED))
+    let (main, current) = (metadata.refs.get(MAIN), metadata.current_snapshot_id);
+    if let Some(main) = main.filter(|main| current != Some(main.snapshot_id)) {
+        let current = current.map_or_else(|| "no snapshot".to_owned(), |id| format!("snapshot {id}"));
+        let message = format!("branch {MAIN} is at snapshot {}, but {current} is current", main.snapshot_id);
+        return Err(Error::new(ErrorKind::Mismatch, message).in_field("refs.main.snapshot-id"));
+    }
+    match metadata.lost.as_ref() {
+        None => Ok(()),
+        Some((name, id)) => {
+            let message =
+                format!("{name} is at snapshot {id}, which is not among the table's: its files are unknown");
+            Err(Error::new(ErrorKind::Mismatch, message).in_field("refs"))
+        }
+    }
 }
 
 /// What is kept of `snapshots` (id, parent and commit time, in file order) and of the refs of `metadata`.

@@ -130,6 +130,11 @@ impl Table {
         &self.location
     }
 
+    /// What the table was opened with: its folder, or a metadata file.
+    pub(crate) fn opened(&self) -> &str {
+        &self.opened
+    }
+
     /// The path of the metadata file.
     pub fn metadata_file(&self) -> &str {
         self.file.path()

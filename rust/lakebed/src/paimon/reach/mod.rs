@@ -22,7 +22,8 @@ use super::table::Table;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::reach::{
-    DistributedWalk, Files, Kinds, ListedFolder, Reach, Retention, Root, RootSets, Seen, Walk, WalkOptions,
+    DistributedWalk, Files, Kinds, ListedFolder, Prefixes, Reach, Retention, Root, RootSets, Seen, Walk,
+    WalkOptions,
 };
 use crate::scan::{Batches, ManifestStream, Step};
 use crate::storage::{Storage, present};
@@ -239,8 +240,17 @@ impl Reach for TableReach {
         Ok(DistributedWalk { walk, manifests, planned })
     }
 
-    fn places(&self) -> Result<Vec<ListedFolder>> {
+    fn places(&self, _spellings: &Prefixes) -> Result<Vec<ListedFolder>> {
         places::places(&self.table)
+    }
+
+    /// A table's folder is where it was opened.
+    fn check_deletable(&self, _spellings: &Prefixes) -> Result<()> {
+        Ok(())
+    }
+
+    fn other_folders(&self) -> Vec<String> {
+        places::external(&self.table)
     }
 }
 

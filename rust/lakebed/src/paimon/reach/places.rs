@@ -1,16 +1,23 @@
 //! Where an engine looks for orphan files (Paimon's `OrphanFilesClean.java`): in the folders of manifests,
 //! indexes and statistics, in the folders of buckets at the depth of the partition, and for files other than
-//! snapshots and changelogs in the folders of these.
+//! snapshots and changelogs in the folders of these. Files that lakebed itself has left while it was writing are
+//! looked for wherever it writes; folders that other tables may share are not looked into.
 
 use std::sync::Arc;
 
 use super::snapshot_roots::HINTS;
+use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::table::Table;
 use crate::reach::ListedFolder;
+use crate::relocate::below;
+use crate::write::publish::is_left_over;
 
 /// The folders that hold files of one kind only.
 const OWN: [&str; 3] = ["manifest", "index", "statistics"];
+
+/// The folders of a branch that have files which are written under another name first.
+const PUBLISHED: [&str; 5] = ["snapshot", "changelog", "schema", "tag", "consumer"];
 
 /// The suffix of files that engines leave to a clean-up of their own.
 const MANAGED_BLOB: &str = ".managed.blob";
@@ -32,14 +39,36 @@ pub(super) fn places(table: &Table) -> Result<Vec<ListedFolder>> {
     let rule =
         Arc::new(move |path: &str, is_folder: bool| is_looked_at(path, is_folder, depth, &data, &branches));
     let location = table.location().to_owned();
-    let mut places = vec![ListedFolder { location, rule, by_name: true, is_optional: false }];
-    let external = schema.option("data-file.external-paths").unwrap_or_default();
-    for location in external.split(',').map(str::trim).filter(|path| !path.is_empty()) {
-        let rule = Arc::new(move |path: &str, is_folder: bool| is_of_data(path, is_folder, depth));
-        let location = location.trim_end_matches('/').to_owned();
-        places.push(ListedFolder { location, rule, by_name: true, is_optional: true });
+    let place = |location, rule| ListedFolder {
+        location,
+        rule,
+        is_whole: false,
+        format: "paimon",
+        is_own: Arc::new(|folder| folder.starts_with("branch/branch-") && folder.matches('/').count() == 1),
+        by_name: true,
+        is_optional: true,
+    };
+    let mut places = vec![ListedFolder { is_optional: false, ..place(location, rule) }];
+    for location in external(table) {
+        if below(&location, table.location()).is_some() {
+            places.push(place(location, Arc::new(move |path, is_folder| is_of_data(path, is_folder, depth))));
+        } else {
+            let location = without_credentials(&location);
+            table.noted().add(format!(
+                "{location:?}, where the table has files outside its own folder, is not looked into: other tables may \
+                 have files there too, under names that do not say so"
+            ));
+        }
     }
     Ok(places)
+}
+
+/// The folders outside the table's own in which it writes data.
+pub(super) fn external(table: &Table) -> Vec<String> {
+    let folders = table.schema().option("data-file.external-paths").unwrap_or_default().split(',');
+    let folders =
+        folders.map(|folder| folder.trim().trim_end_matches('/')).filter(|folder| !folder.is_empty());
+    folders.map(str::to_owned).collect()
 }
 
 /// Whether a path below the table's folder is looked at.
@@ -50,7 +79,7 @@ fn is_looked_at(path: &str, is_folder: bool, depth: usize, data: &str, branches:
         ["branch", branch, rest @ ..] => {
             let known =
                 branch.strip_prefix("branch-").is_some_and(|name| branches.iter().any(|one| one == name));
-            return known && (rest.is_empty() && is_folder || is_of_commits(rest, is_folder));
+            return known && (rest.is_empty() && is_folder || is_of_branch(rest, is_folder));
         }
         [folder] => is_folder && OWN.contains(folder),
         [folder, _] => !is_folder && OWN.contains(folder),
@@ -66,13 +95,15 @@ fn is_looked_at(path: &str, is_folder: bool, depth: usize, data: &str, branches:
             .and_then(|rest| rest.strip_prefix('/'))
             .is_some_and(|rest| is_of_data(rest, is_folder, depth)),
     };
-    (own || of_data || is_of_commits(&names, is_folder)) && !path.ends_with(MANAGED_BLOB)
+    (own || of_data || is_of_branch(&names, is_folder)) && !path.ends_with(MANAGED_BLOB)
 }
 
-/// Whether it is a file other than a snapshot or changelog in one of their folders.
-fn is_of_commits(names: &[&str], is_folder: bool) -> bool {
+/// Whether it is a file in one of the folders that each branch has: other than a snapshot or changelog in their
+/// folders, and in all of them one that lakebed has left.
+fn is_of_branch(names: &[&str], is_folder: bool) -> bool {
     match names {
-        ["snapshot" | "changelog"] => is_folder,
+        [folder] if PUBLISHED.contains(folder) => is_folder,
+        [folder, name] if PUBLISHED.contains(folder) && is_left_over(name) => !is_folder,
         [folder @ ("snapshot" | "changelog"), name] => {
             let own = name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('-'));
             !is_folder && !own && !HINTS.contains(name)
@@ -103,22 +134,37 @@ mod tests {
     fn only_folders_that_the_engine_looks_into_are() {
         let branches = ["b".to_owned()];
         let looked = |path: &str, is_folder| is_looked_at(path, is_folder, 1, "", &branches);
-        for folder in
-            ["manifest", "index", "statistics", "snapshot", "changelog", "branch", "branch/branch-b"]
-        {
+        for folder in [
+            "manifest",
+            "index",
+            "statistics",
+            "snapshot",
+            "changelog",
+            "schema",
+            "tag",
+            "consumer",
+            "branch",
+            "branch/branch-b",
+            "branch/branch-b/tag",
+        ] {
             assert!(looked(folder, true), "{folder}");
         }
-        for folder in
-            ["schema", "tag", "consumer", "bucket-0", "dt=1/x", "other", "branch/branch-c", "manifest/x"]
-        {
+        for folder in ["bucket-0", "dt=1/x", "other", "branch/branch-c", "manifest/x", "schema/x"] {
             assert!(!looked(folder, true), "{folder}");
         }
         assert!(
             looked("dt=1", true) && looked("dt=1/bucket-0", true) && looked("dt=1/bucket-postpone", true)
         );
-        for file in
-            ["manifest/m", "index/i", "statistics/s", "dt=1/bucket-0/f", "snapshot/x", "changelog/x.tmp"]
-        {
+        for file in [
+            "manifest/m",
+            "index/i",
+            "statistics/s",
+            "dt=1/bucket-0/f",
+            "snapshot/x",
+            "changelog/x.tmp",
+            "schema/.schema-1.7.0.lakebed-tmp",
+            "branch/branch-b/tag/.tag-x.7.0.lakebed-tmp",
+        ] {
             assert!(looked(file, false), "{file}");
         }
         assert!(looked("branch/branch-b/snapshot/x", false) && !looked("branch/branch-b/manifest/x", false));
@@ -128,6 +174,8 @@ mod tests {
             "snapshot/LATEST",
             "changelog/EARLIEST",
             "schema/schema-0",
+            "schema/x",
+            "tag/.x",
             "dt=1/f",
             "bucket-0/f",
             "dt=1/bucket-0/x/f",

@@ -1,0 +1,110 @@
+//! Whether the location in a table's metadata is the table's own folder. In a copied or moved table, and in metadata
+//! that somebody changed, it is another one, whose files may live.
+
+use crate::credentials::without_credentials;
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::discovery::{FOLDER, current_metadata, is_metadata_file, is_table};
+use crate::iceberg::metadata::{MetadataFile, TableMetadata, Wanted};
+use crate::iceberg::table::Table;
+use crate::notes::Notes;
+use crate::reach::Prefixes;
+
+const METADATA_PATH: &str = "write.metadata.path";
+
+/// The properties that name folders of files (`TableProperties.java`).
+const FOLDERS: [&str; 4] =
+    ["write.data.path", METADATA_PATH, "write.object-storage.path", "write.folder-storage.path"];
+
+/// Refuses a table whose location is another one than where it was opened, unless its metadata is kept elsewhere:
+/// by `write.metadata.path`, or as the catalog says whose pointer is the path of a metadata file.
+///
+/// # Errors
+/// `Location`; those of looking for another table at the location.
+pub(super) fn check_location(table: &Table, spellings: &Prefixes) -> Result<()> {
+    let location = &table.metadata().location;
+    let place = table.storage().place(location)?;
+    if spellings.is_same(&place, table.location())? {
+        return if spellings.is_root(&place)? {
+            Err(refused(table, "it is the root of its storage"))
+        } else {
+            Ok(())
+        };
+    }
+    let is_named = is_of_property(table, spellings)?;
+    if !is_named && !is_metadata_file(table.opened()) {
+        return Err(copied(table));
+    }
+    if spellings.is_root(&place)? {
+        return Err(refused(table, "it is the root of its storage"));
+    }
+    // In a folder above the table's, other tables may be.
+    let folder = folder_of(table.metadata_file());
+    let is_above = spellings.below(folder, &place)?.is_some();
+    if is_above && (!is_named || folder.rsplit('/').next() == Some(FOLDER)) {
+        return Err(refused(table, "it is a folder above that of the table"));
+    }
+    if is_table(location, table.storage())? && !(is_named && is_earlier_state(table, spellings)?) {
+        return Err(copied(table));
+    }
+    Ok(())
+}
+
+/// The folder of the table's metadata by its path below the location, where it is not that of `metadata`.
+///
+/// # Errors
+/// `Location` for a path that the storage would not open.
+pub(super) fn own_metadata(table: &Table, spellings: &Prefixes) -> Result<Option<String>> {
+    let place = table.storage().place(&table.metadata().location)?;
+    let below = spellings.below(folder_of(table.metadata_file()), &place)?;
+    Ok(below.map(|folder| folder.trim_end_matches('/').to_owned()).filter(|folder| !folder.is_empty()))
+}
+
+/// The folders that the properties of a table name.
+pub(super) fn other_folders(metadata: &TableMetadata) -> Vec<String> {
+    FOLDERS.iter().filter_map(|key| metadata.property(key)).map(str::to_owned).collect()
+}
+
+/// Whether the metadata file is in the folder that the table's property names.
+fn is_of_property(table: &Table, spellings: &Prefixes) -> Result<bool> {
+    let Some(folder) = table.metadata().property(METADATA_PATH) else { return Ok(false) };
+    spellings.is_same(&table.storage().place(folder)?, folder_of(table.metadata_file()))
+}
+
+/// Whether the newest metadata file at the location is an earlier one of the table.
+fn is_earlier_state(table: &Table, spellings: &Prefixes) -> Result<bool> {
+    let storage = table.storage();
+    let metadata = table.read(&Wanted { metadata_log: true, ..Wanted::CURRENT })?;
+    let limits = table.decoding().limits;
+    let open = |path: &str| MetadataFile::open(path, storage.clone(), limits);
+    let file = current_metadata(&metadata.location, storage, open, &Notes::default())?;
+    let there = TableMetadata::read(&file, &Wanted::CURRENT)?;
+    let place = storage.place(file.path())?;
+    for entry in &metadata.metadata_log {
+        if spellings.is_same(&storage.place(&entry.metadata_file)?, &place)? {
+            return Ok(metadata.table_uuid.is_some() && there.table_uuid == metadata.table_uuid);
+        }
+    }
+    Ok(false)
+}
+
+fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or(".", |(folder, _)| folder)
+}
+
+#[cold]
+fn copied(table: &Table) -> Error {
+    let (old, new) = (without_credentials(&table.metadata().location), without_credentials(table.location()));
+    let message = format!(
+        "the table's location is {old:?} in its metadata, but it was opened at {new:?}: it may be a copy, and its files \
+         those of the table there. If the table was moved, say where its files are now: --relocate {old}={new}, or \
+         relocate={{{old:?}: {new:?}}}"
+    );
+    Error::new(ErrorKind::Location, message).in_file(table.metadata_file()).in_field("location")
+}
+
+#[cold]
+fn refused(table: &Table, why: &str) -> Error {
+    let location = without_credentials(&table.metadata().location);
+    let message = format!("the table's location {location:?} is not a folder of its own: {why}");
+    Error::new(ErrorKind::Location, message).in_file(table.metadata_file()).in_field("location")
+}
