@@ -1,4 +1,4 @@
-"""Which files of a table live, by brute force: every file that names others is read whole, by fastavro and json.
+"""Which files of a table live, by brute force: what names files is read whole, by fastavro and json.
 
 Nothing of lakebed is used here. What keeps files is a root: a snapshot, tag, changelog, branch, or the table
 itself. Paths are real ones, so that files are the same however a link led to them.
@@ -156,8 +156,8 @@ def of_paimon(folder: Path) -> list[Root]:
 
 
 def _of_commit(root: Path, kind: str, file: Path) -> frozenset[str]:
-    """The files that the snapshot in a file keeps: those that are live, and what its changelog has. A changelog
-    keeps the files of its own list, or without one those that its snapshot added, and nothing else.
+    """The files that the snapshot in a file keeps: those that are live, and what its changelog has. Of a
+    changelog alone: those of its own list, or without one those that the snapshot added.
     """
     snapshot: Record = json.loads(file.read_text("utf-8"))
     base, delta, changes = (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -17,22 +16,21 @@ from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
-from model import alive
-from model.situations import SITUATIONS, World
-from model.watched import Event, WatchedStorage
-from model.written import Freed
 
 import lakebed
 from lakebed import iceberg, paimon
 from lakebed.errors import InternalError, LakebedError, UnsupportedError
-from lakebed.view import ViewScan
+from model import alive
+from model.situations import SITUATIONS, World
+from model.watched import Event, WatchedStorage
+from model.written import FreedError, aged
 
 Step = tuple[int, int, int, int]
 """A table, an operation, and two numbers for it."""
 Rows = list[dict[str, Any]]
 Job = Callable[[lakebed.Table, int | None, pa.Table | None], Callable[[], Rows]]
-"""Makes a scan: of a table, how many snapshots an expiry keeps (None: of orphans), and what lies there, where that
-is known. What it gives reads the scan.
+"""Makes a scan: of a table, by how many snapshots an expiry keeps (None: of orphans), and by what lies there,
+where that is known. What it gives reads the scan.
 """
 
 
@@ -128,7 +126,7 @@ def histories(kind: str, on_storage: bool = True) -> st.SearchStrategy[History]:
 def locally(table: lakebed.Table, retain: int | None, listing: pa.Table | None) -> Callable[[], Rows]:
     """The job of a process alone."""
     if retain is None:
-        scan: ViewScan = table.orphans(listing=listing, threads=1)
+        scan: lakebed.Scan = table.orphans(listing=listing, threads=1)
     else:
         scan = table.expire_plan(timedelta(0), retain, threads=1)
     return lambda: scan.to_arrow().to_pylist()
@@ -155,7 +153,7 @@ class _Run:
     def run(self) -> Outcome:
         try:
             self.go_on()
-        except Freed as wrong:
+        except FreedError as wrong:
             self.outcome.wrong.append(str(wrong))
         return self.outcome
 
@@ -172,17 +170,17 @@ class _Run:
         lagging = self.lag(storage) if storage is not None and history.lags else []
         self.happen(history.second)
         world.at_last()
-        self.age()
+        aged(self.world.root)
         start = None
         self.outcome.is_calm = storage is None
         try:
             world.say("the table is opened")
-            table = self.at(world.opened(storage))
+            opened = self.at(world.opened(storage))
             self.happen(history.opened)
             world.say("the job is asked for")
-            read = self.job(table, history.retain, self.inventory() if history.has_inventory else None)
+            read = self.job(opened, history.retain, self.inventory() if history.has_inventory else None)
             self.happen(history.asked)
-            self.age()
+            aged(self.world.root)
             if storage is not None:
                 self.set_off(storage, lagging)
                 start = world.roots()
@@ -222,13 +220,6 @@ class _Run:
         for table, operation, a, b in steps:
             written = self.world.tables[table % len(self.world.tables)]
             self.world.say(f"{'   ' * during}{written.happen(operation, a, b, during)}")
-
-    def age(self) -> None:
-        """Makes all files old, as no commit under way has them."""
-        old = time.time() - 30 * 24 * 60 * 60
-        for root, _, names in os.walk(self.world.root):
-            for name in names:
-                os.utime(f"{root}/{name}", (old, old))
 
     def lag(self, storage: WatchedStorage) -> list[str]:
         """From now on listings of what names the newest state show what is there now."""

@@ -8,12 +8,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-from model.alive import Root, all_files, catalog_metadata, iceberg_metadata, of_iceberg, real
-from model.written import SCHEMA, Operation, Written, files, picked
-
 import lakebed
 from lakebed import iceberg
+from model.alive import Root, all_files, catalog_metadata, iceberg_metadata, of_iceberg, real
+from model.written import SCHEMA, Operation, Written, files, picked
 
 NOW = timedelta(0)
 
@@ -22,7 +20,12 @@ class IcebergTable(Written):
     """A table in a folder, or in a catalog of PyIceberg."""
 
     def __init__(
-        self, name: str, folder: Path, version: int = 2, catalog: Any = None, **properties: str
+        self,
+        name: str,
+        folder: Path,
+        version: int = 2,
+        catalog: Any = None,
+        properties: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(name, folder)
         self.version, self.catalog = version, catalog
@@ -32,7 +35,9 @@ class IcebergTable(Written):
         if catalog is None:
             iceberg.create_table(folder, SCHEMA, format_version=version, properties=properties)
         else:
-            catalog.create_table(f"db.{name}", SCHEMA, location=f"file://{folder}", properties=properties)
+            catalog.create_table(
+                f"db.{name}", SCHEMA, location=f"file://{folder}", properties=properties or {}
+            )
         self.places = [(folder / "data", "data")]
 
     def now(self) -> lakebed.Table:
@@ -110,7 +115,8 @@ class IcebergTable(Written):
         if not (live := self.live(table := self.now())):
             return None
         old, new = picked(live, b), self.data_file(a)
-        return f"{old} by {new}" if iceberg.overwrite_files(table, files(new), removed=[old]) else None
+        iceberg.overwrite_files(table, files(new), removed=[old])
+        return f"{old} by {new}"
 
     def compact(self, a: int, b: int) -> str | None:
         table = self.now()
@@ -146,16 +152,20 @@ class IcebergTable(Written):
         return f"{prefix}/{name} as {self.said(table.snapshot_id)}"
 
     def abort(self, a: int, b: int) -> str:
-        before = {path for path in self.folder.rglob("*") if path.is_file()}
+        before = self.lying()
         if a % 2:
             self.write(self.places[0][0], f"stray-{next(self.numbers)}.parquet")
         elif a % 4:
             self.write(self.folder / "metadata", f"stray-{next(self.numbers)}.avro")
         else:
             iceberg.append_files(self.now(), files(self.data_file(b)), commit=False)
-        added = {path for path in self.folder.rglob("*") if path.is_file()} - before
-        self.stray(map(str, added))
+        self.stray(added := self.lying() - before)
         return f"leaves {len(added)} files"
+
+    def lying(self) -> set[str]:
+        """All files in the folders that the table writes to."""
+        folders = {self.folder, *(folder for folder, _ in self.places)}
+        return {str(path) for folder in folders for path in folder.rglob("*") if path.is_file()}
 
     # What keeps.
 
@@ -231,7 +241,7 @@ class IcebergTable(Written):
         return f"{self.said(snapshot)} as {self.said(iceberg.cherry_pick(self.now(), snapshot).snapshot_id)}"
 
     def expire(self, a: int, b: int) -> str:
-        table, gone = iceberg.expire_snapshots(self.now(), NOW, retain_last=1 + a % 3)
+        _, gone = iceberg.expire_snapshots(self.now(), NOW, retain_last=1 + a % 3)
         if gone is None:
             return "nothing"
         paths = gone.to_arrow()["file_path"].drop_null().to_pylist()
@@ -281,5 +291,3 @@ class IcebergTable(Written):
         metadata["refs"]["main"]["snapshot-id"] = known[a % (len(known) - 1)]
         self.newest().write_text(json.dumps(metadata), "utf-8")
         return f"main is put at {self.said(known[a % (len(known) - 1)])}"
-
-

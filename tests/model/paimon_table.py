@@ -8,11 +8,11 @@ from pathlib import Path
 
 import fastavro
 import pyarrow as pa
-from model.alive import Root, all_files, of_paimon, real
-from model.written import SCHEMA, Operation, Written, files, picked
 
 import lakebed
 from lakebed import paimon
+from model.alive import Root, all_files, of_paimon, real
+from model.written import SCHEMA, Operation, Written, files, picked
 
 NOW = timedelta(0)
 LATER_CHANGELOGS = {
@@ -31,8 +31,8 @@ class PaimonTable(Written):
     finds_freed = False
 
     def __init__(self, name: str, folder: Path, kind: str = "", external: Path | None = None) -> None:
-        """Args: kind, `partitioned` by the column `k`, with `keys` and files of changes, with `changelogs` that
-        outlive their snapshots, or with deletion `vectors`; external, a folder for data files.
+        """Args: kind, `partitioned` by the column `k`, with `keys` and files of changes, with `changelogs`
+        that outlive their snapshots, or with deletion `vectors`; external, a folder for data files.
         """
         super().__init__(name, folder)
         self.kind = kind
@@ -70,7 +70,14 @@ class PaimonTable(Written):
             *(self.leave, self.leave, self.branch, self.commit_on_branch, self.drop_branch),
             *(self.fast_forward, self.expire, self.expire, self.roll_back, self.roll_back, self.undelete),
             *(self.delete, self.overwrite, self.compact, self.delete_rows, self.statistics, self.consumer),
-            *(self.forget_consumer, self.abort, self.tag_on_branch, self.leave_consumer, self.hold, self.hold),
+            *(
+                self.forget_consumer,
+                self.abort,
+                self.tag_on_branch,
+                self.leave_consumer,
+                self.hold,
+                self.hold,
+            ),
         ]
 
     def racing(self) -> list[Operation]:
@@ -129,7 +136,8 @@ class PaimonTable(Written):
 
     def overwrite(self, a: int, b: int) -> str:
         new = self.data_file(a)
-        return f"all by {new}" if paimon.overwrite_partition(self.now(), self.rows(new), {}) else ""
+        paimon.overwrite_partition(self.now(), self.rows(new), {})
+        return f"all by {new}"
 
     def compact(self, a: int, b: int) -> str | None:
         table = self.now()
@@ -145,11 +153,16 @@ class PaimonTable(Written):
         if self.kind != "vectors" or not (live := self.live(table := self.now())):
             return None
         before = sorted(set(table.indexes(columns=["file_name"]).to_arrow()["file_name"].to_pylist()))
-        known = {Path(row).name for row in table.deletes(columns=["referenced_data_file"]).to_arrow()[0].to_pylist()}
+        known = {
+            Path(row).name
+            for row in table.deletes(columns=["referenced_data_file"]).to_arrow()[0].to_pylist()
+        }
         names = sorted(known | {Path(picked(live, a)).name})
         new = f"index-{next(self.numbers)}"
         self.write(self.folder / "index", new)
-        kind = pa.struct([("f0", pa.string()), ("f1", pa.int32()), ("f2", pa.int32()), ("cardinality", pa.int64())])
+        kind = pa.struct(
+            [("f0", pa.string()), ("f1", pa.int32()), ("f2", pa.int32()), ("cardinality", pa.int64())]
+        )
         ranges = [{"f0": name, "f1": 1, "f2": 2, "cardinality": 1} for name in names]
         columns = {"index_type": ["DELETION_VECTORS"], "file_name": [new], "file_size": [15], "bucket": [0]}
         given = columns | {"row_count": [1], "deletions_vectors_ranges": pa.array([ranges], pa.list_(kind))}
@@ -169,7 +182,10 @@ class PaimonTable(Written):
         return f"{prefix}/{name} as snapshot {table.snapshot_id}"
 
     def abort(self, a: int, b: int) -> str:
-        places = [self.places[0][0], *(self.folder / folder for folder in ("manifest", "index", "statistics"))]
+        places = [
+            self.places[0][0],
+            *(self.folder / folder for folder in ("manifest", "index", "statistics")),
+        ]
         path = self.write(places[a % 4], f"stray-{next(self.numbers)}.parquet")
         self.stray([str(path)])
         return f"leaves {self.short(str(path))}"
@@ -183,7 +199,9 @@ class PaimonTable(Written):
         snapshot = json.loads(file.read_text("utf-8"))
         name = f"stat-{next(self.numbers)}"
         self.write(self.folder / "statistics", name)
-        lists = [self.folder / "manifest" / snapshot[key] for key in ("baseManifestList", "deltaManifestList")]
+        lists = [
+            self.folder / "manifest" / snapshot[key] for key in ("baseManifestList", "deltaManifestList")
+        ]
         rows, new = [], [f"manifest-list-{name}-{end}" for end in (0, 1)]
         for path in lists:
             with path.open("rb") as source:

@@ -7,14 +7,15 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import lakebed
 from model.alive import Root, iceberg_metadata, of_iceberg
 from model.iceberg_table import IcebergTable
 from model.paimon_table import PaimonTable
-from model.written import Written
 
-import lakebed
+if TYPE_CHECKING:
+    from model.written import Written
 
 Opened = Callable[[object | None], lakebed.Table]
 
@@ -138,7 +139,7 @@ def iceberg_nested(world: World, number: int) -> None:
         world.tables.append(PaimonTable("inner", folder))
         return
     given = {"write.data.path": f"{world.main.folder}/of-inner"} if number % 4 == 2 else {}
-    inner = IcebergTable("inner", folder, **given)
+    inner = IcebergTable("inner", folder, properties=given)
     inner.places = [(Path(path), path) for path in given.values()] or inner.places
     world.tables.append(inner)
 
@@ -154,7 +155,7 @@ def iceberg_sharing(world: World, number: int) -> None:
     """Two tables write their data files to one folder beside them."""
     shared = world.root / "shared"
     for name in ("t", "other"):
-        table = IcebergTable(name, world.root / name, **{"write.data.path": str(shared)})
+        table = IcebergTable(name, world.root / name, properties={"write.data.path": str(shared)})
         table.places = [(shared / name, f"{shared}/{name}"), *table.places]
         world.tables.append(table)
 

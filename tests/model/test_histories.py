@@ -11,24 +11,26 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from model.histories import History, Outcome, histories, outcome
 from trust import long_or
+
+from model.histories import History, Job, Outcome, histories, locally, outcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 
 EACH = long_or(25, 200, quick=12)
 RUNS = long_or(4, 50, quick=2)
 """Of each format: so many runs of so many histories."""
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where there is one, a sync costs nothing
+SHARED_MEMORY = Path("/dev/shm")
+"""Where there is one, a sync costs nothing."""
 
 
 def folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None)
 
 
-def checked(history: History, seen: Counter[str]) -> Outcome:
+def checked(history: History, seen: Counter[str], job: Job = locally) -> Outcome:
     with folder() as place:
-        came = outcome(history, Path(place))
+        came = outcome(history, Path(place), job)
     assert came.wrong == [], "\n".join(["", *came.log, *came.wrong])
     seen["histories"] += 1
     seen["answers"] += came.rows is not None

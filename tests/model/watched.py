@@ -1,4 +1,4 @@
-"""A storage of local files in which something happens at a call that a test names, and whose listings may lag."""
+"""A storage of local files in which something happens at a call, and whose listings may lag behind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Event:
     at: int
     folder: str | None
     after: bool
-    happen: Callable[[str], None]
+    happen: Callable[[str], object]
     seen: int = 0
     is_over: bool = False
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import itertools
 import os
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from model.alive import Root, all_files, real
 
-import lakebed
 from lakebed.errors import CommitConflictError, SchemaError, SnapshotNotFoundError, UnsupportedError
+
+if TYPE_CHECKING:
+    import lakebed
 
 SCHEMA = pa.schema([("id", pa.int64())])
 REFUSED = (CommitConflictError, SchemaError, SnapshotNotFoundError, UnsupportedError, FileExistsError)
@@ -22,7 +26,7 @@ Operation = Callable[[int, int], str | None]
 """Does something, which two numbers decide; says what it was, None where there was nothing to do."""
 
 
-class Freed(AssertionError):
+class FreedError(AssertionError):
     """An operation said that a file is free which lives."""
 
 
@@ -30,7 +34,7 @@ class Written(ABC):
     """A table on the disk, and what can happen to it."""
 
     finds_freed = True
-    """Whether what an expiry frees is an orphan from then on; not while a manifest says that it is deleted."""
+    """Whether what an expiry frees is an orphan at once, even if a manifest says that it is deleted."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
@@ -64,6 +68,22 @@ class Written(ABC):
         """What keeps its files, by brute force."""
 
     @abstractmethod
+    def append(self, a: int, b: int) -> str:
+        """Commits a new file; the numbers say where it lies, and how."""
+
+    @abstractmethod
+    def delete(self, a: int, b: int) -> str | None:
+        """Commits that a file is deleted."""
+
+    @abstractmethod
+    def tag(self, a: int, b: int) -> str | None:
+        """Tags snapshot `a` as `v<b>`."""
+
+    @abstractmethod
+    def expire(self, a: int, b: int) -> str:
+        """Lets all snapshots but `1 + a` go; with a `b` of 0 the files that are free are removed."""
+
+    @abstractmethod
     def abort(self, a: int, b: int) -> str:
         """A writer dies before its commit."""
 
@@ -82,8 +102,8 @@ class Written(ABC):
             said = chosen(a, b)
         except REFUSED as error:
             said = f"is refused ({type(error).__name__})"
-        except Freed as error:
-            raise Freed(f"{self.name}: {name} ({a}, {b}) {error}") from None
+        except FreedError as error:
+            raise FreedError(f"{self.name}: {name} ({a}, {b}) {error}") from None
         return f"{self.name}: {name} {said}" if said else f"{self.name}: {name} has nothing to do"
 
     def write(self, folder: Path, name: str) -> Path:
@@ -117,7 +137,7 @@ class Written(ABC):
         """What an expiry says is free does not live, and is removed as its users do it."""
         found = {real(path) for path in paths}
         if wrong := found & all_files(self.roots()):
-            raise Freed(f"what is said to be free lives: {sorted(wrong)}")
+            raise FreedError(f"what is said to be free lives: {sorted(wrong)}")
         if not remove:
             if self.finds_freed:
                 self.stray(path for path in found if Path(path).exists())
@@ -126,6 +146,14 @@ class Written(ABC):
             if Path(path).exists():
                 os.remove(path)  # noqa: PTH107 - a text
         return f"and removes {len(found)} free files"
+
+
+def aged(folder: Path) -> None:
+    """Makes all files old, as no commit under way has them."""
+    old = time.time() - 30 * 24 * 60 * 60
+    for root, _, names in os.walk(folder):
+        for name in names:
+            os.utime(f"{root}/{name}", (old, old))
 
 
 def files(*paths: str, **columns: object) -> pa.Table:
