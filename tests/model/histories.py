@@ -67,6 +67,8 @@ class History:
     """Whether the job is told what lies there, when it is asked for."""
     at: int = 0
     """Where the table stands."""
+    holds: bool = False
+    """Whether a tag alone keeps a file when the table is opened."""
 
 
 @dataclass
@@ -120,6 +122,7 @@ def histories(kind: str, on_storage: bool = True) -> st.SearchStrategy[History]:
         st.sampled_from([False, False, False, True]) if on_storage else st.just(False),
         st.sampled_from([False, False, False, True]),
         st.sampled_from([0, 0, 0, 1, 2, 3]),
+        st.booleans(),
     )
 
 
@@ -169,6 +172,8 @@ class _Run:
         storage = WatchedStorage() if history.during or history.lags else None
         lagging = self.lag(storage) if storage is not None and history.lags else []
         self.happen(history.second)
+        if history.holds and not world.main.is_over:
+            world.say(f"t: hold {world.main.hold(0, 1)}")
         world.at_last()
         aged(self.world.root)
         start = None
@@ -192,6 +197,8 @@ class _Run:
             self.refused(error)
         else:
             self.judge(rows, start)
+        if storage is not None and storage.failed:
+            raise storage.failed[0]
 
     def at(self, table: lakebed.Table) -> lakebed.Table:
         """The table at some snapshot, tag or branch: what its files are does not depend on it."""

@@ -129,7 +129,6 @@ class PaimonTable(Written):
         return f"{said}, compacts manifests, and expire {self.expire(0, 1)}"
 
     def hold(self, a: int, b: int) -> str | None:
-        """A file is deleted, and only a tag keeps it."""
         if not (known := self.snapshots()):
             return None
         return f"{self.tag(a if b % 2 else len(known) - 1, b)}, and forget {self.forget(a, b)}"

@@ -44,6 +44,8 @@ class WatchedStorage:
         self.events: list[Event] = []
         self.lagging: dict[str, list[str]] = {}
         """Folder → the names that its listings show, whatever is there."""
+        self.failed: list[Exception] = []
+        """Errors of what happened."""
         self._lock = threading.RLock()
 
     def lag(self, folder: Path) -> None:
@@ -87,9 +89,15 @@ class WatchedStorage:
                     event.is_over = True
                     # A thread of its own, as another program has: this one is inside of a read.
                     where = f"{'after' if after else 'before'} call {event.at}, {asked} …/{_end(path)}"
-                    thread = threading.Thread(target=event.happen, args=(where,))
+                    thread = threading.Thread(target=self._happen, args=(event, where))
                     thread.start()
                     thread.join()
+
+    def _happen(self, event: Event, where: str) -> None:
+        try:
+            event.happen(where)
+        except Exception as error:  # noqa: BLE001 - a thread has nobody to raise it to
+            self.failed.append(error)
 
 
 @dataclass

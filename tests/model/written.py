@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from model.alive import Root, all_files, real
 
 from lakebed.errors import CommitConflictError, SchemaError, SnapshotNotFoundError, UnsupportedError
+from model.alive import Root, all_files, real
 
 if TYPE_CHECKING:
     import lakebed
@@ -78,6 +78,10 @@ class Written(ABC):
     @abstractmethod
     def tag(self, a: int, b: int) -> str | None:
         """Tags snapshot `a` as `v<b>`."""
+
+    @abstractmethod
+    def hold(self, a: int, b: int) -> str | None:
+        """Tags a snapshot and deletes a file, which only the tag keeps then."""
 
     @abstractmethod
     def expire(self, a: int, b: int) -> str:
