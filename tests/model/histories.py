@@ -166,14 +166,14 @@ class _Run:
             for number in range(3):
                 world.say(table.happen(0, number, 0))
         for number in (1, 2):
-            world.say(f"t: abort {world.main.abort(number, 0)}")
+            world.say(world.main.tried(world.main.abort, number, 0))
         self.happen(history.first)
         world.midway()
         storage = WatchedStorage() if history.during or history.lags else None
         lagging = self.lag(storage) if storage is not None and history.lags else []
         self.happen(history.second)
-        if history.holds and not world.main.is_over:
-            world.say(f"t: hold {world.main.hold(0, 1)}")
+        if history.holds:
+            world.say(world.main.tried(world.main.hold, 0, 1))
         world.at_last()
         aged(self.world.root)
         start = None

@@ -98,12 +98,15 @@ class Written(ABC):
     def happen(self, operation: int, a: int, b: int, during: bool = False) -> str:
         """Does one of the operations, and says what it was."""
         known = self.racing() if during else self.operations()
+        return self.tried(known[operation % len(known)], a, b)
+
+    def tried(self, operation: Operation, a: int, b: int) -> str:
+        """Does an operation if it applies, and says what it was."""
         if self.is_over:
             return f"{self.name}: nothing can happen any more"
-        chosen = known[operation % len(known)]
-        name = chosen.__name__.replace("_", " ")
+        name = operation.__name__.replace("_", " ")
         try:
-            said = chosen(a, b)
+            said = operation(a, b)
         except REFUSED as error:
             said = f"is refused ({type(error).__name__})"
         except FreedError as error:
