@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import strategies as st
 
 import lakebed
 from lakebed import iceberg, paimon
@@ -86,43 +86,46 @@ class Outcome:
     wrong: list[str] = field(default_factory=list)
 
 
-_STEP = st.tuples(st.integers(0, 1), st.integers(0, 119), st.integers(0, 11), st.integers(0, 11))
 _FOLDERS = {
     "iceberg": ["metadata", "data"],
     "paimon": ["tag", "branch", "snapshot", "changelog", "schema", "manifest", "bucket-0"],
 }
 
 
-def _steps(least: int, most: int) -> st.SearchStrategy[tuple[Step, ...]]:
-    return st.lists(_STEP, min_size=least, max_size=most).map(tuple)
+def random_history(kind: str, seed: int, on_storage: bool = True) -> History:
+    """A history of a format; without a storage of the test's own nothing happens during a read."""
+    drawn = Random(seed)
 
+    def steps(least: int, most: int) -> tuple[Step, ...]:
+        numbers = (1, 119, 11, 11)
+        return tuple(
+            tuple(drawn.randint(0, end) for end in numbers)  # type: ignore[misc]
+            for _ in range(drawn.randint(least, most))
+        )
 
-def _during(kind: str) -> st.SearchStrategy[During]:
-    by_folder = st.builds(
-        During, st.integers(1, 3), st.sampled_from(_FOLDERS[kind]), st.booleans(), _steps(1, 2)
-    )
-    return st.builds(During, st.integers(1, 40), st.none(), st.just(False), _steps(1, 2)) | by_folder
+    def during() -> During:
+        folder = drawn.choice([None, *_FOLDERS[kind]])
+        if folder is None:
+            return During(drawn.randint(1, 40), None, False, steps(1, 2))
+        return During(drawn.randint(1, 3), folder, drawn.random() < 0.5, steps(1, 2))
 
+    def sometimes(share: float) -> bool:
+        return drawn.random() < share
 
-def histories(kind: str, on_storage: bool = True) -> st.SearchStrategy[History]:
-    """Histories of a format; without a storage of the test's own nothing happens during a read."""
-    calm = st.just(())
-    racing = st.lists(_during(kind), min_size=1, max_size=2).map(tuple)
-    return st.builds(
-        History,
-        st.just(kind),
-        st.integers(0, len(SITUATIONS[kind]) - 1),
-        st.integers(0, 11),
-        st.sampled_from([None, None, None, 1, 2]),
-        _steps(3, 8),
-        _steps(0, 4),
-        st.one_of(calm, _steps(0, 2)),
-        st.one_of(calm, _steps(0, 3)),
-        st.one_of(calm, racing) if on_storage else calm,
-        st.sampled_from([False, False, False, True]) if on_storage else st.just(False),
-        st.sampled_from([False, False, False, True]),
-        st.sampled_from([0, 0, 0, 1, 2, 3]),
-        st.booleans(),
+    return History(
+        format=kind,
+        situation=drawn.randrange(len(SITUATIONS[kind])),
+        number=drawn.randint(0, 11),
+        retain=drawn.choice([None, None, None, 1, 2]),
+        first=steps(2, 8),
+        second=steps(0, 4),
+        opened=steps(1, 2) if sometimes(0.4) else (),
+        asked=steps(1, 3) if sometimes(0.4) else (),
+        during=tuple(during() for _ in range(drawn.randint(1, 2))) if on_storage and sometimes(0.4) else (),
+        lags=on_storage and sometimes(0.2),
+        has_inventory=sometimes(0.2),
+        at=drawn.randint(1, 3) if sometimes(0.3) else 0,
+        holds=sometimes(0.5),
     )
 
 
@@ -190,7 +193,12 @@ class _Run:
                 self.set_off(storage, lagging)
                 start = world.roots()
             inside = f"{alive.real(str(world.folder))}/"
-            self.strays = {path for path in world.main.strays if path.startswith(inside)}
+            shown = {} if storage is None else storage.lagging
+            self.strays = {
+                path
+                for path in world.main.strays
+                if path.startswith(inside) and Path(path).name in shown.get(str(Path(path).parent), path)
+            }
             world.say("its rows are read")
             rows = read()
         except LakebedError as error:

@@ -280,7 +280,7 @@ def linked(made: Situation) -> Situation:
 
 SITUATIONS: dict[str, list[Situation]] = {
     "iceberg": [
-        *([iceberg] * 6),
+        *([iceberg] * 10),
         *(iceberg_of_catalog, iceberg_copied, iceberg_moved, iceberg_nested, iceberg_inside),
         *(iceberg_sharing, linked(iceberg), bent, kept),
     ],

