@@ -88,7 +88,7 @@ class Outcome:
 
 _FOLDERS = {
     "iceberg": ["metadata", "data"],
-    "paimon": ["tag", "branch", "snapshot", "changelog", "schema", "manifest", "bucket-0"],
+    "paimon": [*(["tag", "branch", "snapshot", "changelog"] * 3), "schema", "manifest", "bucket-0"],
 }
 
 
@@ -103,14 +103,13 @@ def random_history(kind: str, seed: int, on_storage: bool = True) -> History:
             for _ in range(drawn.randint(least, most))
         )
 
-    def during() -> During:
-        folder = drawn.choice([None, *_FOLDERS[kind]])
-        if folder is None:
-            return During(drawn.randint(1, 40), None, False, steps(1, 2))
-        return During(drawn.randint(1, 3), folder, drawn.random() < 0.5, steps(1, 2))
-
     def sometimes(share: float) -> bool:
         return drawn.random() < share
+
+    def during() -> During:
+        if sometimes(0.3):
+            return During(drawn.randint(1, 40), None, False, steps(1, 2))
+        return During(drawn.randint(1, 2), drawn.choice(_FOLDERS[kind]), sometimes(0.5), steps(1, 2))
 
     return History(
         format=kind,

@@ -70,7 +70,8 @@ class IcebergTable(Written):
 
     def racing(self) -> list[Operation]:
         return [
-            *(self.append, self.leave, self.leave, self.set_current, self.expire, self.forget, self.hold),
+            *(self.append, self.leave, self.leave, self.leave, self.renew, self.renew, self.set_current),
+            *(self.expire, self.forget, self.hold),
             *(self.tag, self.branch, self.fast_forward, self.cherry_pick, self.drop_tag, self.roll_back),
             *(self.compact, self.overwrite, self.delete_rows, self.statistics, self.properties),
         ]

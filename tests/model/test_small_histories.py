@@ -108,6 +108,20 @@ def test_a_branch_takes_the_place_of_a_tag_while_the_table_is_looked_at(
     assert found & kept[0] == set()
 
 
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("folder", ["tag", "branch", "snapshot", "changelog", "schema", "manifest"])
+def test_all_snapshots_go_but_a_new_one_while_the_table_is_looked_at(
+    paimon: PaimonTable, folder: str, after: bool
+):
+    aged(paimon.folder)
+    storage = WatchedStorage()
+    table = lakebed.open_table(paimon.folder, storage=storage)
+    storage.events = [Event(1, folder, after, lambda _: paimon.renew(0, 0))]
+    found = unless_refused(lambda: orphans(table), LakebedError)
+    assert paimon.snapshots() == [4]
+    assert found & lives(paimon) == set()
+
+
 @pytest.mark.parametrize("folder", ["tag", "branch", "snapshot", "changelog"])
 def test_snapshots_become_changelogs_while_the_table_is_looked_at(tmp_path: Path, folder: str):
     table = filled(PaimonTable("t", tmp_path / "t", "changelogs"))

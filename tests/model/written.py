@@ -113,6 +113,10 @@ class Written(ABC):
             raise FreedError(f"{self.name}: {name} ({a}, {b}) {error}") from None
         return f"{self.name}: {name} {said}" if said else f"{self.name}: {name} has nothing to do"
 
+    def renew(self, a: int, b: int) -> str:
+        """A commit, after which all snapshots before go."""
+        return f"by {self.append(a, b)}, and expire {self.expire(0, 1)}"
+
     def write(self, folder: Path, name: str) -> Path:
         """A file of some bytes."""
         folder.mkdir(parents=True, exist_ok=True)
@@ -122,7 +126,7 @@ class Written(ABC):
     def data_file(self, a: int) -> str:
         """Writes a data file; its path as it is committed."""
         folder, prefix = self.places[a % len(self.places)]
-        name = f"data-{next(self.numbers)}.parquet"
+        name = f"{self.name}-{next(self.numbers)}.parquet"
         self.write(folder, name)
         return f"{prefix}/{name}"
 
