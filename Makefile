@@ -44,7 +44,7 @@ export PYTEST_DEBUG_TEMPROOT := $(shell .ci/temporary.sh)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help preflight venv build release check test trust lint lint-rust lint-python lint-stub test-rust test-python test-fast test-spark-oldest test-servers engines trust-python trust-spark-oldest trust-decoder trust-peers trust-wheel trust-sanitized fuzz fmt bench bench-full bench-check bench-instructions demo sample-tables wheels docs clean
+.PHONY: help preflight venv build release check test trust lint lint-rust lint-python lint-stub test-rust test-python test-fast test-spark-oldest test-own-data test-servers engines trust-python trust-spark-oldest trust-decoder trust-peers trust-wheel trust-sanitized fuzz fmt bench bench-full bench-check bench-instructions demo sample-tables wheels docs clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -85,6 +85,11 @@ engines: $(TOOLS) $(SPARK_35)/.installed ## Fetch what the tests ask: PySpark 3.
 
 test-spark-oldest: $(CHECKED) $(SPARK_35)/.installed ## Run a smoke of every function with PySpark 3.5, and the formats' own runtimes for it
 	PYTHONPATH=$(CURDIR)/$(SPARK_35) $(PYTEST) --numprocesses 1 -m spark_35 tests/spark
+
+# Which tables cover all features, and what engines make of those, is another question with other data.
+test-own-data: $(CHECKED) $(SPARK_35)/.installed ## Run what Spark and the Java engines are asked of each table with the project's own data alone, as in a clone with nothing beside it
+	LAKEBED_SHARED= $(ONE_MORE) $(PYTEST) -m 'golden and (spark or jvm)'
+	LAKEBED_SHARED= PYTHONPATH=$(CURDIR)/$(SPARK_35) $(PYTEST) --numprocesses 1 -m 'golden and spark_35' tests/spark
 
 test-servers: $(CHECKED) ## Run the tests of object stores against MinIO, built from its Go module (without Go: skipped)
 	@.ci/servers.sh $(SERVERS) $(PYTEST)

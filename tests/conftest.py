@@ -21,10 +21,12 @@ import pytest
 import reported
 from java_engine import Engine, JavaEngine
 from paimon_made import MadeTable
+from paimon_plans import Place
 from spark_runtimes import SparkRuntimes, require_python_for_spark
 from trust import THOROUGH
 
-from shared_data import OWN_DATA, SAMPLE_TABLE, SHARED_DATA
+from iceberg_golden import GoldenTable as GoldenIcebergTable
+from shared_data import OWN_DATA, SAMPLE_TABLE, SHARED_DATA, GoldenTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +42,8 @@ def pytest_report_header() -> list[str]:
         *covering.report(),
     ]
 
+
+_OF_TABLES = (GoldenTable, GoldenIcebergTable, Place)
 
 _FIGURES = pytest.StashKey[list[tuple[str, str]]]()
 _COMPARED = pytest.StashKey[int]()
@@ -61,6 +65,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
         most = _by_driver()
         small_tables.MANIFEST_BYTES = most if item.get_closest_marker("by_driver") else -1
+
+
+def is_of_table(item: pytest.Item) -> bool:
+    """Whether it is a test of one golden table: which these are depends on the data beside the project."""
+    call = getattr(item, "callspec", None)
+    return call is not None and any(isinstance(value, _OF_TABLES) for value in call.params.values())
 
 
 @pytest.fixture
@@ -88,8 +98,10 @@ _CHUNK = 150
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out what is of the long form alone, and gives a worker many tests of one file at once: it opens
     and reads what they share once. Tests of one JVM go to the workers that have it, first of all: some take
-    long, and short ones keep all workers busy to the end.
+    long, and short ones keep all workers busy to the end. Tests of golden tables are marked so.
     """
+    for item in filter(is_of_table, items):
+        item.add_marker("golden")
     if not THOROUGH and (left_out := [item for item in items if item.get_closest_marker("long")]):
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("long")]

@@ -175,7 +175,7 @@ def failed(number: int, python: Path, folder: Path, *options: str) -> str | None
 
 def variables(number: int, python: Path) -> dict[str, str]:
     """The environment in which a bug is switched on, none for 0."""
-    shared = os.environ.get("LAKEBED_SHARED") or str(PROJECT.parent / "shared")
+    shared = os.environ.get("LAKEBED_SHARED", str(PROJECT.parent / "shared"))
     bug = {"LAKEBED_BUG": str(number), "LAKEBED_SHARED": shared, "PYSPARK_PYTHON": str(python)}
     return {**os.environ, **bug, **of_build(python)}
 

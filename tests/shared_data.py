@@ -1,7 +1,8 @@
 """Where test data is, and what of it there is: golden tables and case tables, discovered, never listed.
 
-The root is `$LAKEBED_SHARED`, or `../shared` beside the project. Of what is there everything is tested; what
-it lacks comes from the project's own `tests/data`, which has the same layout.
+The root is `$LAKEBED_SHARED`, or `../shared` beside the project; where the variable is empty there is none.
+Of what is there everything is tested; what it lacks comes from the project's own `tests/data`, which has the
+same layout.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SAMPLE_ICEBERG_TABLE = PROJECT / "examples" / "sample_iceberg_table"
 # Where its metadata says that it is, and where it is.
 SAMPLE_MOVED = {"/tmp/lakebed/shop/orders": str(SAMPLE_ICEBERG_TABLE)}
 
-SHARED = Path(os.environ.get("LAKEBED_SHARED") or PROJECT.parent / "shared")
+SHARED = Path(os.environ.get("LAKEBED_SHARED", PROJECT.parent / "shared") or os.devnull)
 SHARED_DATA = SHARED / "data"
 
 

@@ -1,6 +1,6 @@
 """The compiled core; what users call is documented in the modules that wrap it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 # What PyO3 lists.
@@ -216,6 +216,7 @@ class Table:
         self,
         before_ms: int | None,
         listing: object | None,
+        newest: Callable[[], Table] | None,
         equal_schemes: list[tuple[str, str]],
         equal_authorities: list[tuple[str, str]],
         columns: list[str] | None,
@@ -228,6 +229,8 @@ class Table:
         older_than_ms: int | None,
         retain_last: int | None,
         now_ms: int,
+        newest: Callable[[], Table] | None,
+        of_newest: bool,
         columns: list[str] | None,
         where: str | None,
         limit: int | None,
@@ -257,7 +260,8 @@ class Scan:
     def task(self, part: str) -> str: ...
     def group_task(self) -> str: ...
     def known(self, what: str) -> Batch: ...
-    def exchange(self, equality_ids: Sequence[int]) -> tuple[str, bool, str, list[Batch]]: ...
+    def exchange(self, equality_ids: Sequence[int]) -> tuple[str, bool, str, list[Batch], str | None]: ...
+    def looked_again(self, rows: object, seen: str) -> BatchStream: ...
     def listed(self, parts: int) -> PieceStream: ...
     def side(self, side: int) -> list[Batch]: ...
 

@@ -9,7 +9,7 @@ import contextlib
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
@@ -104,6 +104,44 @@ class Entry(ABC):
         Raises: TableNotFoundError, UnsupportedError (there is no catalog), OSError.
         """
 
+    @abstractmethod
+    def pointer(self) -> Callable[[], Entry] | None:
+        """What asks the catalog in another process, raising as `newest`; it may hold credentials. None where
+        no catalog says which version is current.
+        """
+
+
+@dataclass(frozen=True)
+class _IcebergPointer:
+    """Asks a catalog of PyIceberg that is made again from its settings.
+
+    Attributes: kind, the catalog's class; name, properties, what it is made of; table, the table's name;
+        identity, its UUID.
+    """
+
+    kind: Callable[..., Any]
+    name: str
+    properties: dict[str, str]
+    table: tuple[str, ...]
+    identity: Any
+
+    def __call__(self) -> IcebergEntry:
+        with asking(".".join(self.table)):
+            catalog = self.kind(self.name, **self.properties)
+        return _newest_of(catalog, self.table, self.identity)
+
+
+@dataclass(frozen=True)
+class _PaimonPointer:
+    """Asks a catalog of pypaimon."""
+
+    loader: Any
+    identifier: Any
+
+    def __call__(self) -> PaimonEntry:
+        with asking(str(self.identifier)):
+            return PaimonEntry.of(self.loader.load().get_table(self.identifier))
+
 
 class IcebergEntry(Entry):
     """PyIceberg's entry of a table."""
@@ -128,19 +166,21 @@ class IcebergEntry(Entry):
         """The catalog's newest entry. Raises: as `Entry.newest`; another table of the same name does not
         count.
         """
+        return _newest_of(self._catalog(), self.table.name(), _uuid(self.table), self.table.io)
+
+    def pointer(self) -> _IcebergPointer:
+        """Of the catalog's class and settings. Raises: UnsupportedError where there is no catalog."""
+        catalog = self._catalog()
+        settings = (type(catalog), catalog.name, dict(catalog.properties))
+        return _IcebergPointer(*settings, self.table.name(), _uuid(self.table))
+
+    def _catalog(self) -> Any:
         catalog = self.table.catalog
         if not hasattr(catalog, "load_table") or type(catalog).__name__ == "NoopCatalog":
             shown = _native.without_credentials(self.path)
             message = f"the table was given without a catalog, which knows its current metadata ({shown})"
             raise UnsupportedError(message, kind="unsupported", path=shown)
-        with asking(name_of(self.table), catalog, self.table.io):
-            table = catalog.load_table(self.table.name())
-        before, now = (getattr(one.metadata, "table_uuid", None) for one in (self.table, table))
-        if before != now:
-            shown = _native.without_credentials(self.path)
-            message = f"the catalog has another table of the name {name_of(table)} now ({shown})"
-            raise TableNotFoundError(message, kind="table-not-found", path=shown)
-        return IcebergEntry.of(table)
+        return catalog
 
 
 class PaimonEntry(Entry):
@@ -179,6 +219,27 @@ class PaimonEntry(Entry):
         with asking(name_of(self.table), self.table.file_io):
             catalog = self.table.catalog_environment.catalog_loader.load()
             return PaimonEntry.of(catalog.get_table(self.table.identifier))
+
+    def pointer(self) -> _PaimonPointer | None:
+        """Of what loads the catalog."""
+        if not self.commits:
+            return None
+        return _PaimonPointer(self.table.catalog_environment.catalog_loader, self.table.identifier)
+
+
+def _uuid(table: Any) -> Any:
+    return getattr(table.metadata, "table_uuid", None)
+
+
+def _newest_of(catalog: Any, name: tuple[str, ...], identity: Any, *holders: Any) -> IcebergEntry:
+    """A catalog's newest entry of a table. Raises: as `Entry.newest`."""
+    with asking(".".join(name), catalog, *holders):
+        table = catalog.load_table(name)
+    if _uuid(table) != identity:
+        shown = _native.without_credentials(table.metadata_location)
+        message = f"the catalog has another table of the name {name_of(table)} now ({shown})"
+        raise TableNotFoundError(message, kind="table-not-found", path=shown)
+    return IcebergEntry.of(table)
 
 
 def is_of_catalog(given: object) -> TypeGuard[IcebergTable | PaimonTable]:

@@ -74,13 +74,15 @@ class Exchange:
 
     `sides`: the manifests of each side; one may be of several. `together`: whether entries must come
     together, or may be gathered manifest by manifest. `task`: the work as JSON text for `_native.Exchange`.
-    `made`: rows that are made already, of no manifest.
+    `made`: rows that are made already, of no manifest. `seen`: what planning has read of the table, for
+    `ViewScan.looked_again`; None where rows need no later look.
     """
 
     sides: list[list[Manifest]]
     together: bool
     task: str
     made: list[pa.RecordBatch]
+    seen: str | None
 
 
 class ViewScan(Scan):
@@ -137,8 +139,18 @@ class ViewScan(Scan):
         Args: equality_ids, of an Iceberg plan: the columns that its equality deletes compare.
         Cost: reads the manifest lists, for `reachable` and `expire_plan` those of all snapshots.
         """
-        sides, together, task, made = self._native.exchange(list(equality_ids))
-        return Exchange(json.loads(sides), together, task, [_arrow.record_batch(rows) for rows in made])
+        sides, together, task, made, seen = self._native.exchange(list(equality_ids))
+        batches = [_arrow.record_batch(rows) for rows in made]
+        return Exchange(json.loads(sides), together, task, batches, seen)
+
+    def looked_again(self, rows: pa.RecordBatchReader, seen: str) -> Iterator[pa.RecordBatch]:
+        """The rows of `exchange` without files that the table keeps by now: the last step of jobs by whose
+        rows people delete.
+
+        Args: rows, with all columns; seen, that of the `Exchange`.
+        Cost: none without rows; else the newest metadata is read again, and what is new in it.
+        """
+        return _arrow.batches(self._native.looked_again(rows, seen))
 
     def side(self, side: int) -> list[pa.RecordBatch]:
         """The entries of one side of `exchange`, in the core's own columns. Cost: reads its manifests."""

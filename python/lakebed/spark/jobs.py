@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     from lakebed.predicates import Predicate
     from lakebed.spark.reach import Read
     from lakebed.storage import Storage
-    from lakebed.view import ViewScan
+    from lakebed.view import Exchange, ViewScan
+
+
+# Those of the newest version, whichever snapshot the table is at.
+_OF_NEWEST = ("orphans", "expire_plan")
 
 
 def reachable(
@@ -61,9 +65,8 @@ def reachable(
         path cross one exchange, after which a task holds those of one part.
     """
     table = table_at(path, at, limits)
-    return _spread(
-        spark, table.reachable(where=where, columns=columns), Reading.of(table, limits, None, read)
-    )
+    scan = table.reachable(where=where, columns=columns)
+    return _spread(spark, scan, scan.exchange(), Reading.of(table, limits, None, read))
 
 
 def orphans(
@@ -82,14 +85,16 @@ def orphans(
     """One row per file that lies in the table's folders and that nothing of the table reaches; the rows and
     columns of `Table.orphans`, in no order.
 
-    The table is read as it is now, folders are listed later: what was modified since is not an orphan.
+    The table is read as it is now, folders are listed when the DataFrame is computed: what was modified since
+    is not an orphan. After all else a task reads the newest version again, until nothing is new, and takes
+    out rows of files that the table keeps by then.
 
-    Args: as `Table.orphans`; listing, a DataFrame with `path`, `size` and `modified`, of a time before now;
-        path, limits and read, as in `reachable`.
-    Raises: as `reachable`, and as `Table.orphans`; TypeError for a storage that cannot be pickled.
+    Args: as `Table.orphans`; listing, a DataFrame with `path`, `size` and `modified`; path, limits and
+        read, as in `reachable`.
+    Raises: as `reachable`, and as `Table.orphans`; TypeError for a storage or catalog that cannot be pickled.
     Cost: as `reachable`. Each partition of `listing` is read by a task, which opens the table again to know
         its folders; without `listing` one task lists them, side by side. Some 150 bytes for each file that is
-        listed cross the same exchange.
+        listed cross the same exchange, and the rows another one, to one task.
     """
     table = table_at(path, None, limits)
     now = datetime.now(timezone.utc)
@@ -97,7 +102,7 @@ def orphans(
     if listing is None:
         instant = now if instant is None else min(instant, now)
     equal = {"equal_schemes": equal_schemes, "equal_authorities": equal_authorities}
-    keywords = {"older_than": instant, **equal, **_selection(where, columns)}
+    keywords = {"older_than": instant, **equal, "where": to_sql(where)}
     lister = _Reader.of(table, "orphans", keywords, has_listing=listing is not None)
     scan = lister.scan(table)
 
@@ -105,8 +110,9 @@ def orphans(
         rows = task_numbers(spark, 1) if listing is None else listing
         return rows.mapInArrow(replace(lister, parts=parts), spark_schema(PIECES))
 
-    reading = Reading.of(table, limits, None, read)
-    return exchanged(spark, scan.schema, scan.exchange(), reading, beside=listed)
+    reading, exchange = Reading.of(table, limits, None, read), scan.exchange()
+    rows = exchanged(spark, scan.schema, exchange, reading, beside=listed)
+    return _looked_again(rows, table, replace(lister, has_listing=False), exchange, columns)
 
 
 def expire_plan(
@@ -123,12 +129,22 @@ def expire_plan(
 ) -> DataFrame:
     """What an expiry of snapshots would free; the rows and columns of `Table.expire_plan`, in no order.
 
+    Snapshots are those of the newest version now, whatever `at`. After all else a task reads the newest
+    version again, until nothing is new, and takes out rows of what the table keeps by then.
+
     Args: as `Table.expire_plan`; path, at, limits and read, as in `reachable`. Ages are counted to now.
-    Raises, Cost: as `reachable`.
+    Raises: as `reachable`; TypeError for a storage or catalog that cannot be pickled; MissingFileError when
+        the DataFrame is computed by executors that do not reach the table.
+    Cost: as `reachable`; the rows cross another exchange, to one task.
     """
     table = table_at(path, at, limits)
-    scan = table.expire_plan(older_than, retain_last, where=where, columns=columns)
-    return _spread(spark, scan, Reading.of(table, limits, None, read))
+    instant = None if older_than is None else age("older_than", older_than)
+    keywords = {"older_than": instant, "retain_last": retain_last, "where": to_sql(where)}
+    reader = _Reader.of(table, "expire_plan", keywords)
+    scan = reader.scan(table)
+    exchange = scan.exchange()
+    rows = _spread(spark, scan, exchange, Reading.of(table, limits, None, read))
+    return _looked_again(rows, table, reader, exchange, columns)
 
 
 def verify(
@@ -193,9 +209,21 @@ def file_history(
     return _by_task(spark, table_at(path, at, limits), "file_history", keywords)
 
 
-def _spread(spark: SparkSession, scan: ViewScan, reading: Reading) -> DataFrame:
+def _looked_again(
+    rows: DataFrame, table: Table, reader: _Reader, exchange: Exchange, columns: Sequence[str] | None
+) -> DataFrame:
+    """Rows by which people delete, without those of files that the table keeps when all else has been read:
+    one task has them all, after an exchange for which Spark ends what is before it.
+    """
+    reader = replace(
+        reader, keywords={**reader.keywords, "where": None, "columns": columns}, seen=exchange.seen
+    )
+    types = spark_schema(reader.scan(table).schema)
+    return map_in_arrow(rows.repartition(1), reader, types)
+
+
+def _spread(spark: SparkSession, scan: ViewScan, exchange: Exchange, reading: Reading) -> DataFrame:
     """The rows of a scan that are made already, and those of the manifests that executors read."""
-    exchange = scan.exchange()
     rows = exchanged(spark, scan.schema, exchange, reading)
     made = [batch for batch in exchange.made if batch.num_rows]
     return rows.union(from_batches(spark, scan.schema, made)) if made else rows
@@ -225,7 +253,8 @@ class _Reader:
     """Opens a table again and reads a view of it; made for `mapInArrow` over one row, or some of a listing.
 
     Attributes: path, what was opened; place, the keywords of `Table.at` for its snapshot; parts, of
-        orphans those to which files are distributed. It may hold credentials, which its `repr` does not show.
+        orphans those to which files are distributed; seen, what was read of the table before the rows that
+        are compared with it again. It may hold credentials, which its `repr` does not show.
     """
 
     view: str
@@ -238,6 +267,7 @@ class _Reader:
     keywords: dict[str, Any] = field(repr=False)
     has_listing: bool = False
     parts: int | None = None
+    seen: str | None = field(default=None, repr=False)
 
     @staticmethod
     def of(table: Table, view: str, keywords: dict[str, Any], *, has_listing: bool = False) -> _Reader:
@@ -248,18 +278,20 @@ class _Reader:
         path = opening.path or table._native.location
         if storage is None:
             moved = tuple((prefix, absolute(now)) for prefix, now in opening.moved)
-            path, opening = absolute(path), opening.elsewhere(moved)
+            path, opening = absolute(path), opening.elsewhere(moved, asks=view in _OF_NEWEST)
         else:
-            opening = opening.elsewhere(opening.moved)
+            opening = opening.elsewhere(opening.moved, asks=view in _OF_NEWEST)
+        check_pickled(opening)
         place: dict[str, Any] = {}
-        # Orphans are those of the newest state, whichever snapshot the table is at.
-        if view != "orphans" and table.snapshot_id is not None:
+        if view not in _OF_NEWEST and table.snapshot_id is not None:
             place = {"snapshot": table.snapshot_id} if table.tag is None else {"tag": table.tag}
         return _Reader(view, path, table.format, table.branch, place, storage, opening, keywords, has_listing)
 
     @property
     def __name__(self) -> str:
         """What plans show."""
+        if self.seen is not None:
+            return "one_task_looks_again"
         return "executors_list_files" if self.parts is not None else f"one_task_reads_{self.view}"
 
     def scan(self, table: Table, **more: Any) -> ViewScan:
@@ -278,13 +310,13 @@ class _Reader:
         first = next(batches, None)
         if first is None:
             return
-        more: dict[str, Any] = {}
-        if self.has_listing:
-            more["listing"] = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
+        rows = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
+        more = {"listing": rows} if self.has_listing else {}
         with prefix_error_kind():
             scan = self.scan(self.table(), **more)
             if self.parts is not None:
                 yield from sent(scan.listed(self.parts), self.parts)
                 return
             types = to_spark(scan.schema)
-            yield from gathered_batches(cast_batch(batch, types) for batch in scan)
+            left = scan if self.seen is None else scan.looked_again(rows, self.seen)
+            yield from gathered_batches(cast_batch(batch, types) for batch in left)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lakebed._arguments import age, milliseconds, positive
 from lakebed._listing import listing_of
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 THREE_DAYS = timedelta(days=3)
 """How long a commit may be under way before its files are taken for orphans."""
+
+Rules: TypeAlias = tuple[int | None, int | None, int]
+"""Rules of retention: what is old and when it is, in milliseconds since 1970 UTC, and how many snapshots
+stay."""
 
 
 class JobViews(TableState):
@@ -73,9 +77,11 @@ class JobViews(TableState):
     ) -> ViewScan:
         """One row per file that lies in the table's folders and that nothing of the table reaches.
 
-        Files are listed first; then the table is read as it is by then, whatever its snapshot, so that a
-        commit in between takes nothing along. Of a table opened by a metadata file without a catalog that
-        file stays the newest: what later commits added would be an orphan.
+        Files are listed first. Then the newest version of the table is read, whatever its snapshot, and
+        before the first row snapshots, refs, tags, branches, changelogs and the catalog's pointer are read
+        again, until nothing is new: what happens in the meantime takes rows out. All this happens when the
+        rows are read. Of a table opened by a metadata file without a catalog that file stays the newest: what
+        later commits added would be an orphan.
 
         Looked at is what the format's engine looks at. Iceberg: everything below the table's location whose
         path has no name that begins with `_` or `.`, but for partition fields called so. Paimon: the folders
@@ -107,13 +113,11 @@ class JobViews(TableState):
             size and age.
         Source: Iceberg's `DeleteOrphanFilesSparkAction.java`; Paimon's `LocalOrphanFilesClean.java`.
         """
-        table = self._newest()
         before = None if older_than is None else _before(older_than)
-        opened = None if listing is None else listing_of(listing, table.location)
+        opened = None if listing is None else listing_of(listing, self.location)
         equal = (tuple((equal_schemes or {}).items()), tuple((equal_authorities or {}).items()))
-        return ViewScan(
-            table, _Orphans("orphans", columns, where, None, limit, threads, before, opened, equal)
-        )
+        selection = (columns, where, None, limit, threads)
+        return ViewScan(self._native, _Orphans("orphans", *selection, before, opened, equal, self._newest()))
 
     def expire_plan(
         self,
@@ -134,6 +138,10 @@ class JobViews(TableState):
         and, where changelogs are kept for longer, `changelog.*`, of the table's branch; tags
         and other branches keep what they reach. Tags and consumers that are overdue themselves stay.
 
+        Snapshots are those of the newest version when the rows are read, whatever the table's snapshot.
+        Before the first row that version is read again, until nothing is new: what the table keeps by then is
+        no row.
+
         Args: older_than, snapshots older than this, or before this instant, are old, whatever the table says.
             retain_last, so many are kept however old they are, whatever the table says. The others as in
             `reachable`.
@@ -150,19 +158,29 @@ class JobViews(TableState):
         now = milliseconds(datetime.now(timezone.utc))
         before = None if older_than is None else _before(older_than)
         retained = positive("retain_last", retain_last)
-        rules = (before, retained, now)
-        return ViewScan(self._native, _ExpirePlan("expire_plan", columns, where, None, limit, threads, rules))
+        view = _ExpirePlan(
+            "expire_plan",
+            columns,
+            where,
+            None,
+            limit,
+            threads,
+            (before, retained, now),
+            self._newest(),
+            of_newest=True,
+        )
+        return ViewScan(self._native, view)
 
-    def _expired(self, rules: tuple[int | None, int | None, int]) -> ViewScan:
-        """`expire_plan` by rules in milliseconds: what is old, how many stay, and when it was."""
-        return ViewScan(self._native, _ExpirePlan("expire_plan", None, None, None, None, None, rules))
+    def _expired(self, rules: Rules) -> ViewScan:
+        """What an expiry of this version's snapshots has freed."""
+        view = _ExpirePlan(
+            "expire_plan", None, None, None, None, None, rules, self._newest(), of_newest=False
+        )
+        return ViewScan(self._native, view)
 
-    def _newest(self) -> _native.Table:
-        """The table, of a catalog the version that is current there: the core asks no catalog."""
-        opening = self._opening
-        if opening is None or opening.entry is None:
-            return self._native
-        return opening.refreshed(self._native, self._storage)[0]
+    def _newest(self) -> Callable[[], _native.Table] | None:
+        """What reads the newest version, where a catalog says which that is: the core asks no catalog."""
+        return None if self._opening is None else self._opening.newest(self._native, self._storage)
 
 
 def _before(older_than: timedelta | datetime) -> int:
@@ -182,17 +200,23 @@ class _Orphans(View):
     before: int | None
     listing: Callable[[], object] | None
     equal: tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
+    newest: Callable[[], _native.Table] | None
 
     def scan(self, table: _native.Table) -> _native.Scan:
         columns, where, _, limit, threads = self.arguments()
         schemes, authorities = map(list, self.equal)
-        return table.orphans(self.before, self.listing, schemes, authorities, columns, where, limit, threads)
+        return table.orphans(
+            self.before, self.listing, self.newest, schemes, authorities, columns, where, limit, threads
+        )
 
 
 @dataclass(frozen=True)
 class _ExpirePlan(View):
-    rules: tuple[int | None, int | None, int]
+    rules: Rules
+    newest: Callable[[], _native.Table] | None
+    of_newest: bool
 
     def scan(self, table: _native.Table) -> _native.Scan:
         columns, where, _, limit, threads = self.arguments()
-        return table.expire_plan(*self.rules, columns, where, limit, threads)
+        newest = (self.newest, self.of_newest)
+        return table.expire_plan(*self.rules, *newest, columns, where, limit, threads)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lakebed import _native
@@ -20,7 +21,8 @@ class Opening:
 
     Attributes: moved, prefixes and where they are now; allowed, limits and reads (`concurrent_reads`), as
         `open_table` has them; entry, the catalog's entry; None for one that was opened by its
-        path; path, what was opened, as the storage has it.
+        path; path, what was opened, as the storage has it; pointer, what asks the catalog in a process that
+        does not have the entry.
     """
 
     moved: tuple[tuple[str, str], ...]
@@ -29,10 +31,31 @@ class Opening:
     reads: int | None
     entry: Entry | None
     path: str | None = None
+    pointer: Callable[[], Entry] | None = field(default=None, repr=False)
 
-    def elsewhere(self, moved: tuple[tuple[str, str], ...]) -> Opening:
-        """How workers open the table: they ask no catalog."""
-        return replace(self, moved=moved, entry=None)
+    def elsewhere(self, moved: tuple[tuple[str, str], ...], *, asks: bool = False) -> Opening:
+        """How workers open the table: they do not have the catalog's entry, and ask the catalog what is
+        newest only where that is wanted.
+
+        Raises: UnsupportedError for a table of PyIceberg's without a catalog, if that is to be asked.
+        """
+        pointer = self.entry.pointer() if asks and self.entry is not None else None
+        return replace(self, moved=moved, entry=None, pointer=pointer)
+
+    def newest(self, table: _native.Table, adapter: Storage | None) -> Callable[[], _native.Table] | None:
+        """What reads the newest version, raising as `Table.refresh`; None where no catalog says which it
+        is.
+        """
+        if self.entry is not None:
+            return lambda: self.refreshed(table, adapter)[0]
+        if (pointer := self.pointer) is None:
+            return None
+
+        def of_catalog() -> _native.Table:
+            entry = pointer()
+            return self.native(entry.path, entry.storage, table.format, table.branch)
+
+        return of_catalog
 
     def native(
         self,

@@ -208,5 +208,5 @@ pub fn paimon_create_table(
     let definition =
         TableDefinition { fields, partition_keys, primary_keys, options: table_options, comment };
     let made = detached(py, || Ok(write::create_table(location, storage, &definition, decoding)))?;
-    made.map(|table| Table(Box::new(table))).map_err(|error| refused(py, error))
+    made.map(|table| Table(std::sync::Arc::new(table))).map_err(|error| refused(py, error))
 }

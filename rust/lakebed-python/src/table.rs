@@ -9,14 +9,14 @@ use lakebed::format::FORMATS;
 use lakebed::location::Guarded;
 use lakebed::reach::{OrphanOptions, Retention};
 use lakebed::relocate::Relocated;
-use lakebed::scan::{DeletesAs, ScanOptions};
-use lakebed::table::{self, Place};
+use lakebed::scan::{Batches, DeletesAs, ScanOptions};
+use lakebed::table::{self, Newest, Place};
 use lakebed::view::View;
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::arrow::{SchemaCapsule, export_schema, import_batch};
+use crate::arrow::{SchemaCapsule, export_schema, import_batch, import_stream};
 use crate::boundary::detached;
 use crate::exchange::PieceStream;
 use crate::grouping;
@@ -28,7 +28,7 @@ use crate::stream::{Batch, BatchStream};
 
 /// A table on one branch at one snapshot; without a snapshot where it has none.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Table(pub Box<dyn table::Table>);
+pub struct Table(pub Arc<dyn table::Table>);
 
 #[pymethods]
 impl Table {
@@ -264,13 +264,14 @@ impl Table {
 
     #[allow(clippy::too_many_arguments)] // the arguments of `Table.orphans`
     #[pyo3(signature = (
-        before_ms, listing, equal_schemes, equal_authorities, columns, r#where, limit, threads
+        before_ms, listing, newest, equal_schemes, equal_authorities, columns, r#where, limit, threads
     ))]
     fn orphans(
         &self,
         py: Python<'_>,
         before_ms: Option<i64>,
         listing: Option<Py<PyAny>>,
+        newest: Option<Py<PyAny>>,
         equal_schemes: Vec<(String, String)>,
         equal_authorities: Vec<(String, String)>,
         columns: Option<Vec<String>>,
@@ -281,17 +282,22 @@ impl Table {
         let listing = listing.map(stream_of);
         let which = OrphanOptions { before_ms, equal_schemes, equal_authorities, listing };
         let options = selection(columns, r#where, limit, threads);
-        detached(py, || self.0.orphans(which, options)).map(Scan)
+        let newest = newest.map(newest_of);
+        detached(py, || self.0.orphans(which, newest, options)).map(Scan)
     }
 
     #[allow(clippy::too_many_arguments)] // the arguments of `Table.expire_plan`
-    #[pyo3(signature = (older_than_ms, retain_last, now_ms, columns, r#where, limit, threads))]
+    #[pyo3(signature = (
+        older_than_ms, retain_last, now_ms, newest, of_newest, columns, r#where, limit, threads
+    ))]
     fn expire_plan(
         &self,
         py: Python<'_>,
         older_than_ms: Option<i64>,
         retain_last: Option<i32>,
         now_ms: i64,
+        newest: Option<Py<PyAny>>,
+        of_newest: bool,
         columns: Option<Vec<String>>,
         r#where: Option<String>,
         limit: Option<usize>,
@@ -299,7 +305,8 @@ impl Table {
     ) -> PyResult<Scan> {
         let retention = Retention { older_than_ms, retain_last, now_ms };
         let options = selection(columns, r#where, limit, threads);
-        detached(py, || self.0.expire_plan(retention, options)).map(Scan)
+        let newest = newest.map(newest_of);
+        detached(py, || self.0.expire_plan(retention, newest, of_newest, options)).map(Scan)
     }
 
     #[getter]
@@ -322,11 +329,25 @@ impl Table {
     }
 }
 
+/// The manifests of each side, whether entries are combined, the work, rows that are made already, and what was
+/// read of the table.
+type ExchangeParts = (String, bool, String, Vec<Batch>, Option<String>);
+
+/// The newest version of a table, as a callable of Python's returns it.
+fn newest_of(newest: Py<PyAny>) -> Newest {
+    Arc::new(move || {
+        let table = Python::attach(|py| -> PyResult<_> {
+            Ok(Arc::clone(&newest.bind(py).call0()?.cast::<Table>()?.get().0))
+        });
+        table.map_err(|error| Error::new(ErrorKind::Io, "the newest version of the table").caused_by(error))
+    })
+}
+
 impl Table {
     /// The table, after its notes were issued as warnings.
     pub fn warned(py: Python<'_>, table: Box<dyn table::Table>) -> PyResult<Table> {
         warn(py, &table.notes())?;
-        Ok(Table(table))
+        Ok(Table(Arc::from(table)))
     }
 }
 
@@ -398,16 +419,18 @@ impl Scan {
 
     /// The manifests of each side as JSON, whether entries must be shuffled by part, the work as JSON, and rows that
     /// are made already.
-    fn exchange(
-        &self,
-        py: Python<'_>,
-        equality_ids: Vec<i32>,
-    ) -> PyResult<(String, bool, String, Vec<Batch>)> {
+    fn exchange(&self, py: Python<'_>, equality_ids: Vec<i32>) -> PyResult<ExchangeParts> {
         detached(py, || {
-            let Exchanged { exchange, sides, together, made } = self.0.exchange(&equality_ids)?;
+            let Exchanged { exchange, sides, together, made, seen } = self.0.exchange(&equality_ids)?;
             let made = made.into_iter().map(|rows| Batch(Arc::new(StructArray::from(rows)))).collect();
-            Ok((to_json(&sides)?, together, exchange.to_text()?, made))
+            Ok((to_json(&sides)?, together, exchange.to_text()?, made, seen))
         })
+    }
+
+    fn looked_again(&self, py: Python<'_>, rows: &Bound<'_, PyAny>, seen: &str) -> PyResult<BatchStream> {
+        let rows: Batches = Box::new(import_stream(rows)?.map(|rows| rows.map_err(Error::from)));
+        let rows = detached(py, || self.0.looked_again(rows, seen))?;
+        Ok(BatchStream::new(Arc::clone(self.0.schema()), rows))
     }
 
     fn listed(&self, py: Python<'_>, parts: u32) -> PyResult<PieceStream> {

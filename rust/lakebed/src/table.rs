@@ -111,18 +111,31 @@ pub trait Table: Send + Sync {
     fn reachable(&self, options: ScanOptions) -> Result<Box<dyn Distributed>>;
 
     /// Files in the table's folders, or in the caller's listing, that the table does not reach. The listing
-    /// is made first, then the newest version of the table is read.
+    /// is made first, then the newest version of the table is read; `newest` reads it where a catalog knows which
+    /// one that is.
     ///
     /// # Errors
     /// `UnknownColumn`, `Predicate`.
-    fn orphans(&self, which: OrphanOptions, options: ScanOptions) -> Result<Box<dyn Distributed>>;
+    fn orphans(
+        &self,
+        which: OrphanOptions,
+        newest: Option<Newest>,
+        options: ScanOptions,
+    ) -> Result<Box<dyn Distributed>>;
 
     /// The snapshots that expire by the table's rules of retention, and the files that nothing reaches after
-    /// that.
+    /// that, also not in the newest version, which `newest` reads where a catalog knows which one that is. With
+    /// `of_newest` snapshots of that version expire, else those of this one.
     ///
     /// # Errors
     /// `UnknownColumn`, `Predicate`.
-    fn expire_plan(&self, retention: Retention, options: ScanOptions) -> Result<Box<dyn Distributed>>;
+    fn expire_plan(
+        &self,
+        retention: Retention,
+        newest: Option<Newest>,
+        of_newest: bool,
+        options: ScanOptions,
+    ) -> Result<Box<dyn Distributed>>;
 
     /// Writes the table's metadata to another folder, all of it or what is newer than an earlier state, with
     /// the prefixes of paths replaced. Rows are the files to copy: `source`, `target`, `kind` and
@@ -164,6 +177,19 @@ pub trait Table: Send + Sync {
     /// # Errors
     /// `UnknownColumn` for a table or column that does not exist, naming those that do; `Predicate`.
     fn metadata_scan(&self, name: &str, options: ScanOptions) -> Result<Box<dyn Scan>>;
+}
+
+/// Reads the newest version of a table.
+pub type Newest = Arc<dyn Fn() -> Result<Arc<dyn Table>> + Send + Sync>;
+
+/// The newest version of a table as its format's own type.
+///
+/// # Errors
+/// Those of reading it; `Internal` for a table of another format.
+pub(crate) fn newest_of<T: Clone + 'static>(newest: &Newest) -> Result<T> {
+    let table = newest()?;
+    let own = table.as_any().downcast_ref::<T>().cloned();
+    own.ok_or_else(|| Error::new(ErrorKind::Internal, "the newest version of the table is of another format"))
 }
 
 /// A state of a table.

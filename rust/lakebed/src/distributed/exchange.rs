@@ -59,6 +59,9 @@ pub struct Exchanged {
     pub together: bool,
     /// Rows of the scan that need no manifest and are made already.
     pub made: Vec<RecordBatch>,
+    /// For [`Distributed::looked_again`](super::Distributed::looked_again): what planning has read of the table,
+    /// if its rows are to be compared with the table as it is when all else has been read.
+    pub seen: Option<String>,
 }
 
 /// The work of a scan whose entries are shuffled by part, independent of the table.

@@ -90,6 +90,18 @@ pub trait Distributed: Scan {
         ))
     }
 
+    /// The last step of [`Distributed::exchange`], for rows by which people delete files: the rows without the
+    /// files that the table keeps by now. `rows` have all columns; `seen` is that of [`Exchanged`].
+    ///
+    /// # Errors
+    /// `Argument` for a scan without such a step; those of reading the table.
+    fn looked_again(&self, _rows: Batches, _seen: &str) -> Result<Batches> {
+        Err(Error::new(
+            ErrorKind::Argument,
+            "only rows of orphans and expiries are compared with the table again",
+        ))
+    }
+
     /// The work of aggregating files of manifests, and of making rows of the sums.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ use crate::reach::{OrphanOptions, Retention};
 use crate::record::find;
 use crate::scan::{ScanOptions, limited, once};
 use crate::storage::{Local, Storage};
-use crate::table::{Place, Table};
+use crate::table::{Newest, Place, Table};
 use crate::view::{View, project};
 
 /// The row of the format, as in `format.rs`.
@@ -144,11 +144,17 @@ impl Table for Toy {
         Err(unknown())
     }
 
-    fn orphans(&self, _: OrphanOptions, _: ScanOptions) -> Result<Box<dyn Distributed>> {
+    fn orphans(&self, _: OrphanOptions, _: Option<Newest>, _: ScanOptions) -> Result<Box<dyn Distributed>> {
         Err(unknown())
     }
 
-    fn expire_plan(&self, _: Retention, _: ScanOptions) -> Result<Box<dyn Distributed>> {
+    fn expire_plan(
+        &self,
+        _: Retention,
+        _: Option<Newest>,
+        _: bool,
+        _: ScanOptions,
+    ) -> Result<Box<dyn Distributed>> {
         Err(unknown())
     }
 
@@ -211,7 +217,13 @@ impl Distributed for ToyScan {
 
     fn exchange(&self, _: &[i32]) -> Result<Exchanged> {
         let exchange = Box::new(ToySums { options: StoredOptions::from(&self.options) });
-        Ok(Exchanged { exchange, sides: vec![self.manifests()?], together: true, made: Vec::new() })
+        Ok(Exchanged {
+            exchange,
+            sides: vec![self.manifests()?],
+            together: true,
+            made: Vec::new(),
+            seen: None,
+        })
     }
 }
 

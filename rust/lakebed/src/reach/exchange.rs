@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::kind::Kinds;
+use super::looks::Seen;
 use super::partitioner::{Partitioner, seed};
 use super::rows::{nothing, schema};
 use super::walk::{Walk, WalkOptions};
@@ -107,13 +108,16 @@ pub(super) fn exchanged<R: Reach>(
 ) -> Result<Exchanged> {
     let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
     let (partitioner, threads) = (Arc::new(Partitioner::new()), threads(options.threads));
+    let mut seen = Seen::default();
     let DistributedWalk { mut walk, manifests, planned } =
-        reach.distributed_walk(&WalkOptions { retention, kinds, partitioner, threads }, false)?;
+        reach.distributed_walk(&WalkOptions { retention, kinds, partitioner, threads }, false, &mut seen)?;
     let roots = WalkRoots::of(&mut walk, retention.is_some());
     let named = select(&roots.named(&walk)?, options.columns.as_deref(), options.filter.as_deref())?;
     let (seed, roots, options) = (seed(), roots.stored(), StoredOptions::from(options));
     let exchange = Box::new(ReachExchange { manifests, seed, roots, options });
-    Ok(Exchanged { exchange, sides: vec![planned], together: true, made: vec![named] })
+    // Only rows that people delete by are looked at again.
+    let seen = retention.map(|_| seen.to_text()).transpose()?;
+    Ok(Exchanged { exchange, sides: vec![planned], together: true, made: vec![named], seen })
 }
 
 impl<N: SentManifests> NamedWork for ReachExchange<N> {

@@ -7,6 +7,7 @@ use arrow_schema::SchemaRef;
 
 use super::exchange::exchanged;
 use super::kind::Kinds;
+use super::looks::Seen;
 use super::partitioner::Partitioner;
 use super::partitions::Partitions;
 use super::rows::{nothing, schema};
@@ -49,7 +50,10 @@ impl<R: Reach> Scan for Reachable<R> {
     }
 
     fn stream(&self) -> Result<Batches> {
-        limited(self.options.limit, || found(&self.reach, None, &self.options))
+        limited(self.options.limit, || {
+            let walked = Found::walk(&self.reach, None, &self.options, &mut Seen::default())?;
+            Ok(selected(walked.found, &self.options))
+        })
     }
 
     fn notes(&self) -> Notes {
@@ -57,21 +61,11 @@ impl<R: Reach> Scan for Reachable<R> {
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
-        let walked = Found::walk(&self.reach, None, &self.options)?;
+        let walked = Found::walk(&self.reach, None, &self.options, &mut Seen::default())?;
         let manifests = walked.manifests.clone();
         let (files, roots) = (count(walked.found)?, "each file is one row, however many roots reach it");
         Ok(vec![manifests, Step::rows("files", files, files, roots)])
     }
-}
-
-/// The rows that `options` ask for of the files that are reached; with `retention`, of those that only
-/// removed roots reach.
-pub(super) fn found<R: Reach>(
-    reach: &R,
-    retention: Option<&Retention>,
-    options: &ScanOptions,
-) -> Result<Batches> {
-    Ok(selected(Found::walk(reach, retention, options)?.found, options))
 }
 
 /// How many rows there are.
@@ -110,11 +104,12 @@ impl Found {
         reach: &R,
         retention: Option<&Retention>,
         options: &ScanOptions,
+        seen: &mut Seen,
     ) -> Result<Walked> {
         let threads = threads(options.threads);
         let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
         let partitioner = Arc::new(Partitioner::new());
-        let walk = reach.walk(&WalkOptions { retention, kinds, partitioner, threads })?;
+        let walk = reach.walk(&WalkOptions { retention, kinds, partitioner, threads }, seen)?;
         Ok(Found::of(walk, retention.is_some(), reach.storage(), threads))
     }
 
@@ -150,9 +145,14 @@ impl Found {
     fn advance(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             match std::mem::replace(&mut self.stage, Stage::Ended) {
-                Stage::Named(walk) => {
+                Stage::Named(mut walk) => {
                     let rows = self.roots.named(&walk)?;
-                    self.stage = Stage::Entries(walk.entries);
+                    let entries = std::mem::replace(&mut walk.entries, Box::new(std::iter::empty()));
+                    // Rows of removed roots are checked by a look that is later than all reading.
+                    self.stage = match self.roots.only_removed() {
+                        true => Stage::Parts(self.parts(entries)?),
+                        false => Stage::Entries(entries),
+                    };
                     if rows.num_rows() > 0 {
                         return Ok(Some(rows));
                     }

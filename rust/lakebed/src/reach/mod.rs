@@ -10,6 +10,7 @@ mod found;
 mod kind;
 mod listed;
 mod listing;
+mod looks;
 mod merged;
 mod orphans;
 mod orphans_exchange;
@@ -33,6 +34,8 @@ pub(crate) use found::{Found, Reachable, count};
 pub(crate) use kind::{Kind, Kinds};
 pub use listed::{Listing, OrphanOptions};
 pub(crate) use listing::ListedFolder;
+pub(crate) use looks::Seen;
+use looks::{Comparison, Looks};
 pub(crate) use orphans::Orphans;
 pub(crate) use orphans_exchange::OrphansExchange;
 pub(crate) use partitioner::{Named, Partitioner};
@@ -56,12 +59,20 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
 
     /// Reads the files that name manifests. Returns the roots, the files that are named without a manifest,
     /// and the manifests as a stream of their records. With rules of retention, the roots that these remove
-    /// are marked.
+    /// are marked. Adds what the other roots name to `seen`.
     ///
     /// # Errors
     /// Those of reading snapshots and lists; `Unsupported` with rules of retention where the table forbids that files are
     /// deleted.
-    fn walk(&self, wanted: &WalkOptions<'_>) -> Result<Walk>;
+    fn walk(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Walk>;
+
+    /// The same at a later time, for what is not in `seen`: the roots that are kept, the files that they name
+    /// and, for those that name something new, the manifests. Every file that a manifest adds counts as
+    /// reached. `None` where nothing is new.
+    ///
+    /// # Errors
+    /// As [`Reach::walk`].
+    fn walk_later(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Option<Walk>>;
 
     /// The manifests of a walk as the format sends them to other processes.
     type SentManifests: SentManifests;
@@ -75,13 +86,8 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
         &self,
         wanted: &WalkOptions<'_>,
         all: bool,
+        seen: &mut Seen,
     ) -> Result<DistributedWalk<Self::SentManifests>>;
-
-    /// The same table in its newest version.
-    ///
-    /// # Errors
-    /// Those of opening it.
-    fn newest(&self) -> Result<Self>;
 
     /// The folders in which orphans of the table may be.
     ///
@@ -90,17 +96,41 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     fn places(&self) -> Result<Vec<ListedFolder>>;
 }
 
-/// The files that only removed roots reach, for a table whose [`Reach`] marks removed roots itself: the rows
-/// of [`Reachable`], all at once, in at least one batch. No files without a `reach`.
+/// Reads the newest version of a table, which may be that of a catalog.
+pub(crate) type NewestReach<R> = Arc<dyn Fn() -> Result<R> + Send + Sync>;
+
+/// The files that only removed roots reach, for a table whose [`Reach`] marks removed roots itself: the rows of
+/// [`Reachable`], all at once, and what the walk has seen. No files without a `reach`.
 ///
 /// # Errors
 /// Those of reading all that names files.
-pub(crate) fn freed<R: Reach>(reach: Option<&R>) -> Result<Vec<RecordBatch>> {
-    let threads = threads(0);
+pub(crate) fn freed<R: Reach>(reach: Option<&R>) -> Result<FreedRows> {
+    let (threads, mut seen) = (threads(0), Seen::default());
     let begun = reach.map(|reach| -> Result<Found> {
         let (kinds, partitioner) = (Kinds::ALL, Arc::new(Partitioner::new()));
-        let walk = reach.walk(&WalkOptions { retention: None, kinds, partitioner, threads })?;
+        let walk = reach.walk(&WalkOptions { retention: None, kinds, partitioner, threads }, &mut seen)?;
         Ok(Found::of(walk, true, reach.storage(), threads).found)
     });
-    std::iter::once(rows::nothing()).chain(begun.transpose()?.into_iter().flatten()).collect()
+    let rows = begun.transpose()?.into_iter().flatten().collect::<Result<_>>()?;
+    Ok(FreedRows { rows, seen })
+}
+
+/// The files that only removed roots reached when the table was walked.
+pub(crate) struct FreedRows {
+    rows: Vec<RecordBatch>,
+    seen: Seen,
+}
+
+impl FreedRows {
+    /// The rows, in at least one batch, without the files that the newest version keeps: in the meantime a root
+    /// may have been made of a removed one.
+    ///
+    /// # Errors
+    /// Those of reading all that names files.
+    pub(crate) fn checked<R: Reach>(self, newest: NewestReach<R>) -> Result<Vec<RecordBatch>> {
+        let (kinds, threads, comparison) = (Kinds::ALL, threads(0), Comparison::Paths);
+        let looks = Looks { newest, retention: None, kinds, threads, comparison };
+        let rows = looks.checked(self.rows.into_iter().map(Ok), self.seen, Notes::default());
+        std::iter::once(rows::nothing()).chain(rows).collect()
+    }
 }

@@ -13,6 +13,7 @@ use super::found::count;
 use super::kind::{Kind, Kinds};
 use super::listed::{Listed, OrphanOptions, folders};
 use super::listing::Details;
+use super::looks::{Comparison, Looks, Seen};
 use super::orphans_exchange::{LISTED, orphans_exchanged};
 use super::partitioner::{Named, Partitioner};
 use super::partitions::Partitions;
@@ -20,7 +21,7 @@ use super::prefixes::Prefixes;
 use super::record::{Fact, NOT_ASKED, Record, records};
 use super::sets::SetId;
 use super::walk::WalkOptions;
-use super::{Reach, Walk};
+use super::{NewestReach, Reach, Walk};
 use crate::distributed::{Distributed, Exchanged, Pieces};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -31,6 +32,7 @@ use crate::view::{select, whole};
 /// The listed files that a table does not reach.
 pub(crate) struct Orphans<R> {
     reach: R,
+    newest: NewestReach<R>,
     which: OrphanOptions,
     options: ScanOptions,
     schema: SchemaRef,
@@ -42,14 +44,31 @@ impl<R: Reach> Orphans<R> {
     ///
     /// # Errors
     /// `UnknownColumn`, `Predicate`.
-    pub(crate) fn new(reach: R, which: OrphanOptions, options: ScanOptions) -> Result<Orphans<R>> {
+    pub(crate) fn new(
+        reach: R,
+        newest: NewestReach<R>,
+        which: OrphanOptions,
+        options: ScanOptions,
+    ) -> Result<Orphans<R>> {
         let schema = schema(&options)?;
         let notes = reach.notes();
-        Ok(Orphans { reach, which, options, schema, notes })
+        Ok(Orphans { reach, newest, which, options, schema, notes })
     }
 
-    /// Lists the files, and then reads the newest version of the table, so that files of a commit in between
-    /// are reached.
+    /// How the table is looked at after it was walked.
+    fn looks(&self, prefixes: Arc<Prefixes>, by_name: bool) -> Looks<R> {
+        let storage = Arc::clone(self.reach.storage());
+        Looks {
+            newest: Arc::clone(&self.newest),
+            retention: None,
+            kinds: Kinds::ALL,
+            threads: threads(self.options.threads),
+            comparison: Comparison::Places { prefixes, by_name, storage },
+        }
+    }
+
+    /// Lists the files, then reads the newest version of the table, and then looks at it again: what is
+    /// committed, tagged or branched in between takes rows out.
     fn compared(&self, details: Details) -> Result<Compared> {
         let mut listed = Listed::new(&self.which, Partitioner::new());
         let mut partitions = Partitions::new();
@@ -73,33 +92,39 @@ impl<R: Reach> Orphans<R> {
         }
         listed.flush()?;
         listed.take_chunks().try_for_each(|chunk| partitions.push(chunk))?;
-        let newest = self.reach.newest()?;
-        let storage = Arc::clone(newest.storage());
+        let newest = (self.newest)()?;
         let partitioner = Arc::new(listed.partitioner(Arc::clone(&storage), by_name));
-        let threads = threads(self.options.threads);
-        let walk = newest.walk(&WalkOptions {
-            retention: None,
-            kinds: Kinds::ALL,
-            partitioner: Arc::clone(&partitioner),
-            threads,
-        })?;
+        let (threads, mut seen) = (threads(self.options.threads), Seen::default());
+        let (kinds, of_walk) = (Kinds::ALL, Arc::clone(&partitioner));
+        let options = WalkOptions { retention: None, kinds, partitioner: of_walk, threads };
+        let walk = newest.walk(&options, &mut seen)?;
         let Listed { prefixes, listed, old, .. } = listed;
+        let looks = self.looks(Arc::clone(&prefixes), by_name);
         take_walk(walk, &partitioner, &mut partitions)?;
         newest.notes().take().into_iter().for_each(|note| self.notes.add(note));
         let ages = Ages { storage: Arc::clone(self.reach.storage()), before_ms: self.which.before_ms };
         let rows = partitions.each(&storage, threads, move |pieces| {
             orphans(pieces, &prefixes, Some(&ages), &|record| Ok(record))
         });
-        Ok(Compared { listed, old, rows: Box::new(rows) })
+        Ok(Compared { listed, old, rows: looks.checked(rows, seen, self.notes.clone()) })
     }
 }
 
 impl<R: Reach> Distributed for Orphans<R> {
-    /// Reads the newest version of the table: the listing must not be newer than that.
+    /// Reads the newest version of the table. The listing may be newer, since [`Distributed::looked_again`] is
+    /// later than both.
     fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
         let by_name = self.reach.places()?.iter().any(|place| place.by_name);
-        let newest = self.reach.newest()?;
+        let newest = (self.newest)()?;
         orphans_exchanged(&newest, by_name, &self.which, &self.options)
+    }
+
+    fn looked_again(&self, rows: Batches, seen: &str) -> Result<Batches> {
+        let by_name = self.reach.places()?.iter().any(|place| place.by_name);
+        let prefixes = Prefixes::new(&self.which.equal_schemes, &self.which.equal_authorities);
+        let looks = self.looks(Arc::new(prefixes), by_name);
+        let rows = looks.checked(rows, Seen::from_text(seen)?, self.notes.clone());
+        Ok(selected(rows, &self.options))
     }
 
     fn listed(&self, parts: u32) -> Result<Pieces> {
@@ -135,11 +160,7 @@ impl<R: Reach> Scan for Orphans<R> {
     }
 
     fn stream(&self) -> Result<Batches> {
-        limited(self.options.limit, || {
-            let rows = self.compared(Details::Later)?.rows;
-            let rows = rows.filter(|rows| !matches!(rows, Ok(rows) if rows.num_rows() == 0));
-            Ok(selected(rows, &self.options))
-        })
+        limited(self.options.limit, || Ok(selected(self.compared(Details::Later)?.rows, &self.options)))
     }
 
     fn notes(&self) -> Notes {
@@ -196,20 +217,11 @@ pub(super) fn orphans(
             continue;
         }
         let record = known(record)?;
-        let mut named = reached.prefixes(&record).peekable();
-        match named.peek().copied() {
-            None => {
-                if let Some(record) = ages.map_or(Ok(Some(record)), |ages| ages.checked(record))? {
-                    rows.push(&record)?;
-                }
-            }
-            // Where files are compared by name, the location does not count.
-            Some(first) if record.key.contains('/') => {
-                if !named.any(|prefix| prefixes.agree(prefix, record.prefix)) {
-                    return Err(prefixes.conflict(first, record.prefix, record.path));
-                }
-            }
-            Some(_) => {}
+        let named = reached.prefixes(&record);
+        if named.clone().next().is_some() {
+            prefixes.check(named, record.prefix, record.path, record.key)?;
+        } else if let Some(record) = ages.map_or(Ok(Some(record)), |ages| ages.checked(record))? {
+            rows.push(&record)?;
         }
     }
     rows.finish()
@@ -265,7 +277,7 @@ impl<'r> ReachedKeys<'r> {
     }
 
     /// The prefixes with which the key of a record is reached.
-    fn prefixes<'k>(&'k self, record: &'k Record<'_>) -> impl Iterator<Item = u16> + 'k {
+    fn prefixes<'k>(&'k self, record: &'k Record<'_>) -> impl Iterator<Item = u16> + Clone + 'k {
         let of_hash = self.0.iter_hash(record.hash);
         of_hash
             .filter(|(hash, _, key)| (*hash, *key) == (record.hash, record.key))

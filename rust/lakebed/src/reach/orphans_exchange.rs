@@ -11,6 +11,7 @@ use super::Reach;
 use super::exchange::{DistributedWalk, RecordGather, SentManifests, manifest_partitioner};
 use super::kind::{Kind, Kinds};
 use super::listed::OrphanOptions;
+use super::looks::Seen;
 use super::orphans::{orphans, schema};
 use super::partitioner::{Keys, Named, Partitioner, seed};
 use super::prefixes::Prefixes;
@@ -53,8 +54,10 @@ pub(super) fn orphans_exchanged<R: Reach>(
     options: &ScanOptions,
 ) -> Result<Exchanged> {
     let (kinds, partitioner, threads) = (Kinds::ALL, Arc::new(Partitioner::new()), threads(options.threads));
+    let (walk_options, mut seen) =
+        (WalkOptions { retention: None, kinds, partitioner, threads }, Seen::default());
     let DistributedWalk { walk, manifests, planned } =
-        newest.distributed_walk(&WalkOptions { retention: None, kinds, partitioner, threads }, true)?;
+        newest.distributed_walk(&walk_options, true, &mut seen)?;
     let reached = walk.files.reached().iter().map(|file| file.path.clone());
     let exchange = OrphansExchange {
         manifests,
@@ -67,7 +70,8 @@ pub(super) fn orphans_exchanged<R: Reach>(
     };
     // The sides in their order: manifests first, then the listing, which has no manifests.
     let sides = vec![planned, Vec::new()];
-    Ok(Exchanged { exchange: Box::new(exchange), sides, together: true, made: Vec::new() })
+    let seen = Some(seen.to_text()?);
+    Ok(Exchanged { exchange: Box::new(exchange), sides, together: true, made: Vec::new(), seen })
 }
 
 impl<N: SentManifests> NamedWork for OrphansExchange<N> {

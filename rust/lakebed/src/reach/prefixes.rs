@@ -94,6 +94,27 @@ impl Prefixes {
         }
     }
 
+    /// Checks that one of the prefixes under which metadata has the key agrees with the listing's. Keys that are
+    /// names alone are the same anywhere.
+    ///
+    /// # Errors
+    /// `Location` where none agrees.
+    pub(super) fn check(
+        &self,
+        mut metadata: impl Iterator<Item = u16> + Clone,
+        listing: u16,
+        path: &str,
+        key: &str,
+    ) -> Result<()> {
+        let first = metadata.clone().next();
+        match first {
+            Some(first) if key.contains('/') && !metadata.any(|prefix| self.agree(prefix, listing)) => {
+                Err(self.conflict(first, listing, path))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The error for a file that metadata and the listing have at the same path with different prefixes.
     #[cold]
     pub(super) fn conflict(&self, metadata: u16, listing: u16, path: &str) -> Error {

@@ -48,6 +48,11 @@ impl WalkRoots {
         WalkRoots { roots, sets: SharedSets::new(sets), remaining, only_removed }
     }
 
+    /// Whether only those files are wanted that no remaining root reaches.
+    pub(super) fn only_removed(&self) -> bool {
+        self.only_removed
+    }
+
     pub(super) fn stored(&self) -> StoredRoots {
         let (roots, sets) = (self.roots.clone(), self.sets.stored());
         StoredRoots { roots, sets, remaining: self.remaining, only_removed: self.only_removed }

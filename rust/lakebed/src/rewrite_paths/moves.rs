@@ -11,7 +11,7 @@ use arrow_schema::SchemaRef;
 use super::{Lengths, Prefixes};
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::reach::{Found, Kind, Kinds, Partitioner, Reach, Root, WalkOptions, count};
+use crate::reach::{Found, Kind, Kinds, Partitioner, Reach, Root, Seen, WalkOptions, count};
 use crate::record::find;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 use crate::view::{select, whole};
@@ -63,7 +63,8 @@ impl<R: Reach> Moves<R> {
     fn rows(&self) -> Result<Batches> {
         let threads = threads(self.options.threads);
         let (kinds, partitioner) = (Kinds::ALL, Arc::new(Partitioner::new()));
-        let mut walk = self.reach.walk(&WalkOptions { retention: None, kinds, partitioner, threads })?;
+        let options = WalkOptions { retention: None, kinds, partitioner, threads };
+        let mut walk = self.reach.walk(&options, &mut Seen::default())?;
         if let Some(is_old) = &self.is_old {
             walk.roots.iter_mut().for_each(|root| root.is_removed = !is_old(root));
         }

@@ -115,7 +115,7 @@ pub(super) fn exchanged<V: Verified>(
     };
     let totals = PartialTotals { is_whole, is_right: true, totals: Totals::default() };
     let made = vec![shown(&findings, options)?, totals.row(options)?];
-    Ok(Exchanged { exchange: Box::new(exchange), sides: vec![planned], together: true, made })
+    Ok(Exchanged { exchange: Box::new(exchange), sides: vec![planned], together: true, made, seen: None })
 }
 
 /// Files that no manifest names, to be looked for, distributed to parts.

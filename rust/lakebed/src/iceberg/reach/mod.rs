@@ -4,7 +4,7 @@
 mod entries;
 mod retention;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -23,7 +23,7 @@ use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
     DistributedWalk, Files, Kind, Kinds, ListedFolder, Partitioner, Reach, Removed, Retention, Root,
-    RootSets, Roots, Walk, WalkOptions,
+    RootSets, Roots, Seen, Walk, WalkOptions,
 };
 use crate::record::find;
 use crate::relocate::below;
@@ -33,6 +33,8 @@ use crate::storage::{Storage, present};
 /// The first root: the table itself, with its metadata log.
 const TABLE: usize = 0;
 const METADATA_LOG: usize = 1;
+/// The first root that is a snapshot; they follow in file order.
+const FIRST_SNAPSHOT: usize = 2;
 
 /// Manifest lists, and the kinds of files that are found through them.
 const OF_LISTS: [Kind; 6] = [
@@ -43,6 +45,9 @@ const OF_LISTS: [Kind; 6] = [
     Kind::EqualityDeletes,
     Kind::DeletionVectors,
 ];
+
+/// The parts of the metadata that name files.
+const WITH_FILES: Wanted = Wanted { metadata_log: true, statistics: true, ..Wanted::CURRENT };
 
 /// A table and its files.
 pub(super) struct TableReach {
@@ -73,23 +78,23 @@ impl TableReach {
     /// # Errors
     /// As [`Reach::walk`].
     pub(super) fn named(&self, retention: Option<&Retention>, kinds: Kinds, threads: usize) -> Result<Named> {
-        let wanted = Wanted { metadata_log: true, statistics: true, ..Wanted::CURRENT };
-        let metadata = self.table.read(&wanted)?;
+        let metadata = self.table.read(&WITH_FILES)?;
         let snapshots = self.snapshots()?;
         let mut roots = vec![Root::new(None, "table".to_owned()), Root::new(None, "metadata log".to_owned())];
-        let first = roots.len();
+        let first = FIRST_SNAPSHOT;
         let id = |snapshot: &Snapshot| snapshot.snapshot_id;
         roots.extend(snapshots.iter().map(id).map(|id| Root::new(Some(id), format!("snapshot {id}"))));
         let mut removed = Vec::new();
         if let Some(retention) = retention {
             removed = expire(&metadata, &snapshots, retention, roots.get_mut(first..).unwrap_or_default())?;
         }
-        let places = snapshots.iter().map(id).zip(first..).collect();
+        let places: HashMap<i64, usize> = snapshots.iter().map(id).zip(first..).collect();
         let (mut files, mut sets) = (Files::default(), RootSets::new());
-        self.add_files(&metadata, &places, &mut files, &mut sets)?;
+        let root_of = |id| Some(places.get(&id).copied().unwrap_or(TABLE));
+        self.add_files(&metadata, root_of, &mut files, &mut sets)?;
         // Files of other kinds are found without the lists.
         let of_lists = if kinds.any(&OF_LISTS) { snapshots.clone() } else { Vec::new() };
-        let (manifests, named) = self.manifests(of_lists, first, threads, &mut files, &mut sets)?;
+        let (manifests, named) = self.manifests(of_lists, |at| first + at, threads, &mut files, &mut sets)?;
         Ok(Named { metadata, snapshots, roots, sets, files, manifests, named, removed })
     }
 
@@ -108,15 +113,23 @@ impl TableReach {
     }
 
     /// A walk without the entries, and the manifests that have them.
-    fn begun(
-        &self,
-        retention: Option<&Retention>,
-        kinds: Kinds,
-        threads: usize,
-    ) -> Result<(Walk, Vec<Reached>)> {
-        let Named { roots, sets, files, mut manifests, named, removed, .. } =
-            self.named(retention, kinds, threads)?;
-        manifests.retain(|reached| reached.is_of(kinds));
+    fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<(Walk, Vec<Reached>)> {
+        let Named { snapshots, roots, mut sets, files, mut manifests, named, removed, .. } =
+            self.named(wanted.retention, wanted.kinds, wanted.threads)?;
+        seen.add(self.table.metadata_file().to_owned());
+        let kept = |(at, root): (usize, &Root)| (!root.is_removed).then_some(at);
+        let remaining = sets.of(roots.iter().enumerate().filter_map(kept));
+        let of_snapshots = roots.iter().skip(FIRST_SNAPSHOT).zip(&snapshots);
+        for (_, snapshot) in of_snapshots.filter(|(root, _)| !root.is_removed) {
+            seen.add(content(snapshot));
+        }
+        for reached in &manifests {
+            // Its live entries are live in each snapshot that has it.
+            if sets.difference(reached.set, remaining) != reached.set {
+                seen.add_manifest(&reached.manifest.path);
+            }
+        }
+        manifests.retain(|reached| reached.is_of(wanted.kinds));
         let step = manifests_step(&manifests, named);
         let entries: Batches = Box::new(std::iter::empty());
         Ok((Walk { roots, sets, files, entries, manifests: step, removed }, manifests))
@@ -132,11 +145,12 @@ impl TableReach {
         Ok(all)
     }
 
-    /// The files that the metadata file names directly.
+    /// The files that the metadata file names directly. Statistics are reached by the root of their snapshot;
+    /// without a root they are left out.
     fn add_files(
         &self,
         metadata: &TableMetadata,
-        places: &HashMap<i64, usize>,
+        root_of: impl Fn(i64) -> Option<usize>,
         files: &mut Files,
         sets: &mut RootSets,
     ) -> Result<()> {
@@ -165,18 +179,18 @@ impl TableReach {
             (Kind::PartitionStatistics, file.snapshot_id, &file.statistics_path, file.file_size_in_bytes)
         });
         for (kind, snapshot, path, size) in of_table.chain(of_partitions) {
-            let set = sets.of([places.get(&snapshot).copied().unwrap_or(TABLE)]);
-            files.add(path.clone(), kind, u64::try_from(size).ok(), set, sets);
+            let Some(root) = root_of(snapshot) else { continue };
+            files.add(path.clone(), kind, u64::try_from(size).ok(), sets.of([root]), sets);
         }
         Ok(())
     }
 
-    /// The manifests of all snapshots, each once, with the roots that reach it; adds the manifest lists to
-    /// `files`. Also returns how many manifests the lists name.
+    /// The manifests of snapshots, each once, with the roots that reach it, given the root of the snapshot at a
+    /// place; adds the manifest lists to `files`. Also returns how many manifests the lists name.
     fn manifests(
         &self,
         snapshots: Vec<Snapshot>,
-        first: usize,
+        root_at: impl Fn(usize) -> usize,
         threads: usize,
         files: &mut Files,
         sets: &mut RootSets,
@@ -188,7 +202,7 @@ impl TableReach {
         let (mut found, mut places, mut named) = (Vec::new(), HashMap::new(), 0);
         for ((at, list), path) in lists.enumerate().zip(paths) {
             let (length, list) = list?;
-            let root = first + at;
+            let root = root_at(at);
             if let Some(path) = path {
                 let set = sets.of([root]);
                 files.add(path, Kind::ManifestList, length, set, sets);
@@ -230,6 +244,11 @@ fn add_root(
     ManifestFile::all(&filter_record_batch(list, &is_new)?)
 }
 
+/// What a snapshot names: its list, or its manifests.
+fn content(snapshot: &Snapshot) -> String {
+    snapshot.manifest_list.clone().unwrap_or_else(|| snapshot.manifests.join("\n"))
+}
+
 /// The list of a snapshot, and its size in bytes where it is a file.
 fn list(table: &Table, snapshot: &Snapshot) -> Result<(Option<u64>, RecordBatch)> {
     let Some(path) = &snapshot.manifest_list else { return Ok((None, table.list_of(snapshot)?)) };
@@ -248,22 +267,59 @@ impl Reach for TableReach {
         self.notes.clone()
     }
 
-    fn walk(&self, options: &WalkOptions<'_>) -> Result<Walk> {
-        let &WalkOptions { retention, kinds, ref partitioner, threads } = options;
-        let (walk, manifests) = self.begun(retention, kinds, threads)?;
-        Ok(Walk { entries: self.entries(manifests, partitioner, threads)?, ..walk })
+    fn walk(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Walk> {
+        let (walk, manifests) = self.begun(wanted, seen)?;
+        Ok(Walk { entries: self.entries(manifests, &wanted.partitioner, wanted.threads)?, ..walk })
+    }
+
+    fn walk_later(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Option<Walk>> {
+        // A metadata file never changes.
+        if !seen.add(self.table.metadata_file().to_owned()) {
+            return Ok(None);
+        }
+        let metadata = self.table.read(&WITH_FILES)?;
+        let mut snapshots = self.snapshots()?;
+        let named = |snapshot: &Snapshot| {
+            let id = snapshot.snapshot_id;
+            Root::new(Some(id), format!("snapshot {id}"))
+        };
+        let mut roots: Vec<Root> = snapshots.iter().map(named).collect();
+        let mut removed = Vec::new();
+        if let Some(retention) = wanted.retention {
+            removed = expire(&metadata, &snapshots, retention, &mut roots)?;
+        }
+        let gone: HashSet<i64> =
+            roots.iter().filter(|root| root.is_removed).filter_map(|root| root.snapshot_id).collect();
+        roots.retain(|root| !root.is_removed);
+        let kept = metadata.refs.iter().map(|(name, one)| format!("{} {name}", one.kind.name()));
+        let kept = kept.filter(|name| !removed.iter().any(|one| one.name == *name));
+        roots.extend(kept.map(|name| Root::new(None, name)));
+        let (mut files, mut sets) = (Files::default(), RootSets::new());
+        let root_of = |id| (!gone.contains(&id)).then_some(TABLE);
+        self.add_files(&metadata, root_of, &mut files, &mut sets)?;
+        snapshots.retain(|one| !gone.contains(&one.snapshot_id) && seen.add(content(one)));
+        if !wanted.kinds.any(&OF_LISTS) {
+            snapshots.clear();
+        }
+        let (mut manifests, named) =
+            self.manifests(snapshots, |_| TABLE, wanted.threads, &mut files, &mut sets)?;
+        manifests.retain(|one| seen.add_manifest(&one.manifest.path) && one.is_of(wanted.kinds));
+        let step = manifests_step(&manifests, named);
+        let entries = self.entries(manifests, &wanted.partitioner, wanted.threads)?;
+        Ok(Some(Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }))
     }
 
     type SentManifests = NamedFiles;
 
-    fn distributed_walk(&self, options: &WalkOptions<'_>, _all: bool) -> Result<DistributedWalk<NamedFiles>> {
-        let (walk, manifests) = self.begun(options.retention, options.kinds, options.threads)?;
+    fn distributed_walk(
+        &self,
+        wanted: &WalkOptions<'_>,
+        _all: bool,
+        seen: &mut Seen,
+    ) -> Result<DistributedWalk<NamedFiles>> {
+        let (walk, manifests) = self.begun(wanted, seen)?;
         let (manifests, planned) = NamedFiles::of(&self.table, manifests)?;
         Ok(DistributedWalk { walk, manifests, planned })
-    }
-
-    fn newest(&self) -> Result<TableReach> {
-        Ok(TableReach::new(self.table.latest()?))
     }
 
     /// Everything below the table's location except hidden files and folders (Iceberg's

@@ -19,11 +19,11 @@ use crate::iceberg::scan::{Appended, Scan, diff};
 use crate::iceberg::system::SYSTEM_TABLES;
 use crate::notes::Notes;
 use crate::pipeline::both;
-use crate::reach::{ExpirePlan, OrphanOptions, Orphans, Reachable, Retention};
+use crate::reach::{ExpirePlan, NewestReach, OrphanOptions, Orphans, Reachable, Retention};
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::{self, ScanOptions};
 use crate::system::{MetadataScan, names};
-use crate::table::{self, Place, named, placed};
+use crate::table::{self, Newest, Place, named, newest_of, placed};
 use crate::verify::VerifyScan;
 use crate::view::View;
 
@@ -105,12 +105,25 @@ impl table::Table for Table {
         Ok(Box::new(Reachable::new(TableReach::new(self.clone()), options)?))
     }
 
-    fn orphans(&self, which: OrphanOptions, options: ScanOptions) -> Result<Box<dyn Distributed>> {
-        Ok(Box::new(Orphans::new(TableReach::new(self.clone()), which, options)?))
+    fn orphans(
+        &self,
+        which: OrphanOptions,
+        newest: Option<Newest>,
+        options: ScanOptions,
+    ) -> Result<Box<dyn Distributed>> {
+        let newest = self.newest_reach(newest);
+        Ok(Box::new(Orphans::new(TableReach::new(self.clone()), newest, which, options)?))
     }
 
-    fn expire_plan(&self, retention: Retention, options: ScanOptions) -> Result<Box<dyn Distributed>> {
-        Ok(Box::new(ExpirePlan::new(TableReach::new(self.clone()), retention, options)?))
+    fn expire_plan(
+        &self,
+        retention: Retention,
+        newest: Option<Newest>,
+        of_newest: bool,
+        options: ScanOptions,
+    ) -> Result<Box<dyn Distributed>> {
+        let of = (!of_newest).then(|| TableReach::new(self.clone()));
+        Ok(Box::new(ExpirePlan::new(of, self.newest_reach(newest), retention, options)?))
     }
 
     fn rewrite_paths(&self, job: &RewritePaths, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
@@ -139,6 +152,15 @@ impl table::Table for Table {
 }
 
 impl Table {
+    /// What reads the newest version: a catalog, or the table itself.
+    fn newest_reach(&self, newest: Option<Newest>) -> NewestReach<TableReach> {
+        let table = self.clone();
+        Arc::new(move || match &newest {
+            Some(newest) => newest_of(newest).map(TableReach::new),
+            None => table.latest().map(TableReach::new),
+        })
+    }
+
     fn at_place(&self, place: &Place) -> Result<Table> {
         match place {
             Place::Snapshot(id) => self.at_snapshot(*id),

@@ -12,7 +12,7 @@ use super::retention::expire;
 use super::snapshot_roots::{SnapshotRoot, snapshot_roots};
 use crate::error::Result;
 use crate::paimon::table::{Files, Table};
-use crate::reach::{Retention, freed};
+use crate::reach::{FreedRows, Retention, freed};
 use crate::record::find;
 
 /// The snapshots, tags and changelogs of a branch, some of which are removed.
@@ -76,22 +76,43 @@ impl BranchRemoval {
     ///
     /// # Errors
     /// Those of reading all files that name others.
-    pub(in crate::paimon) fn freed(&self, table: &Table) -> Result<Vec<RecordBatch>> {
-        let own: HashSet<&str> = self.removed().into_iter().filter_map(|one| one.path.as_deref()).collect();
-        let files = Files { location: table.location(), branch: &self.branch, storage: table.storage() };
+    pub(in crate::paimon) fn freed(&self, table: &Table) -> Result<FreedFiles<'_>> {
+        let any = self.whole || !self.removed().is_empty();
+        let reach = any.then(|| TableReach::with_removal(table.clone(), Arc::new(self.clone())));
+        Ok(FreedFiles { removal: self, table: table.clone(), rows: freed(reach.as_ref())? })
+    }
+}
+
+/// The files that nothing reached any more when the table was walked.
+pub(in crate::paimon) struct FreedFiles<'r> {
+    removal: &'r BranchRemoval,
+    table: Table,
+    rows: FreedRows,
+}
+
+impl FreedFiles<'_> {
+    /// The rows after the removal, without files that the table keeps by now: a tag or branch may have been made
+    /// of what was removed.
+    ///
+    /// # Errors
+    /// Those of reading all files that name others.
+    pub(in crate::paimon) fn rows(self) -> Result<Vec<RecordBatch>> {
+        let FreedFiles { removal, table, rows } = self;
+        let removed = removal.removed();
+        let own: HashSet<&str> = removed.into_iter().filter_map(|one| one.path.as_deref()).collect();
+        let files = Files { location: table.location(), branch: &removal.branch, storage: table.storage() };
         let folder = files.own("");
         let remains = |path: Option<&str>| {
-            path.is_some_and(|path| !(own.contains(path) || self.whole && path.starts_with(&folder)))
+            path.is_some_and(|path| !(own.contains(path) || removal.whole && path.starts_with(&folder)))
         };
-        let any = self.whole || !own.is_empty();
-        let reach = any.then(|| TableReach::with_removal(table.clone(), Arc::new(self.clone())));
-        let mut rows = Vec::new();
-        for batch in freed(reach.as_ref())? {
+        let of = table.clone();
+        let newest = Arc::new(move || of.latest().map(TableReach::new));
+        let without_own = |batch: RecordBatch| {
             let paths = find(&batch, "file_path")?;
             let keep: BooleanArray =
                 paths.as_string::<i32>().iter().map(|path| Some(remains(path))).collect();
-            rows.push(filter_record_batch(&batch, &keep)?);
-        }
-        Ok(rows)
+            Ok(filter_record_batch(&batch, &keep)?)
+        };
+        rows.checked(newest)?.into_iter().map(without_own).collect()
     }
 }

@@ -91,15 +91,19 @@ impl Lists {
     /// has none, the files that its snapshot added (Paimon's `SnapshotDeletion.java`,
     /// `ChangelogDeletion.java`). Other lists that they name may be missing; where they exist, engines do not
     /// delete the files that they name.
-    fn add(&mut self, root: usize, one: &SnapshotRoot) {
+    fn add(&mut self, root: usize, one: &SnapshotRoot, how: Use) {
         let snapshot = &one.snapshot;
         let (base, base_size) = (&snapshot.base_manifest_list, snapshot.base_manifest_list_size);
         let (delta, delta_size) = (&snapshot.delta_manifest_list, snapshot.delta_manifest_list_size);
         let keeps_delta = one.kind == RootKind::Changelog && snapshot.changelog_manifest_list.is_none();
-        for (name, size) in [(base, base_size), (delta, delta_size)] {
+        for (name, size, is_base) in [(base, base_size, true), (delta, delta_size, false)] {
             let list = self.named(name, size);
             if one.kind != RootKind::Changelog {
-                list.used.live.push(root);
+                match how {
+                    Use::Own => list.used.live.push(root),
+                    Use::Added if is_base => list.used.kept.push(root),
+                    Use::Added | Use::All => list.used.changes.push(root),
+                }
                 list.needed_by.extend(one.path.clone());
             } else if keeps_delta {
                 list.used.kept.push(root);
@@ -119,24 +123,33 @@ impl Lists {
     }
 }
 
-/// Adds the lists, manifests, statistics, index manifests and index files that `snapshot_roots` names, from root
-/// `first` on, to `files`, limited to `kinds` and to what leads to files of those kinds. Returns the
+/// Which files of a snapshot's lists its root reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Those that are live in the snapshot.
+    Own,
+    /// All that the entries of its commit add, because what was live before is known to be kept.
+    Added,
+    /// All that any entry adds.
+    All,
+}
+
+/// Adds the lists, manifests, statistics, index manifests and index files that `snapshot_roots` name, each with its
+/// root and how that uses them, to `files`, limited to `kinds` and to what leads to files of those kinds. Returns the
 /// manifests, each once, and how many manifests the lists name.
 ///
 /// # Errors
 /// Those of reading lists and index manifests, also for a missing one.
-pub(super) fn named(
+pub(super) fn named<'r>(
     table: &Table,
-    snapshot_roots: &[SnapshotRoot],
-    first: usize,
+    snapshot_roots: impl Iterator<Item = (&'r SnapshotRoot, usize, Use)>,
     (kinds, threads): (Kinds, usize),
     files: &mut Files,
     sets: &mut RootSets,
 ) -> Result<(Vec<Reached>, u64)> {
     let (mut lists, mut indexes) = (Lists::default(), Lists::default());
-    for (at, one) in snapshot_roots.iter().enumerate() {
-        let root = first + at;
-        lists.add(root, one);
+    for (one, root, how) in snapshot_roots {
+        lists.add(root, one, how);
         if let Some(name) = &one.snapshot.index_manifest {
             let index = indexes.named(name, None);
             if one.kind != RootKind::Changelog {

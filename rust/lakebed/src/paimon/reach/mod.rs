@@ -13,6 +13,7 @@ use std::sync::Arc;
 pub(super) use self::branch_removal::BranchRemoval;
 use self::entries::Entries;
 pub(super) use self::entries::{NamedFiles, Reached};
+use self::lists::Use;
 pub(super) use self::retention::duration;
 use self::snapshot_roots::OtherFiles;
 pub(super) use self::snapshot_roots::{RootKind, SnapshotRoot};
@@ -21,7 +22,7 @@ use super::table::Table;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::reach::{
-    DistributedWalk, Files, Kinds, ListedFolder, Reach, Retention, Root, RootSets, Walk, WalkOptions,
+    DistributedWalk, Files, Kinds, ListedFolder, Reach, Retention, Root, RootSets, Seen, Walk, WalkOptions,
 };
 use crate::scan::{Batches, ManifestStream, Step};
 use crate::storage::{Storage, present};
@@ -49,6 +50,8 @@ pub(super) struct Named {
     pub(super) manifests: Vec<Reached>,
     /// How many manifests the lists name.
     named: u64,
+    /// The snapshots, tags and changelogs, in the order of their roots.
+    snapshot_roots: Vec<SnapshotRoot>,
 }
 
 impl TableReach {
@@ -114,23 +117,43 @@ impl TableReach {
                 files.add(path.clone(), one.kind.file_kind(), Some(one.size), set, &mut sets);
             }
         }
-        let (manifests, named) =
-            lists::named(&self.table, &all, first, (kinds, threads), &mut files, &mut sets)?;
-        Ok(Named { roots, sets, files, manifests, named })
+        let uses = all.iter().zip(first..).map(|(one, root)| (one, root, Use::Own));
+        let (manifests, named) = lists::named(&self.table, uses, (kinds, threads), &mut files, &mut sets)?;
+        Ok(Named { roots, sets, files, manifests, named, snapshot_roots: all })
     }
 
     /// A walk without the entries, and the manifests that have them.
-    fn begun(&self, wanted: &WalkOptions<'_>) -> Result<(Walk, Vec<Reached>)> {
+    fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<(Walk, Vec<Reached>)> {
         let branches = match &self.roots {
             Some(roots) => roots.clone(),
             None => SnapshotRoot::of_table(&self.table)?,
         };
-        let Named { roots, sets, files, mut manifests, named } =
+        for (_, path) in branches.iter().flat_map(|(.., others)| &others.files) {
+            seen.add(path.clone());
+        }
+        let Named { roots, sets, files, mut manifests, named, snapshot_roots } =
             self.named(branches, wanted.retention, wanted.kinds, wanted.threads)?;
+        for one in snapshot_roots.iter().filter(|one| !one.root.is_removed) {
+            for content in one.contents().chain(one.path.clone()) {
+                seen.add(content);
+            }
+        }
+        // Where a root is removed, the entries of one root may delete what another one keeps.
+        if roots.iter().all(|root| !root.is_removed) {
+            for one in &manifests {
+                seen.add_manifest(&one.manifest.file_name);
+            }
+        }
         manifests.retain(|one| one.is_of(wanted.kinds));
         let step = manifests_step(&manifests, named);
         let entries: Batches = Box::new(std::iter::empty());
         Ok((Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }, manifests))
+    }
+
+    /// The files that the entries of manifests name.
+    fn entries(&self, manifests: Vec<Reached>, wanted: &WalkOptions<'_>) -> Result<Batches> {
+        let entries = Entries::new(self.table.clone(), Arc::clone(&wanted.partitioner))?;
+        Ok(Box::new(ManifestStream::new(entries, manifests, wanted.threads)))
     }
 
     fn is_there(&self, reached: &Reached) -> Result<bool> {
@@ -148,17 +171,64 @@ impl Reach for TableReach {
         self.table.noted().clone()
     }
 
-    fn walk(&self, wanted: &WalkOptions<'_>) -> Result<Walk> {
-        let (walk, manifests) = self.begun(wanted)?;
-        let entries = Entries::new(self.table.clone(), Arc::clone(&wanted.partitioner))?;
-        let entries = Box::new(ManifestStream::new(entries, manifests, wanted.threads));
-        Ok(Walk { entries, ..walk })
+    fn walk(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Walk> {
+        let (walk, manifests) = self.begun(wanted, seen)?;
+        Ok(Walk { entries: self.entries(manifests, wanted)?, ..walk })
+    }
+
+    fn walk_later(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Option<Walk>> {
+        let branches = SnapshotRoot::of_table(&self.table)?;
+        let (mut files, mut sets, mut all) = (Files::default(), RootSets::new(), Vec::new());
+        let set = sets.of([TABLE]);
+        let mut is_new = false;
+        for (_, of_branch, others) in branches {
+            all.extend(of_branch);
+            for (kind, path) in others.files {
+                is_new |= seen.add(path.clone());
+                files.add(path, kind, None, set, &mut sets);
+            }
+        }
+        if let Some(retention) = wanted.retention {
+            retention::expire(&self.table, &mut all, retention)?;
+        }
+        all.retain(|one| !one.root.is_removed);
+        let named: Vec<bool> =
+            all.iter().map(|one| one.contents().any(|content| !seen.has(&content))).collect();
+        for one in &all {
+            one.contents().chain(one.path.clone()).for_each(|content| is_new |= seen.add(content));
+            if let Some(path) = &one.path {
+                files.add(path.clone(), one.kind.file_kind(), Some(one.size), set, &mut sets);
+            }
+        }
+        if !is_new {
+            return Ok(None);
+        }
+        let new = all.iter().zip(named).filter(|(_, is_new)| *is_new).map(|(one, _)| one);
+        let uses = new.map(|one| {
+            // What was live before a snapshot is live in the one before it.
+            let follows = all.iter().any(|other| other.precedes(one));
+            (one, TABLE, if follows { Use::Added } else { Use::All })
+        });
+        let wanted_files = (wanted.kinds, wanted.threads);
+        let (mut manifests, named) = lists::named(&self.table, uses, wanted_files, &mut files, &mut sets)?;
+        manifests.retain(|one| {
+            !one.may_be_gone() && one.is_of(wanted.kinds) && seen.add_manifest(&one.manifest.file_name)
+        });
+        let step = manifests_step(&manifests, named);
+        let entries = self.entries(manifests, wanted)?;
+        let roots = all.into_iter().map(|one| one.root).collect();
+        Ok(Some(Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }))
     }
 
     type SentManifests = NamedFiles;
 
-    fn distributed_walk(&self, wanted: &WalkOptions<'_>, all: bool) -> Result<DistributedWalk<NamedFiles>> {
-        let (walk, manifests) = self.begun(wanted)?;
+    fn distributed_walk(
+        &self,
+        wanted: &WalkOptions<'_>,
+        all: bool,
+        seen: &mut Seen,
+    ) -> Result<DistributedWalk<NamedFiles>> {
+        let (walk, manifests) = self.begun(wanted, seen)?;
         let mut needed = Vec::with_capacity(manifests.len());
         for reached in manifests {
             if !reached.may_be_gone() || (all && self.is_there(&reached)?) {
@@ -167,10 +237,6 @@ impl Reach for TableReach {
         }
         let (manifests, planned) = NamedFiles::of(&self.table, needed)?;
         Ok(DistributedWalk { walk, manifests, planned })
-    }
-
-    fn newest(&self) -> Result<TableReach> {
-        Ok(TableReach::new(self.table.latest()?))
     }
 
     fn places(&self) -> Result<Vec<ListedFolder>> {

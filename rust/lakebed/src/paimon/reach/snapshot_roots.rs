@@ -1,12 +1,16 @@
 //! The roots of a walk that have a snapshot: the snapshots, tags and changelogs of every branch.
 
+use std::collections::BTreeSet;
+
 use crate::error::Result;
 use crate::paimon::paths::{
     MAIN, changelog_file, changelog_ids, consumer_file, schema_file, snapshot_file, snapshot_ids, tag_file,
 };
 use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::paimon::table::{Files, Table};
+use crate::pipeline::read_each;
 use crate::reach::{Kind, Root};
+use crate::storage::{Storage, present};
 
 /// Names of hint files, in the folders of snapshots and changelogs.
 pub(super) const HINTS: [&str; 2] = ["EARLIEST", "LATEST"];
@@ -69,6 +73,26 @@ impl SnapshotRoot {
         SnapshotRoot::new(RootKind::Changelog, branch, &id, snapshot, None)
     }
 
+    /// What it keeps: the files that its snapshot names, apart from changes if it is a tag, from live files if it
+    /// is a changelog.
+    pub(super) fn contents(&self) -> impl Iterator<Item = String> + use<> {
+        let Snapshot { base_manifest_list: base, delta_manifest_list: delta, .. } = &self.snapshot;
+        let changes = self.snapshot.changelog_manifest_list.as_ref().unwrap_or(delta);
+        let index = self.snapshot.index_manifest.as_deref().unwrap_or_default();
+        let statistics = self.snapshot.statistics.as_deref().unwrap_or_default();
+        let live = format!("live\n{base}\n{delta}\n{index}\n{statistics}");
+        let live = (self.kind != RootKind::Changelog).then_some(live);
+        let changes = (self.kind != RootKind::Tag).then(|| format!("changes\n{changes}"));
+        live.into_iter().chain(changes)
+    }
+
+    /// Whether it is the snapshot before another one on the same branch.
+    pub(super) fn precedes(&self, other: &SnapshotRoot) -> bool {
+        (self.kind, other.kind) == (RootKind::Snapshot, RootKind::Snapshot)
+            && self.branch == other.branch
+            && self.snapshot.id.checked_add(1) == Some(other.snapshot.id)
+    }
+
     pub(in crate::paimon) fn is_of(&self, branch: &str) -> bool {
         self.branch == if branch == MAIN { "" } else { branch }
     }
@@ -96,7 +120,7 @@ pub(in crate::paimon) struct OtherFiles {
 }
 
 /// The roots of a branch, and its other files. Lists five folders; reads the snapshots, tags and
-/// changelogs.
+/// changelogs, also those that a listing lacks although they are there.
 pub(super) fn snapshot_roots(files: &Files<'_>) -> Result<(Vec<SnapshotRoot>, OtherFiles)> {
     let mut all = Vec::new();
     let mut own = OtherFiles::default();
@@ -111,6 +135,7 @@ pub(super) fn snapshot_roots(files: &Files<'_>) -> Result<(Vec<SnapshotRoot>, Ot
         (RootKind::Changelog, changelog_ids(&changelogs), changelog_file),
     ];
     for (kind, ids, path) in numbered {
+        let ids = with_unlisted(files, ids, path)?;
         let read = files.each(ids, |id| path(*id), |bytes| sized(bytes, Snapshot::from_json))?;
         all.extend(read.into_iter().map(|(id, (snapshot, size))| {
             let file = Some((files.own(&path(id)), size));
@@ -127,6 +152,36 @@ pub(super) fn snapshot_roots(files: &Files<'_>) -> Result<(Vec<SnapshotRoot>, Ot
     let consumers = files.consumer_ids()?.into_iter();
     own.files.extend(consumers.map(|id| (Kind::Consumer, files.own(&consumer_file(&id)))));
     Ok((all, own))
+}
+
+/// The ids of a listing, and those that it lacks although they are there: a stale listing must not hide what is
+/// live. Ids have no gaps, so what a hint names and what is beside a known id is looked for.
+fn with_unlisted(files: &Files<'_>, ids: Vec<i64>, path: fn(i64) -> String) -> Result<Vec<i64>> {
+    let mut known: BTreeSet<i64> = ids.into_iter().collect();
+    let folder = path(0);
+    let folder = folder.split_once('/').map_or("", |(folder, _)| folder);
+    let hinted = files.hints(folder)?.into_iter().filter_map(|(_, id)| id);
+    let beside = |id: i64| [id.checked_sub(1), id.checked_add(1)].into_iter().flatten();
+    let mut asked: BTreeSet<i64> = hinted.chain(known.iter().copied().flat_map(beside)).collect();
+    let mut absent = BTreeSet::new();
+    loop {
+        asked.retain(|id| *id > 0 && !known.contains(id) && !absent.contains(id));
+        if asked.is_empty() {
+            return Ok(known.into_iter().collect());
+        }
+        let ids: Vec<i64> = std::mem::take(&mut asked).into_iter().collect();
+        let paths = ids.iter().map(|id| files.own(&path(*id))).collect();
+        let is_there =
+            |storage: &dyn Storage, path: &String| Ok(present(storage.read_range(path, 0, 1))?.is_some());
+        for (id, is_there) in ids.into_iter().zip(read_each(files.storage, paths, 1, is_there)?) {
+            if is_there {
+                known.insert(id);
+                asked.extend(beside(id));
+            } else {
+                absent.insert(id);
+            }
+        }
+    }
 }
 
 /// The parsed content of a file, and its size in bytes.

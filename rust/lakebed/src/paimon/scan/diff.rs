@@ -95,7 +95,7 @@ impl Sides for Snapshots {
         let together = inputs.len() > 1;
         let files = task(Role::Files, Vec::new())?;
         let diff = DiffExchange { columns: self.columns.clone(), files, inputs };
-        Ok(Exchanged { exchange: Box::new(diff), sides, together, made: Vec::new() })
+        Ok(Exchanged { exchange: Box::new(diff), sides, together, made: Vec::new(), seen: None })
     }
 
     fn notes(&self) -> Notes {

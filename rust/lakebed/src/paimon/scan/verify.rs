@@ -346,7 +346,7 @@ struct List {
 
 /// Checks that hints name snapshots that exist; readers do without hints.
 fn check_hints(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<()> {
-    for (name, hint) in files.snapshot_hints()? {
+    for (name, hint) in files.hints("snapshot")? {
         if hint.is_none_or(|id| !ids.contains(&id)) && !ids.is_empty() {
             let message = match hint {
                 Some(id) => format!("it names snapshot {id}, which does not exist"),

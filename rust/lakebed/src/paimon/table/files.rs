@@ -146,18 +146,19 @@ impl<'t> Files<'t> {
         Ok(hinted(&bytes))
     }
 
-    /// The existing hints in the folder of snapshots: their paths below the branch, and the number in each.
+    /// The existing hints in the folder of snapshots or of changelogs: their paths below the branch, and the
+    /// number in each.
     ///
     /// # Errors
     /// Those of the storage.
-    pub(crate) fn snapshot_hints(&self) -> Result<Vec<(String, Option<i64>)>> {
-        let mut hints = Vec::new();
-        for name in ["snapshot/EARLIEST", "snapshot/LATEST"] {
-            if let Some(bytes) = present(self.storage.read_range(&self.own(name), 0, MAX_HINT_BYTES))? {
-                hints.push((name.to_owned(), hinted(&bytes)));
-            }
-        }
-        Ok(hints)
+    pub(crate) fn hints(&self, folder: &str) -> Result<Vec<(String, Option<i64>)>> {
+        let read = |name: &str| -> Result<Option<(String, Option<i64>)>> {
+            let name = format!("{folder}/{name}");
+            let bytes = present(self.storage.read_range(&self.own(&name), 0, MAX_HINT_BYTES))?;
+            Ok(bytes.map(|bytes| (name, hinted(&bytes))))
+        };
+        let (earliest, latest) = both(self.storage.as_ref(), || read("EARLIEST"), || read("LATEST"));
+        Ok([earliest?, latest?].into_iter().flatten().collect())
     }
 
     /// The snapshots from the earliest on; `None` for one that was removed after it was listed.

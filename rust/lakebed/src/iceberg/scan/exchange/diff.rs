@@ -50,7 +50,7 @@ pub(in crate::iceberg::scan) fn exchanged(
         inputs: located.collect::<Result<_>>()?,
     };
     let together = sides.len() > 1;
-    Ok(Exchanged { exchange: Box::new(diff), sides, together, made: Vec::new() })
+    Ok(Exchanged { exchange: Box::new(diff), sides, together, made: Vec::new(), seen: None })
 }
 
 impl NamedWork for DiffExchange {

@@ -46,7 +46,7 @@ impl Scan {
         };
         let sides: Vec<Vec<PlannedManifest>> = vec![of_side(DELETES)?, of_side(DATA)?];
         let together = sides.first().is_some_and(|deletes| !deletes.is_empty());
-        Ok(Exchanged { exchange: Box::new(plan), sides, together, made: Vec::new() })
+        Ok(Exchanged { exchange: Box::new(plan), sides, together, made: Vec::new(), seen: None })
     }
 
     /// The deletes of a plan, in the order of the snapshot.

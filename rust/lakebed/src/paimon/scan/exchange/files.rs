@@ -57,7 +57,7 @@ impl Scan {
             false => self.options.columns.clone(),
         };
         let files = FilesExchange(self.task_in(program.role, columns)?);
-        Ok(Exchanged { exchange: Box::new(files), sides, together, made: Vec::new() })
+        Ok(Exchanged { exchange: Box::new(files), sides, together, made: Vec::new(), seen: None })
     }
 
     /// The deletion vectors of a plan that shows deletes.

@@ -88,7 +88,8 @@ pub fn delete_branch(table: &Table, name: &str) -> Result<Freed> {
             return Err(Error::new(ErrorKind::Argument, message).in_field(key));
         }
     }
-    let freed = BranchRemoval::branch(&branch)?.freed(table)?;
+    let removal = BranchRemoval::branch(&branch)?;
+    let freed = removal.freed(table)?;
     let storage = branch.storage.as_ref();
     for folder in FOLDERS {
         let mut names = storage.list(&branch.own(folder))?;
@@ -102,5 +103,5 @@ pub fn delete_branch(table: &Table, name: &str) -> Result<Freed> {
     let root = branch.own("");
     let folders: Vec<String> = folders.chain([root.trim_end_matches('/').to_owned()]).collect();
     remove_folders(storage, &folders);
-    Ok(Freed { table: table.latest()?, files: freed })
+    Ok(Freed { table: table.latest()?, files: freed.rows()? })
 }

@@ -40,5 +40,5 @@ pub fn expire_snapshots(table: &Table, retention: &Retention) -> Result<Freed> {
     if let (true, Some(first)) = (of(RootKind::Changelog), files.changelog_ids()?.first()) {
         hint(&files, "changelog/EARLIEST", *first);
     }
-    Ok(Freed { table: table.latest()?, files: freed })
+    Ok(Freed { table: table.latest()?, files: freed.rows()? })
 }

@@ -66,7 +66,7 @@ pub fn fast_forward(table: &Table, branch: &str) -> Result<Freed> {
         remove(own.storage.as_ref(), &own.own(&schema_file(id)))?;
     }
     check_latest(&own, Some(last))?;
-    Ok(Freed { table: table.latest()?, files: freed })
+    Ok(Freed { table: table.latest()?, files: freed.rows()? })
 }
 
 /// Copies a file that differs or is missing. Returns whether it was the same already.

@@ -48,7 +48,7 @@ pub fn rollback_to(table: &Table, target: &RollbackTo) -> Result<Freed> {
         remove(files.storage.as_ref(), path)?;
     }
     check_latest(&files, Some(id))?;
-    Ok(Freed { table: table.latest()?, files: freed })
+    Ok(Freed { table: table.latest()?, files: freed.rows()? })
 }
 
 /// The table at a snapshot, or at a tag of it if it has expired.

@@ -71,7 +71,7 @@ pub fn delete_tag(table: &Table, name: &str) -> Result<Freed> {
         BranchRemoval::of(&files, |root| root.kind == RootKind::Tag && root.path.as_ref() == Some(&path))?;
     let freed = removal.freed(table)?;
     remove(files.storage.as_ref(), &path)?;
-    Ok(Freed { table: table.latest()?, files: freed })
+    Ok(Freed { table: table.latest()?, files: freed.rows()? })
 }
 
 /// How long tags are kept by default.

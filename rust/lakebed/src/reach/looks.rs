@@ -1,0 +1,210 @@
+//! Looks at a table after it was walked: whatever happens to the table while its files are listed and its
+//! manifests are read can take rows out, and never adds one.
+//!
+//! # Advice for whoever changes this
+//! People delete files by the rows of orphans and of expiries. The order makes these safe: first the listing,
+//! then the walk, then looks, then the first row. A look that finds something new may itself have missed what
+//! moved while it was made (a tag that became a branch), so another one follows, until one finds nothing. What
+//! is new is decided by content, not by name: after a fast-forward another snapshot has the same number.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+use serde::{Deserialize, Serialize};
+
+use super::kind::{Kind, Kinds};
+use super::partitioner::{Keys, Named, Partitioner, name};
+use super::prefixes::{Last, Prefixes};
+use super::record::{Fact, Record, each_record, foreign, records};
+use super::sets::SetId;
+use super::walk::{Walk, WalkOptions};
+use super::{NewestReach, Reach, Retention};
+use crate::error::{Error, ErrorKind, Result};
+use crate::notes::Notes;
+use crate::record::find;
+use crate::scan::Batches;
+use crate::storage::Storage;
+
+/// How many looks may each find something new. Each reads only what is new, so that a table which is written
+/// to all the time needs two or three.
+const MOST_LOOKS: usize = 100;
+
+/// What walks and looks have read: a later look reads only what is new.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    /// What kept roots name, in words of the format's own.
+    contents: HashSet<String>,
+    /// Manifests of whose files none can become a row.
+    manifests: HashSet<String>,
+}
+
+impl Seen {
+    /// Adds what a kept root names. Returns whether it is new.
+    pub(crate) fn add(&mut self, content: String) -> bool {
+        self.contents.insert(content)
+    }
+
+    /// The text for other processes.
+    ///
+    /// # Errors
+    /// None that input could cause.
+    pub(super) fn to_text(&self) -> Result<String> {
+        serde_json::to_string(self).map_err(|error| foreign().caused_by(error))
+    }
+
+    /// # Errors
+    /// `Internal` for a text that [`Seen::to_text`] did not make.
+    pub(super) fn from_text(text: &str) -> Result<Seen> {
+        serde_json::from_str(text).map_err(|error| foreign().caused_by(error))
+    }
+
+    pub(crate) fn has(&self, content: &str) -> bool {
+        self.contents.contains(content)
+    }
+
+    /// Adds a manifest of whose files none can become a row. Returns whether it is new.
+    pub(crate) fn add_manifest(&mut self, path: &str) -> bool {
+        !self.manifests.contains(path) && self.manifests.insert(path.to_owned())
+    }
+}
+
+/// How the files of rows are compared with those that looks find.
+#[derive(Clone)]
+pub(super) enum Comparison {
+    /// By their paths, as metadata has both.
+    Paths,
+    /// By what a listing has, and metadata.
+    Places { prefixes: Arc<Prefixes>, by_name: bool, storage: Arc<dyn Storage> },
+}
+
+/// How a table is looked at.
+#[derive(Clone)]
+pub(super) struct Looks<R> {
+    pub(super) newest: NewestReach<R>,
+    /// The rules by which roots are removed, if these remove some.
+    pub(super) retention: Option<Retention>,
+    pub(super) kinds: Kinds,
+    pub(super) threads: usize,
+    pub(super) comparison: Comparison,
+}
+
+/// The files and roots that looks have found to be kept.
+struct Kept {
+    /// The keys of files, each with the numbers of its prefixes.
+    files: HashMap<String, Vec<u16>>,
+    /// The names of roots.
+    roots: HashSet<String>,
+    comparison: Comparison,
+}
+
+impl<R: Reach> Looks<R> {
+    /// Looks until nothing is new.
+    ///
+    /// # Errors
+    /// Those of reading the table; `Conflict` where it changes faster than it is read.
+    fn look(&self, seen: &mut Seen, notes: &Notes) -> Result<Kept> {
+        let partitioner = Partitioner::seeded(0, 1);
+        let partitioner = Arc::new(match self.comparison.clone() {
+            Comparison::Paths => partitioner,
+            Comparison::Places { prefixes, by_name, storage } => {
+                partitioner.by(Keys::Places { prefixes, storage, by_name, whole: false })
+            }
+        });
+        let comparison = self.comparison.clone();
+        let mut kept = Kept { files: HashMap::new(), roots: HashSet::new(), comparison };
+        for _ in 0..MOST_LOOKS {
+            let newest = (self.newest)()?;
+            let (retention, partitioner) = (self.retention.as_ref(), Arc::clone(&partitioner));
+            let options = WalkOptions { retention, kinds: self.kinds, partitioner, threads: self.threads };
+            let later = newest.walk_later(&options, seen)?;
+            let Some(walk) = later else { return Ok(kept) };
+            kept.take(walk, &options.partitioner)?;
+            newest.notes().take().into_iter().for_each(|note| notes.add(note));
+        }
+        let message = format!("the table changed during each of {MOST_LOOKS} looks at it");
+        Err(Error::new(ErrorKind::Conflict, message))
+    }
+
+    /// Rows without those of files and roots that are kept. A look is made once there is a row, when all else
+    /// has been read.
+    pub(super) fn checked(
+        self,
+        rows: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
+        mut seen: Seen,
+        notes: Notes,
+    ) -> Batches {
+        let mut kept = None;
+        let has_rows = |rows: &Result<RecordBatch>| !matches!(rows, Ok(rows) if rows.num_rows() == 0);
+        Box::new(rows.filter(has_rows).map(move |rows| {
+            let rows = rows?;
+            let kept = match &kept {
+                Some(kept) => kept,
+                None => kept.insert(self.look(&mut seen, &notes)?),
+            };
+            kept.without(&rows)
+        }))
+    }
+}
+
+impl Kept {
+    fn take(&mut self, walk: Walk, partitioner: &Arc<Partitioner>) -> Result<()> {
+        let mut named = partitioner.new_records();
+        let reached = walk.files.reached().iter().map(|file| &file.path);
+        // Engines do not take for orphans what is only named.
+        let only_named = match self.comparison {
+            Comparison::Paths => &[],
+            Comparison::Places { .. } => walk.files.named(),
+        };
+        for path in reached.chain(only_named) {
+            let (fact, kind, set) = (Fact::Reached, Kind::Extra, SetId::NONE);
+            named.push(Named { path, kind, fact, set, size: -1, identity: 0 })?;
+        }
+        records(&named.bytes()).try_for_each(|record| self.take_record(record?))?;
+        for batch in walk.entries {
+            each_record(&batch?, |record| self.take_record(record))?;
+        }
+        self.roots.extend(walk.roots.into_iter().map(|root| root.name));
+        Ok(())
+    }
+
+    fn take_record(&mut self, record: Record<'_>) -> Result<()> {
+        if record.fact != Fact::Reached {
+            return Ok(());
+        }
+        match self.files.get_mut(record.key) {
+            Some(prefixes) if prefixes.contains(&record.prefix) => {}
+            Some(prefixes) => prefixes.push(record.prefix),
+            None => drop(self.files.insert(record.key.to_owned(), vec![record.prefix])),
+        }
+        Ok(())
+    }
+
+    /// The rows whose file is not kept and, where they have none, whose root is not.
+    ///
+    /// # Errors
+    /// `Location` for a listed file that is kept with another prefix.
+    fn without(&self, rows: &RecordBatch) -> Result<RecordBatch> {
+        let paths = find(rows, "file_path")?;
+        let names = rows.column_by_name("first_reached_by").map(AsArray::as_string::<i32>);
+        let mut last = Last::default();
+        let left = paths.as_string::<i32>().iter().enumerate().map(|(row, path)| match path {
+            Some(path) => Ok(Some(!self.keeps(path, &mut last)?)),
+            None => Ok(Some(!names.is_some_and(|names| self.roots.contains(names.value(row))))),
+        });
+        Ok(filter_record_batch(rows, &left.collect::<Result<BooleanArray>>()?)?)
+    }
+
+    fn keeps(&self, path: &str, last: &mut Last) -> Result<bool> {
+        let Comparison::Places { prefixes, by_name, .. } = &self.comparison else {
+            return Ok(self.files.contains_key(path));
+        };
+        let (prefix, key) = prefixes.split(path, last)?;
+        let key = if *by_name { name(&key) } else { &key };
+        let Some(kept) = self.files.get(key) else { return Ok(false) };
+        prefixes.check(kept.iter().copied(), prefix, path, key)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,340 @@
+"""Orphans and expiries of tables that change while these are computed: a row never names what the table
+keeps.
+
+Each change is made at every call of the storage in turn, so also between two calls that only together show
+what the table keeps.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from itertools import count
+from pathlib import Path
+from threading import RLock, Thread
+from typing import Any
+from zlib import crc32
+
+import pyarrow as pa
+import pytest
+from catalog_tables import ROWS, orders, sqlite
+from trust import long_or
+
+import lakebed
+from lakebed import Table, iceberg, paimon
+
+Change = Callable[[Table], object]
+Job = Callable[[Table], lakebed.Scan]
+
+NOW = timedelta(0)
+# What a look reads first: which version is the newest, and which branches there are.
+FIRST_OF_LOOKS = ("/version-hint.text", "/branch")
+SCHEMA = pa.schema([("id", pa.int64())])
+
+
+class RacingStorage:
+    """The local disk, where a change is made just before one of the calls."""
+
+    concurrent_reads = 1
+
+    def __init__(self, at: int, change: Callable[[], object]) -> None:
+        self.at, self.change, self.lock = at, change, RLock()
+        self.calls: list[str] = []
+
+    def turn(self, path: str) -> None:
+        with self.lock:
+            self.calls.append(path)
+            if len(self.calls) != self.at + 1:
+                return
+        writer = Thread(target=self.change)
+        writer.start()
+        writer.join()
+
+    @property
+    def changed(self) -> bool:
+        return self.at < len(self.calls)
+
+    @property
+    def looked_after(self) -> bool:
+        """Whether a look began after the change: of a later one nothing can be known."""
+        first = [at for at, path in enumerate(self.calls) if path.endswith(FIRST_OF_LOOKS)]
+        return self.at <= first[-1]
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        self.turn(path)
+        return Path(path).read_bytes()[start or 0 : end]
+
+    def list(self, prefix: str) -> list[str]:
+        self.turn(prefix)
+        folder = Path(prefix)
+        return [path.name for path in folder.iterdir()] if folder.is_dir() else []
+
+    def contents(self, prefix: str) -> list[tuple[str, bool, int, int]]:
+        self.turn(prefix)
+        found = [(entry, entry.stat()) for entry in os.scandir(prefix)]
+        return [(one.name, one.is_dir(), about.st_size, int(about.st_mtime * 1000)) for one, about in found]
+
+
+def kept(table: Table) -> set[str]:
+    return set(table.reachable(columns=["file_path"]).to_arrow()[0].to_pylist())
+
+
+def named(scan: lakebed.Scan) -> set[str]:
+    return {path for path in scan.to_arrow()["file_path"].to_pylist() if path is not None}
+
+
+def added(table: Table, *names: str) -> Table:
+    """The table after a commit that adds files, which lie there without content."""
+    module: Any = iceberg if table.format == "iceberg" else paimon
+    folder = "data" if table.format == "iceberg" else "bucket-0"
+    paths = [f"{table.location}/{folder}/{name}.parquet" for name in names]
+    for path in paths:
+        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).touch()
+    columns = {"file_path": paths, "record_count": [1] * len(paths), "file_size_in_bytes": [1] * len(paths)}
+    after: Table = module.append_files(table, pa.table(columns))
+    return after
+
+
+def aged(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        os.utime(path, (1_000_000, 1_000_000))
+
+
+@pytest.fixture
+def paimon_table(tmp_path: Path) -> Path:
+    """Three snapshots; file b is live in the second alone, c in a branch and d in a tag alone; x is in
+    none."""
+    folder = tmp_path / "paimon"
+    options = {"bucket": "-1", "changelog.num-retained.max": "100", "changelog.time-retained": "1000 d"}
+    table = added(added(paimon.create_table(folder, SCHEMA, options=options), "a"), "b")
+    table = paimon.delete_files(table, ["bucket-0/b.parquet"])
+    tagged = paimon.create_tag(added(table, "d"), "v").at(branch="main")
+    paimon.create_tag(table, "base")
+    branch = paimon.create_branch(table, "b", tag="base")
+    added(branch, "c")
+    paimon.rollback_to(tagged, snapshot=3)
+    restored = folder / "tag"
+    assert not (restored / "tag-v").exists()
+    table = added(lakebed.open_table(folder), "d")
+    paimon.create_tag(table, "v")
+    (folder / "bucket-0" / "x.parquet").touch()
+    aged(folder)
+    return folder
+
+
+def tag_becomes_branch(table: Table) -> None:
+    paimon.create_branch(table, "of_tag", tag="v")
+    paimon.delete_tag(table, "v")
+
+
+def branch_becomes_main(table: Table) -> None:
+    paimon.fast_forward(table, "b")
+    paimon.delete_branch(lakebed.open_table(table.location), "b")
+
+
+def snapshots_become_changelogs(table: Table) -> None:
+    paimon.expire_snapshots(table, NOW, retain_last=1)
+
+
+def snapshot_is_tagged(table: Table) -> None:
+    paimon.create_tag(table.at(snapshot=2), "second")
+
+
+def everything_in_turn(table: Table) -> None:
+    for change in (snapshot_is_tagged, tag_becomes_branch, snapshots_become_changelogs, branch_becomes_main):
+        change(lakebed.open_table(table.location))
+
+
+PAIMON = [
+    tag_becomes_branch,
+    branch_becomes_main,
+    snapshots_become_changelogs,
+    snapshot_is_tagged,
+    everything_in_turn,
+]
+JOBS: dict[str, Job] = {
+    "orphans": lambda table: table.orphans(),
+    "expire_plan": lambda table: table.expire_plan(NOW, retain_last=1),
+}
+
+
+def kept_after(job: str, folder: Path) -> set[str]:
+    """What the table keeps, of an expiry after it was made."""
+    table = lakebed.open_table(folder)
+    if job == "expire_plan":
+        module: Any = iceberg if table.format == "iceberg" else paimon
+        module.expire_snapshots(table, NOW, retain_last=1)
+    return kept(lakebed.open_table(folder))
+
+
+def at_calls(folder: Path, job: str, change: Change, step: int) -> None:
+    """Makes the change at some calls of the storage, the last after all of them, and checks the rows."""
+    source = folder.rename(folder.with_name("source"))
+    for at in count(crc32(change.__name__.encode()) % step, step):
+        shutil.copytree(source, folder, symlinks=True)
+        storage = RacingStorage(at, lambda: change(lakebed.open_table(folder)))
+        rows = named(JOBS[job](lakebed.open_table(folder, storage=storage)))
+        if not storage.changed:
+            assert rows
+            assert at > 20
+            return
+        if storage.looked_after:
+            assert not rows & kept_after(job, folder), f"call {at}"
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize("change", PAIMON, ids=lambda change: change.__name__)
+def test_paimon_tables_that_change_at_any_moment(paimon_table: Path, job: str, change: Change):
+    at_calls(paimon_table, job, change, long_or(29, 1))
+
+
+@pytest.fixture
+def iceberg_table(tmp_path: Path) -> Path:
+    """Three snapshots: file a is live in the first, b in the second, c in the third; x is in none."""
+    folder = tmp_path / "iceberg"
+    table = added(iceberg.create_table(folder, SCHEMA), "a")
+    for before, name in (("a", "b"), ("b", "c")):
+        table = added(iceberg.delete_files(table, [f"data/{before}.parquet"]), name)
+    (folder / "data" / "x.parquet").touch()
+    aged(folder)
+    return folder
+
+
+def first(table: Table) -> int:
+    number: int = table.snapshots(columns=["snapshot_id"]).to_arrow()[0][0].as_py()
+    return number
+
+
+def old_snapshot_is_current(table: Table) -> None:
+    iceberg.set_current_snapshot(table, first(table))
+
+
+def old_snapshot_is_tagged(table: Table) -> None:
+    iceberg.create_tag(table, "first", snapshot_id=first(table))
+
+
+def old_snapshot_is_a_branch(table: Table) -> None:
+    iceberg.create_branch(table, "first", snapshot_id=first(table))
+
+
+def file_is_added(table: Table) -> None:
+    columns = {
+        "file_path": [f"{table.location}/data/x.parquet"],
+        "record_count": [1],
+        "file_size_in_bytes": [1],
+    }
+    iceberg.append_files(table, pa.table(columns))
+
+
+ICEBERG = [old_snapshot_is_current, old_snapshot_is_tagged, old_snapshot_is_a_branch, file_is_added]
+
+
+@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize("change", ICEBERG, ids=lambda change: change.__name__)
+def test_iceberg_tables_that_change_at_any_moment(iceberg_table: Path, job: str, change: Change):
+    at_calls(iceberg_table, job, change, long_or(7, 1))
+
+
+CHANGES = [(change, "paimon") for change in PAIMON] + [(change, "iceberg") for change in ICEBERG]
+
+
+@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize(("change", "made"), CHANGES, ids=lambda value: getattr(value, "__name__", None))
+def test_rows_are_of_when_they_are_read(job: str, change: Change, made: str, request: pytest.FixtureRequest):
+    """Not of when the table was opened, nor of when the view was asked for."""
+    folder = request.getfixturevalue(f"{made}_table")
+    table = lakebed.open_table(folder)
+    scan = JOBS[job](table)
+    change(lakebed.open_table(folder))
+    rows = named(scan) | named(JOBS[job](table))
+    assert not rows & kept_after(job, folder)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_catalog_is_asked_when_rows_are_read(job: str, tmp_path: Path):
+    catalog = sqlite(tmp_path)
+    table = orders(catalog)
+    opened = lakebed.open_table(table)
+    scan = JOBS[job](opened)
+    before = kept(opened)
+    table.append(ROWS)
+    aged(tmp_path)
+    after = kept(lakebed.open_table(catalog.load_table(table.name())))
+    assert after - before
+    files = set(
+        lakebed.open_table(catalog.load_table(table.name())).files().to_arrow()["file_path"].to_pylist()
+    )
+    for asked in (scan, JOBS[job](opened)):
+        assert not named(asked) & (after if job == "orphans" else files)
+
+
+def test_snapshots_that_a_listing_lacks_are_reached(paimon_table: Path):
+    class Stale(RacingStorage):
+        """Lists nothing in the folder of snapshots, although all of them can be read."""
+
+        def list(self, prefix: str) -> list[str]:
+            return [] if prefix.endswith("/snapshot") else super().list(prefix)
+
+    table = lakebed.open_table(paimon_table, storage=Stale(-1, lambda: None))
+    assert kept(table) >= {f"{paimon_table}/bucket-0/{name}.parquet" for name in "abcd"}
+    orphans = named(lakebed.open_table(paimon_table).orphans())
+    assert f"{paimon_table}/bucket-0/x.parquet" in orphans
+    assert named(table.orphans()) == orphans
+    (paimon_table / "snapshot" / "EARLIEST").unlink()
+    assert named(table.orphans()) == orphans
+
+
+REMOVALS: dict[str, Change] = {
+    "delete_tag": lambda table: paimon.delete_tag(table, "v"),
+    "delete_branch": lambda table: paimon.delete_branch(table, "b"),
+    "expire_snapshots": lambda table: paimon.expire_snapshots(table, NOW, retain_last=1),
+    "rollback_to": lambda table: paimon.rollback_to(table, snapshot=1),
+}
+
+
+class RacingWriter(RacingStorage):
+    """The same, which can be written to; a change is made before one of the removals."""
+
+    def turn(self, path: str) -> None:
+        pass
+
+    def modified(self, path: str) -> int:
+        return int(Path(path).stat().st_mtime * 1000)
+
+    def write(self, path: str, data: bytes) -> None:
+        Path(path).parent.mkdir(exist_ok=True, parents=True)
+        Path(path).write_bytes(data)
+
+    def publish(self, path: str, data: bytes, overwrite: bool) -> bool:
+        if not overwrite and Path(path).exists():
+            return False
+        self.write(path, data)
+        return True
+
+    def remove(self, path: str) -> None:
+        super().turn(path)
+        Path(path).unlink()
+
+
+@pytest.mark.parametrize("removal", REMOVALS)
+@pytest.mark.parametrize(
+    "change", [snapshot_is_tagged, tag_becomes_branch], ids=lambda change: change.__name__
+)
+def test_what_is_tagged_while_it_is_removed_is_not_free(paimon_table: Path, removal: str, change: Change):
+    """A tag or branch is made when the files that a removal frees are known, and the removal begins."""
+
+    def made() -> None:
+        # After a rollback there may be nothing left that could be tagged.
+        with suppress(lakebed.LakebedError):
+            change(lakebed.open_table(paimon_table))
+
+    storage = RacingWriter(0, made)
+    freed: Any = REMOVALS[removal](lakebed.open_table(paimon_table, storage=storage))
+    rows = set(freed.files["file_path"].to_pylist())
+    assert storage.changed
+    assert not rows & kept(lakebed.open_table(paimon_table))
