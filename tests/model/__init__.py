@@ -1,0 +1,1 @@
+"""Random histories of tables, and what lives in them."""

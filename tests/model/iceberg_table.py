@@ -1,0 +1,293 @@
+"""An Iceberg table of a history."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import lakebed
+from lakebed import iceberg
+from model.alive import Root, all_files, catalog_metadata, iceberg_metadata, of_iceberg, real
+from model.written import SCHEMA, Operation, Written, files, picked
+
+NOW = timedelta(0)
+
+
+class IcebergTable(Written):
+    """A table in a folder, or in a catalog of PyIceberg."""
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        version: int = 2,
+        catalog: Any = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(name, folder)
+        self.version, self.catalog = version, catalog
+        self.moved: dict[str, str] = {}
+        """Folders that the metadata names, and where they are now."""
+        self.order: list[int] = []
+        if catalog is None:
+            iceberg.create_table(folder, SCHEMA, format_version=version, properties=properties)
+        else:
+            catalog.create_table(
+                f"db.{name}", SCHEMA, location=f"file://{folder}", properties=properties or {}
+            )
+        self.places = [(folder / "data", "data")]
+
+    def now(self) -> lakebed.Table:
+        if self.catalog is None:
+            return lakebed.open_table(self.folder)
+        return lakebed.open_table(self.catalog.load_table(f"db.{self.name}"))
+
+    def newest(self) -> Path:
+        """The metadata file that counts."""
+        if self.catalog is None:
+            return iceberg_metadata(self.folder)
+        return catalog_metadata(self.folder.parent / "catalog.db", self.name)
+
+    def roots(self) -> list[Root]:
+        return of_iceberg(self.newest(), self.moved)
+
+    def snapshots(self) -> list[int]:
+        metadata = json.loads(self.newest().read_text("utf-8"))
+        return [snapshot["snapshot-id"] for snapshot in metadata["snapshots"]]
+
+    def operations(self) -> list[Operation]:
+        return [
+            *(self.append, self.append, self.delete, self.delete, self.forget, self.tag, self.drop_tag),
+            *(self.leave, self.branch, self.commit_on_branch, self.drop_branch, self.fast_forward),
+            *(self.expire, self.expire, self.delete, self.set_current, self.set_current, self.roll_back),
+            *(self.undelete, self.undelete, self.overwrite, self.compact, self.delete_rows, self.cherry_pick),
+            *(self.statistics, self.forget_statistics, self.properties, self.abort, self.retain),
+            *(self.hold, self.hold),
+        ]
+
+    def racing(self) -> list[Operation]:
+        return [
+            *(self.append, self.leave, self.leave, self.leave, self.renew, self.renew, self.set_current),
+            *(self.expire, self.forget, self.hold),
+            *(self.tag, self.branch, self.fast_forward, self.cherry_pick, self.drop_tag, self.roll_back),
+            *(self.compact, self.overwrite, self.delete_rows, self.statistics, self.properties),
+        ]
+
+    def said(self, snapshot: int | None) -> str:
+        """A snapshot by the order in which they were met: ids are random."""
+        if snapshot is None:
+            return "no snapshot"
+        if snapshot not in self.order:
+            self.order += [one for one in self.snapshots() if one not in self.order]
+        return f"snapshot {self.order.index(snapshot) + 1}"
+
+    def some(self, number: int) -> int | None:
+        """One of the snapshots."""
+        return known[number % len(known)] if (known := self.snapshots()) else None
+
+    # What adds, and takes away.
+
+    def append(self, a: int, b: int) -> str:
+        path = self.data_file(a)
+        table = iceberg.append_files(self.now(), files(path), merge=bool(b % 2))
+        return f"{path} as {self.said(table.snapshot_id)}"
+
+    def delete(self, a: int, b: int) -> str | None:
+        if not (live := self.live(table := self.now())):
+            return None
+        path = picked(live, a)
+        return f"{path} as {self.said(iceberg.delete_files(table, [path]).snapshot_id)}"
+
+    def forget(self, a: int, b: int) -> str | None:
+        """A file is deleted, and all snapshots before go."""
+        said = self.delete(a, b)
+        return said and f"{said}, and expire {self.expire(0, 1)}"
+
+    def hold(self, a: int, b: int) -> str | None:
+        if not (known := self.snapshots()):
+            return None
+        return f"{self.tag(a if b % 2 else len(known) - 1, b)}, and forget {self.forget(a, b)}"
+
+    def overwrite(self, a: int, b: int) -> str | None:
+        if not (live := self.live(table := self.now())):
+            return None
+        old, new = picked(live, b), self.data_file(a)
+        iceberg.overwrite_files(table, files(new), removed=[old])
+        return f"{old} by {new}"
+
+    def compact(self, a: int, b: int) -> str | None:
+        table = self.now()
+        if a % 2 or len(live := self.live(table)) < 2:
+            iceberg.rewrite_manifests(table)
+            return "manifests"
+        new = self.data_file(b)
+        iceberg.replace_files(table, live[:2], files(new, record_count=2))
+        return f"{live[0]} and {live[1]} into {new}"
+
+    def delete_rows(self, a: int, b: int) -> str | None:
+        """A position delete file, or a deletion vector, of one data file."""
+        if not (live := self.live(table := self.now())):
+            return None
+        columns: dict[str, object] = {"content": 1}
+        if self.version > 2:
+            own = {"content_offset": 4, "content_size_in_bytes": 8, "file_format": "PUFFIN"}
+            columns |= {"referenced_data_file": picked(live, b), **own}
+        new = self.data_file(a)
+        iceberg.row_delta(table, delete_files=files(new, **columns))
+        return f"of {picked(live, b)} by {new}"
+
+    def undelete(self, a: int, b: int) -> str | None:
+        """A file that was deleted, or never committed, is appended as it lies there."""
+        live = all_files(self.roots())
+        folder, prefix = self.places[a % len(self.places)]
+        dead = sorted(path.name for path in folder.glob("*.parquet") if real(str(path)) not in live)
+        if not dead:
+            return None
+        name = picked(dead, b)
+        self.strays.discard(real(str(folder / name)))
+        table = iceberg.append_files(self.now(), files(f"{prefix}/{name}"))
+        return f"{prefix}/{name} as {self.said(table.snapshot_id)}"
+
+    def abort(self, a: int, b: int) -> str:
+        before = self.lying()
+        if a % 2:
+            self.write(self.places[0][0], f"stray-{next(self.numbers)}.parquet")
+        elif a % 4:
+            self.write(self.folder / "metadata", f"stray-{next(self.numbers)}.avro")
+        else:
+            iceberg.append_files(self.now(), files(self.data_file(b)), commit=False)
+        self.stray(added := self.lying() - before)
+        return f"leaves {len(added)} files"
+
+    def lying(self) -> set[str]:
+        """All files in the folders that the table writes to."""
+        folders = {self.folder, *(folder for folder, _ in self.places)}
+        return {str(path) for folder in folders for path in folder.rglob("*") if path.is_file()}
+
+    # What keeps.
+
+    def tag(self, a: int, b: int) -> str | None:
+        if (snapshot := self.some(a)) is None:
+            return None
+        name = f"v{b % 3}"
+        age = timedelta(milliseconds=1) if b % 7 == 6 else None
+        table = self.now()
+        replace = name in self.branches(table, "tag")
+        iceberg.create_tag(table, name, snapshot_id=snapshot, replace=replace, max_ref_age=age)
+        return f"{name} of {self.said(snapshot)}" + (" for a millisecond" if age else "")
+
+    def drop_tag(self, a: int, b: int) -> str | None:
+        if not (tags := self.branches(table := self.now(), "tag")):
+            return None
+        iceberg.delete_tag(table, picked(tags, a))
+        return picked(tags, a)
+
+    def branch(self, a: int, b: int) -> str | None:
+        if (snapshot := self.some(a)) is None:
+            return None
+        table = self.now()
+        replace = f"b{b % 3}" in self.branches(table)
+        iceberg.create_branch(table, f"b{b % 3}", snapshot_id=snapshot, replace=replace)
+        return f"b{b % 3} of {self.said(snapshot)}"
+
+    def leave(self, a: int, b: int) -> str | None:
+        """A branch is made of a tag, which goes."""
+        if not (tags := self.branches(table := self.now(), "tag")):
+            return None
+        name = picked(tags, a)
+        snapshot = table.at(tag=name).snapshot_id
+        replace = f"b{b % 3}" in self.branches(table)
+        iceberg.create_branch(table, f"b{b % 3}", snapshot_id=snapshot, replace=replace)
+        iceberg.delete_tag(self.now(), name)
+        return f"{name} for branch b{b % 3}"
+
+    def commit_on_branch(self, a: int, b: int) -> str | None:
+        if not (branches := self.branches(table := self.now())):
+            return None
+        name, path = picked(branches, b), self.data_file(a)
+        table = iceberg.append_files(table.at(branch=name), files(path))
+        return f"{name} appends {path} as {self.said(table.snapshot_id)}"
+
+    def drop_branch(self, a: int, b: int) -> str | None:
+        if not (branches := self.branches(table := self.now())):
+            return None
+        iceberg.delete_branch(table, picked(branches, a))
+        return picked(branches, a)
+
+    def fast_forward(self, a: int, b: int) -> str | None:
+        if not (branches := self.branches(table := self.now())):
+            return None
+        iceberg.fast_forward(table, picked(branches, a))
+        return f"to {picked(branches, a)}"
+
+    def set_current(self, a: int, b: int) -> str | None:
+        if (snapshot := self.some(a)) is None:
+            return None
+        iceberg.set_current_snapshot(self.now(), snapshot)
+        return self.said(snapshot)
+
+    def roll_back(self, a: int, b: int) -> str | None:
+        if (snapshot := self.some(a)) is None:
+            return None
+        iceberg.rollback_to(self.now(), snapshot)
+        return f"to {self.said(snapshot)}"
+
+    def cherry_pick(self, a: int, b: int) -> str | None:
+        if (snapshot := self.some(a)) is None:
+            return None
+        return f"{self.said(snapshot)} as {self.said(iceberg.cherry_pick(self.now(), snapshot).snapshot_id)}"
+
+    def expire(self, a: int, b: int) -> str:
+        _, gone = iceberg.expire_snapshots(self.now(), NOW, retain_last=1 + a % 3)
+        if gone is None:
+            return "nothing"
+        paths = gone.to_arrow()["file_path"].drop_null().to_pylist()
+        return f"all but {1 + a % 3}, {self.free(paths, remove=b % 3 == 0)}"
+
+    def retain(self, a: int, b: int) -> str:
+        branches = ["main", *self.branches(table := self.now())]
+        iceberg.set_retention(table, picked(branches, b), min_snapshots_to_keep=1 + a % 3)
+        return f"{1 + a % 3} snapshots of {picked(branches, b)}"
+
+    def statistics(self, a: int, b: int) -> str | None:
+        if (snapshot := self.some(a)) is None:
+            return None
+        path = self.write(self.folder / "metadata", f"stats-{next(self.numbers)}.puffin")
+        given: dict[str, Any] = {"snapshot-id": snapshot, "statistics-path": str(path)}
+        given |= {"file-size-in-bytes": 15}
+        if of_table := not b % 2:
+            given |= {"file-footer-size-in-bytes": 4, "blob-metadata": []}
+        iceberg.set_statistics(self.now(), given, of_partitions=not of_table)
+        return f"of {self.said(snapshot)}"
+
+    def forget_statistics(self, a: int, b: int) -> str | None:
+        if (snapshot := self.some(a)) is None:
+            return None
+        iceberg.remove_statistics(self.now(), snapshot, of_partitions=bool(b % 2))
+        return f"of {self.said(snapshot)}"
+
+    def properties(self, a: int, b: int) -> str:
+        """What says where files are written, and how much of the metadata is kept."""
+        given: Mapping[str, str] = [
+            {"write.data.path": f"{self.folder}/elsewhere"},
+            {"write.metadata.delete-after-commit.enabled": "true"},
+            {"write.metadata.previous-versions-max": "1"},
+            {"history.expire.min-snapshots-to-keep": f"{1 + b % 3}"},
+        ][a % 4]
+        iceberg.set_properties(self.now(), given)
+        if path := given.get("write.data.path"):
+            self.places = [(Path(path), path), *self.places]
+        return str(dict(given))
+
+    def bend(self, a: int) -> str | None:
+        """Puts `main` at another snapshot than the current one, as no writer may."""
+        metadata = json.loads(self.newest().read_text("utf-8"))
+        known = [one["snapshot-id"] for one in metadata["snapshots"]]
+        if "main" not in metadata.get("refs", {}) or len(known) < 2:
+            return None
+        metadata["refs"]["main"]["snapshot-id"] = known[a % (len(known) - 1)]
+        self.newest().write_text(json.dumps(metadata), "utf-8")
+        return f"main is put at {self.said(known[a % (len(known) - 1)])}"

@@ -1,0 +1,178 @@
+"""Tables that a history writes: what can happen to one, whatever its format."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from lakebed.errors import CommitConflictError, SchemaError, SnapshotNotFoundError, UnsupportedError
+from model.alive import Root, all_files, real
+
+if TYPE_CHECKING:
+    import lakebed
+
+SCHEMA = pa.schema([("id", pa.int64())])
+REFUSED = (CommitConflictError, SchemaError, SnapshotNotFoundError, UnsupportedError, FileExistsError)
+"""What operations refuse that do not apply as the table is."""
+
+Operation = Callable[[int, int], str | None]
+"""Does something, which two numbers decide; says what it was, None where there was nothing to do."""
+
+
+class FreedError(AssertionError):
+    """An operation said that a file is free which lives."""
+
+
+class Written(ABC):
+    """A table on the disk, and what can happen to it."""
+
+    finds_freed = True
+    """Whether what an expiry frees is an orphan at once, even if a manifest says that it is deleted."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self.folder = folder
+        self.numbers = itertools.count()
+        self.places: list[tuple[Path, str]] = []
+        """Folders that new data files are written to, and as what their paths are committed."""
+        self.keeps_strays = False
+        """Whether new ones do not lie where a job looks: they are of the original of a copy."""
+        self.is_over = False
+        """Whether nobody commits any more."""
+        self.strays: set[str] = set()
+        """Files that no commit names, and that a job finds which looks at the table's folder."""
+
+    @abstractmethod
+    def operations(self) -> list[Operation]:
+        """What can happen, the likely ones several times. The first are the simplest."""
+
+    @abstractmethod
+    def racing(self) -> list[Operation]:
+        """What may happen while the table is looked at. What is dead may be deleted at any time then: nobody
+        can make it live again.
+        """
+
+    @abstractmethod
+    def now(self) -> lakebed.Table:
+        """The table as writers open it."""
+
+    @abstractmethod
+    def roots(self) -> list[Root]:
+        """What keeps its files, by brute force."""
+
+    @abstractmethod
+    def append(self, a: int, b: int) -> str:
+        """Commits a new file; the numbers say where it lies, and how."""
+
+    @abstractmethod
+    def delete(self, a: int, b: int) -> str | None:
+        """Commits that a file is deleted."""
+
+    @abstractmethod
+    def tag(self, a: int, b: int) -> str | None:
+        """Tags snapshot `a` as `v<b>`."""
+
+    @abstractmethod
+    def hold(self, a: int, b: int) -> str | None:
+        """Tags a snapshot and deletes a file, which only the tag keeps then."""
+
+    @abstractmethod
+    def expire(self, a: int, b: int) -> str:
+        """Lets all snapshots but `1 + a` go; with a `b` of 0 the files that are free are removed."""
+
+    @abstractmethod
+    def abort(self, a: int, b: int) -> str:
+        """A writer dies before its commit."""
+
+    @abstractmethod
+    def snapshots(self) -> list[int]:
+        """The snapshots of the table, or of its main branch."""
+
+    def happen(self, operation: int, a: int, b: int, during: bool = False) -> str:
+        """Does one of the operations, and says what it was."""
+        known = self.racing() if during else self.operations()
+        return self.tried(known[operation % len(known)], a, b)
+
+    def tried(self, operation: Operation, a: int, b: int) -> str:
+        """Does an operation if it applies, and says what it was."""
+        if self.is_over:
+            return f"{self.name}: nothing can happen any more"
+        name = operation.__name__.replace("_", " ")
+        try:
+            said = operation(a, b)
+        except REFUSED as error:
+            said = f"is refused ({type(error).__name__})"
+        except FreedError as error:
+            raise FreedError(f"{self.name}: {name} ({a}, {b}) {error}") from None
+        return f"{self.name}: {name} {said}" if said else f"{self.name}: {name} has nothing to do"
+
+    def renew(self, a: int, b: int) -> str:
+        """A commit, after which all snapshots before go."""
+        return f"by {self.append(a, b)}, and expire {self.expire(0, 1)}"
+
+    def write(self, folder: Path, name: str) -> Path:
+        """A file of some bytes."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"file of a table")
+        return folder / name
+
+    def data_file(self, a: int) -> str:
+        """Writes a data file; its path as it is committed."""
+        folder, prefix = self.places[a % len(self.places)]
+        name = f"{self.name}-{next(self.numbers)}.parquet"
+        self.write(folder, name)
+        return f"{prefix}/{name}"
+
+    def stray(self, paths: Iterable[str]) -> None:
+        """Notes files that no commit names."""
+        if not self.keeps_strays:
+            self.strays |= {real(path) for path in paths}
+
+    def live(self, table: lakebed.Table) -> list[str]:
+        """Paths of live data files, as the table names them."""
+        return sorted(table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist())
+
+    def branches(self, table: lakebed.Table, kind: str = "branch") -> list[str]:
+        """Names of branches beside main, or of tags."""
+        rows = table.refs(columns=["name", "type"]).to_arrow().to_pylist()
+        return sorted(row["name"] for row in rows if row["type"] == kind and row["name"] != "main")
+
+    def free(self, paths: Iterable[str], remove: bool) -> str:
+        """What an expiry says is free does not live, and is removed as its users do it."""
+        found = {real(path) for path in paths}
+        if wrong := found & all_files(self.roots()):
+            raise FreedError(f"what is said to be free lives: {sorted(wrong)}")
+        if not remove:
+            if self.finds_freed:
+                self.stray(path for path in found if Path(path).exists())
+            return f"and leaves {len(found)} free files"
+        for path in found:
+            if Path(path).exists():
+                os.remove(path)  # noqa: PTH107 - a text
+        return f"and removes {len(found)} free files"
+
+
+def aged(folder: Path) -> None:
+    """Makes all files old, as no commit under way has them."""
+    old = time.time() - 30 * 24 * 60 * 60
+    for root, _, names in os.walk(folder):
+        for name in names:
+            os.utime(f"{root}/{name}", (old, old))
+
+
+def files(*paths: str, **columns: object) -> pa.Table:
+    """Rows of files for a commit."""
+    given = {"file_path": paths, "record_count": [1] * len(paths), "file_size_in_bytes": [15] * len(paths)}
+    return pa.table(given | {name: [value] * len(paths) for name, value in columns.items()})
+
+
+def picked(items: list[str], number: int) -> str:
+    """One of some things."""
+    return items[number % len(items)]
