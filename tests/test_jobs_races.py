@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from itertools import count
@@ -72,7 +72,7 @@ class RacingStorage:
         folder = Path(prefix)
         return [path.name for path in folder.iterdir()] if folder.is_dir() else []
 
-    def contents(self, prefix: str) -> list[tuple[str, bool, int, int]]:
+    def contents(self, prefix: str) -> Sequence[tuple[str, bool, int, int]]:
         self.turn(prefix)
         found = [(entry, entry.stat()) for entry in os.scandir(prefix)]
         return [(one.name, one.is_dir(), about.st_size, int(about.st_mtime * 1000)) for one, about in found]
