@@ -56,7 +56,10 @@ class World:
     def roots(self) -> tuple[list[Root], list[Root]]:
         """What keeps files of the table that is asked about, and of all others."""
         others = [root for table in self.tables[1:] for root in table.roots()]
-        return self.main.roots(), [*others, *(root for copy in self.copies for root in copy())]
+        copies = [root for copy in self.copies for root in copy()]
+        if copies and self.relocate:
+            return copies, [*others, *self.main.roots()]
+        return self.main.roots(), [*others, *copies]
 
     def say(self, text: str) -> None:
         """Adds to the history as it is told."""

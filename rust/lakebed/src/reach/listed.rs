@@ -9,10 +9,10 @@ use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_schema::DataType;
 
 use super::kind::Kind;
-use super::listing::{Details, Listed as File, ListedFolder, list};
-use super::other_tables::{Shown, passed_over, shown};
+use super::listing::{Details, InOne, ListedFolder, list};
+use super::other_tables::{Shown, folders_of, passed_over, shown};
 use super::partitioner::{Keys, PartitionedRecords, Partitioner, name};
-use super::prefixes::{Last, Prefixes, is_absolute, is_local};
+use super::prefixes::{Last, Prefixes, is_absolute};
 use super::record::{Fact, NOT_ASKED, Record};
 use super::sets::SetId;
 use super::spelling::decoded;
@@ -44,7 +44,7 @@ pub struct OrphanOptions {
 const TOGETHER: usize = 4 << 20;
 
 /// The files of a folder, and whether they are compared by their names alone.
-pub(super) type InFolder = (Vec<File>, bool);
+pub(super) type InFolder = (InOne, bool);
 
 /// Places, each with the number of its prefix and the beginning of the keys of its files.
 pub(super) type KnownFolders = Vec<(ListedFolder, u16, String)>;
@@ -73,6 +73,7 @@ pub(super) struct Listed {
     tables: HashSet<String>,
     /// The folder of the last file.
     folder: String,
+    storage: Arc<dyn Storage>,
     notes: Notes,
     last: Last,
 }
@@ -82,10 +83,10 @@ impl Listed {
     pub(super) fn new(
         which: &OrphanOptions,
         partitioner: Partitioner,
-        storage: &dyn Storage,
+        storage: &Arc<dyn Storage>,
         notes: &Notes,
     ) -> Listed {
-        let prefixes = which.prefixes(is_local(storage));
+        let prefixes = which.prefixes();
         let partitioner = Arc::new(partitioner);
         Listed {
             chunks: Vec::new(),
@@ -101,6 +102,7 @@ impl Listed {
             folders: HashSet::new(),
             tables: HashSet::new(),
             folder: String::new(),
+            storage: Arc::clone(storage),
             notes: notes.clone(),
             last: Last::default(),
         }
@@ -147,10 +149,14 @@ impl Listed {
     }
 
     /// Adds the files of a folder.
-    pub(super) fn take_folder(&mut self, (files, by_name): InFolder, storage: &dyn Storage) -> Result<()> {
-        files
-            .iter()
-            .try_for_each(|(path, file)| self.take_listed(&storage.place(path)?, file.details, by_name))
+    pub(super) fn take_folder(&mut self, (found, by_name): InFolder) -> Result<()> {
+        match found {
+            InOne::Files(files) => files.iter().try_for_each(|(path, file)| {
+                let path = self.storage.place(path)?;
+                self.take_listed(&path, file.details, by_name)
+            }),
+            InOne::OtherTable(folder) => self.take_table(&folder),
+        }
     }
 
     /// The places where files of a listing may be, in the form of the listing's paths.
@@ -201,7 +207,7 @@ impl Listed {
                     self.shows_table = true;
                     self.is_own()?;
                 }
-                Shown::Other(table) => self.take_table(&format!("{folder}{table}"))?,
+                Shown::Other(table) => self.take_table(&format!("{}/{table}", place.location))?,
                 Shown::Nothing => {}
             }
             if (place.rule)(rest, false) {
@@ -224,11 +230,15 @@ impl Listed {
         Ok(())
     }
 
-    /// Adds the folder of another table.
+    /// Adds the folder of another table, and the folders that its properties name.
     fn take_table(&mut self, folder: &str) -> Result<()> {
-        if self.tables.insert(folder.to_owned()) {
-            self.notes.add(passed_over(folder));
-            self.for_all.add(named(Fact::Table, folder))?;
+        if !self.tables.insert(folder.to_owned()) {
+            return Ok(());
+        }
+        self.notes.add(passed_over(folder));
+        for folder in folders_of(folder, &self.storage)? {
+            let (_, key) = self.prefixes.folder(&folder)?;
+            self.for_all.add(named(Fact::Table, key.trim_end_matches('/')))?;
         }
         Ok(())
     }
@@ -280,9 +290,9 @@ impl Listed {
 }
 
 impl OrphanOptions {
-    /// What tells spellings of one path; `follows` links in local ones.
-    pub(super) fn prefixes(&self, follows: bool) -> Prefixes {
-        Prefixes::new(&self.equal_schemes, &self.equal_authorities).following_links(follows)
+    /// What tells spellings of one path.
+    pub(super) fn prefixes(&self) -> Prefixes {
+        Prefixes::new(&self.equal_schemes, &self.equal_authorities)
     }
 }
 

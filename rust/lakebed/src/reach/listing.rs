@@ -36,6 +36,13 @@ pub(crate) struct ListedFolder {
 /// A file with its full path, in the form that metadata would have.
 pub(super) type Listed = (String, ListedFile);
 
+/// What is in one folder.
+pub(super) enum InOne {
+    Files(Vec<Listed>),
+    /// The folder of another table, which is not looked into.
+    OtherTable(String),
+}
+
 /// Whether the details of listed files are needed at once, or of few files and later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Details {
@@ -49,7 +56,7 @@ pub(super) fn list(
     details: Details,
     storage: &Arc<dyn Storage>,
     notes: &Notes,
-) -> impl Iterator<Item = Result<Vec<Listed>>> + use<> {
+) -> impl Iterator<Item = Result<InOne>> + use<> {
     let folders = vec![place.location.clone()];
     let looks = Looks { place: place.clone(), details, storage: Arc::clone(storage), notes: notes.clone() };
     Levels::new(looks, Arc::clone(storage), folders, true)
@@ -64,9 +71,9 @@ struct Looks {
 }
 
 impl Look for Looks {
-    type Found = Vec<Listed>;
+    type Found = InOne;
 
-    fn look(&self, folder: &str) -> Result<(Option<Vec<Listed>>, Vec<String>)> {
+    fn look(&self, folder: &str) -> Result<(Option<InOne>, Vec<String>)> {
         let Some(Contents { files, folders }) = self.storage.contents(folder)? else {
             // A folder that was deleted after it was listed has no files either.
             return if folder == self.place.location && !self.place.is_optional {
@@ -77,8 +84,8 @@ impl Look for Looks {
             };
         };
         let names = files.iter().map(|file| file.name.as_str());
-        if is_other(&self.place, folder, names, &folders.names, &self.storage, &self.notes)? {
-            return Ok((None, Vec::new()));
+        if is_other(&self.place, folder, names, &folders.names, &self.storage)? {
+            return Ok((Some(InOne::OtherTable(folder.to_owned())), Vec::new()));
         }
         let within = |path: &str, is_folder| {
             below(path, &self.place.location).is_some_and(|rest| (self.place.rule)(rest, is_folder))
@@ -100,7 +107,7 @@ impl Look for Looks {
         let names = folders.names.iter().filter(|name| !matches!(name.as_str(), "" | "." | ".."));
         let paths = names.map(|name| format!("{folder}/{name}"));
         let paths = paths.filter(|path| within(path, true)).collect();
-        Ok(((!files.is_empty()).then_some(files), paths))
+        Ok(((!files.is_empty()).then_some(InOne::Files(files)), paths))
     }
 }
 

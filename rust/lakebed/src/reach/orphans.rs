@@ -21,7 +21,7 @@ use super::other_tables::is_below_any;
 use super::part::{Part, Spellings};
 use super::partitioner::{Named, Partitioner};
 use super::partitions::Partitions;
-use super::prefixes::{Last, Prefixes, is_local};
+use super::prefixes::{Last, Prefixes};
 use super::record::{Fact, NOT_ASKED, Record, records};
 use super::sets::SetId;
 use super::walk::WalkOptions;
@@ -61,7 +61,7 @@ impl<R: Reach> Orphans<R> {
 
     /// What tells spellings of paths.
     fn prefixes(&self) -> Prefixes {
-        self.which.prefixes(is_local(self.reach.storage().as_ref()))
+        self.which.prefixes()
     }
 
     /// How the table is looked at after it was walked.
@@ -80,7 +80,7 @@ impl<R: Reach> Orphans<R> {
     /// committed, tagged or branched in between takes rows out.
     fn compared(&self, details: Details) -> Result<Compared> {
         let storage = Arc::clone(self.reach.storage());
-        let mut listed = Listed::new(&self.which, Partitioner::new(), storage.as_ref(), &self.notes);
+        let mut listed = Listed::new(&self.which, Partitioner::new(), &storage, &self.notes);
         let mut partitions = Partitions::new();
         let places = self.reach.places(&listed.prefixes)?;
         let by_name = places.iter().any(|place| place.by_name);
@@ -96,7 +96,7 @@ impl<R: Reach> Orphans<R> {
             }
             None => {
                 for files in folders(places, details, &storage, &self.notes) {
-                    listed.take_folder(files?, storage.as_ref())?;
+                    listed.take_folder(files?)?;
                     listed.take_chunks().try_for_each(|chunk| partitions.push(chunk))?;
                 }
             }
@@ -150,7 +150,7 @@ impl<R: Reach> Distributed for Orphans<R> {
     fn listed(&self, parts: u32) -> Result<Pieces> {
         let storage = Arc::clone(self.reach.storage());
         let partitioner = Partitioner::seeded(0, parts as usize);
-        let mut listed = Listed::new(&self.which, partitioner, storage.as_ref(), &self.notes);
+        let mut listed = Listed::new(&self.which, partitioner, &storage, &self.notes);
         let places = self.reach.places(&listed.prefixes)?;
         if self.which.listing.is_none() {
             listed.is_own()?;
@@ -166,7 +166,7 @@ impl<R: Reach> Distributed for Orphans<R> {
                 }))
             }
             None => Box::new(folders(places, Details::Now, &storage, &self.notes).map(move |files| {
-                listed.take_folder(files?, storage.as_ref())?;
+                listed.take_folder(files?)?;
                 listed.flush()?;
                 Ok(listed.take_chunks().collect())
             })),

@@ -15,7 +15,7 @@ use super::looks::Seen;
 use super::moved::Moved;
 use super::orphans::{orphans, schema};
 use super::partitioner::{Keys, Named, Partitioner, seed};
-use super::prefixes::{Last, Prefixes, is_local};
+use super::prefixes::{Last, Prefixes};
 use super::record::{Fact, Record};
 use super::sets::SetId;
 use super::walk::WalkOptions;
@@ -41,8 +41,6 @@ pub(crate) struct OrphansExchange<N> {
     by_name: bool,
     equal_schemes: Vec<(String, String)>,
     equal_authorities: Vec<(String, String)>,
-    /// Whether links in local paths are resolved.
-    follows_links: bool,
     moved: Option<Moved>,
     options: StoredOptions,
 }
@@ -70,7 +68,6 @@ pub(super) fn orphans_exchanged<R: Reach>(
         by_name,
         equal_schemes: which.equal_schemes.clone(),
         equal_authorities: which.equal_authorities.clone(),
-        follows_links: is_local(newest.storage().as_ref()),
         moved: newest.moved().filter(|_| !by_name),
         options: StoredOptions::from(options),
     };
@@ -87,8 +84,7 @@ impl<N: SentManifests> NamedWork for OrphansExchange<N> {
 impl<N: SentManifests> OrphansExchange<N> {
     /// A partitioner for the files that the table names, with the prefixes of this process.
     fn record_partitioner(&self, parts: usize) -> (Arc<Partitioner>, Arc<Prefixes>) {
-        let prefixes = Prefixes::new(&self.equal_schemes, &self.equal_authorities);
-        let prefixes = Arc::new(prefixes.following_links(self.follows_links));
+        let prefixes = Arc::new(Prefixes::new(&self.equal_schemes, &self.equal_authorities));
         let (storage, by_name) = (placed(&self.placing, Arc::new(Local)), self.by_name);
         let keys = Keys::Places { prefixes: Arc::clone(&prefixes), storage, by_name, whole: true };
         let partitioner = Partitioner::seeded(seed(), parts).by(keys).of_moved(self.moved.clone());

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::listing::ListedFolder;
+use crate::columnar::Decoding;
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::FORMATS;
-use crate::notes::Notes;
 use crate::relocate::below;
 use crate::storage::Storage;
 
@@ -43,7 +43,7 @@ pub(super) fn shown<'p>(place: &ListedFolder, rest: &'p str) -> Result<Shown<'p>
     })
 }
 
-/// Whether a folder in a table's own, with these files and folders, is of another table. Adds a note for one.
+/// Whether a folder in a table's own, with these files and folders, is of another table.
 ///
 /// # Errors
 /// As [`shown`]; those of the storage.
@@ -53,7 +53,6 @@ pub(super) fn is_other<'n>(
     mut files: impl Iterator<Item = &'n str>,
     folders: &[String],
     storage: &Arc<dyn Storage>,
-    notes: &Notes,
 ) -> Result<bool> {
     let rest = below(folder, &place.location).unwrap_or_default();
     if rest.is_empty() {
@@ -66,11 +65,42 @@ pub(super) fn is_other<'n>(
     }
     // Metadata of a table elsewhere, whose property `write.metadata.path` is this folder.
     let has_metadata = files.any(|name| FORMATS.is_metadata(name));
-    let is_other = has_metadata || FORMATS.any_at(folder, folders, storage, |_| true)?.is_some();
-    if is_other {
-        notes.add(passed_over(folder));
-    }
-    Ok(is_other)
+    Ok(has_metadata || FORMATS.any_at(folder, folders, storage, |_| true)?.is_some())
+}
+
+/// Properties that name a folder of data or metadata, or several.
+const FOLDERS: [&str; 5] = [
+    "write.data.path",
+    "write.object-storage.path",
+    "write.folder-storage.path",
+    "write.metadata.path",
+    "data-file.external-paths",
+];
+
+/// The folder of another table, and the folders that its properties name: these may be in the table's own too.
+///
+/// # Errors
+/// `Location` for a table that cannot be read.
+pub(super) fn folders_of(folder: &str, storage: &Arc<dyn Storage>) -> Result<Vec<String>> {
+    let other =
+        FORMATS.open(folder, None, Arc::clone(storage), Decoding::from(lakebed_avro::Limits::DEFAULT));
+    let properties = match other {
+        Ok(table) => table.properties(),
+        // Metadata of a table that is elsewhere: where its data is, that table knows.
+        Err(error) if error.kind() == ErrorKind::TableNotFound => return Ok(vec![folder.to_owned()]),
+        Err(error) => {
+            let shown = without_credentials(folder);
+            let message = format!(
+                "another table is in the table's folder, at {shown:?}, and cannot be read, so it is unknown which files \
+                 are its own: {error}"
+            );
+            return Err(Error::new(ErrorKind::Location, message).in_file(folder));
+        }
+    };
+    let named = FOLDERS.iter().filter_map(|key| properties.get(*key)).flat_map(|paths| paths.split(','));
+    let named =
+        named.map(|path| path.trim().trim_end_matches('/').to_owned()).filter(|path| !path.is_empty());
+    Ok(std::iter::once(folder.to_owned()).chain(named).collect())
 }
 
 /// Where only some folders are looked into, the other table's are not: engines write metadata of Iceberg beside

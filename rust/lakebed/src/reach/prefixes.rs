@@ -9,7 +9,6 @@ use super::links::Links;
 use crate::credentials::family;
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::scheme;
-use crate::storage::Storage;
 
 /// A scheme and an authority, each empty where the path has none.
 type Prefix = (String, String);
@@ -18,7 +17,8 @@ type Prefix = (String, String);
 pub(crate) struct Prefixes {
     equal_schemes: HashMap<String, String>,
     equal_authorities: HashMap<String, String>,
-    /// Resolves links in local paths, where the table's files are local.
+    /// Resolves links in local paths, whichever library reads them. On a storage whose paths only look local two
+    /// files may count as one, which is an orphan less.
     links: Option<Links>,
     known: Mutex<Known>,
 }
@@ -41,24 +41,14 @@ pub(super) struct Last {
 
 impl Prefixes {
     /// Both maps lead from a spelling to what it is equal to.
-    pub(super) fn new(schemes: &[(String, String)], authorities: &[(String, String)]) -> Prefixes {
+    pub(crate) fn new(schemes: &[(String, String)], authorities: &[(String, String)]) -> Prefixes {
         let schemes = schemes.iter().map(|(one, other)| (one.to_ascii_lowercase(), canonical(other)));
         Prefixes {
             equal_schemes: schemes.collect(),
             equal_authorities: authorities.iter().cloned().collect(),
-            links: None,
+            links: cfg!(unix).then(Links::default),
             known: Mutex::default(),
         }
-    }
-
-    /// The spellings of paths of a storage's files.
-    pub(crate) fn of_storage(storage: &dyn Storage) -> Prefixes {
-        Prefixes::new(&[], &[]).following_links(is_local(storage))
-    }
-
-    /// The same, which resolves links in local paths if `follows`.
-    pub(super) fn following_links(self, follows: bool) -> Prefixes {
-        Prefixes { links: (follows && cfg!(unix)).then(Links::default), ..self }
     }
 
     /// The number of a path's prefix, and its key, which is the same for each spelling of a file.
@@ -196,14 +186,6 @@ impl Prefixes {
         );
         Error::new(ErrorKind::Location, message).in_file(path)
     }
-}
-
-/// Whether a storage reads local files itself, so that links in its paths can be resolved.
-pub(crate) fn is_local(mut storage: &dyn Storage) -> bool {
-    while let Some(inner) = storage.inner() {
-        storage = inner;
-    }
-    storage.is_local()
 }
 
 /// Whether a path begins at the root of its storage.
