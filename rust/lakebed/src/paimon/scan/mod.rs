@@ -152,7 +152,8 @@ impl Scan {
             Some(path) => error.in_file(&path),
             None => error,
         };
-        let attach = || Attach::new(deletes, &planned_vectors(&self.table)?).map_err(placed);
+        let vectors = || planned_vectors(&self.table);
+        let attach = || vectors().and_then(|vectors| Attach::new(deletes, &vectors)).map_err(placed);
         let attach = program.shows_deletes().then(attach);
         let program = program.attaching(attach.transpose()?.map(Arc::new));
         let (manifests, threads) = (self.plan()?.manifests, threads(options.threads));

@@ -21,10 +21,16 @@ use crate::verify::{Links, Standing};
 /// Those after which nothing more can be said.
 pub(super) fn wrong_indexes(table: &Table) -> Result<Vec<Error>> {
     let files = IndexFiles::read(table, None)?;
-    indexes(&files, table.schema())?;
-    let vectors = Vectors::of(&files.of_type(DELETION_VECTORS)?)?;
+    let mut found: Vec<Error> = indexes(&files, table.schema()).err().into_iter().collect();
+    let vectors = match Vectors::of(&files.of_type(DELETION_VECTORS)?) {
+        Ok(vectors) => vectors,
+        Err(error) => {
+            found.push(error);
+            return Ok(found);
+        }
+    };
     let view = DeletesView::new(table.location(), table.schema(), None)?;
-    view.build(&vectors, None, None, &ExternalFiles::new())?;
+    found.extend(view.build(&vectors, None, None, &ExternalFiles::new()).err());
     let sizes = find(&vectors.files, "file_size")?;
     let ranges = vectors.offsets.values().iter().zip(vectors.lengths.values());
     let wrong = |((offset, length), size): ((&i64, &i64), &i64)| match VectorRange::new(*offset, *length) {
@@ -48,7 +54,8 @@ pub(super) fn wrong_indexes(table: &Table) -> Result<Vec<Error>> {
         );
         Some(Error::new(error.kind(), message).in_field("deletions_vectors_ranges"))
     });
-    Ok(named.collect())
+    found.extend(named);
+    Ok(found)
 }
 
 /// The deletion vectors of the table's snapshot, as records of its index manifest.
