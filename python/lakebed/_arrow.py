@@ -67,6 +67,16 @@ def extended(values: pa.Array, kind: pa.DataType) -> pa.Array:
     return kind.wrap_array(values) if isinstance(kind, pa.BaseExtensionType) else values
 
 
+def record_batches(data: Any) -> pa.RecordBatchReader:
+    """Anything with `__arrow_c_stream__` as a reader; one of pyarrow itself, since of exceptions the C stream
+    keeps texts.
+    """
+    import pyarrow as pa
+
+    is_reader = isinstance(data, pa.RecordBatchReader)
+    return data if is_reader else pa.RecordBatchReader.from_stream(data)
+
+
 def writable(data: Any) -> pa.RecordBatchReader:
     """Anything with `__arrow_c_stream__` as a reader of types that are written: dictionaries and views as
     what they stand for.
@@ -78,7 +88,7 @@ def writable(data: Any) -> pa.RecordBatchReader:
 
     if not hasattr(data, "__arrow_c_stream__"):
         raise TypeError(f"Arrow data (with __arrow_c_stream__) is expected, not {type(data).__name__}")
-    reader = pa.RecordBatchReader.from_stream(data)
+    reader = record_batches(data)
     plain = pa.schema([field.with_type(_plain(field.type)) for field in reader.schema])
     return reader if plain == reader.schema else reader.cast(plain)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakebed import _arrow
 from lakebed.errors import SchemaError
 from lakebed.storage.paths import URI
 
@@ -34,10 +35,8 @@ def listing_of(listing: Any, location: str) -> Callable[[], pa.RecordBatchReader
 
 
 def _reader(listing: Any) -> pa.RecordBatchReader:
-    import pyarrow as pa
-
     if hasattr(listing, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(listing)
+        return _arrow.record_batches(listing)
     names = [name for name in ("path", "size", "modified", *CURRENT) if name in listing.schema.names]
     return listing.scanner(columns=names).to_reader()
 

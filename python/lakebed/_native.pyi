@@ -1,7 +1,9 @@
 """The compiled core; what users call is documented in the modules that wrap it."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, TypeVar, final
+
+_T = TypeVar("_T")
 
 # What PyO3 lists.
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "iceberg_write_manifest",
     "iceberg_write_manifest_list",
     "iceberg_write_metadata",
+    "interruptibly",
     "paimon_alter_table",
     "paimon_append_files",
     "paimon_compact_files",
@@ -357,6 +360,7 @@ def health_row(task: str, parts: object) -> Batch: ...
 def health_schema(columns: Sequence[str] | None) -> object: ...
 def panic(message: str) -> None: ...
 def without_credentials(path: str) -> str: ...
+def interruptibly(call: Callable[..., _T], *arguments: object) -> _T: ...
 def find_tables(
     prefix: str,
     storage: object | None,

@@ -30,7 +30,7 @@ def resolve_source(source: Source, storage: object | None = None) -> Resolved:
     """
     if isinstance(source, (str, os.PathLike)):
         location, adapter = resolve(source, storage)
-        return location if adapter is None else _read(location, adapter.read(location))
+        return location if adapter is None else _read(location, _native.interruptibly(adapter.read, location))
     _refuse(source, storage)
     if hasattr(source, "read") and not _has_buffer(source):
         source = source.read()
@@ -49,7 +49,11 @@ def resolve_range(source: Source, start: int, end: int, storage: object | None =
     """
     if isinstance(source, (str, os.PathLike)):
         location, adapter = resolve(source, storage)
-        return location if adapter is None else _read(location, adapter.read(location, start, end))
+        return (
+            location
+            if adapter is None
+            else _read(location, _native.interruptibly(adapter.read, location, start, end))
+        )
     whole = resolve_source(source, storage)
     if isinstance(whole, (str, tuple)):
         return whole

@@ -208,8 +208,8 @@ class PaimonTable(Written):
         snapshot = json.loads(file.read_text("utf-8"))
         name = f"stat-{next(self.numbers)}"
         counts = {"snapshotId": number, "schemaId": 0, "mergedRecordCount": 1, "mergedRecordSize": 1}
-        path = self.write(self.folder / "statistics", name)
-        path.write_text(json.dumps(counts | {"colStats": {}}), "utf-8")
+        statistics = self.write(self.folder / "statistics", name)
+        statistics.write_text(json.dumps(counts | {"colStats": {}}), "utf-8")
         lists = [
             self.folder / "manifest" / snapshot[key] for key in ("baseManifestList", "deltaManifestList")
         ]

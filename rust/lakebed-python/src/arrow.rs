@@ -1,18 +1,20 @@
-//! Arrow through PyCapsules: the only file that may say `unsafe`, for the two imports.
-#![allow(unsafe_code)] // importing what a producer's capsule points to cannot be checked by the compiler
+//! Arrow through PyCapsules.
+#![allow(unsafe_code)] // what capsules point to cannot be checked by the compiler
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, make_array};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray, make_array};
 use arrow_schema::{ArrowError, Schema};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
+
+use crate::interpreter::call_method;
 
 const ARRAY: &CStr = c"arrow_array";
 const SCHEMA: &CStr = c"arrow_schema";
@@ -108,7 +110,7 @@ unsafe fn check_stream(stream: *mut FFI_ArrowArrayStream) -> PyResult<()> {
 }
 
 fn call<'py>(object: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyAny>> {
-    object.call_method0(method).map_err(|error| {
+    call_method(object, method, ()).map_err(|error| {
         if error.is_instance_of::<pyo3::exceptions::PyAttributeError>(object.py()) {
             PyTypeError::new_err(format!("an Arrow object with {method} is expected"))
         } else {
@@ -185,12 +187,108 @@ pub fn export_schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'p
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
+/// What a C stream gives. Consumers call from any thread, with the interpreter and without it.
+pub trait Exported: Send + Sync {
+    fn schema(&self) -> &Schema;
+
+    /// # Errors
+    /// A text, since consumers take nothing else.
+    fn next(&self) -> Result<Option<RecordBatch>, String>;
+}
+
 /// Hands a stream over: what `__arrow_c_stream__` returns.
-pub fn export_stream<'py>(
-    py: Python<'py>,
-    reader: Box<dyn RecordBatchReader + Send>,
-) -> PyResult<Bound<'py, PyCapsule>> {
-    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), STREAM)
+pub fn export_stream(py: Python<'_>, stream: Box<dyn Exported>) -> PyResult<Bound<'_, PyCapsule>> {
+    let producer = Box::into_raw(Box::new(Producer { stream, error: Mutex::new(CString::default()) }));
+    // SAFETY: these functions are of this kind of producer, which the last of them drops.
+    let stream = unsafe {
+        FFI_ArrowArrayStream::new_unchecked(
+            Some(get_schema),
+            Some(get_next),
+            Some(get_last_error),
+            Some(release),
+            producer.cast(),
+        )
+    };
+    PyCapsule::new_with_value(py, stream, STREAM)
+}
+
+/// The private data of a C stream. Calls share it: consumers ought not to call from two threads at once, but can.
+struct Producer {
+    stream: Box<dyn Exported>,
+    /// The text of the last error.
+    error: Mutex<CString>,
+}
+
+/// The errno of whatever has failed.
+const EINVAL: c_int = 22;
+
+/// Writes what `make` returns to where `out` points, or keeps the error.
+///
+/// # Safety
+/// `stream` leads to one that was made by [`export_stream`], released or not, and `out` may be written to.
+unsafe fn produce<T>(
+    stream: *mut FFI_ArrowArrayStream,
+    out: *mut T,
+    make: impl FnOnce(&dyn Exported) -> Result<T, String>,
+) -> c_int {
+    // SAFETY: the caller's promise; private data is null once the stream is released.
+    let Some(producer) = (unsafe { (*stream).private_data().cast::<Producer>().as_ref() }) else {
+        return EINVAL;
+    };
+    let made = catch_unwind(AssertUnwindSafe(|| make(producer.stream.as_ref())));
+    match made.unwrap_or_else(|_| Err("panic in lakebed".to_owned())) {
+        Ok(made) => {
+            // SAFETY: the caller's promise. What is there is not initialized.
+            unsafe { out.write(made) };
+            0
+        }
+        Err(error) => {
+            let error = CString::new(error.replace('\0', "\u{fffd}")).unwrap_or_default();
+            *producer.error.lock().unwrap_or_else(PoisonError::into_inner) = error;
+            EINVAL
+        }
+    }
+}
+
+unsafe extern "C" fn get_schema(stream: *mut FFI_ArrowArrayStream, out: *mut FFI_ArrowSchema) -> c_int {
+    let make =
+        |stream: &dyn Exported| FFI_ArrowSchema::try_from(stream.schema()).map_err(|error| error.to_string());
+    // SAFETY: consumers call it with the stream whose function it is.
+    unsafe { produce(stream, out, make) }
+}
+
+unsafe extern "C" fn get_next(stream: *mut FFI_ArrowArrayStream, out: *mut FFI_ArrowArray) -> c_int {
+    let make = |stream: &dyn Exported| {
+        let batch = stream.next()?;
+        Ok(batch.map_or_else(FFI_ArrowArray::empty, |batch| {
+            FFI_ArrowArray::new(&StructArray::from(batch).to_data())
+        }))
+    };
+    // SAFETY: consumers call it with the stream whose function it is.
+    unsafe { produce(stream, out, make) }
+}
+
+unsafe extern "C" fn get_last_error(stream: *mut FFI_ArrowArrayStream) -> *const c_char {
+    // SAFETY: consumers call it with the stream whose function it is.
+    let producer = unsafe { (*stream).private_data().cast::<Producer>().as_ref() };
+    // The text is there until the next call, as the interface has it.
+    producer.map_or(std::ptr::null(), |producer| {
+        producer.error.lock().unwrap_or_else(PoisonError::into_inner).as_ptr()
+    })
+}
+
+unsafe extern "C" fn release(stream: *mut FFI_ArrowArrayStream) {
+    // SAFETY: consumers call it with the stream whose function it is, and not while others use it.
+    let producer = unsafe {
+        (*stream).set_release(None);
+        (*stream).set_private_data(std::ptr::null_mut()).cast::<Producer>()
+    };
+    if !producer.is_null() {
+        // SAFETY: it was made by `Box::into_raw`, and nothing else leads to it any more.
+        let producer = unsafe { Box::from_raw(producer) };
+        // Nothing can be told of a panic.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(producer)));
+    }
 }
 
 /// An object with `__arrow_c_schema__` over a schema, for those that have no rows.

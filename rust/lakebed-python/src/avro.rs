@@ -10,17 +10,18 @@ use lakebed_avro::{Block, Blocks, Program, Projection, ReadOptions, Reader, Sche
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arrow::import_stream;
 use crate::boundary::detached;
 use crate::error::write_error_to_python;
+use crate::given::{given_stream, sent};
 use crate::limits::extract;
-use crate::sink::{Encoding, Sink, sent, write_into};
+use crate::sink::{Encoding, Sink, write_into};
 use crate::source::{Source, in_path};
 use crate::stream::BatchStream;
 
-/// Threads inside a call: the caller's number, or one per processor.
+/// Threads inside a call: one per processor, or fewer. More would not be faster, and each takes memory.
 pub fn threads(wanted: Option<usize>) -> usize {
-    wanted.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    wanted.map_or(processors, |wanted| wanted.min(processors))
 }
 
 #[pyfunction]
@@ -52,7 +53,7 @@ pub fn avro_read(
         let reader = open().map_err(|error| in_path(error, path.as_deref()))?;
         let schema = Arc::clone(reader.schema());
         let batches = reader.map(move |batch| batch.map_err(|error| in_path(error.into(), path.as_deref())));
-        Ok(BatchStream::new(schema, Box::new(batches)))
+        Ok(BatchStream::of_open_file(schema, Box::new(batches)))
     })
 }
 
@@ -111,7 +112,7 @@ pub fn avro_write(
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Py<PyBytes>>> {
     let limits = extract(limits)?;
-    let batches = import_stream(data)?;
+    let batches = given_stream(data)?;
     let options = encoding.options(limits).map_err(|error| write_error_to_python(py, error))?;
     let options = WriteOptions { metadata, ..options };
     write_into(py, sink, overwrite, |sink| {

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use pyo3::prelude::*;
 
 use crate::error::{internal, to_python};
+use crate::interpreter::{is_ending, raise_later, released, waited};
 use crate::memory::keep_freed;
 
 /// Runs `work` detached from the interpreter, so that other Python threads can run.
@@ -22,15 +23,18 @@ pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> lakebed::Result<
 
 /// Drops a value that may wait for its threads while detached from the interpreter, for which these threads
 /// may wait.
-pub fn drop_detached<T: Send>(mut value: Option<T>) {
-    if value.is_none() {
-        return;
+pub fn drop_detached<T: Send + 'static>(mut value: Option<T>) {
+    if let Some(value) = value.take_if(|_| !is_ending()) {
+        return released(|| {
+            if let Err(interruption) = waited(move || {
+                drop(value);
+                Ok(())
+            }) {
+                raise_later(interruption);
+            }
+        });
     }
-    Python::try_attach(|py| {
-        let value = value.take();
-        py.detach(move || drop(value));
-    });
-    // When the interpreter ends, attaching is no longer possible: threads that try never return.
+    // The threads of a value do not end any more when they wait for an interpreter that ends.
     std::mem::forget(value);
 }
 

@@ -11,6 +11,7 @@ use pyo3::exceptions::{PyException, PyImportError, PyMemoryError, PyNotImplement
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
+use crate::interpreter::{attached, call_method};
 use crate::stream::Batch;
 
 /// Calls `lakebed._columnar`; attaches to the interpreter only for that.
@@ -27,12 +28,12 @@ impl Encoder for PyarrowEncoder {
             Codec::Lz4 => ("lz4", None),
             Codec::Zstandard { level } => ("zstd", Some(level)),
         };
-        Python::attach(|py| {
+        attached(|py| {
             let encoded = || -> PyResult<PyBackedBytes> {
                 let module = py.import("lakebed._columnar")?;
                 let encoded = match format {
-                    Format::Orc => module.call_method1("orc", (batch, codec)),
-                    Format::Parquet => module.call_method1("parquet", (batch, codec, level)),
+                    Format::Orc => call_method(&module, "orc", (batch, codec)),
+                    Format::Parquet => call_method(&module, "parquet", (batch, codec, level)),
                 };
                 Ok(encoded?.extract()?)
             };

@@ -1,6 +1,6 @@
 //! Entries distributed to parts, and rows made of the entries of a part.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use arrow_array::StructArray;
 use arrow_schema::SchemaRef;
@@ -17,6 +17,7 @@ use crate::limits::decoding;
 use crate::storage::storage_of;
 use crate::stream::{Batch, BatchStream};
 use crate::task::GivenContent;
+use crate::turns::Turns;
 
 /// A scan's work on manifests whose entries are combined.
 #[pyclass(frozen, module = "lakebed._native")]
@@ -61,7 +62,7 @@ impl Exchange {
         detached(py, || {
             let (mut gather, schema) = (self.exchange.gather()?, self.exchange.schema()?);
             gather.open_through(storage);
-            Ok(PartRows { gather: Mutex::new(gather), schema })
+            Ok(PartRows { gather: Turns::new(gather), schema })
         })
     }
 }
@@ -82,11 +83,11 @@ impl ManifestPartitioner {
 
 /// Entries by side, pulled batch by batch.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct PieceStream(Mutex<Option<Pieces>>);
+pub struct PieceStream(Turns<Pieces>);
 
 impl PieceStream {
     pub fn new(pieces: Pieces) -> PieceStream {
-        PieceStream(Mutex::new(Some(pieces)))
+        PieceStream(Turns::new(pieces))
     }
 }
 
@@ -94,13 +95,13 @@ impl PieceStream {
 impl PieceStream {
     fn next_piece(&self, py: Python<'_>) -> PyResult<Option<(i32, Batch)>> {
         let next = detached(py, || {
-            // A poisoned lock means that an earlier call panicked: there are no more entries.
-            let Ok(mut pieces) = self.0.lock() else { return Ok(None) };
-            let next = pieces.as_mut().and_then(Iterator::next);
-            if !matches!(next, Some(Ok(_))) {
-                *pieces = None;
-            }
-            next.transpose()
+            self.0.take_turn(|pieces| {
+                let next = pieces.as_mut().and_then(Iterator::next);
+                if !matches!(next, Some(Ok(_))) {
+                    *pieces = None;
+                }
+                next.transpose()
+            })
         })?;
         Ok(next.map(|(side, rows)| (side, Batch(Arc::new(StructArray::from(rows))))))
     }
@@ -109,7 +110,7 @@ impl PieceStream {
 /// Makes the rows of one part.
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct PartRows {
-    gather: Mutex<Box<dyn Gather>>,
+    gather: Turns<Box<dyn Gather>>,
     schema: SchemaRef,
 }
 
@@ -131,10 +132,8 @@ impl PartRows {
         py: Python<'_>,
         make: impl FnOnce(&mut dyn Gather) -> lakebed::Result<Batches> + Send,
     ) -> PyResult<BatchStream> {
-        let rows = detached(py, || match self.gather.lock() {
-            Ok(mut gather) => make(gather.as_mut()).map(Some),
-            Err(_) => Ok(None),
-        })?;
+        let make = |gather: &mut Option<Box<dyn Gather>>| gather.as_mut().map(|gather| make(gather.as_mut()));
+        let rows = detached(py, || self.gather.take_turn(|gather| make(gather).transpose()))?;
         let rows = rows.ok_or_else(|| PyRuntimeError::new_err("an earlier call panicked"))?;
         Ok(BatchStream::new(self.schema.clone(), rows))
     }

@@ -1,6 +1,6 @@
 //! Sums that Spark's executors compute and combine.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader, StructArray};
 use lakebed::distributed::{self, Prerequisite};
@@ -8,11 +8,13 @@ use lakebed::format::FORMATS;
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 
-use crate::arrow::{SchemaCapsule, import_batch, import_stream};
+use crate::arrow::{SchemaCapsule, import_batch};
 use crate::boundary::detached;
+use crate::given::{given_stream, sent};
 use crate::limits::decoding;
 use crate::stream::Batch;
 use crate::task::GivenContent;
+use crate::turns::Turns;
 
 fn argument(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Argument, message)
@@ -29,7 +31,7 @@ pub fn prerequisite(word: &str) -> lakebed::Result<Prerequisite> {
 
 /// Groups of live files, from manifests and from other sums.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Grouping(Mutex<Box<dyn distributed::Grouping>>);
+pub struct Grouping(Turns<Box<dyn distributed::Grouping>>);
 
 impl Grouping {
     fn locked<T: Send>(
@@ -38,8 +40,10 @@ impl Grouping {
         work: impl FnOnce(&mut dyn distributed::Grouping) -> lakebed::Result<T> + Send,
     ) -> PyResult<T> {
         detached(py, || {
-            let mut groups = self.0.lock().map_err(|_| argument("an earlier call failed"))?;
-            work(groups.as_mut())
+            self.0.take_turn(|groups| match groups {
+                Some(groups) => work(groups.as_mut()),
+                None => Err(argument("an earlier call failed")),
+            })
         })
     }
 }
@@ -50,7 +54,7 @@ impl Grouping {
     fn new(py: Python<'_>, task: &str, limits: &Bound<'_, PyAny>) -> PyResult<Grouping> {
         let decoding = decoding(limits)?;
         let groups = detached(py, || FORMATS.group_task(task)?.start(decoding))?;
-        Ok(Grouping(Mutex::new(groups)))
+        Ok(Grouping(Turns::new(groups)))
     }
 
     fn read(&self, py: Python<'_>, path: &str, content: GivenContent) -> PyResult<()> {
@@ -87,9 +91,9 @@ impl Grouping {
 
 #[pyfunction]
 pub fn health_row(py: Python<'_>, task: &str, parts: &Bound<'_, PyAny>) -> PyResult<Batch> {
-    let parts: Box<dyn RecordBatchReader + Send> = Box::new(import_stream(parts)?);
+    let parts: Box<dyn RecordBatchReader + Send> = Box::new(given_stream(parts)?);
     let row = detached(py, || {
-        let mut parts = parts.map(|part| part.map_err(|error| argument(error.to_string())));
+        let mut parts = parts.map(sent);
         FORMATS.group_task(task)?.health_row(&mut parts)
     })?;
     Ok(batch(row))

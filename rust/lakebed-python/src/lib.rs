@@ -10,10 +10,12 @@ mod error;
 mod exchange;
 mod file;
 mod finding;
+mod given;
 mod grouping;
 mod iceberg;
 mod iceberg_commit;
 mod iceberg_write;
+mod interpreter;
 mod limits;
 mod listing;
 mod location;
@@ -30,6 +32,7 @@ mod storage;
 mod stream;
 mod table;
 mod task;
+mod turns;
 mod vector;
 
 /// The compiled module `lakebed._native`.
@@ -54,6 +57,8 @@ mod _native {
     use super::iceberg_commit::{iceberg_commit, iceberg_create_table, iceberg_fields, iceberg_layout};
     #[pymodule_export]
     use super::iceberg_write::{iceberg_write_manifest, iceberg_write_manifest_list, iceberg_write_metadata};
+    #[pymodule_export]
+    use super::interpreter::interruptibly;
     #[pymodule_export]
     use super::location::{check_locations, without_credentials};
     #[pymodule_export]

@@ -7,16 +7,17 @@ use lakebed::scan::Batches;
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 
-use crate::arrow::import_stream;
+use crate::given::{given_stream, sent};
+use crate::interpreter::{attached, call};
 
 /// The listing of a callable that returns a new Arrow stream each time.
 pub fn stream_of(open: Py<PyAny>) -> Listing {
     Arc::new(move || {
         let failed = |error: PyErr| Error::new(ErrorKind::Io, "the listing failed").caused_by(error);
-        let stream = Python::attach(|py| import_stream(&open.bind(py).call0()?)).map_err(failed)?;
-        let batches = stream.map(|batch| {
-            batch.map_err(|error| Error::new(ErrorKind::Io, format!("the listing failed: {error}")))
-        });
+        let stream = |py: Python<'_>| {
+            call(open.bind(py), ()).and_then(|listing| given_stream(&listing)).map_err(failed)
+        };
+        let batches = attached(stream)?.map(sent);
         Ok(Box::new(batches) as Batches) as Result<Batches>
     })
 }

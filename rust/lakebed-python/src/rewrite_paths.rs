@@ -15,6 +15,7 @@ use pyo3::types::PyBytes;
 
 use crate::arrow::import_array;
 use crate::boundary::detached;
+use crate::interpreter::{attached, call_method};
 use crate::storage::storage_of;
 use crate::stream::Batch;
 use crate::table::{Scan, Table, alone};
@@ -72,11 +73,12 @@ impl PositionDeletes for PythonDeletes {
                 again
             })
         });
-        let written = Python::attach(|py| -> PyResult<PyBackedBytes> {
+        let written = |py: Python<'_>| -> PyResult<PyBackedBytes> {
             let module = py.import("lakebed._position_deletes")?;
             let data = PyBytes::new(py, &bytes);
-            Ok(module.call_method1("rewritten", (data, PathMover { moved }))?.extract()?)
-        });
+            Ok(call_method(&module, "rewritten", (data, PathMover { moved }))?.extract()?)
+        };
+        let written = attached(|py| Ok(written(py)))?;
         let written = written.map_err(|error| {
             if let Some(refused) = refused.lock().ok().and_then(|mut refused| refused.take()) {
                 return refused;

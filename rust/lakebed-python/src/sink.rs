@@ -2,10 +2,8 @@
 
 use std::io::{self, Write};
 
-use arrow_array::RecordBatch;
-use arrow_schema::ArrowError;
+use lakebed::Result;
 use lakebed::write::{Existing, publish};
-use lakebed::{Error, ErrorKind, Result};
 use lakebed_avro::{Codec, Limits, WriteOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -13,6 +11,7 @@ use pyo3::types::PyBytes;
 use crate::avro::threads as threads_of;
 use crate::boundary::detached;
 use crate::error::write_error_to_python;
+use crate::interpreter::{attached, call_method};
 
 /// A target of a file.
 #[derive(FromPyObject)]
@@ -29,11 +28,11 @@ struct PythonFile(Py<PyAny>);
 impl Write for PythonFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = |py: Python<'_>| {
-            let written = self.0.bind(py).call_method1("write", (PyBytes::new(py, bytes),))?;
+            let written = call_method(self.0.bind(py), "write", (PyBytes::new(py, bytes),))?;
             // Unbuffered files return how many bytes they took; some files return nothing.
             if written.is_none() { Ok(bytes.len()) } else { written.extract() }
         };
-        Python::attach(written).map_err(io::Error::other)
+        attached(|py| Ok(written(py))).map_err(io::Error::other)?.map_err(io::Error::other::<PyErr>)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -91,9 +90,4 @@ pub fn write_into(
     })?;
     let bytes = written.map_err(|error| write_error_to_python(py, error))?;
     Ok(bytes.map(|bytes| PyBytes::new(py, &bytes).unbind()))
-}
-
-/// A batch of a caller's stream.
-pub fn sent(batch: std::result::Result<RecordBatch, ArrowError>) -> Result<RecordBatch> {
-    batch.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
 }

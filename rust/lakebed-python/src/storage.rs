@@ -15,6 +15,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::arrow::import_array;
+use crate::interpreter::{attached, call, call_method, ending, interrupted, is_ending, waited};
 use crate::source::only_value;
 
 /// How many reads a storage serves at once by default: other than local reads, these wait for a network.
@@ -45,7 +46,8 @@ impl PyStorage {
     }
 
     fn has(&self, methods: &[&str]) -> bool {
-        Python::attach(|py| methods.iter().all(|name| self.storage.bind(py).hasattr(name).unwrap_or(false)))
+        attached(|py| Ok(methods.iter().all(|name| self.storage.bind(py).hasattr(name).unwrap_or(false))))
+            .unwrap_or(false)
     }
 }
 
@@ -59,13 +61,17 @@ pub fn storage_of(
     storage: Option<Py<PyAny>>,
     concurrent_reads: Option<usize>,
 ) -> PyResult<Arc<dyn Storage>> {
-    let storage: Arc<dyn Storage> = match storage {
-        Some(storage) => Arc::new(PyStorage::new(storage.into_bound(py))?),
-        None => Arc::new(InterruptibleLocal),
-    };
-    Ok(match concurrent_reads.or(storage.concurrent_reads()) {
-        Some(reads) => Arc::new(AtOnce::new(storage, reads)),
-        None => storage,
+    let limited = |storage: Arc<dyn Storage>, reads| Arc::new(AtOnce::new(storage, reads));
+    Ok(match storage {
+        Some(storage) => {
+            let storage = PyStorage::new(storage.into_bound(py))?;
+            let reads = concurrent_reads.unwrap_or(storage.concurrent_reads);
+            Arc::new(Interruptible(limited(Arc::new(storage), reads)))
+        }
+        None => match concurrent_reads {
+            Some(reads) => limited(Arc::new(InterruptibleLocal), reads),
+            None => Arc::new(InterruptibleLocal),
+        },
     })
 }
 
@@ -94,10 +100,48 @@ impl Storage for InterruptibleLocal {
     }
 }
 
-/// Checks for a signal whose handler raises an exception.
-fn interrupted() -> Result<()> {
-    let raised = Python::attach(|py| py.check_signals());
-    raised.map_err(|error| Error::new(ErrorKind::Io, "interrupted").caused_by(error))
+/// A storage whose reads and listings leave signals to be answered.
+struct Interruptible(Arc<dyn Storage>);
+
+impl Interruptible {
+    fn waited<T: Send + 'static>(
+        &self,
+        path: &str,
+        work: impl FnOnce(&dyn Storage, &str) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (storage, path) = (Arc::clone(&self.0), path.to_owned());
+        waited(move || work(storage.as_ref(), &path))
+    }
+}
+
+impl Storage for Interruptible {
+    fn inner(&self) -> Option<&dyn Storage> {
+        Some(self.0.as_ref())
+    }
+
+    fn read(&self, path: &str) -> Result<Buffer> {
+        self.waited(path, |storage, path| storage.read(path))
+    }
+
+    fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
+        self.waited(path, move |storage, path| storage.read_range(path, start, length))
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>> {
+        self.waited(folder, |storage, folder| storage.list(folder))
+    }
+
+    fn folders(&self, folder: &str) -> Result<Option<Folders>> {
+        self.waited(folder, |storage, folder| storage.folders(folder))
+    }
+
+    fn contents(&self, folder: &str) -> Result<Option<Contents>> {
+        self.waited(folder, |storage, folder| storage.contents(folder))
+    }
+
+    fn modified(&self, path: &str) -> Result<Option<i64>> {
+        self.waited(path, |storage, path| storage.modified(path))
+    }
 }
 
 impl Storage for PyStorage {
@@ -106,18 +150,18 @@ impl Storage for PyStorage {
     }
 
     fn interrupted(&self) -> Result<()> {
-        interrupted()
+        // Threads that call the storage do not end any more.
+        if is_ending() { Err(ending()) } else { interrupted() }
     }
 
     fn read(&self, path: &str) -> Result<Buffer> {
-        Python::attach(|py| bytes(py, self.storage.bind(py).call_method1("read", (path,)), path))
+        attached(|py| bytes(py, call_method(self.storage.bind(py), "read", (path,)), path))
     }
 
     fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
         let end = start.saturating_add(length);
-        let read = Python::attach(|py| {
-            bytes(py, self.storage.bind(py).call_method1("read", (path, start, end)), path)
-        })?;
+        let read =
+            attached(|py| bytes(py, call_method(self.storage.bind(py), "read", (path, start, end)), path))?;
         if u64::try_from(read.len()).is_ok_and(|found| found <= length) {
             return Ok(read);
         }
@@ -126,8 +170,8 @@ impl Storage for PyStorage {
     }
 
     fn list(&self, folder: &str) -> Result<Vec<String>> {
-        Python::attach(|py| {
-            let names = self.storage.bind(py).call_method1("list", (folder,));
+        attached(|py| {
+            let names = call_method(self.storage.bind(py), "list", (folder,));
             match names.and_then(|names| names.extract::<Vec<String>>()) {
                 Ok(names) => Ok(names),
                 Err(error) if is_missing(py, &error) => Ok(Vec::new()),
@@ -137,12 +181,12 @@ impl Storage for PyStorage {
     }
 
     fn folders(&self, folder: &str) -> Result<Option<Folders>> {
-        Python::attach(|py| {
+        attached(|py| {
             let named = || {
                 let storage = self.storage.bind(py);
                 let names = match storage.getattr_opt("folders")? {
-                    Some(folders) => folders.call1((folder,)),
-                    None => storage.call_method1("list", (folder,)),
+                    Some(folders) => call(&folders, (folder,)),
+                    None => call_method(storage, "list", (folder,)),
                 };
                 names?.extract::<Vec<String>>()
             };
@@ -155,9 +199,9 @@ impl Storage for PyStorage {
     }
 
     fn contents(&self, folder: &str) -> Result<Option<Contents>> {
-        Python::attach(|py| {
+        attached(|py| {
             let found = || match self.storage.bind(py).getattr_opt("contents")? {
-                Some(contents) => contents.call1((folder,))?.extract::<Vec<Listed>>().map(Some),
+                Some(contents) => call(&contents, (folder,))?.extract::<Vec<Listed>>().map(Some),
                 None => Ok(None),
             };
             match found() {
@@ -170,9 +214,9 @@ impl Storage for PyStorage {
     }
 
     fn modified(&self, path: &str) -> Result<Option<i64>> {
-        Python::attach(|py| {
+        attached(|py| {
             let known = || match self.storage.bind(py).getattr_opt("modified")? {
-                Some(modified) => modified.call1((path,))?.extract(),
+                Some(modified) => call(&modified, (path,))?.extract(),
                 None => Ok(None),
             };
             known().map_err(|error| failed(py, error, path))
@@ -189,9 +233,9 @@ impl Storage for PyStorage {
 
     fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {
         let replace = existing == Existing::Replace;
-        Python::attach(|py| {
+        attached(|py| {
             let data = PyBytes::new(py, bytes);
-            match self.storage.bind(py).call_method1("publish", (path, data, replace)) {
+            match call_method(self.storage.bind(py), "publish", (path, data, replace)) {
                 Ok(_) => Ok(true),
                 Err(error) if !replace && error.is_instance_of::<PyFileExistsError>(py) => Ok(false),
                 Err(error) => Err(failed(py, error, path)),
@@ -200,15 +244,15 @@ impl Storage for PyStorage {
     }
 
     fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
-        Python::attach(|py| {
-            let written = self.storage.bind(py).call_method1("write", (path, PyBytes::new(py, bytes)));
+        attached(|py| {
+            let written = call_method(self.storage.bind(py), "write", (path, PyBytes::new(py, bytes)));
             written.map(drop).map_err(|error| failed(py, error, path))
         })
     }
 
     fn remove(&self, path: &str) -> Result<()> {
-        Python::attach(|py| {
-            let removed = self.storage.bind(py).call_method1("remove", (path,));
+        attached(|py| {
+            let removed = call_method(self.storage.bind(py), "remove", (path,));
             removed.map(drop).map_err(|error| failed(py, error, path))
         })
     }

@@ -1,18 +1,20 @@
 //! Passes record batches to Python.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader, StructArray};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_array::{ArrayRef, RecordBatch, StructArray};
+use arrow_schema::{Schema, SchemaRef};
 use lakebed::notes::Notes;
 use lakebed::predicate::{BoundPredicate, Predicate};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
-use crate::arrow::{export_array, export_schema, export_stream, import_batch, import_schema};
-use crate::boundary::{detached, drop_detached};
+use crate::arrow::{Exported, export_array, export_schema, export_stream, import_batch, import_schema};
+use crate::boundary::detached;
+use crate::interpreter::{raise_later, released};
 use crate::notes::warn;
+use crate::turns::Turns;
 
 /// Batches, or the error that ends them.
 pub type Batches = Box<dyn Iterator<Item = lakebed::Result<RecordBatch>> + Send>;
@@ -39,13 +41,18 @@ impl Batch {
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct BatchStream {
     schema: SchemaRef,
-    batches: Mutex<Option<Batches>>,
+    batches: Turns<Batches>,
     notes: Notes,
 }
 
 impl BatchStream {
     pub fn new(schema: SchemaRef, batches: Batches) -> BatchStream {
-        BatchStream { schema, batches: Mutex::new(Some(batches)), notes: Notes::default() }
+        BatchStream { schema, batches: Turns::new(batches), notes: Notes::default() }
+    }
+
+    /// A stream of open files, of which a forked process shares the position.
+    pub fn of_open_file(schema: SchemaRef, batches: Batches) -> BatchStream {
+        BatchStream { schema, batches: Turns::of_this_process(batches), notes: Notes::default() }
     }
 
     /// Adds the notes on the files of the batches; they become warnings while batches are pulled.
@@ -54,16 +61,10 @@ impl BatchStream {
         self
     }
 
-    fn taken() -> PyErr {
-        PyRuntimeError::new_err("this stream was consumed already")
-    }
-}
-
-impl Drop for BatchStream {
-    fn drop(&mut self) {
-        if let Ok(batches) = self.batches.get_mut() {
-            drop_detached(batches.take());
-        }
+    /// The batches for another owner.
+    fn handed(&self, py: Python<'_>) -> PyResult<Turns<Batches>> {
+        let batches = detached(py, || self.batches.hand_over())?;
+        batches.ok_or_else(|| PyRuntimeError::new_err("this stream was consumed already"))
     }
 }
 
@@ -80,31 +81,21 @@ impl BatchStream {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let batches = self.batches.lock().map_err(|_| BatchStream::taken())?.take();
-        let batches = batches.ok_or_else(BatchStream::taken)?;
-        export_stream(py, Box::new(Exported { schema: Arc::clone(&self.schema), batches: Some(batches) }))
+        let batches = self.handed(py)?;
+        export_stream(py, Box::new(Handed { schema: Arc::clone(&self.schema), batches }))
     }
 
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        let next = detached(py, || {
-            // A poisoned lock means an earlier call panicked: there is nothing more to give.
-            let Ok(mut batches) = self.batches.lock() else { return Ok(None) };
-            let next = batches.as_mut().and_then(Iterator::next);
-            if !matches!(next, Some(Ok(_))) {
-                *batches = None;
-            }
-            next.transpose()
-        })?;
+        let next = detached(py, || next_of(&self.batches))?;
         warn(py, &self.notes)?;
         Ok(next.map(|batch| Batch(Arc::new(StructArray::from(batch)))))
     }
 
     /// The rows that a filter keeps; this stream is handed over.
-    fn filter(&self, condition: &Filter) -> PyResult<BatchStream> {
-        let batches = self.batches.lock().map_err(|_| BatchStream::taken())?.take();
-        let batches = batches.ok_or_else(BatchStream::taken)?;
-        let filter = Arc::clone(&condition.0);
-        let kept = batches.map(move |rows| lakebed::view::matching(&rows?, &filter));
+    fn filter(&self, py: Python<'_>, condition: &Filter) -> PyResult<BatchStream> {
+        let (batches, filter) = (self.handed(py)?, Arc::clone(&condition.0));
+        let rows = std::iter::from_fn(move || next_of(&batches).transpose());
+        let kept = rows.map(move |rows| lakebed::view::matching(&rows?, &filter));
         let stream = BatchStream::new(Arc::clone(&self.schema), Box::new(kept));
         Ok(stream.with_notes(self.notes.clone()))
     }
@@ -131,33 +122,39 @@ impl Filter {
 }
 
 /// The same batches behind the C stream, whose errors are texts.
-struct Exported {
+struct Handed {
     schema: SchemaRef,
-    batches: Option<Batches>,
+    batches: Turns<Batches>,
 }
 
-impl Drop for Exported {
-    fn drop(&mut self) {
-        drop_detached(self.batches.take());
+impl Exported for Handed {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn next(&self) -> Result<Option<RecordBatch>, String> {
+        released(|| next_of(&self.batches).map_err(as_text))
     }
 }
 
-impl Iterator for Exported {
-    type Item = Result<RecordBatch, ArrowError>;
+/// An error in a text, with the exception of a storage; interrupts are raised besides.
+fn as_text(error: lakebed::Error) -> String {
+    let raised = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<PyErr>());
+    let text = match raised {
+        Some(raised) => format!("{error}: {raised}"),
+        None => error.to_string(),
+    };
+    raise_later(error);
+    text
+}
 
-    fn next(&mut self) -> Option<Self::Item> {
-        // Some callers pull while they hold the interpreter, which threads in here may have to wait for.
-        let pull = || Python::attach(|py| py.detach(|| self.batches.as_mut()?.next()));
-        let next = std::panic::catch_unwind(std::panic::AssertUnwindSafe(pull));
-        match next {
-            Ok(next) => Some(next?.map_err(|error| ArrowError::ExternalError(Box::new(error)))),
-            Err(_) => Some(Err(ArrowError::ComputeError("panic in lakebed".to_owned()))),
+/// The next batch; nothing after an error or the end.
+fn next_of(batches: &Turns<Batches>) -> lakebed::Result<Option<RecordBatch>> {
+    batches.take_turn(|batches| {
+        let next = batches.as_mut().and_then(Iterator::next);
+        if !matches!(next, Some(Ok(_))) {
+            *batches = None;
         }
-    }
-}
-
-impl RecordBatchReader for Exported {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
+        next.transpose()
+    })
 }

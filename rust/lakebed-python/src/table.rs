@@ -16,10 +16,12 @@ use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::arrow::{SchemaCapsule, export_schema, import_batch, import_stream};
+use crate::arrow::{SchemaCapsule, export_schema, import_batch};
 use crate::boundary::detached;
 use crate::exchange::PieceStream;
+use crate::given::{given_stream, sent};
 use crate::grouping;
+use crate::interpreter::{attached, call};
 use crate::limits::decoding;
 use crate::listing::stream_of;
 use crate::notes::warn;
@@ -336,10 +338,10 @@ type ExchangeParts = (String, bool, String, Vec<Batch>, Option<String>);
 /// The newest version of a table, as a callable of Python's returns it.
 fn newest_of(newest: Py<PyAny>) -> Newest {
     Arc::new(move || {
-        let table = Python::attach(|py| -> PyResult<_> {
-            Ok(Arc::clone(&newest.bind(py).call0()?.cast::<Table>()?.get().0))
-        });
-        table.map_err(|error| Error::new(ErrorKind::Io, "the newest version of the table").caused_by(error))
+        let table = |py: Python<'_>| Ok(Arc::clone(&call(newest.bind(py), ())?.cast::<Table>()?.get().0));
+        let failed =
+            |error: PyErr| Error::new(ErrorKind::Io, "the newest version of the table").caused_by(error);
+        attached(|py| table(py).map_err(failed))
     })
 }
 
@@ -428,7 +430,7 @@ impl Scan {
     }
 
     fn looked_again(&self, py: Python<'_>, rows: &Bound<'_, PyAny>, seen: &str) -> PyResult<BatchStream> {
-        let rows: Batches = Box::new(import_stream(rows)?.map(|rows| rows.map_err(Error::from)));
+        let rows: Batches = Box::new(given_stream(rows)?.map(sent));
         let rows = detached(py, || self.0.looked_again(rows, seen))?;
         Ok(BatchStream::new(Arc::clone(self.0.schema()), rows))
     }

@@ -1,24 +1,22 @@
 //! Two chains of small reads that run at the same time.
 
+use crate::apart::Apart;
+use crate::error::Result;
 use crate::storage::Storage;
 
-/// Runs both and returns both results. Where reads wait for a network, the second runs on another thread, if
-/// one can be started.
-pub(crate) fn both<A, B: Send>(
+/// Runs both. Where reads wait for a network, the second runs on another thread, if one can be started; after
+/// an error of the first nothing waits for it.
+///
+/// # Errors
+/// Those of the first; the interruption of who waits for the second.
+pub(crate) fn both<A, B: Send + 'static>(
     storage: &dyn Storage,
-    first: impl FnOnce() -> A,
-    second: impl Fn() -> B + Sync,
-) -> (A, B) {
+    first: impl FnOnce() -> Result<A>,
+    second: impl FnOnce() -> B + Send + 'static,
+) -> Result<(A, B)> {
     if storage.concurrent_reads().is_none_or(|reads| reads < 2) {
-        return (first(), second());
+        return Ok((first()?, second()));
     }
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().spawn_scoped(scope, &second);
-        let first = first();
-        let second = match thread {
-            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(_) => second(),
-        };
-        (first, second)
-    })
+    let second = Apart::start(second);
+    Ok((first()?, second.wait(|| storage.interrupted())?))
 }

@@ -28,7 +28,6 @@ mod width;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 pub(crate) use both::both;
 pub(crate) use each::{each, read_each};
@@ -36,14 +35,12 @@ pub(crate) use kept::Kept;
 pub(crate) use levels::{Levels, Look};
 pub(crate) use width::Width;
 
+use crate::apart::{PATIENCE, of_another_process};
 use crate::error::{Error, Result};
 use state::{Job, Ready, Role, State};
 
 /// The most bytes that are read or decoded ahead of the consumer.
 pub(crate) const BYTES_AHEAD: u64 = 64 << 20;
-
-/// How long the waiting consumer sleeps between two checks for an interruption.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// What a pipeline reads and how it decodes that. Called from several threads at once.
 pub(crate) trait Source: Send + Sync + 'static {
@@ -97,9 +94,11 @@ pub(crate) struct Pipeline<S: Source> {
     alone: VecDeque<Result<S::Made>>,
     makers: Vec<JoinHandle<()>>,
     readers: Vec<JoinHandle<()>>,
-    /// The id of the process that started the threads.
-    process: u32,
+    /// The id of the process that started the threads; none before that.
+    process: Option<u32>,
     width: Width,
+    /// Whether the end was returned, or an error.
+    ended: bool,
     /// Whether it was interrupted. Reads may hang then, so the threads are not joined.
     interrupted: bool,
 }
@@ -125,14 +124,14 @@ impl<S: Source> Pipeline<S> {
     fn bounded(source: S, requests: Vec<S::Request>, width: Width, bytes: u64) -> Pipeline<S> {
         let state = State::new(requests.len(), width, bytes);
         let shared = Arc::new(Shared { source, requests, state });
-        let process = std::process::id();
         let (alone, makers, readers) = (VecDeque::new(), Vec::new(), Vec::new());
-        Pipeline { shared, alone, makers, readers, process, width, interrupted: false }
+        Pipeline { shared, alone, makers, readers, process: None, width, ended: false, interrupted: false }
     }
 
     /// Starts as many threads as the look-ahead can use; fewer where the machine refuses more.
     fn spawn(&mut self) {
         let shared = &self.shared;
+        self.process = Some(std::process::id());
         // Threads that decode must leave reading to the readers from the beginning, so this comes before the
         // first reader runs.
         shared.state.has_threads(self.makers.len(), self.readers.len().max(shared.wanted(Role::Reads)));
@@ -159,17 +158,38 @@ impl<S: Source> Pipeline<S> {
         self.alone.pop_front()
     }
 
-    /// Stops the threads, and joins them unless reads hang.
-    fn stop(&mut self) {
-        self.shared.state.stop();
-        // A forked process has the handles, but not the threads.
-        if self.interrupted || self.process != std::process::id() {
-            self.makers.drain(..).chain(self.readers.drain(..)).for_each(std::mem::forget);
+    /// Whether the threads are those of the process from which this one was forked.
+    fn is_forked(&self) -> bool {
+        self.process.is_some_and(|process| process != std::process::id())
+    }
+
+    /// Stops the threads and waits for them, unless reads hang and the one who waits is interrupted.
+    ///
+    /// # Errors
+    /// The interruption.
+    fn stop(&mut self) -> Result<()> {
+        let threads = self.makers.drain(..).chain(self.readers.drain(..));
+        // A forked process has the handles, but not the threads, which may have held a lock when it was forked.
+        if self.process.is_some_and(|process| process != std::process::id()) {
+            threads.for_each(std::mem::forget);
+            return Ok(());
         }
-        for thread in self.makers.drain(..).chain(self.readers.drain(..)) {
+        self.shared.state.stop();
+        if self.interrupted {
+            threads.for_each(std::mem::forget);
+            return Ok(());
+        }
+        while !self.shared.state.threads_ended(PATIENCE) {
+            if let Err(error) = self.shared.source.interrupted() {
+                threads.for_each(std::mem::forget);
+                return Err(error);
+            }
+        }
+        for thread in threads {
             // A panic was already handed over as the result of its request.
             let _ = thread.join();
         }
+        Ok(())
     }
 }
 
@@ -177,6 +197,12 @@ impl<S: Source> Iterator for Pipeline<S> {
     type Item = Result<S::Made>;
 
     fn next(&mut self) -> Option<Result<S::Made>> {
+        if self.ended {
+            return None;
+        }
+        if self.is_forked() {
+            return self.ended(|_| Some(Err(of_another_process())));
+        }
         if self.width.is_one() {
             return self.ended(|pipeline| pipeline.alone());
         }
@@ -206,16 +232,21 @@ impl<S: Source> Pipeline<S> {
     /// Calls `next`, and returns nothing after an error or the end.
     fn ended(&mut self, next: impl FnOnce(&mut Self) -> Option<Result<S::Made>>) -> Option<Result<S::Made>> {
         let found = next(self);
-        if !matches!(found, Some(Ok(_))) {
-            self.stop();
+        if matches!(found, Some(Ok(_))) {
+            return found;
         }
-        found
+        self.ended = true;
+        match self.stop() {
+            Ok(()) => found,
+            Err(interruption) => Some(Err(interruption)),
+        }
     }
 }
 
 impl<S: Source> Drop for Pipeline<S> {
     fn drop(&mut self) {
-        self.stop();
+        // Whoever drops it cannot be told.
+        let _ = self.stop();
     }
 }
 
@@ -229,11 +260,17 @@ impl<S: Source> Shared<S> {
         let wanted = self.wanted(role);
         while threads.len() < wanted {
             let shared = Arc::clone(self);
-            let thread =
-                std::thread::Builder::new().name("lakebed".to_owned()).spawn(move || shared.work(role));
-            match thread {
+            let work = move || {
+                shared.work(role);
+                shared.state.thread_ends();
+            };
+            self.state.thread_begins();
+            match std::thread::Builder::new().name("lakebed".to_owned()).spawn(work) {
                 Ok(thread) => threads.push(thread),
-                Err(_) => break,
+                Err(_) => {
+                    self.state.thread_ends();
+                    break;
+                }
             }
         }
     }

@@ -103,6 +103,8 @@ struct Places<B, M> {
     /// Requests that are being decoded, or were.
     made: BTreeMap<usize, Pieces<M>>,
     stopped: bool,
+    /// Threads that have not ended.
+    alive: usize,
 }
 
 impl<M> Default for Pieces<M> {
@@ -131,6 +133,7 @@ impl<B, M> State<B, M> {
             making: 0,
             made: BTreeMap::new(),
             stopped: false,
+            alive: 0,
         };
         State { places: Mutex::new(places), room: Condvar::new(), turn: Condvar::new(), made: Condvar::new() }
     }
@@ -290,6 +293,21 @@ impl<B, M> State<B, M> {
     pub(super) fn stop(&self) {
         self.places().stopped = true;
         self.changed();
+    }
+
+    pub(super) fn thread_begins(&self) {
+        self.places().alive += 1;
+    }
+
+    pub(super) fn thread_ends(&self) {
+        self.places().alive -= 1;
+        self.made.notify_all();
+    }
+
+    /// Whether all threads have ended; waits no longer than `patience`.
+    pub(super) fn threads_ended(&self, patience: Duration) -> bool {
+        let waited = self.made.wait_timeout_while(self.places(), patience, |places| places.alive > 0);
+        waited.unwrap_or_else(PoisonError::into_inner).0.alive == 0
     }
 }
 

@@ -4,6 +4,9 @@ use std::num::NonZeroUsize;
 
 use crate::storage::Storage;
 
+/// More reads at once than any storage serves better than fewer; each has a thread.
+const MOST_READS: usize = 1024;
+
 /// The most parallel reads, and the most threads that decode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Width {
@@ -21,7 +24,7 @@ impl Width {
     /// More threads than processors read more in parallel, as a mounted object store needs it. They do not
     /// decode faster, and would only take memory, so decoding has no more threads than processors.
     pub(crate) fn new(storage: &dyn Storage, threads: usize) -> Width {
-        let reads = storage.concurrent_reads().unwrap_or(threads).max(1);
+        let reads = storage.concurrent_reads().unwrap_or(threads).clamp(1, MOST_READS);
         let processors = std::thread::available_parallelism().map_or(threads, NonZeroUsize::get);
         Width { reads, threads: threads.min(processors).max(1) }
     }

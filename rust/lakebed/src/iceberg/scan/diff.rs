@@ -108,13 +108,15 @@ impl Sides for Snapshots {
 impl Snapshots {
     /// The manifests that only one of the snapshots has, and how many of all these are.
     fn apart(&self) -> Result<(Vec<ManifestFile>, Vec<ManifestFile>, Step)> {
-        let side = |at: &Table| -> Result<Side<ManifestFile>> {
-            let mut plan = Plan::of_list(&self.table, at.manifest_list()?, self.options.filter.as_deref())?;
+        let (table, filter) = (self.table.clone(), self.options.filter.clone());
+        let side = move |at: &Table| -> Result<Side<ManifestFile>> {
+            let mut plan = Plan::of_list(&table, at.manifest_list()?, filter.as_deref())?;
             let pruned = std::mem::take(&mut plan.pruned);
             Ok(Side { kept: plan.of_role(Role::Files), pruned })
         };
-        let lists = both(self.table.storage().as_ref(), || side(&self.before), || side(&self.after));
-        let (before, after) = (lists.0?, lists.1?);
+        let (after, of_after) = (self.after.clone(), side.clone());
+        let lists = both(self.table.storage().as_ref(), || side(&self.before), move || of_after(&after))?;
+        let (before, after) = (lists.0, lists.1?);
         Ok(apart(before, after, |manifest| (manifest.path.as_str(), manifest.length.unwrap_or(0))))
     }
 

@@ -113,12 +113,16 @@ impl Snapshots {
     /// and the other deletes. Entries that add a file are shown first, since those that delete it may lack
     /// statistics.
     fn diff_inputs(&self) -> Result<(Vec<EntriesInput<'_>>, Step)> {
-        let side = |at: &Table| -> Result<Side<ManifestFile>> {
-            let Plan { manifests, pruned } = Plan::new(at, self.options.filter.as_deref())?;
+        let side = |at: &Table, filter: Option<&str>| -> Result<Side<ManifestFile>> {
+            let Plan { manifests, pruned } = Plan::new(at, filter)?;
             Ok(Side { kept: manifests, pruned })
         };
-        let lists = both(self.table.storage().as_ref(), || side(&self.before), || side(&self.after));
-        let (before, after) = (lists.0?, lists.1?);
+        let filter = self.options.filter.clone();
+        let (table, first) = (self.after.clone(), filter.clone());
+        let after = move || side(&table, filter.as_deref());
+        let before = || side(&self.before, first.as_deref());
+        let (before, after) = both(self.table.storage().as_ref(), before, after)?;
+        let after = after?;
         let (before, after, step) =
             apart(before, after, |manifest| (manifest.file_name.as_str(), manifest.file_size));
         let inputs = [

@@ -27,6 +27,19 @@ pub(crate) struct Files<'t> {
     pub(crate) storage: &'t Arc<dyn Storage>,
 }
 
+/// [`Files`] that need not outlive a borrow.
+pub(super) struct OwnedFiles {
+    location: String,
+    branch: String,
+    storage: Arc<dyn Storage>,
+}
+
+impl OwnedFiles {
+    pub(super) fn borrowed(&self) -> Files<'_> {
+        Files { location: &self.location, branch: &self.branch, storage: &self.storage }
+    }
+}
+
 impl<'t> Files<'t> {
     /// The files of another branch of the same table.
     pub(crate) fn of_branch<'b>(&self, branch: &'b str) -> Files<'b>
@@ -34,6 +47,12 @@ impl<'t> Files<'t> {
         't: 'b,
     {
         Files { location: self.location, branch, storage: self.storage }
+    }
+
+    /// The same files, for another thread.
+    pub(super) fn owned(&self) -> OwnedFiles {
+        let (location, branch) = (self.location.to_owned(), self.branch.to_owned());
+        OwnedFiles { location, branch, storage: Arc::clone(self.storage) }
     }
 
     /// The full path of a file that all branches share: manifests, statistics, index and data files.
@@ -108,10 +127,9 @@ impl<'t> Files<'t> {
 
     /// Branches with the latest snapshot of each, read in parallel.
     pub(super) fn branches(&self, names: Vec<String>) -> Result<Vec<(String, Option<Snapshot>)>> {
-        let (location, storage) = (self.location.to_owned(), Arc::clone(self.storage));
-        let latest = move |_: &dyn Storage, branch: &String| {
-            Files { location: &location, branch, storage: &storage }.latest_snapshot()
-        };
+        let files = self.owned();
+        let latest =
+            move |_: &dyn Storage, branch: &String| files.borrowed().of_branch(branch).latest_snapshot();
         let latest = read_each(self.storage, names.clone(), 1, latest)?;
         Ok(names.into_iter().zip(latest).collect())
     }
@@ -137,8 +155,10 @@ impl<'t> Files<'t> {
         // A forged hint may be the last number there is.
         let Some(after) = hint.checked_add(1) else { return Ok(None) };
         let next = || present(self.storage.read_range(&self.own(&snapshot_file(after)), 0, 1));
-        let (next, hinted) = both(self.storage.as_ref(), next, || present(self.snapshot(hint)));
-        if next?.is_some() { Ok(None) } else { hinted }
+        let files = self.owned();
+        let hinted = move || present(files.borrowed().snapshot(hint));
+        let (next, hinted) = both(self.storage.as_ref(), next, hinted)?;
+        if next.is_some() { Ok(None) } else { hinted }
     }
 
     /// The number in `LATEST`; `None` if the hint is missing or not a number.
@@ -154,13 +174,15 @@ impl<'t> Files<'t> {
     /// # Errors
     /// Those of the storage.
     pub(crate) fn hints(&self, folder: &str) -> Result<Vec<(String, Option<i64>)>> {
-        let read = |name: &str| -> Result<Option<(String, Option<i64>)>> {
-            let name = format!("{folder}/{name}");
-            let bytes = present(self.storage.read_range(&self.own(&name), 0, MAX_HINT_BYTES))?;
+        let read = |files: &Files<'_>, name: String| -> Result<Option<(String, Option<i64>)>> {
+            let bytes = present(files.storage.read_range(&files.own(&name), 0, MAX_HINT_BYTES))?;
             Ok(bytes.map(|bytes| (name, hinted(&bytes))))
         };
-        let (earliest, latest) = both(self.storage.as_ref(), || read("EARLIEST"), || read("LATEST"));
-        Ok([earliest?, latest?].into_iter().flatten().collect())
+        let (files, latest) = (self.owned(), format!("{folder}/LATEST"));
+        let earliest = || read(self, format!("{folder}/EARLIEST"));
+        let latest = move || read(&files.borrowed(), latest);
+        let (earliest, latest) = both(self.storage.as_ref(), earliest, latest)?;
+        Ok([earliest, latest?].into_iter().flatten().collect())
     }
 
     /// The snapshots from the earliest on; `None` for one that was removed after it was listed.

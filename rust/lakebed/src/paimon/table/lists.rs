@@ -43,17 +43,17 @@ impl Table {
         let Some(snapshot) = &self.snapshot else { return Ok(Vec::new()) };
         let base = self.manifest_path(&snapshot.base_manifest_list);
         let delta = self.manifest_path(&snapshot.delta_manifest_list);
-        let (base_bytes, delta_bytes) = both(
-            self.storage.as_ref(),
-            || self.list_bytes(&base, snapshot.base_manifest_list_size),
-            || self.list_bytes(&delta, snapshot.delta_manifest_list_size),
-        );
-        let files = [("base", base, base_bytes), ("delta", delta, delta_bytes)].into_iter();
-        let files = files.map(|(role, path, bytes)| match bytes {
+        let read = |table: &Table, role, path: String, size| match table.list_bytes(&path, size) {
             Ok(bytes) => Ok(ListFile { role, path, bytes }),
             Err(error) => Err(error.in_file(&path)),
-        });
-        files.collect()
+        };
+        let (table, size) = (self.clone(), snapshot.delta_manifest_list_size);
+        let (base, delta) = both(
+            self.storage.as_ref(),
+            || read(self, "base", base, snapshot.base_manifest_list_size),
+            move || read(&table, "delta", delta, size),
+        )?;
+        Ok(vec![base, delta?])
     }
 
     /// The records of lists with unknown fields of other writers, which a commit keeps.

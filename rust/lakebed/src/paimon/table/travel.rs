@@ -133,12 +133,14 @@ impl Table {
 impl Files<'_> {
     /// The branch's latest snapshot and latest schema; `None` without a schema.
     pub(super) fn latest(&self) -> Result<Option<(Option<Snapshot>, TableSchema)>> {
-        let (ids, hint) = both(self.storage.as_ref(), || self.schema_ids(), || self.hint());
-        let Some(latest) = ids?.pop() else { return Ok(None) };
-        let hint = hint?;
-        let snapshot = || self.snapshot_from(hint);
-        let (schema, snapshot) = both(self.storage.as_ref(), || self.schema(latest), snapshot);
-        Ok(Some((snapshot?, schema?)))
+        let files = self.owned();
+        let hint = move || files.borrowed().hint();
+        let (mut ids, hint) = both(self.storage.as_ref(), || self.schema_ids(), hint)?;
+        let Some(latest) = ids.pop() else { return Ok(None) };
+        let (files, hint) = (self.owned(), hint?);
+        let snapshot = move || files.borrowed().snapshot_from(hint);
+        let (schema, snapshot) = both(self.storage.as_ref(), || self.schema(latest), snapshot)?;
+        Ok(Some((snapshot?, schema)))
     }
 
     /// The latest snapshot with a commit time of at most `millis`.

@@ -95,9 +95,10 @@ impl table::Table for Table {
     }
 
     fn diff(&self, before: &Place, after: &Place, options: ScanOptions) -> Result<Box<dyn Distributed>> {
-        let places = (|| self.at_place(before), || self.at_place(after));
-        let (before, after) = both(self.storage().as_ref(), places.0, places.1);
-        Ok(Box::new(diff(self, before?, after?, &options)?))
+        let (table, after) = (self.clone(), after.clone());
+        let after = move || table.at_place(&after);
+        let (before, after) = both(self.storage().as_ref(), || self.at_place(before), after)?;
+        Ok(Box::new(diff(self, before, after?, &options)?))
     }
 
     fn appends(&self, after: Option<&Place>, options: ScanOptions) -> Result<Box<dyn Distributed>> {

@@ -25,9 +25,13 @@ impl Table {
             let names = std::iter::once(MAIN.to_owned()).chain(files.branch_names()?).collect();
             files.branches(names)
         };
-        let tags = || files.each(files.tag_names()?, |name| tag_file(name), Tag::from_json);
-        let (branches, tags) = both(self.storage.as_ref(), branches, tags);
-        let branches = branches?.into_iter().map(|(name, snapshot)| Ref::Branch(name, snapshot));
+        let owned = files.owned();
+        let tags = move || {
+            let files = owned.borrowed();
+            files.each(files.tag_names()?, |name| tag_file(name), Tag::from_json)
+        };
+        let (branches, tags) = both(self.storage.as_ref(), branches, tags)?;
+        let branches = branches.into_iter().map(|(name, snapshot)| Ref::Branch(name, snapshot));
         let tags = tags?.into_iter().map(|(name, tag)| Ref::Tag(name, tag));
         refs(&branches.chain(tags).collect::<Vec<_>>())
     }
