@@ -23,11 +23,8 @@ from lakebed import Table
 from lakebed.cli import cli
 from lakebed.errors import CorruptError, LakebedWarning, LocationError, SchemaError, UnsupportedError
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:opened by its folder:lakebed.errors.LakebedWarning"),
-    pytest.mark.filterwarnings("ignore:.*another table:lakebed.errors.LakebedWarning"),
-    pytest.mark.filterwarnings("ignore:.*is not looked into:lakebed.errors.LakebedWarning"),
-]
+NOTES = ("opened by its folder", ".*another table", ".*is not looked into")
+pytestmark = [pytest.mark.filterwarnings(f"ignore:{note}:lakebed.errors.LakebedWarning") for note in NOTES]
 
 ROWS = pa.table({"id": [1, 2]})
 OLD = datetime(2020, 1, 1, tzinfo=timezone.utc)
