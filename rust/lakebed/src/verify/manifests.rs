@@ -26,7 +26,7 @@ pub(super) trait Take: Send + Sync + 'static {
     /// Adds entries, the first of which is record `first`.
     fn take(&self, entries: &Entries, first: u64, taken: &mut Self::Taken);
 
-    /// Adds rows of [`Links`].
+    /// Adds rows of [`Links`](super::links::Links).
     fn link(&self, _links: RecordBatch, _taken: &mut Self::Taken) {}
 
     /// The memory that the result takes \[bytes\].

@@ -62,7 +62,7 @@ pub(crate) trait Verified: History {
     fn data_files(&self) -> Result<Vec<NamedFile>>;
 
     /// Deletes of the table's snapshot that no manifest names, and that apply to one data file each, as rows of
-    /// [`Links`]; `None` where there are none. Errors of reading are not reported, as above.
+    /// [`links::Links`]; `None` where there are none. Errors of reading are not reported, as above.
     ///
     /// # Errors
     /// An interruption.
