@@ -14,7 +14,8 @@ import pytest
 
 import lakebed
 from lakebed.errors import LocationError, TableNotFoundError, UnsupportedError
-from lakebed.file_io import IcebergFiles, PaimonFiles, failure
+from lakebed.file_io import IcebergFiles, PaimonFiles
+from lakebed.storage.failures import failure
 from shared_data import PROJECT
 
 catalog_files = pytest.importorskip("catalog_files")

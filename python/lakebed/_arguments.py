@@ -6,10 +6,15 @@ import contextlib
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
+from lakebed.errors import SchemaError, SnapshotNotFoundError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1)
+_MILLISECOND = timedelta(milliseconds=1)
+# What the compiled core takes. No count reaches it, and no instant of a table.
+_MOST = 2**63 - 1
 
 
 def names(argument: str, value: Sequence[str] | None) -> list[str] | None:
@@ -18,7 +23,16 @@ def names(argument: str, value: Sequence[str] | None) -> list[str] | None:
         return None
     if isinstance(value, str) or not all(isinstance(name, str) for name in value):
         raise TypeError(f"{argument} takes a list of column names, not {value!r}")
-    return list(value)
+    return [encodable(argument, name) for name in value]
+
+
+def encodable(argument: str, text: str) -> str:
+    """A text that UTF-8 has. Raises: SchemaError for lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise SchemaError(f"{argument} has a lone surrogate: {text!r}", kind="argument") from None
+    return text
 
 
 @contextlib.contextmanager
@@ -40,12 +54,15 @@ def one_of(argument: str, value: str, words: Sequence[str]) -> str:
 
 
 def positive(argument: str, value: int | None, least: int = 1) -> int | None:
-    """A count of at least `least`, or None. Raises: TypeError, ValueError."""
+    """A count of at least `least`, or None; of what nothing has so many, as many as can be counted.
+
+    Raises: TypeError, ValueError.
+    """
     if value is not None and not hasattr(value, "__index__"):
         raise TypeError(f"{argument} takes a whole number, not {value!r}")
     if value is not None and value < least:
         raise ValueError(f"{argument} must be at least {least}, not {value}")
-    return value
+    return None if value is None else min(value, _MOST)
 
 
 def version(argument: str, value: int | str) -> int | str:
@@ -53,7 +70,22 @@ def version(argument: str, value: int | str) -> int | str:
     if isinstance(value, bool) or not isinstance(value, int | str):
         message = f"{argument} takes a snapshot's id or the name of a tag or branch"
         raise TypeError(f"{message}, not {type(value).__name__}")
+    return encodable(argument, value) if isinstance(value, str) else snapshot_id(value)
+
+
+def snapshot_id(value: int) -> int:
+    """A snapshot's id. Raises: SnapshotNotFoundError for a number that none has."""
+    given: object = value
+    if isinstance(given, int) and not -_MOST <= given <= _MOST:
+        message = f"no snapshot {value}: ids have 64 bits"
+        raise SnapshotNotFoundError(message, kind="snapshot-not-found")
     return value
+
+
+def bounded(number: int) -> int:
+    """The nearest number that the compiled core takes, of times that no table has. Anything else itself."""
+    given: object = number
+    return max(-_MOST, min(given, _MOST)) if isinstance(given, int) else number
 
 
 def milliseconds(time: datetime | int) -> int:
@@ -62,18 +94,40 @@ def milliseconds(time: datetime | int) -> int:
     Args: time, if a datetime without zone, local time of this machine.
     """
     if isinstance(time, int) and not isinstance(time, bool):
-        return time
+        return bounded(time)
     if not isinstance(time, datetime):
         raise TypeError(f"timestamp= takes a datetime or milliseconds, not {type(time).__name__}")
-    return (time.astimezone(timezone.utc) - _EPOCH) // timedelta(milliseconds=1)
+    # Not by way of another zone: the first and last days of Python's calendar are not in all of them.
+    return (time.replace(tzinfo=None) - _EPOCH - _offset(time)) // _MILLISECOND
 
 
-def age(argument: str, value: timedelta | datetime) -> datetime:
-    """An instant, or what was so long ago. Raises: TypeError; ValueError for what is still to come."""
+def _offset(time: datetime) -> timedelta:
+    """How far a clock is before UTC: without zone, this machine's, at the ends of the calendar as it is now."""
+    if (offset := time.utcoffset()) is None:
+        try:
+            offset = time.astimezone().utcoffset()
+        except (OverflowError, ValueError, OSError):
+            offset = datetime.now().astimezone().utcoffset()
+    return offset or timedelta(0)
+
+
+def instant(millis: int) -> datetime:
+    """The time of milliseconds since 1970 UTC, or the end of Python's calendar that is nearest to it."""
+    try:
+        return (_EPOCH + millis * _MILLISECOND).replace(tzinfo=timezone.utc)
+    except OverflowError:
+        return (datetime.min if millis < 0 else datetime.max).replace(tzinfo=timezone.utc)
+
+
+def age(argument: str, value: timedelta | datetime) -> int:
+    """An instant, or what was so long ago, in milliseconds since 1970 UTC.
+
+    Raises: TypeError; ValueError for what is still to come.
+    """
     if isinstance(value, datetime):
-        return value
+        return milliseconds(value)
     if not isinstance(value, timedelta):
         raise TypeError(f"{argument} takes a timedelta or a datetime, not {type(value).__name__}")
     if value < timedelta(0):
         raise ValueError(f"{argument} is an age, which is not below 0: {value}")
-    return datetime.now(timezone.utc) - value
+    return milliseconds(datetime.now(timezone.utc)) - value // _MILLISECOND

@@ -14,6 +14,20 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
+def inert(text: str) -> str:
+    """The text as a spreadsheet shows it and runs nothing of it.
+
+    What begins like a formula gets an apostrophe before it; characters that are not shown, tabs and line ends
+    among them, are spelled out.
+    """
+    shown = printable(text)
+    return f"'{shown}" if shown.lstrip()[:1] in _FORMULAS else shown
+
+
+# Spreadsheets take the wide forms of these for them.
+_FORMULAS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
+
+
 def printable_lines(text: str) -> str:
     """The same of each line of a text whose line ends are lakebed's own."""
     return "\n".join(map(printable, text.split("\n")))

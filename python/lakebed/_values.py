@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 def to_json_values(array: pa.Array) -> list[Any]:
     """The values of an array as JSON has them, column by column.
 
-    Bytes are lower-case hex, dates and times ISO 8601 with the digits of their unit, decimals plain texts,
+    Bytes are lower-case hex, dates and times ISO 8601 with the digits of their unit (years after 9999 with a
+    sign, as ISO 8601 and Java have them: `+10000-01-01`), decimals plain texts,
     floats that JSON lacks the texts `NaN`, `Infinity`, `-Infinity`; intervals objects of months, days and
     nanoseconds; structs objects, maps with text keys objects and other maps lists of `{"key", "value"}`; a
     dense union is the value of its member; null is None.
@@ -34,8 +36,7 @@ def to_json_values(array: pa.Array) -> list[Any]:
         items = iter(to_json_values(array.flatten()))
         return [None if n is None else [next(items) for _ in range(n)] for n in _lengths(array)]
     if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
-        texts = array.cast(pa.string()).to_pylist()
-        return [None if text is None else text.replace(" ", "T") for text in texts]
+        return _times(array)
     values: list[Any] = array.to_pylist()
     if pa.types.is_decimal(kind):
         return [None if value is None else format(value, "f") for value in values]
@@ -57,6 +58,12 @@ def to_rows(batch: pa.RecordBatch | pa.Table) -> list[tuple[Any, ...]]:
     """The rows of a batch or table as tuples of JSON values."""
     columns = [to_json_values(_whole(column)) for column in batch.columns]
     return list(zip(*columns, strict=True)) if columns else [()] * batch.num_rows
+
+
+def to_records(rows: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:
+    """The rows of a batch or table as objects of JSON values, by the names of columns."""
+    names = rows.schema.names
+    return [dict(zip(names, row, strict=True)) for row in to_rows(rows)]
 
 
 def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -84,6 +91,67 @@ def _members(array: pa.UnionArray) -> list[Any]:
     places = dict(zip(array.type.type_codes, members, strict=True))
     pairs = zip(array.type_codes.to_pylist(), array.offsets.to_pylist(), strict=True)
     return [places[code][offset] for code, offset in pairs]
+
+
+def _times(array: pa.Array) -> list[str | None]:
+    """Dates, times and timestamps."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    is_date, is_time = pa.types.is_date(kind), pa.types.is_time(kind)
+    if pa.types.is_date32(kind):
+        unit, per_day, numbers = "", 1, array.cast(pa.int32())
+    else:
+        unit = "ms" if is_date else kind.unit
+        per_day, numbers = _SECONDS_PER_DAY * 10 ** _DIGITS[unit], array.cast(_integers(kind))
+    bounds = pc.min_max(numbers)
+    least, most = bounds["min"].as_py(), bounds["max"].as_py()
+    if least is None or (0 if is_time else _FIRST * per_day) <= least <= most < (
+        per_day if is_time else _LAST * per_day
+    ):
+        texts: list[str | None] = array.cast(pa.string()).to_pylist()
+        return [None if text is None else text.replace(" ", "T") for text in texts]
+    digits = _DIGITS[unit] if unit else 0
+    zone = "Z" if pa.types.is_timestamp(kind) and kind.tz is not None else ""
+
+    def text(number: int) -> str:
+        if is_time:
+            return ("-" if number < 0 else "") + _clock(abs(number), digits)
+        day, clock = divmod(number, per_day)
+        return _date(day) if is_date else f"{_date(day)}T{_clock(clock, digits)}{zone}"
+
+    return [None if number is None else text(number) for number in numbers.to_pylist()]
+
+
+_SECONDS_PER_DAY = 86_400
+_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+# Days since 1970 of the year 1 and of the year 10000: pyarrow writes what is between them right.
+_FIRST, _LAST = -719_162, 2_932_897
+_DAYS_OF_400_YEARS = 146_097
+
+
+def _integers(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    return pa.int32() if pa.types.is_time32(kind) else pa.int64()
+
+
+def _date(day: int) -> str:
+    """A day since 1970 in the proleptic Gregorian calendar, which repeats itself every 400 years."""
+    era, day = divmod(day - _FIRST, _DAYS_OF_400_YEARS)
+    within = date.fromordinal(day + 1)
+    year = within.year + 400 * era
+    sign = "+" if year > 9999 else "-" if year < 0 else ""
+    return f"{sign}{abs(year):04}-{within:%m-%d}"
+
+
+def _clock(time: int, digits: int) -> str:
+    """A time of day in units of so many digits of a second; hours go on where it is of no day."""
+    seconds, fraction = divmod(time, 10**digits)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{hour:02}:{minute:02}:{second:02}" + (f".{fraction:0{digits}}" if digits else "")
 
 
 def _maps(array: pa.MapArray) -> list[Any]:

@@ -5,31 +5,26 @@ Neither library is imported here: their tables are known by what they offer.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from lakebed import _native
 from lakebed.errors import LakebedError, TableNotFoundError, UnsupportedError
-from lakebed.file_io import (
-    FileIOStorage,
-    IcebergFiles,
-    PaimonFiles,
-    failure,
-    local_path,
-    without_secrets,
-)
+from lakebed.file_io import FileIOStorage, IcebergFiles, PaimonFiles, local_path
+from lakebed.storage.failures import failure
+from lakebed.storage.secrets import without_secrets
 
 if TYPE_CHECKING:
     from typing import TypeGuard
 
     from lakebed.storage import Storage
 
+T = TypeVar("T")
 
 _FOLDED = re.compile(r"^(?!file:)([A-Za-z][A-Za-z0-9+.-]+):/(?!/)")
 # What libraries call the errors of names that no table has.
@@ -126,8 +121,7 @@ class _IcebergPointer:
     identity: Any
 
     def __call__(self) -> IcebergEntry:
-        with asking(".".join(self.table)):
-            catalog = self.kind(self.name, **self.properties)
+        catalog = asked(".".join(self.table), lambda: self.kind(self.name, **self.properties), self)
         return _newest_of(catalog, self.table, self.identity)
 
 
@@ -139,8 +133,9 @@ class _PaimonPointer:
     identifier: Any
 
     def __call__(self) -> PaimonEntry:
-        with asking(str(self.identifier)):
-            return PaimonEntry.of(self.loader.load().get_table(self.identifier))
+        return asked(
+            str(self.identifier), lambda: PaimonEntry.of(self.loader.load().get_table(self.identifier))
+        )
 
 
 class IcebergEntry(Entry):
@@ -216,9 +211,12 @@ class PaimonEntry(Entry):
         """What the catalog says now; where it is the folder itself that says so, the same."""
         if not self.commits:
             return self
-        with asking(name_of(self.table), self.table.file_io):
+
+        def load() -> PaimonEntry:
             catalog = self.table.catalog_environment.catalog_loader.load()
             return PaimonEntry.of(catalog.get_table(self.table.identifier))
+
+        return asked(name_of(self.table), load, self.table.file_io)
 
     def pointer(self) -> _PaimonPointer | None:
         """Of what loads the catalog."""
@@ -233,8 +231,7 @@ def _uuid(table: Any) -> Any:
 
 def _newest_of(catalog: Any, name: tuple[str, ...], identity: Any, *holders: Any) -> IcebergEntry:
     """A catalog's newest entry of a table. Raises: as `Entry.newest`."""
-    with asking(".".join(name), catalog, *holders):
-        table = catalog.load_table(name)
+    table: Any = asked(".".join(name), lambda: catalog.load_table(name), catalog, *holders)
     if _uuid(table) != identity:
         shown = _native.without_credentials(table.metadata_location)
         message = f"the catalog has another table of the name {name_of(table)} now ({shown})"
@@ -270,16 +267,21 @@ def load_catalog(name: str) -> Any:
         message = f"PyIceberg cannot load a catalog: pip install 'lakebed[catalogs]' ({error})"
         raise UnsupportedError(message, kind="unsupported") from error
     except Exception as error:  # noqa: BLE001 - of many classes, and its text may hold credentials
-        words = without_secrets(f"{type(error).__name__}: {error}")
-        if type(error).__name__ == "NotInstalledError":
-            message = f"PyIceberg lacks what the catalog {name!r} needs: {without_secrets(str(error))}"
-            raise UnsupportedError(message, kind="unsupported") from None
-        known = _known_catalogs()
-        if known is not None and name not in known:
-            there = f"there are {', '.join(sorted(known))}" if known else "it has none"
-            message = f"PyIceberg's configuration (.pyiceberg.yaml) has no catalog {name!r}; {there}"
-            raise ValueError(message) from None
-        raise ValueError(f"PyIceberg cannot load the catalog {name!r}: {words}") from None
+        raised = _not_loaded(name, type(error).__name__, without_secrets(str(error)))
+    raise raised
+
+
+def _not_loaded(name: str, kind: str, words: str) -> Exception:
+    """What to raise where PyIceberg raised an error of this kind."""
+    if kind == "NotInstalledError":
+        return UnsupportedError(
+            f"PyIceberg lacks what the catalog {name!r} needs: {words}", kind="unsupported"
+        )
+    known = _known_catalogs()
+    if known is not None and name not in known:
+        there = f"there are {', '.join(sorted(known))}" if known else "it has none"
+        return ValueError(f"PyIceberg's configuration (.pyiceberg.yaml) has no catalog {name!r}; {there}")
+    return ValueError(f"PyIceberg cannot load the catalog {name!r}: {kind}: {words}")
 
 
 def _known_catalogs() -> list[str] | None:
@@ -298,9 +300,8 @@ def load_table(catalog: Any, name: str) -> IcebergTable:
     if "." not in name:
         message = f"{name}: a table of a catalog is called by namespace and name, such as db.orders"
         raise TableNotFoundError(message, kind="table-not-found")
-    with asking(name, catalog):
-        table: IcebergTable = catalog.load_table(name)
-        return table
+    table: IcebergTable = asked(name, lambda: catalog.load_table(name), catalog)
+    return table
 
 
 def entry_of(given: IcebergTable | PaimonTable) -> Entry:
@@ -325,21 +326,29 @@ def name_of(table: Any) -> str:
     return str(full() if callable(full) else name)
 
 
-@contextlib.contextmanager
-def asking(name: str, *holders: Any) -> Iterator[None]:
-    """Whatever a catalog raises that is asked for a table, as errors of lakebed's and of Python's own.
+def asked(name: str, ask: Callable[[], T], *holders: Any) -> T:
+    """What a catalog answers that is asked for a table.
 
-    Args: name, the table's; holders, whose properties hold secrets.
+    Args: name, the table's; ask, asks the catalog's library; holders, whose properties hold secrets.
+    Raises: errors of lakebed's and of Python's own for whatever the library raises, which is nobody's cause:
+        tracebacks would print it, with its secrets.
     """
     try:
-        yield
-    except (LakebedError, MemoryError, ImportError):
-        raise
+        return ask()
+    except (LakebedError, MemoryError, ImportError) as error:
+        raised: Exception = error
     except Exception as error:  # noqa: BLE001 - libraries have classes of their own; each is reported
-        if type(error).__name__ in _NOT_THERE:
-            message = f"the catalog has no table {name}"
-            raise TableNotFoundError(message, kind="table-not-found", path=name) from None
-        raise failure(error, name, *holders) from None
+        raised = refused(error, name, *holders)
+    raised.__context__ = None
+    raise raised from None
+
+
+def refused(error: Exception, name: str, *holders: Any) -> Exception:
+    """What to raise in place of what a catalog raised on a table."""
+    if type(error).__name__ in _NOT_THERE:
+        message = f"the catalog has no table {name}"
+        return TableNotFoundError(message, kind="table-not-found", path=name)
+    return failure(error, name, *holders)
 
 
 def _reached(location: str, io: Any, files: type[FileIOStorage]) -> tuple[str, FileIOStorage | None]:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from lakebed import _arrow
 from lakebed._metrics import ColumnMetrics, wanted_metrics
+from lakebed._values import to_json_values
 from lakebed.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -151,9 +152,10 @@ class _Rows:
             codes = values.combine_chunks().dictionary_encode("encode").indices
             other = pc.index(pc.not_equal(codes, 0), True).as_py() if len(codes) else -1
             if other >= 0:
+                shown = to_json_values(values.combine_chunks().take(pa.array([0, other])))
                 raise SchemaError(
                     f"row {self.count + other - 1} is of another partition: {field.name} is "
-                    f"{values[other].as_py()!r}, not {values[0].as_py()!r}",
+                    f"{shown[1]!r}, not {shown[0]!r}",
                     kind="mismatch",
                     field=field.name,
                     record=self.count + other - 1,

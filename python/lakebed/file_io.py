@@ -7,14 +7,13 @@ import os
 import re
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _native
 from lakebed._arguments import milliseconds
-from lakebed.errors import LakebedError, LocationError, UnsupportedError
-from lakebed.storage.failures import errno_of
+from lakebed.errors import LocationError, UnsupportedError
+from lakebed.storage.failures import reported
 
 if TYPE_CHECKING:
     from lakebed.storage.adapter import Contents
@@ -23,10 +22,6 @@ _LOCAL = re.compile(r"file:(//)?(?=/)", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 # A local read takes a processor, not time.
 _LOCAL_READS = 4
-_SECRET = re.compile(r"secret|token|key|password|credential|sas|connection|auth|header|sign", re.IGNORECASE)
-_USER = re.compile(r"://[^\s/@'\"]*@")
-# What follows an address may be a signature.
-_QUERY = re.compile(r"(\w+://[^\s?'\"]*)\?[^\s'\"]*")
 
 
 class FileIOStorage(ABC):
@@ -45,6 +40,7 @@ class FileIOStorage(ABC):
         """Goes on with the credentials of another, which the catalog gave out later."""
         self._io = other._io
 
+    @reported
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         """The bytes of a file, all or from `start` up to `end`.
 
@@ -52,7 +48,7 @@ class FileIOStorage(ABC):
             what the credentials say.
         """
         self._check(path)
-        with self._failures(path), contextlib.closing(self._input(path)) as stream:
+        with contextlib.closing(self._input(path)) as stream:
             if start is None and end is None:
                 return bytes(stream.read())
             # Room for all that is asked for might be made, however much less there is.
@@ -84,16 +80,10 @@ class FileIOStorage(ABC):
             message = f"not a regular file: pipes and devices are not read ({path})"
             raise LocationError(message, kind="location", path=path)
 
-    @contextlib.contextmanager
-    def _failures(self, path: str) -> Iterator[None]:
-        """Whatever a library raises where a file is read or written, as `OSError`."""
-        try:
-            yield
-        except (FileNotFoundError, LakebedError, MemoryError, ImportError):
-            raise
-        except Exception as error:  # noqa: BLE001 - libraries have classes of their own; each is reported
-            # The cause's own text may hold credentials.
-            raise failure(error, path, self._io) from None
+    @property
+    def holder(self) -> Any:
+        """What holds the properties of the library."""
+        return self._io
 
     def __repr__(self) -> str:
         return (
@@ -107,23 +97,23 @@ class IcebergFiles(FileIOStorage):
     def _input(self, path: str) -> Any:
         return self._io.new_input(path).open()
 
+    @reported
     def write(self, path: str, data: bytes) -> None:
         """Writes a file, which must not be there, or nothing. Raises: OSError as `read`."""
-        with self._failures(path):
-            stream = self._io.new_output(path).create(overwrite=False)
-            try:
-                with contextlib.closing(stream):
-                    stream.write(data)
-            except BaseException:
-                # Closing may publish what was written until then.
-                with contextlib.suppress(Exception):
-                    self._io.delete(path)
-                raise
+        stream = self._io.new_output(path).create(overwrite=False)
+        try:
+            with contextlib.closing(stream):
+                stream.write(data)
+        except BaseException:
+            # Closing may publish what was written until then.
+            with contextlib.suppress(Exception):
+                self._io.delete(path)
+            raise
 
+    @reported
     def remove(self, path: str) -> None:
         """Removes a file. Raises: FileNotFoundError; OSError as `read`."""
-        with self._failures(path):
-            self._io.delete(path)
+        self._io.delete(path)
 
     def list(self, prefix: str) -> list[str]:
         """Raises: UnsupportedError; a `FileIO` of PyIceberg does not list."""
@@ -138,16 +128,16 @@ class PaimonFiles(FileIOStorage):
     def _input(self, path: str) -> Any:
         return self._io.new_input_stream(path)
 
+    @reported
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory; [] where there is none. Raises: OSError as `read`."""
-        with self._failures(prefix):
-            found = self._io.list_status(prefix)
-            return [str(status.path).rstrip("/").rpartition("/")[2] for status in found or ()]
+        found = self._io.list_status(prefix)
+        return [str(status.path).rstrip("/").rpartition("/")[2] for status in found or ()]
 
+    @reported
     def contents(self, prefix: str) -> Contents:
         """The entries of a directory; nothing where it does not exist. Raises: OSError as `read`."""
-        with self._failures(prefix):
-            found = self._io.list_status(prefix)
+        found = self._io.list_status(prefix)
         return [
             (
                 str(status.path).rstrip("/").rpartition("/")[2],
@@ -158,10 +148,10 @@ class PaimonFiles(FileIOStorage):
             for status in found or ()
         ]
 
+    @reported
     def modified(self, path: str) -> int | None:
         """When a file or folder was last modified [ms since 1970 UTC]; None where that is not known."""
-        with self._failures(path):
-            return _millis(getattr(self._io.get_file_status(path), "mtime", None))
+        return _millis(getattr(self._io.get_file_status(path), "mtime", None))
 
 
 def _millis(time: Any) -> int | None:
@@ -169,36 +159,6 @@ def _millis(time: Any) -> int | None:
     if isinstance(time, datetime):
         return milliseconds(time)
     return None if time is None else int(time * 1000)
-
-
-def failure(error: Exception, path: str, *holders: Any) -> OSError:
-    """The error of a library as an `OSError` with the path.
-
-    Its text is left without the secrets of `holders`.
-    """
-    text = without_secrets(str(error), *holders)
-    words = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return OSError(errno_of(error), words, _native.without_credentials(path))
-
-
-def without_secrets(text: str, *holders: Any) -> str:
-    """A library's words in one line, without secret properties of `holders`, nor users, passwords and
-    signatures of addresses.
-    """
-    for value in sorted((secret for holder in holders for secret in _secrets(holder)), key=len, reverse=True):
-        text = text.replace(value, "…")
-    return _USER.sub("://", _QUERY.sub(r"\1", " ".join(text.split())))
-
-
-def _secrets(holder: Any) -> Iterator[str]:
-    token = getattr(holder, "token", None)
-    for properties in (getattr(holder, "properties", None), getattr(token, "token", None)):
-        to_map = getattr(properties, "to_map", None)
-        properties = to_map() if callable(to_map) else properties
-        if isinstance(properties, Mapping):
-            for key, value in properties.items():
-                if isinstance(value, str) and len(value) > 3 and _SECRET.search(str(key)):
-                    yield value
 
 
 def local_path(location: str) -> str | None:

@@ -9,6 +9,8 @@ from decimal import Decimal
 from typing import ClassVar, Literal, NoReturn, SupportsIndex
 from uuid import UUID
 
+from lakebed.errors import PredicateError
+
 __all__ = ["Column", "Predicate", "Value", "col", "to_sql"]
 
 Value = (
@@ -46,14 +48,20 @@ def col(name: str) -> Column:
 def to_sql(where: str | Predicate | None) -> str | None:
     """The text of a filter: text as it is, a `Predicate` rendered, `None` for no filter.
 
-    Raises:  TypeError for anything else.
+    Raises:  PredicateError for a lone surrogate, which no text of a table has; TypeError for anything else.
     """
     if isinstance(where, Column):
         raise TypeError(f"{where!r} is a column, not a filter: compare it, for example {where!r} == True")
-    if where is None or isinstance(where, str):
-        return where
-    if isinstance(where, Predicate):
-        return where.sql
+    sql = where.sql if isinstance(where, Predicate) else where
+    if sql is None:
+        return None
+    if isinstance(sql, str):
+        # What the parser reads is UTF-8.
+        try:
+            sql.encode()
+        except UnicodeEncodeError:
+            raise PredicateError(f"a filter has a lone surrogate: {sql!r}", kind="predicate") from None
+        return sql
     raise TypeError(
         f"a filter is SQL text or a predicate made with lakebed.col(...), not {type(where).__name__}"
     )
@@ -263,7 +271,11 @@ def _datetime(value: dt.datetime) -> str:
     """An aware time with its offset; SQL offsets are whole minutes, others are written in UTC."""
     offset = value.utcoffset()
     if offset is not None and offset % dt.timedelta(minutes=1):
-        value = value.astimezone(dt.timezone.utc)
+        try:
+            value = value.astimezone(dt.timezone.utc)
+        except OverflowError:
+            message = f"{value.isoformat(sep=' ')} is in no year from 1 to 9999 in UTC"
+            raise PredicateError(message, kind="predicate") from None
     return value.isoformat(sep=" ")
 
 

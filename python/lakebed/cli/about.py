@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lakebed._values import to_rows
+from lakebed._values import to_records, to_rows
 from lakebed._verdict import SMALL_BYTES, findings
 from lakebed.predicates import col
 from lakebed.table.overview import total
@@ -26,7 +26,7 @@ def describe(table: Table) -> dict[str, Any]:
     Cost: reads the snapshots, the schema, manifest lists and manifests; `health` reads the latter once more.
     """
     snapshot = None if table.snapshot_id is None else _row(table.snapshots(where=_is(table.snapshot_id)))
-    refs = table.refs().to_arrow().to_pylist()
+    refs = to_records(table.refs().to_arrow())
     if snapshot is None and table.tag is not None:
         # Its snapshot may have expired; the tag says most of it.
         snapshot = _row(table.refs(where=col("name") == table.tag))
@@ -37,7 +37,8 @@ def describe(table: Table) -> dict[str, Any]:
     manifests = table.manifests(columns=["length"]).to_arrow()
     partitions = table.partitions(columns=_SUMS).to_arrow()
     types = [ref["type"] for ref in refs]
-    found = findings(table.health().to_arrow().to_pylist()[0], SMALL_BYTES)
+    (health,) = to_records(table.health().to_arrow())
+    found = findings(health, SMALL_BYTES)
     return {
         "format": table.format,
         "format_version": table.format_version,

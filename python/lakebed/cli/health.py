@@ -113,7 +113,7 @@ def _explain(scan: Any, output: str, output_file: str | None) -> None:
 
 def _fails(row: pa.Table, name: str, fail_if: str | None) -> bool:
     from lakebed import _arrow, _native
-    from lakebed._values import to_text
+    from lakebed._values import to_records, to_text
     from lakebed.cli.rows import is_named
 
     if fail_if is None:
@@ -121,16 +121,17 @@ def _fails(row: pa.Table, name: str, fail_if: str | None) -> bool:
     condition = _native.Filter(row.schema, fail_if)
     fails = any(_arrow.record_batch(condition.matching(batch)).num_rows for batch in row.to_batches())
     if fails:
-        values = row.to_pylist()[0].items()
+        values = to_records(row)[0].items()
         shown = ", ".join(f"{key} is {to_text(value)}" for key, value in values if is_named(key, fail_if))
         Failure(f"{name}: {fail_if} ({shown})").show()
     return fails
 
 
 def _findings(row: pa.Table, small_bytes: int, opened: str) -> list[Finding]:
+    from lakebed._values import to_records
     from lakebed._verdict import findings
 
-    return [finding for values in row.to_pylist() for finding in findings(values, small_bytes, opened)]
+    return [finding for values in to_records(row) for finding in findings(values, small_bytes, opened)]
 
 
 def _write(rows: list[pa.Table], output: str, output_file: str | None) -> None:
@@ -149,9 +150,10 @@ def _write(rows: list[pa.Table], output: str, output_file: str | None) -> None:
 
 def _print(row: pa.Table, found: list[Finding]) -> None:
     from lakebed import _display
+    from lakebed._values import to_records
     from lakebed.cli import render
 
-    for values, cells in zip(row.to_pylist(), _display.cells(row, "health"), strict=True):
+    for values, cells in zip(to_records(row), _display.cells(row, "health"), strict=True):
         titles, sections = dict(_SECTIONS), list[tuple[str, list[tuple[str, str]]]]()
         for name, cell in zip(row.schema.names, cells, strict=True):
             if name in titles or not sections:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
     import pyarrow as pa
 
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _LABELS = ("location", "format")
 # Labels that identify the table and its version, and measure nothing.
 _NO_MEASURES = frozenset({*_LABELS, "format_version", "snapshot_id", "schema_id"})
@@ -25,19 +25,24 @@ def lines(rows: pa.Table) -> Iterator[str]:
     """
     import pyarrow as pa
 
+    times = [(i, field) for i, field in enumerate(rows.schema) if pa.types.is_timestamp(field.type)]
+    for i, field in times:
+        # Python's calendar ends with the year 9999.
+        rows = rows.set_column(i, field.name, rows[i].cast(pa.int64()))
+    kinds = {field.name: field.type for _, field in times}
     tables = rows.to_pylist()
     for field in rows.schema:
         if field.name in _NO_MEASURES:
             continue
-        is_time = pa.types.is_timestamp(field.type)
+        is_time = field.name in kinds
         name = f"lakebed_table_{field.name}{'_timestamp_seconds' if is_time else ''}"
         yield f"# TYPE {name} gauge"
         if unit := "seconds" if is_time else "bytes" if name.endswith("_bytes") else "":
             yield f"# UNIT {name} {unit}"
         for table in tables:
-            value: float | datetime | None = table[field.name]
+            value: float | None = table[field.name]
             if value is not None:
-                number = value if isinstance(value, int | float) else value.timestamp()
+                number = value / _PER_SECOND[kinds[field.name].unit] if is_time else value
                 yield f"{name}{{{_labels(table)}}} {number}"
     yield "# EOF"
 

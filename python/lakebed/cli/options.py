@@ -6,7 +6,8 @@ import functools
 import re
 import shlex
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -64,7 +65,7 @@ class _Size(click.ParamType[int]):
         written = _SIZE.fullmatch(str(value).strip().lower())
         if written is None or (written["unit"] or "b") not in _UNITS:
             self.fail(f"{value!r} is not a size such as 1000000, 1MB or 32MiB", parameter, context)
-        return int(float(written["number"]) * _UNITS[written["unit"] or "b"])
+        return int(Decimal(written["number"]) * _UNITS[written["unit"] or "b"])
 
 
 _OPENING = (
@@ -246,9 +247,15 @@ def picking(command: Command) -> Command:
 
 
 def output_or(*others: str) -> Callable[[Command], Command]:
-    """`-o` and `--output-file`, with more forms than `OUTPUTS`."""
+    """`-o`, `--spreadsheet` and `--output-file`, with more forms than `OUTPUTS`."""
 
     def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def run(output: str, spreadsheet: bool, **others: Any) -> Any:
+            if spreadsheet and output != "csv":
+                raise click.UsageError("--spreadsheet is of -o csv")
+            return command(output="spreadsheet" if spreadsheet else output, **others)
+
         form = click.option(
             "-o",
             "--output",
@@ -264,7 +271,14 @@ def output_or(*others: str) -> Callable[[Command], Command]:
             metavar="F",
             help="Write to F instead of standard output; F appears only when it is complete.",
         )
-        return form(file(command))
+        spreadsheet = click.option(
+            "--spreadsheet",
+            is_flag=True,
+            help="With -o csv, for spreadsheet programs: text that they would run as a formula gets ' before "
+            "it, and control characters are spelled out.",
+        )
+        decorated: Any = run
+        return cast("Command", form(spreadsheet(file(decorated))))
 
     return decorate
 

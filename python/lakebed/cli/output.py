@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from lakebed._display import numbers as numeric
+from lakebed._text import inert
 from lakebed._values import to_rows, to_text
 from lakebed.cli import render
 
@@ -36,9 +38,9 @@ def write(
 ) -> None:
     """Writes rows.
 
-    Args: rows; form, one of `options.OUTPUTS`; path, a file or None for standard output; all_rows, whether a
-        terminal gets them all rather than the first; first, the columns that a terminal's table begins with;
-        view, the view that they are of, if any.
+    Args: rows; form, one of `options.OUTPUTS`, or "spreadsheet"; path, a file or None for standard output;
+        all_rows, whether a terminal gets them all rather than the first; first, the columns that a terminal's
+        table begins with; view, the view that they are of, if any.
     Raises: the errors of reading, before anything is written; click.UsageError for binary forms on a
         terminal.
     Cost: into a file batch by batch, and it is not there where an error comes. What is in a pipe stays there:
@@ -103,6 +105,24 @@ def _write_csv(reader: Batches, sink: BinaryIO) -> None:
             writer.writerows([None if v is None else to_text(v) for v in row] for row in to_rows(batch))
 
 
+def _write_spreadsheet(reader: Batches, sink: BinaryIO) -> None:
+    with _text(sink) as text:
+        # What separates cells differs from place to place: texts are in quotes.
+        writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+        writer.writerow(map(inert, reader.schema.names))
+        numbers = set(numeric(reader.schema))
+        for batch in reader:
+            for row in to_rows(batch):
+                writer.writerow(_cell(value, i in numbers) for i, value in enumerate(row))
+
+
+def _cell(value: Any, is_number: bool) -> Any:
+    """A cell of a spreadsheet. Numbers are data, whatever they begin with; texts may be formulas."""
+    if value is None:
+        return ""
+    return value if is_number else inert(to_text(value))
+
+
 def _write_table(reader: Batches, sink: BinaryIO) -> None:
     with _text(sink) as text:
         for line in render.plain_lines(reader):
@@ -141,6 +161,7 @@ _WRITERS: dict[str, Callable[[Any, BinaryIO], None]] = {
     "table": _write_table,
     "json": _write_json,
     "csv": _write_csv,
+    "spreadsheet": _write_spreadsheet,
     "arrow": _write_arrow,
     "parquet": _write_parquet,
 }

@@ -201,7 +201,7 @@ def expire_snapshots(
     >>> paths = gone.to_arrow()["file_path"].drop_null() if gone else []
     """
     now = milliseconds(datetime.now(timezone.utc))
-    before = None if older_than is None else milliseconds(age("older_than", older_than))
+    before = None if older_than is None else age("older_than", older_than)
     rules = (before, positive("retain_last", retain_last), now)
     after, base = commit_from(table, Change("expire", rules), limits)
     return after, None if base is None else base._expired(rules)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed import _native
 from lakebed._notes import warn
-from lakebed.catalogs import asking, name_of
+from lakebed.catalogs import name_of, refused
 from lakebed.errors import (
     CommitConflictError,
     LakebedError,
     SnapshotNotFoundError,
     UnsupportedError,
 )
-from lakebed.file_io import failure
 from lakebed.iceberg.reading import read_metadata
+from lakebed.storage.failures import failure
 
 if TYPE_CHECKING:
     from lakebed.catalogs import Entry
@@ -151,8 +151,7 @@ def _after(error: Exception, before: Table, staged: StagedCommit) -> tuple[Table
     staged.discard()
     # What is refused may be what others have changed meanwhile: a sequence number, say.
     if name != _LOST and _entry(now).path == entry.path:
-        with asking(name_of(entry.table), entry.table.catalog, entry.table.io):
-            raise error
+        raise refused(error, name_of(entry.table), entry.table.catalog, entry.table.io) from None
     return now, False
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lakebed import _native
 from lakebed._arguments import age, milliseconds, positive
+from lakebed.errors import SchemaError
 from lakebed.paimon._committing import committable, made, who_commits
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def create_tag(table: Table, name: str, *, time_retained: timedelta | None = Non
     if time_retained is not None and time_retained < timedelta(0):
         raise ValueError(f"time_retained is not negative: {time_retained}")
     micros = None if time_retained is None else time_retained // timedelta(microseconds=1)
+    if micros is not None and micros >= 1 << 63:
+        raise SchemaError(f"time_retained is longer than 2^63 microseconds: {time_retained}", kind="argument")
     who = who_commits(None, None, None, None)
     return made(table, _native.paimon_create_tag(committable(table), name, micros, who))
 
@@ -164,7 +167,7 @@ def expire_snapshots(
     >>> expire_snapshots(table, timedelta(days=7)).files.num_rows
     12
     """
-    old = None if older_than is None else milliseconds(age("older_than", older_than))
+    old = None if older_than is None else age("older_than", older_than)
     retained = positive("retain_last", retain_last)
     now = milliseconds(datetime.now(timezone.utc))
     return _freed(table, _native.paimon_expire_snapshots(committable(table), old, retained, now))

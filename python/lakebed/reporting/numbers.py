@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _display
+from lakebed._values import to_records
 from lakebed._verdict import Finding, findings
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ _CONTENT_DATA = 0
 class Numbers:
     """What a report shows of a table.
 
-    Attributes: name, what it is called; health, the row of that view; findings, its problems; growth
-        and snapshots, rows of those views, the oldest first; sizes, how many data files each class of
+    Attributes: name, what it is called; health, the row of that view as JSON values; findings, its problems;
+        growth and snapshots, rows of those views, the oldest first; sizes, how many data files each class of
         `SIZES` has, and how many are larger; partitions, rows of that view, the largest first, with `label`,
         the partition in words.
     """
@@ -39,15 +40,15 @@ class Numbers:
 
 def gather(table: Table, name: str, small_bytes: int, threads: int | None) -> Numbers:
     """The numbers of a table at its snapshot. Raises: as its views. Cost: that of each view once."""
-    health = table.health(small_bytes=small_bytes, threads=threads).to_arrow().to_pylist()[0]
+    (health,) = to_records(table.health(small_bytes=small_bytes, threads=threads).to_arrow())
     growth = ("snapshot_id", "committed_at", "file_count", "record_count", "file_size_in_bytes")
     snapshots = ("snapshot_id", "committed_at", "operation")
     return Numbers(
         name=name,
         health=health,
         findings=findings(health, small_bytes),
-        growth=table.growth(columns=growth, threads=threads).to_arrow().to_pylist(),
-        snapshots=table.snapshots(columns=snapshots).to_arrow().to_pylist(),
+        growth=to_records(table.growth(columns=growth, threads=threads).to_arrow()),
+        snapshots=to_records(table.snapshots(columns=snapshots).to_arrow()),
         sizes=_sizes(table, threads),
         partitions=_partitions(table, threads),
     )
@@ -73,5 +74,5 @@ def _partitions(table: Table, threads: int | None) -> list[dict[str, Any]]:
     columns = ("partition", "file_count", "record_count", "file_size_in_bytes", "small_file_count")
     rows: pa.Table = table.partitions(columns=columns, threads=threads).to_arrow()
     labels = [cells[0] for cells in _display.cells(rows.select(["partition"]), "partitions")]
-    found = [{**row, "label": label or "all"} for row, label in zip(rows.to_pylist(), labels, strict=True)]
+    found = [{**row, "label": label or "all"} for row, label in zip(to_records(rows), labels, strict=True)]
     return sorted(found, key=lambda row: (-(row["file_size_in_bytes"] or 0), row["label"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lakebed._display import size, threshold
+from lakebed._display import moment, size, threshold
 from lakebed._html import escape
 from lakebed._verdict import verdict
 from lakebed.reporting import pictures
@@ -78,9 +78,8 @@ def _overview(tables: Sequence[Numbers]) -> str:
 def _section(number: int, table: Numbers, small_bytes: int) -> str:
     health = table.health
     at = "no snapshot" if health["snapshot_id"] is None else f"snapshot {health['snapshot_id']}"
-    when = (
-        "" if health["committed_at"] is None else f", committed {health['committed_at']:%Y-%m-%d %H:%M} UTC"
-    )
+    committed = health["committed_at"]
+    when = "" if committed is None else f", committed {moment(committed, seconds=False)}"
     facts = [("bytes", _bytes(health["file_size_in_bytes"]))]
     facts += [(label, _number(health[column])) for label, column in _WHOLE]
     parts = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lakebed._display import size, threshold
@@ -11,7 +12,6 @@ from lakebed.reporting.numbers import SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from matplotlib.axes import Axes
 
@@ -24,10 +24,9 @@ _MOST_BARS = 20
 
 def growth(rows: Sequence[dict[str, Any]]) -> str:
     """Bytes and data files over time."""
-    rows = [row for row in rows if row["committed_at"] is not None]
+    times, rows = _timed(rows)
 
     def draw(axes: Axes) -> None:
-        times = [_naive(row["committed_at"]) for row in rows]
         axes.step(times, [row["file_size_in_bytes"] for row in rows], where="post", color=_BLUE, marker=".")
         axes.set_ylabel("bytes (blue)")
         axes.yaxis.set_major_formatter(lambda value, _: size(max(value, 0)))
@@ -43,12 +42,12 @@ def growth(rows: Sequence[dict[str, Any]]) -> str:
 
 def timeline(rows: Sequence[dict[str, Any]]) -> str:
     """Snapshots by the time and the kind of their commit."""
-    rows = [row for row in rows if row["committed_at"] is not None]
+    times, rows = _timed(rows)
 
     def draw(axes: Axes) -> None:
         kinds = sorted({str(row["operation"]) for row in rows})
         places = [kinds.index(str(row["operation"])) for row in rows]
-        axes.scatter([_naive(row["committed_at"]) for row in rows], places, color=_BLUE, s=18, alpha=0.7)
+        axes.scatter(times, places, color=_BLUE, s=18, alpha=0.7)
         _date(axes)
         axes.set_yticks(range(len(kinds)), [_cut(kind) for kind in kinds])
         axes.set_ylim(-0.7, len(kinds) - 0.3)
@@ -146,9 +145,15 @@ def _date(axes: Axes) -> None:
     axes.xaxis.set_major_formatter(made.ConciseDateFormatter(locator))
 
 
-def _naive(time: datetime) -> Any:
-    """Times in UTC without a zone, which matplotlib need not know of; its types know of no times."""
-    return time.replace(tzinfo=None)
+def _timed(rows: Sequence[dict[str, Any]]) -> tuple[list[Any], list[dict[str, Any]]]:
+    """The times of rows, in UTC without a zone, which matplotlib need not know of, and their rows: those that
+    have a time in Python's calendar, which ends with the year 9999. The types of matplotlib know of no times.
+    """
+    timed = [(row["committed_at"], row) for row in rows if row["committed_at"] is not None]
+    # Of other years texts are longer.
+    timed = [(time, row) for time, row in timed if time[:1].isdigit() and time[:4] != "0000"]
+    times = [datetime.fromisoformat(time.removesuffix("Z")) for time, _ in timed]
+    return times, [row for _, row in timed]
 
 
 def _cut(text: str) -> str:

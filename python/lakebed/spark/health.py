@@ -33,6 +33,7 @@ from lakebed.spark.small_tables import read_by_driver
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.storage import resolve
 from lakebed.storage.paths import URI
+from lakebed.storage.secrets import without_secrets
 from lakebed.table import Table
 
 if TYPE_CHECKING:
@@ -149,8 +150,12 @@ class _Tables:
         """The row of a table that has an error."""
         path = self.paths[number]
         location = _native.without_credentials(path)
-        kind = error.kind if isinstance(error, LakebedError) else type(error).__name__
-        values = {"location": location, "error": f"{kind}: {error}".replace(path, location)}
+        if isinstance(error, LakebedError):
+            text = f"{error.kind}: {error}".replace(path, location)
+        else:
+            words = str(error).replace(path, location)
+            text = f"{type(error).__name__}: {without_secrets(words, path, self.how['storage'])}"
+        values = {"location": location, "error": text}
         return cast_batch(pa.RecordBatch.from_pylist([values], schema=self.schema), to_spark(self.schema))
 
     def storage(self, number: int) -> Storage | None:

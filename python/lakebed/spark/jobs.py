@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakebed._arguments import age
+from lakebed._arguments import age, instant, milliseconds
 from lakebed.limits import LIMITS, Limits
 from lakebed.predicates import to_sql
 from lakebed.spark.binary_files import absolute
@@ -97,12 +97,12 @@ def orphans(
         listed cross the same exchange, and the rows another one, to one task.
     """
     table = table_at(path, None, limits)
-    now = datetime.now(timezone.utc)
-    instant = None if older_than is None else age("older_than", older_than)
+    now = milliseconds(datetime.now(timezone.utc))
+    before = None if older_than is None else age("older_than", older_than)
     if listing is None:
-        instant = now if instant is None else min(instant, now)
+        before = now if before is None else min(before, now)
     equal = {"equal_schemes": equal_schemes, "equal_authorities": equal_authorities}
-    keywords = {"older_than": instant, **equal, "where": to_sql(where)}
+    keywords = {"older_than": _time(before), **equal, "where": to_sql(where)}
     lister = _Reader.of(table, "orphans", keywords, has_listing=listing is not None)
     scan = lister.scan(table)
 
@@ -138,13 +138,17 @@ def expire_plan(
     Cost: as `reachable`; the rows cross another exchange, to one task.
     """
     table = table_at(path, at, limits)
-    instant = None if older_than is None else age("older_than", older_than)
-    keywords = {"older_than": instant, "retain_last": retain_last, "where": to_sql(where)}
+    before = _time(None if older_than is None else age("older_than", older_than))
+    keywords = {"older_than": before, "retain_last": retain_last, "where": to_sql(where)}
     reader = _Reader.of(table, "expire_plan", keywords)
     scan = reader.scan(table)
     exchange = scan.exchange()
     rows = _spread(spark, scan, exchange, Reading.of(table, limits, None, read))
     return _looked_again(rows, table, reader, exchange, columns)
+
+
+def _time(millis: int | None) -> datetime | None:
+    return None if millis is None else instant(millis)
 
 
 def verify(

@@ -19,6 +19,7 @@ from lakebed.spark.binary_files import absolute, at_once
 from lakebed.spark.session import task_numbers
 from lakebed.storage.adapter import Adapter
 from lakebed.storage.paths import URI, split
+from lakebed.storage.secrets import without_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -126,9 +127,9 @@ class Probe:
             missing = isinstance(error, FileNotFoundError)
             # What can be said to be damaged was read.
             was_read = isinstance(error, CorruptError | LimitError) and not missing
-            problem = f"{type(error).__name__}: {error}"
-            shown = _native.without_credentials(self.path)
-            return (None if was_read else _shown(problem.replace(self.path, shown))), missing
+            words = str(error).replace(self.path, _native.without_credentials(self.path))
+            problem = f"{type(error).__name__}: {without_secrets(words)}"
+            return (None if was_read else _shown(problem)), missing
         return None, False
 
 
@@ -164,9 +165,9 @@ def _pickled(storage: object) -> bytes:
     pickle_it: Callable[[object], bytes] = cloudpickle.dumps
     try:
         return pickle_it(storage)
-    except Exception as error:
-        message = "storage= is pickled for Spark's executors, which this one cannot be"
-        raise TypeError(f"{message}: {error}") from error
+    except Exception as error:  # noqa: BLE001 - whatever pickling raises is the reason
+        why = without_secrets(str(error), storage)
+    raise TypeError(f"storage= is pickled for Spark's executors, which this one cannot be: {why}")
 
 
 def _shown(problem: str) -> str:

@@ -19,6 +19,7 @@ from lakebed.spark.mappers import Decoder, ManifestContents, map_contents, prefi
 from lakebed.spark.reach import check_pickled, reached
 from lakebed.spark.read_ahead import in_order
 from lakebed.spark.session import spare_archives, task_numbers
+from lakebed.storage.secrets import without_secrets
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -255,10 +256,11 @@ def _by_spark(
         if reader.why is None or isinstance(error, LakebedError):
             raise
         # Java's own words stand below those of the bridge to it.
-        shown = printable(" ".join(str(error).split("\n")[:2]))
+        shown = printable(without_secrets("\n".join(str(error).split("\n")[:2])))
         message = f"neither executors nor Spark read the manifests: executors: {reader.why}; Spark: {shown}"
-        raise UnsupportedError(message, kind="unsupported") from error
-    return map_in_arrow(files, reader, types)
+    else:
+        return map_in_arrow(files, reader, types)
+    raise UnsupportedError(message, kind="unsupported")
 
 
 @contextlib.contextmanager

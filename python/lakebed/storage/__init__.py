@@ -8,11 +8,13 @@ from typing import Protocol, runtime_checkable
 from urllib.parse import unquote, urlsplit
 
 from lakebed import _native
-from lakebed.errors import UnsupportedError
+from lakebed.errors import LocationError, UnsupportedError
 from lakebed.storage.arrow import ArrowStorage
+from lakebed.storage.failures import failure
 from lakebed.storage.fsspec import FsspecStorage
 from lakebed.storage.obstore import ObstoreStorage, is_store, store_of_uri
 from lakebed.storage.paths import URI, inner_path
+from lakebed.storage.secrets import encodable, without_secrets
 
 __all__ = ["ArrowStorage", "FsspecStorage", "ObstoreStorage", "Storage", "resolve"]
 
@@ -62,6 +64,7 @@ def resolve(path: str | os.PathLike[str], storage: object | None = None) -> tupl
     text = os.fspath(path)
     if not isinstance(text, str):
         raise TypeError(f"a path is text, not {type(text).__name__}")
+    _check(text)
     text = text.rstrip("/") or text[:1]
     if storage is None:
         return (text, None) if not URI.match(text) else _resolve_uri(text)
@@ -76,11 +79,18 @@ def resolve(path: str | os.PathLike[str], storage: object | None = None) -> tupl
         return text, storage
     strip_protocol = getattr(storage, "_strip_protocol", None)
     if strip_protocol is not None:
-        return location, FsspecStorage(storage, location, strip_protocol(text))
+        return location, FsspecStorage(storage, location, _stripped(strip_protocol, text, storage))
     raise TypeError(
         "storage= takes a pyarrow.fs.FileSystem, an fsspec filesystem, a store of obstore, an object with "
         f"read() and list(), or the name of one of the three libraries, not {type(storage).__name__}"
     )
+
+
+def _check(path: str) -> None:
+    """Raises: LocationError for what no file can be called."""
+    if "\0" in path or encodable(path) != path:
+        message = f"a path has no NUL and no lone surrogates: {path!r}"
+        raise LocationError(message, kind="location", path=encodable(path))
 
 
 def _resolve_uri(uri: str) -> tuple[str, Storage | None]:
@@ -119,9 +129,9 @@ def _opened(name: str, uri: str, location: str) -> Storage | str:
     """What a library makes of a URI, or why it makes nothing of it."""
     try:
         opened = _OPENERS[name](uri, location)
-    except (ImportError, ValueError, NotImplementedError) as error:
+    except Exception as error:  # noqa: BLE001 - libraries have classes of their own; each is reported
         # The error's own text may hold the credentials of the URI.
-        return f"{name}: {error}".replace(uri, location)
+        return f"{name}: {without_secrets(str(error).replace(uri, location), uri) or type(error).__name__}"
     opened.of_uri = True
     return opened
 
@@ -151,6 +161,15 @@ _OPENERS: dict[str, Callable[[str, str], ArrowStorage | FsspecStorage | ObstoreS
     "pyarrow": _open_arrow,
     "fsspec": _open_fsspec,
 }
+
+
+def _stripped(strip_protocol: Callable[[str], str], uri: str, storage: object) -> str:
+    """What an fsspec filesystem calls a URI. Raises: OSError for whatever the library raises."""
+    try:
+        return strip_protocol(uri)
+    except Exception as error:  # noqa: BLE001 - libraries have classes of their own; each is reported
+        raised = failure(error, uri, storage, uri)
+    raise raised
 
 
 def _is_arrow(storage: object) -> bool:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from lakebed import _native
 from lakebed._notes import warn
 from lakebed.errors import LocationError, UnsupportedError
-from lakebed.storage.failures import as_oserror
 from lakebed.storage.paths import shares_filesystem
 
 _LOCAL_READS = 4
@@ -23,8 +20,8 @@ Contents = list[tuple[str, bool, int | None, int | None]]
 class Adapter(ABC):
     """A filesystem of another library, and how paths below `location` are called there.
 
-    What the library raises on a path becomes an `OSError` with it, FileNotFoundError where nothing is there,
-    without what the library's options hold as secrets.
+    Its methods that ask the library are `failures.reported`: what the library raises on a path becomes an
+    `OSError` with it, FileNotFoundError where nothing is there, without secrets.
 
     Attributes: of_uri, whether it was opened by a URI, with what is found of credentials where that is done.
     """
@@ -39,37 +36,24 @@ class Adapter(ABC):
         # A local read takes a processor, not time.
         self.concurrent_reads = _LOCAL_READS if local else None
 
-    @contextmanager
-    def _opening(self, path: str) -> Iterator[str]:
-        """What the filesystem calls a path, for the block that reads it.
+    @property
+    def holder(self) -> Any:
+        """What holds the options of the library."""
+        return self._filesystem
+
+    def _opened(self, path: str) -> str:
+        """What the filesystem calls a path that is to be read.
 
         Raises: LocationError where a pipe or a device is there, UnsupportedError for a path on another
-            filesystem; OSError for what the block raises.
+            filesystem.
         """
-        with self._asking(path) as inner:
-            # Looked up only where files are local: a device never ends, and a pipe without a writer never
-            # begins.
-            if self._is_local and self._is_irregular(inner):
-                shown = _native.without_credentials(path)
-                raise LocationError(
-                    f"not a regular file: pipes and devices are not read ({shown})",
-                    kind="location",
-                    path=shown,
-                )
-            yield inner
-
-    @contextmanager
-    def _asking(self, path: str) -> Iterator[str]:
-        """As `_opening`, of a path that is not opened."""
         inner = self._inner(path)
-        try:
-            yield inner
-        except Exception as error:
-            raised = as_oserror(error, path, self._filesystem)
-            if raised is error:
-                raise
-            # The library's own may tell secrets.
-            raise raised from None
+        # Looked up only where files are local: a device never ends, and a pipe without a writer never begins.
+        if self._is_local and self._is_irregular(inner):
+            shown = _native.without_credentials(path)
+            message = f"not a regular file: pipes and devices are not read ({shown})"
+            raise LocationError(message, kind="location", path=shown)
+        return inner
 
     def _without_links(self, prefix: str, inner: str, names: list[str]) -> list[str]:
         """Of the names of folders in a directory those of no local links, which are warned of."""

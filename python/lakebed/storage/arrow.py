@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from lakebed.storage.adapter import Adapter, Contents, cut_short
+from lakebed.storage.failures import reported
 from lakebed.storage.local import is_local
 from lakebed.storage.paths import literal_path
 
@@ -21,42 +22,45 @@ class ArrowStorage(Adapter):
     def _elsewhere(self, path: str) -> str:
         return literal_path(path)
 
+    @reported
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         """The bytes of a file, all or from `start` up to `end`."""
-        with self._opening(path) as inner:
-            if start is None and end is None:
-                # Compression is named, or a suffix such as .gz would make the stream decompress.
-                with self._filesystem.open_input_stream(inner, compression=None) as stream:
-                    return cast("bytes", stream.read())
-            with self._filesystem.open_input_file(inner) as file:
-                # Room for all that is asked for would be made, however much less there is.
-                size = file.size()
-                first, last = start or 0, size if end is None else min(end, size)
-                read = cast("bytes", file.read_at(last - first, first)) if first < last else b""
-            if len(read) < last - first:
-                raise cut_short(len(read), last - first)
-            return read
+        inner = self._opened(path)
+        if start is None and end is None:
+            # Compression is named, or a suffix such as .gz would make the stream decompress.
+            with self._filesystem.open_input_stream(inner, compression=None) as stream:
+                return cast("bytes", stream.read())
+        with self._filesystem.open_input_file(inner) as file:
+            # Room for all that is asked for would be made, however much less there is.
+            size = file.size()
+            first, last = start or 0, size if end is None else min(end, size)
+            read = cast("bytes", file.read_at(last - first, first)) if first < last else b""
+        if len(read) < last - first:
+            raise cut_short(len(read), last - first)
+        return read
 
     def _is_irregular(self, inner: str) -> bool:
         from pyarrow.fs import FileType
 
         return cast("bool", self._filesystem.get_file_info(inner).type == FileType.Unknown)
 
+    @reported
     def folders(self, prefix: str) -> list[str]:
         """The names of folders directly below a directory. Raises: FileNotFoundError where there is none."""
         from pyarrow.fs import FileSelector, FileType
 
-        with self._asking(prefix) as inner:
-            found = self._filesystem.get_file_info(FileSelector(inner))
-            names = [info.base_name for info in found if info.type == FileType.Directory]
+        inner = self._inner(prefix)
+        found = self._filesystem.get_file_info(FileSelector(inner))
+        names = [info.base_name for info in found if info.type == FileType.Directory]
         return self._without_links(prefix, inner, names)
 
+    @reported
     def contents(self, prefix: str) -> Contents:
         """The entries of a directory. Raises: FileNotFoundError where there is none."""
         from pyarrow.fs import FileSelector, FileType
 
-        with self._asking(prefix) as inner:
-            found = self._filesystem.get_file_info(FileSelector(inner))
+        inner = self._inner(prefix)
+        found = self._filesystem.get_file_info(FileSelector(inner))
         folders = [info.base_name for info in found if info.type == FileType.Directory]
         files = [info for info in found if info.type == FileType.File]
         return [
@@ -64,18 +68,20 @@ class ArrowStorage(Adapter):
             *((info.base_name, False, info.size, _millis(info.mtime_ns)) for info in files),
         ]
 
+    @reported
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory; [] where there is none."""
         from pyarrow.fs import FileSelector
 
-        with self._asking(prefix) as inner:
-            selector = FileSelector(inner, allow_not_found=True)
-            return [info.base_name for info in self._filesystem.get_file_info(selector)]
+        inner = self._inner(prefix)
+        selector = FileSelector(inner, allow_not_found=True)
+        return [info.base_name for info in self._filesystem.get_file_info(selector)]
 
+    @reported
     def modified(self, path: str) -> int | None:
         """When a file or folder was last modified [ms since 1970 UTC]; None where that is not known."""
-        with self._asking(path) as inner:
-            return _millis(self._filesystem.get_file_info(inner).mtime_ns)
+        inner = self._inner(path)
+        return _millis(self._filesystem.get_file_info(inner).mtime_ns)
 
 
 def _millis(nanoseconds: int | None) -> int | None:

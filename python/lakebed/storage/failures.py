@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import errno
+import functools
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 from lakebed import _native
-from lakebed.errors import LakebedError
+from lakebed.errors import LakebedError, LakebedWarning
+from lakebed.storage.secrets import encodable, without_secrets
 
-# These are mistakes in a program, no answers of a storage.
-_OF_PROGRAMS = (LakebedError, MemoryError, NotImplementedError, TypeError, AttributeError)
-_ERRNOS: tuple[tuple[type[OSError], int], ...] = (
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+# What lakebed says itself, and a lack of memory, which the core makes a `LimitError` of.
+_OWN = (LakebedError, LakebedWarning, MemoryError)
+_ERRNOS: tuple[tuple[type[Exception], int], ...] = (
     (FileNotFoundError, errno.ENOENT),
     (PermissionError, errno.EACCES),
     (TimeoutError, errno.ETIMEDOUT),
@@ -21,6 +25,7 @@ _ERRNOS: tuple[tuple[type[OSError], int], ...] = (
     (IsADirectoryError, errno.EISDIR),
     (NotADirectoryError, errno.ENOTDIR),
     (FileExistsError, errno.EEXIST),
+    (NotImplementedError, errno.ENOTSUP),
 )
 # obstore has no class of Python's for these; other libraries' timeouts are named so before Python 3.11.
 _ERRNOS_BY_NAME = {
@@ -35,27 +40,43 @@ _ERRNOS_BY_NAME = {
 }
 # pyarrow has one number for all answers of servers, obstore one class for those to listings.
 _DENIED = re.compile(r"\b(?:ACCESS|PERMISSION)_DENIED\b|\bstatus code: 403\b")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>`]+")
-# What servers answer with may repeat what they were asked, with the headers that hold tokens, those too that
-# no option holds: a credential provider gave them. obstore shows it after the status, whatever its form.
-_BODY = re.compile(
-    r"(?P<status>\bstatus code: \d{3}[^:<{]*): .*|<(?:\?xml|!doctype|html|error)\b.*",
-    re.IGNORECASE | re.DOTALL,
-)
-_CODE = re.compile(r"<Code>(\w{1,64})</Code>|\"(?:code|error)\": *\"([A-Za-z_]{1,64})\"")
-_SECRET = re.compile(r"secret|token|password|credential|signature|sas|(?<!ss_)key(?!_id)", re.IGNORECASE)
-_LONGEST = 600
+# A code is a word; whatever else stands in its place is none.
+_CODE = re.compile(r"\w[\w.-]{0,63}")
+# Their texts below the first line are the server's.
+_OF_SERVERS = ("gcsfs", "adlfs", "azure")
 
 
-def as_oserror(error: Exception, path: str, filesystem: object) -> Exception:
-    """What to raise in place of what a library raised on a path: an `OSError` with the number, text and path.
+def reported(method: _Method) -> _Method:
+    """A method of a storage, which has a path first: whatever a library raises in it is an `OSError` with
+    that path. The object's `holder` is the library's own object, whose secrets no text has.
 
-    Args: filesystem, the library's own object: secrets among its options are left out of the text.
-    Returns: the error itself where it is not a storage's.
+    What the library raised is nobody's cause: tracebacks would print it.
     """
-    if isinstance(error, _OF_PROGRAMS):
-        return error
-    return OSError(errno_of(error), _message(error, filesystem), _native.without_credentials(path))
+
+    @functools.wraps(method)
+    def call(self: Any, path: str, *arguments: Any, **keywords: Any) -> Any:
+        try:
+            return method(self, path, *arguments, **keywords)
+        except _OWN as error:
+            raised: Exception = error
+        except Exception as error:  # noqa: BLE001 - libraries have classes of their own; each is reported
+            raised = failure(error, path, self.holder)
+        raised.__context__ = None
+        raise raised from None
+
+    return cast("_Method", call)
+
+
+def failure(error: Exception, path: str, *holders: Any) -> OSError:
+    """The error of a library as an `OSError` with its number, whose class that is, its text and the path.
+
+    Args: holders, objects of the library: their secrets, too, are left out of the text.
+    """
+    words = without_secrets(_words(error, holders), *holders)
+    if not isinstance(error, OSError):
+        words = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    shown = _native.without_credentials(encodable(path))
+    return OSError(errno_of(error), words or type(error).__name__, shown)
 
 
 def errno_of(error: Exception) -> int:
@@ -78,42 +99,41 @@ def of_a_range(error: Exception) -> bool:
     return "range" in str(error).lower() or getattr(error, "errno", None) == errno.EINVAL
 
 
-def _message(error: Exception, filesystem: object) -> str:
-    text = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
-    # obstore prints all that it knows below its sentence.
-    text = text.partition("\n\nDebug source")[0]
-    text = _BODY.sub(_without_body, text)
-    text = _URL.sub(lambda url: _native.without_credentials(url[0]), text)
-    for secret in _secrets(filesystem):
-        text = text.replace(secret, "…")
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+def _words(error: Exception, holders: Sequence[Any]) -> str:
+    """What an error says, without what a server says of its own: that may repeat what it was asked, with the
+    headers that hold tokens, those too that no option holds.
+    """
+    for one in _chain(error):
+        if (code := _code(one)) is not None:
+            return code
+    text = error.strerror if isinstance(error, OSError) and isinstance(error.strerror, str) else str(error)
+    roots = {type(one).__module__.partition(".")[0] for one in (error, *holders)}
+    return text.partition("\n")[0] if roots.intersection(_OF_SERVERS) else text
 
 
-def _without_body(answer: re.Match[str]) -> str:
-    """The status of an answer where it is known, and the server's own word for what is wrong."""
-    code = _CODE.search(answer[0])
-    word = (code[1] or code[2]) if code else "…"
-    return f"{answer['status']}: {word}" if answer["status"] else word
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and its causes."""
+    seen = set[int]()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
 
 
-def _secrets(filesystem: object) -> Iterator[str]:
-    """Values of the options that a filesystem was made with whose names are those of secrets."""
-    for name in ("config", "client_options", "storage_options"):
-        yield from _secret_values(getattr(filesystem, name, None))
-    if type(filesystem).__module__.startswith("pyarrow."):
-        try:
-            made = filesystem.__reduce__()
-        except (TypeError, NotImplementedError):
-            return
-        yield from _secret_values(made[1] if isinstance(made, tuple) else None)
+def _code(error: BaseException) -> str | None:
+    """The status of an answer, by the attributes that clients keep it in: botocore, azure, gcsfs."""
+    response = getattr(error, "response", None)
+    if isinstance(response, Mapping) and isinstance(answer := response.get("Error"), Mapping):
+        operation = _word(getattr(error, "operation_name", ""))
+        return f"An error occurred ({_word(answer.get('Code'))}) when calling the {operation} operation"
+    root, kind = type(error).__module__.partition(".")[0], type(error).__name__
+    if root == "azure" and hasattr(error, "status_code"):
+        return f"{kind}: {_word(error.status_code)} {_word(getattr(error, 'error_code', None))}"
+    if root == "gcsfs" and hasattr(error, "code"):
+        return f"{kind}: {_word(error.code)}"
+    return None
 
 
-def _secret_values(options: Any, name: str = "") -> Iterator[str]:
-    if isinstance(options, Mapping):
-        for key, value in options.items():
-            yield from _secret_values(value, str(key))
-    elif isinstance(options, (list, tuple)):
-        for value in options:
-            yield from _secret_values(value, name)
-    elif isinstance(options, str) and len(options) > 3 and _SECRET.search(name):
-        yield options
+def _word(code: Any) -> str:
+    text = str(getattr(code, "value", code))
+    return text if _CODE.fullmatch(text) else "…"

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from lakebed._arguments import milliseconds
 from lakebed.storage.adapter import Adapter, Contents
-from lakebed.storage.failures import of_a_range
+from lakebed.storage.failures import of_a_range, reported
 from lakebed.storage.local import is_local
 from lakebed.storage.paths import scheme_of
 
@@ -33,16 +33,17 @@ class FsspecStorage(Adapter):
             "str", self._filesystem._strip_protocol(scheme + path[len(uri) :] if scheme and uri else path)
         )
 
+    @reported
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         """The bytes of a file, all or from `start` up to `end`."""
-        with self._opening(path) as inner:
-            try:
-                return cast("bytes", self._filesystem.cat_file(inner, start=start, end=end))
-            except Exception as error:
-                # Object stores have no range of a file without bytes.
-                if start == 0 and of_a_range(error) and self._filesystem.size(inner) == 0:
-                    return b""
-                raise
+        inner = self._opened(path)
+        try:
+            return cast("bytes", self._filesystem.cat_file(inner, start=start, end=end))
+        except Exception as error:
+            # Object stores have no range of a file without bytes.
+            if start == 0 and of_a_range(error) and self._filesystem.size(inner) == 0:
+                return b""
+            raise
 
     def _is_irregular(self, inner: str) -> bool:
         try:
@@ -50,10 +51,12 @@ class FsspecStorage(Adapter):
         except FileNotFoundError:
             return False
 
+    @reported
     def folders(self, prefix: str) -> list[str]:
         """The names of folders directly below a directory. Raises: FileNotFoundError where there is none."""
         return [name for name, is_folder, _, _ in self._contents(prefix) if is_folder]
 
+    @reported
     def contents(self, prefix: str) -> Contents:
         """The entries of a directory. Raises: FileNotFoundError where there is none."""
         return [
@@ -64,21 +67,21 @@ class FsspecStorage(Adapter):
 
     def _contents(self, prefix: str) -> Listing:
         """Name, whether it is a folder and not a link, type and details. Raises: as `folders`."""
-        with self._asking(prefix) as directory:
-            self._filesystem.invalidate_cache(directory)
-            listed = self._filesystem.ls(directory, detail=True)
-            found = {info["name"].lstrip("/"): info for info in listed}
-            # Of a file its own path is listed, of a directory its marker, with a slash after it.
-            if {name: info["type"] for name, info in found.items()} == {directory.strip("/"): "file"}:
-                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), prefix)
-            paths = ((path.rstrip("/"), info) for path, info in found.items())
-            infos = {path.rpartition("/")[2]: info for path, info in paths if path != directory.strip("/")}
-            # Local links have a type of their own.
-            folders = [
-                name
-                for name, info in infos.items()
-                if info["type"] == "directory" or (self._is_local and Path(directory, name).is_dir())
-            ]
+        directory = self._inner(prefix)
+        self._filesystem.invalidate_cache(directory)
+        listed = self._filesystem.ls(directory, detail=True)
+        found = {info["name"].lstrip("/"): info for info in listed}
+        # Of a file its own path is listed, of a directory its marker, with a slash after it.
+        if {name: info["type"] for name, info in found.items()} == {directory.strip("/"): "file"}:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), prefix)
+        paths = ((path.rstrip("/"), info) for path, info in found.items())
+        infos = {path.rpartition("/")[2]: info for path, info in paths if path != directory.strip("/")}
+        # Local links have a type of their own.
+        folders = [
+            name
+            for name, info in infos.items()
+            if info["type"] == "directory" or (self._is_local and Path(directory, name).is_dir())
+        ]
         open_ones = set(self._without_links(prefix, directory, folders))
         return [
             (name, name in open_ones, info["type"], info)
@@ -86,23 +89,25 @@ class FsspecStorage(Adapter):
             if name in open_ones or name not in folders
         ]
 
+    @reported
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory. Raises: FileNotFoundError where there is none."""
-        with self._asking(prefix) as directory:
-            # Many filesystems cache listings; a table's snapshots must be those of now.
-            self._filesystem.invalidate_cache(directory)
-            paths = (path.rstrip("/") for path in self._filesystem.ls(directory, detail=False))
-            # Object stores may list the marker of the directory itself.
-            return [path.rpartition("/")[2] for path in paths if path.strip("/") != directory.strip("/")]
+        directory = self._inner(prefix)
+        # Many filesystems cache listings; a table's snapshots must be those of now.
+        self._filesystem.invalidate_cache(directory)
+        paths = (path.rstrip("/") for path in self._filesystem.ls(directory, detail=False))
+        # Object stores may list the marker of the directory itself.
+        return [path.rpartition("/")[2] for path in paths if path.strip("/") != directory.strip("/")]
 
+    @reported
     def modified(self, path: str) -> int | None:
         """When a file or folder was last modified [ms since 1970 UTC]; None where that is not known."""
-        with self._asking(path) as inner:
-            try:
-                return milliseconds(self._filesystem.modified(inner))
-            except (NotImplementedError, FileNotFoundError, IsADirectoryError):
-                # How filesystems say that they keep no such time, of anything or of folders.
-                return None
+        inner = self._inner(path)
+        try:
+            return milliseconds(self._filesystem.modified(inner))
+        except (NotImplementedError, FileNotFoundError, IsADirectoryError):
+            # How filesystems say that they keep no such time, of anything or of folders.
+            return None
 
 
 def _time_of(info: dict[str, Any]) -> int | None:

@@ -14,8 +14,9 @@ from lakebed import _native
 from lakebed._arguments import milliseconds
 from lakebed.errors import UnsupportedError
 from lakebed.storage.adapter import Adapter, Contents
-from lakebed.storage.failures import is_not_implemented, of_a_range
+from lakebed.storage.failures import is_not_implemented, of_a_range, reported
 from lakebed.storage.paths import URI, family_of, scheme_of, split
+from lakebed.storage.secrets import without_secrets
 
 # Classes of obstore, and the family of schemes whose paths they read.
 _FAMILIES = {
@@ -108,22 +109,23 @@ class ObstoreStorage(Adapter):
             path=shown,
         )
 
+    @reported
     def read(self, path: str, start: int | None = None, end: int | None = None) -> memoryview:
         """The bytes of a file, all or from `start` up to `end`, where obstore keeps them."""
-        with self._opening(path) as inner:
-            first = start or 0
-            if end is not None and end <= first:
+        inner = self._opened(path)
+        first = start or 0
+        if end is not None and end <= first:
+            return memoryview(b"")
+        try:
+            if end is not None:
+                return memoryview(self._filesystem.get_range(inner, start=first, end=end))
+            options = {"range": {"offset": first}} if first else None
+            return memoryview(self._filesystem.get(inner, options=options).bytes())
+        except Exception as error:
+            # Stores have no range that begins where a file ends.
+            if of_a_range(error) and self._filesystem.head(inner)["size"] <= first:
                 return memoryview(b"")
-            try:
-                if end is not None:
-                    return memoryview(self._filesystem.get_range(inner, start=first, end=end))
-                options = {"range": {"offset": first}} if first else None
-                return memoryview(self._filesystem.get(inner, options=options).bytes())
-            except Exception as error:
-                # Stores have no range that begins where a file ends.
-                if of_a_range(error) and self._filesystem.head(inner)["size"] <= first:
-                    return memoryview(b"")
-                raise
+            raise
 
     def _is_irregular(self, inner: str) -> bool:
         try:
@@ -132,19 +134,21 @@ class ObstoreStorage(Adapter):
             return False
         return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
+    @reported
     def folders(self, prefix: str) -> list[str]:
         """The names of folders directly below a directory. Raises: FileNotFoundError where there is none."""
         return [name for name, is_folder, _, _ in self.contents(prefix) if is_folder]
 
+    @reported
     def contents(self, prefix: str) -> Contents:
         """The entries of a directory. Raises: FileNotFoundError where there is none."""
-        with self._asking(prefix) as inner:
-            found = self._filesystem.list_with_delimiter(inner or None)
-            if inner and not found["common_prefixes"] and not found["objects"]:
-                # Stores have no folders without files.
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), prefix)
-            names = [path.rpartition("/")[2] for path in found["common_prefixes"] if path != inner]
-            files = [file for file in found["objects"] if file["path"] != inner]
+        inner = self._inner(prefix)
+        found = self._filesystem.list_with_delimiter(inner or None)
+        if inner and not found["common_prefixes"] and not found["objects"]:
+            # Stores have no folders without files.
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), prefix)
+        names = [path.rpartition("/")[2] for path in found["common_prefixes"] if path != inner]
+        files = [file for file in found["objects"] if file["path"] != inner]
         return [
             *((name, True, None, None) for name in self._without_links(prefix, inner, names)),
             *(
@@ -153,18 +157,21 @@ class ObstoreStorage(Adapter):
             ),
         ]
 
+    @reported
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory; [] where there is none."""
-        with self._asking(prefix) as inner:
-            found = self._filesystem.list_with_delimiter(inner or None)
-            paths = [*found["common_prefixes"], *(file["path"] for file in found["objects"])]
-            # Stores may list the marker of the directory itself.
-            return [path.rpartition("/")[2] for path in paths if path != inner]
+        inner = self._inner(prefix)
+        found = self._filesystem.list_with_delimiter(inner or None)
+        paths = [*found["common_prefixes"], *(file["path"] for file in found["objects"])]
+        # Stores may list the marker of the directory itself.
+        return [path.rpartition("/")[2] for path in paths if path != inner]
 
+    @reported
     def write(self, path: str, data: bytes) -> None:
         """Writes a file under a name that no other has."""
         self._put(path, data, "overwrite")
 
+    @reported
     def publish(self, path: str, data: bytes, replace: bool) -> None:
         """Writes a file in one step: a conditional put, unless what is there is replaced.
 
@@ -174,36 +181,38 @@ class ObstoreStorage(Adapter):
         self._put(path, data, "overwrite" if replace else "create")
 
     def _put(self, path: str, data: bytes, mode: str) -> None:
-        with self._asking(path) as inner:
-            try:
-                self._filesystem.put(inner, data, mode=mode, use_multipart=False)
-            except Exception as error:
-                if not is_not_implemented(error):
-                    raise
-                shown = _native.without_credentials(path)
-                kind = type(self._filesystem).__name__
-                raise UnsupportedError(
-                    f"this {kind} does not write a file only if none exists, so that commits to it could be "
-                    "lost: allow its conditional put, or commit through a catalog",
-                    kind="unsupported",
-                    path=shown,
-                ) from None
+        inner = self._inner(path)
+        try:
+            self._filesystem.put(inner, data, mode=mode, use_multipart=False)
+        except Exception as error:
+            if not is_not_implemented(error):
+                raise
+            shown = _native.without_credentials(path)
+            kind = type(self._filesystem).__name__
+            raise UnsupportedError(
+                f"this {kind} does not write a file only if none exists, so that commits to it could be "
+                "lost: allow its conditional put, or commit through a catalog",
+                kind="unsupported",
+                path=shown,
+            ) from None
 
+    @reported
     def remove(self, path: str) -> None:
         """Deletes a file."""
-        with self._asking(path) as inner:
-            self._filesystem.delete(inner)
+        inner = self._inner(path)
+        self._filesystem.delete(inner)
 
     def _is_link(self, inner: str) -> bool:
         return super()._is_link(f"/{self._prefix}/{inner}")
 
+    @reported
     def modified(self, path: str) -> int | None:
         """When a file was last modified [ms since 1970 UTC]; None of folders, which stores do not have."""
-        with self._asking(path) as inner:
-            try:
-                return milliseconds(self._filesystem.head(inner)["last_modified"])
-            except FileNotFoundError:
-                return None
+        inner = self._inner(path)
+        try:
+            return milliseconds(self._filesystem.head(inner)["last_modified"])
+        except FileNotFoundError:
+            return None
 
 
 def _check_process(path: str) -> None:
@@ -249,7 +258,7 @@ def store_of_uri(uri: str) -> Any:
     try:
         return make(root, client_options={"allow_http": True}) if _is_plain(scheme) else make(root)
     except BaseError as error:
-        raise ValueError(str(error).partition("\n")[0]) from None
+        raise ValueError(without_secrets(str(error).partition("\n")[0])) from None
 
 
 def _is_plain(scheme: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakebed import _html
-from lakebed._arguments import milliseconds, names, positive
+from lakebed._arguments import bounded, encodable, milliseconds, names, positive, snapshot_id
 from lakebed.predicates import to_sql
 from lakebed.scan import Scan
 from lakebed.table import overview
@@ -78,7 +78,11 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, Veri
             raise TypeError("at() takes exactly one of snapshot, tag, branch, timestamp, watermark")
         millis = None if timestamp is None else milliseconds(timestamp)
         native = self._native.at(
-            snapshot=snapshot, tag=tag, branch=branch, timestamp=millis, watermark=watermark
+            snapshot=None if snapshot is None else snapshot_id(snapshot),
+            tag=None if tag is None else encodable("tag", tag),
+            branch=None if branch is None else encodable("branch", branch),
+            timestamp=millis,
+            watermark=None if watermark is None else bounded(watermark),
         )
         return Table(native, self._storage, self._opening)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakebed._arguments import positive
+from lakebed._values import to_records
 from lakebed._verdict import SMALL_BYTES, findings
 from lakebed.table.state import TableState
 from lakebed.view import View, ViewScan
@@ -132,7 +133,7 @@ class HealthScan(ViewScan):
         """
         whole = replace(self._view, columns=None, limit=None)
         small_bytes = whole.small_bytes if isinstance(whole, _SizedView) else SMALL_BYTES
-        (row,) = HealthScan(self._table, whole).to_arrow().to_pylist()
+        (row,) = to_records(HealthScan(self._table, whole).to_arrow())
         return [finding.to_dict() for finding in findings(row, small_bytes)]
 
 

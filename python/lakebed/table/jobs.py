@@ -193,7 +193,7 @@ class JobViews(TableState):
 
 def _before(older_than: timedelta | datetime) -> int:
     """The instant in milliseconds since 1970 UTC. Raises: TypeError, ValueError."""
-    return milliseconds(age("older_than", older_than))
+    return age("older_than", older_than)
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray, make_array};
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use lakebed::{Error, ErrorKind};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
+use crate::error::to_python;
 use crate::interpreter::call_method;
 
 const ARRAY: &CStr = c"arrow_array";
@@ -173,8 +175,35 @@ pub fn import_stream(object: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamRea
     }
 }
 
+/// Refuses names that end early where they are handed over: the C data interface ends them with a zero byte.
+fn check_names<'a>(py: Python<'_>, fields: impl IntoIterator<Item = &'a Arc<Field>>) -> PyResult<()> {
+    let mut waiting: Vec<&Field> = fields.into_iter().map(AsRef::as_ref).collect();
+    while let Some(field) = waiting.pop() {
+        if field.name().contains('\0') {
+            let message = format!("Arrow has no column {:?}: names have no NUL", field.name());
+            let error = Error::new(ErrorKind::Unsupported, message).in_field(field.name());
+            return Err(to_python(py, error));
+        }
+        waiting.extend(children(field.data_type()));
+    }
+    Ok(())
+}
+
+fn children(kind: &DataType) -> Vec<&Field> {
+    match kind {
+        DataType::Struct(fields) => fields.iter().map(AsRef::as_ref).collect(),
+        DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => vec![item],
+        DataType::FixedSizeList(item, _) => vec![item],
+        DataType::Union(members, _) => members.iter().map(|(_, member)| member.as_ref()).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Hands an array over: the pair that `__arrow_c_array__` returns.
 pub fn export_array<'py>(py: Python<'py>, array: &dyn Array) -> PyResult<Bound<'py, PyTuple>> {
+    if let DataType::Struct(fields) = array.data_type() {
+        check_names(py, fields)?;
+    }
     let (array, schema) = to_ffi(&array.to_data()).map_err(value_error)?;
     let schema = PyCapsule::new_with_value(py, schema, SCHEMA)?;
     let array = PyCapsule::new_with_value(py, array, ARRAY)?;
@@ -183,6 +212,7 @@ pub fn export_array<'py>(py: Python<'py>, array: &dyn Array) -> PyResult<Bound<'
 
 /// Hands a schema over: what `__arrow_c_schema__` returns.
 pub fn export_schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
+    check_names(py, schema.fields())?;
     let schema = FFI_ArrowSchema::try_from(schema).map_err(value_error)?;
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
@@ -198,6 +228,7 @@ pub trait Exported: Send + Sync {
 
 /// Hands a stream over: what `__arrow_c_stream__` returns.
 pub fn export_stream(py: Python<'_>, stream: Box<dyn Exported>) -> PyResult<Bound<'_, PyCapsule>> {
+    check_names(py, stream.schema().fields())?;
     let producer = Box::into_raw(Box::new(Producer { stream, error: Mutex::new(CString::default()) }));
     // SAFETY: these functions are of this kind of producer, which the last of them drops.
     let stream = unsafe {

@@ -3,6 +3,7 @@
 
 use std::any::Any;
 
+use lakebed::location::without_credentials_in;
 use lakebed::{Error, ErrorKind};
 use lakebed_avro::ErrorKind as AvroKind;
 use pyo3::exceptions::PyOSError;
@@ -84,9 +85,12 @@ pub fn to_python(py: Python<'_>, mut error: Error) -> PyErr {
                 };
                 let system = source.downcast_ref::<std::io::Error>().and_then(errno);
                 return match (system, error.location().path.clone()) {
-                    (Some(system), path) => PyOSError::new_err((system, error.message().to_owned(), path)),
+                    (Some(system), path) => {
+                        let message = without_credentials_in(error.message()).into_owned();
+                        PyOSError::new_err((system, message, path))
+                    }
                     // Without a number Python would print `[Errno None]`.
-                    (None, _) => PyOSError::new_err(error.to_string()),
+                    (None, _) => PyOSError::new_err(without_credentials_in(&error.to_string()).into_owned()),
                 };
             }
             None => {}
@@ -138,7 +142,8 @@ fn raise(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {
     attributes.set_item("record", place.record)?;
     attributes.set_item("field", &place.field)?;
     let class = py.import("lakebed.errors")?.getattr(class)?;
-    Ok(PyErr::from_value(class.call((error.to_string(),), Some(&attributes))?))
+    let message = error.to_string();
+    Ok(PyErr::from_value(class.call((without_credentials_in(&message),), Some(&attributes))?))
 }
 
 /// The exception for a panic, which is always a bug of lakebed.

@@ -30,3 +30,9 @@ pub fn check_locations(
         Ok(Batch(Arc::new(location::check_locations(&paths, &allowed, policy)?)))
     })
 }
+
+/// A library's words in one line, without the secrets in them, those in `known` among them.
+#[pyfunction]
+pub fn without_secrets(text: &str, known: Vec<String>) -> String {
+    location::without_secrets(text, &known)
+}

@@ -1,0 +1,104 @@
+"""Which secrets the objects of other libraries hold, so that no message has them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from lakebed import _native
+
+# Names of options whose values are secret, but for those of where and how to ask for a secret.
+_SECRET = re.compile(
+    r"(?!.*(?:ur[il]|endpoint|type|region|expiry|signer)$)"
+    r".*(?:secret|token|passw|pwd|credential|sign|sas|connection|auth|header|cookie|key)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SECRET_OF_ENVIRONMENT = re.compile(
+    r".*(?:SECRET|TOKEN|PASSW|SAS|CONNECTION_STRING|CREDENTIAL|(?:ACCESS|ACCOUNT|API|PRIVATE|STORAGE)_?KEY)(?!.*(?:FILE|URI|URL|ID)$)",
+    re.IGNORECASE,
+)
+# Too short, or words of their own: they would be left out of words that are no secrets.
+_LEAST = 4
+_WORDS = frozenset({"true", "false", "none", "null", "default", "anon", "bearer", "oauth2", "sigv4"})
+# How deep filesystems wrap others.
+_DEPTH = 8
+
+
+def without_secrets(text: str, *holders: Any) -> str:
+    """A library's words in one line, without secrets: those of the environment and of what was given to the
+    library, and all that is written as secrets are.
+
+    Args: text, which may have lone surrogates; holders, objects of the library that hold options, or texts
+        such as a URI.
+    """
+    known = {secret for holder in (os.environ, *holders) for secret in _held(holder)}
+    # As they are in queries.
+    known |= {quote(secret, safe="") for secret in known}
+    return _native.without_secrets(encodable(text), [encodable(secret) for secret in known])
+
+
+def encodable(text: str) -> str:
+    """The text with lone surrogates spelled out, which no file and no terminal takes."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _held(holder: Any) -> Iterator[str]:
+    if holder is os.environ:
+        pairs = ((name, value) for name, value in os.environ.items() if _SECRET_OF_ENVIRONMENT.match(name))
+        yield from (value for _, value in pairs if _is_said(value) and not value.startswith("/"))
+    elif isinstance(holder, str):
+        yield from _of_uri(holder)
+    else:
+        for _ in range(_DEPTH):
+            yield from _of_object(holder)
+            # `SubTreeFileSystem`, `PyFileSystem` with its handler, and the wrappers of fsspec.
+            inner = (getattr(holder, name, None) for name in ("base_fs", "handler", "fs"))
+            holder = next((wrapped for wrapped in inner if wrapped is not None), None)
+            if holder is None:
+                return
+
+
+def _of_object(holder: Any) -> Iterator[str]:
+    for name in ("config", "client_options", "storage_options", "properties"):
+        yield from _of_options(getattr(holder, name, None))
+    # Of a client of pypaimon.
+    yield from _of_options(getattr(getattr(holder, "token", None), "token", None))
+    if type(holder).__module__.startswith("pyarrow."):
+        try:
+            made = holder.__reduce__()
+        except (TypeError, NotImplementedError):
+            return
+        yield from _of_options(made[1] if isinstance(made, tuple) else None)
+
+
+def _of_options(options: Any, *, is_secret: bool = False) -> Iterator[str]:
+    """Values of options whose names, or those that they are under, are names of secrets."""
+    to_map = getattr(options, "to_map", None)
+    options = to_map() if callable(to_map) else options
+    if isinstance(options, Mapping):
+        for name, value in options.items():
+            yield from _of_options(value, is_secret=is_secret or bool(_SECRET.match(str(name))))
+    elif isinstance(options, (list, tuple)):
+        for value in options:
+            yield from _of_options(value, is_secret=is_secret)
+    elif is_secret and isinstance(options, str) and _is_said(options):
+        yield options
+
+
+def _of_uri(uri: str) -> Iterator[str]:
+    """The password of a URI and the values of its query, as they are written and as they are read."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return
+    user, at, _ = parts.netloc.rpartition("@")
+    password = user.partition(":")[2] if at else ""
+    for value in (password, *(value for _, value in parse_qsl(parts.query))):
+        yield from {secret for secret in (value, unquote(value)) if _is_said(secret)}
+
+
+def _is_said(value: str) -> bool:
+    return len(value) >= _LEAST and value.lower() not in _WORDS
