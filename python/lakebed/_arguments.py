@@ -15,6 +15,8 @@ _EPOCH = datetime(1970, 1, 1)
 _MILLISECOND = timedelta(milliseconds=1)
 # What the compiled core takes. No count reaches it, and no instant of a table.
 _MOST = 2**63 - 1
+MOST_RETAINED = 2**31 - 1
+"""Snapshots that a rule of retention can count."""
 
 
 def names(argument: str, value: Sequence[str] | None) -> list[str] | None:
@@ -53,8 +55,8 @@ def one_of(argument: str, value: str, words: Sequence[str]) -> str:
     return value
 
 
-def positive(argument: str, value: int | None, least: int = 1) -> int | None:
-    """A count of at least `least`, or None; of what nothing has so many, as many as can be counted.
+def positive(argument: str, value: int | None, least: int = 1, most: int = _MOST) -> int | None:
+    """A count of at least `least`, or None; `most` for one above it, which nothing reaches.
 
     Raises: TypeError, ValueError.
     """
@@ -62,7 +64,7 @@ def positive(argument: str, value: int | None, least: int = 1) -> int | None:
         raise TypeError(f"{argument} takes a whole number, not {value!r}")
     if value is not None and value < least:
         raise ValueError(f"{argument} must be at least {least}, not {value}")
-    return None if value is None else min(value, _MOST)
+    return None if value is None else min(value, most)
 
 
 def version(argument: str, value: int | str) -> int | str:
@@ -102,7 +104,7 @@ def milliseconds(time: datetime | int) -> int:
 
 
 def _offset(time: datetime) -> timedelta:
-    """How far a clock is before UTC: without zone, this machine's, at the ends of the calendar as it is now."""
+    """How far a clock is before UTC: this machine's where it has no zone, at the ends of time as it is now."""
     if (offset := time.utcoffset()) is None:
         try:
             offset = time.astimezone().utcoffset()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lakebed.errors import UnsupportedError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -21,6 +23,22 @@ def schema(source: object) -> pa.Schema:
     import pyarrow as pa
 
     return pa.schema(source)
+
+
+def named(source: Any) -> Any:
+    """Anything with `__arrow_c_schema__` itself. Raises: UnsupportedError for a name of a `pa.Schema` with a NUL,
+    at which the C interface would end it.
+    """
+    import pyarrow as pa
+
+    waiting = list(source) if isinstance(source, pa.Schema) else []
+    while waiting:
+        field = waiting.pop()
+        if "\0" in field.name:
+            message = f"Arrow has no column {field.name!r}: names have no NUL"
+            raise UnsupportedError(message, kind="unsupported", field=field.name)
+        waiting += [field.type.field(number) for number in range(field.type.num_fields)]
+    return source
 
 
 def record_batch(batch: Batch) -> pa.RecordBatch:

@@ -132,11 +132,10 @@ def threshold(number: int) -> str:
     return size(number)
 
 
-def moment(text: str, *, seconds: bool = True) -> str:
-    """A time as JSON has it, to the second or minute: `2026-01-02 10:11:12`, with `UTC` after an instant."""
+def moment(text: str) -> str:
+    """A time as JSON has it, to the second: `2026-01-02 10:11:12`, with `UTC` after an instant."""
     zone = " UTC" if text.endswith("Z") else ""
-    shown = text.removesuffix("Z").partition(".")[0].replace("T", " ")
-    return (shown if seconds else shown.rpartition(":")[0]) + zone
+    return text.removesuffix("Z").partition(".")[0].replace("T", " ") + zone
 
 
 def partition(values: dict[str, Any] | None) -> str:

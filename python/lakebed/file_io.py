@@ -81,9 +81,9 @@ class FileIOStorage(ABC):
             raise LocationError(message, kind="location", path=path)
 
     @property
-    def holder(self) -> Any:
-        """What holds the properties of the library."""
-        return self._io
+    def holders(self) -> tuple[Any, ...]:
+        """What holds secrets: the properties of the library."""
+        return (self._io,)
 
     def __repr__(self) -> str:
         return (

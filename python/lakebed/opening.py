@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from lakebed._arguments import positive
+from lakebed._arguments import encodable, positive
 from lakebed._not_found import explained
 from lakebed.catalogs import entry_of
 from lakebed.errors import TableNotFoundError
@@ -68,8 +68,13 @@ def open_table(
     """
     if format not in (None, "paimon", "iceberg"):
         raise ValueError(f'format is "paimon", "iceberg" or None, not {format!r}')
-    moved = tuple((prefix, os.fspath(now)) for prefix, now in (relocate or {}).items())
-    allowed = None if allowed_prefixes is None else tuple(os.fspath(prefix) for prefix in allowed_prefixes)
+    moved = tuple(
+        (encodable("relocate", prefix), encodable("relocate", os.fspath(now)))
+        for prefix, now in (relocate or {}).items()
+    )
+    allowed = None
+    if allowed_prefixes is not None:
+        allowed = tuple(encodable("allowed_prefixes", os.fspath(prefix)) for prefix in allowed_prefixes)
     reads = positive("concurrent_reads", concurrent_reads)
     if isinstance(path, str | os.PathLike):
         location, adapter = resolve(path, storage)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from lakebed import _arrow, _display, _html, _native
 from lakebed._arguments import needing
 from lakebed._text import printable
-from lakebed.errors import LakebedError
+from lakebed.errors import LakebedError, UnsupportedError
 from lakebed.predicates import to_sql
 
 if TYPE_CHECKING:
@@ -79,11 +79,16 @@ class Scan:
     def to_pandas(self) -> pd.DataFrame:
         """All rows as a pandas DataFrame. Cost: that of `to_arrow`, and the copy that pandas makes.
 
-        Raises: as `to_arrow`; ImportError without pandas.
+        Raises: as `to_arrow`; UnsupportedError for dates after the year 9999 or before 1, which pandas has no
+            objects for; ImportError without pandas.
         """
         rows = self.to_arrow()
         with needing("pandas"):
-            return rows.to_pandas()
+            try:
+                return rows.to_pandas()
+            except (OverflowError, ValueError) as error:
+                message = f"pandas has not all values of these columns, which to_arrow() has: {error}"
+                raise UnsupportedError(message, kind="unsupported") from error
 
     def to_polars(self) -> pl.DataFrame:
         """All rows as a Polars DataFrame. Cost: that of `to_arrow`; buffers are shared where Polars can.

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from lakebed import _native
-from lakebed._arguments import names, positive
+from lakebed import _arrow, _native
+from lakebed._arguments import encodable, names, positive
 from lakebed.errors import UnsupportedError
 from lakebed.iceberg.committing import Change, FileChange, StagedCommit, files_of, paths, staged
 from lakebed.iceberg.committing import commit as commit_change
@@ -63,8 +63,13 @@ def create_table(
     folder, _ = resolve(location)
     path = str(Path(without_climbing(folder)).absolute())
     fields = names("partition_by", partition_by) or []
-    pairs = list((properties or {}).items())
-    _native.iceberg_create_table(path, schema, fields, format_version, pairs, os.urandom(16), limits)
+    pairs = [
+        (encodable("properties", key), encodable("properties", value))
+        for key, value in (properties or {}).items()
+    ]
+    _native.iceberg_create_table(
+        path, _arrow.named(schema), fields, format_version, pairs, os.urandom(16), limits
+    )
     return open_table(path, format="iceberg", limits=limits)
 
 

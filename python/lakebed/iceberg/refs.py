@@ -6,7 +6,8 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-from lakebed._arguments import age, milliseconds, positive
+from lakebed._arguments import MOST_RETAINED, age, milliseconds, positive
+from lakebed._arguments import snapshot_id as known_id
 from lakebed.errors import SnapshotNotFoundError
 from lakebed.iceberg.committing import Change, commit, commit_from, on_branch
 
@@ -143,7 +144,7 @@ def rollback_to(table: Table, snapshot_id: int, *, limits: Limits | None = None)
     Cost: reads and writes the metadata file.
     Source: Iceberg's `SetSnapshotOperation.java`.
     """
-    return commit(table, _of_refs({"roll_back": snapshot_id}), limits)
+    return commit(table, _of_refs({"roll_back": known_id(snapshot_id)}), limits)
 
 
 def set_current_snapshot(table: Table, snapshot_id: int, *, limits: Limits | None = None) -> Table:
@@ -155,7 +156,7 @@ def set_current_snapshot(table: Table, snapshot_id: int, *, limits: Limits | Non
     Cost: reads and writes the metadata file.
     Source: Iceberg's `SetSnapshotOperation.java`.
     """
-    return commit(table, _of_refs({"set_current": snapshot_id}), limits)
+    return commit(table, _of_refs({"set_current": known_id(snapshot_id)}), limits)
 
 
 def cherry_pick(table: Table, snapshot_id: int, *, limits: Limits | None = None) -> Table:
@@ -173,7 +174,7 @@ def cherry_pick(table: Table, snapshot_id: int, *, limits: Limits | None = None)
     Cost: as `append_files`, and reads the manifests that the snapshot wrote.
     Source: Iceberg's `CherryPickOperation.java`.
     """
-    return commit(table, Change("cherry_pick", snapshot_id), limits)
+    return commit(table, Change("cherry_pick", known_id(snapshot_id)), limits)
 
 
 def expire_snapshots(
@@ -202,7 +203,7 @@ def expire_snapshots(
     """
     now = milliseconds(datetime.now(timezone.utc))
     before = None if older_than is None else age("older_than", older_than)
-    rules = (before, positive("retain_last", retain_last), now)
+    rules = (before, positive("retain_last", retain_last, most=MOST_RETAINED), now)
     after, base = commit_from(table, Change("expire", rules), limits)
     return after, None if base is None else base._expired(rules)
 
@@ -216,7 +217,7 @@ def _create(
     rules: dict[str, int | None],
     limits: Limits | None,
 ) -> Table:
-    snapshot_id = table.snapshot_id if snapshot_id is None else snapshot_id
+    snapshot_id = table.snapshot_id if snapshot_id is None else known_id(snapshot_id)
     if snapshot_id is None:
         message = f"the table has no snapshot that a {kind} could name ({table.location})"
         raise SnapshotNotFoundError(message, kind="snapshot-not-found", path=table.location)

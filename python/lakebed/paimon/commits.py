@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
-from lakebed._arguments import names, positive
+from lakebed._arguments import encodable, names, positive
 from lakebed.errors import SchemaError
 from lakebed.limits import LIMITS, Limits
 from lakebed.paimon._committing import committable, made, who_commits
@@ -61,8 +61,11 @@ def create_table(
     """
     path, adapter = resolve(location, storage)
     path = path if adapter else without_climbing(path)
-    columns = schema if hasattr(schema, "__arrow_c_schema__") else json.dumps(list(schema))
-    pairs = [(key, str(value)) for key, value in (options or {}).items()]
+    columns = _arrow.named(schema) if hasattr(schema, "__arrow_c_schema__") else json.dumps(list(schema))
+    pairs = [
+        (encodable("options", key), encodable("options", str(value)))
+        for key, value in (options or {}).items()
+    ]
     if partition_by and partition_keys:
         raise TypeError("partition_by and partition_keys mean the same: give one")
     partitioned = names("partition_by", partition_by) or names("partition_keys", partition_keys) or []

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakebed import _native
-from lakebed._arguments import age, milliseconds, positive
+from lakebed._arguments import MOST_RETAINED, age, encodable, milliseconds, positive, version
 from lakebed.errors import SchemaError
 from lakebed.paimon._committing import committable, made, who_commits
 
@@ -43,10 +43,10 @@ def create_tag(table: Table, name: str, *, time_retained: timedelta | None = Non
     if time_retained is not None and time_retained < timedelta(0):
         raise ValueError(f"time_retained is not negative: {time_retained}")
     micros = None if time_retained is None else time_retained // timedelta(microseconds=1)
-    if micros is not None and micros >= 1 << 63:
-        raise SchemaError(f"time_retained is longer than 2^63 microseconds: {time_retained}", kind="argument")
+    if micros is not None and micros >= 1 << 64:
+        raise SchemaError(f"time_retained is longer than 2^64 microseconds: {time_retained}", kind="argument")
     who = who_commits(None, None, None, None)
-    return made(table, _native.paimon_create_tag(committable(table), name, micros, who))
+    return made(table, _native.paimon_create_tag(committable(table), encodable("name", name), micros, who))
 
 
 def delete_tag(table: Table, name: str) -> Freed:
@@ -62,7 +62,7 @@ def delete_tag(table: Table, name: str) -> Freed:
     Cost: that of `Table.reachable`, before anything is removed.
     Source: Paimon's `TagManager.java`, `TagDeletion.java`.
     """
-    return _freed(table, _native.paimon_delete_tag(committable(table), name))
+    return _freed(table, _native.paimon_delete_tag(committable(table), encodable("name", name)))
 
 
 def create_branch(table: Table, name: str, *, tag: str | None = None) -> Table:
@@ -83,7 +83,8 @@ def create_branch(table: Table, name: str, *, tag: str | None = None) -> Table:
     >>> create_branch(table, "audit", tag="v1")
     <lakebed paimon table '/data/orders' ...>
     """
-    return made(table, _native.paimon_create_branch(committable(table), name, tag))
+    tag = None if tag is None else encodable("tag", tag)
+    return made(table, _native.paimon_create_branch(committable(table), encodable("name", name), tag))
 
 
 def delete_branch(table: Table, name: str) -> Freed:
@@ -99,7 +100,7 @@ def delete_branch(table: Table, name: str) -> Freed:
     Cost: that of `Table.reachable`, before anything is removed.
     Source: Paimon's `FileSystemBranchManager.java`, `AbstractFileStoreTable.java`.
     """
-    return _freed(table, _native.paimon_delete_branch(committable(table), name))
+    return _freed(table, _native.paimon_delete_branch(committable(table), encodable("name", name)))
 
 
 def fast_forward(table: Table, branch: str) -> Freed:
@@ -118,7 +119,7 @@ def fast_forward(table: Table, branch: str) -> Freed:
     Cost: that of `Table.reachable`, before anything is changed; reads and writes each file of the branch.
     Source: Paimon's `FileSystemBranchManager.java`.
     """
-    return _freed(table, _native.paimon_fast_forward(committable(table), branch))
+    return _freed(table, _native.paimon_fast_forward(committable(table), encodable("branch", branch)))
 
 
 def rollback_to(table: Table, *, snapshot: int | None = None, tag: str | None = None) -> Freed:
@@ -141,6 +142,7 @@ def rollback_to(table: Table, *, snapshot: int | None = None, tag: str | None = 
     target = snapshot if tag is None else tag
     if target is None or (snapshot is not None and tag is not None):
         raise TypeError("rollback_to takes a snapshot or a tag")
+    target = version("snapshot" if tag is None else "tag", target)
     return _freed(table, _native.paimon_rollback_to(committable(table), target))
 
 
@@ -168,7 +170,7 @@ def expire_snapshots(
     12
     """
     old = None if older_than is None else age("older_than", older_than)
-    retained = positive("retain_last", retain_last)
+    retained = positive("retain_last", retain_last, most=MOST_RETAINED)
     now = milliseconds(datetime.now(timezone.utc))
     return _freed(table, _native.paimon_expire_snapshots(committable(table), old, retained, now))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _display
-from lakebed._values import to_records
+from lakebed._values import to_json_values, to_records
 from lakebed._verdict import Finding, findings
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ _CONTENT_DATA = 0
 class Numbers:
     """What a report shows of a table.
 
-    Attributes: name, what it is called; health, the row of that view as JSON values; findings, its problems;
-        growth and snapshots, rows of those views, the oldest first; sizes, how many data files each class of
-        `SIZES` has, and how many are larger; partitions, rows of that view, the largest first, with `label`,
-        the partition in words.
+    Attributes: name, what it is called; health, the row of that view; findings, its problems; growth and
+        snapshots, rows of those views as JSON values, the oldest first; sizes, how many data files each class
+        of `SIZES` has, and how many are larger; partitions, rows of that view, the largest first, with
+        `label`, the partition in words.
     """
 
     name: str
@@ -40,7 +40,8 @@ class Numbers:
 
 def gather(table: Table, name: str, small_bytes: int, threads: int | None) -> Numbers:
     """The numbers of a table at its snapshot. Raises: as its views. Cost: that of each view once."""
-    (health,) = to_records(table.health(small_bytes=small_bytes, threads=threads).to_arrow())
+    row = table.health(small_bytes=small_bytes, threads=threads).to_arrow()
+    health = {name: _value(row[name]) for name in row.schema.names}
     growth = ("snapshot_id", "committed_at", "file_count", "record_count", "file_size_in_bytes")
     snapshots = ("snapshot_id", "committed_at", "operation")
     return Numbers(
@@ -52,6 +53,14 @@ def gather(table: Table, name: str, small_bytes: int, threads: int | None) -> Nu
         sizes=_sizes(table, threads),
         partitions=_partitions(table, threads),
     )
+
+
+def _value(column: pa.ChunkedArray) -> Any:
+    """The one value of a column; a time that Python's calendar lacks is the text that JSON has."""
+    try:
+        return column[0].as_py()
+    except (OverflowError, ValueError):
+        return to_json_values(column.combine_chunks())[0]
 
 
 def _sizes(table: Table, threads: int | None) -> list[int]:

@@ -11,6 +11,7 @@ from lakebed.reporting import pictures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from lakebed.reporting.numbers import Numbers
 
@@ -79,7 +80,7 @@ def _section(number: int, table: Numbers, small_bytes: int) -> str:
     health = table.health
     at = "no snapshot" if health["snapshot_id"] is None else f"snapshot {health['snapshot_id']}"
     committed = health["committed_at"]
-    when = "" if committed is None else f", committed {moment(committed, seconds=False)}"
+    when = "" if committed is None else f", committed {_minute(committed)}"
     facts = [("bytes", _bytes(health["file_size_in_bytes"]))]
     facts += [(label, _number(health[column])) for label, column in _WHOLE]
     parts = [
@@ -199,6 +200,10 @@ def _code(text: str) -> str:
     """Text in which words between backquotes are code."""
     parts = [escape(part) for part in text.split("`")]
     return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
+
+
+def _minute(time: datetime | str) -> str:
+    return moment(time) if isinstance(time, str) else f"{time:%Y-%m-%d %H:%M} UTC"
 
 
 def _number(value: int | None) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from lakebed import _native
 from lakebed.errors import LocationError, UnsupportedError
+from lakebed.storage.adapter import Adapter
 from lakebed.storage.arrow import ArrowStorage
 from lakebed.storage.failures import failure
 from lakebed.storage.fsspec import FsspecStorage
@@ -66,6 +67,13 @@ def resolve(path: str | os.PathLike[str], storage: object | None = None) -> tupl
         raise TypeError(f"a path is text, not {type(text).__name__}")
     _check(text)
     text = text.rstrip("/") or text[:1]
+    location, reader = _resolved(text, storage)
+    if isinstance(reader, Adapter):
+        reader.given = text
+    return location, reader
+
+
+def _resolved(text: str, storage: object | None) -> tuple[str, Storage | None]:
     if storage is None:
         return (text, None) if not URI.match(text) else _resolve_uri(text)
     location = _native.without_credentials(text)

@@ -23,10 +23,12 @@ class Adapter(ABC):
     Its methods that ask the library are `failures.reported`: what the library raises on a path becomes an
     `OSError` with it, FileNotFoundError where nothing is there, without secrets.
 
-    Attributes: of_uri, whether it was opened by a URI, with what is found of credentials where that is done.
+    Attributes: of_uri, whether it was opened by a URI, with what is found of credentials where that is done;
+        given, the location as it was given, which may have credentials.
     """
 
     of_uri = False
+    given = ""
 
     def __init__(self, filesystem: Any, location: str, root: str, *, local: bool) -> None:
         self._filesystem = filesystem
@@ -37,9 +39,9 @@ class Adapter(ABC):
         self.concurrent_reads = _LOCAL_READS if local else None
 
     @property
-    def holder(self) -> Any:
-        """What holds the options of the library."""
-        return self._filesystem
+    def holders(self) -> tuple[Any, ...]:
+        """What holds secrets: the options of the library, and the URI."""
+        return self._filesystem, self.given
 
     def _opened(self, path: str) -> str:
         """What the filesystem calls a path that is to be read.

@@ -48,7 +48,7 @@ _OF_SERVERS = ("gcsfs", "adlfs", "azure")
 
 def reported(method: _Method) -> _Method:
     """A method of a storage, which has a path first: whatever a library raises in it is an `OSError` with
-    that path. The object's `holder` is the library's own object, whose secrets no text has.
+    that path. The object's `holders` are the library's own, whose secrets no text has.
 
     What the library raised is nobody's cause: tracebacks would print it.
     """
@@ -60,7 +60,7 @@ def reported(method: _Method) -> _Method:
         except _OWN as error:
             raised: Exception = error
         except Exception as error:  # noqa: BLE001 - libraries have classes of their own; each is reported
-            raised = failure(error, path, self.holder)
+            raised = failure(error, path, *self.holders)
         raised.__context__ = None
         raise raised from None
 
@@ -106,6 +106,9 @@ def _words(error: Exception, holders: Sequence[Any]) -> str:
     for one in _chain(error):
         if (code := _code(one)) is not None:
             return code
+    if any(isinstance(argument, (Mapping, list, bytes)) for argument in error.args):
+        # An answer as it was parsed.
+        return "…"
     text = error.strerror if isinstance(error, OSError) and isinstance(error.strerror, str) else str(error)
     roots = {type(one).__module__.partition(".")[0] for one in (error, *holders)}
     return text.partition("\n")[0] if roots.intersection(_OF_SERVERS) else text

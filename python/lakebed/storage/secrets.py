@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote
 
 from lakebed import _native
 
@@ -89,14 +89,18 @@ def _of_options(options: Any, *, is_secret: bool = False) -> Iterator[str]:
 
 
 def _of_uri(uri: str) -> Iterator[str]:
-    """The password of a URI and the values of its query, as they are written and as they are read."""
-    try:
-        parts = urlsplit(uri)
-    except ValueError:
-        return
-    user, at, _ = parts.netloc.rpartition("@")
+    """The password of a URI and the values of its query, as they are written and as they are read. A password
+    that is written by hand may have what ends an authority; libraries show what they take for the bucket.
+    """
+    rest = uri.partition("://")[2]
+    user, at, _ = rest.rpartition("@")
     password = user.partition(":")[2] if at else ""
-    for value in (password, *(value for _, value in parse_qsl(parts.query))):
+    values = [
+        password,
+        *re.split("[/?#]", password),
+        *(value for _, value in parse_qsl(rest.partition("?")[2])),
+    ]
+    for value in values:
         yield from {secret for secret in (value, unquote(value)) if _is_said(secret)}
 
 

@@ -127,7 +127,7 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, Veri
         Source: Paimon's package `org.apache.paimon.table.system`; Iceberg's `MetadataTableType.java`.
         """
         scan = self._native.metadata_scan(
-            name,
+            encodable("name", name),
             names("columns", columns),
             to_sql(where),
             positive("limit", limit, least=0),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lakebed._arguments import age, milliseconds, positive
+from lakebed._arguments import MOST_RETAINED, age, milliseconds, positive
 from lakebed._listing import listing_of
 from lakebed.table.state import TableState
 from lakebed.view import View, ViewScan
@@ -165,7 +165,7 @@ class JobViews(TableState):
         """
         now = milliseconds(datetime.now(timezone.utc))
         before = None if older_than is None else _before(older_than)
-        retained = positive("retain_last", retain_last)
+        retained = positive("retain_last", retain_last, most=MOST_RETAINED)
         view = _ExpirePlan(
             "expire_plan",
             columns,

@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 
 use crate::arrow::import_schema;
 use crate::boundary::detached;
-use crate::error::write_error_to_python;
+use crate::error::{to_python, write_error_to_python};
 use crate::given::{given_stream, sent};
 use crate::limits::extract;
 use crate::table::Table;
@@ -129,7 +129,9 @@ fn whole(reader: impl RecordBatchReader) -> Result<RecordBatch> {
 /// A change that Python passes as JSON.
 fn parsed<T: DeserializeOwned>(given: &Bound<'_, PyAny>) -> PyResult<T> {
     let json: String = given.extract()?;
-    serde_json::from_str(&json).map_err(|error| PyValueError::new_err(error.to_string()))
+    serde_json::from_str(&json).map_err(|error| {
+        to_python(given.py(), Error::new(ErrorKind::Argument, format!("a change that is none: {error}")))
+    })
 }
 
 /// The result of a commit.
