@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import threading
@@ -81,19 +80,6 @@ def _arrow_gcs(address: str) -> Any:
     )
 
 
-def _arrow_azure(address: str) -> Any:
-    from pyarrow import fs
-
-    return fs.AzureFileSystem(
-        account_name="account",
-        account_key=base64.b64encode(SECRET.encode()).decode(),
-        blob_storage_authority=address,
-        dfs_storage_authority=address,
-        blob_storage_scheme="http",
-        dfs_storage_scheme="http",
-    )
-
-
 def _s3fs(address: str) -> Any:
     import s3fs
 
@@ -139,7 +125,6 @@ def _http(_address: str) -> Any:
 CLIENTS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "pyarrow s3": ("s3://lake/wh", _arrow_s3),
     "pyarrow gcs": ("gs://lake/wh", _arrow_gcs),
-    "pyarrow azure": ("abfs://lake@account.dfs.core.windows.net/wh", _arrow_azure),
     "s3fs": ("s3://lake/wh", _s3fs),
     "obstore s3": ("s3://lake/wh", _obstore),
     "obstore http": ("http://{address}/wh", _obstore_http),

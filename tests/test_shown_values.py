@@ -21,7 +21,13 @@ import lakebed
 from lakebed._arguments import milliseconds
 from lakebed._values import to_json_values
 from lakebed.cli import cli
-from lakebed.errors import LakebedError, PredicateError, SnapshotNotFoundError, UnsupportedError
+from lakebed.errors import (
+    LakebedError,
+    PredicateError,
+    SchemaError,
+    SnapshotNotFoundError,
+    UnsupportedError,
+)
 from lakebed.table import Table
 
 LAST = 2**63 - 1
@@ -167,7 +173,7 @@ def test_snapshots_of_far_years_are_in_health_and_reports(tmp_path: Path) -> Non
 
 
 def cells(output: str) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(output)))
+    return list(csv.reader(io.StringIO(output, newline="")))
 
 
 def test_csv_is_data_unless_it_is_for_a_spreadsheet(tmp_path: Path) -> None:
@@ -226,7 +232,7 @@ def test_csv_is_data_unless_it_is_for_a_spreadsheet(tmp_path: Path) -> None:
         assert "--spreadsheet is of -o csv" in output
     target = tmp_path / "rows.csv"
     run("avro", file, "-o", "csv", "--spreadsheet", "--output-file", target)
-    assert [row[0] for row in cells(target.read_text())][1] == "'=1+1"
+    assert [row[0] for row in cells(target.read_text("utf-8"))][1] == "'=1+1"
 
 
 def test_far_years_are_no_formulas(far: Table) -> None:
@@ -274,7 +280,7 @@ def test_a_name_that_arrow_does_not_have(tmp_path: Path) -> None:
         ):
             with pytest.raises(LakebedError):
                 read()
-    assert "\\x00" in run("schemas", table.location)
+    assert "a\\\\u0000b" in run("schemas", table.location)
     for module in (lakebed.iceberg, lakebed.paimon):
         for schema in (
             pa.schema([("a\0b", pa.int32())]),
@@ -316,13 +322,13 @@ LONE = "a\ud800"
         lambda table: table.diff(LONE, 1),
         lambda table: table.appends(LONE),
         lambda table: table.metadata_table(LONE),
-        lambda table: lakebed.open_table(LONE),
-        lambda table: lakebed.open_table(f"s3://b/{LONE}"),
-        lambda table: lakebed.open_table("a\0b"),
+        lambda _: lakebed.open_table(LONE),
+        lambda _: lakebed.open_table(f"s3://b/{LONE}"),
+        lambda _: lakebed.open_table("a\0b"),
         lambda table: lakebed.open_table(table.location, relocate={LONE: "/x"}),
         lambda table: lakebed.open_table(table.location, allowed_prefixes=[LONE]),
-        lambda table: lakebed.find_tables(LONE),
-        lambda table: lakebed.avro.read(LONE),
+        lambda _: lakebed.find_tables(LONE),
+        lambda _: lakebed.avro.read(LONE),
         lambda table: getattr(lakebed, table.format).create_tag(table, LONE),
         lambda table: getattr(lakebed, table.format).create_branch(table, LONE),
     ],
@@ -393,19 +399,18 @@ def test_ages_and_numbers_of_any_size(far: Table) -> None:
     run("expire-plan", place, "--older-than", "999999999d", "--retain-last", HUGE)
 
 
-def test_retention_of_any_length(tmp_path: Path) -> None:
-    for name, key in (("iceberg", "max_ref_age"), ("paimon", "time_retained")):
-        table, module = far_table(tmp_path / name, name), getattr(lakebed, name)
-        for age in (timedelta.max, timedelta.min):
-            try:
-                assert module.create_tag(table, f"t{age.days}", **{key: age}).tag is not None
-            except (LakebedError, ValueError) as error:
-                assert not isinstance(error, OverflowError)  # noqa: PT017 - either is right
-        module.expire_snapshots(table, timedelta.max)
-        module.expire_snapshots(table, datetime.max, HUGE)
-        for ask in (
-            lambda module=module, table=table: module.rollback_to(table, snapshot=HUGE),
-            lambda module=module, table=table: module.rollback_to(table, HUGE),
-        ):
-            with pytest.raises((LakebedError, TypeError)):
-                ask()
+@pytest.mark.parametrize(("name", "key"), [("iceberg", "max_ref_age"), ("paimon", "time_retained")])
+def test_retention_of_any_length(tmp_path: Path, name: str, key: str) -> None:
+    table, module = far_table(tmp_path / name, name), getattr(lakebed, name)
+    if name == "iceberg":
+        assert module.create_tag(table, "t", **{key: timedelta.max}).tag == "t"
+        with pytest.raises(SchemaError):
+            module.create_tag(table, "u", snapshot_id=2**40, **{key: timedelta.min})
+    else:
+        with pytest.raises(SchemaError, match="longer than"):
+            module.create_tag(table, "t", **{key: timedelta.max})
+    module.expire_snapshots(table, timedelta.max)
+    module.expire_snapshots(table, datetime.max, HUGE)
+    back = {"snapshot": HUGE} if name == "paimon" else {"snapshot_id": HUGE}
+    with pytest.raises(SnapshotNotFoundError):
+        module.rollback_to(table, **back)

@@ -140,7 +140,10 @@ def _date(axes: Axes) -> None:
     from matplotlib import dates
 
     made: Any = dates
-    locator = made.AutoDateLocator(maxticks=7)
+    # Around the time of one snapshot are 48 months, for which no interval of months has fewer ticks than 8.
+    locator = made.AutoDateLocator(
+        maxticks={**dict.fromkeys(range(made.MICROSECONDLY + 1), 7), made.MONTHLY: 9}
+    )
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(made.ConciseDateFormatter(locator))
 
