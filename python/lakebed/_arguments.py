@@ -104,7 +104,7 @@ def milliseconds(time: datetime | int) -> int:
 
 
 def _offset(time: datetime) -> timedelta:
-    """How far a clock is before UTC: this machine's where it has no zone, at the ends of time as it is now."""
+    """How far a clock is before UTC: this machine's if it has no zone, at the ends of time as it is now."""
     if (offset := time.utcoffset()) is None:
         try:
             offset = time.astimezone().utcoffset()

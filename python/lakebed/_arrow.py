@@ -26,8 +26,9 @@ def schema(source: object) -> pa.Schema:
 
 
 def named(source: Any) -> Any:
-    """Anything with `__arrow_c_schema__` itself. Raises: UnsupportedError for a name of a `pa.Schema` with a NUL,
-    at which the C interface would end it.
+    """Anything with `__arrow_c_schema__`, itself.
+
+    Raises: UnsupportedError for a name of a `pa.Schema` with a NUL, at which the C interface would end it.
     """
     import pyarrow as pa
 

@@ -99,10 +99,22 @@ def _write_json(reader: Batches, sink: BinaryIO) -> None:
 
 def _write_csv(reader: Batches, sink: BinaryIO) -> None:
     with _text(sink) as text:
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(reader.schema.names)
+        text.write(_line(reader.schema.names))
         for batch in reader:
-            writer.writerows([None if v is None else to_text(v) for v in row] for row in to_rows(batch))
+            for row in to_rows(batch):
+                text.write(_line(["" if v is None else to_text(v) for v in row]))
+
+
+def _line(cells: Sequence[str]) -> str:
+    """A line of CSV, in which a lone carriage return is in quotes: readers take it for the end of a line, and
+    Python's writer does not quote it before 3.13.
+    """
+    quoted = [
+        '"' + cell.replace('"', '""') + '"' if any(mark in cell for mark in ',"\r\n') else cell
+        for cell in cells
+    ]
+    # A line without anything would be no row.
+    return ('""' if quoted == [""] else ",".join(quoted)) + "\n"
 
 
 def _write_spreadsheet(reader: Batches, sink: BinaryIO) -> None:

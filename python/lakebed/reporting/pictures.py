@@ -140,9 +140,9 @@ def _date(axes: Axes) -> None:
     from matplotlib import dates
 
     made: Any = dates
-    # Around the time of one snapshot are 48 months, for which no interval of months has fewer ticks than 8.
+    # Around the time of one snapshot are some 53 months, and of the intervals six months is the longest.
     locator = made.AutoDateLocator(
-        maxticks={**dict.fromkeys(range(made.MICROSECONDLY + 1), 7), made.MONTHLY: 9}
+        maxticks={**dict.fromkeys(range(made.MICROSECONDLY + 1), 7), made.MONTHLY: 10}
     )
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(made.ConciseDateFormatter(locator))

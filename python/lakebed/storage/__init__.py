@@ -68,8 +68,9 @@ def resolve(path: str | os.PathLike[str], storage: object | None = None) -> tupl
     _check(text)
     text = text.rstrip("/") or text[:1]
     location, reader = _resolved(text, storage)
-    if isinstance(reader, Adapter):
-        reader.given = text
+    opened: object = reader
+    if isinstance(opened, Adapter):
+        opened.given = text
     return location, reader
 
 
