@@ -245,7 +245,7 @@ def test_a_file_io_raises_as_other_storages_do(error: Exception) -> None:
 
 def test_errors_of_clients_keep_their_codes() -> None:
     exceptions = pytest.importorskip("botocore.exceptions")
-    answer = {
+    answer: dict[str, Any] = {
         "Error": {"Code": "SlowDown", "Message": {"a": TOKEN}},
         "ResponseMetadata": {"HTTPStatusCode": 503},
     }
