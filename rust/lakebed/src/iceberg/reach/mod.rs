@@ -15,12 +15,13 @@ use arrow_select::filter::filter_record_batch;
 use self::entries::Entries;
 pub(super) use self::entries::{NamedFiles, Reached};
 use self::ownership::{check_location, other_folders, own_metadata};
-pub(super) use self::retention::{check_deletable, kept, wrong_properties};
+pub(super) use self::retention::{check_deletable, kept};
+use self::retention::{check_enabled, wrong_properties};
 use super::discovery::{FOLDER, HINT};
 use super::manifest_list::{ManifestFile, brief, read_manifest_list};
 use super::metadata::{RefKind, Snapshot, TableMetadata, Wanted};
 use super::table::Table;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
@@ -379,6 +380,15 @@ impl Reach for TableReach {
     fn other_folders(&self) -> Vec<String> {
         other_folders(self.table.metadata())
     }
+}
+
+/// Why orphans and expiries of a table are refused: the properties by which no plan can be made, and, as what a
+/// catalog may allow, that its files may be another table's.
+pub(super) fn refusals(table: &Table) -> (Vec<Error>, Vec<Error>) {
+    let metadata = table.metadata();
+    let location = check_location(table, true, &Prefixes::new(&[], &[]));
+    let others = [check_enabled(metadata), location].into_iter().filter_map(Result::err);
+    (wrong_properties(metadata).collect(), others.collect())
 }
 
 /// Marks the roots of expired snapshots. Returns these snapshots, and the expired refs.

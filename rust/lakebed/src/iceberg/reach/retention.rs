@@ -24,11 +24,7 @@ pub(in crate::iceberg) struct Kept {
 /// `Unsupported` for a table whose files may belong to other tables too, so that none may be deleted; `Mismatch` for
 /// one whose refs do not say which snapshots live, as `TableMetadata.java` refuses it.
 pub(in crate::iceberg) fn check_deletable(metadata: &TableMetadata) -> Result<()> {
-    // As `PropertyUtil.propertyAsBoolean` reads it.
-    if metadata.property(GC_ENABLED).is_some_and(|value| !value.eq_ignore_ascii_case("true")) {
-        let message = format!("{GC_ENABLED} is false: files of the table may belong to other tables too");
-        return Err(Error::new(ErrorKind::Unsupported, message).in_field(GC_ENABLED));
-    }
+    check_enabled(metadata)?;
     let (main, current) = (metadata.refs.get(MAIN), metadata.current_snapshot_id);
     if let Some(main) = main.filter(|main| current != Some(main.snapshot_id)) {
         let current = current.map_or_else(|| "no snapshot".to_owned(), |id| format!("snapshot {id}"));
@@ -43,6 +39,17 @@ pub(in crate::iceberg) fn check_deletable(metadata: &TableMetadata) -> Result<()
             Err(Error::new(ErrorKind::Mismatch, message).in_field("refs"))
         }
     }
+}
+
+/// # Errors
+/// `Unsupported` for a table whose files may belong to other tables too.
+pub(super) fn check_enabled(metadata: &TableMetadata) -> Result<()> {
+    // As `PropertyUtil.propertyAsBoolean` reads it.
+    if metadata.property(GC_ENABLED).is_none_or(|value| value.eq_ignore_ascii_case("true")) {
+        return Ok(());
+    }
+    let message = format!("{GC_ENABLED} is false: files of the table may belong to other tables too");
+    Err(Error::new(ErrorKind::Unsupported, message).in_field(GC_ENABLED))
 }
 
 /// What is kept of `snapshots` (id, parent and commit time, in file order) and of the refs of `metadata`.
@@ -83,7 +90,7 @@ pub(in crate::iceberg) fn kept(
 }
 
 /// The errors of [`kept`] for the properties of a table, whichever are used.
-pub(in crate::iceberg) fn wrong_properties(metadata: &TableMetadata) -> impl Iterator<Item = Error> {
+pub(super) fn wrong_properties(metadata: &TableMetadata) -> impl Iterator<Item = Error> {
     let ages = [MAX_SNAPSHOT_AGE_MS, MAX_REF_AGE_MS].map(|age| property(metadata, age).err());
     ages.into_iter().chain([property(metadata, MIN_SNAPSHOTS_TO_KEEP).err()]).flatten()
 }

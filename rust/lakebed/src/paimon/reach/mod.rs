@@ -14,6 +14,7 @@ pub(super) use self::branch_removal::BranchRemoval;
 use self::entries::Entries;
 pub(super) use self::entries::{NamedFiles, Reached};
 use self::lists::Use;
+pub(super) use self::places::places;
 pub(super) use self::retention::{check_options, duration};
 use self::snapshot_roots::OtherFiles;
 pub(super) use self::snapshot_roots::{RootKind, SnapshotRoot};
@@ -260,7 +261,7 @@ impl Reach for TableReach {
     }
 
     fn places(&self, _spellings: &Prefixes) -> Result<Vec<ListedFolder>> {
-        places::places(&self.table)
+        places(&self.table)
     }
 
     /// A table's folder is where it was opened.
