@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::time::Duration;
 
-use lakebed::apart::Apart;
+use lakebed::separate_thread::SeparateThread;
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::PyException;
 use pyo3::ffi;
@@ -22,22 +22,22 @@ pub fn released<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     if !is_known() {
         return work();
     }
-    let _held = Held::new();
+    let _interpreter = HeldInterpreter::new();
     // SAFETY: this thread has the interpreter, as the line above made sure of.
     unsafe { Python::attach_unchecked(|py| py.detach(work)) }
 }
 
 /// The interpreter, whatever PyO3 has counted.
-struct Held(ffi::PyGILState_STATE);
+struct HeldInterpreter(ffi::PyGILState_STATE);
 
-impl Held {
-    fn new() -> Held {
+impl HeldInterpreter {
+    fn new() -> HeldInterpreter {
         // SAFETY: the interpreter was initialized, or this module would not be there.
-        Held(unsafe { ffi::PyGILState_Ensure() })
+        HeldInterpreter(unsafe { ffi::PyGILState_Ensure() })
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldInterpreter {
     fn drop(&mut self) {
         // SAFETY: the state is that of the matching call, on the same thread.
         unsafe { ffi::PyGILState_Release(self.0) }
@@ -90,18 +90,18 @@ pub fn call<'py>(
     let object_call: unsafe extern "C" fn(_, _, _) -> _ = ffi::PyObject_Call;
     // SAFETY: the two kinds of function pointers differ in whether unwinding may leave the function.
     let object_call: Call<*mut ffi::PyObject> = unsafe { std::mem::transmute(object_call) };
-    let stops = Stops;
+    let guard = UnwindGuard;
     // SAFETY: both objects are alive, and there are no keywords.
     let result = unsafe { object_call(callable.as_ptr(), arguments.as_ptr(), std::ptr::null_mut()) };
-    std::mem::forget(stops);
+    std::mem::forget(guard);
     // SAFETY: a new reference, or null with an exception.
     unsafe { Bound::from_owned_ptr_or_err(py, result) }
 }
 
 /// Never returns from being dropped, which only an ending thread does.
-struct Stops;
+struct UnwindGuard;
 
-impl Drop for Stops {
+impl Drop for UnwindGuard {
     fn drop(&mut self) {
         loop {
             std::thread::sleep(Duration::from_secs(60));
@@ -139,7 +139,7 @@ pub fn waited<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'stat
     if is_ending() || !answers_signals() {
         return work();
     }
-    Apart::start(work).wait(interrupted)?
+    SeparateThread::start(work).wait(interrupted)?
 }
 
 /// Raises what was raised by a signal's handler, or by `sys.exit`, as soon as the thread that answers signals runs

@@ -10,7 +10,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
-use crate::arrow::{Exported, export_array, export_schema, export_stream, import_batch, import_schema};
+use crate::arrow::{StreamProducer, export_array, export_schema, export_stream, import_batch, import_schema};
 use crate::boundary::detached;
 use crate::interpreter::{raise_later, released};
 use crate::notes::warn;
@@ -82,7 +82,7 @@ impl BatchStream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
         let batches = self.handed(py)?;
-        export_stream(py, Box::new(Handed { schema: Arc::clone(&self.schema), batches }))
+        export_stream(py, Box::new(BatchProducer { schema: Arc::clone(&self.schema), batches }))
     }
 
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
@@ -122,12 +122,12 @@ impl Filter {
 }
 
 /// The same batches behind the C stream, whose errors are texts.
-struct Handed {
+struct BatchProducer {
     schema: SchemaRef,
     batches: Turns<Batches>,
 }
 
-impl Exported for Handed {
+impl StreamProducer for BatchProducer {
     fn schema(&self) -> &Schema {
         &self.schema
     }

@@ -18,8 +18,8 @@ use pyo3::types::PyCapsule;
 
 use crate::arrow::{SchemaCapsule, export_schema, import_batch};
 use crate::boundary::detached;
+use crate::caller_stream::{caller_stream, sent};
 use crate::exchange::PieceStream;
-use crate::given::{given_stream, sent};
 use crate::grouping;
 use crate::interpreter::{attached, call};
 use crate::limits::decoding;
@@ -430,7 +430,7 @@ impl Scan {
     }
 
     fn looked_again(&self, py: Python<'_>, rows: &Bound<'_, PyAny>, seen: &str) -> PyResult<BatchStream> {
-        let rows: Batches = Box::new(given_stream(rows)?.map(sent));
+        let rows: Batches = Box::new(caller_stream(rows)?.map(sent));
         let rows = detached(py, || self.0.looked_again(rows, seen))?;
         Ok(BatchStream::new(Arc::clone(self.0.schema()), rows))
     }

@@ -35,8 +35,8 @@ pub(crate) use kept::Kept;
 pub(crate) use levels::{Levels, Look};
 pub(crate) use width::Width;
 
-use crate::apart::{PATIENCE, of_another_process};
 use crate::error::{Error, Result};
+use crate::separate_thread::{PATIENCE, of_another_process};
 use state::{Job, Ready, Role, State};
 
 /// The most bytes that are read or decoded ahead of the consumer.

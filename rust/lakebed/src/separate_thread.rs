@@ -13,7 +13,7 @@ pub const PATIENCE: Duration = Duration::from_millis(50);
 type Work<T> = Box<dyn FnOnce() -> T + Send>;
 
 /// The result of work that may hang, on a thread that ends with it.
-pub struct Apart<T> {
+pub struct SeparateThread<T> {
     /// The work that no thread has begun.
     work: Arc<Mutex<Option<Work<T>>>>,
     done: Receiver<std::thread::Result<T>>,
@@ -21,13 +21,13 @@ pub struct Apart<T> {
     thread: Option<JoinHandle<()>>,
 }
 
-impl<T: Send + 'static> Apart<T> {
-    /// Starts the work. Where no thread can be started, [`Apart::wait`] does it.
-    pub fn start(work: impl FnOnce() -> T + Send + 'static) -> Apart<T> {
-        Apart::start_on(Builder::new(), work)
+impl<T: Send + 'static> SeparateThread<T> {
+    /// Starts the work. Where no thread can be started, [`SeparateThread::wait`] does it.
+    pub fn start(work: impl FnOnce() -> T + Send + 'static) -> SeparateThread<T> {
+        SeparateThread::start_on(Builder::new(), work)
     }
 
-    fn start_on(thread: Builder, work: impl FnOnce() -> T + Send + 'static) -> Apart<T> {
+    fn start_on(thread: Builder, work: impl FnOnce() -> T + Send + 'static) -> SeparateThread<T> {
         let work: Arc<Mutex<Option<Work<T>>>> = Arc::new(Mutex::new(Some(Box::new(work))));
         let (sender, done) = channel();
         let given = Arc::clone(&work);
@@ -39,7 +39,7 @@ impl<T: Send + 'static> Apart<T> {
         };
         // Without a thread `run` is dropped, and with it the sender.
         let thread = thread.name("lakebed".to_owned()).spawn(run).ok();
-        Apart { work, done, thread }
+        SeparateThread { work, done, thread }
     }
 
     /// The result; a panic is resumed here. Checks for an interruption meanwhile, after which the thread is
@@ -86,17 +86,17 @@ mod tests {
 
     #[test]
     fn work_has_a_thread_of_its_own_or_that_of_who_waits() {
-        let apart = Apart::start(|| current().id());
+        let apart = SeparateThread::start(|| current().id());
         assert_ne!(apart.wait(|| Ok(())).unwrap(), current().id());
         // No address space has room for this stack.
-        let alone = Apart::start_on(Builder::new().stack_size(1 << 62), || current().id());
+        let alone = SeparateThread::start_on(Builder::new().stack_size(1 << 62), || current().id());
         assert_eq!(alone.wait(|| Ok(())).unwrap(), current().id());
     }
 
     #[test]
     fn who_is_interrupted_does_not_wait() {
         let (release, held) = channel::<()>();
-        let apart = Apart::start(move || held.recv());
+        let apart = SeparateThread::start(move || held.recv());
         let interrupted = || Err(Error::new(ErrorKind::Io, "interrupted"));
         assert_eq!(apart.wait(interrupted).unwrap_err().message(), "interrupted");
         drop(release);
@@ -105,6 +105,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "of the work")]
     fn a_panic_is_resumed() {
-        let _ = Apart::start(|| panic!("of the work")).wait(|| Ok(()));
+        let _ = SeparateThread::start(|| panic!("of the work")).wait(|| Ok(()));
     }
 }

@@ -13,7 +13,7 @@ use crate::arrow::{import_batch, import_schema, import_stream};
 use crate::interpreter::{attached, call_method};
 
 /// The batches of a caller's stream.
-pub struct Given {
+pub struct CallerStream {
     schema: SchemaRef,
     batches: Batches,
 }
@@ -27,16 +27,16 @@ enum Batches {
 
 /// The stream of a `pyarrow.RecordBatchReader`, or of anything with `__arrow_c_stream__`; its buffers are
 /// shared, not copied.
-pub fn given_stream(object: &Bound<'_, PyAny>) -> PyResult<Given> {
+pub fn caller_stream(object: &Bound<'_, PyAny>) -> PyResult<CallerStream> {
     if object.hasattr("read_next_batch")? {
         let schema = Arc::new(import_schema(&object.getattr("schema")?)?);
-        return Ok(Given { schema, batches: Batches::Reader(object.clone().unbind()) });
+        return Ok(CallerStream { schema, batches: Batches::Reader(object.clone().unbind()) });
     }
     let stream = import_stream(object)?;
-    Ok(Given { schema: stream.schema(), batches: Batches::Stream(stream) })
+    Ok(CallerStream { schema: stream.schema(), batches: Batches::Stream(stream) })
 }
 
-impl Iterator for Given {
+impl Iterator for CallerStream {
     type Item = std::result::Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -54,7 +54,7 @@ impl Iterator for Given {
     }
 }
 
-impl Given {
+impl CallerStream {
     /// Refuses a batch of other types than the stream said.
     fn of_schema(&self, batch: RecordBatch) -> std::result::Result<RecordBatch, ArrowError> {
         let types = |schema: &Schema| -> Vec<_> {
@@ -71,7 +71,7 @@ impl Given {
     }
 }
 
-impl RecordBatchReader for Given {
+impl RecordBatchReader for CallerStream {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
