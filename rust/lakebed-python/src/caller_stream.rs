@@ -10,7 +10,7 @@ use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 
 use crate::arrow::{import_batch, import_schema, import_stream};
-use crate::interpreter::{attached, call_method};
+use crate::interpreter::{attached, call_method, cause, is_raised};
 
 /// The batches of a caller's stream.
 pub struct CallerStream {
@@ -43,9 +43,11 @@ impl Iterator for CallerStream {
         match &mut self.batches {
             Batches::Stream(stream) => stream.next(),
             Batches::Reader(reader) => {
-                let next = attached(|py| Ok(pulled(reader.bind(py)).transpose()));
+                let next = attached(|py| {
+                    Ok(pulled(reader.bind(py)).map_err(|raised| cause(py, raised)).transpose())
+                });
                 let next = match next {
-                    Ok(next) => next?.map_err(|error| ArrowError::ExternalError(Box::new(error))),
+                    Ok(next) => next?.map_err(ArrowError::ExternalError),
                     Err(error) => Err(ArrowError::ExternalError(Box::new(error))),
                 };
                 Some(next.and_then(|batch| self.of_schema(batch)))
@@ -91,10 +93,10 @@ fn pulled(reader: &Bound<'_, PyAny>) -> PyResult<Option<RecordBatch>> {
 /// `Argument` with the text of the C stream, or `Io` with the exception of a reader.
 pub fn sent(batch: std::result::Result<RecordBatch, ArrowError>) -> Result<RecordBatch> {
     batch.map_err(|error| match error {
-        ArrowError::ExternalError(raised) => match raised.downcast::<PyErr>() {
-            Ok(raised) => Error::new(ErrorKind::Io, "the given stream failed").caused_by(*raised),
-            Err(other) => Error::new(ErrorKind::Argument, other.to_string()),
-        },
+        ArrowError::ExternalError(raised) if is_raised(raised.as_ref()) => {
+            Error::new(ErrorKind::Io, "the given stream failed").caused_by(raised)
+        }
+        ArrowError::ExternalError(other) => Error::new(ErrorKind::Argument, other.to_string()),
         error => Error::new(ErrorKind::Argument, error.to_string()),
     })
 }

@@ -12,7 +12,7 @@ use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::arrow::{StreamProducer, export_array, export_schema, export_stream, import_batch, import_schema};
 use crate::boundary::detached;
-use crate::interpreter::{raise_later, released};
+use crate::interpreter::{is_raised, raise_what_ends, released};
 use crate::notes::warn;
 use crate::turns::Turns;
 
@@ -137,14 +137,14 @@ impl StreamProducer for BatchProducer {
     }
 }
 
-/// An error in a text, with the exception of a storage; interrupts are raised besides.
+/// An error in a text, with the exception of a storage; what ends a program is raised besides.
 fn as_text(error: lakebed::Error) -> String {
-    let raised = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<PyErr>());
+    let raised = std::error::Error::source(&error).filter(|cause| is_raised(*cause));
     let text = match raised {
         Some(raised) => format!("{error}: {raised}"),
         None => error.to_string(),
     };
-    raise_later(error);
+    raise_what_ends(error);
     text
 }
 

@@ -21,7 +21,7 @@ use crate::boundary::detached;
 use crate::caller_stream::{caller_stream, sent};
 use crate::exchange::PieceStream;
 use crate::grouping;
-use crate::interpreter::{attached, call};
+use crate::interpreter::{attached, call, cause};
 use crate::limits::decoding;
 use crate::listing::stream_of;
 use crate::notes::warn;
@@ -339,9 +339,12 @@ type ExchangeParts = (String, bool, String, Vec<Batch>, Option<String>);
 fn newest_of(newest: Py<PyAny>) -> Newest {
     Arc::new(move || {
         let table = |py: Python<'_>| Ok(Arc::clone(&call(newest.bind(py), ())?.cast::<Table>()?.get().0));
-        let failed =
-            |error: PyErr| Error::new(ErrorKind::Io, "the newest version of the table").caused_by(error);
-        attached(|py| table(py).map_err(failed))
+        attached(|py| {
+            let failed = |raised| {
+                Error::new(ErrorKind::Io, "the newest version of the table").caused_by(cause(py, raised))
+            };
+            table(py).map_err(failed)
+        })
     })
 }
 

@@ -17,6 +17,9 @@ pub(crate) fn both<A, B: Send + 'static>(
     if storage.concurrent_reads().is_none_or(|reads| reads < 2) {
         return Ok((first()?, second()));
     }
-    let second = SeparateThread::start(second);
-    Ok((first()?, second.wait(|| storage.interrupted())?))
+    let thread = SeparateThread::start();
+    let second = thread.begin(second);
+    let both = (first()?, second.wait(|| storage.interrupted())?);
+    thread.end();
+    Ok(both)
 }
