@@ -91,9 +91,10 @@ impl SeparateThread {
 
 impl Drop for SeparateThread {
     fn drop(&mut self) {
-        // The thread that is not in this process may have held a lock of the channel.
+        // The thread that is not in this process may have held a lock of the channel, and its id may be that of
+        // another one here.
         if self.is_forked() {
-            std::mem::forget(self.steps.take());
+            std::mem::forget((self.steps.take(), self.thread.take()));
         }
     }
 }
