@@ -10,7 +10,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
@@ -78,8 +78,8 @@ class Entry(ABC):
         storage: what reads it; None for the compiled core, on the local file system.
     """
 
-    table: Any
-    path: str
+    table: Any = field(repr=False)
+    path: str = field(repr=False)
     storage: Storage | None
 
     @property
@@ -113,7 +113,7 @@ class Entry(ABC):
 
 @dataclass(frozen=True)
 class _IcebergPointer:
-    """Asks a catalog of PyIceberg that is made again from its settings.
+    """Asks a catalog of PyIceberg that is made again from its settings, which may hold credentials.
 
     Attributes: kind, the catalog's class; name, properties, what it is made of; table, the table's name;
         identity, its UUID.
@@ -121,7 +121,7 @@ class _IcebergPointer:
 
     kind: Callable[..., Any]
     name: str
-    properties: dict[str, str]
+    properties: dict[str, str] = field(repr=False)
     table: tuple[str, ...]
     identity: Any
 
@@ -133,9 +133,9 @@ class _IcebergPointer:
 
 @dataclass(frozen=True)
 class _PaimonPointer:
-    """Asks a catalog of pypaimon."""
+    """Asks a catalog of pypaimon, whose loader may hold credentials."""
 
-    loader: Any
+    loader: Any = field(repr=False)
     identifier: Any
 
     def __call__(self) -> PaimonEntry:

@@ -111,6 +111,7 @@ struct Inner {
     message: String,
     location: Location,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    is_interruption: bool,
 }
 
 /// A result with this crate's [`Error`].
@@ -120,7 +121,21 @@ impl Error {
     /// An error of `kind` without a place.
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error(Box::new(Inner { kind, message: message.into(), location: Location::default(), source: None }))
+        let (message, location) = (message.into(), Location::default());
+        Error(Box::new(Inner { kind, message, location, source: None, is_interruption: false }))
+    }
+
+    /// The error of work that its caller has interrupted, with what the caller raised.
+    #[cold]
+    pub fn interruption(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+        let mut error = Error::new(ErrorKind::Io, "interrupted").caused_by(source);
+        error.0.is_interruption = true;
+        error
+    }
+
+    /// Whether it is an interruption: the caller does not wait for anything else.
+    pub fn is_interruption(&self) -> bool {
+        self.0.is_interruption
     }
 
     /// The same error with its cause.

@@ -6,7 +6,6 @@
 // A panic that input can reach is a bug: code is written so that nothing needs to be unwrapped.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
-pub mod apart;
 pub mod columnar;
 mod conform;
 mod credentials;
@@ -35,6 +34,7 @@ pub mod record;
 pub mod relocate;
 pub mod rewrite_paths;
 pub mod scan;
+pub mod separate_thread;
 mod spill;
 pub mod storage;
 mod system;

@@ -81,8 +81,8 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     /// are marked. Adds what the other roots name to `seen`.
     ///
     /// # Errors
-    /// Those of reading snapshots and lists; `Unsupported` with rules of retention where the table forbids that files are
-    /// deleted.
+    /// Those of reading snapshots and lists; `Unsupported` with rules of retention where the table forbids that files
+    /// are deleted.
     fn walk(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Walk>;
 
     /// The same at a later time, for what is not in `seen`: the roots that are kept, the files that they name

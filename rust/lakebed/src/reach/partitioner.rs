@@ -111,9 +111,8 @@ impl PartitionedRecords {
     /// Adds what an entry states about a file.
     ///
     /// # Errors
-    /// `Location` for a path that the storage would not open, where places are compared, and for a file of a moved table
-    /// that may be elsewhere; `Argument` for one of more than
-    /// 4 GiB.
+    /// `Location` for a path that the storage would not open, where places are compared, and for a file of a moved
+    /// table that may be elsewhere; `Argument` for one of more than 4 GiB.
     pub(crate) fn push(&mut self, named: Named<'_>) -> Result<()> {
         let Named { path, kind, fact, set, size, identity: value } = named;
         let partitioner = Arc::clone(&self.partitioner);
