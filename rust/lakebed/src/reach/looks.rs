@@ -108,17 +108,17 @@ impl<R: Reach> Looks<R> {
     fn look(&self, seen: &mut Seen, notes: &Notes) -> Result<Kept> {
         let comparison = self.comparison.clone();
         let mut kept = Kept { files: HashMap::new(), roots: HashSet::new(), comparison };
-        for _ in 0..MOST_LOOKS {
+        until_nothing_is_new(|| {
             let newest = (self.newest)()?;
             let (retention, partitioner) = (self.retention.as_ref(), Arc::new(self.partitioner(&newest)));
             let options = WalkOptions { retention, kinds: self.kinds, partitioner, threads: self.threads };
             let later = newest.walk_later(&options, seen)?;
-            let Some(walk) = later else { return Ok(kept) };
+            let Some(walk) = later else { return Ok(false) };
             kept.take(walk, &options.partitioner)?;
             newest.notes().take().into_iter().for_each(|note| notes.add(note));
-        }
-        let message = format!("the table changed during each of {MOST_LOOKS} looks at it");
-        Err(Error::new(ErrorKind::Conflict, message))
+            Ok(true)
+        })?;
+        Ok(kept)
     }
 
     /// Makes the keys of files as the rows have them: those of a moved table by where they are now.
@@ -152,6 +152,20 @@ impl<R: Reach> Looks<R> {
             kept.without(&rows)
         }))
     }
+}
+
+/// Looks until a look finds nothing new, which it says.
+///
+/// # Errors
+/// Those of the looks; `Conflict` where each finds something.
+pub(super) fn until_nothing_is_new(mut look: impl FnMut() -> Result<bool>) -> Result<()> {
+    for _ in 0..MOST_LOOKS {
+        if !look()? {
+            return Ok(());
+        }
+    }
+    let message = format!("the table changed during each of {MOST_LOOKS} looks at it");
+    Err(Error::new(ErrorKind::Conflict, message))
 }
 
 impl Kept {
@@ -206,7 +220,7 @@ impl Kept {
         let Comparison::Places { prefixes, by_name, .. } = &self.comparison else {
             return Ok(self.files.contains_key(path));
         };
-        let (prefix, key) = prefixes.split(path, last)?;
+        let (prefix, key) = prefixes.listed(path, last)?;
         let key = if *by_name { name(&key) } else { &key };
         let Some(kept) = self.files.get(key) else { return Ok(false) };
         prefixes.check(kept.iter().copied(), prefix, path, key)?;
