@@ -3,9 +3,10 @@
 //!
 //! # Advice for whoever changes this
 //! People delete files by the rows of orphans and of expiries. The order makes these safe: first the listing,
-//! then the walk, then looks, then the first row. A look that finds something new may itself have missed what
-//! moved while it was made (a tag that became a branch), so another one follows, until one finds nothing. What
-//! is new is decided by content, not by name: after a fast-forward another snapshot has the same number.
+//! then the walk, then looks, then the first row. A look may miss what moves while it is made: a tag that becomes a
+//! branch after the branches were listed and before the tags are. So looks follow until [`Reach::QUIET_LOOKS`] in
+//! succession find nothing new; what moves once is seen by the last of them. What is new is decided by content, not
+//! by name: after a fast-forward another snapshot has the same number.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -101,14 +102,14 @@ struct Kept {
 }
 
 impl<R: Reach> Looks<R> {
-    /// Looks until nothing is new.
+    /// Looks until nothing is new any more.
     ///
     /// # Errors
     /// Those of reading the table; `Conflict` where it changes faster than it is read.
     fn look(&self, seen: &mut Seen, notes: &Notes) -> Result<Kept> {
         let comparison = self.comparison.clone();
         let mut kept = Kept { files: HashMap::new(), roots: HashSet::new(), comparison };
-        until_nothing_is_new(|| {
+        until_nothing_is_new(R::QUIET_LOOKS, || {
             let newest = (self.newest)()?;
             let (retention, partitioner) = (self.retention.as_ref(), Arc::new(self.partitioner(&newest)));
             let options = WalkOptions { retention, kinds: self.kinds, partitioner, threads: self.threads };
@@ -154,17 +155,19 @@ impl<R: Reach> Looks<R> {
     }
 }
 
-/// Looks until a look finds nothing new, which it says.
+/// Looks until so many looks in succession find nothing new, which each says.
 ///
 /// # Errors
-/// Those of the looks; `Conflict` where each finds something.
-pub(super) fn until_nothing_is_new(mut look: impl FnMut() -> Result<bool>) -> Result<()> {
+/// Those of the looks; `Conflict` where there is always something new.
+pub(super) fn until_nothing_is_new(quiet_looks: usize, mut look: impl FnMut() -> Result<bool>) -> Result<()> {
+    let mut quiet = 0;
     for _ in 0..MOST_LOOKS {
-        if !look()? {
+        quiet = if look()? { 0 } else { quiet + 1 };
+        if quiet == quiet_looks {
             return Ok(());
         }
     }
-    let message = format!("the table changed during each of {MOST_LOOKS} looks at it");
+    let message = format!("the table kept changing during {MOST_LOOKS} looks at it");
     Err(Error::new(ErrorKind::Conflict, message))
 }
 

@@ -25,6 +25,7 @@ use super::record::{Fact, NOT_ASKED, Record, records};
 use super::sets::SetId;
 use super::walk::WalkOptions;
 use super::{NewestReach, Reach, Walk};
+use crate::credentials::without_credentials;
 use crate::distributed::{Distributed, Exchanged, Pieces};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -82,6 +83,19 @@ impl<R: Reach> Orphans<R> {
         }
     }
 
+    /// The newest version, whose folder is the one that is listed.
+    fn checked_newest(&self, spellings: &Prefixes) -> Result<R> {
+        let newest = (self.newest)()?;
+        newest.check_deletable(spellings)?;
+        if spellings.is_same(newest.location(), self.reach.location())? {
+            return Ok(newest);
+        }
+        let [now, then] = [&newest, &self.reach].map(|reach| without_credentials(reach.location()));
+        let message =
+            format!("the table is at {now:?} now, and was at {then:?} when it was opened: open it again");
+        Err(Error::new(ErrorKind::Location, message))
+    }
+
     /// Lists the files, then reads the newest version of the table, and then looks at it again: what is
     /// committed, tagged or branched in between takes rows out.
     fn compared(&self, details: Details) -> Result<Compared> {
@@ -96,8 +110,7 @@ impl<R: Reach> Orphans<R> {
             listed.take_chunks().try_for_each(|chunk| partitions.push(chunk))?;
         }
         listed.finish(threads, false, &mut |chunk| partitions.push(chunk))?;
-        let newest = (self.newest)()?;
-        newest.check_deletable(&listed.prefixes)?;
+        let newest = self.checked_newest(&listed.prefixes)?;
         let partitioner = Arc::new(listed.partitioner(newest.moved(), false));
         let mut seen = Seen::default();
         let (kinds, of_walk) = (Kinds::ALL, Arc::clone(&partitioner));
@@ -124,8 +137,7 @@ impl<R: Reach> Distributed for Orphans<R> {
     /// Reads the newest version of the table. The listing may be newer, since [`Distributed::looked_again`] is
     /// later than both.
     fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
-        let newest = (self.newest)()?;
-        newest.check_deletable(&self.prefixes()?)?;
+        let newest = self.checked_newest(&self.prefixes()?)?;
         orphans_exchanged(&newest, &self.which, &self.options)
     }
 

@@ -52,6 +52,9 @@ pub(super) fn shown<'p>(place: &ListedFolder, rest: &'p str) -> Result<Shown<'p>
     })
 }
 
+/// How many looks at a table in succession must find nothing new, whatever its format.
+const QUIET_LOOKS: usize = 2;
+
 /// Another table, by its location.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct OtherTable {
@@ -152,7 +155,7 @@ impl OtherTable {
                 take_walk(walk, &options.partitioner, take)?;
                 Ok(true)
             };
-            until_nothing_is_new(&mut look).map_err(|error| self.unreadable(error))?;
+            until_nothing_is_new(QUIET_LOOKS, &mut look).map_err(|error| self.unreadable(error))?;
         }
         Ok(folders)
     }

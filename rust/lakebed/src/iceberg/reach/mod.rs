@@ -57,6 +57,8 @@ const WITH_FILES: Wanted = Wanted { metadata_log: true, statistics: true, ..Want
 /// A table and its files.
 pub(super) struct TableReach {
     table: Table,
+    /// Whether a catalog says that this is the table, so that its location is known to be its own.
+    is_of_catalog: bool,
     notes: Notes,
 }
 
@@ -75,7 +77,12 @@ pub(super) struct Named {
 
 impl TableReach {
     pub(super) fn new(table: Table) -> TableReach {
-        TableReach { table, notes: Notes::default() }
+        TableReach { table, is_of_catalog: false, notes: Notes::default() }
+    }
+
+    /// The same for a table of which a catalog says what is newest.
+    pub(super) fn of_catalog(table: Table) -> TableReach {
+        TableReach { is_of_catalog: true, ..TableReach::new(table) }
     }
 
     /// Reads all but manifests.
@@ -92,7 +99,7 @@ impl TableReach {
         let mut removed = Vec::new();
         if let Some(retention) = retention {
             let place = self.table.storage().place(&self.table.metadata().location)?;
-            check_location(&self.table, &Prefixes::new(&place, &[], &[]))?;
+            check_location(&self.table, self.is_of_catalog, &Prefixes::new(&place, &[], &[]))?;
             removed = expire(&metadata, &snapshots, retention, roots.get_mut(first..).unwrap_or_default())?;
         }
         let places: HashMap<i64, usize> = snapshots.iter().map(id).zip(first..).collect();
@@ -267,6 +274,8 @@ fn list(table: &Table, snapshot: &Snapshot) -> Result<(Option<u64>, RecordBatch)
 
 impl Reach for TableReach {
     const BY_NAME: bool = false;
+    /// One metadata file has it all.
+    const QUIET_LOOKS: usize = 1;
 
     fn location(&self) -> &str {
         &self.table.metadata().location
@@ -365,7 +374,7 @@ impl Reach for TableReach {
 
     fn check_deletable(&self, spellings: &Prefixes) -> Result<()> {
         check_deletable(self.table.metadata())?;
-        check_location(&self.table, spellings)
+        check_location(&self.table, self.is_of_catalog, spellings)
     }
 
     fn other_folders(&self) -> Vec<String> {
