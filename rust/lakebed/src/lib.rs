@@ -27,6 +27,7 @@ pub mod location;
 mod murmur;
 pub mod notes;
 pub mod paimon;
+mod percent;
 mod pipeline;
 pub mod predicate;
 pub mod reach;
