@@ -59,6 +59,9 @@ use crate::storage::Storage;
 
 /// Access to the files of a table, implemented by each format.
 pub(crate) trait Reach: Send + Sync + Sized + 'static {
+    /// Whether listed files are compared by their names alone, because the engine gives each file a unique name.
+    const BY_NAME: bool;
+
     /// The storage of the table's files.
     fn storage(&self) -> &Arc<dyn Storage>;
 

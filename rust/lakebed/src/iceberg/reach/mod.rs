@@ -263,6 +263,8 @@ fn list(table: &Table, snapshot: &Snapshot) -> Result<(Option<u64>, RecordBatch)
 }
 
 impl Reach for TableReach {
+    const BY_NAME: bool = false;
+
     fn storage(&self) -> &Arc<dyn Storage> {
         self.table.storage()
     }
@@ -352,7 +354,6 @@ impl Reach for TableReach {
             is_own: Arc::new(move |folder| {
                 folder == FOLDER || below(folder, FOLDER).is_some() || own.as_deref() == Some(folder)
             }),
-            by_name: false,
             is_optional: false,
         }])
     }

@@ -21,11 +21,12 @@ use crate::paimon::index_files::IndexFiles;
 use crate::paimon::manifest::ADD;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::paths::{
-    self, DataPaths, MAIN, changelog_file, consumer_file, manifest_file, schema_file, snapshot_file, tag_file,
+    self, DataPaths, HINTS, MAIN, changelog_file, consumer_file, manifest_file, schema_file, snapshot_file,
+    tag_file,
 };
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::{Snapshot, Tag};
-use crate::paimon::table::{Files, Table};
+use crate::paimon::table::{Files, Hint, Table};
 use crate::paimon::view::{Role, snapshots};
 use crate::pipeline::read_each;
 use crate::record::find;
@@ -383,7 +384,7 @@ struct List {
 
 /// Checks that hints name snapshots that exist; readers do without hints.
 fn check_hints(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<()> {
-    for (name, hint) in files.hints("snapshot")? {
+    for (name, Hint(hint)) in files.hints("snapshot", &HINTS)? {
         if hint.is_none_or(|id| !ids.contains(&id)) && !ids.is_empty() {
             let message = match hint {
                 Some(id) => format!("it names snapshot {id}, which does not exist"),

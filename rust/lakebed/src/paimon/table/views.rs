@@ -163,7 +163,7 @@ impl Table {
         let table = self.clone();
         Arc::new(move || match &newest {
             Some(newest) => newest_of(newest).map(TableReach::new),
-            None => table.latest().map(TableReach::new),
+            None => TableReach::newest(&table),
         })
     }
 
