@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import uuid
 from collections.abc import Iterator
 from decimal import Context, Decimal
@@ -10,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from case_values import ticks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyiceberg import conversions
@@ -82,10 +82,8 @@ def _case_array(value: Any, iceberg_type: str) -> pa.Array:
         return pa.array([Decimal(value)], kind)
     if isinstance(kind, pa.UuidType):
         return _array([uuid.UUID(value).bytes], kind)
-    if pa.types.is_time(kind):
-        return pa.array([dt.time.fromisoformat(value)], kind)
     if pa.types.is_temporal(kind):
-        return pa.array([value]).cast(kind)
+        return _array([ticks(value, kind)], kind)
     if pa.types.is_floating(kind):
         return pa.array([float(value)], kind)
     return pa.array([value if kind == pa.string() else bytes.fromhex(value)], kind)
