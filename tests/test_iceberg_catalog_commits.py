@@ -300,7 +300,7 @@ def test_a_commit_that_loses_every_race_is_a_conflict(made: Made, tmp_path: Path
     assert on_disk(tmp_path) == set()
 
 
-class OfOneCatalog(exceptions.CommitFailedException):
+class OfOneCatalog(exceptions.CommitFailedException):  # type: ignore[misc, name-defined]
     """A catalog's own kind of conflict."""
 
 

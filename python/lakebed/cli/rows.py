@@ -124,8 +124,8 @@ class Picking:
             return view(*places, columns=columns, limit=self.view_limit, **selection)
         except SchemaError as error:
             table = getattr(view, "__self__", None)
-            is_unknown = error.kind == "unknown-column" and table is not None
-            if is_unknown and error.field in table.schema.names:
+            is_unknown = error.kind == "unknown-column"
+            if is_unknown and table is not None and error.field in table.schema.names:
                 error.message += (
                     "; values of the table's columns are in partition, and --stats has their bounds"
                 )
