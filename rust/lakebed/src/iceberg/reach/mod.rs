@@ -15,7 +15,7 @@ use arrow_select::filter::filter_record_batch;
 use self::entries::Entries;
 pub(super) use self::entries::{NamedFiles, Reached};
 use self::ownership::{check_location, other_folders, own_metadata};
-pub(super) use self::retention::{check_deletable, kept};
+pub(super) use self::retention::{check_deletable, kept, wrong_properties};
 use super::discovery::{FOLDER, HINT};
 use super::manifest_list::{ManifestFile, brief, read_manifest_list};
 use super::metadata::{RefKind, Snapshot, TableMetadata, Wanted};

@@ -14,7 +14,7 @@ pub(super) use self::branch_removal::BranchRemoval;
 use self::entries::Entries;
 pub(super) use self::entries::{NamedFiles, Reached};
 use self::lists::Use;
-pub(super) use self::retention::duration;
+pub(super) use self::retention::{check_options, duration};
 use self::snapshot_roots::OtherFiles;
 pub(super) use self::snapshot_roots::{RootKind, SnapshotRoot};
 use super::paths::MAIN;

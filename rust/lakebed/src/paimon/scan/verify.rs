@@ -24,6 +24,7 @@ use crate::paimon::paths::{
     self, DataPaths, HINTS, MAIN, changelog_file, consumer_file, manifest_file, schema_file, snapshot_file,
     tag_file,
 };
+use crate::paimon::reach::check_options;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::paimon::table::{Files, Hint, Table};
@@ -62,6 +63,11 @@ impl Verified for Table {
             let here = snapshots.chain(tags).map(|(path, id)| SnapshotFile { path, id, has_files: true });
             let here = here.chain(changelogs.map(|(path, id)| SnapshotFile { path, id, has_files: false }));
             self.snapshots_of(&files, (here.collect(), &schemas), threads, &mut named, &mut found)?;
+        }
+        if let Ok(schema) = caught(self.storage().as_ref(), self.latest_schema())? {
+            if let Err(error) = check_options(&schema) {
+                found.find(Finding::of(&error).in_file(&self.files().own(&schema_file(schema.id))));
+            }
         }
         self.lists_of(&named, threads, &mut found)?;
         self.check_indexes(&named, threads, &mut found)?;
