@@ -333,7 +333,7 @@ def asking(name: str, *holders: Any) -> Iterator[None]:
     except (LakebedError, MemoryError, ImportError):
         raise
     except Exception as error:  # noqa: BLE001 - libraries have classes of their own; each is reported
-        if isinstance(error, tuple(kind for one in _NOT_THERE.items() for kind in loaded(one[0], *one[1]))):
+        if any(isinstance(error, loaded(module, *names)) for module, names in _NOT_THERE.items()):
             message = f"the catalog has no table {name}"
             raise TableNotFoundError(message, kind="table-not-found", path=name) from None
         raise failure(error, name, *holders) from None
