@@ -26,6 +26,7 @@ use super::record::{Fact, NOT_ASKED, Record, records};
 use super::sets::SetId;
 use super::walk::WalkOptions;
 use super::{NewestReach, Reach, Walk};
+use crate::credentials::without_credentials;
 use crate::distributed::{Distributed, Exchanged, Pieces};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -76,6 +77,19 @@ impl<R: Reach> Orphans<R> {
         }
     }
 
+    /// The newest version, whose folder is the one that is listed.
+    fn checked_newest(&self, spellings: &Prefixes) -> Result<R> {
+        let newest = (self.newest)()?;
+        newest.check_deletable(spellings)?;
+        if spellings.is_same(newest.location(), self.reach.location())? {
+            return Ok(newest);
+        }
+        let [now, then] = [&newest, &self.reach].map(|reach| without_credentials(reach.location()));
+        let message =
+            format!("the table is at {now:?} now, and was at {then:?} when it was opened: open it again");
+        Err(Error::new(ErrorKind::Location, message))
+    }
+
     /// Lists the files, then reads the newest version of the table, and then looks at it again: what is
     /// committed, tagged or branched in between takes rows out.
     fn compared(&self, details: Details) -> Result<Compared> {
@@ -102,8 +116,7 @@ impl<R: Reach> Orphans<R> {
         }
         listed.flush()?;
         listed.take_chunks().try_for_each(|chunk| partitions.push(chunk))?;
-        let newest = (self.newest)()?;
-        newest.check_deletable(&listed.prefixes)?;
+        let newest = self.checked_newest(&listed.prefixes)?;
         let partitioner = listed.partitioner(Arc::clone(&storage));
         let partitioner = Arc::new(partitioner.of_moved(newest.moved().filter(|_| !R::BY_NAME)));
         let (threads, mut seen) = (threads(self.options.threads), Seen::default());
@@ -131,8 +144,7 @@ impl<R: Reach> Distributed for Orphans<R> {
     /// Reads the newest version of the table. The listing may be newer, since [`Distributed::looked_again`] is
     /// later than both.
     fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
-        let newest = (self.newest)()?;
-        newest.check_deletable(&self.prefixes())?;
+        let newest = self.checked_newest(&self.prefixes())?;
         orphans_exchanged(&newest, &self.which, &self.options)
     }
 

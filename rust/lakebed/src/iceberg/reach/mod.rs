@@ -55,6 +55,8 @@ const WITH_FILES: Wanted = Wanted { metadata_log: true, statistics: true, ..Want
 /// A table and its files.
 pub(super) struct TableReach {
     table: Table,
+    /// Whether a catalog says that this is the table, so that its location is known to be its own.
+    is_of_catalog: bool,
     notes: Notes,
 }
 
@@ -73,7 +75,12 @@ pub(super) struct Named {
 
 impl TableReach {
     pub(super) fn new(table: Table) -> TableReach {
-        TableReach { table, notes: Notes::default() }
+        TableReach { table, is_of_catalog: false, notes: Notes::default() }
+    }
+
+    /// The same for a table of which a catalog says what is newest.
+    pub(super) fn of_catalog(table: Table) -> TableReach {
+        TableReach { is_of_catalog: true, ..TableReach::new(table) }
     }
 
     /// Reads all but manifests.
@@ -89,7 +96,7 @@ impl TableReach {
         roots.extend(snapshots.iter().map(id).map(|id| Root::new(Some(id), format!("snapshot {id}"))));
         let mut removed = Vec::new();
         if let Some(retention) = retention {
-            check_location(&self.table, &Prefixes::new(&[], &[]))?;
+            check_location(&self.table, self.is_of_catalog, &Prefixes::new(&[], &[]))?;
             removed = expire(&metadata, &snapshots, retention, roots.get_mut(first..).unwrap_or_default())?;
         }
         let places: HashMap<i64, usize> = snapshots.iter().map(id).zip(first..).collect();
@@ -264,6 +271,12 @@ fn list(table: &Table, snapshot: &Snapshot) -> Result<(Option<u64>, RecordBatch)
 
 impl Reach for TableReach {
     const BY_NAME: bool = false;
+    /// One metadata file has it all.
+    const QUIET_LOOKS: usize = 1;
+
+    fn location(&self) -> &str {
+        &self.table.metadata().location
+    }
 
     fn storage(&self) -> &Arc<dyn Storage> {
         self.table.storage()
@@ -360,7 +373,7 @@ impl Reach for TableReach {
 
     fn check_deletable(&self, spellings: &Prefixes) -> Result<()> {
         check_deletable(self.table.metadata())?;
-        check_location(&self.table, spellings)
+        check_location(&self.table, self.is_of_catalog, spellings)
     }
 
     fn other_folders(&self) -> Vec<String> {

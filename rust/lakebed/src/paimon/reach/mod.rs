@@ -176,6 +176,12 @@ impl TableReach {
 
 impl Reach for TableReach {
     const BY_NAME: bool = true;
+    /// Snapshots, tags and changelogs of each branch have folders of their own.
+    const QUIET_LOOKS: usize = 2;
+
+    fn location(&self) -> &str {
+        self.table.location()
+    }
 
     fn storage(&self) -> &Arc<dyn Storage> {
         self.table.storage()
