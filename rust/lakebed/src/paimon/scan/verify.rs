@@ -64,10 +64,10 @@ impl Verified for Table {
             let here = here.chain(changelogs.map(|(path, id)| SnapshotFile { path, id, has_files: false }));
             self.snapshots_of(&files, (here.collect(), &schemas), threads, &mut named, &mut found)?;
         }
-        if let Ok(schema) = caught(self.storage().as_ref(), self.latest_schema())? {
-            if let Err(error) = check_options(&schema) {
-                found.find(Finding::of(&error).in_file(&self.files().own(&schema_file(schema.id))));
-            }
+        if let Ok(schema) = caught(self.storage().as_ref(), self.latest_schema())?
+            && let Err(error) = check_options(&schema)
+        {
+            found.find(Finding::of(&error).in_file(&self.files().own(&schema_file(schema.id))));
         }
         self.lists_of(&named, threads, &mut found)?;
         self.check_indexes(&named, threads, &mut found)?;
