@@ -21,8 +21,8 @@ fn class_of(kind: ErrorKind) -> &'static str {
         ErrorKind::Missing => "MissingFileError",
         ErrorKind::TableNotFound => "TableNotFoundError",
         ErrorKind::SnapshotNotFound => "SnapshotNotFoundError",
-        ErrorKind::UnknownColumn | ErrorKind::Argument => "SchemaError",
-        ErrorKind::Predicate => "PredicateError",
+        ErrorKind::UnknownColumn | ErrorKind::UnknownView | ErrorKind::Argument => "SchemaError",
+        ErrorKind::Predicate | ErrorKind::FilterColumn => "PredicateError",
         ErrorKind::Version | ErrorKind::Unsupported => "UnsupportedError",
         ErrorKind::Arity
         | ErrorKind::RowKind

@@ -50,8 +50,12 @@ pub enum ErrorKind {
     TableNotFound,
     /// No such snapshot, tag or branch.
     SnapshotNotFound,
-    /// A column or view that does not exist.
+    /// A column that does not exist; its name is the field.
     UnknownColumn,
+    /// A column that a filter names and that does not exist; its name is the field.
+    FilterColumn,
+    /// A view or metadata table that does not exist; its name is the field.
+    UnknownView,
     /// Arrow input that does not fit the required type.
     Argument,
     /// A filter that does not parse or cannot be bound.
@@ -90,7 +94,8 @@ impl ErrorKind {
             ErrorKind::Missing => "missing",
             ErrorKind::TableNotFound => "table-not-found",
             ErrorKind::SnapshotNotFound => "snapshot-not-found",
-            ErrorKind::UnknownColumn => "unknown-column",
+            ErrorKind::UnknownColumn | ErrorKind::FilterColumn => "unknown-column",
+            ErrorKind::UnknownView => "unknown-view",
             ErrorKind::Argument => "argument",
             ErrorKind::Predicate => "predicate",
             ErrorKind::Location => "location",

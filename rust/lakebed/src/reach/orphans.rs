@@ -48,7 +48,7 @@ impl<R: Reach> Orphans<R> {
     /// The orphans of a table. Columns and filter are checked; no file is read.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     pub(crate) fn new(
         reach: R,
         newest: NewestReach<R>,
@@ -324,7 +324,7 @@ pub(super) type KnownAs<'k> = &'k dyn for<'r> Fn(Record<'r>) -> Result<Record<'r
 /// The schema of the rows that `options` ask for.
 ///
 /// # Errors
-/// `UnknownColumn`, `Predicate`.
+/// `UnknownColumn`, `FilterColumn`, `Predicate`.
 pub(super) fn schema(options: &ScanOptions) -> Result<SchemaRef> {
     let none = Rows::default().finish()?;
     Ok(select(&none, options.columns.as_deref(), options.filter.as_deref())?.schema())
