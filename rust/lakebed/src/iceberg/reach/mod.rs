@@ -387,7 +387,7 @@ impl Reach for TableReach {
 /// catalog may allow, that its files may be another table's.
 pub(super) fn refusals(table: &Table) -> (Vec<Error>, Vec<Error>) {
     let metadata = table.metadata();
-    let location = check_location(table, true, &Prefixes::new(&[], &[]));
+    let location = check_location(table, true, &Prefixes::new(table.location(), &[], &[]));
     let others = [check_enabled(metadata), location].into_iter().filter_map(Result::err);
     (wrong_properties(metadata).collect(), others.collect())
 }
