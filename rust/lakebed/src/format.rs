@@ -11,7 +11,7 @@ use crate::table::Table;
 use crate::{iceberg, paimon};
 
 /// Opens the table at a location; `TableNotFound` where there is none of the format.
-pub type Open = fn(&str, Arc<dyn Storage>, Decoding) -> Result<Box<dyn Table>>;
+pub type Open<T = dyn Table> = fn(&str, Arc<dyn Storage>, Decoding) -> Result<Box<T>>;
 
 /// A table format.
 #[derive(Clone, Copy)]
@@ -31,7 +31,7 @@ pub struct Format {
     /// folder.
     pub is_file: fn(&str) -> bool,
     /// What the table at a location names, in its newest version; the errors of `open`.
-    pub(crate) reach: fn(&str, Arc<dyn Storage>, Decoding) -> Result<Box<dyn OtherReach>>,
+    pub(crate) reach: Open<dyn OtherReach>,
     /// The types of work of its scans that engines send to executors.
     pub work_types: WorkTypes,
 }

@@ -237,10 +237,10 @@ struct Named {
 impl Table {
     /// Reports why orphans and expiries are refused.
     fn check_jobs(&self, found: &mut Found) -> Result<()> {
-        if let Ok(schema) = caught(self.storage().as_ref(), self.latest_schema())? {
-            if let Err(error) = check_options(&schema) {
-                found.find(Finding::of(&error).in_file(&self.files().own(&schema_file(schema.id))));
-            }
+        if let Ok(schema) = caught(self.storage().as_ref(), self.latest_schema())?
+            && let Err(error) = check_options(&schema)
+        {
+            found.find(Finding::of(&error).in_file(&self.files().own(&schema_file(schema.id))));
         }
         // That folders are not looked into is said of nothing that is wrong with the table.
         if let Err(error) = caught(self.storage().as_ref(), places(&self.clone().noting()))? {
