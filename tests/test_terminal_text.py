@@ -20,7 +20,7 @@ from lakebed.errors import CorruptError, LakebedWarning, PredicateError, SchemaE
 # Colour, a line end, a mark that turns the direction of what follows, and the eight-bit form of ESC [.
 EVIL = "a\x1b[31m\nb\u202ec\x9bd"
 SHOWN = r"a\x1b[31m\nb\u202ec\x9bd"
-# A name of a folder has no control character but those that Paimon escapes: it escapes less than a terminal needs.
+# Of control characters a folder's name may have those that Paimon escapes: less than a terminal needs.
 PARTITION = EVIL.replace("\x9b", "")
 FOLDER = "a%1B%5B31m%0Ab\u202ecd"
 STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
