@@ -28,7 +28,7 @@ def explained(error: TableNotFoundError) -> TableNotFoundError:
     Cost: lists folders below the path until some tables are found, `_FOLDERS` at most, and a few of those
         above it.
     """
-    if error.path is not None and "table at" in error.message and not URI.match(error.path):
+    if error.path is not None and not URI.match(error.path):
         # What cannot be looked at says nothing.
         with contextlib.suppress(OSError):
             error.message = _instead(error.path) or error.message
@@ -38,10 +38,16 @@ def explained(error: TableNotFoundError) -> TableNotFoundError:
 def _instead(path: str) -> str | None:
     folder, shown = Path(path), printable(path)
     if not folder.exists():
+        if folder.suffix in (".json", ".gz"):
+            # No folder was meant, and the error is about the file.
+            return None
         of_catalog = "; for a table of a catalog: --catalog NAME, or open_table(catalog.load_table(…))"
         return f"there is no folder {shown}" + ("" if "/" in path else of_catalog)
     if not folder.is_dir():
         return f"{shown} is a file: a table is a folder, or a *.metadata.json of Iceberg"
+    if _is_table(folder):
+        # Of another format, or one whose metadata file cannot be chosen: the error says so.
+        return None
     if below := _tables_below(folder):
         more = f", …: `lakebed find {shown}` has all" if len(below) > _NAMED else ""
         return f"{shown} is not a table; tables below it: {printable(', '.join(below[:_NAMED]))}{more}"

@@ -9,11 +9,12 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from lakebed import _native
+from lakebed._loaded import loaded
 from lakebed.errors import LakebedError, TableNotFoundError, UnsupportedError
 from lakebed.file_io import FileIOStorage, IcebergFiles, PaimonFiles, local_path
 from lakebed.storage.failures import failure
@@ -27,16 +28,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FOLDED = re.compile(r"^(?!file:)([A-Za-z][A-Za-z0-9+.-]+):/(?!/)")
-# What libraries call the errors of names that no table has.
-_NOT_THERE = frozenset(
-    {
-        "NoSuchTableError",
-        "NoSuchNamespaceError",
-        "NoSuchIdentifierError",
-        "TableNotExistException",
-        "DatabaseNotExistException",
-    }
-)
+# The errors of names that no table has, by module.
+_NOT_THERE = {
+    "pyiceberg.exceptions": ("NoSuchTableError", "NoSuchNamespaceError", "NoSuchIdentifierError"),
+    "pypaimon.catalog.catalog_exception": ("TableNotExistException", "DatabaseNotExistException"),
+}
 
 
 class IcebergTable(Protocol):
@@ -73,8 +69,8 @@ class Entry(ABC):
         storage: what reads it; None for the compiled core, on the local file system.
     """
 
-    table: Any
-    path: str
+    table: Any = field(repr=False)
+    path: str = field(repr=False)
     storage: Storage | None
 
     @property
@@ -108,7 +104,7 @@ class Entry(ABC):
 
 @dataclass(frozen=True)
 class _IcebergPointer:
-    """Asks a catalog of PyIceberg that is made again from its settings.
+    """Asks a catalog of PyIceberg that is made again from its settings, which may hold credentials.
 
     Attributes: kind, the catalog's class; name, properties, what it is made of; table, the table's name;
         identity, its UUID.
@@ -116,7 +112,7 @@ class _IcebergPointer:
 
     kind: Callable[..., Any]
     name: str
-    properties: dict[str, str]
+    properties: dict[str, str] = field(repr=False)
     table: tuple[str, ...]
     identity: Any
 
@@ -127,9 +123,9 @@ class _IcebergPointer:
 
 @dataclass(frozen=True)
 class _PaimonPointer:
-    """Asks a catalog of pypaimon."""
+    """Asks a catalog of pypaimon, whose loader may hold credentials."""
 
-    loader: Any
+    loader: Any = field(repr=False)
     identifier: Any
 
     def __call__(self) -> PaimonEntry:
@@ -171,7 +167,8 @@ class IcebergEntry(Entry):
 
     def _catalog(self) -> Any:
         catalog = self.table.catalog
-        if not hasattr(catalog, "load_table") or type(catalog).__name__ == "NoopCatalog":
+        is_none = isinstance(catalog, loaded("pyiceberg.catalog.noop", "NoopCatalog"))
+        if is_none or not hasattr(catalog, "load_table"):
             shown = _native.without_credentials(self.path)
             message = f"the table was given without a catalog, which knows its current metadata ({shown})"
             raise UnsupportedError(message, kind="unsupported", path=shown)
@@ -267,21 +264,21 @@ def load_catalog(name: str) -> Any:
         message = f"PyIceberg cannot load a catalog: pip install 'lakebed[catalogs]' ({error})"
         raise UnsupportedError(message, kind="unsupported") from error
     except Exception as error:  # noqa: BLE001 - of many classes, and its text may hold credentials
-        raised = _not_loaded(name, type(error).__name__, without_secrets(str(error)))
+        raised = _not_loaded(name, error)
     raise raised
 
 
-def _not_loaded(name: str, kind: str, words: str) -> Exception:
-    """What to raise where PyIceberg raised an error of this kind."""
-    if kind == "NotInstalledError":
-        return UnsupportedError(
-            f"PyIceberg lacks what the catalog {name!r} needs: {words}", kind="unsupported"
-        )
+def _not_loaded(name: str, error: Exception) -> Exception:
+    """What to raise where PyIceberg raised this."""
+    words = without_secrets(str(error))
+    if isinstance(error, loaded("pyiceberg.exceptions", "NotInstalledError")):
+        message = f"PyIceberg lacks what the catalog {name!r} needs: {words}"
+        return UnsupportedError(message, kind="unsupported")
     known = _known_catalogs()
     if known is not None and name not in known:
         there = f"there are {', '.join(sorted(known))}" if known else "it has none"
         return ValueError(f"PyIceberg's configuration (.pyiceberg.yaml) has no catalog {name!r}; {there}")
-    return ValueError(f"PyIceberg cannot load the catalog {name!r}: {kind}: {words}")
+    return ValueError(f"PyIceberg cannot load the catalog {name!r}: {type(error).__name__}: {words}")
 
 
 def _known_catalogs() -> list[str] | None:
@@ -345,7 +342,7 @@ def asked(name: str, ask: Callable[[], T], *holders: Any) -> T:
 
 def refused(error: Exception, name: str, *holders: Any) -> Exception:
     """What to raise in place of what a catalog raised on a table."""
-    if type(error).__name__ in _NOT_THERE:
+    if any(isinstance(error, loaded(module, *names)) for module, names in _NOT_THERE.items()):
         message = f"the catalog has no table {name}"
         return TableNotFoundError(message, kind="table-not-found", path=name)
     return failure(error, name, *holders)

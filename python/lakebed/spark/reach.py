@@ -77,9 +77,9 @@ def forget(spark: SparkSession) -> None:
     _found.pop(spark, None)
 
 
-def check_pickled(storage: object) -> None:
-    """Raises: TypeError for a storage that cannot be pickled, as a `MemoryStore`; Spark would fail later."""
-    _pickled(storage)
+def check_pickled(given: object, name: str = "storage=") -> None:
+    """Raises: TypeError, with the name, for what cannot be pickled, as a `MemoryStore`: Spark fails later."""
+    _pickled(given, name)
 
 
 def probe_of(storage: Storage | None, manifests: Sequence[Manifest], limits: Limits) -> Probe:
@@ -158,16 +158,16 @@ def _key(storage: Storage | None, path: str) -> tuple[str, ...]:
     return type(storage).__name__, place, hashlib.sha256(settings).hexdigest()
 
 
-def _pickled(storage: object) -> bytes:
+def _pickled(given: object, name: str = "storage=") -> bytes:
     from pyspark import cloudpickle
 
     # It has no types of its own.
     pickle_it: Callable[[object], bytes] = cloudpickle.dumps
     try:
-        return pickle_it(storage)
+        return pickle_it(given)
     except Exception as error:  # noqa: BLE001 - whatever pickling raises is the reason
-        why = without_secrets(str(error), storage)
-    raise TypeError(f"storage= is pickled for Spark's executors, which this one cannot be: {why}")
+        why = without_secrets(str(error), given)
+    raise TypeError(f"{name} is pickled for Spark's executors, which this one cannot be: {why}")
 
 
 def _shown(problem: str) -> str:

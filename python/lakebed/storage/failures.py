@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from lakebed import _native
+from lakebed._loaded import loaded
 from lakebed.errors import LakebedError, LakebedWarning
 from lakebed.storage.secrets import encodable, without_secrets
 
@@ -40,6 +41,7 @@ _ERRNOS_BY_NAME = {
 }
 # pyarrow has one number for all answers of servers, obstore one class for those to listings.
 _DENIED = re.compile(r"\b(?:ACCESS|PERMISSION)_DENIED\b|\bstatus code: 403\b")
+_NOT_IMPLEMENTED = re.compile(r"\bstatus code: 501\b")
 # A code is a word; whatever else stands in its place is none.
 _CODE = re.compile(r"\w[\w.-]{0,63}")
 # Their texts below the first line are the server's.
@@ -90,8 +92,9 @@ def errno_of(error: Exception) -> int:
 
 def is_not_implemented(error: Exception) -> bool:
     """Whether a store of obstore, or its server, has no such request."""
-    own = isinstance(error, NotImplementedError) or type(error).__name__ == "NotSupportedError"
-    return own or "status code: 501 " in str(error)
+    own = (NotImplementedError, *loaded("obstore.exceptions", "NotSupportedError"))
+    # obstore's errors have the status of an answer in their text only.
+    return isinstance(error, own) or _NOT_IMPLEMENTED.search(str(error)) is not None
 
 
 def of_a_range(error: Exception) -> bool:

@@ -127,11 +127,6 @@ impl DataType {
     pub fn nullable(kind: TypeKind) -> DataType {
         DataType { kind, nullable: true }
     }
-
-    /// A type without nulls.
-    pub fn not_null(kind: TypeKind) -> DataType {
-        DataType { kind, nullable: false }
-    }
 }
 
 impl fmt::Display for DataType {
