@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use super::logs::{
@@ -37,7 +37,7 @@ impl TableMetadata {
     /// # Errors
     /// `Json` and `Type` for text that is not table metadata, `Required` for a missing key, `Mismatch` for
     /// sequence numbers above the table's last, `Version` for a later format, all with the place in the
-    /// (inflated) text; of the Avro layer's kinds, `Truncated` for a file that ends early, `Codec`, `Limit`
+    /// (inflated) text; `Unsupported` for the metadata of a view; of the Avro layer's kinds, `Truncated` for a file that ends early, `Codec`, `Limit`
     /// for more than `max_file_bytes` of text or an element of more than `max_value_bytes`; those of the
     /// storage.
     pub fn read(file: &MetadataFile, wanted: &Wanted) -> Result<TableMetadata> {
@@ -77,6 +77,14 @@ impl TableMetadata {
     }
 }
 
+impl MetadataFile {
+    /// Whether it is the metadata of a view; false also for a file that cannot be read.
+    pub(in crate::iceberg) fn is_view(&self) -> bool {
+        let mut draft = Draft::new(&Wanted::CURRENT, Current::default());
+        draft.read(self).is_ok() && draft.is_view()
+    }
+}
+
 /// The ids of the current elements, as far as they are known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Current {
@@ -91,6 +99,8 @@ pub(super) struct Draft<'w> {
     each: Option<&'w mut dyn FnMut(Vec<Snapshot>) -> Result<()>>,
     pub(super) format_version: Option<i32>,
     pub(super) table_uuid: Option<String>,
+    /// The identity of a view, whose metadata has the same name as a table's.
+    view_uuid: Option<IgnoredAny>,
     pub(super) location: Option<String>,
     pub(super) last_sequence_number: Option<i64>,
     pub(super) last_updated_ms: Option<i64>,
@@ -129,6 +139,7 @@ impl<'w> Draft<'w> {
             each: None,
             format_version: None,
             table_uuid: None,
+            view_uuid: None,
             location: None,
             last_sequence_number: None,
             last_updated_ms: None,
@@ -170,6 +181,7 @@ impl<'w> Draft<'w> {
         match key {
             "format-version" => self.format_version = scanner.made(supported)?,
             "table-uuid" => self.table_uuid = scanner.value()?,
+            "view-uuid" => self.view_uuid = scanner.value()?,
             "location" => self.location = scanner.value()?,
             "last-sequence-number" => self.last_sequence_number = scanner.value()?,
             "last-updated-ms" => self.last_updated_ms = scanner.value()?,
@@ -270,6 +282,11 @@ impl<'w> Draft<'w> {
         }
     }
 
+    /// Whether this is the metadata of a view (Iceberg's view specification; `ViewMetadataParser.java`).
+    pub(super) fn is_view(&self) -> bool {
+        self.view_uuid.is_some() && self.table_uuid.is_none()
+    }
+
     /// Finds the current elements; false if the file must be read again for them.
     fn settle(&mut self) -> Result<bool> {
         let schemas = self.schemas.settle(self.current.schema.map(i64::from))?;
@@ -278,7 +295,7 @@ impl<'w> Draft<'w> {
 }
 
 /// The elements of a list, if it is requested.
-fn list<T: DeserializeOwned>(scanner: &mut Scanner<'_>, wanted: bool) -> Result<Vec<T>> {
+fn list<T: DeserializeOwned + Send>(scanner: &mut Scanner<'_>, wanted: bool) -> Result<Vec<T>> {
     let mut kept = Vec::new();
     if !wanted {
         scanner.skip()?;
