@@ -133,7 +133,10 @@ mod tests {
         }
         for levels in [MAX_DEPTH + 2, 1 << 20] {
             let refused = parse::<Value>(nested(levels).as_bytes()).expect_err("deep");
-            assert_eq!((refused.kind(), refused.message()), (ErrorKind::Json, "JSON nests deeper than 1000 levels"));
+            assert_eq!(
+                (refused.kind(), refused.message()),
+                (ErrorKind::Json, "JSON nests deeper than 1000 levels")
+            );
         }
         let cut = nested(400).replace("]}", "");
         assert_eq!(parse::<Value>(cut.as_bytes()).expect_err("cut").kind(), ErrorKind::Json);

@@ -247,7 +247,10 @@ mod tests {
         }
         // Below the current folder, where links are known.
         let (_, key) = prefixes.split("t/x", &mut Last::default()).expect("few");
-        assert!(if cfg!(unix) { key.starts_with('/') && key.ends_with("/t/x") } else { key == "t/x" }, "{key}");
+        assert!(
+            if cfg!(unix) { key.starts_with('/') && key.ends_with("/t/x") } else { key == "t/x" },
+            "{key}"
+        );
     }
 
     #[test]

@@ -134,7 +134,10 @@ mod tests {
             }
         }
         for short in ["", "{", "{}", "\u{feff}"] {
-            assert_eq!(read(short.as_bytes(), Limits::DEFAULT).expect("UTF-8"), short.trim_matches('\u{feff}'));
+            assert_eq!(
+                read(short.as_bytes(), Limits::DEFAULT).expect("UTF-8"),
+                short.trim_matches('\u{feff}')
+            );
         }
     }
 

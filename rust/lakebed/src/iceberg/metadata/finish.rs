@@ -22,7 +22,8 @@ impl Draft<'_> {
     /// have the plural keys; leftover singular ones are ignored.
     pub(super) fn finish(mut self) -> Result<TableMetadata> {
         if self.is_view() {
-            let message = "this is the metadata of a view, which has a query and no files: only tables are read";
+            let message =
+                "this is the metadata of a view, which has a query and no files: only tables are read";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let format_version = required(self.format_version, "format-version")?;

@@ -73,7 +73,10 @@ impl<'f> Scanner<'f> {
     }
 
     /// Reads a value and converts it; errors are placed at the start of the value.
-    pub(super) fn made<T: DeserializeOwned + Send, U>(&mut self, make: impl FnOnce(T) -> Result<U>) -> Result<U> {
+    pub(super) fn made<T: DeserializeOwned + Send, U>(
+        &mut self,
+        make: impl FnOnce(T) -> Result<U>,
+    ) -> Result<U> {
         let (value, end) = self.ahead()?;
         let made = make(value).map_err(|error| self.here(error))?;
         self.at = end;

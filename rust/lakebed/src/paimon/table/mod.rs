@@ -15,6 +15,7 @@ use std::sync::Arc;
 pub(crate) use files::Files;
 pub(crate) use lists::ListFile;
 
+use super::partition::PartitionType;
 use super::paths::{MAIN, manifest_file, schema_file};
 use super::schema::TableSchema;
 use super::snapshot::Snapshot;
@@ -135,6 +136,11 @@ impl Table {
 
     pub(crate) fn files(&self) -> Files<'_> {
         Files { location: &self.location, branch: &self.branch, storage: &self.storage }
+    }
+
+    /// The table's partition columns, whose notes are the table's.
+    pub(crate) fn partition_type(&self) -> PartitionType {
+        PartitionType::new(self.schema()).noting(&self.notes)
     }
 
     /// The full path of a manifest.

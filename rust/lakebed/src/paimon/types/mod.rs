@@ -5,6 +5,7 @@
 //! `DataType.serializeJson`.
 
 mod arrow;
+mod exact_time;
 mod from_arrow;
 mod grammar;
 mod json;
@@ -16,8 +17,10 @@ mod tests;
 
 use std::fmt;
 
+pub(crate) use exact_time::{EXACT_TIME, exact_times, nanos};
 pub use from_arrow::from_arrow;
 pub(crate) use json::FieldParser;
+pub(crate) use widen::show;
 pub use widen::widen;
 
 pub use crate::edges::EdgeAlgorithm;
