@@ -1,5 +1,6 @@
 //! Parses JSON text to typed values: limits and helpers for all metadata files.
 
+use std::sync::Mutex;
 use std::thread::{Builder, scope};
 
 use serde::de::DeserializeOwned;
@@ -18,7 +19,10 @@ pub(crate) const MAX_TYPE_DEPTH: usize = 300;
 /// How deep JSON may nest: a struct within another is three levels of JSON.
 const MAX_DEPTH: usize = 3 * MAX_TYPE_DEPTH + 100;
 
-/// The stack on which JSON is parsed that nests deeper than serde_json takes by itself, which is 128 levels.
+/// JSON that nests deeper has a stack of its own: any thread's is large enough for as much.
+const PLAIN_DEPTH: usize = 60;
+
+/// The size of that stack.
 const DEEP_STACK: usize = 16 << 20;
 
 /// Parses a whole file, and NULs after it, as Jackson does: a file may be longer than its text where a machine
@@ -57,18 +61,34 @@ pub(crate) fn deep<'j, T: Deserialize<'j> + Send>(json: &'j [u8]) -> Result<T> {
     if depth(json) > MAX_DEPTH {
         return Err(invalid(format!("JSON nests deeper than {MAX_DEPTH} levels")));
     }
-    let parse = || {
+    let parsed = on_large_stack(|| {
         let mut json = serde_json::Deserializer::from_slice(json);
         json.disable_recursion_limit();
         let value = T::deserialize(&mut json)?;
         json.end().map(|()| value)
+    });
+    parsed?.map_err(|error| invalid(words(&error)))
+}
+
+/// What `work` makes of `json`, on a stack that is large enough for it.
+///
+/// # Errors
+/// Those of `work`.
+pub(crate) fn roomy<T: Send>(json: &[u8], work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    if depth(json) > PLAIN_DEPTH { on_large_stack(work)? } else { work() }
+}
+
+fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T> {
+    let work = Mutex::new(Some(work));
+    let run = || {
+        let work = work.lock().ok().and_then(|mut work| work.take());
+        work.map(|work| work()).ok_or_else(|| Error::new(ErrorKind::Internal, "work without a thread"))
     };
-    let parsed = scope(|scope| match Builder::new().stack_size(DEEP_STACK).spawn_scoped(scope, parse) {
+    scope(|scope| match Builder::new().stack_size(DEEP_STACK).spawn_scoped(scope, &run) {
         Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
         // Where no thread can be started, this one's stack has to do.
-        Err(_) => parse(),
-    });
-    parsed.map_err(|error| invalid(words(&error)))
+        Err(_) => run(),
+    })
 }
 
 /// How many objects and arrays are open at once at most.

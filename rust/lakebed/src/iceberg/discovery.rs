@@ -182,7 +182,8 @@ impl Folder<'_> {
         if let Ok(version) = text.parse::<u64>() {
             return self.latest_from(version).map_err(|error| error.in_file(&hint));
         }
-        if text.is_empty() || text.contains(['/', '\\']) {
+        let is_name = |letter: char| !matches!(letter, '/' | '\\') && !letter.is_control();
+        if text.is_empty() || !text.chars().all(is_name) {
             return Ok(None);
         }
         if is_metadata_file(text) {

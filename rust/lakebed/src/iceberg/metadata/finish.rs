@@ -91,7 +91,7 @@ impl Draft<'_> {
         let (mut schemas, key) = (self.schemas.take_kept(), "current-schema-id");
         let of_first = || -> Result<Arc<Schema>> {
             let stored = required(self.schema.as_ref(), "schema")?;
-            Schema::from_json(stored).map(Arc::new).map_err(|error| error.within("schema"))
+            Schema::parse(stored.get().as_bytes()).map(Arc::new).map_err(|error| error.within("schema"))
         };
         if is_first && !self.has_schemas {
             let schema = of_first()?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::logs::{
     EncryptionKey, MetadataLogEntry, PartitionStatisticsFile, SnapshotLogEntry, SortOrder, StatisticsFile,
@@ -106,9 +107,9 @@ pub(super) struct Draft<'w> {
     pub(super) last_updated_ms: Option<i64>,
     pub(super) last_column_id: Option<i32>,
     pub(super) current: Current,
-    pub(super) schema: Option<Value>,
+    pub(super) schema: Option<Box<RawValue>>,
     pub(super) has_schemas: bool,
-    pub(super) schemas: Section<Value, Arc<Schema>>,
+    pub(super) schemas: Section<Box<RawValue>, Arc<Schema>>,
     pub(super) partition_spec: Option<Value>,
     pub(super) partition_specs: Option<Vec<PartitionSpec>>,
     pub(super) default_spec_id: Option<i32>,
@@ -133,7 +134,7 @@ pub(super) struct Draft<'w> {
 
 impl<'w> Draft<'w> {
     fn new(wanted: &'w Wanted, current: Current) -> Draft<'w> {
-        let schema = |json: Value| Schema::from_json(&json).map(Arc::new);
+        let schema = |json: Box<RawValue>| Schema::parse(json.get().as_bytes()).map(Arc::new);
         Draft {
             wanted,
             each: None,

@@ -10,7 +10,7 @@ use super::arrow::arrow_fields;
 use super::{FieldRef, Type, json};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::json::Object;
-use crate::json::{invalid, parse};
+use crate::json::{invalid, parse, roomy};
 
 /// One version of a table's schema; fields of all levels can be looked up by id and by name.
 #[derive(Debug, Clone)]
@@ -81,7 +81,7 @@ impl Schema {
     /// # Errors
     /// Those of [`Schema::from_json`]; [`ErrorKind::Json`] for a text that is not JSON.
     pub fn parse(text: &[u8]) -> Result<Schema> {
-        Schema::from_json(&parse(text)?)
+        roomy(text, || Schema::from_json(&parse(text)?))
     }
 
     /// The field of that id, of any level.
