@@ -36,32 +36,39 @@ SCHEMA = pa.schema([("id", pa.int64())])
 
 
 class RacingStorage:
-    """The local disk, where a change is made just before one of the calls."""
+    """The local disk, where changes are made, each just before one of the calls."""
 
     concurrent_reads = 1
 
-    def __init__(self, at: int, change: Callable[[], object]) -> None:
-        self.at, self.change, self.lock = at, change, RLock()
+    def __init__(
+        self, at: int, change: Callable[[], object], later: dict[int, Callable[[], object]] | None = None
+    ) -> None:
+        self.at, self.lock = at, RLock()
+        self.changes = {at: change, **(later or {})}
         self.calls: list[str] = []
 
     def turn(self, path: str) -> None:
         with self.lock:
             self.calls.append(path)
-            if len(self.calls) != self.at + 1:
-                return
-        writer = Thread(target=self.change)
-        writer.start()
-        writer.join()
+            change = self.changes.get(len(self.calls) - 1)
+        if change is not None:
+            writer = Thread(target=change)
+            writer.start()
+            writer.join()
 
     @property
     def changed(self) -> bool:
         return self.at < len(self.calls)
 
     @property
+    def looks(self) -> list[int]:
+        """The first call of each look."""
+        return [at for at, path in enumerate(self.calls) if path.endswith(FIRST_OF_LOOKS)]
+
+    @property
     def looked_after(self) -> bool:
         """Whether a look began after the change: of a later one nothing can be known."""
-        first = [at for at, path in enumerate(self.calls) if path.endswith(FIRST_OF_LOOKS)]
-        return self.at <= first[-1]
+        return self.at <= self.looks[-1]
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         self.turn(path)
@@ -191,6 +198,33 @@ def at_calls(folder: Path, job: str, change: Change, step: int) -> None:
 @pytest.mark.parametrize("change", PAIMON, ids=lambda change: change.__name__)
 def test_paimon_tables_that_change_at_any_moment(paimon_table: Path, job: str, change: Change):
     at_calls(paimon_table, job, change, long_or(29, 1))
+
+
+def test_a_tag_becomes_a_branch_within_a_look(tmp_path: Path):
+    """A tag is made of a snapshot that is to expire when the last looks begin. At one of their calls a branch
+    takes its place: whichever folders were read before, the branch keeps what the tag kept.
+    """
+    source, folder = tmp_path / "source", tmp_path / "t"
+    table = added(added(paimon.create_table(folder, SCHEMA, options={"bucket": "-1"}), "a"), "b")
+    added(paimon.delete_files(table, ["bucket-0/b.parquet"]), "c")
+    folder.rename(source)
+
+    def moved() -> None:
+        paimon.create_branch(lakebed.open_table(folder), "kept", tag="second")
+        paimon.delete_tag(lakebed.open_table(folder), "second")
+
+    def rows(storage: RacingStorage) -> set[str]:
+        shutil.copytree(source, folder, symlinks=True)
+        return named(JOBS["expire_plan"](lakebed.open_table(folder, storage=storage)))
+
+    calm = RacingStorage(-1, lambda: None)
+    assert f"{folder}/bucket-0/b.parquet" in rows(calm)
+    begin = calm.looks[-2]
+    for at in range(begin + 1, len(calm.calls), long_or(3, 1)):
+        shutil.rmtree(folder)
+        storage = RacingStorage(begin, lambda: snapshot_is_tagged(lakebed.open_table(folder)), {at: moved})
+        assert not rows(storage) & kept_after("expire_plan", folder), f"call {at}"
+        assert "kept" in lakebed.open_table(folder).refs().to_arrow()["name"].to_pylist()
 
 
 @pytest.fixture

@@ -225,6 +225,35 @@ def test_heads_that_differ(tmp_path: Path):
         )
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("history.expire.max-snapshot-age-ms", "5 d"),
+        ("history.expire.min-snapshots-to-keep", "few"),
+        ("history.expire.max-ref-age-ms", "9" * 20),
+        ("snapshot.time-retained", "one hour"),
+        ("snapshot.num-retained.min", "1.5"),
+        ("snapshot.num-retained.max", "3"),
+        ("changelog.num-retained.min", "many"),
+        ("snapshot.expire.limit", ""),
+    ],
+)
+def test_rules_of_expiry_that_no_plan_can_be_made_by(tmp_path: Path, key: str, value: str):
+    if key.startswith("history"):
+        made = MadeTable(tmp_path / "t", (1, "id", "long"))
+        made.commit(made.manifest(entry(path="a")))
+        made.set(properties={key: value})
+    else:
+        paimon = MadePaimonTable(tmp_path / "t", ("id", "INT"), options={key: value})
+        paimon.commit(paimon_entry(ADD, "a"))
+    table = lakebed.open_table(tmp_path / "t")
+    with pytest.raises(LakebedError) as refused:
+        table.expire_plan().to_arrow()
+    (row,) = findings(table)
+    assert names_it(refused.value, row)
+    assert key in row["message"]
+
+
 @pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 def test_every_ref_without_a_snapshot_and_every_snapshot_without_a_schema(tmp_path: Path):
     made = MadeTable(tmp_path / "t", (1, "id", "long"))

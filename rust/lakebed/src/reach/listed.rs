@@ -43,9 +43,6 @@ pub struct OrphanOptions {
 /// Bytes of records that are distributed together.
 const TOGETHER: usize = 4 << 20;
 
-/// The files of a folder, and whether they are compared by their names alone.
-pub(super) type InFolder = (InOne, bool);
-
 /// Places, each with the number of its prefix and the beginning of the keys of its files.
 pub(super) type KnownFolders = Vec<(ListedFolder, u16, String)>;
 
@@ -61,6 +58,8 @@ pub(super) struct Listed {
     pub(super) listed: u64,
     pub(super) old: u64,
     before_ms: Option<i64>,
+    /// Whether they are compared by their names alone.
+    by_name: bool,
     partitioner: Arc<Partitioner>,
     pending: PartitionedRecords,
     /// Whether what is listed is known to be the table's folder, and whether a listed file shows it.
@@ -79,9 +78,10 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    /// No files yet; `partitioner` distributes them.
+    /// No files yet; `partitioner` distributes them, and they are compared by their names alone or by their paths.
     pub(super) fn new(
         which: &OrphanOptions,
+        by_name: bool,
         partitioner: Partitioner,
         storage: &Arc<dyn Storage>,
         notes: &Notes,
@@ -94,6 +94,7 @@ impl Listed {
             listed: 0,
             old: 0,
             before_ms: which.before_ms,
+            by_name,
             pending: partitioner.new_records(),
             has_table: false,
             shows_table: false,
@@ -109,11 +110,11 @@ impl Listed {
     }
 
     /// A partitioner for the files that the table names, which distributes them to the same parts as these.
-    pub(super) fn partitioner(&self, storage: Arc<dyn Storage>, by_name: bool) -> Partitioner {
+    pub(super) fn partitioner(&self, storage: Arc<dyn Storage>) -> Partitioner {
         self.partitioner.by(Keys::Places {
             prefixes: Arc::clone(&self.prefixes),
             storage,
-            by_name,
+            by_name: self.by_name,
             whole: false,
         })
     }
@@ -149,11 +150,11 @@ impl Listed {
     }
 
     /// Adds the files of a folder.
-    pub(super) fn take_folder(&mut self, (found, by_name): InFolder) -> Result<()> {
+    pub(super) fn take_folder(&mut self, found: InOne) -> Result<()> {
         match found {
             InOne::Files(files) => files.iter().try_for_each(|(path, file)| {
                 let path = self.storage.place(path)?;
-                self.take_listed(&path, file.details, by_name)
+                self.take_listed(&path, file.details)
             }),
             InOne::OtherTable(folder) => self.take_table(&folder),
         }
@@ -211,10 +212,10 @@ impl Listed {
                 Shown::Nothing => {}
             }
             if (place.rule)(rest, false) {
-                if !place.by_name {
+                if !self.by_name {
                     self.take_folders(&key, folder.len())?;
                 }
-                return self.take_listed(path, Some(details), place.by_name);
+                return self.take_listed(path, Some(details));
             }
             let decoded = decoded(rest.as_bytes()).map(String::from_utf8);
             if decoded.is_some_and(|rest| rest.is_ok_and(|rest| (place.rule)(&rest, false))) {
@@ -259,7 +260,7 @@ impl Listed {
 
     /// Adds a listed file. Where its details were not asked for, its age is checked once it is known to be an
     /// orphan.
-    fn take_listed(&mut self, path: &str, details: Option<FileDetails>, by_name: bool) -> Result<()> {
+    fn take_listed(&mut self, path: &str, details: Option<FileDetails>) -> Result<()> {
         self.listed += 1;
         let mut fact = Fact::Listed;
         if let (Some(before), Some(details)) = (self.before_ms, details) {
@@ -283,7 +284,7 @@ impl Listed {
             size: details.map_or(NOT_ASKED, FileDetails::recorded_size),
             value: details.and_then(|details| details.modified).unwrap_or(i64::MIN),
             path,
-            key: if by_name { name(&key) } else { &key },
+            key: if self.by_name { name(&key) } else { &key },
         })?;
         if self.pending.size() > TOGETHER { self.flush() } else { Ok(()) }
     }
@@ -319,11 +320,9 @@ pub(super) fn folders(
     details: Details,
     storage: &Arc<dyn Storage>,
     notes: &Notes,
-) -> impl Iterator<Item = Result<InFolder>> + Send + use<> {
+) -> impl Iterator<Item = Result<InOne>> + Send + use<> {
     let (storage, notes) = (Arc::clone(storage), notes.clone());
-    places.into_iter().flat_map(move |place| {
-        list(&place, details, &storage, &notes).map(move |files| Ok((files?, place.by_name)))
-    })
+    places.into_iter().flat_map(move |place| list(&place, details, &storage, &notes))
 }
 
 fn texts(column: &ArrayRef) -> Result<Box<dyn Iterator<Item = Option<&str>> + '_>> {

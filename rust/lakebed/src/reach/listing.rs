@@ -27,8 +27,6 @@ pub(crate) struct ListedFolder {
     /// The table's format.
     pub(crate) format: &'static str,
     pub(crate) is_own: Own,
-    /// Whether files are compared by their names alone, because the engine gives each file a unique name.
-    pub(crate) by_name: bool,
     /// Whether the folder may be missing.
     pub(crate) is_optional: bool,
 }

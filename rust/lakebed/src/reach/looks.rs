@@ -3,9 +3,10 @@
 //!
 //! # Advice for whoever changes this
 //! People delete files by the rows of orphans and of expiries. The order makes these safe: first the listing,
-//! then the walk, then looks, then the first row. A look that finds something new may itself have missed what
-//! moved while it was made (a tag that became a branch), so another one follows, until one finds nothing. What
-//! is new is decided by content, not by name: after a fast-forward another snapshot has the same number.
+//! then the walk, then looks, then the first row. A look may miss what moves while it is made: a tag that becomes a
+//! branch after the branches were listed and before the tags are. So looks follow until [`Reach::QUIET_LOOKS`] in
+//! succession find nothing new; what moves once is seen by the last of them. What is new is decided by content, not
+//! by name: after a fast-forward another snapshot has the same number.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -101,23 +102,31 @@ struct Kept {
 }
 
 impl<R: Reach> Looks<R> {
-    /// Looks until nothing is new.
+    /// Looks until nothing is new any more.
     ///
     /// # Errors
     /// Those of reading the table; `Conflict` where it changes faster than it is read.
     fn look(&self, seen: &mut Seen, notes: &Notes) -> Result<Kept> {
         let comparison = self.comparison.clone();
         let mut kept = Kept { files: HashMap::new(), roots: HashSet::new(), comparison };
+        let mut quiet = 0;
         for _ in 0..MOST_LOOKS {
             let newest = (self.newest)()?;
             let (retention, partitioner) = (self.retention.as_ref(), Arc::new(self.partitioner(&newest)));
             let options = WalkOptions { retention, kinds: self.kinds, partitioner, threads: self.threads };
             let later = newest.walk_later(&options, seen)?;
-            let Some(walk) = later else { return Ok(kept) };
+            let Some(walk) = later else {
+                quiet += 1;
+                if quiet == R::QUIET_LOOKS {
+                    return Ok(kept);
+                }
+                continue;
+            };
+            quiet = 0;
             kept.take(walk, &options.partitioner)?;
             newest.notes().take().into_iter().for_each(|note| notes.add(note));
         }
-        let message = format!("the table changed during each of {MOST_LOOKS} looks at it");
+        let message = format!("the table kept changing during {MOST_LOOKS} looks at it");
         Err(Error::new(ErrorKind::Conflict, message))
     }
 

@@ -56,9 +56,20 @@ use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::threads;
 use crate::storage::Storage;
+use crate::table::{Newest, newest_of};
 
 /// Access to the files of a table, implemented by each format.
 pub(crate) trait Reach: Send + Sync + Sized + 'static {
+    /// Whether listed files are compared by their names alone, because the engine gives each file a unique name.
+    const BY_NAME: bool;
+
+    /// How many looks in succession must find nothing new: two for a format whose state is several files, which a look
+    /// reads one after the other while a root may move from one of them to another.
+    const QUIET_LOOKS: usize;
+
+    /// Where the table's files are, as its metadata has it.
+    fn location(&self) -> &str;
+
     /// The storage of the table's files.
     fn storage(&self) -> &Arc<dyn Storage>;
 
@@ -121,6 +132,15 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
 
 /// Reads the newest version of a table, which may be that of a catalog.
 pub(crate) type NewestReach<R> = Arc<dyn Fn() -> Result<R> + Send + Sync>;
+
+/// What reads the newest version of a table: a catalog or, without one, the table itself.
+pub(crate) fn newest_reach<T: Clone + 'static, R>(
+    catalog: Option<Newest>,
+    of_catalog: impl Fn(T) -> R + Send + Sync + 'static,
+    of_table: impl Fn() -> Result<R> + Send + Sync + 'static,
+) -> NewestReach<R> {
+    Arc::new(move || catalog.as_ref().map_or_else(&of_table, |newest| newest_of(newest).map(&of_catalog)))
+}
 
 /// The files that only removed roots reach, for a table whose [`Reach`] marks removed roots itself: the rows of
 /// [`Reachable`], all at once, and what the walk has seen. No files without a `reach`.

@@ -26,6 +26,7 @@ use super::record::{Fact, NOT_ASKED, Record, records};
 use super::sets::SetId;
 use super::walk::WalkOptions;
 use super::{NewestReach, Reach, Walk};
+use crate::credentials::without_credentials;
 use crate::distributed::{Distributed, Exchanged, Pieces};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -65,25 +66,37 @@ impl<R: Reach> Orphans<R> {
     }
 
     /// How the table is looked at after it was walked.
-    fn looks(&self, prefixes: Arc<Prefixes>, by_name: bool) -> Looks<R> {
+    fn looks(&self, prefixes: Arc<Prefixes>) -> Looks<R> {
         let storage = Arc::clone(self.reach.storage());
         Looks {
             newest: Arc::clone(&self.newest),
             retention: None,
             kinds: Kinds::ALL,
             threads: threads(self.options.threads),
-            comparison: Comparison::Places { prefixes, by_name, storage },
+            comparison: Comparison::Places { prefixes, by_name: R::BY_NAME, storage },
         }
+    }
+
+    /// The newest version, whose folder is the one that is listed.
+    fn checked_newest(&self, spellings: &Prefixes) -> Result<R> {
+        let newest = (self.newest)()?;
+        newest.check_deletable(spellings)?;
+        if spellings.is_same(newest.location(), self.reach.location())? {
+            return Ok(newest);
+        }
+        let [now, then] = [&newest, &self.reach].map(|reach| without_credentials(reach.location()));
+        let message =
+            format!("the table is at {now:?} now, and was at {then:?} when it was opened: open it again");
+        Err(Error::new(ErrorKind::Location, message))
     }
 
     /// Lists the files, then reads the newest version of the table, and then looks at it again: what is
     /// committed, tagged or branched in between takes rows out.
     fn compared(&self, details: Details) -> Result<Compared> {
         let storage = Arc::clone(self.reach.storage());
-        let mut listed = Listed::new(&self.which, Partitioner::new(), &storage, &self.notes);
+        let mut listed = Listed::new(&self.which, R::BY_NAME, Partitioner::new(), &storage, &self.notes);
         let mut partitions = Partitions::new();
         let places = self.reach.places(&listed.prefixes)?;
-        let by_name = places.iter().any(|place| place.by_name);
         // Whether the listing has files of the table is known when all parts are compared.
         listed.is_own()?;
         match &self.which.listing {
@@ -103,21 +116,20 @@ impl<R: Reach> Orphans<R> {
         }
         listed.flush()?;
         listed.take_chunks().try_for_each(|chunk| partitions.push(chunk))?;
-        let newest = (self.newest)()?;
-        newest.check_deletable(&listed.prefixes)?;
-        let partitioner = listed.partitioner(Arc::clone(&storage), by_name);
-        let partitioner = Arc::new(partitioner.of_moved(newest.moved().filter(|_| !by_name)));
+        let newest = self.checked_newest(&listed.prefixes)?;
+        let partitioner = listed.partitioner(Arc::clone(&storage));
+        let partitioner = Arc::new(partitioner.of_moved(newest.moved().filter(|_| !R::BY_NAME)));
         let (threads, mut seen) = (threads(self.options.threads), Seen::default());
         let (kinds, of_walk) = (Kinds::ALL, Arc::clone(&partitioner));
         let options = WalkOptions { retention: None, kinds, partitioner: of_walk, threads };
         let walk = newest.walk(&options, &mut seen)?;
         let Listed { prefixes, listed, old, shows_table, .. } = listed;
-        let looks = self.looks(Arc::clone(&prefixes), by_name);
+        let looks = self.looks(Arc::clone(&prefixes));
         take_walk(walk, &partitioner, &mut partitions)?;
         newest.notes().take().into_iter().for_each(|note| self.notes.add(note));
         let ages = Ages { storage: Arc::clone(self.reach.storage()), before_ms: self.which.before_ms };
         // Where files are compared by name, those that show the table are not looked at.
-        let has_reached = self.which.listing.is_none() || by_name && shows_table;
+        let has_reached = self.which.listing.is_none() || R::BY_NAME && shows_table;
         let has_reached = Arc::new(AtomicBool::new(has_reached));
         let reached = Arc::clone(&has_reached);
         let rows = partitions.each(&storage, threads, move |pieces| {
@@ -132,17 +144,12 @@ impl<R: Reach> Distributed for Orphans<R> {
     /// Reads the newest version of the table. The listing may be newer, since [`Distributed::looked_again`] is
     /// later than both.
     fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
-        let prefixes = self.prefixes();
-        let by_name = self.reach.places(&prefixes)?.iter().any(|place| place.by_name);
-        let newest = (self.newest)()?;
-        newest.check_deletable(&prefixes)?;
-        orphans_exchanged(&newest, by_name, &self.which, &self.options)
+        let newest = self.checked_newest(&self.prefixes())?;
+        orphans_exchanged(&newest, &self.which, &self.options)
     }
 
     fn looked_again(&self, rows: Batches, seen: &str) -> Result<Batches> {
-        let prefixes = self.prefixes();
-        let by_name = self.reach.places(&prefixes)?.iter().any(|place| place.by_name);
-        let looks = self.looks(Arc::new(prefixes), by_name);
+        let looks = self.looks(Arc::new(self.prefixes()));
         let rows = looks.checked(rows, Seen::from_text(seen)?, self.notes.clone());
         Ok(selected(rows, &self.options))
     }
@@ -150,7 +157,7 @@ impl<R: Reach> Distributed for Orphans<R> {
     fn listed(&self, parts: u32) -> Result<Pieces> {
         let storage = Arc::clone(self.reach.storage());
         let partitioner = Partitioner::seeded(0, parts as usize);
-        let mut listed = Listed::new(&self.which, partitioner, &storage, &self.notes);
+        let mut listed = Listed::new(&self.which, R::BY_NAME, partitioner, &storage, &self.notes);
         let places = self.reach.places(&listed.prefixes)?;
         if self.which.listing.is_none() {
             listed.is_own()?;

@@ -51,7 +51,6 @@ pub(crate) struct OrphansExchange<N> {
 /// Those of reading what names manifests.
 pub(super) fn orphans_exchanged<R: Reach>(
     newest: &R,
-    by_name: bool,
     which: &OrphanOptions,
     options: &ScanOptions,
 ) -> Result<Exchanged> {
@@ -65,10 +64,10 @@ pub(super) fn orphans_exchanged<R: Reach>(
         manifests,
         named: reached.chain(walk.files.named().iter().cloned()).collect(),
         placing: newest.storage().placing(),
-        by_name,
+        by_name: R::BY_NAME,
         equal_schemes: which.equal_schemes.clone(),
         equal_authorities: which.equal_authorities.clone(),
-        moved: newest.moved().filter(|_| !by_name),
+        moved: newest.moved().filter(|_| !R::BY_NAME),
         options: StoredOptions::from(options),
     };
     // The sides in their order: manifests first, then the listing, which has no manifests.

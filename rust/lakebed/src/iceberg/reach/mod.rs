@@ -15,7 +15,7 @@ use arrow_select::filter::filter_record_batch;
 use self::entries::Entries;
 pub(super) use self::entries::{NamedFiles, Reached};
 use self::ownership::{check_location, other_folders, own_metadata};
-pub(super) use self::retention::{check_deletable, kept};
+pub(super) use self::retention::{check_deletable, kept, wrong_properties};
 use super::discovery::{FOLDER, HINT};
 use super::manifest_list::{ManifestFile, brief, read_manifest_list};
 use super::metadata::{RefKind, Snapshot, TableMetadata, Wanted};
@@ -55,6 +55,8 @@ const WITH_FILES: Wanted = Wanted { metadata_log: true, statistics: true, ..Want
 /// A table and its files.
 pub(super) struct TableReach {
     table: Table,
+    /// Whether a catalog says that this is the table, so that its location is known to be its own.
+    is_of_catalog: bool,
     notes: Notes,
 }
 
@@ -73,7 +75,12 @@ pub(super) struct Named {
 
 impl TableReach {
     pub(super) fn new(table: Table) -> TableReach {
-        TableReach { table, notes: Notes::default() }
+        TableReach { table, is_of_catalog: false, notes: Notes::default() }
+    }
+
+    /// The same for a table of which a catalog says what is newest.
+    pub(super) fn of_catalog(table: Table) -> TableReach {
+        TableReach { is_of_catalog: true, ..TableReach::new(table) }
     }
 
     /// Reads all but manifests.
@@ -89,7 +96,7 @@ impl TableReach {
         roots.extend(snapshots.iter().map(id).map(|id| Root::new(Some(id), format!("snapshot {id}"))));
         let mut removed = Vec::new();
         if let Some(retention) = retention {
-            check_location(&self.table, &Prefixes::new(&[], &[]))?;
+            check_location(&self.table, self.is_of_catalog, &Prefixes::new(&[], &[]))?;
             removed = expire(&metadata, &snapshots, retention, roots.get_mut(first..).unwrap_or_default())?;
         }
         let places: HashMap<i64, usize> = snapshots.iter().map(id).zip(first..).collect();
@@ -263,6 +270,14 @@ fn list(table: &Table, snapshot: &Snapshot) -> Result<(Option<u64>, RecordBatch)
 }
 
 impl Reach for TableReach {
+    const BY_NAME: bool = false;
+    /// One metadata file has it all.
+    const QUIET_LOOKS: usize = 1;
+
+    fn location(&self) -> &str {
+        &self.table.metadata().location
+    }
+
     fn storage(&self) -> &Arc<dyn Storage> {
         self.table.storage()
     }
@@ -352,14 +367,13 @@ impl Reach for TableReach {
             is_own: Arc::new(move |folder| {
                 folder == FOLDER || below(folder, FOLDER).is_some() || own.as_deref() == Some(folder)
             }),
-            by_name: false,
             is_optional: false,
         }])
     }
 
     fn check_deletable(&self, spellings: &Prefixes) -> Result<()> {
         check_deletable(self.table.metadata())?;
-        check_location(&self.table, spellings)
+        check_location(&self.table, self.is_of_catalog, spellings)
     }
 
     fn other_folders(&self) -> Vec<String> {

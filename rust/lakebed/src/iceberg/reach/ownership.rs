@@ -16,11 +16,12 @@ const FOLDERS: [&str; 4] =
     ["write.data.path", METADATA_PATH, "write.object-storage.path", "write.folder-storage.path"];
 
 /// Refuses a table whose location is another one than where it was opened, unless its metadata is kept elsewhere:
-/// by `write.metadata.path`, or as the catalog says whose pointer is the path of a metadata file.
+/// by `write.metadata.path`, or as the catalog says whose pointer is the path of a metadata file. Where there is a table
+/// at the location, anybody can write metadata that calls it an earlier state: then a catalog must vouch for it.
 ///
 /// # Errors
 /// `Location`; those of looking for another table at the location.
-pub(super) fn check_location(table: &Table, spellings: &Prefixes) -> Result<()> {
+pub(super) fn check_location(table: &Table, is_of_catalog: bool, spellings: &Prefixes) -> Result<()> {
     let location = &table.metadata().location;
     let place = table.storage().place(location)?;
     if spellings.is_same(&place, table.location())? {
@@ -43,7 +44,8 @@ pub(super) fn check_location(table: &Table, spellings: &Prefixes) -> Result<()> 
     if is_above && (!is_named || folder.rsplit('/').next() == Some(FOLDER)) {
         return Err(refused(table, "it is a folder above that of the table"));
     }
-    if is_table(location, table.storage())? && !(is_named && is_earlier_state(table, spellings)?) {
+    let may_be_earlier = is_named && is_of_catalog;
+    if is_table(location, table.storage())? && !(may_be_earlier && is_earlier_state(table, spellings)?) {
         return Err(copied(table));
     }
     Ok(())

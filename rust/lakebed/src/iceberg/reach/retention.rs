@@ -82,6 +82,12 @@ pub(in crate::iceberg) fn kept(
     Ok(Kept { snapshots: kept, gone: go.into_iter().map(|(name, _)| name.clone()).collect() })
 }
 
+/// The errors of [`kept`] for the properties of a table, whichever are used.
+pub(in crate::iceberg) fn wrong_properties(metadata: &TableMetadata) -> impl Iterator<Item = Error> {
+    let ages = [MAX_SNAPSHOT_AGE_MS, MAX_REF_AGE_MS].map(|age| property(metadata, age).err());
+    ages.into_iter().chain([property(metadata, MIN_SNAPSHOTS_TO_KEEP).err()]).flatten()
+}
+
 struct Rules {
     /// The parent and commit time of each snapshot.
     parents: HashMap<i64, (Option<i64>, i64)>,

@@ -19,6 +19,7 @@ use crate::iceberg::manifest::DELETED;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::metadata::{MetadataFile, Snapshot, TableMetadata, Wanted};
 use crate::iceberg::partition::PartitionNumbers;
+use crate::iceberg::reach::wrong_properties;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::{FILE_PATH_ID, Role, snapshots as shown};
 use crate::notes::Notes;
@@ -264,6 +265,9 @@ impl Table {
                 None => (Severity::Warning, "odd"),
             };
             found.find(Finding::new(severity, kind, odd.message.as_str()).in_file(self.metadata_file()));
+        }
+        for error in wrong_properties(metadata) {
+            found.find(Finding::of(&error).in_file(self.metadata_file()));
         }
         let known: HashSet<i64> = snapshots.iter().map(|one| one.snapshot_id).collect();
         if known.len() < snapshots.len() {

@@ -19,11 +19,11 @@ use crate::iceberg::scan::{Appended, Scan, diff};
 use crate::iceberg::system::SYSTEM_TABLES;
 use crate::notes::Notes;
 use crate::pipeline::both;
-use crate::reach::{ExpirePlan, NewestReach, OrphanOptions, Orphans, Reachable, Retention};
+use crate::reach::{ExpirePlan, NewestReach, OrphanOptions, Orphans, Reachable, Retention, newest_reach};
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::{self, ScanOptions};
 use crate::system::{MetadataScan, names};
-use crate::table::{self, Newest, Place, named, newest_of, placed};
+use crate::table::{self, Newest, Place, named, placed};
 use crate::verify::VerifyScan;
 use crate::view::View;
 
@@ -112,8 +112,8 @@ impl table::Table for Table {
         newest: Option<Newest>,
         options: ScanOptions,
     ) -> Result<Box<dyn Distributed>> {
-        let newest = self.newest_reach(newest);
-        Ok(Box::new(Orphans::new(TableReach::new(self.clone()), newest, which, options)?))
+        let reach = self.reach(newest.is_some());
+        Ok(Box::new(Orphans::new(reach, self.newest_reach(newest), which, options)?))
     }
 
     fn expire_plan(
@@ -123,7 +123,7 @@ impl table::Table for Table {
         of_newest: bool,
         options: ScanOptions,
     ) -> Result<Box<dyn Distributed>> {
-        let of = (!of_newest).then(|| TableReach::new(self.clone()));
+        let of = (!of_newest).then(|| self.reach(newest.is_some()));
         Ok(Box::new(ExpirePlan::new(of, self.newest_reach(newest), retention, options)?))
     }
 
@@ -153,13 +153,15 @@ impl table::Table for Table {
 }
 
 impl Table {
-    /// What reads the newest version: a catalog, or the table itself.
-    fn newest_reach(&self, newest: Option<Newest>) -> NewestReach<TableReach> {
+    fn reach(&self, is_of_catalog: bool) -> TableReach {
         let table = self.clone();
-        Arc::new(move || match &newest {
-            Some(newest) => newest_of(newest).map(TableReach::new),
-            None => table.latest().map(TableReach::new),
-        })
+        if is_of_catalog { TableReach::of_catalog(table) } else { TableReach::new(table) }
+    }
+
+    /// What reads the newest version: a catalog, or the table itself.
+    fn newest_reach(&self, catalog: Option<Newest>) -> NewestReach<TableReach> {
+        let table = self.clone();
+        newest_reach(catalog, TableReach::of_catalog, move || table.latest().map(TableReach::new))
     }
 
     fn at_place(&self, place: &Place) -> Result<Table> {

@@ -16,6 +16,12 @@ pub(crate) const POSTPONE_BUCKET: i32 = -2;
 /// The branch that every table has: its files are directly in the table's folder.
 pub const MAIN: &str = "main";
 
+/// The name of the hint at the earliest snapshot or changelog.
+pub(crate) const EARLIEST: &str = "EARLIEST";
+
+/// The names of hint files, in the folders of snapshots and changelogs.
+pub(crate) const HINTS: [&str; 2] = [EARLIEST, "LATEST"];
+
 /// The folder of a branch, with a trailing slash; empty for `main`.
 pub fn branch_root(branch: &str) -> String {
     if branch == MAIN { String::new() } else { format!("branch/branch-{branch}/") }

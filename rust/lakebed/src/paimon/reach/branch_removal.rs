@@ -33,7 +33,7 @@ impl BranchRemoval {
         files: &Files<'_>,
         is_removed: impl Fn(&SnapshotRoot) -> bool,
     ) -> Result<BranchRemoval> {
-        let (mut roots, _) = snapshot_roots(files)?;
+        let (mut roots, _) = snapshot_roots(files, None)?;
         for one in &mut roots {
             one.root.is_removed = is_removed(one);
         }
@@ -106,7 +106,7 @@ impl FreedFiles<'_> {
             path.is_some_and(|path| !(own.contains(path) || removal.whole && path.starts_with(&folder)))
         };
         let of = table.clone();
-        let newest = Arc::new(move || of.latest().map(TableReach::new));
+        let newest = Arc::new(move || TableReach::newest(&of));
         let without_own = |batch: RecordBatch| {
             let paths = find(&batch, "file_path")?;
             let keep: BooleanArray =

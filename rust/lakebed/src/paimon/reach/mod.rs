@@ -14,11 +14,11 @@ pub(super) use self::branch_removal::BranchRemoval;
 use self::entries::Entries;
 pub(super) use self::entries::{NamedFiles, Reached};
 use self::lists::Use;
-pub(super) use self::retention::duration;
+pub(super) use self::retention::{check_options, duration};
 use self::snapshot_roots::OtherFiles;
 pub(super) use self::snapshot_roots::{RootKind, SnapshotRoot};
 use super::paths::MAIN;
-use super::table::Table;
+use super::table::{Hint, Table};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::reach::{
@@ -34,6 +34,8 @@ const TABLE: usize = 0;
 /// A table and its files.
 pub(super) struct TableReach {
     table: Table,
+    /// The hint of its branch, if it was read together with the table, just now.
+    hint: Option<Hint>,
     /// Its snapshots, tags and changelogs, if they were read before and must not be read again.
     roots: Option<BranchRoots>,
     /// Those of one branch, if it is known already which of them are removed.
@@ -57,7 +59,16 @@ pub(super) struct Named {
 
 impl TableReach {
     pub(super) fn new(table: Table) -> TableReach {
-        TableReach { table: table.noting(), roots: None, removal: None }
+        TableReach { table: table.noting(), hint: None, roots: None, removal: None }
+    }
+
+    /// The newest version of the table, for one walk at once.
+    ///
+    /// # Errors
+    /// Those of [`Table::latest`].
+    pub(super) fn newest(table: &Table) -> Result<TableReach> {
+        let (table, hint) = table.latest_hinted()?;
+        Ok(TableReach { hint: Some(hint), ..TableReach::new(table) })
     }
 
     /// The same for a table of which some snapshots, tags and changelogs of a branch are removed.
@@ -70,7 +81,7 @@ impl TableReach {
     /// # Errors
     /// Those of reading snapshots, tags and changelogs.
     pub(super) fn with_current_roots(table: Table) -> Result<TableReach> {
-        let roots = SnapshotRoot::of_table(&table)?;
+        let roots = SnapshotRoot::of_table(&table, None)?;
         Ok(TableReach { roots: Some(roots), ..TableReach::new(table) })
     }
 
@@ -127,7 +138,7 @@ impl TableReach {
     fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<(Walk, Vec<Reached>)> {
         let branches = match &self.roots {
             Some(roots) => roots.clone(),
-            None => SnapshotRoot::of_table(&self.table)?,
+            None => SnapshotRoot::of_table(&self.table, self.hint)?,
         };
         for (_, path) in branches.iter().flat_map(|(.., others)| &others.files) {
             seen.add(path.clone());
@@ -164,6 +175,14 @@ impl TableReach {
 }
 
 impl Reach for TableReach {
+    const BY_NAME: bool = true;
+    /// Snapshots, tags and changelogs of each branch have folders of their own.
+    const QUIET_LOOKS: usize = 2;
+
+    fn location(&self) -> &str {
+        self.table.location()
+    }
+
     fn storage(&self) -> &Arc<dyn Storage> {
         self.table.storage()
     }
@@ -178,7 +197,7 @@ impl Reach for TableReach {
     }
 
     fn walk_later(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Option<Walk>> {
-        let branches = SnapshotRoot::of_table(&self.table)?;
+        let branches = SnapshotRoot::of_table(&self.table, self.hint)?;
         let (mut files, mut sets, mut all) = (Files::default(), RootSets::new(), Vec::new());
         let set = sets.of([TABLE]);
         let mut is_new = false;

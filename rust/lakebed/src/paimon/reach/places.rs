@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use super::snapshot_roots::HINTS;
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::paths::HINTS;
 use crate::paimon::table::Table;
 use crate::reach::ListedFolder;
 use crate::relocate::below;
@@ -45,7 +45,6 @@ pub(super) fn places(table: &Table) -> Result<Vec<ListedFolder>> {
         is_whole: false,
         format: "paimon",
         is_own: Arc::new(|folder| folder.starts_with("branch/branch-") && folder.matches('/').count() == 1),
-        by_name: true,
         is_optional: true,
     };
     let mut places = vec![ListedFolder { is_optional: false, ..place(location, rule) }];

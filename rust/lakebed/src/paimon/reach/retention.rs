@@ -71,6 +71,52 @@ pub(super) fn expire(table: &Table, roots: &mut Vec<SnapshotRoot>, retention: &R
     Ok(())
 }
 
+/// What a table's options say of how much is kept.
+struct ExpireConfig {
+    snapshots: Kept,
+    changelogs: Kept,
+    /// The most snapshots that expire at a time.
+    at_a_time: i64,
+}
+
+impl ExpireConfig {
+    fn new(schema: &TableSchema, retention: &Retention) -> Result<ExpireConfig> {
+        let time_ms = match retention.older_than_ms {
+            Some(time) => retention.now_ms.saturating_sub(time),
+            None => duration(schema, "snapshot.time-retained")?.unwrap_or(TIME_RETAINED_MS),
+        };
+        let min = match retention.retain_last {
+            Some(least) => i64::from(least),
+            None => number(schema, "snapshot.num-retained.min")?.unwrap_or(RETAIN_MIN),
+        };
+        let max = number(schema, "snapshot.num-retained.max")?.unwrap_or(RETAIN_MAX);
+        let snapshots = Kept { max, min, time_ms };
+        let changelogs = Kept {
+            max: number(schema, "changelog.num-retained.max")?.unwrap_or(max),
+            min: number(schema, "changelog.num-retained.min")?.unwrap_or(min),
+            time_ms: duration(schema, "changelog.time-retained")?.unwrap_or(time_ms),
+        };
+        for (what, Kept { max, min, .. }) in [("snapshot", snapshots), ("changelog", changelogs)] {
+            if max < min {
+                let message =
+                    format!("{what}.num-retained.max is {max}, fewer than the {min} that are kept at least");
+                return Err(Error::new(ErrorKind::Argument, message));
+            }
+        }
+        let at_a_time = number(schema, "snapshot.expire.limit")?.unwrap_or(EXPIRE_LIMIT);
+        Ok(ExpireConfig { snapshots, changelogs, at_a_time })
+    }
+}
+
+/// Checks the options by which snapshots and changelogs expire.
+///
+/// # Errors
+/// Those of [`expire`] for the options.
+pub(in crate::paimon) fn check_options(schema: &TableSchema) -> Result<()> {
+    let by_options = Retention { older_than_ms: None, retain_last: None, now_ms: 0 };
+    ExpireConfig::new(schema, &by_options).map(|_| ())
+}
+
 struct Rules {
     snapshots: Kept,
     changelogs: Kept,
@@ -86,34 +132,13 @@ struct Rules {
 impl Rules {
     fn new(table: &Table, retention: &Retention) -> Result<Rules> {
         let schema = table.latest_schema()?;
-        let time_ms = match retention.older_than_ms {
-            Some(time) => retention.now_ms.saturating_sub(time),
-            None => duration(&schema, "snapshot.time-retained")?.unwrap_or(TIME_RETAINED_MS),
-        };
-        let min = match retention.retain_last {
-            Some(least) => i64::from(least),
-            None => number(&schema, "snapshot.num-retained.min")?.unwrap_or(RETAIN_MIN),
-        };
-        let max = number(&schema, "snapshot.num-retained.max")?.unwrap_or(RETAIN_MAX);
-        let snapshots = Kept { max, min, time_ms };
-        let changelogs = Kept {
-            max: number(&schema, "changelog.num-retained.max")?.unwrap_or(max),
-            min: number(&schema, "changelog.num-retained.min")?.unwrap_or(min),
-            time_ms: duration(&schema, "changelog.time-retained")?.unwrap_or(time_ms),
-        };
-        for (what, Kept { max, min, .. }) in [("snapshot", snapshots), ("changelog", changelogs)] {
-            if max < min {
-                let message =
-                    format!("{what}.num-retained.max is {max}, fewer than the {min} that are kept at least");
-                return Err(Error::new(ErrorKind::Argument, message));
-            }
-        }
+        let ExpireConfig { snapshots, changelogs, at_a_time } = ExpireConfig::new(&schema, retention)?;
         let files = table.files();
         let consumers = files.each(files.consumer_ids()?, |id| consumer_file(id), Consumer::from_json)?;
         Ok(Rules {
             snapshots,
             changelogs,
-            limit: number(&schema, "snapshot.expire.limit")?.unwrap_or(EXPIRE_LIMIT),
+            limit: at_a_time,
             consumed: consumers.iter().map(|(_, consumer)| consumer.next_snapshot).min().unwrap_or(i64::MAX),
             consumers_keep_changelogs: schema
                 .option("consumer.changelog-only")

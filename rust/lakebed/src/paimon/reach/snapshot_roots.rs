@@ -2,18 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use super::BranchRoots;
 use crate::error::Result;
 use crate::paimon::paths::{
-    MAIN, changelog_file, changelog_ids, consumer_file, schema_file, snapshot_file, snapshot_ids, tag_file,
+    EARLIEST, HINTS, MAIN, changelog_file, changelog_ids, consumer_file, schema_file, snapshot_file,
+    snapshot_ids, tag_file,
 };
 use crate::paimon::snapshot::{Snapshot, Tag};
-use crate::paimon::table::{Files, Table};
+use crate::paimon::table::{Files, Hint, Table};
 use crate::pipeline::read_each;
 use crate::reach::{Kind, Root};
 use crate::storage::{Storage, present};
-
-/// Names of hint files, in the folders of snapshots and changelogs.
-pub(super) const HINTS: [&str; 2] = ["EARLIEST", "LATEST"];
 
 /// The kinds of roots that have a snapshot, in the order used for one snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,15 +51,17 @@ impl SnapshotRoot {
         SnapshotRoot { kind, branch: branch.to_owned(), root, snapshot, path, size }
     }
 
-    /// The roots of every branch of a table, the main branch first.
+    /// The roots of every branch of a table, the main branch first. `hint` is that of the table's own branch, if
+    /// it was read just now.
     ///
     /// # Errors
     /// Those of [`snapshot_roots`].
-    pub(super) fn of_table(table: &Table) -> Result<Vec<(String, Vec<SnapshotRoot>, OtherFiles)>> {
+    pub(super) fn of_table(table: &Table, hint: Option<Hint>) -> Result<BranchRoots> {
         let own = table.files();
         let branches = std::iter::once(MAIN.to_owned()).chain(own.branch_names()?);
         let of_branch = |branch: String| {
-            let (roots, others) = snapshot_roots(&own.of_branch(&branch))?;
+            let hint = hint.filter(|_| branch == table.branch());
+            let (roots, others) = snapshot_roots(&own.of_branch(&branch), hint)?;
             Ok((branch, roots, others))
         };
         branches.map(of_branch).collect()
@@ -120,8 +121,12 @@ pub(in crate::paimon) struct OtherFiles {
 }
 
 /// The roots of a branch, and its other files. Lists five folders; reads the snapshots, tags and
-/// changelogs, also those that a listing lacks although they are there.
-pub(super) fn snapshot_roots(files: &Files<'_>) -> Result<(Vec<SnapshotRoot>, OtherFiles)> {
+/// changelogs, also those that a listing lacks although they are there. `hint` is the one at the latest snapshot, if it
+/// was read just now.
+pub(super) fn snapshot_roots(
+    files: &Files<'_>,
+    hint: Option<Hint>,
+) -> Result<(Vec<SnapshotRoot>, OtherFiles)> {
     let mut all = Vec::new();
     let mut own = OtherFiles::default();
     let snapshots = files.storage.list(&files.own("snapshot"))?;
@@ -131,11 +136,11 @@ pub(super) fn snapshot_roots(files: &Files<'_>) -> Result<(Vec<SnapshotRoot>, Ot
         own.files.extend(hints.map(|name| (Kind::Hint, files.own(&format!("{folder}/{name}")))));
     }
     let numbered = [
-        (RootKind::Snapshot, snapshot_ids(&snapshots), snapshot_file as fn(i64) -> String),
-        (RootKind::Changelog, changelog_ids(&changelogs), changelog_file),
+        (RootKind::Snapshot, "snapshot", snapshot_ids(&snapshots), snapshot_file as fn(i64) -> String, hint),
+        (RootKind::Changelog, "changelog", changelog_ids(&changelogs), changelog_file, None),
     ];
-    for (kind, ids, path) in numbered {
-        let ids = with_unlisted(files, ids, path)?;
+    for (kind, folder, ids, path, hint) in numbered {
+        let ids = with_unlisted(files, folder, ids, path, hint)?;
         let read = files.each(ids, |id| path(*id), |bytes| sized(bytes, Snapshot::from_json))?;
         all.extend(read.into_iter().map(|(id, (snapshot, size))| {
             let file = Some((files.own(&path(id)), size));
@@ -155,12 +160,19 @@ pub(super) fn snapshot_roots(files: &Files<'_>) -> Result<(Vec<SnapshotRoot>, Ot
 }
 
 /// The ids of a listing, and those that it lacks although they are there: a stale listing must not hide what is
-/// live. Ids have no gaps, so what a hint names and what is beside a known id is looked for.
-fn with_unlisted(files: &Files<'_>, ids: Vec<i64>, path: fn(i64) -> String) -> Result<Vec<i64>> {
+/// live. Ids have no gaps, so what a hint names and what is beside a known id is looked for, and a `latest` hint that
+/// was read before the listing leads to later snapshots too.
+fn with_unlisted(
+    files: &Files<'_>,
+    folder: &str,
+    ids: Vec<i64>,
+    path: fn(i64) -> String,
+    latest: Option<Hint>,
+) -> Result<Vec<i64>> {
     let mut known: BTreeSet<i64> = ids.into_iter().collect();
-    let folder = path(0);
-    let folder = folder.split_once('/').map_or("", |(folder, _)| folder);
-    let hinted = files.hints(folder)?.into_iter().filter_map(|(_, id)| id);
+    let unread = if latest.is_some() { &[EARLIEST][..] } else { &HINTS };
+    let read = files.hints(folder, unread)?.into_iter().map(|(_, hint)| hint);
+    let hinted = read.chain(latest).filter_map(|Hint(id)| id);
     let beside = |id: i64| [id.checked_sub(1), id.checked_add(1)].into_iter().flatten();
     let mut asked: BTreeSet<i64> = hinted.chain(known.iter().copied().flat_map(beside)).collect();
     let mut absent = BTreeSet::new();

@@ -21,11 +21,13 @@ use crate::paimon::index_files::IndexFiles;
 use crate::paimon::manifest::ADD;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::paths::{
-    self, DataPaths, MAIN, changelog_file, consumer_file, manifest_file, schema_file, snapshot_file, tag_file,
+    self, DataPaths, HINTS, MAIN, changelog_file, consumer_file, manifest_file, schema_file, snapshot_file,
+    tag_file,
 };
+use crate::paimon::reach::check_options;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::{Snapshot, Tag};
-use crate::paimon::table::{Files, Table};
+use crate::paimon::table::{Files, Hint, Table};
 use crate::paimon::view::{Role, snapshots};
 use crate::pipeline::read_each;
 use crate::record::find;
@@ -61,6 +63,11 @@ impl Verified for Table {
             let here = snapshots.chain(tags).map(|(path, id)| SnapshotFile { path, id, has_files: true });
             let here = here.chain(changelogs.map(|(path, id)| SnapshotFile { path, id, has_files: false }));
             self.snapshots_of(&files, (here.collect(), &schemas), threads, &mut named, &mut found)?;
+        }
+        if let Ok(schema) = caught(self.storage().as_ref(), self.latest_schema())? {
+            if let Err(error) = check_options(&schema) {
+                found.find(Finding::of(&error).in_file(&self.files().own(&schema_file(schema.id))));
+            }
         }
         self.lists_of(&named, threads, &mut found)?;
         self.check_indexes(&named, threads, &mut found)?;
@@ -383,7 +390,7 @@ struct List {
 
 /// Checks that hints name snapshots that exist; readers do without hints.
 fn check_hints(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<()> {
-    for (name, hint) in files.hints("snapshot")? {
+    for (name, Hint(hint)) in files.hints("snapshot", &HINTS)? {
         if hint.is_none_or(|id| !ids.contains(&id)) && !ids.is_empty() {
             let message = match hint {
                 Some(id) => format!("it names snapshot {id}, which does not exist"),

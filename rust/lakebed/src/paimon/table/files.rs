@@ -17,6 +17,10 @@ const LISTINGS: usize = 3;
 /// Longer than any number: a longer file is not a hint.
 const MAX_HINT_BYTES: u64 = 256;
 
+/// What a hint file says: a number, if it has one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hint(pub(crate) Option<i64>);
+
 /// The files of one branch.
 pub(crate) struct Files<'t> {
     /// Where the table is.
@@ -122,7 +126,7 @@ impl<'t> Files<'t> {
     /// `HintFileUtils.java`, which does not check the former), else the largest one listed. `EARLIEST` is not
     /// used: whoever needs the earliest snapshot also needs to know which exist, and lists them.
     pub(crate) fn latest_snapshot(&self) -> Result<Option<Snapshot>> {
-        self.snapshot_from(self.hint()?)
+        self.snapshot_from(self.latest_hint()?)
     }
 
     /// Branches with the latest snapshot of each, read in parallel.
@@ -135,7 +139,7 @@ impl<'t> Files<'t> {
     }
 
     /// As [`Files::latest_snapshot`], with a known hint.
-    pub(super) fn snapshot_from(&self, hint: Option<i64>) -> Result<Option<Snapshot>> {
+    pub(super) fn snapshot_from(&self, hint: Hint) -> Result<Option<Snapshot>> {
         if let Some(hinted) = self.hinted_snapshot(hint)? {
             return Ok(Some(hinted));
         }
@@ -150,7 +154,7 @@ impl<'t> Files<'t> {
         }
     }
 
-    fn hinted_snapshot(&self, hint: Option<i64>) -> Result<Option<Snapshot>> {
+    fn hinted_snapshot(&self, Hint(hint): Hint) -> Result<Option<Snapshot>> {
         let Some(hint) = hint else { return Ok(None) };
         // A forged hint may be the last number there is.
         let Some(after) = hint.checked_add(1) else { return Ok(None) };
@@ -161,28 +165,22 @@ impl<'t> Files<'t> {
         if next.is_some() { Ok(None) } else { hinted }
     }
 
-    /// The number in `LATEST`; `None` if the hint is missing or not a number.
-    pub(super) fn hint(&self) -> Result<Option<i64>> {
-        let hint = self.storage.read_range(&self.own("snapshot/LATEST"), 0, MAX_HINT_BYTES);
-        let Some(bytes) = present(hint)? else { return Ok(None) };
-        Ok(hinted(&bytes))
+    /// The hint at the latest snapshot; without a number also where its file is missing.
+    pub(super) fn latest_hint(&self) -> Result<Hint> {
+        let hint = read_hint(self.storage.as_ref(), &self.own("snapshot/LATEST"))?;
+        Ok(hint.unwrap_or(Hint(None)))
     }
 
-    /// The existing hints in the folder of snapshots or of changelogs: their paths below the branch, and the
-    /// number in each.
+    /// The existing hints of these names in the folder of snapshots or of changelogs, each with its path below
+    /// the branch. They are read in parallel.
     ///
     /// # Errors
     /// Those of the storage.
-    pub(crate) fn hints(&self, folder: &str) -> Result<Vec<(String, Option<i64>)>> {
-        let read = |files: &Files<'_>, name: String| -> Result<Option<(String, Option<i64>)>> {
-            let bytes = present(files.storage.read_range(&files.own(&name), 0, MAX_HINT_BYTES))?;
-            Ok(bytes.map(|bytes| (name, hinted(&bytes))))
-        };
-        let (files, latest) = (self.owned(), format!("{folder}/LATEST"));
-        let earliest = || read(self, format!("{folder}/EARLIEST"));
-        let latest = move || read(&files.borrowed(), latest);
-        let (earliest, latest) = both(self.storage.as_ref(), earliest, latest)?;
-        Ok([earliest, latest?].into_iter().flatten().collect())
+    pub(crate) fn hints(&self, folder: &str, names: &[&str]) -> Result<Vec<(String, Hint)>> {
+        let names: Vec<String> = names.iter().map(|name| format!("{folder}/{name}")).collect();
+        let paths = names.iter().map(|name| self.own(name)).collect();
+        let found = read_each(self.storage, paths, 1, |storage, path: &String| read_hint(storage, path))?;
+        Ok(names.into_iter().zip(found).filter_map(|(name, hint)| Some((name, hint?))).collect())
     }
 
     /// The snapshots from the earliest on; `None` for one that was removed after it was listed.
@@ -208,10 +206,11 @@ impl<'t> Files<'t> {
     }
 }
 
-/// The number in a hint; `None` for other text.
-fn hinted(bytes: &[u8]) -> Option<i64> {
-    let number = std::str::from_utf8(bytes).ok()?.trim().parse::<i64>().ok();
-    number.filter(|number| (1..i64::MAX).contains(number))
+/// The hint at a full path; `None` without the file.
+fn read_hint(storage: &dyn Storage, path: &str) -> Result<Option<Hint>> {
+    let bytes = present(storage.read_range(path, 0, MAX_HINT_BYTES))?;
+    let number = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.trim().parse::<i64>().ok();
+    Ok(bytes.map(|bytes| Hint(number(&bytes).filter(|number| (1..i64::MAX).contains(number)))))
 }
 
 fn parsed<T>(storage: &dyn Storage, path: &str, parse: fn(&[u8]) -> Result<T>) -> Result<T> {

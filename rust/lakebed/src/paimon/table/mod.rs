@@ -12,8 +12,9 @@ mod whole;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(crate) use files::Files;
+pub(crate) use files::{Files, Hint};
 pub(crate) use lists::ListFile;
+use travel::Latest;
 
 use super::partition::PartitionType;
 use super::paths::{MAIN, manifest_file, schema_file};
@@ -57,7 +58,7 @@ impl Table {
     pub fn open(location: &str, storage: Arc<dyn Storage>, decoding: impl Into<Decoding>) -> Result<Table> {
         let location = location.trim_end_matches('/');
         let files = Files { location, branch: MAIN, storage: &storage };
-        let Some((snapshot, schema)) = files.latest()? else {
+        let Some(Latest { snapshot, schema, .. }) = files.latest()? else {
             let shown = without_credentials(location);
             let message = format!("no Paimon table at {shown:?}: there is no schema/schema-N below it");
             return Err(Error::new(ErrorKind::TableNotFound, message).in_file(location));

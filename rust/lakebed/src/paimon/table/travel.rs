@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Table;
-use super::files::{Files, not_found, subject};
+use super::files::{Files, Hint, not_found, subject};
 use crate::error::Result;
 use crate::paimon::paths::{MAIN, is_file_name, snapshot_file};
 use crate::paimon::schema::TableSchema;
@@ -23,15 +23,20 @@ impl Table {
     /// `SnapshotNotFound` for a branch without a schema, with the names of existing branches; those of
     /// [`Table::open`].
     pub fn at_branch(&self, branch: &str) -> Result<Table> {
+        self.at_branch_hinted(branch).map(|(table, _)| table)
+    }
+
+    /// The same, and the hint that the branch had.
+    fn at_branch_hinted(&self, branch: &str) -> Result<(Table, Hint)> {
         let files = self.files().of_branch(branch);
         let latest = if is_file_name(branch) { files.latest()? } else { None };
-        let Some((snapshot, schema)) = latest else {
+        let Some(Latest { snapshot, schema, hint }) = latest else {
             let mut names = vec![MAIN.to_owned()];
             names.extend(files.branch_names()?);
             return Err(not_found(&files, format!("no branch {branch:?}; there {}", listed(&names))));
         };
         let (snapshot, schema) = (snapshot.map(Arc::new), Arc::new(schema));
-        Ok(Table { branch: branch.to_owned(), tag: None, snapshot, schema, ..self.clone() })
+        Ok((Table { branch: branch.to_owned(), tag: None, snapshot, schema, ..self.clone() }, hint))
     }
 
     /// The table at another snapshot of its branch, with the schema of that snapshot. As in Paimon, tags and
@@ -124,23 +129,35 @@ impl Table {
         self.at_branch(&self.branch)
     }
 
+    /// The same, and the hint that the branch had.
+    pub(crate) fn latest_hinted(&self) -> Result<(Table, Hint)> {
+        self.at_branch_hinted(&self.branch)
+    }
+
     fn pinned_at(&self, tag: Option<&str>, snapshot: Snapshot) -> Result<Table> {
         let schema = Arc::new(self.files().schema(snapshot.schema_id)?);
         Ok(Table { tag: tag.map(str::to_owned), snapshot: Some(Arc::new(snapshot)), schema, ..self.clone() })
     }
 }
 
+/// The latest version of a branch, and the hint that led to it.
+pub(super) struct Latest {
+    pub(super) snapshot: Option<Snapshot>,
+    pub(super) schema: TableSchema,
+    hint: Hint,
+}
+
 impl Files<'_> {
     /// The branch's latest snapshot and latest schema; `None` without a schema.
-    pub(super) fn latest(&self) -> Result<Option<(Option<Snapshot>, TableSchema)>> {
+    pub(super) fn latest(&self) -> Result<Option<Latest>> {
         let files = self.owned();
-        let hint = move || files.borrowed().hint();
+        let hint = move || files.borrowed().latest_hint();
         let (mut ids, hint) = both(self.storage.as_ref(), || self.schema_ids(), hint)?;
         let Some(latest) = ids.pop() else { return Ok(None) };
         let (files, hint) = (self.owned(), hint?);
         let snapshot = move || files.borrowed().snapshot_from(hint);
         let (schema, snapshot) = both(self.storage.as_ref(), || self.schema(latest), snapshot)?;
-        Ok(Some((snapshot?, schema)))
+        Ok(Some(Latest { snapshot: snapshot?, schema, hint }))
     }
 
     /// The latest snapshot with a commit time of at most `millis`.

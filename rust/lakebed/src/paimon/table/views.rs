@@ -19,12 +19,12 @@ use crate::paimon::rewrite_paths::rewrite_paths;
 use crate::paimon::scan::{Appended, Scan, diff};
 use crate::paimon::system::SYSTEM_TABLES;
 use crate::pipeline::both;
-use crate::reach::{ExpirePlan, NewestReach, OrphanOptions, Orphans, Reachable, Retention};
+use crate::reach::{ExpirePlan, NewestReach, OrphanOptions, Orphans, Reachable, Retention, newest_reach};
 use crate::record::find;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::{self, ScanOptions};
 use crate::system::{MetadataScan, names};
-use crate::table::{self, Newest, Place, named, newest_of, placed};
+use crate::table::{self, Newest, Place, named, placed};
 use crate::verify::VerifyScan;
 use crate::view::View;
 
@@ -159,12 +159,9 @@ impl table::Table for Table {
 
 impl Table {
     /// What reads the newest version: a catalog, or the table itself.
-    fn newest_reach(&self, newest: Option<Newest>) -> NewestReach<TableReach> {
+    fn newest_reach(&self, catalog: Option<Newest>) -> NewestReach<TableReach> {
         let table = self.clone();
-        Arc::new(move || match &newest {
-            Some(newest) => newest_of(newest).map(TableReach::new),
-            None => table.latest().map(TableReach::new),
-        })
+        newest_reach(catalog, TableReach::new, move || TableReach::newest(&table))
     }
 
     fn at_place(&self, place: &Place) -> Result<Table> {
