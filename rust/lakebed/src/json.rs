@@ -12,12 +12,15 @@ use crate::error::{Error, ErrorKind, Result};
 /// The largest JSON file that is read: a schema of 100,000 columns takes a tenth of it.
 const MAX_BYTES: usize = 128 << 20;
 
-/// How deep types of columns may nest: far deeper than tables have, while their JSON stays within the 1000 levels that
-/// Jackson (`StreamReadConstraints`) and Python read.
-pub(crate) const MAX_TYPE_DEPTH: usize = 250;
+/// How deep types of columns may nest: far deeper than tables have, and so that any thread's stack has room for what is
+/// done with them.
+pub(crate) const MAX_TYPE_DEPTH: usize = 150;
 
-/// How deep JSON may nest: a struct within another is three levels of JSON.
-const MAX_DEPTH: usize = 3 * MAX_TYPE_DEPTH + 100;
+/// The most levels of JSON that a type within another adds: those of a struct, its list of fields and a field.
+pub(crate) const LEVELS: usize = 3;
+
+/// How deep JSON may nest.
+const MAX_DEPTH: usize = LEVELS * MAX_TYPE_DEPTH + 100;
 
 /// JSON that nests deeper has a stack of its own: any thread's is large enough for as much.
 const PLAIN_DEPTH: usize = 60;
@@ -70,12 +73,12 @@ pub(crate) fn deep<'j, T: Deserialize<'j> + Send>(json: &'j [u8]) -> Result<T> {
     parsed?.map_err(|error| invalid(words(&error)))
 }
 
-/// What `work` makes of `json`, on a stack that is large enough for it.
+/// What `work` makes of JSON of this depth, on a stack that is large enough for it.
 ///
 /// # Errors
 /// Those of `work`.
-pub(crate) fn roomy<T: Send>(json: &[u8], work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    if depth(json) > PLAIN_DEPTH { on_large_stack(work)? } else { work() }
+pub(crate) fn roomy<T: Send>(depth: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    if depth > PLAIN_DEPTH { on_large_stack(work)? } else { work() }
 }
 
 fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T> {
@@ -92,7 +95,7 @@ fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T> {
 }
 
 /// How many objects and arrays are open at once at most.
-fn depth(json: &[u8]) -> usize {
+pub(crate) fn depth(json: &[u8]) -> usize {
     let (mut open, mut most) = (0_usize, 0);
     let (mut is_text, mut is_escaped) = (false, false);
     for byte in json {

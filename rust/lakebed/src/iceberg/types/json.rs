@@ -14,7 +14,7 @@ impl Type {
     /// The type that `json` describes, a string or an object.
     ///
     /// # Errors
-    /// [`ErrorKind::Type`] for a type that is not in the grammar, and for nesting beyond 250;
+    /// [`ErrorKind::Type`] for a type that is not in the grammar, and for nesting beyond 150;
     /// [`ErrorKind::Required`] for a missing key; [`ErrorKind::Json`] for a value of the wrong JSON type, and
     /// for two fields of a struct with the same name.
     pub fn from_json(json: &Value) -> Result<Type> {

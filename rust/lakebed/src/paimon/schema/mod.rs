@@ -66,7 +66,7 @@ impl TableSchema {
     /// partition columns only, and an option `bucket` that is not a number; `ErrorKind::Type` for
     /// a type that is not in the grammar.
     pub fn from_json(json: &[u8]) -> Result<TableSchema> {
-        json::roomy(json, || TableSchema::parse(json))
+        json::roomy(json::depth(json), || TableSchema::parse(json))
     }
 
     fn parse(json: &[u8]) -> Result<TableSchema> {

@@ -16,7 +16,7 @@ impl DataType {
     /// before its children.
     ///
     /// # Errors
-    /// [`ErrorKind::Type`] for what the grammar does not have, and for nesting beyond 250;
+    /// [`ErrorKind::Type`] for what the grammar does not have, and for nesting beyond 150;
     /// [`ErrorKind::Json`] for an object that lacks a key or has one of the wrong JSON type.
     pub fn from_json(json: &Value) -> Result<DataType> {
         FieldParser::new(0).data_type(json, 0)

@@ -131,6 +131,19 @@ impl DataType {
         DataType { kind, nullable: true }
     }
 
+    /// How deep types nest in this one; 0 for an atomic type.
+    pub(crate) fn depth(&self) -> usize {
+        let children = match &self.kind {
+            TypeKind::Array(element) | TypeKind::Multiset(element) | TypeKind::Vector { element, .. } => {
+                element.depth()
+            }
+            TypeKind::Map(key, value) => key.depth().max(value.depth()),
+            TypeKind::Row(fields) => fields.iter().map(|field| field.ty.depth()).max().unwrap_or(0),
+            _ => return 0,
+        };
+        children + 1
+    }
+
     /// A type without nulls.
     pub fn not_null(kind: TypeKind) -> DataType {
         DataType { kind, nullable: false }
