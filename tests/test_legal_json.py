@@ -10,6 +10,7 @@ import iceberg_made
 import paimon_made
 import pyarrow as pa
 import pytest
+from java_engine import EngineError
 
 import lakebed
 from lakebed import iceberg
@@ -135,15 +136,15 @@ def test_icebergs_engine_reads_the_same(tmp_path: Path, encoding: str, iceberg_j
 
 @pytest.mark.jvm
 @pytest.mark.parametrize("path", PAIMON[:2])
-def test_paimons_engine_reads_and_refuses_the_same(
-    paimon: paimon_made.MadeTable, path: str, paimon_java: JavaEngine
-):
-    from java_engine import EngineError
-
-    file = paimon.root / path
+def test_paimons_engine_reads_and_refuses_the_same(tmp_path: Path, path: str, paimon_java: JavaEngine):
+    schema = pa.schema([("id", pa.int64())])
+    table = lakebed.paimon.create_table(tmp_path / "t", schema)
+    columns = {"file_path": ["bucket-0/a"], "record_count": [1], "file_size_in_bytes": [1]}
+    table = lakebed.paimon.append_files(table, pa.table(columns))
+    file = Path(table.location) / path
     text = file.read_bytes()
     file.write_bytes(text + NULS)
-    assert paimon_java.ask("read", table=str(paimon.root))["manifests"]
+    assert paimon_java.ask("read", table=table.location)["manifests"]
     file.write_bytes(b"\xef\xbb\xbf" + text)
     with pytest.raises(EngineError, match="JsonParseException"):
-        paimon_java.ask("read", table=str(paimon.root))
+        paimon_java.ask("read", table=table.location)

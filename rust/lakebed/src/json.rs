@@ -61,9 +61,7 @@ pub(crate) fn is_deep(error: &serde_json::Error) -> bool {
 /// # Errors
 /// `Json`, also for deeper nesting than types of columns may have.
 pub(crate) fn deep<'j, T: Deserialize<'j> + Send>(json: &'j [u8]) -> Result<T> {
-    if depth(json) > MAX_DEPTH {
-        return Err(invalid(format!("JSON nests deeper than {MAX_DEPTH} levels")));
-    }
+    check_depth(json)?;
     let parsed = on_large_stack(|| {
         let mut json = serde_json::Deserializer::from_slice(json);
         json.disable_recursion_limit();
@@ -71,6 +69,15 @@ pub(crate) fn deep<'j, T: Deserialize<'j> + Send>(json: &'j [u8]) -> Result<T> {
         json.end().map(|()| value)
     });
     parsed?.map_err(|error| invalid(words(&error)))
+}
+
+/// # Errors
+/// `Json` for JSON that nests deeper than types of columns may.
+pub(crate) fn check_depth(json: &[u8]) -> Result<()> {
+    match depth(json) > MAX_DEPTH {
+        true => Err(invalid(format!("JSON nests deeper than {MAX_DEPTH} levels"))),
+        false => Ok(()),
+    }
 }
 
 /// What `work` makes of JSON of this depth, on a stack that is large enough for it.

@@ -19,6 +19,7 @@ use super::{MetadataFile, TableMetadata, Wanted, Which};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::types::Schema;
+use crate::json::check_depth;
 
 /// The latest supported version of the format.
 const MAX_VERSION: i32 = 3;
@@ -187,7 +188,7 @@ impl<'w> Draft<'w> {
             "last-sequence-number" => self.last_sequence_number = scanner.value()?,
             "last-updated-ms" => self.last_updated_ms = scanner.value()?,
             "last-column-id" => self.last_column_id = scanner.value()?,
-            "schema" => self.schema = scanner.value()?,
+            "schema" => self.schema = scanner.made(bounded)?,
             "schemas" => self.read_schemas(scanner)?,
             "current-schema-id" => self.current.schema = scanner.value()?,
             "partition-spec" => self.partition_spec = scanner.value()?,
@@ -307,6 +308,12 @@ fn list<T: DeserializeOwned + Send>(scanner: &mut Scanner<'_>, wanted: bool) -> 
         })?;
     }
     Ok(kept)
+}
+
+/// A schema that is not read before it is known whether it is the current one.
+fn bounded(schema: Option<Box<RawValue>>) -> Result<Option<Box<RawValue>>> {
+    schema.iter().try_for_each(|json| check_depth(json.get().as_bytes()))?;
+    Ok(schema)
 }
 
 fn supported(version: Option<i32>) -> Result<Option<i32>> {

@@ -14,7 +14,7 @@ fn check(cases: &[Case]) {
     for (from, value, to, expected) in cases {
         let got =
             cast(&values(from, &[Some(value), None]), &data_type(from), &data_type(to)).expect("a cast");
-        assert_eq!(*got.data_type(), data_type(to).storage_type());
+        assert_eq!(*got.data_type(), data_type(to).exact_type());
         let wanted = [expected.map(str::to_owned), None];
         assert_eq!(printed(&got, to), wanted, "{value:?} from {from} to {to}");
     }
