@@ -94,7 +94,7 @@ fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T> {
         let work = work.lock().ok().and_then(|mut work| work.take());
         work.map(|work| work()).ok_or_else(|| Error::new(ErrorKind::Internal, "work without a thread"))
     };
-    scope(|scope| match Builder::new().stack_size(DEEP_STACK).spawn_scoped(scope, &run) {
+    scope(|scope| match Builder::new().stack_size(DEEP_STACK).spawn_scoped(scope, run) {
         Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
         // Where no thread can be started, this one's stack has to do.
         Err(_) => run(),

@@ -84,7 +84,7 @@ impl StatsPredicate {
         if terms.is_empty() {
             return Ok(None);
         }
-        let stats = StatsView::new(&names, schema, schemas.clone(), Retyped::Sound)?.as_stored();
+        let stats = StatsView::new(&names, schema, schemas.clone(), Retyped::Sound)?.with_stored_bounds();
         Ok(Some(StatsPredicate { predicate: BoundPredicate::new(Node::and(terms)), known, stats, partition }))
     }
 

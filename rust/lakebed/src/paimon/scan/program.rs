@@ -77,7 +77,7 @@ impl EntryProgram {
         // The engine's own tables show the result of its casts; values for users must be right.
         let retyped = if role == Role::Live { Retyped::Engine } else { Retyped::Sound };
         let stats = stats.map(|names| StatsView::new(names, schema, schemas.clone(), retyped)).transpose()?;
-        let stats = stats.map(|stats| if role == Role::Live { stats.as_stored() } else { stats });
+        let stats = stats.map(|stats| if role == Role::Live { stats.with_stored_bounds() } else { stats });
         let columns = options.columns_and_stats();
         let view = EntryView::new(role, location, schema, columns.as_deref(), stats)?;
         let filter = options.filter.as_deref();

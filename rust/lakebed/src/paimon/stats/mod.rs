@@ -97,7 +97,7 @@ impl StatsView {
 
     /// The same with bounds as they are stored, for pruning and for texts.
     #[must_use]
-    pub(crate) fn as_stored(self) -> StatsView {
+    pub(crate) fn with_stored_bounds(self) -> StatsView {
         let field = |column: &DataField| Field::new(&column.name, stats_type(column.ty.exact_type()), true);
         StatsView { fields: self.columns.iter().map(field).collect(), ..self }
     }
