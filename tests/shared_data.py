@@ -85,9 +85,10 @@ class Case:
 
 
 def data_root(*parts: str) -> Path | None:
-    """`<shared root>/data/<parts>` where that exists, else the project's own, else None."""
+    """`<shared root>/data/<parts>` where that exists and is not empty, else the project's own, else None."""
     for root in (SHARED_DATA, OWN_DATA):
-        if (found := root.joinpath(*parts)).exists():
+        found = root.joinpath(*parts)
+        if found.is_file() or (found.is_dir() and any(found.iterdir())):
             return found
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import random
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from typing import Any
 
 import fastavro
 import pytest
+from avro_blocks import SYNC_BYTES, assert_place, blocks
 
 import lakebed
 from lakebed import avro
@@ -23,7 +25,6 @@ from shared_data import Case, cases, each_case
 SUITE = "avro_hostile"
 CODECS = ["null", "deflate", "snappy", "zstandard", "bzip2", "xz"]
 SECONDS = 1.0
-SYNC_BYTES = 16
 # Above the limits themselves: the interpreter's own noise, and decoders' fixed buffers.
 SPARE_BYTES = 16 << 20
 
@@ -85,7 +86,8 @@ def test_errors_say_where(case: Case):
         assert error.offset is not None, error
         assert 0 <= error.offset <= case["bytes"], error
     if error is not None and case["class"] in ("varint", "length", "utf8", "index", "count", "logical"):
-        assert (error.block, error.record) == (0, 0), error
+        assert error.block == 0, error
+        assert_place(content(case), error)
 
 
 # A process of its own, so that its peak is this file's; read twice, so that the first reading pays for what
@@ -144,10 +146,10 @@ def _written(codec: str, interval: int, records: Sequence[dict[str, Any]] = RECO
 @pytest.mark.parametrize("codec", CODECS)
 def test_every_prefix_is_refused_or_ends_at_a_block(codec: str):
     data = _written(codec, 60)
-    blocks = avro.read_blocks(data).to_pylist()
-    assert len(blocks) > 3
+    known = avro.read_blocks(data).to_pylist()
+    assert len(known) > 3
     rows_until = {len(_written(codec, 60, [])): 0}
-    for block in blocks:
+    for block in known:
         end = block["offset"] + block["size_in_bytes"] + SYNC_BYTES
         rows_until[end] = max(rows_until.values()) + block["row_count"]
     assert rows_until.pop(len(data)) == len(RECORDS)
@@ -160,3 +162,47 @@ def test_every_prefix_is_refused_or_ends_at_a_block(codec: str):
         with pytest.raises(TruncatedError) as refused:
             avro.read(prefix).to_arrow()
         assert refused.value.kind == "truncated", f"{length} bytes"
+
+
+@pytest.mark.parametrize("codec", ["null", "deflate"])
+@pytest.mark.parametrize(
+    ("count", "size", "kind"),
+    [
+        (b"\x01", b"", "count"),
+        (b"\xff" * 9 + b"\x7f", b"", "varint"),
+        (b"\x80" * 11, b"", "varint"),
+        (b"\xfe\xff\xff\xff\x0f", b"", "limit"),
+        (b"\xfe\x3f", b"", "truncated"),
+        (b"\x30", b"\x01", "length"),
+        (b"\x30", b"\xff" * 10, "varint"),
+        (b"\x30", b"\xfe\xff\xff\xff\x0f", "limit"),
+        (b"\x30", b"\xfe\x3f", "truncated"),
+    ],
+)
+def test_a_fault_in_the_numbers_of_a_block_is_no_record_s(codec: str, count: bytes, size: bytes, kind: str):
+    """They are read before any record is; a number that is not given is the right one."""
+    data = _written(codec, 1 << 20)
+    (block,) = blocks(data)
+    damaged = (
+        data[: block.start] + count + (size or data[block.start + 1 : block.payload]) + data[block.payload :]
+    )
+    _, error = _read(damaged, lakebed.LIMITS)
+    assert error.kind == kind, error
+    assert (error.block, error.record) == (0, None)
+    assert_place(damaged, error)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("seed", range(8))
+def test_errors_of_flipped_bits_say_where(codec: str, seed: int):
+    data, header = _written(codec, 40), len(_written(codec, 40, []))
+    chosen = random.Random(seed)
+    refused = 0
+    for _ in range(100):
+        damaged = bytearray(data)
+        damaged[chosen.randrange(header, len(data))] ^= 1 << chosen.randrange(8)
+        _, error = _read(bytes(damaged), lakebed.LIMITS)
+        if error is not None:
+            refused += 1
+            assert_place(bytes(damaged), error)
+    assert refused > 20

@@ -7,6 +7,7 @@ from decimal import Context, Decimal
 from typing import Any
 
 import pyarrow as pa
+from case_values import ticks
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -72,17 +73,36 @@ def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _value(value: Any, kind: pa.DataType) -> Any:
-    """A value of a case: decimals as text, bytes as hex, timestamps in milliseconds and nanoseconds."""
+    """A value of a case: decimals as text, bytes as hex, timestamps in milliseconds and nanoseconds, or all
+    times as text, and floats that JSON has not.
+    """
     if isinstance(value, dict):
         nanos = value["millis"] * 1_000_000 + value["nanos_of_milli"]
-        ticks, rest = divmod(nanos, {"ms": 1_000_000, "us": 1_000, "ns": 1}[kind.unit])
+        whole, rest = divmod(nanos, {"ms": 1_000_000, "us": 1_000, "ns": 1}[kind.unit])
         assert rest == 0
-        return ticks
+        return whole
     if isinstance(value, str) and pa.types.is_decimal(kind):
         return Decimal(value)
     if isinstance(value, str) and pa.types.is_binary(kind):
         return bytes.fromhex(value)
+    if isinstance(value, str) and pa.types.is_temporal(kind):
+        return ticks(value, kind)
+    if isinstance(value, str) and pa.types.is_floating(kind):
+        return float(value)
     return value
+
+
+def test_values_of_cases_may_be_text():
+    given = {
+        "DATE": ("1970-01-02", 1),
+        "TIME(3)": ("00:00:01.002", 1002),
+        "TIMESTAMP(6)": ("1970-01-01T00:00:00.000002", 2),
+        "TIMESTAMP_LTZ(3)": ("1970-01-01T01:00:00.001+01:00", 1),
+        "DOUBLE": ("-Infinity", float("-inf")),
+    }
+    for sql, (text, value) in given.items():
+        (kind,) = schema_of([sql]).types
+        assert _value(text, kind) == value, sql
 
 
 def _struct_of_case(row: list[Any], schema: pa.Schema) -> pa.StructArray:

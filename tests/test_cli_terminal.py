@@ -287,6 +287,21 @@ def test_what_is_there_instead_of_a_table_is_said(command: str, tmp_path: Path) 
         assert said in result.stderr
 
 
+@pytest.mark.parametrize("words", [(), ("--format", "iceberg")])
+def test_a_table_whose_metadata_cannot_be_chosen_is_not_called_none(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """There may be tables below it all the same."""
+    (tmp_path / "metadata").mkdir()
+    (tmp_path / "metadata" / "first.metadata.json").write_bytes(b"{}")
+    (tmp_path / "inner" / "schema").mkdir(parents=True)
+    (tmp_path / "inner" / "schema" / "schema-0").write_bytes(b"{}")
+    result = run("files", str(tmp_path), *words)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "first.metadata.json" in result.stderr
+    assert "open the file itself" in result.stderr
+
+
 def test_a_wrong_path_above_many_folders_is_answered_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,10 +5,18 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+import lakebed
 from lakebed import errors
+from lakebed.cli import cli
+from shared_data import PROJECT, SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
 PLACE = {"kind": "varint", "path": "m0.avro", "offset": 1204, "block": 0, "record": 17, "field": "file.path"}
 CLASSES = [
@@ -63,3 +71,85 @@ def test_code_that_knows_nothing_of_lakebed_catches_it(cls, builtin):
 def test_the_place_is_named_by_keyword_only():
     with pytest.raises(TypeError):
         errors.LakebedError("what is wrong", "varint")  # type: ignore[call-arg]
+
+
+def opened(path: Path) -> Any:
+    return lakebed.open_table(path, relocate=SAMPLE_MOVED)
+
+
+@pytest.mark.parametrize("path", [SAMPLE_TABLE, SAMPLE_ICEBERG_TABLE], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    ("call", "cls", "kind"),
+    [
+        (lambda table, name: table.files(where=f'"{name}" = 1'), errors.PredicateError, "unknown-column"),
+        (lambda table, name: table.plan(where=f'"{name}" = 1'), errors.PredicateError, "unknown-column"),
+        (
+            lambda table, name: table.partitions(where=f'"{name}" = 1'),
+            errors.PredicateError,
+            "unknown-column",
+        ),
+        (lambda table, name: table.orphans(where=f'"{name}" = 1'), errors.PredicateError, "unknown-column"),
+        (lambda table, name: table.growth().filter(f'"{name}" = 1'), errors.PredicateError, "unknown-column"),
+        (lambda table, name: table.files(columns=[name]), errors.SchemaError, "unknown-column"),
+        (lambda table, name: table.files(stats=[name]), errors.SchemaError, "unknown-column"),
+        (lambda table, name: table.refs(columns=[name]), errors.SchemaError, "unknown-column"),
+        (lambda table, name: table.metadata_table(name), errors.SchemaError, "unknown-view"),
+        (
+            lambda table, name: table.metadata_table(
+                "refs" if table.format == "iceberg" else "tags", columns=[name]
+            ),
+            errors.SchemaError,
+            "unknown-column",
+        ),
+    ],
+)
+def test_what_does_not_exist_is_a_kind_with_its_name(
+    path: Path, call: Callable[[Any, str], Any], cls: type[errors.LakebedError], kind: str
+) -> None:
+    for name in ("colour", "no column", "a.b", "ä, b"):
+        with pytest.raises(cls) as caught:
+            call(opened(path), name)
+        for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+            assert (error.kind, error.field) == (kind, name)
+
+
+def test_a_name_with_quotes_is_the_field_as_it_is() -> None:
+    with pytest.raises(errors.PredicateError) as caught:
+        opened(SAMPLE_TABLE).files(where='"a""b" = 1')
+    assert (caught.value.kind, caught.value.field) == ("unknown-column", 'a"b')
+
+
+def test_advice_goes_by_the_kind_not_by_the_text() -> None:
+    table, advice = opened(SAMPLE_TABLE), "for columns of the view itself there is .filter"
+    with pytest.raises(errors.PredicateError, match=advice):
+        table.files(where="file_path = 'x'")
+    with pytest.raises(errors.PredicateError) as caught:
+        table.files(where="colour = 'x'")
+    assert advice not in str(caught.value)
+
+    def said(condition: str) -> str:
+        return CliRunner().invoke(cli, ["files", str(SAMPLE_TABLE), "--filter", condition]).stderr
+
+    advice = "--filter goes by the columns of the output"
+    assert advice in said("colour = 1")
+    # A filter that does not parse is shown, whatever it has in it.
+    assert "no column" in said('"no column" = 1 AND')
+    assert advice not in said('"no column" = 1 AND')
+
+
+def test_each_class_lists_its_kinds() -> None:
+    """Those that the core maps to it, and those of errors that Python code raises."""
+    names: dict[str, str] = {}
+    for crate, prefix in (("lakebed-avro", "AvroKind"), ("lakebed", "ErrorKind")):
+        text = (PROJECT / "rust" / crate / "src" / "error.rs").read_text("utf-8")
+        for variants, name in re.findall(r"((?:ErrorKind::\w+(?: \| )?)+) => \"([a-z0-9-]+)\",", text):
+            names |= {variant.replace("ErrorKind", prefix): name for variant in variants.split(" | ")}
+    text = (PROJECT / "rust" / "lakebed-python" / "src" / "error.rs").read_text("utf-8")
+    arms = re.findall(r"((?:(?:ErrorKind|AvroKind)::\w+\s*(?:\| )?)+)=> (?:\{\s*)?\"(\w+)\"", text)
+    raised = {(cls, names[variant.strip()]) for variants, cls in arms for variant in variants.split("|")}
+    assert len(raised) > 40
+    for file in sorted((PROJECT / "python" / "lakebed").rglob("*.py")):
+        made = re.findall(r"(\w+Error)\((?:[^()]|\([^()]*\))*kind=\"([a-z-]+)\"", file.read_text("utf-8"))
+        raised |= set(made)
+    for cls, kind in sorted(raised):
+        assert f"`{kind}`" in (getattr(errors, cls).__doc__ or ""), (cls, kind)

@@ -300,6 +300,46 @@ def test_a_commit_that_loses_every_race_is_a_conflict(made: Made, tmp_path: Path
     assert on_disk(tmp_path) == set()
 
 
+class OfOneCatalog(exceptions.CommitFailedException):  # type: ignore[misc, name-defined]
+    """A catalog's own kind of conflict."""
+
+
+def named_alike(base: type[Exception]) -> type[Exception]:
+    """An error of another library that has the name of PyIceberg's."""
+    return type(base.__name__, (Exception,), {})
+
+
+@pytest.mark.parametrize(
+    ("error", "lost"),
+    [
+        (OfOneCatalog("another was first"), True),
+        (named_alike(exceptions.CommitFailedException)("unknown"), False),
+        (named_alike(exceptions.BadRequestError)("unknown"), False),
+        (UnicodeDecodeError("utf-8", b"", 0, 1, "an answer that does not parse"), False),
+    ],
+    ids=["own kind of conflict", "named as a conflict", "named as a refusal", "answer that does not parse"],
+)
+def test_errors_of_catalogs_are_told_apart_by_class(
+    made: Made, tmp_path: Path, error: Exception, lost: bool
+) -> None:
+    """What is no refusal of PyIceberg's may have happened: its files stay."""
+    catalog, _ = made
+
+    def other(attempt: int) -> None:
+        if attempt == 1:
+            raise error
+
+    between = Between(catalog, other)
+    between.properties = catalog.properties  # type: ignore[attr-defined]
+    if lost:
+        iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("1"))
+        assert (theirs(catalog), between.commits) == (["1"], 2)
+    else:
+        with pytest.raises(OSError, match="may have happened, or may yet: its files stay"):
+            iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("1"))
+        assert len(on_disk(tmp_path)) == 2
+
+
 @pytest.mark.parametrize("error", [exceptions.CommitStateUnknownException, TimeoutError, RuntimeError])
 def test_a_commit_whose_answer_is_lost_is_made(made: Made, error: type[Exception]) -> None:
     catalog, _ = made

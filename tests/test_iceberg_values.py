@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import uuid
 from collections.abc import Iterator
 from decimal import Context, Decimal
@@ -10,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from case_values import ticks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyiceberg import conversions
@@ -21,7 +21,6 @@ from lakebed.errors import CorruptError, LakebedError, SchemaError
 from lakebed.iceberg import decode_values, encode_values
 from shared_data import Case, each_case
 
-_TIMES: dict[str, Any] = {"date": dt.date, "time": dt.time, "timestamptz": dt.datetime}
 _LONGS = st.integers(-(2**63), 2**63 - 1)
 _INTS = st.integers(-(2**31), 2**31 - 1)
 
@@ -84,10 +83,34 @@ def _case_array(value: Any, iceberg_type: str) -> pa.Array:
     if isinstance(kind, pa.UuidType):
         return _array([uuid.UUID(value).bytes], kind)
     if pa.types.is_temporal(kind):
-        return pa.array([_TIMES[iceberg_type].fromisoformat(value)], kind)
-    return pa.array(
-        [value if isinstance(value, float) or kind == pa.string() else bytes.fromhex(value)], kind
-    )
+        return _array([ticks(value, kind)], kind)
+    if pa.types.is_floating(kind):
+        return pa.array([float(value)], kind)
+    return pa.array([value if kind == pa.string() else bytes.fromhex(value)], kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "iceberg_type", "number"),
+    [
+        ("1969-12-31", "date", -1),
+        ("00:00:01.000002", "time", 1_000_002),
+        ("1969-12-31T23:59:59.999999", "timestamp", -1),
+        ("1970-01-01T00:00:01", "timestamp", 1_000_000),
+        ("1970-01-01T00:00:00.000001+00:00", "timestamptz", 1),
+        ("1970-01-01T01:00:00Z", "timestamptz", 3_600_000_000),
+        ("1970-01-01T00:00:00.000000001", "timestamp_ns", 1),
+        ("1969-12-31T23:59:59.999999999+00:00", "timestamptz_ns", -1),
+        ("NaN", "float", None),
+        ("-Infinity", "double", None),
+    ],
+)
+def test_a_case_may_have_its_value_as_text(text: str, iceberg_type: str, number: int | None):
+    array = _case_array(text, iceberg_type)
+    assert array.type == _kind(iceberg_type)
+    if number is None:
+        assert str(array[0]) == {"NaN": "nan", "-Infinity": "-inf"}[text]
+    else:
+        assert array.equals(_array([number], array.type))
 
 
 @each_case("iceberg_single_value_binary")

@@ -88,7 +88,7 @@ CALLS = {
         Call("expire_plan()", 50, 9),
         Call("growth()", 39, 1),
         Call("file_history()", 39, 1),
-        Call("verify()", 45, 7),
+        Call("verify()", 46, 9),
     ],
     "iceberg": [
         Call("files()", 11),

@@ -21,8 +21,10 @@ from paimon_made import entry as added
 from paimon_made import row
 
 import lakebed
+from lakebed import catalogs
 from lakebed.cli import cli
 from lakebed.locations import check_locations
+from lakebed.table.opening import Opening
 
 CANARY = "c4n4ry"
 URIS = [
@@ -260,3 +262,22 @@ def test_values_in_table_metadata(said: Callable[..., str], tmp_path: Path):
         made.write("v1.metadata.json", json.dumps({**metadata, key: CANARY}).encode())
         heard = said(lambda: lakebed.open_table(made.root).files().to_arrow().num_rows)
         assert CANARY not in heard, key
+
+
+class Loader:
+    """What loads a catalog, with all that it was given."""
+
+    def __repr__(self) -> str:
+        return CANARY
+
+
+def test_what_asks_a_catalog_and_opens_again_shows_no_secrets():
+    properties = {"token": CANARY}
+    entry = catalogs.PaimonEntry(Loader(), URIS[2], None)
+    pointers = [
+        catalogs._IcebergPointer(dict, "c", properties, ("db", "t"), None),
+        catalogs._PaimonPointer(Loader(), "db.t"),
+    ]
+    for pointer in pointers:
+        opening = Opening(((URIS[2], URIS[3]),), (URIS[2],), lakebed.Limits(), 3, entry, URIS[2], pointer)  # type: ignore[arg-type]
+        assert CANARY not in f"{pointer!r} {entry!r} {opening!r}"

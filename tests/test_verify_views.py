@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -26,7 +27,13 @@ from trust import long_or
 
 import lakebed
 from lakebed import avro
-from lakebed.errors import LakebedError, LakebedWarning, SnapshotNotFoundError
+from lakebed.errors import (
+    LakebedError,
+    LakebedWarning,
+    LocationError,
+    SnapshotNotFoundError,
+    UnsupportedError,
+)
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
 if TYPE_CHECKING:
@@ -54,9 +61,11 @@ def ends(table: lakebed.Table) -> tuple[int, int]:
 
 
 def names_it(error: LakebedError | OSError, finding: Row) -> bool:
-    """Whether a finding is the row of an error: an error too, of the same kind or naming the same file."""
+    """Whether a finding is the row of an error: an error too, of the same kind or naming the same file. That
+    files may be another table's is a warning: only jobs are refused.
+    """
     if finding["severity"] != "error":
-        return False
+        return isinstance(error, LocationError | UnsupportedError) and error.kind == finding["kind"]
     if not isinstance(error, LakebedError):
         return bool(finding["kind"] == "io")
     named = (finding["path"], finding["named_by"])
@@ -252,6 +261,26 @@ def test_rules_of_expiry_that_no_plan_can_be_made_by(tmp_path: Path, key: str, v
     (row,) = findings(table)
     assert names_it(refused.value, row)
     assert key in row["message"]
+
+
+def test_tables_whose_files_may_be_others(tmp_path: Path):
+    iceberg = MadeTable(tmp_path / "t", (1, "id", "long"))
+    iceberg.commit(iceberg.manifest(entry(path="a")))
+    shutil.copytree(iceberg.root, tmp_path / "copy")
+    iceberg.set(properties={"gc.enabled": "no"})
+    paimon = MadePaimonTable(tmp_path / "p", ("id", "INT"))
+    paimon.commit(paimon_entry(ADD, "a"))
+    (paimon.root / "branch" / "branch-b" / "schema").mkdir(parents=True)
+    for folder, expected in {
+        "copy": ("warning", "location"),
+        "t": ("warning", "unsupported"),
+        "p": ("error", "required"),
+    }.items():
+        opening = partial(lakebed.open_table, tmp_path / folder)
+        (row,) = findings(opening())
+        assert (row["severity"], row["kind"]) == expected, folder
+        seen = held(opening, folder)
+        assert seen["refused"] + seen["warned"] > 0, folder
 
 
 @pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")

@@ -28,7 +28,7 @@ def explained(error: TableNotFoundError) -> TableNotFoundError:
     Cost: lists folders below the path until some tables are found, `_FOLDERS` at most, and a few of those
         above it.
     """
-    if error.path is not None and "table at" in error.message and not URI.match(error.path):
+    if error.path is not None and not URI.match(error.path):
         # What cannot be looked at says nothing.
         with contextlib.suppress(OSError):
             error.message = _instead(error.path) or error.message
@@ -42,6 +42,9 @@ def _instead(path: str) -> str | None:
         return f"there is no folder {shown}" + ("" if "/" in path else of_catalog)
     if not folder.is_dir():
         return f"{shown} is a file: a table is a folder, or a *.metadata.json of Iceberg"
+    if _is_table(folder):
+        # Of another format, or one whose metadata file cannot be chosen: the error says so.
+        return None
     if below := _tables_below(folder):
         more = f", …: `lakebed find {shown}` has all" if len(below) > _NAMED else ""
         return f"{shown} is not a table; tables below it: {printable(', '.join(below[:_NAMED]))}{more}"

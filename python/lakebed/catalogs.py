@@ -10,11 +10,12 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from lakebed import _native
+from lakebed._loaded import loaded
 from lakebed.errors import LakebedError, TableNotFoundError, UnsupportedError
 from lakebed.file_io import (
     FileIOStorage,
@@ -32,16 +33,11 @@ if TYPE_CHECKING:
 
 
 _FOLDED = re.compile(r"^(?!file:)([A-Za-z][A-Za-z0-9+.-]+):/(?!/)")
-# What libraries call the errors of names that no table has.
-_NOT_THERE = frozenset(
-    {
-        "NoSuchTableError",
-        "NoSuchNamespaceError",
-        "NoSuchIdentifierError",
-        "TableNotExistException",
-        "DatabaseNotExistException",
-    }
-)
+# The errors of names that no table has, by module.
+_NOT_THERE = {
+    "pyiceberg.exceptions": ("NoSuchTableError", "NoSuchNamespaceError", "NoSuchIdentifierError"),
+    "pypaimon.catalog.catalog_exception": ("TableNotExistException", "DatabaseNotExistException"),
+}
 
 
 class IcebergTable(Protocol):
@@ -78,8 +74,8 @@ class Entry(ABC):
         storage: what reads it; None for the compiled core, on the local file system.
     """
 
-    table: Any
-    path: str
+    table: Any = field(repr=False)
+    path: str = field(repr=False)
     storage: Storage | None
 
     @property
@@ -113,7 +109,7 @@ class Entry(ABC):
 
 @dataclass(frozen=True)
 class _IcebergPointer:
-    """Asks a catalog of PyIceberg that is made again from its settings.
+    """Asks a catalog of PyIceberg that is made again from its settings, which may hold credentials.
 
     Attributes: kind, the catalog's class; name, properties, what it is made of; table, the table's name;
         identity, its UUID.
@@ -121,7 +117,7 @@ class _IcebergPointer:
 
     kind: Callable[..., Any]
     name: str
-    properties: dict[str, str]
+    properties: dict[str, str] = field(repr=False)
     table: tuple[str, ...]
     identity: Any
 
@@ -133,9 +129,9 @@ class _IcebergPointer:
 
 @dataclass(frozen=True)
 class _PaimonPointer:
-    """Asks a catalog of pypaimon."""
+    """Asks a catalog of pypaimon, whose loader may hold credentials."""
 
-    loader: Any
+    loader: Any = field(repr=False)
     identifier: Any
 
     def __call__(self) -> PaimonEntry:
@@ -176,7 +172,8 @@ class IcebergEntry(Entry):
 
     def _catalog(self) -> Any:
         catalog = self.table.catalog
-        if not hasattr(catalog, "load_table") or type(catalog).__name__ == "NoopCatalog":
+        is_none = isinstance(catalog, loaded("pyiceberg.catalog.noop", "NoopCatalog"))
+        if is_none or not hasattr(catalog, "load_table"):
             shown = _native.without_credentials(self.path)
             message = f"the table was given without a catalog, which knows its current metadata ({shown})"
             raise UnsupportedError(message, kind="unsupported", path=shown)
@@ -271,7 +268,7 @@ def load_catalog(name: str) -> Any:
         raise UnsupportedError(message, kind="unsupported") from error
     except Exception as error:  # noqa: BLE001 - of many classes, and its text may hold credentials
         words = without_secrets(f"{type(error).__name__}: {error}")
-        if type(error).__name__ == "NotInstalledError":
+        if isinstance(error, loaded("pyiceberg.exceptions", "NotInstalledError")):
             message = f"PyIceberg lacks what the catalog {name!r} needs: {without_secrets(str(error))}"
             raise UnsupportedError(message, kind="unsupported") from None
         known = _known_catalogs()
@@ -336,7 +333,7 @@ def asking(name: str, *holders: Any) -> Iterator[None]:
     except (LakebedError, MemoryError, ImportError):
         raise
     except Exception as error:  # noqa: BLE001 - libraries have classes of their own; each is reported
-        if type(error).__name__ in _NOT_THERE:
+        if any(isinstance(error, loaded(module, *names)) for module, names in _NOT_THERE.items()):
             message = f"the catalog has no table {name}"
             raise TableNotFoundError(message, kind="table-not-found", path=name) from None
         raise failure(error, name, *holders) from None

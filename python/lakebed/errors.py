@@ -2,6 +2,10 @@
 
 Each class is also one of Python's built-in errors, so that code which knows nothing of lakebed catches it in
 the usual way. Failures of a storage stay the `OSError` the storage raised.
+
+Code that tells errors apart goes by the class, and within a class by `kind` and `field`: texts are for
+people, and change. Where rows to be written are wrong, and no file is, the kinds of `CorruptError` are those
+of a `SchemaError`.
 """
 
 from __future__ import annotations
@@ -19,12 +23,13 @@ class LakebedError(Exception):
     """An error with a kind and a place; attributes are None where nothing is known.
 
     Attributes:
-        kind: what is wrong, one short word such as `truncated`, `varint` or `unknown-column`.
+        kind: what is wrong, one of the words that its class lists; `io` where a storage failed without an
+            error number.
         path: the file it is in.
         offset: byte within that file (or within the value, for bytes without a file), from 0.
         block: Avro block within the file, from 0.
         record: record within the file or row within the batch, from 0.
-        field: dotted name of the field.
+        field: dotted name of the field; of a column or view that does not exist, its name.
     """
 
     def __init__(
@@ -58,51 +63,81 @@ class LakebedError(Exception):
 
 
 class CorruptError(LakebedError, ValueError):
-    """Bytes contradict the format, or two places of the metadata contradict each other."""
+    """Bytes contradict the format, or two places of the metadata contradict each other.
+
+    Kinds: of containers `magic`, `schema`, `codec`, `checksum`, `sync`, `trailing`, `count`, `length`; of
+        values `varint`, `int-range`, `union`, `enum`, `boolean`, `utf8`, `uuid`, `decimal`, `timestamp`,
+        `duplicate`; of Paimon's BinaryRow `arity`, `row-kind`, `offset`; of metadata `json`, `type`,
+        `required` (a field that the format requires), `mismatch` (counts or sizes recorded elsewhere).
+    """
 
 
 class TruncatedError(CorruptError, EOFError):
-    """Input ended early; where a file is still being written or copied, a retry may help."""
+    """Input ended early; where a file is still being written or copied, a retry may help.
+
+    Kind: `truncated`.
+    """
 
 
 class MissingFileError(CorruptError, FileNotFoundError):
-    """Metadata names a file that is not there."""
+    """Metadata names a file that is not there. Kind: `missing`."""
 
 
 class LocationError(LakebedError, ValueError):
-    """A path that is not opened: outside the allowed prefixes, malformed, or no regular file."""
+    """A path that is not opened: outside the allowed prefixes, malformed, or no regular file.
+
+    Kind: `location`.
+    """
 
 
 class UnsupportedError(LakebedError, NotImplementedError):
-    """Valid, but not handled: a codec, a format version, a table format."""
+    """Valid, but not handled: a codec, a format version, a table format.
+
+    Kinds: `codec`, `version`, `schema` (an Avro schema), `magic` (no Avro file), `unsupported` (all else).
+    """
 
 
 class LimitError(LakebedError, ValueError):
     """Over a bound of `lakebed.Limits`; the message names the bound, its value and what was asked for.
 
     Or there is no memory: a storage's own `MemoryError` becomes this too, and is then its cause.
+    Kinds: `limit`, `depth` (of nesting).
     """
 
 
 class SchemaError(LakebedError, TypeError):
-    """A column that is not there, or a type that does not fit the one wanted."""
+    """A column that is not there, or a type that does not fit the one wanted.
+
+    Kinds: `unknown-column`, and `unknown-view` of a metadata table, each with the name as `field`;
+        `argument` (values or types that do not fit), `type`, `required` (nulls), `mismatch` (rows of several
+        partitions), `schema` (that cannot be read as another).
+    """
 
 
 class PredicateError(LakebedError, ValueError):
-    """A `where=` that does not parse, or does not fit the columns it names."""
+    """A `where=` that does not parse, or does not fit the columns it names.
+
+    Kinds: `unknown-column`, with the name as `field`; `predicate` (all else).
+    """
 
 
 class TableNotFoundError(LakebedError, FileNotFoundError):
-    """No table at this place."""
+    """No table at this place. Kind: `table-not-found`."""
 
 
 class SnapshotNotFoundError(LakebedError, LookupError):
-    """The table has no such snapshot."""
+    """The table has no such snapshot, tag or branch. Kind: `snapshot-not-found`."""
 
 
 class CommitConflictError(LakebedError):
-    """Other writers were first, again and again; nothing of this commit is left, it may be tried again."""
+    """Other writers were first, again and again; nothing of this commit is left, it may be tried again.
+
+    Kind: `conflict`.
+    """
 
 
 class InternalError(LakebedError, RuntimeError):
-    """A bug of lakebed, please report it: a panic of the core, or columns of its own that do not fit."""
+    """A bug of lakebed, please report it: a panic of the core, or columns of its own that do not fit.
+
+    Kind: `internal`.
+    """

@@ -94,12 +94,12 @@ class ViewScan(Scan):
         try:
             self._native = view.scan(table)
         except PredicateError as error:
-            missing = error.message.partition('no column "')[2].partition('"')[0]
-            shown = replace(view, columns=None, where=None, stats=None).scan(table)
-            if missing in _arrow.schema(shown).names:
-                error.message += (
-                    "; for columns of the view itself there is .filter(…), on the command line --filter"
-                )
+            if error.kind == "unknown-column":
+                shown = replace(view, columns=None, where=None, stats=None).scan(table)
+                if error.field in _arrow.schema(shown).names:
+                    error.message += (
+                        "; for columns of the view itself there is .filter(…), on the command line --filter"
+                    )
             raise
         # The name of a difference names both sides.
         kind = view.name.partition(" ")[0]

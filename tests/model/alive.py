@@ -34,11 +34,14 @@ class Root(NamedTuple):
     files: frozenset[str]
 
 
+def local(path: str) -> str:
+    """The path of a local path or `file:` URI."""
+    return unquote(re.sub(r"^file:(//)?", "", path)) if path.startswith("file:") else path
+
+
 def real(path: str) -> str:
     """The real path of a local path or `file:` URI."""
-    if path.startswith("file:"):
-        path = unquote(re.sub(r"^file:(//)?", "", path))
-    return os.path.realpath(path)
+    return os.path.realpath(local(path))
 
 
 def all_files(roots: list[Root]) -> frozenset[str]:

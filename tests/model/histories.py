@@ -86,6 +86,8 @@ class Outcome:
     wrong: list[str] = field(default_factory=list)
 
 
+MOST_LISTINGS = 20
+"""Of branches, in one read."""
 _FOLDERS = {
     "iceberg": ["metadata", "data"],
     "paimon": [*(["tag", "branch", "snapshot", "changelog"] * 3), "schema", "manifest", "bucket-0"],
@@ -150,6 +152,8 @@ class _Run:
         situation = SITUATIONS[history.format][history.situation]
         self.strays: set[str] = set()
         """Files that nothing named when the read began."""
+        self.looks: list[tuple[list[alive.Root], list[alive.Root]]] = []
+        """What kept files when branches were listed, which is the first thing that a look does in Paimon."""
         self.outcome = Outcome(self.world.log, situation.__name__)
         asks = "orphans" if history.retain is None else f"expire_plan of all but {history.retain}"
         self.world.say(f"{situation.__name__} ({history.number}): {asks}")
@@ -259,6 +263,12 @@ class _Run:
                 self.happen(steps, during=True)
 
             storage.events.append(Event(one.at, one.folder, one.after, partial(happen, steps=one.steps)))
+        if self.history.format == "paimon" and self.history.retain is not None:
+            looks = (Event(at, "branch", False, self.look) for at in range(1, MOST_LISTINGS))
+            storage.events += looks
+
+    def look(self, _: str) -> None:
+        self.looks.append(self.world.roots())
 
     def refused(self, error: LakebedError) -> None:
         self.world.say(f"{type(error).__name__}: {error}")
@@ -284,8 +294,10 @@ class _Run:
         else:
             wrong = found & self.survivors(rows, *end)
             if start is not None:
-                # It is a plan of the table as it was at one moment of the read.
-                wrong &= self.survivors(rows, *start)
+                # It is a plan of the table as it was at one moment of the read, but what the last two looks
+                # could have seen is kept.
+                for state in self.looks[-2:] or [start]:
+                    wrong &= self.survivors(rows, *state)
             else:
                 wrong |= self.applied(found)
         self.outcome.wrong += [f"lives: {path}" for path in sorted(wrong)]

@@ -10,7 +10,7 @@ from typing import Any
 
 import lakebed
 from lakebed import iceberg
-from model.alive import Root, all_files, catalog_metadata, iceberg_metadata, of_iceberg, real
+from model.alive import Root, catalog_metadata, iceberg_metadata, of_iceberg, real
 from model.written import SCHEMA, Operation, Written, files, picked
 
 NOW = timedelta(0)
@@ -141,10 +141,8 @@ class IcebergTable(Written):
 
     def undelete(self, a: int, b: int) -> str | None:
         """A file that was deleted, or never committed, is appended as it lies there."""
-        live = all_files(self.roots())
         folder, prefix = self.places[a % len(self.places)]
-        dead = sorted(path.name for path in folder.glob("*.parquet") if real(str(path)) not in live)
-        if not dead:
+        if not (dead := self.dead(folder)):
             return None
         name = picked(dead, b)
         self.strays.discard(real(str(folder / name)))

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import lakebed
 from lakebed import paimon
-from model.alive import Root, all_files, of_paimon, real
+from model.alive import Root, of_paimon, real
 from model.written import SCHEMA, Operation, Written, files, picked
 
 NOW = timedelta(0)
@@ -180,10 +180,8 @@ class PaimonTable(Written):
 
     def undelete(self, a: int, b: int) -> str | None:
         """A file that was deleted, or never committed, is appended as it lies there."""
-        live = all_files(self.roots())
         folder, prefix = self.places[a % len(self.places)]
-        dead = sorted(path.name for path in folder.glob("*.parquet") if real(str(path)) not in live)
-        if not dead:
+        if not (dead := self.dead(folder)):
             return None
         name = picked(dead, b)
         table = paimon.append_files(self.now(), self.rows(f"{prefix}/{name}"))

@@ -147,6 +147,54 @@ def iceberg_nested(world: World, number: int) -> None:
     world.tables.append(inner)
 
 
+def iceberg_scattered(world: World, number: int) -> None:
+    """The other table lies where its outer one has no files, and has files in several folders of that one,
+    whatever its properties say.
+    """
+    iceberg(world, number)
+    outer = world.main.folder
+    inner = IcebergTable("inner", outer / ["_inner", "inner", "metadata/inner"][number % 3])
+    scatter(inner, world.main, "data")
+    world.tables.append(inner)
+
+    def midway() -> None:
+        now = str(outer / "of-inner" / "new")
+        lakebed.iceberg.set_properties(inner.now(), {"write.data.path": now})
+        inner.places = [(Path(now), now), *inner.places]
+        world.say(f"inner: files are written to {now}")
+
+    if number % 2:
+        world.midway = midway
+
+
+def scatter(inner: Written, outer: Written, beside: str) -> None:
+    """Lets a table have files in a folder of nobody, and in one of its outer table."""
+    folders = [outer.folder / "shared", outer.folder / beside]
+    inner.places = [*((folder, str(folder)) for folder in folders), *inner.places]
+    inner.foreign, outer.foreign = (f"{outer.name}-", "stray-"), (f"{inner.name}-",)
+
+
+def iceberg_nested_moved(world: World, number: int) -> None:
+    """A table that was moved, with the one in its folder."""
+    iceberg_scattered(world, number)
+    old, new = world.main.folder, world.root / "moved"
+    world.relocate = {str(old): str(new)}
+
+    def at_last() -> None:
+        old.rename(new)
+        for table in world.tables:
+            assert isinstance(table, IcebergTable)
+            table.folder, table.moved, table.is_over = (
+                new / table.folder.relative_to(old),
+                world.relocate,
+                True,
+            )
+            table.strays = moved(table.strays, old, new)
+        world.say("t is moved, with inner")
+
+    world.at_last = at_last
+
+
 def iceberg_inside(world: World, number: int) -> None:
     """The table that is asked about lies in the folder of another."""
     iceberg_nested(world, number % 2)
@@ -235,6 +283,20 @@ def paimon_nested(world: World, number: int) -> None:
     world.may_refuse = True
 
 
+def paimon_scattered(world: World, number: int) -> None:
+    """Another table lies where the one that is asked about has no files, and has files in its bucket."""
+    outer = PaimonTable("t", world.root / "t")
+    folder = outer.folder / ["inner", "snapshot/inner", "bucket-0/inner"][number % 3]
+    inner = (
+        PaimonTable("inner", folder, external=outer.folder) if number % 2 else IcebergTable("inner", folder)
+    )
+    if not number % 2:
+        scatter(inner, outer, "bucket-0")
+    world.tables += [outer, inner]
+    # Where an inner table may write anywhere, nothing is looked at.
+    world.may_refuse = bool(number % 2)
+
+
 def paimon_external(world: World, number: int) -> None:
     world.tables.append(PaimonTable("t", world.root / "t", external=world.root / "external"))
     world.may_refuse = True
@@ -281,14 +343,28 @@ def linked(made: Situation) -> Situation:
     return situation
 
 
+def of_links(made: Situation) -> Situation:
+    """A table whose data files are links to others, in a folder that is looked at too."""
+
+    def situation(world: World, number: int) -> None:
+        made(world, number)
+        for table in world.tables:
+            table.store = table.folder / "bucket-9"
+
+    situation.__name__ = f"{made.__name__}_of_links"
+    return situation
+
+
 SITUATIONS: dict[str, list[Situation]] = {
     "iceberg": [
-        *([iceberg] * 10),
+        *([iceberg] * 7),
+        *(iceberg_scattered, iceberg_nested_moved, of_links(iceberg)),
         *(iceberg_of_catalog, iceberg_copied, iceberg_moved, iceberg_nested, iceberg_inside),
         *(iceberg_sharing, linked(iceberg), bent, kept),
     ],
     "paimon": [
-        *([paimon] * 12),
+        *([paimon] * 10),
+        *(paimon_scattered, of_links(paimon)),
         *(paimon_copied, paimon_moved, paimon_nested, paimon_external, paimon_sharing, linked(paimon)),
     ],
 }

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lakebed.errors import CommitConflictError, SchemaError, SnapshotNotFoundError, UnsupportedError
-from model.alive import Root, all_files, real
+from model.alive import Root, all_files, local, real
 
 if TYPE_CHECKING:
     import lakebed
 
 SCHEMA = pa.schema([("id", pa.int64())])
+CONTENT = b"file of a table"
 REFUSED = (CommitConflictError, SchemaError, SnapshotNotFoundError, UnsupportedError, FileExistsError)
 """What operations refuse that do not apply as the table is."""
 
@@ -44,6 +45,10 @@ class Written(ABC):
         """Folders that new data files are written to, and as what their paths are committed."""
         self.keeps_strays = False
         """Whether new ones do not lie where a job looks: they are of the original of a copy."""
+        self.store: Path | None = None
+        """Where files lie to which links lead from where they are written."""
+        self.foreign: tuple[str, ...] = ()
+        """How names of files begin that other tables write to the same folders."""
         self.is_over = False
         """Whether nobody commits any more."""
         self.strays: set[str] = set()
@@ -120,8 +125,14 @@ class Written(ABC):
     def write(self, folder: Path, name: str) -> Path:
         """A file of some bytes."""
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(b"file of a table")
-        return folder / name
+        path = folder / name
+        if self.store is not None and path.suffix == ".parquet":
+            self.store.mkdir(parents=True, exist_ok=True)
+            (self.store / f"stored-{name}").write_bytes(CONTENT)
+            path.symlink_to(os.path.relpath(self.store / f"stored-{name}", folder))
+        else:
+            path.write_bytes(CONTENT)
+        return path
 
     def data_file(self, a: int) -> str:
         """Writes a data file; its path as it is committed."""
@@ -129,6 +140,12 @@ class Written(ABC):
         name = f"{self.name}-{next(self.numbers)}.parquet"
         self.write(folder, name)
         return f"{prefix}/{name}"
+
+    def dead(self, folder: Path) -> list[str]:
+        """The names of data files in a folder that it does not name, and no other table may."""
+        live = all_files(self.roots())
+        names = (path.name for path in folder.glob("*.parquet") if real(str(path)) not in live)
+        return sorted(name for name in names if not name.startswith(self.foreign))
 
     def stray(self, paths: Iterable[str]) -> None:
         """Notes files that no commit names."""
@@ -146,6 +163,7 @@ class Written(ABC):
 
     def free(self, paths: Iterable[str], remove: bool) -> str:
         """What an expiry says is free does not live, and is removed as its users do it."""
+        paths = list(paths)
         found = {real(path) for path in paths}
         if wrong := found & all_files(self.roots()):
             raise FreedError(f"what is said to be free lives: {sorted(wrong)}")
@@ -153,8 +171,8 @@ class Written(ABC):
             if self.finds_freed:
                 self.stray(path for path in found if Path(path).exists())
             return f"and leaves {len(found)} free files"
-        for path in found:
-            if Path(path).exists():
+        for path in [*found, *map(local, paths)]:
+            if os.path.lexists(path):
                 os.remove(path)  # noqa: PTH107 - a text
         return f"and removes {len(found)} free files"
 

@@ -5,18 +5,24 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import lakebed
 import lakebed.spark as ls
+from lakebed.spark.jobs import _Reader
 from lakebed.spark.types import spark_schema
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 from spark_rows import actual, expected
 
 pytest.importorskip("pyspark")
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from spark_functions import orphans_of_a_listing
 
 pytestmark = pytest.mark.spark
@@ -65,9 +71,18 @@ def test_executors_that_do_not_reach_the_table_end_the_job(spark):
     """Else all of the table would be reported missing."""
     table = lakebed.open_table(SAMPLE_TABLE, storage=only_in_this_process())
     for data_files in (False, True):
-        with pytest.raises(Exception, match="MissingFileError") as caught:
+        with pytest.raises((PySparkException, Py4JJavaError), match="MissingFileError") as caught:
             ls.verify(spark, table, data_files=data_files).collect()
         assert table.location in str(caught.value)
+
+
+def test_the_error_says_that_it_is_the_catalog_which_cannot_be_pickled(monkeypatch: pytest.MonkeyPatch):
+    table = lakebed.open_table(SAMPLE_TABLE)
+    # A catalog that is asked through what no other process can have.
+    entry = SimpleNamespace(pointer=threading.Lock)
+    monkeypatch.setattr(table, "_opening", replace(table._opening, entry=entry))
+    with pytest.raises(TypeError, match="the table's catalog is pickled for Spark's executors"):
+        _Reader.of(table, "orphans", {})
 
 
 def test_a_report_of_many_tables(spark, tmp_path: Path):

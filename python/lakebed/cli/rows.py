@@ -124,7 +124,8 @@ class Picking:
             return view(*places, columns=columns, limit=self.view_limit, **selection)
         except SchemaError as error:
             table = getattr(view, "__self__", None)
-            if columns and table is not None and set(columns) & set(table.schema.names):
+            is_unknown = error.kind == "unknown-column"
+            if is_unknown and table is not None and error.field in table.schema.names:
                 error.message += (
                     "; values of the table's columns are in partition, and --stats has their bounds"
                 )
@@ -151,7 +152,7 @@ class Picking:
         try:
             return scan.filter(self.filter)
         except PredicateError as error:
-            if "no column" in error.message:
+            if error.kind == "unknown-column":
                 error.message += "; --filter goes by the columns of the output, --where by the table's"
             for field in scan.schema:
                 words = words_of(field, scan._view_name) if is_named(field.name, self.filter) else None

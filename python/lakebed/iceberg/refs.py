@@ -188,8 +188,7 @@ def expire_snapshots(
     No file is deleted: those that nothing reaches any more come back as rows, for whoever deletes them.
 
     Args: table, as in `append_files`; older_than and retain_last, as in `Table.expire_plan`, whose rules
-        these are; limits, what reading the table may
-        cost, None for what it was opened with.
+        these are; limits, what reading the table may cost, None for what it was opened with.
     Returns: the table at the head of its branch, and `expire_plan` of the version that the commit builds on:
         a lazy scan of what went, and of the files that only that reached. None where nothing was to go.
     Raises: UnsupportedError for a table with `gc.enabled` false; ValueError for a `retain_last` below 1; as

@@ -25,8 +25,7 @@ def set_properties(
     """Sets properties of a table, and removes others.
 
     Args: table, as in `append_files`; properties, keys and values; remove, keys that go, if they are there;
-        limits, what reading the table may
-        cost, None for what it was opened with.
+        limits, what reading the table may cost, None for what it was opened with.
     Returns: the table at the head of its branch.
     Raises: SchemaError for a key that is not a property (`format-version`, `uuid`, `current-schema` and
         others that follow from what the table is), and one that is both set and removed; as `append_files`.
@@ -44,8 +43,8 @@ def upgrade(table: Table, format_version: int, *, limits: Limits | None = None) 
     Snapshots that are there stay readable as they are. In version 3 rows of older files get ids with the next
     commit, and position deletes are added as deletion vectors alone.
 
-    Args: table, as in `append_files`; format_version, 2 or 3; limits, what reading the table may
-        cost, None for what it was opened with.
+    Args: table, as in `append_files`; format_version, 2 or 3; limits, what reading the table may cost,
+        None for what it was opened with.
     Returns: the table at the head of its branch; the same where it is of that version.
     Raises: UnsupportedError (a version that is not written, or below the table's); as `append_files`.
     Cost: reads and writes the metadata file.

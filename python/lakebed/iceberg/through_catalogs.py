@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _native
+from lakebed._loaded import loaded
 from lakebed._notes import warn
 from lakebed.catalogs import asking, name_of
 from lakebed.errors import (
@@ -27,26 +28,10 @@ if TYPE_CHECKING:
 # As of tables without a catalog: each attempt that is lost has made way for another.
 _RETRIES = 1000
 _LONGEST_WAIT = 1.0  # seconds
-# What PyIceberg calls the refusal of a catalog that has another version by now,
-_LOST = "CommitFailedException"
-# and those of a commit that has not happened and will not. After all others it may have, or may yet.
-_REFUSED = frozenset(
-    {
-        *(
-            "NoSuchTableError",
-            "NoSuchIdentifierError",
-            "BadRequestError",
-            "UnauthorizedError",
-            "ForbiddenError",
-        ),
-        *(
-            "AuthorizationExpiredError",
-            "OAuthError",
-            "NotImplementedError",
-            "ValidationException",
-            "ValueError",
-        ),
-    }
+# PyIceberg's errors of a commit that has not happened and will not. After all others it may have, or may yet.
+_REFUSED = (
+    *("NoSuchTableError", "NoSuchIdentifierError", "BadRequestError", "UnauthorizedError"),
+    *("ForbiddenError", "AuthorizationExpiredError", "OAuthError", "ValidationException"),
 )
 
 
@@ -138,22 +123,33 @@ def _after(error: Exception, before: Table, staged: StagedCommit) -> tuple[Table
     except (LakebedError, OSError):
         # Then what the commit itself raised says more.
         now, made = before, False
-        if type(error).__name__ == _LOST:
+        if _is_lost(error):
             staged.discard()
             raise
     if made:
         return now, True
-    name = type(error).__name__
-    if name != _LOST and name not in _REFUSED:
+    if not (_is_lost(error) or _is_refused(error)):
         text = failure(error, entry.path, entry.table.catalog, entry.table.io)
         words = f"the commit may have happened, or may yet: its files stay; {text.strerror}"
         raise OSError(text.errno, words, text.filename) from None
     staged.discard()
     # What is refused may be what others have changed meanwhile: a sequence number, say.
-    if name != _LOST and _entry(now).path == entry.path:
+    if not _is_lost(error) and _entry(now).path == entry.path:
         with asking(name_of(entry.table), entry.table.catalog, entry.table.io):
             raise error
     return now, False
+
+
+def _is_lost(error: Exception) -> bool:
+    """Whether the catalog refused the commit since it has another version by now."""
+    return isinstance(error, loaded("pyiceberg.exceptions", "CommitFailedException"))
+
+
+def _is_refused(error: Exception) -> bool:
+    """Whether the commit has not happened and will not."""
+    # Of the built-in ones only these themselves: an answer that does not parse is a kind of ValueError too.
+    own = type(error) in (ValueError, NotImplementedError)
+    return own or isinstance(error, loaded("pyiceberg.exceptions", *_REFUSED))
 
 
 def _entry(table: Table) -> Entry:

@@ -271,7 +271,7 @@ class _Reader:
 
     @staticmethod
     def of(table: Table, view: str, keywords: dict[str, Any], *, has_listing: bool = False) -> _Reader:
-        """Of a table that is open. Raises: TypeError for a storage that cannot be pickled."""
+        """Of a table that is open. Raises: TypeError for a storage or a catalog that cannot be pickled."""
         storage = table._storage
         check_pickled(storage)
         opening = table._opening or Opening((), None, LIMITS, None, None)
@@ -281,7 +281,7 @@ class _Reader:
             path, opening = absolute(path), opening.elsewhere(moved, asks=view in _OF_NEWEST)
         else:
             opening = opening.elsewhere(opening.moved, asks=view in _OF_NEWEST)
-        check_pickled(opening)
+        check_pickled(opening.pointer, "the table's catalog")
         place: dict[str, Any] = {}
         if view not in _OF_NEWEST and table.snapshot_id is not None:
             place = {"snapshot": table.snapshot_id} if table.tag is None else {"tag": table.tag}

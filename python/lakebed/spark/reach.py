@@ -76,9 +76,9 @@ def forget(spark: SparkSession) -> None:
     _found.pop(spark, None)
 
 
-def check_pickled(storage: object) -> None:
-    """Raises: TypeError for a storage that cannot be pickled, as a `MemoryStore`; Spark would fail later."""
-    _pickled(storage)
+def check_pickled(given: object, name: str = "storage=") -> None:
+    """Raises: TypeError, with the name, for what cannot be pickled, as a `MemoryStore`: Spark fails later."""
+    _pickled(given, name)
 
 
 def probe_of(storage: Storage | None, manifests: Sequence[Manifest], limits: Limits) -> Probe:
@@ -157,15 +157,15 @@ def _key(storage: Storage | None, path: str) -> tuple[str, ...]:
     return type(storage).__name__, place, hashlib.sha256(settings).hexdigest()
 
 
-def _pickled(storage: object) -> bytes:
+def _pickled(given: object, name: str = "storage=") -> bytes:
     from pyspark import cloudpickle
 
     # It has no types of its own.
     pickle_it: Callable[[object], bytes] = cloudpickle.dumps
     try:
-        return pickle_it(storage)
+        return pickle_it(given)
     except Exception as error:
-        message = "storage= is pickled for Spark's executors, which this one cannot be"
+        message = f"{name} is pickled for Spark's executors, which this one cannot be"
         raise TypeError(f"{message}: {error}") from error
 
 

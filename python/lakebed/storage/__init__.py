@@ -30,7 +30,8 @@ class Storage(Protocol):
     whether it is a folder, and of a file its bytes and when it was modified, in milliseconds since 1970 UTC;
     FileNotFoundError where there is no folder. Only `Table.orphans` without a listing needs it.
     `concurrent_reads: int`, where it is there, is how many reads it serves at once, from as many threads; 64
-    where it is not, or None. Commits are staged on one with `write(path: str, data: bytes)`, of a file that
+    where it is not, or None. One that says 1 is called by the thread that asks, as long as that reads with
+    `threads=1`. Commits are staged on one with `write(path: str, data: bytes)`, of a file that
     is not there yet, and `remove(path: str)`. Commits without a catalog also need
     `publish(path: str, data: bytes, replace: bool)`: a file that appears whole, in one step, whoever else
     writes there; FileExistsError where one is that is not to be replaced.

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lakebed import _native
+from lakebed._loaded import loaded
 from lakebed.errors import LakebedError
 
 # These are mistakes in a program, no answers of a storage.
@@ -35,6 +36,7 @@ _ERRNOS_BY_NAME = {
 }
 # pyarrow has one number for all answers of servers, obstore one class for those to listings.
 _DENIED = re.compile(r"\b(?:ACCESS|PERMISSION)_DENIED\b|\bstatus code: 403\b")
+_NOT_IMPLEMENTED = re.compile(r"\bstatus code: 501\b")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>`]+")
 # What servers answer with may repeat what they were asked, with the headers that hold tokens, those too that
 # no option holds: a credential provider gave them. obstore shows it after the status, whatever its form.
@@ -69,8 +71,9 @@ def errno_of(error: Exception) -> int:
 
 def is_not_implemented(error: Exception) -> bool:
     """Whether a store of obstore, or its server, has no such request."""
-    own = isinstance(error, NotImplementedError) or type(error).__name__ == "NotSupportedError"
-    return own or "status code: 501 " in str(error)
+    own = (NotImplementedError, *loaded("obstore.exceptions", "NotSupportedError"))
+    # obstore's errors have the status of an answer in their text only.
+    return isinstance(error, own) or _NOT_IMPLEMENTED.search(str(error)) is not None
 
 
 def of_a_range(error: Exception) -> bool:

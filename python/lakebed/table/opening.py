@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Opening:
-    """How a table was opened, for those who open it again.
+    """How a table was opened, for those who open it again; its `repr` shows nothing that may be secret.
 
     Attributes: moved, prefixes and where they are now; allowed, limits and reads (`concurrent_reads`), as
         `open_table` has them; entry, the catalog's entry; None for one that was opened by its
@@ -25,12 +25,12 @@ class Opening:
         does not have the entry.
     """
 
-    moved: tuple[tuple[str, str], ...]
-    allowed: tuple[str, ...] | None
+    moved: tuple[tuple[str, str], ...] = field(repr=False)
+    allowed: tuple[str, ...] | None = field(repr=False)
     limits: Limits
     reads: int | None
     entry: Entry | None
-    path: str | None = None
+    path: str | None = field(default=None, repr=False)
     pointer: Callable[[], Entry] | None = field(default=None, repr=False)
 
     def elsewhere(self, moved: tuple[tuple[str, str], ...], *, asks: bool = False) -> Opening:

@@ -126,10 +126,12 @@ impl Bytes {
         }
         // Ends only grow: each is the total length so far.
         let (offsets, data) = (OffsetBuffer::new(offsets.into()), Buffer::from_vec(self.data));
-        match text {
-            true => shared(StringArray::try_new(offsets, data, nulls)),
-            false => shared(BinaryArray::try_new(offsets, data, nulls)),
+        if !text {
+            return shared(BinaryArray::try_new(offsets, data, nulls));
         }
+        // The offsets are right: what is refused is the text.
+        let no_text = |error: ArrowError| Error::new(ErrorKind::Utf8, error.to_string());
+        Ok(Arc::new(StringArray::try_new(offsets, data, nulls).map_err(no_text)?))
     }
 }
 
@@ -141,13 +143,7 @@ pub(crate) fn shared<T: Array + 'static>(array: Result<T, ArrowError>) -> Result
 /// Arrow's error for values that do not form a column.
 #[cold]
 pub(crate) fn malformed(error: &ArrowError) -> Error {
-    let message = error.to_string();
-    let kind = if message.contains("UTF8") || message.contains("UTF-8") {
-        ErrorKind::Utf8
-    } else {
-        ErrorKind::Count
-    };
-    Error::new(kind, message)
+    Error::new(ErrorKind::Count, error.to_string())
 }
 
 #[cold]

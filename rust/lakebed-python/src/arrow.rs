@@ -188,7 +188,7 @@ pub fn export_schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'p
 }
 
 /// What a C stream gives. Consumers call from any thread, with the interpreter and without it.
-pub trait Exported: Send + Sync {
+pub trait StreamProducer: Send + Sync {
     fn schema(&self) -> &Schema;
 
     /// # Errors
@@ -197,7 +197,7 @@ pub trait Exported: Send + Sync {
 }
 
 /// Hands a stream over: what `__arrow_c_stream__` returns.
-pub fn export_stream(py: Python<'_>, stream: Box<dyn Exported>) -> PyResult<Bound<'_, PyCapsule>> {
+pub fn export_stream(py: Python<'_>, stream: Box<dyn StreamProducer>) -> PyResult<Bound<'_, PyCapsule>> {
     let producer = Box::into_raw(Box::new(Producer { stream, error: Mutex::new(CString::default()) }));
     // SAFETY: these functions are of this kind of producer, which the last of them drops.
     let stream = unsafe {
@@ -214,7 +214,7 @@ pub fn export_stream(py: Python<'_>, stream: Box<dyn Exported>) -> PyResult<Boun
 
 /// The private data of a C stream. Calls share it: consumers ought not to call from two threads at once, but can.
 struct Producer {
-    stream: Box<dyn Exported>,
+    stream: Box<dyn StreamProducer>,
     /// The text of the last error.
     error: Mutex<CString>,
 }
@@ -229,7 +229,7 @@ const EINVAL: c_int = 22;
 unsafe fn produce<T>(
     stream: *mut FFI_ArrowArrayStream,
     out: *mut T,
-    make: impl FnOnce(&dyn Exported) -> Result<T, String>,
+    make: impl FnOnce(&dyn StreamProducer) -> Result<T, String>,
 ) -> c_int {
     // SAFETY: the caller's promise; private data is null once the stream is released.
     let Some(producer) = (unsafe { (*stream).private_data().cast::<Producer>().as_ref() }) else {
@@ -251,14 +251,15 @@ unsafe fn produce<T>(
 }
 
 unsafe extern "C" fn get_schema(stream: *mut FFI_ArrowArrayStream, out: *mut FFI_ArrowSchema) -> c_int {
-    let make =
-        |stream: &dyn Exported| FFI_ArrowSchema::try_from(stream.schema()).map_err(|error| error.to_string());
+    let make = |stream: &dyn StreamProducer| {
+        FFI_ArrowSchema::try_from(stream.schema()).map_err(|error| error.to_string())
+    };
     // SAFETY: consumers call it with the stream whose function it is.
     unsafe { produce(stream, out, make) }
 }
 
 unsafe extern "C" fn get_next(stream: *mut FFI_ArrowArrayStream, out: *mut FFI_ArrowArray) -> c_int {
-    let make = |stream: &dyn Exported| {
+    let make = |stream: &dyn StreamProducer| {
         let batch = stream.next()?;
         Ok(batch.map_or_else(FFI_ArrowArray::empty, |batch| {
             FFI_ArrowArray::new(&StructArray::from(batch).to_data())

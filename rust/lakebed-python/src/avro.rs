@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::boundary::detached;
+use crate::caller_stream::{caller_stream, sent};
 use crate::error::write_error_to_python;
-use crate::given::{given_stream, sent};
 use crate::limits::extract;
 use crate::sink::{Encoding, Sink, write_into};
 use crate::source::{Source, in_path};
@@ -112,7 +112,7 @@ pub fn avro_write(
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Py<PyBytes>>> {
     let limits = extract(limits)?;
-    let batches = given_stream(data)?;
+    let batches = caller_stream(data)?;
     let options = encoding.options(limits).map_err(|error| write_error_to_python(py, error))?;
     let options = WriteOptions { metadata, ..options };
     write_into(py, sink, overwrite, |sink| {

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use pyo3::prelude::*;
 
 use crate::error::{internal, to_python};
-use crate::interpreter::{is_ending, raise_later, released, waited};
+use crate::interpreter::{is_ending, released, waited};
 use crate::memory::keep_freed;
 
 /// Runs `work` detached from the interpreter, so that other Python threads can run.
@@ -25,14 +25,12 @@ pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> lakebed::Result<
 /// may wait.
 pub fn drop_detached<T: Send + 'static>(mut value: Option<T>) {
     if let Some(value) = value.take_if(|_| !is_ending()) {
-        return released(|| {
-            if let Err(interruption) = waited(move || {
-                drop(value);
-                Ok(())
-            }) {
-                raise_later(interruption);
-            }
-        });
+        let dropped = move || {
+            drop(value);
+            Ok(())
+        };
+        // An interruption that nobody takes is raised later.
+        return released(|| _ = waited(dropped));
     }
     // The threads of a value do not end any more when they wait for an interpreter that ends.
     std::mem::forget(value);

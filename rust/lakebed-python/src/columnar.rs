@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyException, PyImportError, PyMemoryError, PyNotImplement
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
-use crate::interpreter::{attached, call_method};
+use crate::interpreter::{attached, call_method, cause};
 use crate::stream::Batch;
 
 /// Calls `lakebed._columnar`; attaches to the interpreter only for that.
@@ -58,5 +58,5 @@ fn failed(py: Python<'_>, error: PyErr, format: Format) -> Error {
         ErrorKind::Io
     };
     let message = format!("manifests in {} that pyarrow could not write: {}", format.name(), error.value(py));
-    Error::new(kind, message).caused_by(error)
+    Error::new(kind, message).caused_by(cause(py, error))
 }

@@ -9,8 +9,10 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::interpreter::raised_by;
+
 /// The cause of an error.
-type Cause = Box<dyn std::error::Error + Send + Sync>;
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 fn class_of(kind: ErrorKind) -> &'static str {
     match kind {
@@ -19,8 +21,8 @@ fn class_of(kind: ErrorKind) -> &'static str {
         ErrorKind::Missing => "MissingFileError",
         ErrorKind::TableNotFound => "TableNotFoundError",
         ErrorKind::SnapshotNotFound => "SnapshotNotFoundError",
-        ErrorKind::UnknownColumn | ErrorKind::Argument => "SchemaError",
-        ErrorKind::Predicate => "PredicateError",
+        ErrorKind::UnknownColumn | ErrorKind::UnknownView | ErrorKind::Argument => "SchemaError",
+        ErrorKind::Predicate | ErrorKind::FilterColumn => "PredicateError",
         ErrorKind::Version | ErrorKind::Unsupported => "UnsupportedError",
         ErrorKind::Arity
         | ErrorKind::RowKind
@@ -75,8 +77,8 @@ fn class_of_avro(kind: AvroKind) -> &'static str {
 /// of memory, which becomes a `LimitError` with the path.
 pub fn to_python(py: Python<'_>, mut error: Error) -> PyErr {
     if matches!(error.kind(), ErrorKind::Io | ErrorKind::Location) {
-        match error.take_source().map(|source| source.downcast::<PyErr>()) {
-            Some(Ok(raised)) => return *raised,
+        match error.take_source().map(raised_by) {
+            Some(Ok(raised)) => return raised,
             Some(Err(source)) => {
                 let source = match raised_while_writing(source) {
                     Ok(raised) => return raised,
@@ -94,9 +96,9 @@ pub fn to_python(py: Python<'_>, mut error: Error) -> PyErr {
     }
     let raised = raise(py, class_of(error.kind()), &error).unwrap_or_else(|failure| failure);
     if error.kind() == ErrorKind::Avro(AvroKind::Limit)
-        && let Some(Ok(cause)) = error.take_source().map(|source| source.downcast::<PyErr>())
+        && let Some(Ok(cause)) = error.take_source().map(raised_by)
     {
-        raised.set_cause(py, Some(*cause));
+        raised.set_cause(py, Some(cause));
     }
     raised
 }

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::arrow::{SchemaCapsule, import_batch};
 use crate::boundary::detached;
-use crate::given::{given_stream, sent};
+use crate::caller_stream::{caller_stream, sent};
 use crate::limits::decoding;
 use crate::stream::Batch;
 use crate::task::GivenContent;
@@ -91,7 +91,7 @@ impl Grouping {
 
 #[pyfunction]
 pub fn health_row(py: Python<'_>, task: &str, parts: &Bound<'_, PyAny>) -> PyResult<Batch> {
-    let parts: Box<dyn RecordBatchReader + Send> = Box::new(given_stream(parts)?);
+    let parts: Box<dyn RecordBatchReader + Send> = Box::new(caller_stream(parts)?);
     let row = detached(py, || {
         let mut parts = parts.map(sent);
         FORMATS.group_task(task)?.health_row(&mut parts)

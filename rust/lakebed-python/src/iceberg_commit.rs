@@ -19,8 +19,8 @@ use serde::de::DeserializeOwned;
 
 use crate::arrow::import_schema;
 use crate::boundary::detached;
+use crate::caller_stream::{caller_stream, sent};
 use crate::error::write_error_to_python;
-use crate::given::{given_stream, sent};
 use crate::limits::extract;
 use crate::table::Table;
 
@@ -83,7 +83,7 @@ struct GivenFiles<'py> {
 }
 
 fn file_change(given: GivenFiles<'_>) -> PyResult<Pending> {
-    let stream = |files: &Option<Bound<'_, PyAny>>| files.as_ref().map(given_stream).transpose();
+    let stream = |files: &Option<Bound<'_, PyAny>>| files.as_ref().map(caller_stream).transpose();
     let (data, deletes) = (stream(&given.data)?, stream(&given.deletes)?);
     let kind = match given.kind.as_str() {
         "append" => FileChangeKind::Append,

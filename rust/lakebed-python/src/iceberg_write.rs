@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value;
 
-use crate::given::{given_stream, sent};
+use crate::caller_stream::{caller_stream, sent};
 use crate::limits::extract;
 use crate::sink::{Encoding, Sink, write_into};
 
@@ -37,7 +37,7 @@ pub fn iceberg_write_manifest(
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Py<PyBytes>>> {
     let limits = extract(limits)?;
-    let reader = given_stream(entries)?;
+    let reader = caller_stream(entries)?;
     write_into(py, sink, overwrite, |sink: &mut dyn Write| {
         let (version, content) = (FormatVersion::try_from(format_version)?, ManifestContent::named(content)?);
         let spec = match parsed(spec)? {
@@ -66,7 +66,7 @@ pub fn iceberg_write_manifest_list(
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Py<PyBytes>>> {
     let limits = extract(limits)?;
-    let reader = given_stream(manifests)?;
+    let reader = caller_stream(manifests)?;
     write_into(py, sink, overwrite, |sink: &mut dyn Write| {
         let version = FormatVersion::try_from(format_version)?;
         let header = ListHeader { version, snapshot_id, parent_snapshot_id, sequence_number, first_row_id };

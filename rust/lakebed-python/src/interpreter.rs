@@ -9,12 +9,14 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::time::Duration;
 
-use lakebed::apart::Apart;
+use lakebed::separate_thread::SeparateThread;
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::PyException;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+
+use crate::error::Cause;
 
 /// Runs `work` without the interpreter, and afterwards has it again if it had it before. For callbacks of C
 /// interfaces, which consumers call with and without it.
@@ -22,22 +24,22 @@ pub fn released<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     if !is_known() {
         return work();
     }
-    let _held = Held::new();
+    let _interpreter = HeldInterpreter::new();
     // SAFETY: this thread has the interpreter, as the line above made sure of.
     unsafe { Python::attach_unchecked(|py| py.detach(work)) }
 }
 
 /// The interpreter, whatever PyO3 has counted.
-struct Held(ffi::PyGILState_STATE);
+struct HeldInterpreter(ffi::PyGILState_STATE);
 
-impl Held {
-    fn new() -> Held {
+impl HeldInterpreter {
+    fn new() -> HeldInterpreter {
         // SAFETY: the interpreter was initialized, or this module would not be there.
-        Held(unsafe { ffi::PyGILState_Ensure() })
+        HeldInterpreter(unsafe { ffi::PyGILState_Ensure() })
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldInterpreter {
     fn drop(&mut self) {
         // SAFETY: the state is that of the matching call, on the same thread.
         unsafe { ffi::PyGILState_Release(self.0) }
@@ -90,18 +92,18 @@ pub fn call<'py>(
     let object_call: unsafe extern "C" fn(_, _, _) -> _ = ffi::PyObject_Call;
     // SAFETY: the two kinds of function pointers differ in whether unwinding may leave the function.
     let object_call: Call<*mut ffi::PyObject> = unsafe { std::mem::transmute(object_call) };
-    let stops = Stops;
+    let guard = UnwindGuard;
     // SAFETY: both objects are alive, and there are no keywords.
     let result = unsafe { object_call(callable.as_ptr(), arguments.as_ptr(), std::ptr::null_mut()) };
-    std::mem::forget(stops);
+    std::mem::forget(guard);
     // SAFETY: a new reference, or null with an exception.
     unsafe { Bound::from_owned_ptr_or_err(py, result) }
 }
 
-/// Never returns from being dropped, which only an ending thread does.
-struct Stops;
+/// Never returns from being dropped, for a thread that the interpreter, which ends, must not meet again.
+struct UnwindGuard;
 
-impl Drop for Stops {
+impl Drop for UnwindGuard {
     fn drop(&mut self) {
         loop {
             std::thread::sleep(Duration::from_secs(60));
@@ -118,51 +120,126 @@ pub fn call_method<'py>(
     call(&object.getattr(name)?, arguments)
 }
 
+/// An exception that must reach Python whatever becomes of the error that it is the cause of: readers that have
+/// enough drop errors, and so does whoever can do without what it asked for. Where nobody takes it out, it is raised
+/// as soon as the thread that answers signals runs Python again.
+#[derive(Debug)]
+pub struct Interruption(Option<PyErr>);
+
+impl std::fmt::Display for Interruption {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |raised| raised.fmt(f))
+    }
+}
+
+impl std::error::Error for Interruption {}
+
+impl Drop for Interruption {
+    fn drop(&mut self) {
+        if let Some(raised) = self.0.take() {
+            raise_later(raised);
+        }
+    }
+}
+
+/// What a storage or a caller's stream raised, as the cause of an error. What ends a program, such as
+/// `KeyboardInterrupt`, is an [`Interruption`] on the thread that answers signals.
+pub fn cause(py: Python<'_>, raised: PyErr) -> Cause {
+    if !raised.is_instance_of::<PyException>(py) && answers_signals() {
+        return Box::new(Interruption(Some(raised)));
+    }
+    Box::new(raised)
+}
+
+/// Whether the cause of an error is an exception.
+pub fn is_raised(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.is::<PyErr>() || cause.is::<Interruption>()
+}
+
+/// The exception that is the cause of an error.
+///
+/// # Errors
+/// Another cause.
+pub fn raised_by(cause: Cause) -> std::result::Result<PyErr, Cause> {
+    let mut interruption = match cause.downcast::<Interruption>() {
+        Ok(interruption) => interruption,
+        Err(cause) => return cause.downcast::<PyErr>().map(|raised| *raised),
+    };
+    interruption.0.take().ok_or(interruption as Cause)
+}
+
 /// Checks for a signal whose handler raises an exception.
 ///
 /// # Errors
-/// The exception.
+/// The exception, as an [`Interruption`].
 pub fn interrupted() -> Result<()> {
-    attached(|py| py.check_signals().map_err(interruption))
+    if !answers_signals() {
+        return Ok(());
+    }
+    attached(|py| py.check_signals().map_err(|raised| Error::interruption(Interruption(Some(raised)))))
 }
 
-fn interruption(error: PyErr) -> Error {
-    Error::new(ErrorKind::Io, "interrupted").caused_by(error)
-}
-
-/// Runs `work`, which may hang outside of Python, so that signals are answered meanwhile: on a thread of its
-/// own if this is the one that answers them. After a signal whose handler raises, that thread is left alone.
+/// Runs `work`, which may hang outside of Python, so that signals are answered meanwhile: on another thread if this
+/// is the one that answers them. After a signal whose handler raises, that thread is left alone; otherwise it does
+/// the next work too, for what is bound to a thread, as sessions of some libraries are.
 ///
 /// # Errors
 /// What the handler raises.
 pub fn waited<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    thread_local! {
+        /// The thread that works for this one, while it has nothing to do.
+        static IDLE: Cell<Option<SeparateThread>> = const { Cell::new(None) };
+    }
     if is_ending() || !answers_signals() {
         return work();
     }
-    Apart::start(work).wait(interrupted)?
+    let thread = IDLE.take().filter(SeparateThread::is_alive);
+    let thread = thread.unwrap_or_else(|| SeparateThread::start_within(known));
+    let result = thread.begin(work).wait(interrupted)?;
+    // A handler that ran meanwhile may have left another there, which ends.
+    IDLE.set(Some(thread));
+    result
 }
 
-/// Raises what was raised by a signal's handler, or by `sys.exit`, as soon as the thread that answers signals runs
-/// Python again: where nobody can be told of it, or nobody takes more than a text. Other exceptions are dropped,
+/// Does all work of a thread while the interpreter knows it: otherwise it would forget what Python binds to the thread
+/// (`threading.local`) after each call.
+fn known(work: &mut (dyn FnMut() + Send)) {
+    let to_its_end = || {
+        work();
+        if is_ending() {
+            // The interpreter does not let it go any more.
+            drop(UnwindGuard);
+        }
+    };
+    // SAFETY: the interpreter was initialized; while it ends, threads that it does not take never return.
+    unsafe { Python::attach_unchecked(|py| py.detach(to_its_end)) }
+}
+
+/// Raises an exception as soon as the thread that answers signals runs Python again.
+pub fn raise_later(raised: PyErr) {
+    if is_ending() {
+        return;
+    }
+    let raised = Box::into_raw(Box::new(raised));
+    // SAFETY: may be called by any thread; the function takes the pointer back, once.
+    if unsafe { ffi::Py_AddPendingCall(Some(raise), raised.cast()) } != 0 {
+        // SAFETY: nothing else has it: the queue is full.
+        drop(unsafe { Box::from_raw(raised) });
+    }
+}
+
+/// Raises later what ends a program, of an error that nobody takes more than a text of. Other exceptions are dropped,
 /// and so are those of Python's other threads.
-pub fn raise_later(mut error: Error) {
-    let Some(Ok(raised)) = error.take_source().map(|source| source.downcast::<PyErr>()) else { return };
+pub fn raise_what_ends(mut error: Error) {
+    let Some(Ok(raised)) = error.take_source().map(raised_by) else { return };
     if is_known() && !answers_signals() {
         return;
     }
-    let queued = |py: Python<'_>| {
-        if !raised.is_instance_of::<PyException>(py) {
-            let raised = Box::into_raw(raised);
-            // SAFETY: the function takes the pointer back, once.
-            if unsafe { ffi::Py_AddPendingCall(Some(raise), raised.cast()) } != 0 {
-                // SAFETY: nothing else has it: the queue is full.
-                drop(unsafe { Box::from_raw(raised) });
-            }
-        }
-        Ok(())
-    };
-    // The interpreter ends, and has nobody to tell.
-    let _ = attached(queued);
+    // The interpreter may end, and has nobody to tell then.
+    let ends = attached(|py| Ok(!raised.is_instance_of::<PyException>(py)));
+    if ends.is_ok_and(|ends| ends) {
+        raise_later(raised);
+    }
 }
 
 extern "C" fn raise(raised: *mut c_void) -> c_int {
@@ -204,7 +281,8 @@ pub fn interruptibly(py: Python<'_>, call: Py<PyAny>, arguments: Py<PyTuple>) ->
     let work = move || {
         attached(|py| {
             let result = self::call(call.bind(py), arguments.into_bound(py));
-            result.map(Bound::unbind).map_err(interruption)
+            let failed = |raised| Error::new(ErrorKind::Io, "the call failed").caused_by(cause(py, raised));
+            result.map(Bound::unbind).map_err(failed)
         })
     };
     crate::boundary::detached(py, || waited(work))

@@ -5,12 +5,12 @@
 mod arrow;
 mod avro;
 mod boundary;
+mod caller_stream;
 mod columnar;
 mod error;
 mod exchange;
 mod file;
 mod finding;
-mod given;
 mod grouping;
 mod iceberg;
 mod iceberg_commit;

@@ -7,15 +7,16 @@ use lakebed::scan::Batches;
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 
-use crate::given::{given_stream, sent};
-use crate::interpreter::{attached, call};
+use crate::caller_stream::{caller_stream, sent};
+use crate::interpreter::{attached, call, cause};
 
 /// The listing of a callable that returns a new Arrow stream each time.
 pub fn stream_of(open: Py<PyAny>) -> Listing {
     Arc::new(move || {
-        let failed = |error: PyErr| Error::new(ErrorKind::Io, "the listing failed").caused_by(error);
         let stream = |py: Python<'_>| {
-            call(open.bind(py), ()).and_then(|listing| given_stream(&listing)).map_err(failed)
+            let failed =
+                |raised| Error::new(ErrorKind::Io, "the listing failed").caused_by(cause(py, raised));
+            call(open.bind(py), ()).and_then(|listing| caller_stream(&listing)).map_err(failed)
         };
         let batches = attached(stream)?.map(sent);
         Ok(Box::new(batches) as Batches) as Result<Batches>

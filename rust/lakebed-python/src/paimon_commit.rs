@@ -14,9 +14,9 @@ use pyo3::prelude::*;
 
 use crate::arrow::{import_array, import_schema};
 use crate::boundary::detached;
+use crate::caller_stream::{caller_stream, sent};
 use crate::columnar::PyarrowEncoder;
 use crate::error::{to_python, write_error_to_python};
-use crate::given::{given_stream, sent};
 use crate::limits::decoding;
 use crate::storage::storage_of;
 use crate::table::Table;
@@ -65,7 +65,7 @@ pub fn run<T: Send>(
 
 /// All rows of a caller, as one batch.
 fn gathered(data: &Bound<'_, PyAny>) -> PyResult<impl FnOnce() -> Result<RecordBatch> + Send> {
-    let batches = given_stream(data)?;
+    let batches = caller_stream(data)?;
     Ok(move || {
         let schema = batches.schema();
         let batches = batches.map(sent).collect::<Result<Vec<_>>>()?;

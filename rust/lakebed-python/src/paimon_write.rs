@@ -5,8 +5,8 @@ use lakebed::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::caller_stream::{caller_stream, sent};
 use crate::error::write_error_to_python;
-use crate::given::{given_stream, sent};
 use crate::limits::extract;
 use crate::sink::{Encoding, Sink, write_into};
 
@@ -36,7 +36,7 @@ pub fn paimon_write_records(
     let options =
         || Ok((kind_of(kind)?, FileOptions::new(Layout::named(layout)?, encoding.options(limits)?)));
     let (kind, options) = options().map_err(|error: Error| write_error_to_python(py, error))?;
-    let batches = given_stream(data)?;
+    let batches = caller_stream(data)?;
     write_into(py, sink, overwrite, |sink| {
         let mut writer = RecordWriter::new(sink, kind, options)?;
         for batch in batches {

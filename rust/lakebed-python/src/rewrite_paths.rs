@@ -15,7 +15,7 @@ use pyo3::types::PyBytes;
 
 use crate::arrow::import_array;
 use crate::boundary::detached;
-use crate::interpreter::{attached, call_method};
+use crate::interpreter::{attached, call_method, cause};
 use crate::storage::storage_of;
 use crate::stream::Batch;
 use crate::table::{Scan, Table, alone};
@@ -78,7 +78,7 @@ impl PositionDeletes for PythonDeletes {
             let data = PyBytes::new(py, &bytes);
             Ok(call_method(&module, "rewritten", (data, PathMover { moved }))?.extract()?)
         };
-        let written = attached(|py| Ok(written(py)))?;
+        let written = attached(|py| Ok(written(py).map_err(|raised| cause(py, raised))))?;
         let written = written.map_err(|error| {
             if let Some(refused) = refused.lock().ok().and_then(|mut refused| refused.take()) {
                 return refused;

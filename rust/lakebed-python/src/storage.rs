@@ -15,7 +15,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::arrow::import_array;
-use crate::interpreter::{attached, call, call_method, ending, interrupted, is_ending, waited};
+use crate::interpreter::{attached, call, call_method, cause, ending, interrupted, is_ending, waited};
 use crate::source::only_value;
 
 /// How many reads a storage serves at once by default: other than local reads, these wait for a network.
@@ -26,6 +26,8 @@ const CONCURRENT_READS: usize = 64;
 pub struct PyStorage {
     storage: Py<PyAny>,
     concurrent_reads: usize,
+    /// Whether it says itself that several threads may call it.
+    has_threads: bool,
 }
 
 impl PyStorage {
@@ -35,14 +37,17 @@ impl PyStorage {
     /// # Errors
     /// `TypeError` for a value that is not a number, `ValueError` for 0.
     pub fn new(storage: Bound<'_, PyAny>) -> PyResult<PyStorage> {
-        let concurrent_reads = match storage.getattr_opt("concurrent_reads")? {
+        let said = storage.getattr_opt("concurrent_reads")?;
+        let has_threads = said.is_some();
+        let concurrent_reads = match said {
             Some(reads) if !reads.is_none() => reads.extract::<usize>()?,
             _ => CONCURRENT_READS,
         };
         if concurrent_reads == 0 {
             return Err(PyValueError::new_err("concurrent_reads must be at least 1"));
         }
-        Ok(PyStorage { storage: storage.unbind(), concurrent_reads })
+        let has_threads = has_threads && concurrent_reads > 1;
+        Ok(PyStorage { storage: storage.unbind(), concurrent_reads, has_threads })
     }
 
     fn has(&self, methods: &[&str]) -> bool {
@@ -66,7 +71,10 @@ pub fn storage_of(
         Some(storage) => {
             let storage = PyStorage::new(storage.into_bound(py))?;
             let reads = concurrent_reads.unwrap_or(storage.concurrent_reads);
-            Arc::new(Interruptible(limited(Arc::new(storage), reads)))
+            // One that serves one read at a time may belong to the thread that asks, as connections of sqlite3 do.
+            let is_bound = reads == 1 && !storage.has_threads;
+            let storage = limited(Arc::new(storage), reads);
+            if is_bound { storage } else { Arc::new(Interruptible(storage)) }
         }
         None => match concurrent_reads {
             Some(reads) => limited(Arc::new(InterruptibleLocal), reads),
@@ -309,7 +317,7 @@ fn failed(py: Python<'_>, error: PyErr, path: &str) -> Error {
     } else {
         (ErrorKind::Io, "storage failed")
     };
-    Error::new(kind, message).in_file(path).caused_by(error)
+    Error::new(kind, message).in_file(path).caused_by(cause(py, error))
 }
 
 fn is_location_error(py: Python<'_>, error: &PyErr) -> bool {

@@ -10,9 +10,9 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
-use crate::arrow::{Exported, export_array, export_schema, export_stream, import_batch, import_schema};
+use crate::arrow::{StreamProducer, export_array, export_schema, export_stream, import_batch, import_schema};
 use crate::boundary::detached;
-use crate::interpreter::{raise_later, released};
+use crate::interpreter::{is_raised, raise_what_ends, released};
 use crate::notes::warn;
 use crate::turns::Turns;
 
@@ -82,7 +82,7 @@ impl BatchStream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
         let batches = self.handed(py)?;
-        export_stream(py, Box::new(Handed { schema: Arc::clone(&self.schema), batches }))
+        export_stream(py, Box::new(BatchProducer { schema: Arc::clone(&self.schema), batches }))
     }
 
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
@@ -122,12 +122,12 @@ impl Filter {
 }
 
 /// The same batches behind the C stream, whose errors are texts.
-struct Handed {
+struct BatchProducer {
     schema: SchemaRef,
     batches: Turns<Batches>,
 }
 
-impl Exported for Handed {
+impl StreamProducer for BatchProducer {
     fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -137,14 +137,14 @@ impl Exported for Handed {
     }
 }
 
-/// An error in a text, with the exception of a storage; interrupts are raised besides.
+/// An error in a text, with the exception of a storage; what ends a program is raised besides.
 fn as_text(error: lakebed::Error) -> String {
-    let raised = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<PyErr>());
+    let raised = std::error::Error::source(&error).filter(|cause| is_raised(*cause));
     let text = match raised {
         Some(raised) => format!("{error}: {raised}"),
         None => error.to_string(),
     };
-    raise_later(error);
+    raise_what_ends(error);
     text
 }
 

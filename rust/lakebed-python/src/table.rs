@@ -18,10 +18,10 @@ use pyo3::types::PyCapsule;
 
 use crate::arrow::{SchemaCapsule, export_schema, import_batch};
 use crate::boundary::detached;
+use crate::caller_stream::{caller_stream, sent};
 use crate::exchange::PieceStream;
-use crate::given::{given_stream, sent};
 use crate::grouping;
-use crate::interpreter::{attached, call};
+use crate::interpreter::{attached, call, cause};
 use crate::limits::decoding;
 use crate::listing::stream_of;
 use crate::notes::warn;
@@ -339,9 +339,12 @@ type ExchangeParts = (String, bool, String, Vec<Batch>, Option<String>);
 fn newest_of(newest: Py<PyAny>) -> Newest {
     Arc::new(move || {
         let table = |py: Python<'_>| Ok(Arc::clone(&call(newest.bind(py), ())?.cast::<Table>()?.get().0));
-        let failed =
-            |error: PyErr| Error::new(ErrorKind::Io, "the newest version of the table").caused_by(error);
-        attached(|py| table(py).map_err(failed))
+        attached(|py| {
+            let failed = |raised| {
+                Error::new(ErrorKind::Io, "the newest version of the table").caused_by(cause(py, raised))
+            };
+            table(py).map_err(failed)
+        })
     })
 }
 
@@ -430,7 +433,7 @@ impl Scan {
     }
 
     fn looked_again(&self, py: Python<'_>, rows: &Bound<'_, PyAny>, seen: &str) -> PyResult<BatchStream> {
-        let rows: Batches = Box::new(given_stream(rows)?.map(sent));
+        let rows: Batches = Box::new(caller_stream(rows)?.map(sent));
         let rows = detached(py, || self.0.looked_again(rows, seen))?;
         Ok(BatchStream::new(Arc::clone(self.0.schema()), rows))
     }

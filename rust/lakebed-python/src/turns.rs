@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{ThreadId, current};
 
-use lakebed::apart::{PATIENCE, of_another_process};
+use lakebed::separate_thread::{PATIENCE, of_another_process};
 use lakebed::{Error, ErrorKind, Result};
 
 use crate::boundary::drop_detached;

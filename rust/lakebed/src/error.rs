@@ -50,8 +50,12 @@ pub enum ErrorKind {
     TableNotFound,
     /// No such snapshot, tag or branch.
     SnapshotNotFound,
-    /// A column or view that does not exist.
+    /// A column that does not exist; its name is the field.
     UnknownColumn,
+    /// A column that a filter names and that does not exist; its name is the field.
+    FilterColumn,
+    /// A view or metadata table that does not exist; its name is the field.
+    UnknownView,
     /// Arrow input that does not fit the required type.
     Argument,
     /// A filter that does not parse or cannot be bound.
@@ -90,7 +94,8 @@ impl ErrorKind {
             ErrorKind::Missing => "missing",
             ErrorKind::TableNotFound => "table-not-found",
             ErrorKind::SnapshotNotFound => "snapshot-not-found",
-            ErrorKind::UnknownColumn => "unknown-column",
+            ErrorKind::UnknownColumn | ErrorKind::FilterColumn => "unknown-column",
+            ErrorKind::UnknownView => "unknown-view",
             ErrorKind::Argument => "argument",
             ErrorKind::Predicate => "predicate",
             ErrorKind::Location => "location",
@@ -111,6 +116,7 @@ struct Inner {
     message: String,
     location: Location,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    is_interruption: bool,
 }
 
 /// A result with this crate's [`Error`].
@@ -120,7 +126,21 @@ impl Error {
     /// An error of `kind` without a place.
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error(Box::new(Inner { kind, message: message.into(), location: Location::default(), source: None }))
+        let (message, location) = (message.into(), Location::default());
+        Error(Box::new(Inner { kind, message, location, source: None, is_interruption: false }))
+    }
+
+    /// The error of work that its caller has interrupted, with what the caller raised.
+    #[cold]
+    pub fn interruption(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+        let mut error = Error::new(ErrorKind::Io, "interrupted").caused_by(source);
+        error.0.is_interruption = true;
+        error
+    }
+
+    /// Whether it is an interruption: the caller does not wait for anything else.
+    pub fn is_interruption(&self) -> bool {
+        self.0.is_interruption
     }
 
     /// The same error with its cause.

@@ -36,7 +36,7 @@ impl TablesBelow {
     /// The tables at `root` and below it; checks columns and filter, lists nothing.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     pub fn new(
         root: &str,
         formats: &'static Formats,

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use crate::columnar::Decoding;
 use crate::distributed::{Exchange, GroupTask, ManifestTask, WorkTypes, from_text};
 use crate::error::{Error, ErrorKind, Result};
+use crate::reach::OtherReach;
 use crate::storage::Storage;
 use crate::table::Table;
 use crate::{iceberg, paimon};
 
 /// Opens the table at a location; `TableNotFound` where there is none of the format.
-pub type Open = fn(&str, Arc<dyn Storage>, Decoding) -> Result<Box<dyn Table>>;
+pub type Open<T = dyn Table> = fn(&str, Arc<dyn Storage>, Decoding) -> Result<Box<T>>;
 
 /// A table format.
 #[derive(Clone, Copy)]
@@ -29,6 +30,8 @@ pub struct Format {
     /// Whether the name of a location is that of a file with which tables are opened, rather than of a
     /// folder.
     pub is_file: fn(&str) -> bool,
+    /// What the table at a location names, in its newest version; the errors of `open`.
+    pub(crate) reach: Open<dyn OtherReach>,
     /// The types of work of its scans that engines send to executors.
     pub work_types: WorkTypes,
 }
@@ -45,6 +48,7 @@ pub const FORMATS: Formats = Formats(&[
         is_table: paimon::Table::is_at,
         names_table: |name| !paimon::paths::schema_ids(&[name]).is_empty(),
         is_file: |_| false,
+        reach: paimon::reach_at,
         work_types: paimon::WORK_TYPES,
     },
     Format {
@@ -54,6 +58,7 @@ pub const FORMATS: Formats = Formats(&[
         is_table: iceberg::discovery::is_table,
         names_table: iceberg::discovery::names_table,
         is_file: iceberg::discovery::is_metadata_file,
+        reach: iceberg::reach_at,
         work_types: iceberg::WORK_TYPES,
     },
 ]);

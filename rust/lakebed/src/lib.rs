@@ -6,7 +6,6 @@
 // A panic that input can reach is a bug: code is written so that nothing needs to be unwrapped.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
-pub mod apart;
 pub mod columnar;
 mod conform;
 mod credentials;
@@ -28,6 +27,7 @@ pub mod location;
 mod murmur;
 pub mod notes;
 pub mod paimon;
+mod percent;
 mod pipeline;
 pub mod predicate;
 pub mod reach;
@@ -35,6 +35,7 @@ pub mod record;
 pub mod relocate;
 pub mod rewrite_paths;
 pub mod scan;
+pub mod separate_thread;
 mod spill;
 pub mod storage;
 mod system;

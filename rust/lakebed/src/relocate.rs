@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use crate::error::Result;
+use crate::iceberg::discovery::table_folder;
 use crate::storage::{Contents, FileDetails, Folders, Placing, Storage};
 
 /// A storage that reads files below one prefix from another prefix.
@@ -21,15 +22,15 @@ pub struct Relocated {
 }
 
 impl Relocated {
-    /// `storage` for the table at `location`, with old prefixes and new ones; either may have a trailing
-    /// slash.
+    /// `storage` for the table at `location`, a folder or a metadata file in it, with old prefixes and new ones; either
+    /// may have a trailing slash.
     pub fn new(
         storage: Arc<dyn Storage>,
         location: &str,
         prefixes: impl IntoIterator<Item = (String, String)>,
     ) -> Relocated {
         let prefixes = longest_first(prefixes.into_iter().collect());
-        Relocated { storage, location: location.to_owned(), prefixes }
+        Relocated { storage, location: table_folder(location).to_owned(), prefixes }
     }
 
     /// The current path of the file `path`.
@@ -183,5 +184,8 @@ mod tests {
         assert_eq!(nested.now("/mnt/t/metadata/x.avro"), "/mnt/copy/t/metadata/x.avro");
         assert_eq!(nested.now("/mnt/copy/t/metadata/x.avro"), "/mnt/copy/t/metadata/x.avro");
         assert_eq!(nested.now("/mnt/copy/t"), "/mnt/copy/t");
+        let prefixes = [("/mnt".to_owned(), "/mnt/copy".to_owned())];
+        let of_file = Relocated::new(Arc::new(Local), "/mnt/copy/t/metadata/v1.metadata.json", prefixes);
+        assert_eq!(of_file.now("/mnt/copy/t/metadata/x.avro"), "/mnt/copy/t/metadata/x.avro");
     }
 }

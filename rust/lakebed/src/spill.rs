@@ -26,14 +26,18 @@ pub(crate) struct SpilledRange {
 }
 
 impl Spill {
-    /// An empty file.
+    /// An empty file in the system's temporary folder.
     ///
     /// # Errors
-    /// `Io`.
+    /// `Io` where the folder is missing, full, read-only or not the user's.
     pub(crate) fn create() -> Result<Spill> {
+        Spill::create_in(&std::env::temp_dir())
+    }
+
+    fn create_in(folder: &Path) -> Result<Spill> {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let name = format!("lakebed-{}-{}.tmp", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
+        let path = folder.join(name);
         let mut options = File::options();
         options.read(true).write(true).create_new(true);
         // Paths may be confidential.
@@ -93,8 +97,42 @@ impl Drop for Spill {
     }
 }
 
+/// The environment variable that names the folder.
+const VARIABLE: &str = if cfg!(windows) { "TMP" } else { "TMPDIR" };
+
+/// The error of the system, with the folder instead of the file, whose name tells nobody anything.
 #[cold]
 fn failed(path: &Path, error: std::io::Error) -> Error {
-    let message = format!("the folder for temporary files has no room: {error}");
-    Error::new(ErrorKind::Io, message).in_file(&path.to_string_lossy()).caused_by(error)
+    let message = format!("the folder for temporary files (environment variable {VARIABLE}): {error}");
+    let folder = path.parent().unwrap_or(path).to_string_lossy();
+    Error::new(ErrorKind::Io, message).in_file(&folder).caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_takes_no_file_is_an_error_with_what_the_system_says() {
+        let own = std::env::temp_dir().join(format!("lakebed-spill-{}", std::process::id()));
+        std::fs::write(&own, b"a file").expect("a temporary file");
+        for folder in [own.join("missing").join("folder"), own.clone()] {
+            let system = std::fs::write(folder.join("x"), b"").expect_err("no folder").to_string();
+            let error = Spill::create_in(&folder).err().expect("no folder");
+            assert_eq!(error.kind(), ErrorKind::Io);
+            assert_eq!(error.location().path.as_deref(), Some(&*folder.to_string_lossy()));
+            assert!(error.message().ends_with(&system) && error.message().contains(VARIABLE), "{error}");
+        }
+        std::fs::remove_file(&own).expect("the file");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_an_error_that_says_so() {
+        let file = File::options().write(true).open("/dev/full").expect("the device");
+        let mut spill = Spill { file: Mutex::new(file), path: PathBuf::from("/dev/full"), end: 0 };
+        let error = spill.write(b"bytes").expect_err("no space");
+        assert!(error.message().contains("No space left on device"), "{error}");
+        assert_eq!(error.location().path.as_deref(), Some("/dev"));
+    }
 }

@@ -65,7 +65,8 @@ impl<T> MetadataScan<T> {
     /// file is read.
     ///
     /// # Errors
-    /// `UnknownColumn` for a table or column that does not exist, with the known names; `Predicate`.
+    /// `UnknownView` for a table and `UnknownColumn` for a column that does not exist, with the known names;
+    /// `Predicate`, `FilterColumn`.
     pub(crate) fn new(
         table: T,
         tables: &'static [SystemTable<T>],
@@ -74,7 +75,8 @@ impl<T> MetadataScan<T> {
     ) -> Result<MetadataScan<T>> {
         let system = tables.iter().find(|system| system.name == name).ok_or_else(|| {
             let known = names(tables).join(", ");
-            Error::new(ErrorKind::UnknownColumn, format!("no metadata table {name:?}; there are {known}"))
+            Error::new(ErrorKind::UnknownView, format!("no metadata table {name:?}; there are {known}"))
+                .in_field(name)
         })?;
         let none = RecordBatch::new_empty(Arc::new(ArrowSchema::new((system.columns)(&table)?)));
         let none = select(&none, options.columns.as_deref(), options.filter.as_deref())?;

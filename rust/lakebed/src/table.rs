@@ -80,8 +80,8 @@ pub trait Table: Send + Sync {
     /// Resolves one of its views; columns, filter and statistics are checked.
     ///
     /// # Errors
-    /// `UnknownColumn`, also for a view that the format does not have; `Predicate`; `Argument` for
-    /// statistics of a view that has none.
+    /// `UnknownColumn`; `UnknownView` for a view that the format does not have; `FilterColumn`, `Predicate`;
+    /// `Argument` for statistics of a view that has none.
     fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>>;
 
     /// The difference in files between two places: one row per file that is live at only one of them, the
@@ -107,7 +107,7 @@ pub trait Table: Send + Sync {
     /// itself. Every manifest is read once, however many snapshots have it.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     fn reachable(&self, options: ScanOptions) -> Result<Box<dyn Distributed>>;
 
     /// Files in the table's folders, or in the caller's listing, that the table does not reach. The listing
@@ -115,7 +115,7 @@ pub trait Table: Send + Sync {
     /// one that is.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     fn orphans(
         &self,
         which: OrphanOptions,
@@ -128,7 +128,7 @@ pub trait Table: Send + Sync {
     /// `of_newest` snapshots of that version expire, else those of this one.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     fn expire_plan(
         &self,
         retention: Retention,
@@ -151,7 +151,7 @@ pub trait Table: Send + Sync {
     /// there, and what its commit added and removed.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     fn growth(&self, options: ScanOptions) -> Result<Box<dyn Scan>>;
 
     /// One row for each file that a commit of those snapshots added or removed, the oldest commit first: the
@@ -175,7 +175,8 @@ pub trait Table: Send + Sync {
     /// checked.
     ///
     /// # Errors
-    /// `UnknownColumn` for a table or column that does not exist, naming those that do; `Predicate`.
+    /// `UnknownView` for a table and `UnknownColumn` for a column that does not exist, naming those that do;
+    /// `Predicate`, `FilterColumn`.
     fn metadata_scan(&self, name: &str, options: ScanOptions) -> Result<Box<dyn Scan>>;
 }
 

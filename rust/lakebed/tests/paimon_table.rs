@@ -227,7 +227,8 @@ fn wrong_requests_are_refused_before_a_manifest_is_read() {
     let default = ScanOptions::default;
     assert_eq!(refused(ScanOptions { columns: names("nope"), ..default() }), ErrorKind::UnknownColumn);
     assert_eq!(refused(ScanOptions { stats: names("nope"), ..default() }), ErrorKind::UnknownColumn);
-    for filter in ["nope = 1", "amount > 'x'", "dt >", "dt = 5", "dt = '2026-13-01'", "bucket = 'x'"] {
+    assert_eq!(refused(ScanOptions { filter: text("nope = 1"), ..default() }), ErrorKind::FilterColumn);
+    for filter in ["amount > 'x'", "dt >", "dt = 5", "dt = '2026-13-01'", "bucket = 'x'"] {
         assert_eq!(
             refused(ScanOptions { filter: text(filter), ..default() }),
             ErrorKind::Predicate,

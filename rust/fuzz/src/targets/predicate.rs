@@ -122,11 +122,12 @@ fn evaluated(predicate: &Predicate, logic: Logic, bytes: &[u8]) {
         Logic::ThreeValued => predicate.bind(&schema),
         Logic::TwoValued | Logic::Sql => predicate.bind_with(logic, &mut |term| {
             let found = schema.fields().find(&term.column).filter(|_| term.transform.is_none());
-            let unknown = || Error::new(ErrorKind::Predicate, "no such column");
+            let unknown = || Error::new(ErrorKind::FilterColumn, "no such column");
             found.map(|(index, field)| Column::new(index, field.data_type().clone())).ok_or_else(unknown)
         }),
     };
-    let Ok(bound) = bound.map_err(|error| assert_eq!(error.kind(), ErrorKind::Predicate, "{error}")) else {
+    let is_of_filter = |kind| matches!(kind, ErrorKind::Predicate | ErrorKind::FilterColumn);
+    let Ok(bound) = bound.map_err(|error| assert!(is_of_filter(error.kind()), "{error}")) else {
         return;
     };
     let (arrays, ranges): (Vec<_>, Vec<_>) =

@@ -5,6 +5,10 @@ use zstd::zstd_safe::{self, DCtx};
 use super::{Scratch, broken};
 use crate::error::Result;
 
+/// The result of a function whose output does not fit. libzstd returns errors as negative numbers.
+const TOO_SMALL: zstd_safe::ErrorCode =
+    (zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg();
+
 pub(super) struct Engine {
     context: DCtx<'static>,
 }
@@ -26,10 +30,8 @@ impl Engine {
         loop {
             match self.context.decompress(scratch.bytes.as_mut_slice(), block) {
                 Ok(length) => return Ok(length),
-                Err(code) => match zstd_safe::get_error_name(code) {
-                    "Destination buffer is too small" => scratch.grow()?,
-                    name => return Err(broken(name)),
-                },
+                Err(TOO_SMALL) => scratch.grow()?,
+                Err(code) => return Err(broken(zstd_safe::get_error_name(code))),
             }
         }
     }

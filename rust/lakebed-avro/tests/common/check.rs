@@ -7,7 +7,8 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::i256;
 use arrow_schema::DataType;
 
-/// Compares a whole table with the records of the reference decoder; struct fields that were not projected may be absent.
+/// Compares a whole table with the records of the reference decoder; struct fields that were not projected may be
+/// absent.
 ///
 /// Returns the first difference as a message.
 pub fn table(batches: &[RecordBatch], values: &[&Value]) -> Result<(), String> {

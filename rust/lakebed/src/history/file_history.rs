@@ -25,7 +25,7 @@ impl<H: History> FileHistoryScan<H> {
     /// Resolves the view: columns, filter and statistics are checked.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`; those of reading the schemas for statistics.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`; those of reading the schemas for statistics.
     pub(crate) fn new(history: H, options: ScanOptions) -> Result<FileHistoryScan<H>> {
         let files = ScanOptions { stats: options.stats.clone(), ..ScanOptions::default() };
         let all = HistoryColumns::all(&history.changes(&files)?.0);

@@ -46,7 +46,7 @@ impl<H: History> GrowthScan<H> {
     /// Resolves the view: columns and filter are checked.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     pub(crate) fn new(history: H, options: ScanOptions) -> Result<GrowthScan<H>> {
         let none = rows::<H>(&[], &[])?;
         let none = select(&none, options.columns.as_deref(), options.filter.as_deref())?;

@@ -71,7 +71,7 @@ impl<H: History> Line<H> {
     /// The changes of all commits, the oldest first: the columns of `columns`, filtered.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`; later those of reading the manifests.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`; later those of reading the manifests.
     pub(super) fn changes(
         &mut self,
         history: &H,

@@ -113,7 +113,7 @@ pub(crate) trait History: Clone + Send + Sync + 'static {
     /// `change`: "added" or "removed". The schema is without `change`.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     fn changes(&self, options: &ScanOptions) -> Result<(SchemaRef, Self::Changes)>;
 
     /// The view `files` of a snapshot.

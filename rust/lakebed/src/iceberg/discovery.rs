@@ -121,6 +121,17 @@ pub fn is_metadata_file(location: &str) -> bool {
     location.ends_with(".json") || location.ends_with(".json.gz")
 }
 
+/// The folder of the table that is opened at a location: a folder, or a metadata file.
+pub(crate) fn table_folder(location: &str) -> &str {
+    if !is_metadata_file(location) {
+        return location;
+    }
+    match location.rsplit_once("/metadata/") {
+        Some((folder, _)) => folder,
+        None => location.rsplit_once('/').map_or(".", |(folder, _)| folder),
+    }
+}
+
 /// Whether a file of that name in the folder of metadata shows a table, even one that has to be opened by the file.
 pub fn names_table(name: &str) -> bool {
     name == HINT || name.ends_with(ENDINGS[0]) || name.ends_with(ENDINGS[2])

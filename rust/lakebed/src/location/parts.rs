@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr};
 
 use crate::credentials::family;
+use crate::percent::decoded;
 
 /// Why a path may not be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,28 +171,13 @@ fn refuse_parent_segments(key: &str) -> Result<(), Fault> {
         if key.contains(&0) {
             return Err(Fault::Control);
         }
-        let decoded = decoded(&key);
-        if decoded == *key {
+        let once = decoded(&key).into_owned();
+        if once == *key {
             return Ok(());
         }
-        key = Cow::Owned(decoded);
+        key = Cow::Owned(once);
     }
     Err(Fault::Climbs)
-}
-
-/// The bytes, with each `%XX` decoded.
-fn decoded(key: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(key.len());
-    let mut rest = key;
-    while let Some((&byte, tail)) = rest.split_first() {
-        let code = tail.get(..2).filter(|_| byte == b'%');
-        let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
-        // `from_str_radix` also accepts a sign.
-        let code = code.filter(|_| tail.first().is_some_and(u8::is_ascii_hexdigit));
-        bytes.push(code.unwrap_or(byte));
-        rest = if code.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
-    }
-    bytes
 }
 
 /// Whether a host is in 169.254.0.0/16 or fe80::/10, however the address is written.

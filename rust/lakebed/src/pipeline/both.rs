@@ -1,7 +1,7 @@
 //! Two chains of small reads that run at the same time.
 
-use crate::apart::Apart;
 use crate::error::Result;
+use crate::separate_thread::SeparateThread;
 use crate::storage::Storage;
 
 /// Runs both. Where reads wait for a network, the second runs on another thread, if one can be started; after
@@ -17,6 +17,9 @@ pub(crate) fn both<A, B: Send + 'static>(
     if storage.concurrent_reads().is_none_or(|reads| reads < 2) {
         return Ok((first()?, second()));
     }
-    let second = Apart::start(second);
-    Ok((first()?, second.wait(|| storage.interrupted())?))
+    let thread = SeparateThread::start();
+    let second = thread.begin(second);
+    let both = (first()?, second.wait(|| storage.interrupted())?);
+    thread.end();
+    Ok(both)
 }

@@ -35,8 +35,8 @@ pub(crate) use kept::Kept;
 pub(crate) use levels::{Levels, Look};
 pub(crate) use width::Width;
 
-use crate::apart::{PATIENCE, of_another_process};
 use crate::error::{Error, Result};
+use crate::separate_thread::{PATIENCE, of_another_process};
 use state::{Job, Ready, Role, State};
 
 /// The most bytes that are read or decoded ahead of the consumer.
@@ -74,7 +74,7 @@ pub(crate) trait Source: Send + Sync + 'static {
     }
 
     /// Checks whether the waiting consumer was interrupted, which a storage of an interpreter knows. Called
-    /// while reads take long.
+    /// while reads take long, also by a consumer that has enough.
     ///
     /// # Errors
     /// The interruption.
@@ -168,26 +168,25 @@ impl<S: Source> Pipeline<S> {
     /// # Errors
     /// The interruption.
     fn stop(&mut self) -> Result<()> {
+        let is_forked = self.is_forked();
         let threads = self.makers.drain(..).chain(self.readers.drain(..));
         // A forked process has the handles, but not the threads, which may have held a lock when it was forked.
-        if self.process.is_some_and(|process| process != std::process::id()) {
+        if is_forked {
             threads.for_each(std::mem::forget);
             return Ok(());
         }
         self.shared.state.stop();
-        if self.interrupted {
-            threads.for_each(std::mem::forget);
-            return Ok(());
-        }
-        while !self.shared.state.threads_ended(PATIENCE) {
+        while !self.interrupted && !self.shared.state.threads_ended(PATIENCE) {
             if let Err(error) = self.shared.source.interrupted() {
-                threads.for_each(std::mem::forget);
+                self.interrupted = true;
                 return Err(error);
             }
         }
-        for thread in threads {
-            // A panic was already handed over as the result of its request.
-            let _ = thread.join();
+        if !self.interrupted {
+            for thread in threads {
+                // A panic was already handed over as the result of its request.
+                let _ = thread.join();
+            }
         }
         Ok(())
     }
@@ -245,7 +244,7 @@ impl<S: Source> Pipeline<S> {
 
 impl<S: Source> Drop for Pipeline<S> {
     fn drop(&mut self) {
-        // Whoever drops it cannot be told.
+        // Whoever drops it cannot be told; an interruption reaches the interpreter all the same.
         let _ = self.stop();
     }
 }

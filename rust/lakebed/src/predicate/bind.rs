@@ -100,9 +100,9 @@ impl Predicate {
     /// with NULL is never true, nor is `NOT IN` with a NULL among its literals (Paimon's
     /// `NullFalseLeafBinaryFunction.java`, `NotIn.java`); `<=> NULL` tests for null.
     ///
-    /// Errors: [`ErrorKind::Predicate`] for an unknown column, with the known ones; for a literal that does
-    /// not fit, with column, type and kind of literal; and for a transform, which needs a table that has
-    /// transforms.
+    /// Errors: [`ErrorKind::FilterColumn`] for an unknown column, with the known ones; [`ErrorKind::Predicate`] for
+    /// a literal that does not fit, with column, type and kind of literal; and for a transform, which needs a
+    /// table that has transforms.
     pub fn bind(&self, schema: &Schema) -> Result<BoundPredicate> {
         self.bind_with(Logic::ThreeValued, &mut |term| {
             if term.transform.is_some() {
@@ -409,9 +409,9 @@ pub(crate) fn unknown_column<'a>(name: &str, known: impl Iterator<Item = &'a str
     let meant = closest(name, &known).map(|near| format!(" (did you mean {}?)", Quoted('"', near)));
     let meant = meant.unwrap_or_default();
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-    let name = Quoted('"', name);
-    let message = format!("filter: no column {name} to filter by{meant}; there are: {known}");
-    Error::new(ErrorKind::Predicate, message)
+    let shown = Quoted('"', name);
+    let message = format!("filter: no column {shown} to filter by{meant}; there are: {known}");
+    Error::new(ErrorKind::FilterColumn, message).in_field(name)
 }
 
 #[cold]

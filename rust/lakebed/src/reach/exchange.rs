@@ -98,7 +98,7 @@ pub(crate) struct ReachExchange<N> {
     options: StoredOptions,
 }
 
-/// The work that returns the rows of [`found`](super::found::found). Rows of files that no manifest names are
+/// The work that returns the rows of [`Found`](super::found::Found). Rows of files that no manifest names are
 /// made here already.
 ///
 /// # Errors

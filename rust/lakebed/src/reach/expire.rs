@@ -30,7 +30,7 @@ impl<R: Reach> ExpirePlan<R> {
     /// The plan of a version of a table, or of the newest. Columns and filter are checked; no file is read.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     pub(crate) fn new(
         of: Option<R>,
         newest: NewestReach<R>,

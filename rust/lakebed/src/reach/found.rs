@@ -31,7 +31,7 @@ impl<R: Reach> Reachable<R> {
     /// The reachable files of a table. Columns and filter are checked; no file is read.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     pub(crate) fn new(reach: R, options: ScanOptions) -> Result<Reachable<R>> {
         let schema = schema(&options)?;
         Ok(Reachable { reach, options, schema })

@@ -1,6 +1,7 @@
 //! The listed files that are in the table's locations, and may be orphans.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -10,14 +11,16 @@ use arrow_schema::DataType;
 
 use super::kind::Kind;
 use super::listing::{Details, InOne, ListedFolder, list};
-use super::other_tables::{Shown, folders_of, passed_over, shown};
+use super::moved::Moved;
+use super::orphans::Take;
+use super::other_tables::{OtherTable, Shown, passed_over, shown};
 use super::partitioner::{Keys, PartitionedRecords, Partitioner, name};
 use super::prefixes::{Last, Prefixes, is_absolute};
 use super::record::{Fact, NOT_ASKED, Record};
 use super::sets::SetId;
-use super::spelling::decoded;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
+use crate::percent::decoded;
 use crate::record::find;
 use crate::scan::Batches;
 use crate::storage::{FileDetails, Storage};
@@ -43,8 +46,21 @@ pub struct OrphanOptions {
 /// Bytes of records that are distributed together.
 const TOGETHER: usize = 4 << 20;
 
-/// Places, each with the number of its prefix and the beginning of the keys of its files.
-pub(super) type KnownFolders = Vec<(ListedFolder, u16, String)>;
+/// A place in which files of a listing may be.
+struct KnownFolder {
+    place: ListedFolder,
+    /// The number of its prefix, and the beginning of the keys of its files.
+    prefix: u16,
+    folder: String,
+    is_absolute: bool,
+}
+
+/// A piece of what is listed.
+pub(super) enum ListedPiece {
+    Folder(InOne),
+    /// Rows of a listing.
+    Rows(RecordBatch),
+}
 
 /// The endings of objects that stand for folders: an empty object of that name, and Hadoop's.
 const FOLDERS: [&str; 2] = ["/", "_$folder$"];
@@ -67,9 +83,12 @@ pub(super) struct Listed {
     pub(super) shows_table: bool,
     /// Records for every part.
     for_all: PartitionedRecords,
-    /// The folders of listed files, by the hashes of their keys, and those of other tables.
+    /// The places of a listing's files.
+    known: Vec<KnownFolder>,
+    /// The folders of listed files, by the hashes of their keys.
     folders: HashSet<u64>,
-    tables: HashSet<String>,
+    /// Other tables in the places.
+    tables: BTreeSet<OtherTable>,
     /// The folder of the last file.
     folder: String,
     storage: Arc<dyn Storage>,
@@ -81,12 +100,12 @@ impl Listed {
     /// No files yet; `partitioner` distributes them, and they are compared by their names alone or by their paths.
     pub(super) fn new(
         which: &OrphanOptions,
+        prefixes: Prefixes,
         by_name: bool,
         partitioner: Partitioner,
         storage: &Arc<dyn Storage>,
         notes: &Notes,
     ) -> Listed {
-        let prefixes = which.prefixes();
         let partitioner = Arc::new(partitioner);
         Listed {
             chunks: Vec::new(),
@@ -100,8 +119,9 @@ impl Listed {
             shows_table: false,
             for_all: partitioner.new_records(),
             partitioner,
+            known: Vec::new(),
             folders: HashSet::new(),
-            tables: HashSet::new(),
+            tables: BTreeSet::new(),
             folder: String::new(),
             storage: Arc::clone(storage),
             notes: notes.clone(),
@@ -109,14 +129,12 @@ impl Listed {
         }
     }
 
-    /// A partitioner for the files that the table names, which distributes them to the same parts as these.
-    pub(super) fn partitioner(&self, storage: Arc<dyn Storage>) -> Partitioner {
-        self.partitioner.by(Keys::Places {
-            prefixes: Arc::clone(&self.prefixes),
-            storage,
-            by_name: self.by_name,
-            whole: false,
-        })
+    /// A partitioner for the files that a table names, which distributes them to the same parts as these. Records
+    /// for other processes have the `whole` path.
+    pub(super) fn partitioner(&self, moved: Option<Moved>, whole: bool) -> Partitioner {
+        let (prefixes, storage) = (Arc::clone(&self.prefixes), Arc::clone(&self.storage));
+        let keys = Keys::Places { prefixes, storage, by_name: self.by_name, whole };
+        self.partitioner.by(keys).of_moved(moved.filter(|_| !self.by_name))
     }
 
     /// The records that were distributed since the last call.
@@ -149,36 +167,49 @@ impl Listed {
         self.for_all.add(named(Fact::Own, ""))
     }
 
-    /// Adds the files of a folder.
-    pub(super) fn take_folder(&mut self, found: InOne) -> Result<()> {
-        match found {
-            InOne::Files(files) => files.iter().try_for_each(|(path, file)| {
-                let path = self.storage.place(path)?;
-                self.take_listed(&path, file.details)
-            }),
-            InOne::OtherTable(folder) => self.take_table(&folder),
+    /// What is in the table's places: in the caller's listing, if there is one.
+    ///
+    /// # Errors
+    /// `Location` for a place that the storage would not open; those of the listing.
+    pub(super) fn pieces(
+        &mut self,
+        places: Vec<ListedFolder>,
+        listing: Option<&Listing>,
+        details: Details,
+    ) -> Result<Box<dyn Iterator<Item = Result<ListedPiece>> + Send>> {
+        let Some(listing) = listing else {
+            let folders = folders(places, details, &self.storage, &self.notes);
+            return Ok(Box::new(folders.map(|folder| folder.map(ListedPiece::Folder))));
+        };
+        for place in places {
+            let location = self.storage.place(&place.location)?;
+            let (prefix, folder) = self.prefixes.folder(&location)?;
+            self.known.push(KnownFolder { place, prefix, folder, is_absolute: is_absolute(&location) });
+        }
+        Ok(Box::new(listing()?.map(|rows| rows.map(ListedPiece::Rows))))
+    }
+
+    /// Adds the files of a piece.
+    pub(super) fn take(&mut self, piece: ListedPiece) -> Result<()> {
+        match piece {
+            ListedPiece::Folder(InOne { files, tables }) => {
+                tables.into_iter().for_each(|table| self.take_table(table));
+                files.iter().try_for_each(|(path, file)| {
+                    let path = self.storage.place(path)?;
+                    self.take_listed(&path, file.details)
+                })
+            }
+            ListedPiece::Rows(rows) => {
+                let known = std::mem::take(&mut self.known);
+                let taken = self.take_batch(&rows, &known);
+                self.known = known;
+                taken
+            }
         }
     }
 
-    /// The places where files of a listing may be, in the form of the listing's paths.
-    ///
-    /// # Errors
-    /// `Location` for a place that the storage would not open.
-    pub(super) fn known_folders(
-        &self,
-        places: Vec<ListedFolder>,
-        storage: &dyn Storage,
-    ) -> Result<KnownFolders> {
-        let folder_of = |place: ListedFolder| {
-            let location = storage.place(&place.location)?;
-            let (prefix, folder) = self.prefixes.folder(&location)?;
-            Ok((ListedFolder { location, ..place }, prefix, folder))
-        };
-        places.into_iter().map(folder_of).collect()
-    }
-
     /// Adds the files of a listing that are in the table's places.
-    pub(super) fn take_batch(&mut self, batch: &RecordBatch, known: &KnownFolders) -> Result<()> {
+    fn take_batch(&mut self, batch: &RecordBatch, known: &[KnownFolder]) -> Result<()> {
         let paths = find(batch, "path")?;
         let (sizes, times) = (find(batch, "size")?, find(batch, "modified")?);
         let (sizes, times) = (longs(&sizes, "size")?, longs(&times, "modified")?);
@@ -193,12 +224,12 @@ impl Listed {
         Ok(())
     }
 
-    fn take_given(&mut self, path: &str, details: FileDetails, places: &KnownFolders) -> Result<()> {
+    fn take_given(&mut self, path: &str, details: FileDetails, places: &[KnownFolder]) -> Result<()> {
         if FOLDERS.iter().any(|ending| path.ends_with(ending)) {
             return Ok(());
         }
         let (prefix, key) = self.prefixes.split(path, &mut self.last)?;
-        for (place, own, folder) in places {
+        for KnownFolder { place, prefix: own, folder, .. } in places {
             let Some(rest) = key.strip_prefix(folder.as_str()) else { continue };
             if !self.prefixes.agree(*own, prefix) {
                 return Err(self.prefixes.conflict(*own, prefix, path));
@@ -208,7 +239,13 @@ impl Listed {
                     self.shows_table = true;
                     self.is_own()?;
                 }
-                Shown::Other(table) => self.take_table(&format!("{}/{table}", place.location))?,
+                Shown::Other(table) => {
+                    let location = format!("{}/{table}", place.location);
+                    self.take_table(OtherTable { location, has_folder: true });
+                }
+                Shown::Beside => {
+                    self.take_table(OtherTable { location: place.location.clone(), has_folder: false });
+                }
                 Shown::Nothing => {}
             }
             if (place.rule)(rest, false) {
@@ -217,13 +254,13 @@ impl Listed {
                 }
                 return self.take_listed(path, Some(details));
             }
-            let decoded = decoded(rest.as_bytes()).map(String::from_utf8);
-            if decoded.is_some_and(|rest| rest.is_ok_and(|rest| (place.rule)(&rest, false))) {
+            if let Cow::Owned(rest) = decoded(rest.as_bytes())
+                && String::from_utf8(rest).is_ok_and(|rest| (place.rule)(&rest, false))
+            {
                 return Err(misspelled(path, "a file of the table"));
             }
         }
-        let is_relative = |(place, ..): &(ListedFolder, u16, String)| !is_absolute(&place.location);
-        if !is_absolute(path) && !places.iter().any(is_relative) {
+        if !is_absolute(path) && places.iter().all(|place| place.is_absolute) {
             let message = "a path of the listing is not absolute: it must start with a scheme and bucket, or with \
                            a slash";
             return Err(Error::new(ErrorKind::Argument, message).in_file(path));
@@ -231,17 +268,34 @@ impl Listed {
         Ok(())
     }
 
-    /// Adds the folder of another table, and the folders that its properties name.
-    fn take_table(&mut self, folder: &str) -> Result<()> {
-        if !self.tables.insert(folder.to_owned()) {
-            return Ok(());
+    /// Notes another table, which is read once all is listed.
+    fn take_table(&mut self, table: OtherTable) {
+        if !self.tables.contains(&table) {
+            if table.has_folder {
+                self.notes.add(passed_over(&table.location));
+            }
+            self.tables.insert(table);
         }
-        self.notes.add(passed_over(folder));
-        for folder in folders_of(folder, &self.storage)? {
-            let (_, key) = self.prefixes.folder(&folder)?;
-            self.for_all.add(named(Fact::Table, key.trim_end_matches('/')))?;
+    }
+
+    /// Gives all records that were not given yet, when all is listed, and those of what other tables name: the
+    /// files that others may name are listed before.
+    ///
+    /// # Errors
+    /// As [`OtherTable::walk`].
+    pub(super) fn finish(&mut self, threads: usize, whole: bool, take: &mut Take<'_>) -> Result<()> {
+        for table in std::mem::take(&mut self.tables) {
+            let partitioner = |moved| self.partitioner(moved, whole);
+            for folder in table.walk(&self.storage, threads, &partitioner, take)? {
+                // One that may not be opened is where it is said to be.
+                let place = self.storage.place(&folder).unwrap_or_else(|_| folder.clone());
+                for key in self.prefixes.folders(&place)? {
+                    self.for_all.add(named(Fact::Table, &key))?;
+                }
+            }
         }
-        Ok(())
+        self.flush()?;
+        self.take_chunks().try_for_each(take)
     }
 
     /// Adds the folders of a file, which some listings have as files, down to those of `least` bytes.
@@ -274,7 +328,7 @@ impl Listed {
             }
         }
         self.old += u64::from(fact == Fact::Listed);
-        let (prefix, key) = self.prefixes.split(path, &mut self.last)?;
+        let (prefix, key) = self.prefixes.listed(path, &mut self.last)?;
         self.pending.add(Record {
             fact,
             kind: Kind::Extra,
@@ -291,9 +345,9 @@ impl Listed {
 }
 
 impl OrphanOptions {
-    /// What tells spellings of one path.
-    pub(super) fn prefixes(&self) -> Prefixes {
-        Prefixes::new(&self.equal_schemes, &self.equal_authorities)
+    /// What tells spellings of one path, for a table whose files are at `location`.
+    pub(super) fn prefixes(&self, location: &str) -> Prefixes {
+        Prefixes::new(location, &self.equal_schemes, &self.equal_authorities)
     }
 }
 
@@ -315,7 +369,7 @@ pub(super) fn misspelled(path: &str, reached: &str) -> Error {
 }
 
 /// The files of each folder of the places.
-pub(super) fn folders(
+fn folders(
     places: Vec<ListedFolder>,
     details: Details,
     storage: &Arc<dyn Storage>,

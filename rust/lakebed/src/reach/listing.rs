@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::other_tables::is_other;
+use super::other_tables::{OtherTable, linked, other_in};
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -32,13 +32,12 @@ pub(crate) struct ListedFolder {
 }
 
 /// A file with its full path, in the form that metadata would have.
-pub(super) type Listed = (String, ListedFile);
+pub(super) type LocatedFile = (String, ListedFile);
 
 /// What is in one folder.
-pub(super) enum InOne {
-    Files(Vec<Listed>),
-    /// The folder of another table, which is not looked into.
-    OtherTable(String),
+pub(super) struct InOne {
+    pub(super) files: Vec<LocatedFile>,
+    pub(super) tables: Vec<OtherTable>,
 }
 
 /// Whether the details of listed files are needed at once, or of few files and later.
@@ -48,7 +47,7 @@ pub(super) enum Details {
     Later,
 }
 
-/// The files in a place that its rule admits, folder by folder.
+/// The files in a place that its rule admits, folder by folder, and other tables in any folder of it.
 pub(super) fn list(
     place: &ListedFolder,
     details: Details,
@@ -82,36 +81,41 @@ impl Look for Looks {
             };
         };
         let names = files.iter().map(|file| file.name.as_str());
-        if is_other(&self.place, folder, names, &folders.names, &self.storage)? {
-            return Ok((Some(InOne::OtherTable(folder.to_owned())), Vec::new()));
+        let other = other_in(&self.place, folder, names, &folders.names, &self.storage)?;
+        let mut tables: Vec<OtherTable> = other.into_iter().collect();
+        if tables.iter().any(|table| table.has_folder) {
+            return Ok((Some(InOne { files: Vec::new(), tables }), Vec::new()));
         }
         let within = |path: &str, is_folder| {
             below(path, &self.place.location).is_some_and(|rest| (self.place.rule)(rest, is_folder))
         };
         for (name, why) in folders.closed {
-            if within(&format!("{folder}/{name}"), true) {
+            let path = format!("{folder}/{name}");
+            tables.extend(linked(&path, &self.storage)?);
+            if within(&path, true) {
                 let folder = without_credentials(folder);
                 self.notes.add(format!("the folder {name:?} in {folder:?} is not looked into: {why}"));
             }
         }
         let files = files.into_iter().map(|file| (format!("{folder}/{}", file.name), file));
         let files = files.filter(|(path, _)| within(path, false));
-        let files: Vec<Listed> = match self.details {
+        let files: Vec<LocatedFile> = match self.details {
             Details::Now => {
                 files.filter_map(|file| self.detailed(file).transpose()).collect::<Result<_>>()?
             }
             Details::Later => files.collect(),
         };
         let names = folders.names.iter().filter(|name| !matches!(name.as_str(), "" | "." | ".."));
-        let paths = names.map(|name| format!("{folder}/{name}"));
-        let paths = paths.filter(|path| within(path, true)).collect();
-        Ok(((!files.is_empty()).then_some(InOne::Files(files)), paths))
+        // Other tables may be where no file is looked at.
+        let paths = names.map(|name| format!("{folder}/{name}")).collect();
+        let is_empty = files.is_empty() && tables.is_empty();
+        Ok(((!is_empty).then_some(InOne { files, tables }), paths))
     }
 }
 
 impl Looks {
     /// The file with its details; `None` where it was removed since it was listed.
-    fn detailed(&self, (path, mut file): Listed) -> Result<Option<Listed>> {
+    fn detailed(&self, (path, mut file): LocatedFile) -> Result<Option<LocatedFile>> {
         if file.details.is_none() {
             file.details = self.storage.details(&path)?;
         }

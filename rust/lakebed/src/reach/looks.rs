@@ -109,25 +109,17 @@ impl<R: Reach> Looks<R> {
     fn look(&self, seen: &mut Seen, notes: &Notes) -> Result<Kept> {
         let comparison = self.comparison.clone();
         let mut kept = Kept { files: HashMap::new(), roots: HashSet::new(), comparison };
-        let mut quiet = 0;
-        for _ in 0..MOST_LOOKS {
+        until_nothing_is_new(R::QUIET_LOOKS, || {
             let newest = (self.newest)()?;
             let (retention, partitioner) = (self.retention.as_ref(), Arc::new(self.partitioner(&newest)));
             let options = WalkOptions { retention, kinds: self.kinds, partitioner, threads: self.threads };
             let later = newest.walk_later(&options, seen)?;
-            let Some(walk) = later else {
-                quiet += 1;
-                if quiet == R::QUIET_LOOKS {
-                    return Ok(kept);
-                }
-                continue;
-            };
-            quiet = 0;
+            let Some(walk) = later else { return Ok(false) };
             kept.take(walk, &options.partitioner)?;
             newest.notes().take().into_iter().for_each(|note| notes.add(note));
-        }
-        let message = format!("the table kept changing during {MOST_LOOKS} looks at it");
-        Err(Error::new(ErrorKind::Conflict, message))
+            Ok(true)
+        })?;
+        Ok(kept)
     }
 
     /// Makes the keys of files as the rows have them: those of a moved table by where they are now.
@@ -161,6 +153,22 @@ impl<R: Reach> Looks<R> {
             kept.without(&rows)
         }))
     }
+}
+
+/// Looks until so many looks in succession find nothing new, which each says.
+///
+/// # Errors
+/// Those of the looks; `Conflict` where there is always something new.
+pub(super) fn until_nothing_is_new(quiet_looks: usize, mut look: impl FnMut() -> Result<bool>) -> Result<()> {
+    let mut quiet = 0;
+    for _ in 0..MOST_LOOKS {
+        quiet = if look()? { 0 } else { quiet + 1 };
+        if quiet == quiet_looks {
+            return Ok(());
+        }
+    }
+    let message = format!("the table kept changing during {MOST_LOOKS} looks at it");
+    Err(Error::new(ErrorKind::Conflict, message))
 }
 
 impl Kept {
@@ -215,7 +223,7 @@ impl Kept {
         let Comparison::Places { prefixes, by_name, .. } = &self.comparison else {
             return Ok(self.files.contains_key(path));
         };
-        let (prefix, key) = prefixes.split(path, last)?;
+        let (prefix, key) = prefixes.listed(path, last)?;
         let key = if *by_name { name(&key) } else { &key };
         let Some(kept) = self.files.get(key) else { return Ok(false) };
         prefixes.check(kept.iter().copied(), prefix, path, key)?;

@@ -4,7 +4,6 @@
 //! A root keeps files: a snapshot, a tag, a changelog, or the table itself. A format provides the roots and
 //! the files that each names. Every manifest is read once, with the set of the roots that have it.
 
-mod checked;
 mod exchange;
 mod expire;
 mod found;
@@ -45,6 +44,7 @@ use looks::{Comparison, Looks};
 pub(crate) use moved::Moved;
 pub(crate) use orphans::Orphans;
 pub(crate) use orphans_exchange::OrphansExchange;
+pub(crate) use other_tables::OtherReach;
 pub(crate) use partitioner::{Named, Partitioner};
 pub(crate) use prefixes::Prefixes;
 pub(crate) use record::{Fact, each_record};
@@ -81,8 +81,8 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     /// are marked. Adds what the other roots name to `seen`.
     ///
     /// # Errors
-    /// Those of reading snapshots and lists; `Unsupported` with rules of retention where the table forbids that files are
-    /// deleted.
+    /// Those of reading snapshots and lists; `Unsupported` with rules of retention where the table forbids that files
+    /// are deleted.
     fn walk(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Walk>;
 
     /// The same at a later time, for what is not in `seen`: the roots that are kept, the files that they name

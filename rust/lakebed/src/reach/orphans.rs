@@ -2,24 +2,23 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::builder::{Int64Builder, StringBuilder, TimestampMicrosecondBuilder};
+use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 
-use super::checked::{Checked, of_no_table};
 use super::exchange::by_part;
 use super::found::count;
 use super::kind::{Kind, Kinds};
-use super::listed::{Listed, OrphanOptions, folders, misspelled};
+use super::listed::{Listed, OrphanOptions, misspelled};
 use super::listing::Details;
 use super::looks::{Comparison, Looks, Seen};
 use super::orphans_exchange::{LISTED, orphans_exchanged};
 use super::other_tables::is_below_any;
-use super::part::{Part, Spellings};
-use super::partitioner::{Named, Partitioner};
+use super::part::Part;
+use super::partitioner::{Named, PARTS, Partitioner, seed};
 use super::partitions::Partitions;
 use super::prefixes::{Last, Prefixes};
 use super::record::{Fact, NOT_ASKED, Record, records};
@@ -30,6 +29,7 @@ use crate::credentials::without_credentials;
 use crate::distributed::{Distributed, Exchanged, Pieces};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
+use crate::record::find;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 use crate::storage::Storage;
 use crate::view::{select, whole};
@@ -48,7 +48,7 @@ impl<R: Reach> Orphans<R> {
     /// The orphans of a table. Columns and filter are checked; no file is read.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     pub(crate) fn new(
         reach: R,
         newest: NewestReach<R>,
@@ -61,8 +61,14 @@ impl<R: Reach> Orphans<R> {
     }
 
     /// What tells spellings of paths.
-    fn prefixes(&self) -> Prefixes {
-        self.which.prefixes()
+    fn prefixes(&self) -> Result<Prefixes> {
+        Ok(self.which.prefixes(&self.reach.storage().place(self.reach.location())?))
+    }
+
+    /// Nothing listed yet.
+    fn listed_by(&self, partitioner: Partitioner) -> Result<Listed> {
+        let (storage, prefixes) = (self.reach.storage(), self.prefixes()?);
+        Ok(Listed::new(&self.which, prefixes, R::BY_NAME, partitioner, storage, &self.notes))
     }
 
     /// How the table is looked at after it was walked.
@@ -94,48 +100,35 @@ impl<R: Reach> Orphans<R> {
     /// committed, tagged or branched in between takes rows out.
     fn compared(&self, details: Details) -> Result<Compared> {
         let storage = Arc::clone(self.reach.storage());
-        let mut listed = Listed::new(&self.which, R::BY_NAME, Partitioner::new(), &storage, &self.notes);
-        let mut partitions = Partitions::new();
+        let mut listed = self.listed_by(Partitioner::of_listed(seed(), PARTS))?;
+        let (threads, mut partitions) = (threads(self.options.threads), Partitions::new());
         let places = self.reach.places(&listed.prefixes)?;
-        // Whether the listing has files of the table is known when all parts are compared.
+        // Whether the listing has files of the table is known when all is read.
         listed.is_own()?;
-        match &self.which.listing {
-            Some(listing) => {
-                let known = listed.known_folders(places, storage.as_ref())?;
-                for batch in listing()? {
-                    listed.take_batch(&batch?, &known)?;
-                    listed.take_chunks().try_for_each(|chunk| partitions.push(chunk))?;
-                }
-            }
-            None => {
-                for files in folders(places, details, &storage, &self.notes) {
-                    listed.take_folder(files?)?;
-                    listed.take_chunks().try_for_each(|chunk| partitions.push(chunk))?;
-                }
-            }
+        for piece in listed.pieces(places, self.which.listing.as_ref(), details)? {
+            listed.take(piece?)?;
+            listed.take_chunks().try_for_each(|chunk| partitions.push(chunk))?;
         }
-        listed.flush()?;
-        listed.take_chunks().try_for_each(|chunk| partitions.push(chunk))?;
+        listed.finish(threads, false, &mut |chunk| partitions.push(chunk))?;
         let newest = self.checked_newest(&listed.prefixes)?;
-        let partitioner = listed.partitioner(Arc::clone(&storage));
-        let partitioner = Arc::new(partitioner.of_moved(newest.moved().filter(|_| !R::BY_NAME)));
-        let (threads, mut seen) = (threads(self.options.threads), Seen::default());
+        let partitioner = Arc::new(listed.partitioner(newest.moved(), false));
+        let mut seen = Seen::default();
         let (kinds, of_walk) = (Kinds::ALL, Arc::clone(&partitioner));
         let options = WalkOptions { retention: None, kinds, partitioner: of_walk, threads };
         let walk = newest.walk(&options, &mut seen)?;
         let Listed { prefixes, listed, old, shows_table, .. } = listed;
         let looks = self.looks(Arc::clone(&prefixes));
-        take_walk(walk, &partitioner, &mut partitions)?;
+        take_walk(walk, &partitioner, &mut |chunk| partitions.push(chunk))?;
         newest.notes().take().into_iter().for_each(|note| self.notes.add(note));
         let ages = Ages { storage: Arc::clone(self.reach.storage()), before_ms: self.which.before_ms };
         // Where files are compared by name, those that show the table are not looked at.
-        let has_reached = self.which.listing.is_none() || R::BY_NAME && shows_table;
-        let has_reached = Arc::new(AtomicBool::new(has_reached));
-        let reached = Arc::clone(&has_reached);
+        let is_own = self.which.listing.is_none() || R::BY_NAME && shows_table;
+        if !is_own && !partitions.any(&storage, has_reached)? {
+            return Err(of_no_table());
+        }
         let rows = partitions.each(&storage, threads, move |pieces| {
-            orphans(pieces, &prefixes, Some(&ages), &|record| Ok(record), Some(&reached))
+            orphans(pieces, &prefixes, Some(&ages), &|record| Ok(record))
         });
-        let rows = Checked::new(rows, has_reached);
         Ok(Compared { listed, old, rows: looks.checked(rows, seen, self.notes.clone()) })
     }
 }
@@ -144,40 +137,38 @@ impl<R: Reach> Distributed for Orphans<R> {
     /// Reads the newest version of the table. The listing may be newer, since [`Distributed::looked_again`] is
     /// later than both.
     fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
-        let newest = self.checked_newest(&self.prefixes())?;
+        let newest = self.checked_newest(&self.prefixes()?)?;
         orphans_exchanged(&newest, &self.which, &self.options)
     }
 
     fn looked_again(&self, rows: Batches, seen: &str) -> Result<Batches> {
-        let looks = self.looks(Arc::new(self.prefixes()));
+        let looks = self.looks(Arc::new(self.prefixes()?));
         let rows = looks.checked(rows, Seen::from_text(seen)?, self.notes.clone());
         Ok(selected(rows, &self.options))
     }
 
     fn listed(&self, parts: u32) -> Result<Pieces> {
-        let storage = Arc::clone(self.reach.storage());
-        let partitioner = Partitioner::seeded(0, parts as usize);
-        let mut listed = Listed::new(&self.which, R::BY_NAME, partitioner, &storage, &self.notes);
+        let mut listed = self.listed_by(Partitioner::of_listed(0, parts as usize))?;
         let places = self.reach.places(&listed.prefixes)?;
         if self.which.listing.is_none() {
             listed.is_own()?;
         }
-        let taken: Box<dyn Iterator<Item = Result<Vec<LargeBinaryArray>>> + Send> = match &self.which.listing
-        {
-            Some(listing) => {
-                let known = listed.known_folders(places, storage.as_ref())?;
-                Box::new(listing()?.map(move |batch| {
-                    listed.take_batch(&batch?, &known)?;
-                    listed.flush()?;
-                    Ok(listed.take_chunks().collect())
-                }))
-            }
-            None => Box::new(folders(places, Details::Now, &storage, &self.notes).map(move |files| {
-                listed.take_folder(files?)?;
-                listed.flush()?;
-                Ok(listed.take_chunks().collect())
-            })),
-        };
+        let pieces = listed.pieces(places, self.which.listing.as_ref(), Details::Now)?;
+        let threads = threads(self.options.threads);
+        let taken = pieces.map(Some).chain([None]).map(move |piece| -> Result<Vec<LargeBinaryArray>> {
+            let Some(piece) = piece else {
+                let mut chunks = Vec::new();
+                let mut take = |chunk| -> Result<()> {
+                    chunks.push(chunk);
+                    Ok(())
+                };
+                listed.finish(threads, true, &mut take)?;
+                return Ok(chunks);
+            };
+            listed.take(piece?)?;
+            listed.flush()?;
+            Ok(listed.take_chunks().collect())
+        });
         Ok(Box::new(taken.flat_map(|taken| match taken {
             Ok(all) => all.iter().map(|chunk| Ok((LISTED, by_part(chunk)?))).collect(),
             Err(error) => vec![Err(error)],
@@ -216,31 +207,47 @@ struct Compared {
     rows: Batches,
 }
 
-/// Adds every file that a table names, including those that it lists as deleted: engines do not delete these
+/// Takes distributed records.
+pub(super) type Take<'t> = dyn FnMut(LargeBinaryArray) -> Result<()> + 't;
+
+/// Gives every file that a table names, including those that it lists as deleted: engines do not delete these
 /// as orphans either.
-fn take_walk(walk: Walk, partitioner: &Arc<Partitioner>, partitions: &mut Partitions) -> Result<()> {
+pub(super) fn take_walk(walk: Walk, partitioner: &Arc<Partitioner>, take: &mut Take<'_>) -> Result<()> {
     let mut records = partitioner.new_records();
     let paths = walk.files.reached().iter().map(|file| file.path.as_str());
     for path in paths.chain(walk.files.named().iter().map(String::as_str)) {
         let (fact, kind, set) = (Fact::Reached, Kind::Extra, SetId::NONE);
         records.push(Named { path, kind, fact, set, size: -1, identity: 0 })?;
     }
-    partitions.push(records.into_parts()?)?;
+    take(records.into_parts()?)?;
     for batch in walk.entries {
-        partitions.push_batch(&batch?)?;
+        take(find(&batch?, "records")?.as_binary::<i64>().clone())?;
     }
     Ok(())
 }
 
+/// Whether one of the listed files of a part is reached.
+fn has_reached(pieces: &[Buffer]) -> Result<bool> {
+    let part = Part::of(pieces, &|record| Ok(record))?;
+    for record in pieces.iter().flat_map(|piece| records(piece)) {
+        let record = record?;
+        if matches!(record.fact, Fact::Listed | Fact::New) && part.prefixes(&record).next().is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The orphans of a part. `ages` checks those whose details were not asked for; `known` translates its records
-/// to the hashes and prefix numbers of this process. `reached` becomes true where a listed file is reached; without
-/// it, a part whose listing does not have the table is an error.
+/// to the hashes and prefix numbers of this process.
+///
+/// # Errors
+/// `Location` for a part whose listing is not known to have the table, and has none of the files that it reaches.
 pub(super) fn orphans(
     pieces: &[Buffer],
     prefixes: &Prefixes,
     ages: Option<&Ages>,
     known: KnownAs<'_>,
-    reached: Option<&AtomicBool>,
 ) -> Result<RecordBatch> {
     let part = Part::of(pieces, known)?;
     let (mut rows, mut has_reached) = (Rows::default(), false);
@@ -252,33 +259,38 @@ pub(super) fn orphans(
         }
         let record = known(record)?;
         let named = part.prefixes(&record);
-        if named.clone().next().is_some() {
-            has_reached = true;
+        let is_reached = named.clone().next().is_some();
+        has_reached |= is_reached;
+        if !part.tables.is_empty() && is_below_any(&prefixes.split(record.path, &mut last)?.1, &part.tables) {
+            continue;
+        }
+        if is_reached {
             prefixes.check(named, record.prefix, record.path, record.key)?;
             continue;
         }
         if record.fact == Fact::New || part.has_newer(&record) || part.folders.contains(record.key) {
             continue;
         }
-        if !part.tables.is_empty() && is_below_any(&prefixes.split(record.path, &mut last)?.1, &part.tables) {
-            continue;
-        }
         let Some(record) = ages.map_or(Ok(Some(record)), |ages| ages.checked(record))? else { continue };
-        let spellings = spellings.get_or_insert_with(|| Spellings::of(&part, pieces));
-        if let Some(reached) = spellings.unlisted(record.key) {
+        let unlisted = spellings.get_or_insert_with(|| part.unlisted(pieces));
+        if let Some(reached) = unlisted.find(record.key) {
             return Err(misspelled(record.path, reached));
         }
         if taken.insert(record.path) {
             rows.push(&record)?;
         }
     }
-    match reached {
-        Some(reached) => _ = reached.fetch_or(has_reached, Ordering::Relaxed),
-        // Where no process sent records, there is only what the table names.
-        None if has_reached || part.is_own || pieces.len() < 2 => {}
-        None => return Err(of_no_table()),
-    }
-    rows.finish()
+    // Where no process sent records, there is only what the table names.
+    if has_reached || part.is_own || pieces.len() < 2 { rows.finish() } else { Err(of_no_table()) }
+}
+
+/// The error for a listing without any file of the table.
+#[cold]
+fn of_no_table() -> Error {
+    let message = "the listing has none of the files that the table reaches: it may be of another bucket or folder, \
+                   older than the table, or URL-encoded. Give one of all of the table's folder, with its metadata, and \
+                   with decoded paths (urllib.parse.unquote_plus)";
+    Error::new(ErrorKind::Location, message)
 }
 
 /// Checks the age of orphans that were listed without it. Most files of a table are reached, so few are asked for.
@@ -312,7 +324,7 @@ pub(super) type KnownAs<'k> = &'k dyn for<'r> Fn(Record<'r>) -> Result<Record<'r
 /// The schema of the rows that `options` ask for.
 ///
 /// # Errors
-/// `UnknownColumn`, `Predicate`.
+/// `UnknownColumn`, `FilterColumn`, `Predicate`.
 pub(super) fn schema(options: &ScanOptions) -> Result<SchemaRef> {
     let none = Rows::default().finish()?;
     Ok(select(&none, options.columns.as_deref(), options.filter.as_deref())?.schema())

@@ -38,6 +38,8 @@ pub(crate) struct OrphansExchange<N> {
     /// The files that are named without a manifest.
     named: Vec<String>,
     placing: Placing,
+    /// Where the table's files are.
+    location: String,
     by_name: bool,
     equal_schemes: Vec<(String, String)>,
     equal_authorities: Vec<(String, String)>,
@@ -64,6 +66,7 @@ pub(super) fn orphans_exchanged<R: Reach>(
         manifests,
         named: reached.chain(walk.files.named().iter().cloned()).collect(),
         placing: newest.storage().placing(),
+        location: newest.storage().place(newest.location())?,
         by_name: R::BY_NAME,
         equal_schemes: which.equal_schemes.clone(),
         equal_authorities: which.equal_authorities.clone(),
@@ -83,7 +86,7 @@ impl<N: SentManifests> NamedWork for OrphansExchange<N> {
 impl<N: SentManifests> OrphansExchange<N> {
     /// A partitioner for the files that the table names, with the prefixes of this process.
     fn record_partitioner(&self, parts: usize) -> (Arc<Partitioner>, Arc<Prefixes>) {
-        let prefixes = Arc::new(Prefixes::new(&self.equal_schemes, &self.equal_authorities));
+        let prefixes = Arc::new(Prefixes::new(&self.location, &self.equal_schemes, &self.equal_authorities));
         let (storage, by_name) = (placed(&self.placing, Arc::new(Local)), self.by_name);
         let keys = Keys::Places { prefixes: Arc::clone(&prefixes), storage, by_name, whole: true };
         let partitioner = Partitioner::seeded(seed(), parts).by(keys).of_moved(self.moved.clone());
@@ -111,7 +114,7 @@ impl<N: SentManifests> Exchange for OrphansExchange<N> {
             records.push(Named { path, kind, fact, set, size: -1, identity: 0 })?;
         }
         let making = move |pieces: &[Buffer]| {
-            orphans(pieces, &prefixes, None, &|record| known(record, &prefixes, &partitioner), None)
+            orphans(pieces, &prefixes, None, &|record| known(record, &prefixes, &partitioner))
         };
         Ok(RecordGather::boxed(&self.options, vec![records.bytes()], making))
     }
@@ -119,6 +122,6 @@ impl<N: SentManifests> Exchange for OrphansExchange<N> {
 
 /// The record with the hash and the prefix number of this process.
 fn known<'r>(record: Record<'r>, prefixes: &Prefixes, partitioner: &Partitioner) -> Result<Record<'r>> {
-    let (prefix, _) = prefixes.split(record.path, &mut Last::default())?;
+    let prefix = prefixes.prefix(record.path, &mut Last::default())?;
     Ok(Record { prefix, hash: partitioner.hash(record.key.as_bytes()), ..record })
 }

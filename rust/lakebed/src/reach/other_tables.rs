@@ -1,9 +1,16 @@
-//! Folders of other tables below a table's own: their files are never its orphans.
+//! Other tables in a table's folder: their folders, and the files that they name in others, are never its orphans.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::Reach;
+use super::kind::Kinds;
 use super::listing::ListedFolder;
+use super::looks::{Seen, until_nothing_is_new};
+use super::moved::Moved;
+use super::orphans::{Take, take_walk};
+use super::partitioner::Partitioner;
+use super::walk::{Walk, WalkOptions};
 use crate::columnar::Decoding;
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
@@ -18,6 +25,8 @@ pub(super) enum Shown<'p> {
     Own,
     /// Another table is in this folder below it.
     Other(&'p str),
+    /// The folder is a table of another format too.
+    Beside,
     Nothing,
 }
 
@@ -30,7 +39,7 @@ pub(super) fn shown<'p>(place: &ListedFolder, rest: &'p str) -> Result<Shown<'p>
         Some((format, "")) if format == place.format => Shown::Own,
         Some((format, "")) => {
             check_alone(place, format)?;
-            Shown::Nothing
+            Shown::Beside
         }
         Some((_, folder)) if !(place.is_own)(folder) => Shown::Other(folder),
         Some(_) => Shown::Nothing,
@@ -43,64 +52,126 @@ pub(super) fn shown<'p>(place: &ListedFolder, rest: &'p str) -> Result<Shown<'p>
     })
 }
 
-/// Whether a folder in a table's own, with these files and folders, is of another table.
+/// How many looks at a table in succession must find nothing new, whatever its format.
+const QUIET_LOOKS: usize = 2;
+
+/// Another table, by its location.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct OtherTable {
+    pub(super) location: String,
+    /// Whether the location is its alone, so that it is not looked into.
+    pub(super) has_folder: bool,
+}
+
+/// The other table that is in a folder of a table's own, with these files and folders.
 ///
 /// # Errors
 /// As [`shown`]; those of the storage.
-pub(super) fn is_other<'n>(
+pub(super) fn other_in<'n>(
     place: &ListedFolder,
     folder: &str,
-    mut files: impl Iterator<Item = &'n str>,
+    files: impl Iterator<Item = &'n str>,
     folders: &[String],
     storage: &Arc<dyn Storage>,
-) -> Result<bool> {
+) -> Result<Option<OtherTable>> {
     let rest = below(folder, &place.location).unwrap_or_default();
+    let table = |has_folder| OtherTable { location: folder.to_owned(), has_folder };
     if rest.is_empty() {
         let format = FORMATS.any_at(folder, folders, storage, |format| format != place.format)?;
         format.map_or(Ok(()), |format| check_alone(place, format))?;
-        return Ok(false);
+        return Ok(format.map(|_| table(false)));
     }
     if (place.is_own)(rest) {
-        return Ok(false);
+        return Ok(None);
     }
     // Metadata of a table elsewhere, whose property `write.metadata.path` is this folder.
-    let has_metadata = files.any(|name| FORMATS.is_metadata(name));
-    Ok(has_metadata || FORMATS.any_at(folder, folders, storage, |_| true)?.is_some())
+    for name in files.filter(|name| FORMATS.is_metadata(name)) {
+        if matches!(shown(place, &format!("{rest}/{name}"))?, Shown::Other(_)) {
+            return Ok(Some(table(true)));
+        }
+    }
+    Ok(FORMATS.any_at(folder, folders, storage, |_| true)?.map(|_| table(true)))
 }
 
-/// Properties that name a folder of data or metadata, or several.
-const FOLDERS: [&str; 5] = [
-    "write.data.path",
-    "write.object-storage.path",
-    "write.folder-storage.path",
-    "write.metadata.path",
-    "data-file.external-paths",
-];
-
-/// The folder of another table, and the folders that its properties name: these may be in the table's own too.
+/// The table behind a link, which may be the one that has the link in its folder, or one above it.
 ///
 /// # Errors
-/// `Location` for a table that cannot be read.
-pub(super) fn folders_of(folder: &str, storage: &Arc<dyn Storage>) -> Result<Vec<String>> {
-    let other =
-        FORMATS.open(folder, None, Arc::clone(storage), Decoding::from(lakebed_avro::Limits::DEFAULT));
-    let properties = match other {
-        Ok(table) => table.properties(),
-        // Metadata of a table that is elsewhere: where its data is, that table knows.
-        Err(error) if error.kind() == ErrorKind::TableNotFound => return Ok(vec![folder.to_owned()]),
-        Err(error) => {
-            let shown = without_credentials(folder);
-            let message = format!(
-                "another table is in the table's folder, at {shown:?}, and cannot be read, so it is unknown which files \
-                 are its own: {error}"
-            );
-            return Err(Error::new(ErrorKind::Location, message).in_file(folder));
+/// Those of the storage.
+pub(super) fn linked(path: &str, storage: &Arc<dyn Storage>) -> Result<Option<OtherTable>> {
+    let Some(folders) = storage.folders(path)? else { return Ok(None) };
+    let format = FORMATS.any_at(path, &folders.names, storage, |_| true)?;
+    Ok(format.map(|_| OtherTable { location: path.to_owned(), has_folder: false }))
+}
+
+/// What the newest version of another table names.
+pub(crate) trait OtherReach {
+    /// As [`Reach::walk_later`].
+    fn walk_other(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Option<Walk>>;
+
+    /// The folders that its properties name, and where its files are if they were moved.
+    fn places_of_other(&self) -> (Vec<String>, Option<Moved>);
+}
+
+impl<R: Reach> OtherReach for R {
+    fn walk_other(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Option<Walk>> {
+        self.walk_later(wanted, seen)
+    }
+
+    fn places_of_other(&self) -> (Vec<String>, Option<Moved>) {
+        (self.other_folders(), self.moved())
+    }
+}
+
+impl OtherTable {
+    /// Gives the records of the files that it names, in all formats that it has, until a look finds none that are
+    /// new. `partitioner` makes the one that distributes them. Returns the folders in which its files are: its own,
+    /// unless that is not its alone, and those that its properties name.
+    ///
+    /// # Errors
+    /// `Location` where it cannot be read: what it names is unknown then. Those of the storage, and of `take`.
+    pub(super) fn walk(
+        &self,
+        storage: &Arc<dyn Storage>,
+        threads: usize,
+        partitioner: &dyn Fn(Option<Moved>) -> Partitioner,
+        take: &mut Take<'_>,
+    ) -> Result<HashSet<String>> {
+        let own = self.has_folder.then(|| self.location.clone());
+        let mut folders: HashSet<String> = own.into_iter().collect();
+        for format in FORMATS.0 {
+            let mut seen = Seen::default();
+            let mut look = || {
+                let decoding = Decoding::from(lakebed_avro::Limits::DEFAULT);
+                let reach = match (format.reach)(&self.location, Arc::clone(storage), decoding) {
+                    // Metadata of a table that is elsewhere: where its data is, that table knows.
+                    Err(error) if error.kind() == ErrorKind::TableNotFound => return Ok(false),
+                    reach => reach?,
+                };
+                let (named, moved) = reach.places_of_other();
+                folders.extend(named);
+                let partitioner = Arc::new(partitioner(moved));
+                let options = WalkOptions { retention: None, kinds: Kinds::ALL, partitioner, threads };
+                let Some(walk) = reach.walk_other(&options, &mut seen)? else { return Ok(false) };
+                take_walk(walk, &options.partitioner, take)?;
+                Ok(true)
+            };
+            until_nothing_is_new(QUIET_LOOKS, &mut look).map_err(|error| self.unreadable(error))?;
         }
-    };
-    let named = FOLDERS.iter().filter_map(|key| properties.get(*key)).flat_map(|paths| paths.split(','));
-    let named =
-        named.map(|path| path.trim().trim_end_matches('/').to_owned()).filter(|path| !path.is_empty());
-    Ok(std::iter::once(folder.to_owned()).chain(named).collect())
+        Ok(folders)
+    }
+
+    #[cold]
+    fn unreadable(&self, error: Error) -> Error {
+        if error.kind() == ErrorKind::Io {
+            return error;
+        }
+        let shown = without_credentials(&self.location);
+        let message = format!(
+            "another table is in the table's folder, at {shown:?}, and cannot be read, so it is unknown which files \
+             are its own: {error}"
+        );
+        Error::new(ErrorKind::Location, message).in_file(&self.location)
+    }
 }
 
 /// Where only some folders are looked into, the other table's are not: engines write metadata of Iceberg beside

@@ -1,14 +1,13 @@
 //! What the records of a part state, for the comparison of listed files with those that are reached.
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use arrow_buffer::Buffer;
 use hashbrown::HashTable;
 
 use super::orphans::KnownAs;
 use super::record::{Fact, Record, records};
-use super::spelling::folded;
+use super::spelling::Spellings;
 use crate::error::Result;
 
 /// What the records of a part state, besides the listed files.
@@ -49,6 +48,14 @@ impl<'r> Part<'r> {
         is_new
     }
 
+    /// The reached files that are not listed.
+    pub(super) fn unlisted(&self, pieces: &'r [Buffer]) -> Spellings<'r> {
+        let listed = pieces.iter().flat_map(|piece| records(piece)).flatten();
+        let listed = listed.filter(|record| matches!(record.fact, Fact::Listed | Fact::New));
+        let listed: HashSet<&str> = listed.map(|record| record.key).collect();
+        Spellings::of(self.reached.iter().map(|(.., key)| *key).filter(|key| !listed.contains(key)))
+    }
+
     /// Whether the file is also listed as too new, as where a listing has older versions of files.
     pub(super) fn has_newer(&self, record: &Record<'_>) -> bool {
         self.new.contains(record.path)
@@ -60,23 +67,5 @@ impl<'r> Part<'r> {
         of_hash
             .filter(|(hash, _, key)| (*hash, *key) == (record.hash, record.key))
             .map(|(_, prefix, _)| *prefix)
-    }
-}
-
-/// The reached files that are not listed, by what all spellings of their paths have.
-pub(super) struct Spellings<'r>(HashMap<Cow<'r, str>, &'r str>);
-
-impl<'r> Spellings<'r> {
-    pub(super) fn of(part: &Part<'r>, pieces: &'r [Buffer]) -> Spellings<'r> {
-        let listed = pieces.iter().flat_map(|piece| records(piece)).flatten();
-        let listed = listed.filter(|record| matches!(record.fact, Fact::Listed | Fact::New));
-        let listed: HashSet<&str> = listed.map(|record| record.key).collect();
-        let unlisted = part.reached.iter().map(|(.., key)| *key).filter(|key| !listed.contains(key));
-        Spellings(unlisted.map(|key| (folded(key), key)).collect())
-    }
-
-    /// The file of which a key may be another spelling.
-    pub(super) fn unlisted(&self, key: &str) -> Option<&'r str> {
-        self.0.get(&*folded(key)).copied()
     }
 }

@@ -50,6 +50,8 @@ pub(crate) struct Partitioner {
 pub(super) enum Keys {
     /// The path as it is written.
     Paths,
+    /// Keys that are given, of listed files: parts have all spellings of a path.
+    Listed,
     /// The location that the path means, for comparison with a listing.
     Places {
         prefixes: Arc<Prefixes>,
@@ -64,6 +66,11 @@ impl Partitioner {
     /// A partitioner by paths as they are written.
     pub(crate) fn new() -> Partitioner {
         Partitioner::seeded(seed(), PARTS)
+    }
+
+    /// A partitioner of listed files, to so many parts.
+    pub(super) fn of_listed(seed: u64, parts: usize) -> Partitioner {
+        Partitioner { keys: Keys::Listed, ..Partitioner::seeded(seed, parts) }
     }
 
     /// A partitioner for one of several processes: with the same seed and number of parts all of them distribute
@@ -111,9 +118,8 @@ impl PartitionedRecords {
     /// Adds what an entry states about a file.
     ///
     /// # Errors
-    /// `Location` for a path that the storage would not open, where places are compared, and for a file of a moved table
-    /// that may be elsewhere; `Argument` for one of more than
-    /// 4 GiB.
+    /// `Location` for a path that the storage would not open, where places are compared, and for a file of a moved
+    /// table that may be elsewhere; `Argument` for one of more than 4 GiB.
     pub(crate) fn push(&mut self, named: Named<'_>) -> Result<()> {
         let Named { path, kind, fact, set, size, identity: value } = named;
         let partitioner = Arc::clone(&self.partitioner);
@@ -124,13 +130,23 @@ impl PartitionedRecords {
                 self.add(Record { fact, kind, prefix: 0, set, hash: 0, size, value, path, key: path })
             }
             Keys::Places { prefixes, storage, by_name, whole } => {
-                let place = if *by_name { Cow::Borrowed(path) } else { Cow::Owned(storage.place(path)?) };
-                let (prefix, key) = prefixes.split(&place, &mut self.last)?;
-                let key: &str = if *by_name { name(&key) } else { &key };
-                let path: &str = if *whole { &place } else { key };
-                let (fact, set, size, value) = (Fact::Reached, SetId::NONE, -1, 0);
-                self.add(Record { fact, kind, prefix, set, hash: 0, size, value, path, key })
+                let place = match (by_name, prefixes.has_links()) {
+                    (true, false) => Cow::Borrowed(path),
+                    // A file that may not be opened has a name all the same.
+                    (true, true) => storage.place(path).map_or(Cow::Borrowed(path), Cow::Owned),
+                    (false, _) => Cow::Owned(storage.place(path)?),
+                };
+                let mut last = std::mem::take(&mut self.last);
+                prefixes.reached(&place, &mut last, |prefix, key| {
+                    let key = if *by_name { name(key) } else { key };
+                    let path: &str = if *whole { &place } else { key };
+                    let (fact, set, size, value) = (Fact::Reached, SetId::NONE, -1, 0);
+                    self.add(Record { fact, kind, prefix, set, hash: 0, size, value, path, key })
+                })?;
+                self.last = last;
+                Ok(())
             }
+            Keys::Listed => Err(foreign()),
         }
     }
 
@@ -140,7 +156,12 @@ impl PartitionedRecords {
     /// As [`Record::write`].
     pub(super) fn add(&mut self, record: Record<'_>) -> Result<()> {
         let hash = self.partitioner.hash(record.key.as_bytes());
-        self.starts.push((part_of(record.key, self.partitioner.parts), self.bytes.len()));
+        let (key, parts) = (record.key, self.partitioner.parts);
+        let part = match self.partitioner.keys {
+            Keys::Paths => part_of(key, parts),
+            Keys::Listed | Keys::Places { .. } => part_of(&folded(key), parts),
+        };
+        self.starts.push((part, self.bytes.len()));
         Record { hash, ..record }.write(&mut self.bytes)
     }
 
@@ -206,11 +227,9 @@ impl PartitionedRecords {
     }
 }
 
-/// The part of a key and of its other spellings. Its hash has a constant seed, so that rows always come in the same
-/// order.
+/// The part of a key. Its hash has a constant seed, so that rows always come in the same order.
 pub(super) fn part_of(key: &str, parts: usize) -> u32 {
-    (FixedState::with_seed(0).hash_one(&*folded(key)) >> 32) as u32
-        % u32::try_from(parts).unwrap_or(u32::MAX).max(1)
+    (FixedState::with_seed(0).hash_one(key) >> 32) as u32 % u32::try_from(parts).unwrap_or(u32::MAX).max(1)
 }
 
 /// A random seed.

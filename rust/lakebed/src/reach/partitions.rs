@@ -74,6 +74,24 @@ impl Partitions {
         Ok(pieces)
     }
 
+    /// Whether it is so for the records of one of the parts.
+    ///
+    /// # Errors
+    /// `Io` where reading from disk fails; those of `is_so`, and an interruption.
+    pub(super) fn any(
+        &self,
+        storage: &Arc<dyn Storage>,
+        is_so: impl Fn(&[Buffer]) -> Result<bool>,
+    ) -> Result<bool> {
+        for part in 0..PARTS {
+            storage.interrupted()?;
+            if is_so(&self.part(part)?)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Calls `make` with the records of each part, in several threads.
     pub(super) fn each<F>(self, storage: &Arc<dyn Storage>, threads: usize, make: F) -> Pipeline<Parts<F>>
     where

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::links::Links;
+use super::links::{LastFolder, Links};
 use crate::credentials::family;
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::scheme;
@@ -17,8 +17,8 @@ type Prefix = (String, String);
 pub(crate) struct Prefixes {
     equal_schemes: HashMap<String, String>,
     equal_authorities: HashMap<String, String>,
-    /// Resolves links in local paths, whichever library reads them. On a storage whose paths only look local two
-    /// files may count as one, which is an orphan less.
+    /// Resolves links in local paths, whichever library reads them, for a table whose path looks local. On a storage
+    /// whose paths only look so, files may have keys that lead nowhere: those that are reached have all their keys.
     links: Option<Links>,
     known: Mutex<Known>,
 }
@@ -35,20 +35,32 @@ struct Known {
 pub(super) struct Last {
     /// The prefix as it was written, its number, and whether it is the local file system's.
     prefix: Option<(String, u16, bool)>,
-    /// The folder as it was written, and without links.
-    folder: Option<(String, String)>,
+    folder: LastFolder,
+    /// The folder as it is, of which the links are known.
+    without_links: LastFolder,
 }
 
 impl Prefixes {
-    /// Both maps lead from a spelling to what it is equal to.
-    pub(crate) fn new(schemes: &[(String, String)], authorities: &[(String, String)]) -> Prefixes {
+    /// For a table whose files are at `location`. Both maps lead from a spelling to what it is equal to.
+    pub(crate) fn new(
+        location: &str,
+        schemes: &[(String, String)],
+        authorities: &[(String, String)],
+    ) -> Prefixes {
         let schemes = schemes.iter().map(|(one, other)| (one.to_ascii_lowercase(), canonical(other)));
-        Prefixes {
+        let prefixes = Prefixes {
             equal_schemes: schemes.collect(),
             equal_authorities: authorities.iter().cloned().collect(),
-            links: cfg!(unix).then(Links::default),
+            links: None,
             known: Mutex::default(),
-        }
+        };
+        let is_local = scheme(location).is_none_or(|(scheme, _)| prefixes.scheme(scheme).is_empty());
+        Prefixes { links: (cfg!(unix) && is_local).then(Links::default), ..prefixes }
+    }
+
+    /// Whether files may have other keys than that of their path.
+    pub(super) fn has_links(&self) -> bool {
+        self.links.is_some()
     }
 
     /// The number of a path's prefix, and its key, which is the same for each spelling of a file.
@@ -56,6 +68,61 @@ impl Prefixes {
     /// # Errors
     /// `Argument` for more than 65,536 prefixes.
     pub(super) fn split<'p>(&self, path: &'p str, last: &mut Last) -> Result<(u16, Cow<'p, str>)> {
+        let (number, is_local, key) = self.written(path, last)?;
+        match &self.links {
+            Some(links) if is_local => Ok((number, links.resolved(key, &mut last.folder))),
+            _ => Ok((number, key)),
+        }
+    }
+
+    /// The same for a listed file, which may be a link: the key of the file that it leads to.
+    ///
+    /// # Errors
+    /// As [`Prefixes::split`].
+    pub(super) fn listed<'p>(&self, path: &'p str, last: &mut Last) -> Result<(u16, Cow<'p, str>)> {
+        let (number, key) = self.split(path, last)?;
+        let is_local = last.prefix.as_ref().is_some_and(|(.., is_local)| *is_local);
+        let end = match &self.links {
+            Some(links) if is_local => links.targets(&key, &mut last.without_links).pop(),
+            _ => None,
+        };
+        Ok((number, end.map_or(key, Cow::Owned)))
+    }
+
+    /// The number of a path's prefix.
+    ///
+    /// # Errors
+    /// As [`Prefixes::split`].
+    pub(super) fn prefix(&self, path: &str, last: &mut Last) -> Result<u16> {
+        Ok(self.written(path, last)?.0)
+    }
+
+    /// Calls `take` with the number of the prefix of a path that metadata names, and with each key that a listing
+    /// may have its file by: those with and without links to folders, and for a file that is a link also those of
+    /// the files that it leads to.
+    ///
+    /// # Errors
+    /// As [`Prefixes::split`]; those of `take`.
+    pub(super) fn reached(
+        &self,
+        path: &str,
+        last: &mut Last,
+        mut take: impl FnMut(u16, &str) -> Result<()>,
+    ) -> Result<()> {
+        let (number, _, written) = self.written(path, last)?;
+        let Some(links) = &self.links else { return take(number, &written) };
+        // A path with another prefix may mean the same file.
+        let key = links.resolved(Cow::Borrowed(&*written), &mut last.folder);
+        take(number, &key)?;
+        if key != written {
+            take(number, &written)?;
+        }
+        let targets = links.targets(&key, &mut last.without_links);
+        targets.iter().try_for_each(|target| take(number, target))
+    }
+
+    /// The number of a path's prefix, whether it is the local file system's, and the key as it is written.
+    fn written<'p>(&self, path: &'p str, last: &mut Last) -> Result<(u16, bool, Cow<'p, str>)> {
         let (before, key) = path.split_at(key_start(path));
         let (number, is_local) = match &last.prefix {
             Some((last, number, is_local)) if last == before => (*number, *is_local),
@@ -65,11 +132,20 @@ impl Prefixes {
                 (number, is_local)
             }
         };
-        let key = collapsed(key);
-        match &self.links {
-            Some(links) if is_local => Ok((number, links.resolved(key, &mut last.folder))),
-            _ => Ok((number, key)),
-        }
+        Ok((number, is_local, collapsed(key)))
+    }
+
+    /// The keys of a folder that metadata names, without a slash at the end.
+    ///
+    /// # Errors
+    /// As [`Prefixes::split`].
+    pub(super) fn folders(&self, path: &str) -> Result<Vec<String>> {
+        let (within, mut last) = (format!("{}/x", path.trim_end_matches('/')), Last::default());
+        let (_, _, written) = self.written(&within, &mut last)?;
+        let resolved = self.links.as_ref().map(|links| links.resolved(written.clone(), &mut last.folder));
+        let mut keys: Vec<String> = resolved.into_iter().chain([written]).map(Cow::into_owned).collect();
+        keys.dedup();
+        Ok(keys.iter().map(|key| key.strip_suffix("/x").unwrap_or(key).to_owned()).collect())
     }
 
     /// The number of a folder's prefix, and the folder with which the keys of its files begin, with a slash at
@@ -121,8 +197,7 @@ impl Prefixes {
             Some((scheme, _)) => (scheme.to_owned(), before.split_once("://").map_or("", |(_, rest)| rest)),
             None => (String::new(), ""),
         };
-        let written = scheme.to_ascii_lowercase();
-        let scheme = self.equal_schemes.get(&written).cloned().unwrap_or_else(|| canonical(&written));
+        let scheme = self.scheme(&scheme);
         let authority = if scheme.is_empty() { "" } else { authority };
         let authority = self.equal_authorities.get(authority).map_or(authority, String::as_str);
         let is_local = scheme.is_empty();
@@ -136,6 +211,12 @@ impl Prefixes {
         known.prefixes.push(prefix.clone());
         known.numbers.insert(prefix, number);
         Ok((number, is_local))
+    }
+
+    /// The common name of a scheme and those that it is equal to; empty for local files.
+    fn scheme(&self, written: &str) -> String {
+        let written = written.to_ascii_lowercase();
+        self.equal_schemes.get(&written).cloned().unwrap_or_else(|| canonical(&written))
     }
 
     /// Whether a prefix in metadata and one in a listing may be the same location: a part that metadata
@@ -233,7 +314,7 @@ mod tests {
 
     #[test]
     fn one_file_has_one_key_however_it_is_spelled() {
-        let prefixes = Prefixes::new(&[], &[]);
+        let prefixes = Prefixes::new("/t", &[], &[]);
         for (path, key) in [
             ("s3://b/t/x", "/t/x"),
             ("s3a://b//t///x", "/t/x"),
@@ -253,10 +334,39 @@ mod tests {
         );
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn links_count_where_the_table_is_local() {
+        let root = std::env::temp_dir().join(format!("lakebed-prefixes-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("real")).unwrap();
+        let root = std::fs::canonicalize(root).unwrap();
+        std::os::unix::fs::symlink("real", root.join("link")).unwrap();
+        let (written, real) = (format!("{}/link/f", root.display()), format!("{}/real/f", root.display()));
+        for (location, hosts, keys) in [
+            ("/t", "", vec![&real, &written]),
+            ("file:///t", "hdfs://one", vec![&real, &written]),
+            ("t", "file:", vec![&real, &written]),
+            ("hdfs://one/t", "", vec![&written]),
+            ("hdfs://one/t", "hdfs://one", vec![&written]),
+        ] {
+            let prefixes = Prefixes::new(location, &[], &[]);
+            let (mut found, path) = (Vec::new(), format!("{hosts}{written}"));
+            let take = |_, key: &str| {
+                found.push(key.to_owned());
+                Ok(())
+            };
+            prefixes.reached(&path, &mut Last::default(), take).unwrap();
+            assert_eq!(found.iter().collect::<Vec<_>>(), keys, "{location} {path}");
+            let listed = prefixes.split(&path, &mut Last::default()).unwrap().1;
+            assert!(keys.contains(&&listed.into_owned()), "{location} {path}");
+        }
+        std::fs::remove_dir_all(root).unwrap();
+    }
+
     #[test]
     fn places_agree_where_metadata_omits_a_part_or_the_caller_declares_them_equal() {
         let agree = |metadata: &str, listing: &str, schemes: &[(&str, &str)], hosts: &[(&str, &str)]| {
-            let prefixes = Prefixes::new(&pairs(schemes), &pairs(hosts));
+            let prefixes = Prefixes::new("s3://b/t", &pairs(schemes), &pairs(hosts));
             let recorded = prefixes.split(metadata, &mut Last::default()).expect("few").0;
             let found = prefixes.split(listing, &mut Last::default()).expect("few").0;
             prefixes.agree(recorded, found)

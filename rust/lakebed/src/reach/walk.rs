@@ -131,8 +131,8 @@ pub(crate) struct Walk {
     pub(crate) sets: RootSets,
     pub(crate) files: Files,
     /// Reads the records of manifests, in the form that
-    /// [`PartitionedRecords::finish`](super::partitioner::PartitionedRecords::finish) returns; empty where other processes
-    /// read the manifests.
+    /// [`PartitionedRecords::finish`](super::partitioner::PartitionedRecords::finish) returns; empty where other
+    /// processes read the manifests.
     pub(crate) entries: Batches,
     /// How many manifests are read, of all that roots name.
     pub(crate) manifests: Step,

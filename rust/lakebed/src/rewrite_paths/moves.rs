@@ -48,7 +48,7 @@ const AS_THEY_ARE: [Kind; 7] = [
 
 impl<R: Reach> Moves<R> {
     /// # Errors
-    /// `UnknownColumn`, `Predicate`.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     pub(crate) fn new(
         reach: R,
         prefixes: Arc<Prefixes>,
@@ -79,7 +79,7 @@ impl<R: Reach> Moves<R> {
 /// The schema of the requested rows.
 ///
 /// # Errors
-/// `UnknownColumn`, `Predicate`.
+/// `UnknownColumn`, `FilterColumn`, `Predicate`.
 pub(crate) fn schema(options: &ScanOptions) -> Result<SchemaRef> {
     let none = Rows::default().finish()?;
     Ok(select(&none, options.columns.as_deref(), options.filter.as_deref())?.schema())

@@ -17,7 +17,8 @@ const ENOUGH_ROWS: usize = 1 << 13;
 const ENOUGH_BYTES: usize = 8 << 20;
 const ENOUGH_BATCHES: usize = 64;
 
-/// The same rows in the same order, with small batches put together. An error comes after the rows before it.
+/// The same rows in the same order, with small batches put together. An error comes after the rows before it, an
+/// interruption at once.
 pub(super) struct Coalesced<I> {
     batches: I,
     held: Vec<RecordBatch>,
@@ -68,6 +69,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for Coalesced<I> {
         while !self.is_full() {
             match self.batches.next() {
                 Some(Ok(batch)) if Self::is_small(&batch) => self.hold(batch),
+                Some(Err(error)) if error.is_interruption() => return Some(Err(error)),
                 next => {
                     self.next = next;
                     break;
@@ -140,5 +142,7 @@ mod tests {
         assert_eq!(found[1].as_ref().unwrap_err().kind(), ErrorKind::Argument);
         assert!(coalesced(Vec::new()).is_empty());
         assert!(coalesced(vec![Err(error())])[0].is_err());
+        let interrupted = || Err(Error::interruption("by the test"));
+        assert_eq!(sizes(&coalesced(vec![Ok(batch(0..2)), interrupted()])), [0, 2]);
     }
 }

@@ -49,7 +49,6 @@ pub struct ScanOptions {
     pub deletes: DeletesAs,
     /// Files of fewer bytes count as small in `health`; `None` for
     /// [`SMALL_FILE_BYTES`](crate::health::SMALL_FILE_BYTES).
-    /// [`SMALL_FILE_BYTES`](crate::health::SMALL_FILE_BYTES).
     pub small_bytes: Option<u64>,
 }
 
@@ -134,9 +133,9 @@ pub trait Scan: Send + Sync {
     /// For a plan of an Iceberg table, the answer of a REST catalog to a client that asks it to plan the
     /// scan: the JSON object of a completed planning result.
     ///
+    /// # Errors
     /// Those of reading the plan; `Unsupported` for other scans, and where Iceberg's expressions cannot
     /// express the residual of the filter.
-    /// cannot say what is left.
     fn scan_tasks(&self) -> Result<serde_json::Value> {
         let message = "only plans of Iceberg tables are what a REST catalog answers";
         Err(Error::new(ErrorKind::Unsupported, message))

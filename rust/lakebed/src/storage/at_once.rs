@@ -6,6 +6,7 @@ use arrow_buffer::Buffer;
 
 use super::Storage;
 use crate::error::Result;
+use crate::separate_thread::PATIENCE;
 
 /// A storage that serves at most this many reads at once, for all calls of a table together, whatever limit it
 /// has itself.
@@ -28,7 +29,10 @@ impl AtOnce {
     }
 
     /// Runs `read` when it may start.
-    fn with_permit<T>(&self, read: impl FnOnce() -> T) -> T {
+    ///
+    /// # Errors
+    /// The interruption of who waits for that; those of `read`.
+    fn with_permit<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
         // In a forked process, reads of the parent never end.
         if self.process != std::process::id() {
             return read();
@@ -36,7 +40,10 @@ impl AtOnce {
         // Nothing panics while the lock is held.
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         while *free == 0 {
-            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+            drop(self.freed.wait_timeout(free, PATIENCE));
+            // What answers an interruption may read too, so nothing is locked meanwhile.
+            self.storage.interrupted()?;
+            free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         }
         *free -= 1;
         drop(free);

@@ -91,7 +91,7 @@ pub trait Storage: Send + Sync {
     /// Checks whether the caller was interrupted, for storages that are written in an interpreter.
     ///
     /// # Errors
-    /// The interruption.
+    /// The interruption. It is told once: whoever drops the error must not lose it, so its source sees to that.
     fn interrupted(&self) -> Result<()> {
         self.inner().map_or(Ok(()), Storage::interrupted)
     }

@@ -40,10 +40,10 @@ pub(super) const TOTALS: i32 = 0;
 pub(super) const FOUND: i32 = 1;
 pub(super) const ENTRIES: i32 = 2;
 pub(super) const FILES: i32 = 3;
-/// Deletes of one data file each, and data files.
-pub(super) const LINKS: i32 = 5;
 /// The totals of all parts, from which the last rows are made.
 pub(super) const ALL_TOTALS: i32 = 4;
+/// Deletes of one data file each, and data files.
+pub(super) const LINKS: i32 = 5;
 
 /// The column with totals, in rows that are not findings.
 pub(super) const TOTALS_COLUMN: &str = "_totals";

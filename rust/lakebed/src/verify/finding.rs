@@ -48,6 +48,12 @@ impl Finding {
         Finding { location: error.location().clone(), ..finding }
     }
 
+    /// The same as a warning.
+    pub(crate) fn as_warning(mut self) -> Finding {
+        self.severity = Severity::Warning;
+        self
+    }
+
     /// The same in the file `path`, unless it has a file already.
     pub(crate) fn in_file(mut self, path: &str) -> Finding {
         self.location.path.get_or_insert_with(|| without_credentials(path).into_owned());

@@ -35,7 +35,7 @@ impl<V: Verified> VerifyScan<V> {
     /// Resolves the view: columns and filter are checked.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     pub(crate) fn new(table: V, options: ScanOptions, data_files: bool) -> Result<VerifyScan<V>> {
         let none = select(&rows(&[])?, options.columns.as_deref(), options.filter.as_deref())?;
         let options = ScanOptions { threads: threads(options.threads), ..options };

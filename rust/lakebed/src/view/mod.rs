@@ -85,7 +85,7 @@ impl View {
         VIEWS.iter().find(|(_, known)| *known == name).map(|(view, _)| *view).ok_or_else(|| {
             let known: Vec<&str> = VIEWS.iter().map(|(_, name)| *name).collect();
             let known = known.join(", ");
-            Error::new(ErrorKind::UnknownColumn, format!("no view {name:?}; there are {known}"))
+            Error::new(ErrorKind::UnknownView, format!("no view {name:?}; there are {known}")).in_field(name)
         })
     }
 }

@@ -36,7 +36,7 @@ impl Draft<'_> {
         let (partition_specs, default_spec_id) = self.partition_specs(is_first)?;
         let last_partition_id = self.last_partition_id(is_first, &partition_specs)?;
         let (sort_orders, default_sort_order_id) = self.sort_orders(is_first)?;
-        let (oddities, lost) = (self.oddities(), self.lost());
+        let oddities = self.oddities();
         let mut refs = self.refs.unwrap_or_default();
         if let Some(id) = self.current.snapshot {
             refs.entry(MAIN.to_owned()).or_insert_with(|| SnapshotRef::branch(id));
@@ -67,7 +67,6 @@ impl Draft<'_> {
             next_row_id: self.next_row_id,
             encryption_keys: self.encryption_keys.unwrap_or_default(),
             oddities,
-            lost,
         })
     }
 

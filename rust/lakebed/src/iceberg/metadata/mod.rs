@@ -18,7 +18,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 pub use file::MetadataFile;
@@ -88,8 +88,6 @@ pub struct TableMetadata {
     pub next_row_id: Option<i64>,
     /// The keys of an encrypted table (version 3).
     pub encryption_keys: Vec<EncryptionKey>,
-    /// A branch or tag, or what is current, at a snapshot that the table does not have.
-    pub(crate) lost: Option<(String, i64)>,
     /// What engines refuse, or should refuse, though the table can be read; about the snapshot log only if
     /// that was requested.
     pub oddities: Vec<Oddity>,
@@ -118,7 +116,7 @@ pub enum Which {
     /// The current one.
     Current,
     /// Those with these ids, if they exist.
-    Ids(Vec<i64>),
+    Ids(HashSet<i64>),
     /// All of them.
     All,
 }

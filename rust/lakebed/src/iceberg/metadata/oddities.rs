@@ -9,7 +9,7 @@ use crate::error::ErrorKind;
 const ONE_MINUTE: i64 = 60_000;
 
 /// What is odd in table metadata that can be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Oddity {
     /// The kind of the error that follows from it for some reader; `None` where none does.
     pub kind: Option<ErrorKind>,
@@ -18,14 +18,6 @@ pub struct Oddity {
 }
 
 impl Draft<'_> {
-    /// The first of the current snapshot and of the refs that is not among the table's snapshots.
-    pub(super) fn lost(&self) -> Option<(String, i64)> {
-        let current = self.current.snapshot.map(|id| ("the table".to_owned(), id));
-        let refs = self.refs.iter().flatten();
-        let refs = refs.map(|(name, named)| (format!("{} {name}", named.kind.name()), named.snapshot_id));
-        current.into_iter().chain(refs).find(|(_, id)| !self.snapshot_ids.contains(id))
-    }
-
     /// What is odd.
     pub(super) fn oddities(&self) -> Vec<Oddity> {
         let current = self.current.snapshot;

@@ -240,6 +240,7 @@ impl<'f> Scanner<'f> {
         let words = json::words(error);
         let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
         let end = words.char_indices().nth(MAX_WORDS).map_or(words.len(), |(end, _)| end);
+        // serde_json tells what is absent from what is wrong in its words only.
         let lacks = error.classify() == Category::Data && words.starts_with("missing field");
         let kind = if lacks { ErrorKind::Required } else { ErrorKind::Json };
         let refused = Error::new(kind, words.get(..end).unwrap_or_default())

@@ -245,7 +245,7 @@ fn only_wanted_fields_are_kept_in_any_order() {
         let current = read(&Wanted::CURRENT);
         assert_eq!(ids(&current), (vec![1], vec![1]));
         assert!(current.snapshot_log.is_empty() && current.lineage.is_empty());
-        let some = Wanted { snapshots: Which::Ids(vec![3, 7]), ..Wanted::CURRENT };
+        let some = Wanted { snapshots: Which::Ids([3, 7].into()), ..Wanted::CURRENT };
         let mut some = read(&some);
         some.snapshots.sort_by_key(|one| one.snapshot_id);
         assert_eq!(ids(&some), (vec![1, 3], vec![1]));

@@ -58,8 +58,8 @@ impl RowFilter {
     /// counted from 1970 (`month(ts) = 575`).
     ///
     /// # Errors
-    /// `Predicate` for names that are neither a column nor a partition field, for fields in a list or a map,
-    /// for transforms that do not apply to a column, and for literals and operators that do not fit.
+    /// `FilterColumn` for names that are neither a column nor a partition field; `Predicate` for fields in a list
+    /// or a map, for transforms that do not apply to a column, and for literals and operators that do not fit.
     pub fn new(
         predicate: &Predicate,
         schema: &Schema,

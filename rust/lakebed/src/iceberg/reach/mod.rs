@@ -14,18 +14,21 @@ use arrow_select::filter::filter_record_batch;
 
 use self::entries::Entries;
 pub(super) use self::entries::{NamedFiles, Reached};
+pub(super) use self::ownership::FOLDERS;
 use self::ownership::{check_location, other_folders, own_metadata};
-pub(super) use self::retention::{check_deletable, kept, wrong_properties};
+pub(super) use self::retention::{check_deletable, kept};
+use self::retention::{check_enabled, wrong_properties};
 use super::discovery::{FOLDER, HINT};
 use super::manifest_list::{ManifestFile, brief, read_manifest_list};
 use super::metadata::{RefKind, Snapshot, TableMetadata, Wanted};
 use super::table::Table;
-use crate::error::Result;
+use crate::columnar::Decoding;
+use crate::error::{Error, Result};
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
-    DistributedWalk, Files, Kind, Kinds, ListedFolder, Partitioner, Prefixes, Reach, Removed, Retention,
-    Root, RootSets, Roots, Seen, Walk, WalkOptions,
+    DistributedWalk, Files, Kind, Kinds, ListedFolder, OtherReach, Partitioner, Prefixes, Reach, Removed,
+    Retention, Root, RootSets, Roots, Seen, Walk, WalkOptions,
 };
 use crate::record::find;
 use crate::relocate::below;
@@ -96,7 +99,8 @@ impl TableReach {
         roots.extend(snapshots.iter().map(id).map(|id| Root::new(Some(id), format!("snapshot {id}"))));
         let mut removed = Vec::new();
         if let Some(retention) = retention {
-            check_location(&self.table, self.is_of_catalog, &Prefixes::new(&[], &[]))?;
+            let place = self.table.storage().place(&self.table.metadata().location)?;
+            check_location(&self.table, self.is_of_catalog, &Prefixes::new(&place, &[], &[]))?;
             removed = expire(&metadata, &snapshots, retention, roots.get_mut(first..).unwrap_or_default())?;
         }
         let places: HashMap<i64, usize> = snapshots.iter().map(id).zip(first..).collect();
@@ -364,9 +368,7 @@ impl Reach for TableReach {
             rule: Arc::new(rule),
             is_whole: true,
             format: "iceberg",
-            is_own: Arc::new(move |folder| {
-                folder == FOLDER || below(folder, FOLDER).is_some() || own.as_deref() == Some(folder)
-            }),
+            is_own: Arc::new(move |folder| folder == FOLDER || own.as_deref() == Some(folder)),
             is_optional: false,
         }])
     }
@@ -379,6 +381,27 @@ impl Reach for TableReach {
     fn other_folders(&self) -> Vec<String> {
         other_folders(self.table.metadata())
     }
+}
+
+/// Why orphans and expiries of a table are refused: the properties by which no plan can be made, and, as what a
+/// catalog may allow, that its files may be another table's.
+pub(super) fn refusals(table: &Table) -> (Vec<Error>, Vec<Error>) {
+    let metadata = table.metadata();
+    let location = check_location(table, true, &Prefixes::new(table.location(), &[], &[]));
+    let others = [check_enabled(metadata), location].into_iter().filter_map(Result::err);
+    (wrong_properties(metadata).collect(), others.collect())
+}
+
+/// What the table at a location names, for a table that has it in its folder.
+///
+/// # Errors
+/// Those of [`Table::open`].
+pub(crate) fn reach_at(
+    location: &str,
+    storage: Arc<dyn Storage>,
+    decoding: Decoding,
+) -> Result<Box<dyn OtherReach>> {
+    Ok(Box::new(TableReach::new(Table::open(location, storage, decoding)?)))
 }
 
 /// Marks the roots of expired snapshots. Returns these snapshots, and the expired refs.

@@ -12,7 +12,7 @@ use crate::reach::Prefixes;
 const METADATA_PATH: &str = "write.metadata.path";
 
 /// The properties that name folders of files (`TableProperties.java`).
-const FOLDERS: [&str; 4] =
+pub(in crate::iceberg) const FOLDERS: [&str; 4] =
     ["write.data.path", METADATA_PATH, "write.object-storage.path", "write.folder-storage.path"];
 
 /// Refuses a table whose location is another one than where it was opened, unless its metadata is kept elsewhere:

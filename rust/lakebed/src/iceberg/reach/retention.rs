@@ -24,25 +24,23 @@ pub(in crate::iceberg) struct Kept {
 /// `Unsupported` for a table whose files may belong to other tables too, so that none may be deleted; `Mismatch` for
 /// one whose refs do not say which snapshots live, as `TableMetadata.java` refuses it.
 pub(in crate::iceberg) fn check_deletable(metadata: &TableMetadata) -> Result<()> {
+    check_enabled(metadata)?;
+    // Those of a kind are about what is current and where the refs are.
+    metadata.oddities.iter().find(|odd| odd.kind.is_some()).map_or(Ok(()), |odd| {
+        let message = format!("{}: which files are in use is unknown", odd.message);
+        Err(Error::new(ErrorKind::Mismatch, message).in_field("refs"))
+    })
+}
+
+/// # Errors
+/// `Unsupported` for a table whose files may belong to other tables too.
+pub(super) fn check_enabled(metadata: &TableMetadata) -> Result<()> {
     // As `PropertyUtil.propertyAsBoolean` reads it.
-    if metadata.property(GC_ENABLED).is_some_and(|value| !value.eq_ignore_ascii_case("true")) {
-        let message = format!("{GC_ENABLED} is false: files of the table may belong to other tables too");
-        return Err(Error::new(ErrorKind::Unsupported, message).in_field(GC_ENABLED));
+    if metadata.property(GC_ENABLED).is_none_or(|value| value.eq_ignore_ascii_case("true")) {
+        return Ok(());
     }
-    let (main, current) = (metadata.refs.get(MAIN), metadata.current_snapshot_id);
-    if let Some(main) = main.filter(|main| current != Some(main.snapshot_id)) {
-        let current = current.map_or_else(|| "no snapshot".to_owned(), |id| format!("snapshot {id}"));
-        let message = format!("branch {MAIN} is at snapshot {}, but {current} is current", main.snapshot_id);
-        return Err(Error::new(ErrorKind::Mismatch, message).in_field("refs.main.snapshot-id"));
-    }
-    match metadata.lost.as_ref() {
-        None => Ok(()),
-        Some((name, id)) => {
-            let message =
-                format!("{name} is at snapshot {id}, which is not among the table's: its files are unknown");
-            Err(Error::new(ErrorKind::Mismatch, message).in_field("refs"))
-        }
-    }
+    let message = format!("{GC_ENABLED} is false: files of the table may belong to other tables too");
+    Err(Error::new(ErrorKind::Unsupported, message).in_field(GC_ENABLED))
 }
 
 /// What is kept of `snapshots` (id, parent and commit time, in file order) and of the refs of `metadata`.
@@ -67,23 +65,24 @@ pub(in crate::iceberg) fn kept(
     };
     let (stay, go): (Vec<_>, Vec<_>) =
         metadata.refs.iter().partition(|(name, one)| rules.keeps_ref(name, one));
-    let (mut kept, mut referenced) = (HashSet::new(), HashSet::new());
-    for (_, one) in stay {
-        kept.insert(one.snapshot_id);
-        if one.kind == RefKind::Branch {
-            kept.extend(rules.of_branch(one));
-            referenced.extend(rules.ancestors(one.snapshot_id).map(|(id, _)| id));
-        } else {
-            referenced.insert(one.snapshot_id);
-        }
+    let mut kept: HashSet<i64> = stay.iter().map(|(_, one)| one.snapshot_id).collect();
+    let is_branch = |(_, one): &&(&String, &SnapshotRef)| one.kind == RefKind::Branch;
+    let branches: Vec<&SnapshotRef> = stay.iter().filter(is_branch).map(|(_, one)| *one).collect();
+    // The ancestors of a snapshot that was reached were reached with it.
+    let mut referenced = HashSet::new();
+    for branch in &branches {
+        let ancestors = rules.ancestors(branch.snapshot_id);
+        ancestors.map(|(id, _)| id).take_while(|id| referenced.insert(*id)).for_each(drop);
     }
+    referenced.extend(kept.iter().copied());
+    rules.keep_of_branches(&branches, &mut kept);
     let young = snapshots.iter().filter(|(_, _, time)| *time >= rules.older_than).map(|(id, ..)| *id);
     kept.extend(young.filter(|id| !referenced.contains(id)));
     Ok(Kept { snapshots: kept, gone: go.into_iter().map(|(name, _)| name.clone()).collect() })
 }
 
 /// The errors of [`kept`] for the properties of a table, whichever are used.
-pub(in crate::iceberg) fn wrong_properties(metadata: &TableMetadata) -> impl Iterator<Item = Error> {
+pub(super) fn wrong_properties(metadata: &TableMetadata) -> impl Iterator<Item = Error> {
     let ages = [MAX_SNAPSHOT_AGE_MS, MAX_REF_AGE_MS].map(|age| property(metadata, age).err());
     ages.into_iter().chain([property(metadata, MIN_SNAPSHOTS_TO_KEEP).err()]).flatten()
 }
@@ -105,14 +104,52 @@ impl Rules {
         name == MAIN || time.is_some_and(young)
     }
 
-    /// The snapshots that a branch keeps: a minimum number, then those that are young enough.
-    fn of_branch(&self, branch: &SnapshotRef) -> impl Iterator<Item = i64> + use<'_> {
-        let older_than = branch.max_snapshot_age_ms.map(|age| self.now.saturating_sub(age));
-        let older_than = older_than.unwrap_or(self.older_than);
-        let least = branch.min_snapshots_to_keep.unwrap_or(self.least);
-        let least = usize::try_from(least).unwrap_or(0);
-        let ancestors = self.ancestors(branch.snapshot_id).enumerate();
-        ancestors.take_while(move |(at, (_, time))| *at < least || *time >= older_than).map(|(_, (id, _))| id)
+    /// Adds the snapshots that branches keep: of each a minimum number, then those that are young enough.
+    ///
+    /// Branches share most of their snapshots. Of those with the same rules the ones with fewer ancestors are
+    /// walked first; where another one comes to a snapshot later in its walk, it keeps no more from there on.
+    fn keep_of_branches(&self, branches: &[&SnapshotRef], kept: &mut HashSet<i64>) {
+        let mut heads: HashMap<(i64, usize), Vec<i64>> = HashMap::new();
+        for branch in branches {
+            let older_than = branch.max_snapshot_age_ms.map(|age| self.now.saturating_sub(age));
+            let least = usize::try_from(branch.min_snapshots_to_keep.unwrap_or(self.least)).unwrap_or(0);
+            let rule = (older_than.unwrap_or(self.older_than), least.min(self.parents.len()));
+            heads.entry(rule).or_default().push(branch.snapshot_id);
+        }
+        let depths = self.depths();
+        for ((older_than, least), mut heads) in heads {
+            heads.sort_unstable_by_key(|head| depths.get(head));
+            let mut reached: HashMap<i64, usize> = HashMap::new();
+            for head in heads {
+                let mut walk = self.ancestors(head).enumerate();
+                while let Some((at, (id, time))) = walk.next()
+                    && (at < least || time >= older_than)
+                    && reached.get(&id).is_none_or(|earlier| at < *earlier)
+                {
+                    reached.insert(id, at);
+                }
+            }
+            kept.extend(reached.into_keys());
+        }
+    }
+
+    /// How many existing ancestors each snapshot has; fewer in a cycle.
+    fn depths(&self) -> HashMap<i64, usize> {
+        let mut depths = HashMap::with_capacity(self.parents.len());
+        for id in self.parents.keys() {
+            let (mut path, mut first) = (Vec::new(), 0_usize);
+            for (id, _) in self.ancestors(*id) {
+                if let Some(depth) = depths.get(&id) {
+                    first = depth + 1;
+                    break;
+                }
+                // Known from now on, for a cycle.
+                depths.insert(id, 0);
+                path.push(id);
+            }
+            depths.extend(path.into_iter().rev().zip(first..));
+        }
+        depths
     }
 
     /// A snapshot and its existing ancestors, with their commit times.
@@ -134,4 +171,57 @@ fn property<T: FromStr + Copy>(metadata: &TableMetadata, (key, default): (&str, 
     value.trim().parse().map_err(|_| {
         Error::new(ErrorKind::Mismatch, format!("`{key}` is not a number: {value:?}")).in_field(key)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers below `end` that look random, the same in each run.
+    fn numbers(mut state: u64) -> impl FnMut(u64) -> u64 {
+        move |end| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % end
+        }
+    }
+
+    /// What each branch keeps, walked alone.
+    fn walked_alone(rules: &Rules, branches: &[SnapshotRef]) -> HashSet<i64> {
+        let of_branch = |branch: &SnapshotRef| {
+            let least = usize::try_from(branch.min_snapshots_to_keep.unwrap_or(rules.least)).unwrap_or(0);
+            let older_than = branch.max_snapshot_age_ms.map_or(rules.older_than, |age| rules.now - age);
+            let ancestors = rules.ancestors(branch.snapshot_id).enumerate();
+            let kept = ancestors.take_while(move |(at, (_, time))| *at < least || *time >= older_than);
+            kept.map(|(_, (id, _))| id).collect::<Vec<_>>()
+        };
+        branches.iter().flat_map(of_branch).collect()
+    }
+
+    #[test]
+    fn branches_that_share_snapshots_keep_what_each_keeps_alone() {
+        for seed in 0..500 {
+            let mut next = numbers(seed);
+            let count = 1 + next(30) as i64;
+            let parent = |id: i64, next: &mut dyn FnMut(u64) -> u64| match next(20) {
+                0 => None,
+                // A snapshot that expired, one that follows, and so perhaps a cycle.
+                1 => Some(count + 1),
+                2 => Some(next(count as u64) as i64),
+                _ => Some((id - 1 - next(3) as i64).max(0)),
+            };
+            let parents = (0..count).map(|id| (id, (parent(id, &mut next), next(100) as i64))).collect();
+            let (now, older_than, least) = (100, next(100) as i64, next(5) as i32);
+            let rules = Rules { parents, now, older_than, least, max_ref_age: i64::MAX };
+            let rule = |next: &mut dyn FnMut(u64) -> u64| (next(3) == 0).then(|| next(40));
+            let branch = |_| SnapshotRef {
+                min_snapshots_to_keep: rule(&mut next).map(|least| least as i32),
+                max_snapshot_age_ms: rule(&mut next).map(|age| age as i64),
+                ..SnapshotRef::branch(next(count as u64) as i64)
+            };
+            let branches: Vec<SnapshotRef> = (0..8).map(branch).collect();
+            let mut kept = HashSet::new();
+            rules.keep_of_branches(&branches.iter().collect::<Vec<_>>(), &mut kept);
+            assert_eq!(kept, walked_alone(&rules, &branches), "seed {seed}");
+        }
+    }
 }

@@ -5,14 +5,11 @@ use lakebed_avro::Limits;
 use serde_json::{Map, Value};
 
 use super::super::metadata::MetadataFile;
+use super::super::reach::FOLDERS;
 use super::super::write::{compact, metadata_bytes};
 use crate::error::Result;
 use crate::json::parse_within;
 use crate::rewrite_paths::Prefixes;
-
-/// Properties with paths as values.
-const PROPERTIES: [&str; 4] =
-    ["write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path"];
 
 /// Lists of objects, and their keys with paths as values.
 const LISTS: [(&str, &str); 4] = [
@@ -34,7 +31,7 @@ pub(super) fn rewritten(bytes: Buffer, path: &str, prefixes: &Prefixes, limits: 
 
 fn moved(mut json: Map<String, Value>, prefixes: &Prefixes) -> Result<Map<String, Value>> {
     exchange(json.get_mut("location"), prefixes)?;
-    for property in PROPERTIES {
+    for property in FOLDERS {
         exchange(json.get_mut("properties").and_then(|all| all.get_mut(property)), prefixes)?;
     }
     for (list, key) in LISTS {

@@ -43,7 +43,7 @@ impl Appended {
     /// The files that `snapshots` added, which are all appends, in the types of `table`.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     pub(crate) fn new(table: Table, snapshots: Arc<[Snapshot]>, options: ScanOptions) -> Result<Appended> {
         let schema = Arc::clone(program(Role::Files, &table, &options)?.view.schema());
         let program = program(Role::Added, &table, &with_snapshot(&options))?;

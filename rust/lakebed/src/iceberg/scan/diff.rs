@@ -52,7 +52,7 @@ struct Files {
 /// The difference in files between the snapshots of `before` and `after`, in the types of `table`.
 ///
 /// # Errors
-/// `UnknownColumn`, `Predicate`.
+/// `UnknownColumn`, `FilterColumn`, `Predicate`.
 pub(crate) fn diff(
     table: &Table,
     before: Table,

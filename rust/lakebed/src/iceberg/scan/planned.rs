@@ -32,7 +32,7 @@ const SHOWN_PER_BATCH: usize = 1 << 16;
 /// The schema of the rows.
 ///
 /// # Errors
-/// `UnknownColumn`, `Predicate`.
+/// `UnknownColumn`, `FilterColumn`, `Predicate`.
 pub(super) fn schema(table: &Table, options: &ScanOptions) -> Result<SchemaRef> {
     Ok(shown(program(Role::Plan(options.deletes), table, options)?.view.schema(), options.deletes))
 }

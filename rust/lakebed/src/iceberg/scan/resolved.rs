@@ -32,8 +32,8 @@ impl Scan {
     /// Resolves `view` of `table`: columns, filter and statistics are checked.
     ///
     /// # Errors
-    /// `UnknownColumn`, also for a view that Iceberg tables do not have; `Predicate`; `Argument` for
-    /// statistics of a view that has none.
+    /// `UnknownColumn`; `UnknownView` for a view that Iceberg tables do not have; `FilterColumn`, `Predicate`;
+    /// `Argument` for statistics of a view that has none.
     pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
         if options.stats.is_some() && !matches!(view, View::Entries | View::Files | View::Plan) {
             return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries, files and plan"));
@@ -83,7 +83,7 @@ fn empty(table: &Table, view: View, options: &ScanOptions) -> Result<RecordBatch
         }
         other => {
             let message = format!("Iceberg tables have no view {:?}", other.name());
-            Err(Error::new(ErrorKind::UnknownColumn, message))
+            Err(Error::new(ErrorKind::UnknownView, message).in_field(other.name()))
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::iceberg::manifest::DELETED;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::metadata::{MetadataFile, Snapshot, TableMetadata, Wanted};
 use crate::iceberg::partition::PartitionNumbers;
-use crate::iceberg::reach::wrong_properties;
+use crate::iceberg::reach::refusals;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::{FILE_PATH_ID, Role, snapshots as shown};
 use crate::notes::Notes;
@@ -59,6 +59,7 @@ impl Verified for Table {
         });
         self.check_metadata(&metadata, &snapshots, &mut found);
         self.check_schemas(&snapshots, &mut found)?;
+        self.check_jobs(&mut found)?;
         let logged = metadata.metadata_log.iter().map(|entry| entry.metadata_file.clone()).collect();
         self.check_log(metadata.table_uuid.clone(), logged, threads, &mut found)?;
         self.check_hint(&mut found)?;
@@ -266,9 +267,6 @@ impl Table {
             };
             found.find(Finding::new(severity, kind, odd.message.as_str()).in_file(self.metadata_file()));
         }
-        for error in wrong_properties(metadata) {
-            found.find(Finding::of(&error).in_file(self.metadata_file()));
-        }
         let known: HashSet<i64> = snapshots.iter().map(|one| one.snapshot_id).collect();
         if known.len() < snapshots.len() {
             let message = format!(
@@ -278,6 +276,20 @@ impl Table {
             );
             found.find(Finding::new(Severity::Error, "duplicate", message).in_file(self.metadata_file()));
         }
+    }
+
+    /// Reports why orphans and expiries are refused. That files may be another table's is no error of this one.
+    fn check_jobs(&self, found: &mut Inventory<ManifestFile>) -> Result<()> {
+        let (wrong, foreign) = refusals(self);
+        for error in wrong {
+            found.find(Finding::of(&error).in_file(self.metadata_file()));
+        }
+        for error in foreign {
+            if let Err(error) = caught(self.storage().as_ref(), Err::<(), _>(error))? {
+                found.find(Finding::of(&error).in_file(self.metadata_file()).as_warning());
+            }
+        }
+        Ok(())
     }
 
     /// Checks that the schemas of snapshots exist.

@@ -79,7 +79,8 @@ impl Table {
 
     /// The appends among the snapshots with these ids, in that order.
     fn appends_of(&self, ids: Vec<i64>) -> Result<Vec<Snapshot>> {
-        let metadata = self.read(&Wanted { snapshots: Which::Ids(ids.clone()), ..Wanted::CURRENT })?;
+        let metadata =
+            self.read(&Wanted { snapshots: Which::Ids(ids.iter().copied().collect()), ..Wanted::CURRENT })?;
         let mut found: HashMap<i64, Snapshot> =
             metadata.snapshots.into_iter().map(|snapshot| (snapshot.snapshot_id, snapshot)).collect();
         let found = ids.into_iter().filter_map(|id| found.remove(&id));

@@ -17,7 +17,7 @@ use lakebed_avro::Limits;
 pub(crate) use travel::as_of;
 pub(crate) use types::{StoredTypes, TableTypes};
 
-use super::discovery::{current_metadata, is_metadata_file};
+use super::discovery::{current_metadata, table_folder};
 use super::metadata::{MAIN, MetadataFile, Oddity, Snapshot, TableMetadata, Wanted, Which};
 use super::types::Schema;
 use crate::columnar::Decoding;
@@ -110,7 +110,7 @@ impl Table {
         metadata.oddities.iter().for_each(place);
         let (head, schema) = (head(&metadata, metadata.current_snapshot_id)?, current_schema(&metadata)?);
         Ok(Table {
-            location: folder(opened).to_owned(),
+            location: table_folder(opened).to_owned(),
             opened: opened.to_owned(),
             file,
             metadata,
@@ -265,15 +265,4 @@ fn schema_of(metadata: &TableMetadata, id: i32) -> Result<Arc<Schema>> {
 
 fn current_schema(metadata: &TableMetadata) -> Result<Arc<Schema>> {
     schema_of(metadata, metadata.current_schema_id)
-}
-
-/// The table's folder.
-fn folder(location: &str) -> &str {
-    if !is_metadata_file(location) {
-        return location;
-    }
-    match location.rsplit_once("/metadata/") {
-        Some((folder, _)) => folder,
-        None => location.rsplit_once('/').map_or(".", |(folder, _)| folder),
-    }
 }

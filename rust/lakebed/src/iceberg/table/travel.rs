@@ -1,11 +1,14 @@
 //! Time travel: the same table on another branch, at another snapshot, tag or time.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Head, Table, current_schema, head, schema_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::current_metadata;
-use crate::iceberg::metadata::{MAIN, MetadataFile, RefKind, SnapshotLogEntry, TableMetadata, Wanted, Which};
+use crate::iceberg::metadata::{
+    MAIN, MetadataFile, Oddity, RefKind, SnapshotLogEntry, TableMetadata, Wanted, Which,
+};
 use crate::iceberg::types::Schema;
 use crate::notes::Notes;
 use crate::words::{instant, listed};
@@ -73,7 +76,8 @@ impl Table {
     /// `SnapshotNotFound` for an earlier time, with the time.
     pub fn at_timestamp(&self, millis: i64) -> Result<Table> {
         let metadata = self.read(&Wanted { snapshot_log: true, ..Wanted::CURRENT })?;
-        let of_log = metadata.oddities.iter().filter(|odd| !self.metadata.oddities.contains(odd));
+        let known: HashSet<&Oddity> = self.metadata.oddities.iter().collect();
+        let of_log = metadata.oddities.iter().filter(|odd| !known.contains(odd));
         of_log.for_each(|odd| self.notes.add(format!("{} ({})", odd.message, self.file.path())));
         let log = metadata.snapshot_log;
         match as_of(&log, millis) {
@@ -102,7 +106,7 @@ impl Table {
     }
 
     fn schema_of_id(&self, id: i32) -> Result<Arc<Schema>> {
-        let metadata = self.read(&Wanted { schemas: Which::Ids(vec![id.into()]), ..Wanted::CURRENT })?;
+        let metadata = self.read(&Wanted { schemas: Which::Ids([id.into()].into()), ..Wanted::CURRENT })?;
         schema_of(&metadata, id).map_err(|error| error.in_file(self.metadata_file()))
     }
 
@@ -110,7 +114,7 @@ impl Table {
     fn read_snapshot(&self, id: Option<i64>) -> Result<Arc<TableMetadata>> {
         match id.filter(|id| self.metadata.snapshot(*id).is_none()) {
             Some(id) => {
-                Ok(Arc::new(self.read(&Wanted { snapshots: Which::Ids(vec![id]), ..Wanted::CURRENT })?))
+                Ok(Arc::new(self.read(&Wanted { snapshots: Which::Ids([id].into()), ..Wanted::CURRENT })?))
             }
             None => Ok(Arc::clone(&self.metadata)),
         }

@@ -1,10 +1,12 @@
 //! The views that are read at once, from the metadata file alone.
 
+use std::collections::HashMap;
+
 use arrow_array::RecordBatch;
 
 use super::Table;
 use crate::error::Result;
-use crate::iceberg::metadata::{Wanted, Which};
+use crate::iceberg::metadata::{Snapshot, SnapshotRef, Wanted, Which};
 use crate::iceberg::view::{Ref, refs, schemas, snapshots};
 
 impl Table {
@@ -23,8 +25,10 @@ impl Table {
     pub(crate) fn refs_view(&self) -> Result<RecordBatch> {
         let named = self.metadata.refs.values().map(|one| one.snapshot_id).collect();
         let metadata = self.read(&Wanted { snapshots: Which::Ids(named), ..Wanted::CURRENT })?;
-        let all = metadata.refs.iter();
-        refs(all.map(|(name, named)| Ref { name, named, snapshot: metadata.snapshot(named.snapshot_id) }))
+        let known: HashMap<i64, &Snapshot> =
+            metadata.snapshots.iter().rev().map(|snapshot| (snapshot.snapshot_id, snapshot)).collect();
+        let snapshot = |named: &SnapshotRef| known.get(&named.snapshot_id).copied();
+        refs(metadata.refs.iter().map(|(name, named)| Ref { name, named, snapshot: snapshot(named) }))
     }
 
     /// The view `schemas`: every version of the schema, in the order of the metadata.

@@ -5,7 +5,6 @@
 
 mod arrow;
 mod json;
-mod promotion;
 mod schema;
 mod text;
 mod write;

@@ -202,28 +202,6 @@ fn nesting_is_bounded() {
 }
 
 #[test]
-fn promotions() {
-    for (from, to, promoted) in [
-        ("int", "long", true),
-        ("long", "int", false),
-        ("float", "double", true),
-        ("int", "double", false),
-        ("decimal(9, 2)", "decimal(10, 2)", true),
-        ("decimal(9, 2)", "decimal(10, 3)", false),
-        ("decimal(9, 2)", "decimal(8, 2)", false),
-        ("date", "timestamp", true),
-        ("date", "timestamp_ns", true),
-        ("date", "timestamptz", false),
-        ("unknown", "string", true),
-        ("string", "string", true),
-        ("fixed[4]", "binary", false),
-    ] {
-        let (from, to) = (parse(from).unwrap(), parse(to).unwrap());
-        assert_eq!(from.promotes_to(&to), promoted, "{from} to {to}");
-    }
-}
-
-#[test]
 fn schemas_are_written_as_they_are_read() {
     let written = json!({
         "type": "struct",

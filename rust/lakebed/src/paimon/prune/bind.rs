@@ -37,7 +37,7 @@ impl Bound {
     /// leads to, else to `bucket`.
     ///
     /// # Errors
-    /// `Predicate` for a name that is none of these, for a transform, and from binding the filter.
+    /// `FilterColumn` for a name that is none of these; `Predicate` for a transform, and from binding the filter.
     pub(super) fn new(predicate: &Predicate, schema: &TableSchema) -> Result<Bound> {
         let mut sources = Vec::new();
         let mut numbers: HashMap<String, (usize, ArrowType)> = HashMap::new();

@@ -55,8 +55,8 @@ impl EntryPruner {
     /// and buckets are of interest.
     ///
     /// # Errors
-    /// `Predicate` for a text that does not parse, a column that the table does not have, and a literal that
-    /// does not fit its column.
+    /// `FilterColumn` for a column that the table does not have; `Predicate` for a text that does not parse, and
+    /// a literal that does not fit its column.
     pub(crate) fn new(
         text: &str,
         schema: &TableSchema,

@@ -14,16 +14,18 @@ pub(super) use self::branch_removal::BranchRemoval;
 use self::entries::Entries;
 pub(super) use self::entries::{NamedFiles, Reached};
 use self::lists::Use;
+pub(super) use self::places::places;
 pub(super) use self::retention::{check_options, duration};
 use self::snapshot_roots::OtherFiles;
 pub(super) use self::snapshot_roots::{RootKind, SnapshotRoot};
 use super::paths::MAIN;
 use super::table::{Hint, Table};
+use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::reach::{
-    DistributedWalk, Files, Kinds, ListedFolder, Prefixes, Reach, Retention, Root, RootSets, Seen, Walk,
-    WalkOptions,
+    DistributedWalk, Files, Kinds, ListedFolder, OtherReach, Prefixes, Reach, Retention, Root, RootSets,
+    Seen, Walk, WalkOptions,
 };
 use crate::scan::{Batches, ManifestStream, Step};
 use crate::storage::{Storage, present};
@@ -260,7 +262,7 @@ impl Reach for TableReach {
     }
 
     fn places(&self, _spellings: &Prefixes) -> Result<Vec<ListedFolder>> {
-        places::places(&self.table)
+        places(&self.table)
     }
 
     /// A table's folder is where it was opened.
@@ -271,6 +273,18 @@ impl Reach for TableReach {
     fn other_folders(&self) -> Vec<String> {
         places::external(&self.table)
     }
+}
+
+/// What the table at a location names, for a table that has it in its folder.
+///
+/// # Errors
+/// Those of [`Table::open`].
+pub(crate) fn reach_at(
+    location: &str,
+    storage: Arc<dyn Storage>,
+    decoding: Decoding,
+) -> Result<Box<dyn OtherReach>> {
+    Ok(Box::new(TableReach::new(Table::open(location, storage, decoding)?)))
 }
 
 /// The step of the funnel for manifests: how many are read, of those that the lists name.

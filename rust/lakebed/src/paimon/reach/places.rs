@@ -24,7 +24,7 @@ const MANAGED_BLOB: &str = ".managed.blob";
 
 /// # Errors
 /// `Required` for a branch without a schema: what it reaches is unknown.
-pub(super) fn places(table: &Table) -> Result<Vec<ListedFolder>> {
+pub(in crate::paimon) fn places(table: &Table) -> Result<Vec<ListedFolder>> {
     let files = table.files();
     let branches = files.branch_names()?;
     for branch in &branches {

@@ -33,7 +33,7 @@ impl Appended {
     /// The files that `snapshots` added, all of them appends, in the types of `table`.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`; those of reading the schemas for statistics.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`; those of reading the schemas for statistics.
     pub(crate) fn new(table: Table, snapshots: Arc<[Snapshot]>, options: ScanOptions) -> Result<Appended> {
         let table = table.noting();
         let program = Arc::new(EntryProgram::new(Role::Appended, &table, &options)?);

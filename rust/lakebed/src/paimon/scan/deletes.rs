@@ -34,7 +34,7 @@ const FILES_PER_BATCH: usize = 1024;
 /// it also finds out which of these are outside the table.
 ///
 /// # Errors
-/// `UnknownColumn`, `Predicate`; those of reading the index manifest.
+/// `UnknownColumn`, `FilterColumn`, `Predicate`; those of reading the index manifest.
 pub(super) fn delete_rows(table: &Table, options: &ScanOptions) -> Result<Batches> {
     let (reader, files) = Reader::open(table, options)?;
     let threads = threads(options.threads);

@@ -42,7 +42,7 @@ struct Entries {
 /// The difference of the files of two snapshots, `before` and `after`, in the types of `table`.
 ///
 /// # Errors
-/// `UnknownColumn`, `Predicate`; those of reading the schemas for statistics.
+/// `UnknownColumn`, `FilterColumn`, `Predicate`; those of reading the schemas for statistics.
 pub(crate) fn diff(
     table: &Table,
     before: Table,

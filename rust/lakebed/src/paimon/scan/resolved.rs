@@ -37,7 +37,7 @@ impl Scan {
     /// statistics, the schemas.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`; `Argument` for statistics of a view that has none.
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`; `Argument` for statistics of a view that has none.
     pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
         let table = table.noting();
         let columns = options.columns.as_deref();
@@ -86,11 +86,6 @@ impl Scan {
             }
         };
         Ok(Scan { table, view, options, schema: empty.schema(), program: None })
-    }
-
-    /// What the scan makes of entries.
-    pub fn role(&self) -> Role {
-        if self.view == View::Files { Role::Files } else { Role::Entries }
     }
 
     /// How entries become live files.

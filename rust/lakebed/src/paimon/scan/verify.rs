@@ -24,7 +24,7 @@ use crate::paimon::paths::{
     self, DataPaths, HINTS, MAIN, changelog_file, consumer_file, manifest_file, schema_file, snapshot_file,
     tag_file,
 };
-use crate::paimon::reach::check_options;
+use crate::paimon::reach::{check_options, places};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::paimon::table::{Files, Hint, Table};
@@ -64,11 +64,7 @@ impl Verified for Table {
             let here = here.chain(changelogs.map(|(path, id)| SnapshotFile { path, id, has_files: false }));
             self.snapshots_of(&files, (here.collect(), &schemas), threads, &mut named, &mut found)?;
         }
-        if let Ok(schema) = caught(self.storage().as_ref(), self.latest_schema())? {
-            if let Err(error) = check_options(&schema) {
-                found.find(Finding::of(&error).in_file(&self.files().own(&schema_file(schema.id))));
-            }
-        }
+        self.check_jobs(&mut found)?;
         self.lists_of(&named, threads, &mut found)?;
         self.check_indexes(&named, threads, &mut found)?;
         Ok(found)
@@ -239,6 +235,20 @@ struct Named {
 }
 
 impl Table {
+    /// Reports why orphans and expiries are refused.
+    fn check_jobs(&self, found: &mut Found) -> Result<()> {
+        if let Ok(schema) = caught(self.storage().as_ref(), self.latest_schema())?
+            && let Err(error) = check_options(&schema)
+        {
+            found.find(Finding::of(&error).in_file(&self.files().own(&schema_file(schema.id))));
+        }
+        // That folders are not looked into is said of nothing that is wrong with the table.
+        if let Err(error) = caught(self.storage().as_ref(), places(&self.clone().noting()))? {
+            found.find(Finding::of(&error));
+        }
+        Ok(())
+    }
+
     fn check_schemas(&self, files: &Files<'_>, ids: &[i64], threads: usize, found: &mut Found) -> Result<()> {
         let paths: Vec<_> = ids.iter().map(|id| files.own(&schema_file(*id))).collect();
         let table = self.clone();

@@ -143,11 +143,6 @@ impl DataType {
         };
         children + 1
     }
-
-    /// A type without nulls.
-    pub fn not_null(kind: TypeKind) -> DataType {
-        DataType { kind, nullable: false }
-    }
 }
 
 impl fmt::Display for DataType {

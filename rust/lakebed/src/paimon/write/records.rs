@@ -144,9 +144,8 @@ pub(crate) fn conformed(table: &'static [FieldSpec], batch: &RecordBatch) -> Res
 fn column(spec: &FieldSpec, batch: &RecordBatch) -> Result<ArrayRef> {
     let wanted = (spec.data_type)();
     let Some(found) = batch.column_by_name(spec.column) else {
-        let message = format!("column {:?} is missing, which the format requires", spec.column);
-        let absent = || Error::new(ErrorKind::UnknownColumn, message);
-        return if spec.required { Err(absent()) } else { Ok(new_null_array(&wanted, batch.num_rows())) };
+        let none = || new_null_array(&wanted, batch.num_rows());
+        return if spec.required { Err(absent(spec.column)) } else { Ok(none()) };
     };
     check_range(found, &wanted)?;
     let column = conform(found, &wanted)?;
@@ -154,6 +153,12 @@ fn column(spec: &FieldSpec, batch: &RecordBatch) -> Result<ArrayRef> {
         Some(row) => Err(Error::new(ErrorKind::Required, format!("{} is null", spec.column)).in_row(row)),
         None => Ok(column),
     }
+}
+
+#[cold]
+fn absent(column: &str) -> Error {
+    let message = format!("column {column:?} is missing, which the format requires");
+    Error::new(ErrorKind::UnknownColumn, message).in_field(column)
 }
 
 /// Refuses numbers that do not fit their column, with their row.
@@ -221,7 +226,7 @@ fn members(
         columns.push(match (spec, record(&field.node)) {
             (Some(spec), _) => {
                 let column = rows.column_by_name(spec.column);
-                let column = column.ok_or_else(|| Error::new(ErrorKind::UnknownColumn, spec.column))?;
+                let column = column.ok_or_else(|| absent(spec.column))?;
                 let column = carried::with_members(column, rows, &path, carried::column_name)?;
                 used.push(path);
                 nested(&field.node, &column).map_err(|error| error.in_field(spec.column))?
@@ -273,7 +278,7 @@ fn renamed(fields: &[Field], rows: &StructArray) -> Result<ArrayRef> {
             continue;
         }
         let name = member_name(&field.name);
-        let column = rows.column_by_name(&name).ok_or_else(|| Error::new(ErrorKind::UnknownColumn, &name))?;
+        let column = rows.column_by_name(&name).ok_or_else(|| absent(&name))?;
         columns.push(nested(&field.node, column).map_err(|error| error.in_field(&name))?);
     }
     for (field, column) in rows.fields().iter().zip(rows.columns()) {

@@ -169,7 +169,7 @@ pub(super) fn stage(
     let mut scratch = Scratch::new(options, &base);
     let Some(prepared) = prepare(&base, change, options, 1, &mut scratch)? else { return Ok(None) };
     let requirements = requirements(&base, &prepared.updates);
-    let updates = prepared.updates.iter().map(Update::json).collect();
+    let updates = prepared.updates.iter().flat_map(Update::json).collect();
     let metadata = prepared.metadata.into_text();
     let written = scratch.written();
     written.settle()?;

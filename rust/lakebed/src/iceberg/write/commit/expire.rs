@@ -23,7 +23,8 @@ impl Change for Expire {
         let mut gone: Vec<i64> =
             snapshots.iter().map(|(id, ..)| *id).filter(|id| !kept.snapshots.contains(id)).collect();
         gone.sort_unstable();
-        let mut updates: Vec<Update> = kept.gone.into_iter().map(Update::RemoveRef).collect();
+        let mut updates = Vec::new();
+        updates.extend((!kept.gone.is_empty()).then_some(Update::RemoveRefs(kept.gone)));
         updates.extend((!gone.is_empty()).then_some(Update::RemoveSnapshots(gone)));
         Ok((!updates.is_empty()).then_some(Outcome::Updates(updates)))
     }

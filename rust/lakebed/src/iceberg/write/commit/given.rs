@@ -232,8 +232,9 @@ pub(super) fn written_path(base: &Base, path: &str) -> String {
 /// The ADDED entries of the files, by spec.
 ///
 /// # Errors
-/// `Location` for a path that readers of the table would refuse; `Argument` for a spec that the table does not have, or one with unknown transforms; for an unknown file
-/// format; those of [`metric_maps`]; each with field and row.
+/// `Location` for a path that readers of the table would refuse; `Argument` for a spec that the table does not
+/// have, or one with unknown transforms; for an unknown file format; those of [`metric_maps`]; each with field and
+/// row.
 pub(super) fn entries_of(
     given: &Given,
     base: &Base,

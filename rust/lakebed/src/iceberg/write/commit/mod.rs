@@ -95,7 +95,8 @@ impl Action {
 }
 
 /// Commits to the table at `location`, a folder in which the latest metadata is looked for: a table without a
-/// catalog, on a local `storage` that reads it and decides which files may be opened. Returns the metadata file that the commit is based on; `None` where there was nothing to do.
+/// catalog, on a local `storage` that reads it and decides which files may be opened. Returns the metadata file
+/// that the commit is based on; `None` where there was nothing to do.
 ///
 /// # Errors
 /// `Argument`, `Required`, `UnknownColumn` and others for a change that does not fit the table, with field

@@ -56,7 +56,7 @@ pub(super) fn term_of<'s>(text: &str, schema: &'s Schema) -> Result<(Transform, 
     let source = schema.field_by_name(column).ok_or_else(|| {
         let known: Vec<&str> = schema.primitives().map(|(name, _)| name).collect();
         let message = format!("no column {column:?}; there are {}", known.join(", "));
-        Error::new(ErrorKind::UnknownColumn, message)
+        Error::new(ErrorKind::UnknownColumn, message).in_field(column)
     })?;
     let has_values = source.ty.is_primitive() && schema.is_single(source.id);
     let is_shape = matches!(source.ty, Type::Geometry { .. } | Type::Geography { .. } | Type::Unknown);

@@ -110,7 +110,7 @@ fn delete(base: &Base, name: &str, kind: RefKind) -> Result<Vec<Update>> {
         return Err(Error::new(ErrorKind::Argument, "branch main cannot be removed").in_field("name"));
     }
     named(base, name, kind)?;
-    Ok(vec![Update::RemoveRef(name.to_owned())])
+    Ok(vec![Update::RemoveRefs(vec![name.to_owned()])])
 }
 
 fn retain(base: &Base, name: &str, rules: &Rules) -> Result<Vec<Update>> {

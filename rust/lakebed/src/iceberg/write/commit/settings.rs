@@ -1,6 +1,8 @@
 //! Changes a table's properties, statistics and format version (Iceberg's `PropertiesUpdate.java`,
 //! `TableMetadata.java`).
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -85,7 +87,8 @@ fn properties(base: &Base, set: &[(String, String)], remove: &[String]) -> Resul
             return Err(Error::new(ErrorKind::Argument, message).in_field(key));
         }
     }
-    if let Some((key, _)) = set.iter().find(|(key, _)| remove.contains(key)) {
+    let removed: HashSet<&String> = remove.iter().collect();
+    if let Some((key, _)) = set.iter().find(|(key, _)| removed.contains(key)) {
         let message = format!("{key} is both set and removed");
         return Err(Error::new(ErrorKind::Argument, message).in_field(key));
     }

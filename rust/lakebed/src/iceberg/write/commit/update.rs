@@ -1,6 +1,8 @@
 //! The updates of a table's metadata, in the terms of the REST catalog specification (Iceberg's
 //! `MetadataUpdate.java`, `TableMetadata.java`).
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -42,7 +44,7 @@ pub(super) enum Update {
     AddSnapshot(Map<String, Value>),
     /// Creates or moves a branch or tag.
     SetRef(String, SnapshotRef),
-    RemoveRef(String),
+    RemoveRefs(Vec<String>),
     RemoveSnapshots(Vec<i64>),
     SetProperties(Vec<(String, String)>),
     RemoveProperties(Vec<String>),
@@ -71,21 +73,24 @@ pub(super) enum Update {
 }
 
 impl Update {
-    /// The update as JSON for catalogs.
-    pub(super) fn json(&self) -> Value {
+    /// The update as JSON for catalogs, which remove refs one by one.
+    pub(super) fn json(&self) -> Vec<Value> {
         let action = |action: &str, more: Value| {
             let mut update = Map::from_iter([("action".to_owned(), Value::from(action))]);
             update.extend(more.as_object().cloned().unwrap_or_default());
             Value::Object(update)
         };
-        match self {
+        let update = match self {
             Update::AddSnapshot(snapshot) => action("add-snapshot", json!({ "snapshot": snapshot })),
             Update::SetRef(name, one) => {
                 let mut update = Map::from_iter([("ref-name".to_owned(), Value::from(name.as_str()))]);
                 update.extend(ref_json(one));
                 action("set-snapshot-ref", Value::Object(update))
             }
-            Update::RemoveRef(name) => action("remove-snapshot-ref", json!({ "ref-name": name })),
+            Update::RemoveRefs(names) => {
+                let removal = |name| action("remove-snapshot-ref", json!({ "ref-name": name }));
+                return names.iter().map(removal).collect();
+            }
             Update::RemoveSnapshots(ids) => action("remove-snapshots", json!({ "snapshot-ids": ids })),
             Update::SetProperties(pairs) => {
                 let updates: Map<String, Value> =
@@ -117,7 +122,8 @@ impl Update {
             Update::RemoveStatistics(kind, id) => {
                 action(&format!("remove-{}", kind.name()), json!({ "snapshot-id": id }))
             }
-        }
+        };
+        vec![update]
     }
 
     /// Applies the update to `to`, which is the metadata of `base` after earlier updates.
@@ -128,10 +134,7 @@ impl Update {
         match self {
             Update::AddSnapshot(snapshot) => add_snapshot(to, snapshot),
             Update::SetRef(name, one) => set_ref(to, name, one, now_ms),
-            Update::RemoveRef(name) => {
-                to.object("refs")?.shift_remove(name);
-                Ok(())
-            }
+            Update::RemoveRefs(names) => remove_keys(to, "refs", names),
             Update::RemoveSnapshots(ids) => remove_snapshots(to, ids),
             Update::SetProperties(pairs) => {
                 let properties = to.object("properties")?;
@@ -139,11 +142,7 @@ impl Update {
                 properties.extend(pairs);
                 Ok(())
             }
-            Update::RemoveProperties(keys) => {
-                let properties = to.object("properties")?;
-                keys.iter().for_each(|key| drop(properties.shift_remove(key)));
-                Ok(())
-            }
+            Update::RemoveProperties(keys) => remove_keys(to, "properties", keys),
             Update::AssignUuid(uuid) => {
                 to.values_mut().insert("table-uuid".to_owned(), uuid.as_str().into());
                 Ok(())
@@ -165,6 +164,13 @@ impl Update {
             }
         }
     }
+}
+
+/// Removes keys of an object at once, since each alone would move all that follow it.
+fn remove_keys(to: &mut Document, object: &str, keys: &[String]) -> Result<()> {
+    let gone: HashSet<&String> = keys.iter().collect();
+    to.object(object)?.retain(|key, _| !gone.contains(key));
+    Ok(())
 }
 
 fn add_schema(base: &Base, to: &mut Document, schema: &Value, last_column_id: i32) -> Result<()> {
@@ -296,7 +302,8 @@ pub(super) fn requirements(base: &Base, updates: &[Update]) -> Value {
     };
     for update in updates {
         match update {
-            Update::SetRef(name, _) | Update::RemoveRef(name) => all.push(stands(name)),
+            Update::SetRef(name, _) => all.push(stands(name)),
+            Update::RemoveRefs(names) => all.extend(names.iter().map(|name| stands(name))),
             // A snapshot to which another commit has pointed a ref meanwhile must not be removed.
             Update::RemoveSnapshots(_) => all.extend(base.metadata.refs.keys().map(|name| stands(name))),
             Update::AddSchema { .. } => {
@@ -319,11 +326,7 @@ pub(super) fn requirements(base: &Base, updates: &[Update]) -> Value {
             _ => {}
         }
     }
-    let mut distinct: Vec<Value> = Vec::with_capacity(all.len());
-    for one in all {
-        if !distinct.contains(&one) {
-            distinct.push(one);
-        }
-    }
-    Value::Array(distinct)
+    let mut seen = HashSet::new();
+    all.retain(|one| seen.insert(one.to_string()));
+    Value::Array(all)
 }

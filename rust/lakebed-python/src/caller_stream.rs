@@ -10,10 +10,10 @@ use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 
 use crate::arrow::{import_batch, import_schema, import_stream};
-use crate::interpreter::{attached, call_method};
+use crate::interpreter::{attached, call_method, cause, is_raised};
 
 /// The batches of a caller's stream.
-pub struct Given {
+pub struct CallerStream {
     schema: SchemaRef,
     batches: Batches,
 }
@@ -27,25 +27,27 @@ enum Batches {
 
 /// The stream of a `pyarrow.RecordBatchReader`, or of anything with `__arrow_c_stream__`; its buffers are
 /// shared, not copied.
-pub fn given_stream(object: &Bound<'_, PyAny>) -> PyResult<Given> {
+pub fn caller_stream(object: &Bound<'_, PyAny>) -> PyResult<CallerStream> {
     if object.hasattr("read_next_batch")? {
         let schema = Arc::new(import_schema(&object.getattr("schema")?)?);
-        return Ok(Given { schema, batches: Batches::Reader(object.clone().unbind()) });
+        return Ok(CallerStream { schema, batches: Batches::Reader(object.clone().unbind()) });
     }
     let stream = import_stream(object)?;
-    Ok(Given { schema: stream.schema(), batches: Batches::Stream(stream) })
+    Ok(CallerStream { schema: stream.schema(), batches: Batches::Stream(stream) })
 }
 
-impl Iterator for Given {
+impl Iterator for CallerStream {
     type Item = std::result::Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.batches {
             Batches::Stream(stream) => stream.next(),
             Batches::Reader(reader) => {
-                let next = attached(|py| Ok(pulled(reader.bind(py)).transpose()));
+                let next = attached(|py| {
+                    Ok(pulled(reader.bind(py)).map_err(|raised| cause(py, raised)).transpose())
+                });
                 let next = match next {
-                    Ok(next) => next?.map_err(|error| ArrowError::ExternalError(Box::new(error))),
+                    Ok(next) => next?.map_err(ArrowError::ExternalError),
                     Err(error) => Err(ArrowError::ExternalError(Box::new(error))),
                 };
                 Some(next.and_then(|batch| self.of_schema(batch)))
@@ -54,7 +56,7 @@ impl Iterator for Given {
     }
 }
 
-impl Given {
+impl CallerStream {
     /// Refuses a batch of other types than the stream said.
     fn of_schema(&self, batch: RecordBatch) -> std::result::Result<RecordBatch, ArrowError> {
         let types = |schema: &Schema| -> Vec<_> {
@@ -71,7 +73,7 @@ impl Given {
     }
 }
 
-impl RecordBatchReader for Given {
+impl RecordBatchReader for CallerStream {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -91,10 +93,10 @@ fn pulled(reader: &Bound<'_, PyAny>) -> PyResult<Option<RecordBatch>> {
 /// `Argument` with the text of the C stream, or `Io` with the exception of a reader.
 pub fn sent(batch: std::result::Result<RecordBatch, ArrowError>) -> Result<RecordBatch> {
     batch.map_err(|error| match error {
-        ArrowError::ExternalError(raised) => match raised.downcast::<PyErr>() {
-            Ok(raised) => Error::new(ErrorKind::Io, "the given stream failed").caused_by(*raised),
-            Err(other) => Error::new(ErrorKind::Argument, other.to_string()),
-        },
+        ArrowError::ExternalError(raised) if is_raised(raised.as_ref()) => {
+            Error::new(ErrorKind::Io, "the given stream failed").caused_by(raised)
+        }
+        ArrowError::ExternalError(other) => Error::new(ErrorKind::Argument, other.to_string()),
         error => Error::new(ErrorKind::Argument, error.to_string()),
     })
 }
