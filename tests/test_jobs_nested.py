@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from exchanging import exchanged
@@ -161,15 +162,21 @@ def test_a_link_elsewhere_keeps_the_file_that_it_leads_to(tmp_path: Path):
     assert orphans(table) == [orphan]
 
 
+def has_statistics(path: str) -> Callable[[dict[str, Any]], object]:
+    """A change of the metadata: the first snapshot has this statistics file."""
+    sizes = {"file-size-in-bytes": 4, "file-footer-size-in-bytes": 4, "blob-metadata": []}
+    return lambda metadata: metadata.update(
+        statistics=[{"snapshot-id": metadata["current-snapshot-id"], "statistics-path": path, **sizes}]
+    )
+
+
 def test_one_path_with_two_prefixes_is_refused_through_links_too(tmp_path: Path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     table = iceberg(tmp_path / "link/t", "data/a.parquet")
     (statistics,) = lost(tmp_path / "link/t/metadata/x.stats")
     for path in (statistics, os.path.realpath(statistics)):
-        sizes = {"file-size-in-bytes": 4, "file-footer-size-in-bytes": 4, "blob-metadata": []}
-        named = {"snapshot-id": table.snapshot_id, "statistics-path": f"hdfs://one{path}", **sizes}
-        changed(table, lambda metadata, named=named: metadata.update(statistics=[named]))
+        changed(table, has_statistics(f"hdfs://one{path}"))
         opened = lakebed.open_table(table.location)
         refused(opened, listing(lying(tmp_path / "link/t")), "equal_schemes")
         with pytest.raises(LocationError, match="equal_schemes"):

@@ -79,7 +79,8 @@ def test_executors_that_do_not_reach_the_table_end_the_job(spark):
 def test_the_error_says_that_it_is_the_catalog_which_cannot_be_pickled(monkeypatch: pytest.MonkeyPatch):
     table = lakebed.open_table(SAMPLE_TABLE)
     # A catalog that is asked through what no other process can have.
-    entry = SimpleNamespace(pointer=threading.Lock)
+    entry: Any = SimpleNamespace(pointer=threading.Lock)
+    assert table._opening is not None
     monkeypatch.setattr(table, "_opening", replace(table._opening, entry=entry))
     with pytest.raises(TypeError, match="the table's catalog is pickled for Spark's executors"):
         _Reader.of(table, "orphans", {})

@@ -47,7 +47,7 @@ impl Links {
     }
 
     fn folder<'l>(&self, written: &str, last: &'l mut LastFolder) -> &'l Folder {
-        if !last.as_ref().is_some_and(|(last, _)| last == written) {
+        if last.as_ref().is_none_or(|(last, _)| last != written) {
             *last = None;
         }
         &last.get_or_insert_with(|| (written.to_owned(), self.known(written))).1

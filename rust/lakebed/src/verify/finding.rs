@@ -49,7 +49,7 @@ impl Finding {
     }
 
     /// The same as a warning.
-    pub(crate) fn as_warning(mut self) -> Finding {
+    pub(crate) fn into_warning(mut self) -> Finding {
         self.severity = Severity::Warning;
         self
     }

@@ -29,7 +29,8 @@ pub(crate) fn with_level(options: WriteOptions) -> WriteOptions {
 }
 
 /// Writes a file that must not exist yet; its folder need not exist. Where two writers create the same bytes
-/// at once, both succeed. A part of it stays where the storage fails on the way, since nobody can tell whose it is.
+/// at once, both succeed. Where the storage fails on the way, a part of it is removed again; an empty file stays, since
+/// another writer may have just begun it.
 ///
 /// # Errors
 /// `Io`, also where the file exists; `Unsupported` for a storage that commits are not made on.
@@ -39,13 +40,23 @@ pub(crate) fn publish_new(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Re
     let taken = present(storage.read_range(path, 0, 1))?.is_some();
     match if taken { Published::Lost(None) } else { publish_next(storage, path, bytes)? } {
         Published::Made => Ok(()),
-        // What is there may be a part of this file, or one that another writer has begun: it stays.
+        // The storage has failed on the way: nothing was there before.
+        Published::Lost(Some(error)) if is_torn(storage, path, bytes) => {
+            let _ = storage.remove(path);
+            Err(error)
+        }
         Published::Lost(Some(error)) | Published::Unknown(error) => Err(error),
         Published::Lost(None) => {
             let exists = io::Error::from(io::ErrorKind::AlreadyExists);
             Err(Error::new(ErrorKind::Io, "the file exists already").in_file(path).caused_by(exists))
         }
     }
+}
+
+/// Whether a file holds the beginning of these bytes, and no more.
+fn is_torn(storage: &dyn Storage, path: &str, bytes: &[u8]) -> bool {
+    let there = storage.read_range(path, 0, bytes.len() as u64);
+    there.is_ok_and(|there| !there.is_empty() && there.len() < bytes.len() && bytes.starts_with(&there))
 }
 
 /// The folders that were made for a new file, the outermost first. They are removed again unless they are kept.

@@ -286,7 +286,7 @@ impl Table {
         }
         for error in foreign {
             if let Err(error) = caught(self.storage().as_ref(), Err::<(), _>(error))? {
-                found.find(Finding::of(&error).in_file(self.metadata_file()).as_warning());
+                found.find(Finding::of(&error).in_file(self.metadata_file()).into_warning());
             }
         }
         Ok(())
