@@ -103,6 +103,9 @@ def held(opening: Callable[[], lakebed.Table], what: str) -> Counter[str]:
                 assert name == "diff", what
             except (LakebedError, OSError) as error:
                 seen["refused"] += 1
+                if isinstance(error, LocationError) and "relocate= does not cover" in str(error):
+                    # Which files were moved is a question of how the table was opened, too.
+                    continue
                 if not any(names_it(error, row) for row in found):
                     pytest.fail(f"{what}: {name} raises {error!r}: {found}")
         noted += [str(one.message) for one in warned if issubclass(one.category, LakebedWarning)]
