@@ -161,7 +161,7 @@ V2: list[tuple[Change, type[Exception], str, str | None]] = [
     (lambda t: iceberg.row_delta(t, files=deletes()), SchemaError, "a delete file among", "content"),
     (lambda t: iceberg.overwrite_files(t, removed=["data/x"]), SchemaError, "not a live file", "file_path"),
     (lambda t: iceberg.overwrite_files(t, where="id = 1"), UnsupportedError, "some rows", "file_path"),
-    (lambda t: iceberg.overwrite_files(t, where="x = 1"), lakebed.LakebedError, "x", None),
+    (lambda t: iceberg.overwrite_files(t, where="x = 1"), lakebed.LakebedError, "x", "x"),
     (
         lambda t: iceberg.replace_files(t, ["data/a.parquet"], files("y", "z")),
         SchemaError,

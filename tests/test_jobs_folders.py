@@ -14,6 +14,7 @@ from urllib.parse import quote, quote_plus
 
 import pyarrow as pa
 import pytest
+from catalog_tables import sqlite
 from click.testing import CliRunner
 from exchanging import exchanged
 from small_tables import (
@@ -137,10 +138,20 @@ def test_metadata_may_be_kept_elsewhere(tmp_path: Path):
         found(lakebed.open_table(str(pointed)).orphans(None))
     metadata["metadata-log"].append({"timestamp-ms": 1, "metadata-file": str(newest(table))})
     pointed.write_text(json.dumps(metadata))
-    assert orphan in found(lakebed.open_table(str(pointed)).orphans(None))
+    # Anybody can write a file that says so: only a catalog can vouch for it.
+    for scan in (orphans_of(str(pointed)), lakebed.open_table(str(pointed)).expire_plan(NOW, 1)):
+        with pytest.raises(LocationError):
+            found(scan)
+    registered = sqlite(tmp_path).register_table("db.t", str(pointed))
+    assert orphan in found(orphans_of(registered))
     changed(table, lambda metadata: metadata.update({"table-uuid": "00000000-0000-4000-8000-000000000000"}))
-    with pytest.raises(LocationError):
-        found(lakebed.open_table(str(pointed)).orphans(None))
+    for opened in (str(pointed), registered):
+        with pytest.raises(LocationError):
+            found(orphans_of(opened))
+
+
+def orphans_of(opened: Any) -> lakebed.Scan:
+    return lakebed.open_table(opened).orphans(None)
 
 
 # Folders of other tables.

@@ -38,6 +38,9 @@ def explained(error: TableNotFoundError) -> TableNotFoundError:
 def _instead(path: str) -> str | None:
     folder, shown = Path(path), printable(path)
     if not folder.exists():
+        if folder.suffix in (".json", ".gz"):
+            # No folder was meant, and the error is about the file.
+            return None
         of_catalog = "; for a table of a catalog: --catalog NAME, or open_table(catalog.load_table(…))"
         return f"there is no folder {shown}" + ("" if "/" in path else of_catalog)
     if not folder.is_dir():

@@ -53,7 +53,8 @@ def create_table(
     Raises: SchemaError (types, keys or buckets that make no table), UnsupportedError (a storage that commits
         are not made on, a format or codec of manifests that is not written), LocationError (a location with
         control characters), FileExistsError (there is a table), TypeError, OSError. Nothing is left behind
-        then, but where the storage fails on the way or does not report whether it has written.
+        then, but an empty file where the storage fails on the way, and what was written where it does not
+        report whether it has.
     Source: Paimon's `SchemaManager.java`, `SchemaValidation.java`.
 
     >>> create_table("/data/orders", pa.schema([("id", pa.int64()), ("day", pa.date32())]),

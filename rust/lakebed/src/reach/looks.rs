@@ -16,11 +16,10 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Kind, Kinds};
-use super::partitioner::{Keys, Named, Partitioner, name};
+use super::kind::Kinds;
+use super::partitioner::{Keys, Partitioner, name};
 use super::prefixes::{Last, Prefixes};
 use super::record::{Fact, Record, each_record, foreign, records};
-use super::sets::SetId;
 use super::walk::{Walk, WalkOptions};
 use super::{NewestReach, Reach, Retention};
 use crate::error::{Error, ErrorKind, Result};
@@ -174,16 +173,13 @@ pub(super) fn until_nothing_is_new(quiet_looks: usize, mut look: impl FnMut() ->
 impl Kept {
     fn take(&mut self, walk: Walk, partitioner: &Arc<Partitioner>) -> Result<()> {
         let mut named = partitioner.new_records();
-        let reached = walk.files.reached().iter().map(|file| &file.path);
+        let reached = walk.files.reached().iter().map(|file| file.path.as_str());
         // Engines do not take for orphans what is only named.
         let only_named = match self.comparison {
             Comparison::Paths => &[],
             Comparison::Places { .. } => walk.files.named(),
         };
-        for path in reached.chain(only_named) {
-            let (fact, kind, set) = (Fact::Reached, Kind::Extra, SetId::NONE);
-            named.push(Named { path, kind, fact, set, size: -1, identity: 0 })?;
-        }
+        named.push_reached(reached.chain(only_named.iter().map(String::as_str)))?;
         records(&named.bytes()).try_for_each(|record| self.take_record(record?))?;
         for batch in walk.entries {
             each_record(&batch?, |record| self.take_record(record))?;

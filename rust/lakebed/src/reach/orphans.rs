@@ -11,18 +11,17 @@ use arrow_schema::SchemaRef;
 
 use super::exchange::by_part;
 use super::found::count;
-use super::kind::{Kind, Kinds};
+use super::kind::Kinds;
 use super::listed::{Listed, OrphanOptions, misspelled};
 use super::listing::Details;
 use super::looks::{Comparison, Looks, Seen};
 use super::orphans_exchange::{LISTED, orphans_exchanged};
 use super::other_tables::is_below_any;
 use super::part::Part;
-use super::partitioner::{Named, PARTS, Partitioner, seed};
+use super::partitioner::{PARTS, Partitioner, seed};
 use super::partitions::Partitions;
 use super::prefixes::{Last, Prefixes};
 use super::record::{Fact, NOT_ASKED, Record, records};
-use super::sets::SetId;
 use super::walk::WalkOptions;
 use super::{NewestReach, Reach, Walk};
 use crate::credentials::without_credentials;
@@ -215,10 +214,7 @@ pub(super) type Take<'t> = dyn FnMut(LargeBinaryArray) -> Result<()> + 't;
 pub(super) fn take_walk(walk: Walk, partitioner: &Arc<Partitioner>, take: &mut Take<'_>) -> Result<()> {
     let mut records = partitioner.new_records();
     let paths = walk.files.reached().iter().map(|file| file.path.as_str());
-    for path in paths.chain(walk.files.named().iter().map(String::as_str)) {
-        let (fact, kind, set) = (Fact::Reached, Kind::Extra, SetId::NONE);
-        records.push(Named { path, kind, fact, set, size: -1, identity: 0 })?;
-    }
+    records.push_reached(paths.chain(walk.files.named().iter().map(String::as_str)))?;
     take(records.into_parts()?)?;
     for batch in walk.entries {
         take(find(&batch?, "records")?.as_binary::<i64>().clone())?;

@@ -9,15 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Reach;
 use super::exchange::{DistributedWalk, RecordGather, SentManifests, manifest_partitioner};
-use super::kind::{Kind, Kinds};
+use super::kind::Kinds;
 use super::listed::OrphanOptions;
 use super::looks::Seen;
 use super::moved::Moved;
 use super::orphans::{orphans, schema};
-use super::partitioner::{Keys, Named, Partitioner, seed};
+use super::partitioner::{Keys, Partitioner, seed};
 use super::prefixes::{Last, Prefixes};
-use super::record::{Fact, Record};
-use super::sets::SetId;
+use super::record::Record;
 use super::walk::WalkOptions;
 use crate::columnar::Decoding;
 use crate::distributed::{
@@ -109,10 +108,7 @@ impl<N: SentManifests> Exchange for OrphansExchange<N> {
     fn gather(&self) -> Result<Box<dyn Gather>> {
         let (partitioner, prefixes) = self.record_partitioner(1);
         let mut records = partitioner.new_records();
-        for path in &self.named {
-            let (fact, kind, set) = (Fact::Reached, Kind::Extra, SetId::NONE);
-            records.push(Named { path, kind, fact, set, size: -1, identity: 0 })?;
-        }
+        records.push_reached(self.named.iter().map(String::as_str))?;
         let making = move |pieces: &[Buffer]| {
             orphans(pieces, &prefixes, None, &|record| known(record, &prefixes, &partitioner))
         };

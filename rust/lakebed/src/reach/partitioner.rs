@@ -115,6 +115,15 @@ pub(crate) struct PartitionedRecords {
 }
 
 impl PartitionedRecords {
+    /// Adds files that are reached, of which no more than their paths is needed.
+    ///
+    /// # Errors
+    /// As [`PartitionedRecords::push`].
+    pub(super) fn push_reached<'p>(&mut self, mut paths: impl Iterator<Item = &'p str>) -> Result<()> {
+        let (kind, fact, set) = (Kind::Extra, Fact::Reached, SetId::NONE);
+        paths.try_for_each(|path| self.push(Named { path, kind, fact, set, size: -1, identity: 0 }))
+    }
+
     /// Adds what an entry states about a file.
     ///
     /// # Errors

@@ -315,7 +315,8 @@ impl Reach for TableReach {
             roots.iter().filter(|root| root.is_removed).filter_map(|root| root.snapshot_id).collect();
         roots.retain(|root| !root.is_removed);
         let kept = metadata.refs.iter().map(|(name, one)| format!("{} {name}", one.kind.name()));
-        let kept = kept.filter(|name| !removed.iter().any(|one| one.name == *name));
+        let removed: HashSet<&str> = removed.iter().map(|one| one.name.as_str()).collect();
+        let kept = kept.filter(|name| !removed.contains(name.as_str()));
         roots.extend(kept.map(|name| Root::new(None, name)));
         let (mut files, mut sets) = (Files::default(), RootSets::new());
         let root_of = |id| (!gone.contains(&id)).then_some(TABLE);

@@ -65,7 +65,7 @@ pub(super) fn partitions(
         }
         let names: Vec<&str> = partition.fields.iter().map(|field| field.name.as_str()).collect();
         let message = format!("files of a table partitioned by {} need a partition", names.join(", "));
-        return Err(Error::new(ErrorKind::UnknownColumn, message).in_field("partition"));
+        return Err(Error::new(ErrorKind::UnknownColumn, message));
     };
     let structs = given.as_struct_opt().ok_or_else(|| {
         Error::new(ErrorKind::Argument, format!("a partition is a struct, not {}", given.data_type()))

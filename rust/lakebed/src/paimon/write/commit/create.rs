@@ -78,7 +78,8 @@ fn drop_ids(ty: &mut Value) {
 /// `Unsupported` for a storage without commits, and for a format or codec of manifests that is not written;
 /// `Location` for a location that has control characters, or `..`; `Argument`, `Json` and `Type` for invalid
 /// columns, keys and buckets; `Io`, also where there is a table already; those of opening the table. Nothing is
-/// left behind then, but where the storage fails on the way or does not report whether it has written.
+/// left behind then, but an empty file where the storage fails on the way, and what was written where it does not
+/// report whether it has.
 pub fn create_table(
     location: &str,
     storage: Arc<dyn Storage>,
