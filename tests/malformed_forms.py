@@ -17,8 +17,11 @@ from paimon_files import _bytes as prefixed
 Named = Iterator[tuple[str, bytes]]
 
 
-def json_files(good: Record, required: list[str], typed: dict[str, Any]) -> Named:
-    """What can be wrong with any JSON: its text, keys that must be there, and values of another type."""
+def json_files(good: Record, required: list[str], typed: dict[str, Any], *, of_bytes: bool = False) -> Named:
+    """What can be wrong with any JSON: its text, keys that must be there, and values of another type.
+
+    Java's parser finds the encoding of bytes itself, but not that of a text that was read as UTF-8.
+    """
     text = json.dumps(good)
     yield "y_good.json", text.encode()
     yield "y_spaces.json", json.dumps(good, indent=4).encode()
@@ -34,7 +37,7 @@ def json_files(good: Record, required: list[str], typed: dict[str, Any]) -> Name
     yield "n_two.json", f"{text}{text}".encode()
     yield "n_single_quotes.json", text.replace('"', "'").encode()
     yield "n_comment.json", f"/* */{text}".encode()
-    yield "n_utf16.json", text.encode("utf-16")
+    yield f"{'y' if of_bytes else 'n'}_utf16.json", text.encode("utf-16")
     yield "n_brackets.json", b"[" * 4000
     yield "n_braces.json", b'{"a":' * 1000
     yield "i_deep_unknown_key.json", f'{{"x": {"[" * 500}{"]" * 500}, {text[1:]}'.encode()

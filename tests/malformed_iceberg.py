@@ -95,7 +95,8 @@ def metadata() -> Named:
         "snapshots.0.manifest-list_is_a_number": 1,
         "properties_is_a_list": [],
     }
-    yield from json_files(ICEBERG, ["format-version", "location", "schemas", "partition-specs"], typed)
+    keys = ["format-version", "location", "schemas", "partition-specs"]
+    yield from json_files(ICEBERG, keys, typed, of_bytes=True)
 
 
 def manifest() -> Named:

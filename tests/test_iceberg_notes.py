@@ -13,7 +13,7 @@ from iceberg_made import MadeTable, entry
 
 import lakebed
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
-from lakebed.errors import LakebedWarning
+from lakebed.errors import LakebedWarning, SnapshotNotFoundError
 
 MISSING = "which is not among the table's"
 
@@ -74,6 +74,27 @@ def test_a_log_that_goes_back_in_time(table: MadeTable):
     table.set(snapshot_log=log)
     # Clocks of writers may be a minute apart.
     assert table.open().at(timestamp=96_000).snapshot_id == 3
+
+
+@pytest.mark.filterwarnings("ignore:.*goes back in time:lakebed.errors.LakebedWarning")
+def test_a_time_is_looked_for_in_the_whole_log(table: MadeTable):
+    """Iceberg 1.12 takes the latest entry that is not after it, wherever that is in the log."""
+    times = [(3, 400_000), (1, 100_000), (2, 250_000), (1, 250_000), (2, 50_000)]
+    table.set(snapshot_log=[{"timestamp-ms": millis, "snapshot-id": id_} for id_, millis in times])
+    opened = table.open()
+    for millis, expected in {
+        50_000: 2,
+        99_999: 2,
+        100_000: 1,
+        249_999: 1,
+        250_000: 1,
+        399_999: 1,
+        400_000: 3,
+        500_000: 3,
+    }.items():
+        assert opened.at(timestamp=millis).snapshot_id == expected, millis
+    with pytest.raises(SnapshotNotFoundError, match="1970-01-01T00:00:50"):
+        opened.at(timestamp=49_999)
 
 
 def test_what_only_a_catalog_knows_is_guessed_aloud(tmp_path: Path, table: MadeTable):

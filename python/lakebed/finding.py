@@ -31,7 +31,7 @@ def find_tables(
     A Paimon table is a folder whose `schema/` has a schema in it, an Iceberg table one whose `metadata/` has
     a metadata file; what is both is Paimon's, as for `open_table`. Nothing within a table is looked at, so
     that branches are not tables of their own. Tables are not opened: one that is damaged is a row like any
-    other.
+    other. Views of Iceberg are no tables and are left out.
 
     Args:
         prefix: a local folder, or a URI.
@@ -52,7 +52,8 @@ def find_tables(
         followed, with a warning for each. A `Storage` of your own that lists nothing where nothing is has
         no tables there.
     Cost: one listing a folder outside of tables, two or three a table, those of a level side by side; files
-        are not opened, but for the version hint of an Iceberg folder in which no file's name has a version.
+        are not opened, but for the version hint of an Iceberg folder in which no file's name has a version,
+        and the newest metadata where no manifests lie beside it, as of views.
         Memory grows with the folders of one level. `limit` stops with its last row.
     Source: Paimon's `AbstractCatalog.java`; Iceberg's `HadoopCatalog.java`.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
@@ -246,10 +247,18 @@ def _partition(table: Table, partition: Mapping[str, Any]) -> Any:
         raise SchemaError(
             f"the table is not partitioned by {unknown[0]!r}", kind="unknown-column", field=unknown[0]
         )
-    columns = [pa.array([value], types[name]) for name, value in partition.items()]
+    columns = [pa.array([value], _type_of(value, types[name])) for name, value in partition.items()]
     if not columns:
         return pa.array([{}], pa.struct([]))
     return pa.StructArray.from_arrays(columns, names=list(partition))
+
+
+def _type_of(value: Any, kind: Any) -> Any:
+    """The type of a partition column's value: nanoseconds have no room for all that Python's datetime has."""
+    import pyarrow as pa
+
+    wide = type(value) is datetime and pa.types.is_timestamp(kind) and kind.unit == "ns"
+    return pa.timestamp("us", kind.tz) if wide else kind
 
 
 def paths_of(files: Any) -> Any:

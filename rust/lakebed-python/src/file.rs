@@ -27,7 +27,7 @@ pub(crate) fn read_whole(
     })
 }
 
-/// The text of a JSON file that `check` accepts.
+/// The text of a JSON file that `check` accepts, without the NULs that may follow it.
 pub(crate) fn checked_text<T: Send>(
     py: Python<'_>,
     source: Source,
@@ -38,7 +38,9 @@ pub(crate) fn checked_text<T: Send>(
         let read = || {
             let bytes = source.read()?;
             check(&bytes)?;
-            String::from_utf8(bytes.to_vec()).map_err(|_| Error::new(ErrorKind::Json, "file is not UTF-8"))
+            let text = String::from_utf8(bytes.to_vec());
+            let text = text.map_err(|_| Error::new(ErrorKind::Json, "file is not UTF-8"))?;
+            Ok(text.trim_end_matches('\0').to_owned())
         };
         read().map_err(|error| in_path(error, path.as_deref()))
     })

@@ -19,6 +19,14 @@ impl Notes {
         }
     }
 
+    /// Adds a note unless it is there: what is said of a column is said once, not for each of its batches.
+    pub fn add_once(&self, note: String) {
+        let is_there = self.0.lock().is_ok_and(|notes| notes.0.contains(&note));
+        if !is_there {
+            self.add(note);
+        }
+    }
+
     /// Takes out the notes, with a last line for those that were dropped.
     pub fn take(&self) -> Vec<String> {
         let Ok(mut notes) = self.0.lock() else { return Vec::new() };
@@ -41,5 +49,7 @@ mod tests {
         let taken = notes.take();
         assert_eq!((taken.len(), taken.last().map(String::as_str)), (KEPT + 1, Some("3 more like these")));
         assert!(notes.take().is_empty());
+        (0..3).for_each(|_| notes.add_once("one".to_owned()));
+        assert_eq!(notes.take(), ["one"]);
     }
 }

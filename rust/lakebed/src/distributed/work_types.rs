@@ -6,11 +6,12 @@ use serde_json::value::RawValue;
 
 use super::{Exchange, GroupTask, ManifestTask};
 use crate::error::{Error, ErrorKind, Result};
+use crate::json::parse_within;
 
 /// How text with this name is turned back into work.
 pub struct WorkType<T: ?Sized> {
     pub(crate) name: &'static str,
-    pub(crate) read: fn(&RawValue) -> serde_json::Result<Box<T>>,
+    pub(crate) read: fn(&RawValue) -> Result<Box<T>>,
 }
 
 /// The entry of [`WorkTypes`] for a type of work.
@@ -18,7 +19,7 @@ macro_rules! work_type {
     ($work:ty) => {
         $crate::distributed::WorkType {
             name: <$work as $crate::distributed::NamedWork>::NAME,
-            read: |text| Ok(Box::new(serde_json::from_str::<$work>(text.get())?)),
+            read: |text| Ok(Box::new($crate::json::parse_within::<$work>(text.get().as_bytes())?)),
         }
     };
 }
@@ -45,15 +46,15 @@ pub(crate) fn from_text<'r, T: ?Sized + 'r>(
     rows: impl IntoIterator<Item = &'r WorkType<T>>,
 ) -> Result<Box<T>> {
     let wrong = |error: String| Error::new(ErrorKind::Argument, format!("not {what}: {error}"));
-    let framed: BTreeMap<String, &RawValue> =
-        serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    let parsed: Result<BTreeMap<String, &RawValue>> = parse_within(text.as_bytes());
+    let framed = parsed.map_err(|error| wrong(error.message().to_owned()))?;
     let mut named = framed.into_iter();
     let (Some((name, work)), None) = (named.next(), named.next()) else {
         return Err(wrong("its name is missing".to_owned()));
     };
     let row = rows.into_iter().find(|row| row.name == name);
     let row = row.ok_or_else(|| wrong(format!("unknown name {name:?}")))?;
-    (row.read)(work).map_err(|error| wrong(error.to_string()))
+    (row.read)(work).map_err(|error| wrong(error.message().to_owned()))
 }
 
 #[cfg(test)]

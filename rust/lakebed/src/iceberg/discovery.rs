@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use lakebed_avro::Limits;
+
 use super::metadata::{MetadataFile, TableMetadata, Wanted};
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
@@ -92,8 +94,9 @@ pub(super) fn wrong_hint(location: &str, storage: &Arc<dyn Storage>) -> Result<O
     }
 }
 
-/// Whether [`current_metadata`] finds a file in the folder `location`, or whether there should be one. Lists
-/// the folder; reads the hint only where no file's name has a version.
+/// Whether [`current_metadata`] finds a file in the folder `location`, or whether there should be one, and it is
+/// not a view's. Lists the folder; reads the hint only where no file's name has a version, and the newest metadata
+/// only where no manifests are beside it, as in tables without snapshots and in views.
 ///
 /// # Errors
 /// Those of the storage.
@@ -101,8 +104,10 @@ pub fn is_table(location: &str, storage: &Arc<dyn Storage>) -> Result<bool> {
     let folder = Folder { path: format!("{location}/{FOLDER}"), storage };
     let names = storage.list(&folder.path)?;
     let has_hint = names.iter().any(|name| name == HINT);
-    if matches!(folder.candidates(names)?, Found::Files(..)) {
-        return Ok(true);
+    let has_manifests = names.iter().any(|name| name.ends_with(".avro"));
+    if let Found::Files(paths, _) = folder.candidates(names)? {
+        let open = |path: &String| MetadataFile::open(path, Arc::clone(storage), Limits::DEFAULT);
+        return Ok(has_manifests || !paths.iter().any(|path| open(path).is_ok_and(|file| file.is_view())));
     }
     match has_hint.then(|| folder.hinted()) {
         None => Ok(false),
@@ -188,7 +193,8 @@ impl Folder<'_> {
         if let Ok(version) = text.parse::<u64>() {
             return self.latest_from(version).map_err(|error| error.in_file(&hint));
         }
-        if text.is_empty() || text.contains(['/', '\\']) {
+        let is_name = |letter: char| !matches!(letter, '/' | '\\') && !letter.is_control();
+        if text.is_empty() || !text.chars().all(is_name) {
             return Ok(None);
         }
         if is_metadata_file(text) {

@@ -1,5 +1,5 @@
-//! Comparisons with numbers outside of the range of a column, as Iceberg's `UnboundPredicate.java` evaluates
-//! them for integers.
+//! Comparisons with numbers, dates and timestamps outside of the range of a column, as Iceberg's
+//! `UnboundPredicate.java` evaluates them for integers.
 
 use std::cmp::Ordering;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use arrow_schema::{DataType, Schema};
 
 use super::beyond::within;
-use super::cast::{cast, uuid_text};
+use super::cast::{cast, exact_time, uuid_text};
 use super::expr::{Leaf, Literal, Predicate, Quoted, Term};
 use super::like::LikePattern;
 use super::op::{Form, Operands, Operator};
@@ -48,12 +48,15 @@ pub struct Column {
     pub required: bool,
     /// Whether its texts are UUIDs, lower-case and with hyphens.
     pub is_uuid: bool,
+    /// Whether its times are compared as exactly as Paimon stores them: its arrays are of milliseconds, or of seconds
+    /// as `Decimal256(38, 9)`, since not all of them fit its type.
+    pub is_exact: bool,
 }
 
 impl Column {
     /// A column of `data_type` that may be null.
     pub fn new(index: usize, data_type: DataType) -> Column {
-        Column { index, data_type, required: false, is_uuid: false }
+        Column { index, data_type, required: false, is_uuid: false, is_exact: false }
     }
 }
 
@@ -91,8 +94,8 @@ impl Predicate {
     /// Date32, Time32(ms), Time64(us), Timestamp of any unit. Timestamps of columns with a zone are instants:
     /// a literal without an offset is in UTC.
     ///
-    /// A number outside of the range of its column is compared as a number: it is greater or less than all
-    /// values, and equals none. The infinities of floats are further outside on either side, and NaN is the
+    /// A number, date or timestamp outside of the range of its column is greater or less than all values, and equals
+    /// none. The infinities of floats are further outside on either side, and NaN is the
     /// greatest. Only fractions finer than those of an integer or decimal column are refused. A comparison
     /// with NULL is never true, nor is `NOT IN` with a NULL among its literals (Paimon's
     /// `NullFalseLeafBinaryFunction.java`, `NotIn.java`); `<=> NULL` tests for null.
@@ -238,7 +241,8 @@ fn bind_node(
         Predicate::Constant(value) => Node::Constant(*value),
         Predicate::Leaf(leaf) => {
             let column = find(&leaf.term)?;
-            match within(leaf, &column.data_type, logic) {
+            let other = if column.is_exact { None } else { within(leaf, &column.data_type, logic) };
+            match other {
                 Some(other) => bind_node(&other, logic, &mut |_| Ok(column.clone()))?,
                 None => bind_leaf(leaf, logic, column)?,
             }
@@ -342,7 +346,11 @@ fn bind_values(leaf: &Leaf, literals: &[&Literal], column: &Column) -> Result<Ve
     // A prefix need not be a whole UUID.
     let is_uuid = column.is_uuid && leaf.operator.row().form != Form::Function;
     let value = |literal: &&Literal| {
-        let value = if is_uuid { uuid_text(literal) } else { cast(literal, data_type) };
+        let value = match column.is_exact {
+            true => exact_time(literal, data_type),
+            false if is_uuid => uuid_text(literal),
+            false => cast(literal, data_type),
+        };
         value.map_err(|reason| {
             let what = format!("cannot take {}: {reason}", literal.kind());
             type_mismatch(leaf, data_type, &what)

@@ -42,9 +42,24 @@ fn boolean(literal: &Literal) -> Result<bool, String> {
     }
 }
 
-/// Whether a number is greater, or less, than all finite values of a type. For integers and decimals only
-/// numbers without more fractional digits than theirs; others are refused.
+/// Whether a number, date or timestamp is greater, or less, than all finite values of a type. For integers, decimals
+/// and timestamps only those without more fractional digits than theirs; others are refused.
 pub(super) fn beyond(literal: &Literal, data_type: &DataType) -> Option<Ordering> {
+    let time = match (data_type, literal) {
+        (DataType::Date32, Literal::Date(text) | Literal::String(text)) => {
+            let days = parse_date(text.trim()).ok()?;
+            Some((i128::from(days), i128::from(i32::MIN)..=i128::from(i32::MAX)))
+        }
+        (DataType::Timestamp(unit, zone), literal) => {
+            let units = units(nanos(literal, zone.is_some()).ok()?, *unit).ok()?;
+            Some((units, i128::from(i64::MIN)..=i128::from(i64::MAX)))
+        }
+        _ => None,
+    };
+    if let Some((value, range)) = time {
+        let side = if value < 0 { Ordering::Less } else { Ordering::Greater };
+        return (!range.contains(&value)).then_some(side);
+    }
     let text = numeric_text(literal).ok()?;
     let is_beyond = match data_type {
         DataType::Int8 => is_beyond_integers(text, i8::MIN.into(), i8::MAX.into()),
@@ -172,32 +187,49 @@ fn time(literal: &Literal, unit: TimeUnit) -> Result<i64, String> {
     }
 }
 
-/// Without an offset a text is in UTC if the column has a zone.
+/// A timestamp of a column whose type, `data_type`, need not hold it.
+pub(super) fn exact_time(literal: &Literal, data_type: &DataType) -> Result<Value<'static>, String> {
+    let DataType::Timestamp(unit, zone) = data_type else { return Err(OTHER_KIND.into()) };
+    let nanos = nanos(literal, zone.is_some())?;
+    units(nanos, *unit)?;
+    Ok(Value::Nanos(nanos))
+}
+
 fn timestamp(literal: &Literal, unit: TimeUnit, has_zone: bool) -> Result<i64, String> {
+    in_unit(nanos(literal, has_zone)?, unit)
+}
+
+/// Nanoseconds since 1970. Without an offset a text is in UTC if the column has a zone.
+fn nanos(literal: &Literal, has_zone: bool) -> Result<i128, String> {
     match literal {
-        Literal::Date(text) => in_unit(days_to_nanos(parse_date(text.trim())?), unit),
+        Literal::Date(text) => Ok(days_to_nanos(parse_date(text.trim())?)),
         Literal::Timestamp(text) | Literal::String(text) => {
             let timestamp = parse_timestamp(text.trim())?;
             if timestamp.has_offset && !has_zone {
                 return Err("the column has no time zone, the literal has an offset".into());
             }
-            in_unit(timestamp.nanos, unit)
+            Ok(timestamp.nanos)
         }
         _ => Err("a timestamp is TIMESTAMP 'YYYY-MM-DD HH:MM:SS' or a string of that form".into()),
     }
 }
 
 fn in_unit(nanos: i128, unit: TimeUnit) -> Result<i64, String> {
+    i64::try_from(units(nanos, unit)?).map_err(|_| "out of range".into())
+}
+
+/// How many units there are in `nanos`.
+fn units(nanos: i128, unit: TimeUnit) -> Result<i128, String> {
     let nanos_per_unit = match unit {
         TimeUnit::Second => 1_000_000_000,
         TimeUnit::Millisecond => 1_000_000,
         TimeUnit::Microsecond => 1_000,
         TimeUnit::Nanosecond => 1,
     };
-    if nanos % nanos_per_unit != 0 {
-        return Err("a finer fraction of a second than the column holds".into());
+    match nanos % nanos_per_unit {
+        0 => Ok(nanos / nanos_per_unit),
+        _ => Err("a finer fraction of a second than the column holds".into()),
     }
-    i64::try_from(nanos / nanos_per_unit).map_err(|_| "out of range".into())
 }
 
 fn numeric_text(literal: &Literal) -> Result<&str, String> {

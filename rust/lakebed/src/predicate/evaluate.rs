@@ -109,6 +109,11 @@ pub(super) fn checked<'a>(leaf: &BoundLeaf, array: &'a ArrayRef, length: usize) 
         return Err(mismatch(leaf, &format!("{} values, needs {length}", array.len())));
     }
     let data_type = &leaf.column.data_type;
+    if leaf.column.is_exact {
+        let exact = Reader::exact(array.as_ref());
+        return exact
+            .ok_or_else(|| mismatch(leaf, &format!("found type {}, needs times", array.data_type())));
+    }
     if array.data_type() != data_type {
         return Err(mismatch(leaf, &format!("found type {}, needs {data_type}", array.data_type())));
     }

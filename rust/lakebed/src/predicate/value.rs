@@ -6,8 +6,8 @@ use std::cmp::Ordering;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, Time32MillisecondType, Time64MicrosecondType, TimestampMicrosecondType,
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time64MicrosecondType, TimestampMicrosecondType,
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
 use arrow_schema::{DataType, TimeUnit};
@@ -20,6 +20,8 @@ use arrow_schema::{DataType, TimeUnit};
 pub(crate) enum Value<'a> {
     Boolean(bool),
     Int(i64),
+    /// A time of an exact column, in nanoseconds since 1970.
+    Nanos(i128),
     Decimal(i128),
     Float(f64),
     Bytes(Cow<'a, [u8]>),
@@ -31,6 +33,7 @@ impl Value<'_> {
         match self {
             Value::Boolean(value) => Value::Boolean(value),
             Value::Int(value) => Value::Int(value),
+            Value::Nanos(value) => Value::Nanos(value),
             Value::Decimal(value) => Value::Decimal(value),
             Value::Float(value) => Value::Float(value),
             Value::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes.into_owned())),
@@ -71,6 +74,7 @@ impl Value<'_> {
             Value::Decimal(_) => 2,
             Value::Float(_) => 3,
             Value::Bytes(_) => 4,
+            Value::Nanos(_) => 5,
         }
     }
 }
@@ -82,6 +86,7 @@ impl Ord for Value<'_> {
         match (self, other) {
             (Value::Boolean(a), Value::Boolean(b)) => a.cmp(b),
             (Value::Int(a), Value::Int(b)) => a.cmp(b),
+            (Value::Nanos(a), Value::Nanos(b)) => a.cmp(b),
             (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
             (Value::Float(a), Value::Float(b)) => match (a.is_nan(), b.is_nan()) {
                 (false, false) => a.total_cmp(b),
@@ -120,6 +125,21 @@ impl<'a> Reader<'a> {
     /// Reads `array`; values of types that are not compared are all equal.
     pub(crate) fn new(array: &'a dyn Array) -> Reader<'a> {
         Reader { array, read: read_of(array.data_type()).unwrap_or(|_, _| Value::Boolean(true)) }
+    }
+
+    /// Reads `array` of an exact column; `None` for one that is not of such a type.
+    pub(super) fn exact(array: &'a dyn Array) -> Option<Reader<'a>> {
+        let read: Read = match array.data_type() {
+            DataType::Timestamp(TimeUnit::Millisecond, _) => |array, row| {
+                let millis = array.as_primitive::<TimestampMillisecondType>().value(row);
+                Value::Nanos(i128::from(millis) * 1_000_000)
+            },
+            DataType::Decimal256(_, 9) => {
+                |array, row| Value::Nanos(array.as_primitive::<Decimal256Type>().value(row).as_i128())
+            }
+            _ => return None,
+        };
+        Some(Reader { array, read })
     }
 
     /// The number of values.

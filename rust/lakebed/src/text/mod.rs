@@ -98,6 +98,12 @@ impl WallClock {
         WallClock { seconds: value.div_euclid(per_second), nanos }
     }
 
+    /// From nanoseconds since 1970; `None` beyond 64 bits of seconds.
+    pub(crate) fn from_nanos(nanos: i128) -> Option<WallClock> {
+        let seconds = i64::try_from(nanos.div_euclid(1_000_000_000)).ok()?;
+        Some(WallClock { seconds, nanos: i64::try_from(nanos.rem_euclid(1_000_000_000)).ok()? })
+    }
+
     /// Appends it as `LocalDateTime.toString`: `2024-02-29T10:00`.
     pub(crate) fn write_iso(self, out: &mut String) -> fmt::Result {
         self.write_day(out)?;

@@ -7,8 +7,10 @@ use arrow_buffer::Buffer;
 use flate2::bufread::MultiGzDecoder;
 use lakebed_avro::Limits;
 
+use super::encoding::Utf8;
 use super::{TableMetadata, Wanted};
 use crate::error::{Error, ErrorKind, Result};
+use crate::json::without_nuls;
 use crate::storage::{Storage, read_recorded};
 
 /// How much of a file is read at a time; shorter files are read once and kept.
@@ -91,10 +93,11 @@ impl MetadataFile {
         let mut json = String::new();
         let read = self.text()?.read_to_string(&mut json);
         read.map_err(|error| self.place(Error::new(ErrorKind::Utf8, error.to_string())))?;
+        json.truncate(without_nuls(json.as_bytes()).len());
         Ok(json)
     }
 
-    /// The JSON text, inflated where the file begins with gzip's magic, whatever its name.
+    /// The JSON text in UTF-8, inflated where the file begins with gzip's magic, whatever its name.
     ///
     /// # Errors
     /// `Unsupported` for a file that is compressed in another way.
@@ -106,13 +109,14 @@ impl MetadataFile {
             end: self.head.len() as u64,
             rest: self.rest.as_deref(),
         };
+        let text = |bytes| Ok(Box::new(Utf8::new(bytes, self.limits)) as Box<dyn Read>);
         if self.head.starts_with(GZIP) {
-            Ok(Box::new(MultiGzDecoder::new(pieces)))
+            text(Box::new(MultiGzDecoder::new(pieces)))
         } else if self.head.starts_with(ZSTANDARD) {
             let message = "metadata compressed with zstandard is not read: the format has only gzip";
             Err(Error::new(ErrorKind::Unsupported, message))
         } else {
-            Ok(Box::new(pieces))
+            text(Box::new(pieces))
         }
     }
 }

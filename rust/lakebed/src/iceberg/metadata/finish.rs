@@ -21,6 +21,11 @@ impl Draft<'_> {
     /// Version 1 may have only the current schema and partition fields, and no sort orders. Later versions
     /// have the plural keys; leftover singular ones are ignored.
     pub(super) fn finish(mut self) -> Result<TableMetadata> {
+        if self.is_view() {
+            let message =
+                "this is the metadata of a view, which has a query and no files: only tables are read";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
         let format_version = required(self.format_version, "format-version")?;
         let is_first = format_version == 1;
         if !is_first {
@@ -85,7 +90,7 @@ impl Draft<'_> {
         let (mut schemas, key) = (self.schemas.take_kept(), "current-schema-id");
         let of_first = || -> Result<Arc<Schema>> {
             let stored = required(self.schema.as_ref(), "schema")?;
-            Schema::from_json(stored).map(Arc::new).map_err(|error| error.within("schema"))
+            Schema::parse(stored.get().as_bytes()).map(Arc::new).map_err(|error| error.within("schema"))
         };
         if is_first && !self.has_schemas {
             let schema = of_first()?;

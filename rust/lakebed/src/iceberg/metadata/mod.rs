@@ -3,6 +3,7 @@
 //! It may be hundreds of megabytes long, mostly snapshots and schemas that are not current. So it is never
 //! held as a tree: its top level is scanned, and only the elements of its lists that are [`Wanted`] are kept.
 
+mod encoding;
 mod file;
 mod finish;
 mod logs;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::logs::{
     EncryptionKey, MetadataLogEntry, PartitionStatisticsFile, SnapshotLogEntry, SortOrder, StatisticsFile,
@@ -18,6 +19,7 @@ use super::{MetadataFile, TableMetadata, Wanted, Which};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::types::Schema;
+use crate::json::check_depth;
 
 /// The latest supported version of the format.
 const MAX_VERSION: i32 = 3;
@@ -37,7 +39,7 @@ impl TableMetadata {
     /// # Errors
     /// `Json` and `Type` for text that is not table metadata, `Required` for a missing key, `Mismatch` for
     /// sequence numbers above the table's last, `Version` for a later format, all with the place in the
-    /// (inflated) text; of the Avro layer's kinds, `Truncated` for a file that ends early, `Codec`, `Limit`
+    /// (inflated) text; `Unsupported` for the metadata of a view; of the Avro layer's kinds, `Truncated` for a file that ends early, `Codec`, `Limit`
     /// for more than `max_file_bytes` of text or an element of more than `max_value_bytes`; those of the
     /// storage.
     pub fn read(file: &MetadataFile, wanted: &Wanted) -> Result<TableMetadata> {
@@ -77,6 +79,14 @@ impl TableMetadata {
     }
 }
 
+impl MetadataFile {
+    /// Whether it is the metadata of a view; false also for a file that cannot be read.
+    pub(in crate::iceberg) fn is_view(&self) -> bool {
+        let mut draft = Draft::new(&Wanted::CURRENT, Current::default());
+        draft.read(self).is_ok() && draft.is_view()
+    }
+}
+
 /// The ids of the current elements, as far as they are known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Current {
@@ -91,14 +101,16 @@ pub(super) struct Draft<'w> {
     each: Option<&'w mut dyn FnMut(Vec<Snapshot>) -> Result<()>>,
     pub(super) format_version: Option<i32>,
     pub(super) table_uuid: Option<String>,
+    /// The identity of a view, whose metadata has the same name as a table's.
+    view_uuid: Option<IgnoredAny>,
     pub(super) location: Option<String>,
     pub(super) last_sequence_number: Option<i64>,
     pub(super) last_updated_ms: Option<i64>,
     pub(super) last_column_id: Option<i32>,
     pub(super) current: Current,
-    pub(super) schema: Option<Value>,
+    pub(super) schema: Option<Box<RawValue>>,
     pub(super) has_schemas: bool,
-    pub(super) schemas: Section<Value, Arc<Schema>>,
+    pub(super) schemas: Section<Box<RawValue>, Arc<Schema>>,
     pub(super) partition_spec: Option<Value>,
     pub(super) partition_specs: Option<Vec<PartitionSpec>>,
     pub(super) default_spec_id: Option<i32>,
@@ -123,12 +135,13 @@ pub(super) struct Draft<'w> {
 
 impl<'w> Draft<'w> {
     fn new(wanted: &'w Wanted, current: Current) -> Draft<'w> {
-        let schema = |json: Value| Schema::from_json(&json).map(Arc::new);
+        let schema = |json: Box<RawValue>| Schema::parse(json.get().as_bytes()).map(Arc::new);
         Draft {
             wanted,
             each: None,
             format_version: None,
             table_uuid: None,
+            view_uuid: None,
             location: None,
             last_sequence_number: None,
             last_updated_ms: None,
@@ -170,11 +183,12 @@ impl<'w> Draft<'w> {
         match key {
             "format-version" => self.format_version = scanner.made(supported)?,
             "table-uuid" => self.table_uuid = scanner.value()?,
+            "view-uuid" => self.view_uuid = scanner.value()?,
             "location" => self.location = scanner.value()?,
             "last-sequence-number" => self.last_sequence_number = scanner.value()?,
             "last-updated-ms" => self.last_updated_ms = scanner.value()?,
             "last-column-id" => self.last_column_id = scanner.value()?,
-            "schema" => self.schema = scanner.value()?,
+            "schema" => self.schema = scanner.made(bounded)?,
             "schemas" => self.read_schemas(scanner)?,
             "current-schema-id" => self.current.schema = scanner.value()?,
             "partition-spec" => self.partition_spec = scanner.value()?,
@@ -270,6 +284,11 @@ impl<'w> Draft<'w> {
         }
     }
 
+    /// Whether this is the metadata of a view (Iceberg's view specification; `ViewMetadataParser.java`).
+    pub(super) fn is_view(&self) -> bool {
+        self.view_uuid.is_some() && self.table_uuid.is_none()
+    }
+
     /// Finds the current elements; false if the file must be read again for them.
     fn settle(&mut self) -> Result<bool> {
         let schemas = self.schemas.settle(self.current.schema.map(i64::from))?;
@@ -278,7 +297,7 @@ impl<'w> Draft<'w> {
 }
 
 /// The elements of a list, if it is requested.
-fn list<T: DeserializeOwned>(scanner: &mut Scanner<'_>, wanted: bool) -> Result<Vec<T>> {
+fn list<T: DeserializeOwned + Send>(scanner: &mut Scanner<'_>, wanted: bool) -> Result<Vec<T>> {
     let mut kept = Vec::new();
     if !wanted {
         scanner.skip()?;
@@ -289,6 +308,12 @@ fn list<T: DeserializeOwned>(scanner: &mut Scanner<'_>, wanted: bool) -> Result<
         })?;
     }
     Ok(kept)
+}
+
+/// A schema that is not read before it is known whether it is the current one.
+fn bounded(schema: Option<Box<RawValue>>) -> Result<Option<Box<RawValue>>> {
+    schema.iter().try_for_each(|json| check_depth(json.get().as_bytes()))?;
+    Ok(schema)
 }
 
 fn supported(version: Option<i32>) -> Result<Option<i32>> {

@@ -73,7 +73,10 @@ impl<'f> Scanner<'f> {
     }
 
     /// Reads a value and converts it; errors are placed at the start of the value.
-    pub(super) fn made<T: DeserializeOwned, U>(&mut self, make: impl FnOnce(T) -> Result<U>) -> Result<U> {
+    pub(super) fn made<T: DeserializeOwned + Send, U>(
+        &mut self,
+        make: impl FnOnce(T) -> Result<U>,
+    ) -> Result<U> {
         let (value, end) = self.ahead()?;
         let made = make(value).map_err(|error| self.here(error))?;
         self.at = end;
@@ -81,13 +84,13 @@ impl<'f> Scanner<'f> {
     }
 
     /// Reads a value.
-    pub(super) fn value<T: DeserializeOwned>(&mut self) -> Result<T> {
+    pub(super) fn value<T: DeserializeOwned + Send>(&mut self) -> Result<T> {
         self.made(Ok)
     }
 
     /// Looks at a value without passing it: it can be read again as another type, or be passed with
     /// [`Self::pass`].
-    pub(super) fn look<T: DeserializeOwned>(&mut self) -> Result<(T, End)> {
+    pub(super) fn look<T: DeserializeOwned + Send>(&mut self) -> Result<(T, End)> {
         self.ahead().map(|(value, end)| (value, End(end)))
     }
 
@@ -112,7 +115,7 @@ impl<'f> Scanner<'f> {
     }
 
     /// A value, and its end in the buffer.
-    fn ahead<T: DeserializeOwned>(&mut self) -> Result<(T, usize)> {
+    fn ahead<T: DeserializeOwned + Send>(&mut self) -> Result<(T, usize)> {
         self.peek()?;
         loop {
             let rest = self.buffer.get(self.at..).unwrap_or_default();
@@ -122,6 +125,13 @@ impl<'f> Scanner<'f> {
                 Some(Ok(value)) if values.byte_offset() < rest.len() || self.ended => {
                     return Ok((value, self.at + values.byte_offset()));
                 }
+                Some(Err(error)) if json::is_deep(&error) => {
+                    // What is ignored is passed over without recursion.
+                    let (IgnoredAny, end) = self.ahead()?;
+                    let value = self.buffer.get(self.at..end).unwrap_or_default();
+                    let value = json::deep(value).map_err(|error| self.here(error))?;
+                    return Ok((value, end));
+                }
                 Some(Err(error)) if !error.is_eof() || self.ended => return Err(self.refused(&error)),
                 None if self.ended => return Err(self.truncated()),
                 _ => self.more()?,
@@ -129,8 +139,9 @@ impl<'f> Scanner<'f> {
         }
     }
 
-    /// Refuses anything but whitespace until the end of the text.
+    /// Refuses anything but whitespace and NULs until the end of the text.
     pub(super) fn finish(&mut self) -> Result<()> {
+        while self.skip_if(0)? {}
         match self.peek()? {
             None => Ok(()),
             Some(_) => Err(self.here(invalid("trailing bytes after the end of the metadata"))),

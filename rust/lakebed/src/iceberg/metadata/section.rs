@@ -18,7 +18,7 @@ pub(super) struct Section<S, T> {
     passed: bool,
 }
 
-impl<S: DeserializeOwned, T> Section<S, T> {
+impl<S: DeserializeOwned + Send, T> Section<S, T> {
     /// Nothing yet; `make` converts a stored element.
     pub(super) fn new(which: Which, make: fn(S) -> Result<T>, id: fn(&T) -> i64) -> Section<S, T> {
         Section { which, make, id, kept: Vec::new(), last: None, passed: false }

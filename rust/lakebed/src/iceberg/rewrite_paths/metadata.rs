@@ -8,7 +8,7 @@ use super::super::metadata::MetadataFile;
 use super::super::reach::FOLDERS;
 use super::super::write::{compact, metadata_bytes};
 use crate::error::Result;
-use crate::json::invalid;
+use crate::json::parse_within;
 use crate::rewrite_paths::Prefixes;
 
 /// Lists of objects, and their keys with paths as values.
@@ -25,8 +25,7 @@ const LISTS: [(&str, &str); 4] = [
 /// Those of reading metadata; `Location` for a path that no prefix covers.
 pub(super) fn rewritten(bytes: Buffer, path: &str, prefixes: &Prefixes, limits: Limits) -> Result<Buffer> {
     let json = MetadataFile::of_bytes(bytes, limits).to_json()?;
-    let json: Map<String, Value> = serde_json::from_str(&json).map_err(|error| invalid(error.to_string()))?;
-    let json = moved(json, prefixes)?;
+    let json = moved(parse_within(json.as_bytes())?, prefixes)?;
     Ok(Buffer::from_vec(metadata_bytes(compact(json), path)?))
 }
 

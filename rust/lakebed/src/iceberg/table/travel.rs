@@ -67,7 +67,8 @@ impl Table {
     }
 
     /// The table at the snapshot that was current at `millis` since 1970 UTC, with the schema of that
-    /// snapshot: the last one that became current until then, by the snapshot log (`SnapshotUtil.java`).
+    /// snapshot: the last one that became current until then, by the times in the snapshot log, in whatever order it
+    /// is (`SnapshotUtil.java`).
     ///
     /// The log is that of `main`. It goes back to the oldest snapshot since which none is missing.
     ///
@@ -137,10 +138,11 @@ impl Table {
     }
 }
 
-/// The snapshot that was current at a time: that of the last entry with a time until then, whatever the times
-/// of the entries before.
+/// The snapshot that was current at a time: that of the entry with the latest time until then, wherever it is in the
+/// log; of several with that time, the last one's.
 pub(crate) fn as_of(log: &[SnapshotLogEntry], millis: i64) -> Option<i64> {
-    log.iter().rev().find(|entry| entry.timestamp_ms <= millis).map(|entry| entry.snapshot_id)
+    let until = log.iter().filter(|entry| entry.timestamp_ms <= millis);
+    until.max_by_key(|entry| entry.timestamp_ms).map(|entry| entry.snapshot_id)
 }
 
 /// The time of the log's first entry, in words.

@@ -8,16 +8,13 @@ use serde_json::Value;
 use super::{FieldRef, NestedField, Type};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::json::Object;
-use crate::json::invalid;
-
-/// How deep types may nest; real ones stay below ten.
-const MAX_DEPTH: usize = 64;
+use crate::json::{MAX_TYPE_DEPTH, invalid};
 
 impl Type {
     /// The type that `json` describes, a string or an object.
     ///
     /// # Errors
-    /// [`ErrorKind::Type`] for a type that is not in the grammar, and for nesting beyond 64;
+    /// [`ErrorKind::Type`] for a type that is not in the grammar, and for nesting beyond 150;
     /// [`ErrorKind::Required`] for a missing key; [`ErrorKind::Json`] for a value of the wrong JSON type, and
     /// for two fields of a struct with the same name.
     pub fn from_json(json: &Value) -> Result<Type> {
@@ -26,8 +23,8 @@ impl Type {
 }
 
 fn parse(json: &Value, depth: usize) -> Result<Type> {
-    if depth > MAX_DEPTH {
-        return Err(Error::new(ErrorKind::Type, format!("types nest deeper than {MAX_DEPTH}")));
+    if depth > MAX_TYPE_DEPTH {
+        return Err(Error::new(ErrorKind::Type, format!("types nest deeper than {MAX_TYPE_DEPTH}")));
     }
     match json {
         Value::String(text) => text.parse(),

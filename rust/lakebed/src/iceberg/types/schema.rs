@@ -10,7 +10,7 @@ use super::arrow::arrow_fields;
 use super::{FieldRef, Type, json};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::json::Object;
-use crate::json::{invalid, parse};
+use crate::json::{depth, invalid, parse, roomy};
 
 /// One version of a table's schema; fields of all levels can be looked up by id and by name.
 #[derive(Debug, Clone)]
@@ -81,7 +81,7 @@ impl Schema {
     /// # Errors
     /// Those of [`Schema::from_json`]; [`ErrorKind::Json`] for a text that is not JSON.
     pub fn parse(text: &[u8]) -> Result<Schema> {
-        Schema::from_json(&parse(text)?)
+        roomy(depth(text), || Schema::from_json(&parse(text)?))
     }
 
     /// The field of that id, of any level.
@@ -117,6 +117,11 @@ impl Schema {
     /// Whether every row has a value of the field of that id: it and all fields around it are required.
     pub fn is_always_there(&self, id: i32) -> bool {
         self.place_of(id).is_some_and(|place| place.always_there)
+    }
+
+    /// How deep types nest in each other; 0 without nested types.
+    pub(crate) fn depth(&self) -> usize {
+        self.places.iter().map(|place| place.depth).max().unwrap_or(0)
     }
 
     fn place_of(&self, id: i32) -> Option<&FieldPlace> {

@@ -6,6 +6,7 @@ use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, S
 
 use crate::error::Result;
 use crate::iceberg::types::{NestedField, Schema};
+use crate::json::{LEVELS, roomy};
 use crate::view::{lists, struct_lists, whole};
 
 /// The rows of `schemas`, in the given order, with a mark for the table's current one.
@@ -31,6 +32,11 @@ pub(crate) fn schemas(schemas: &[Arc<Schema>], current: i32) -> Result<RecordBat
 
 /// The columns of each schema; types as the specification writes them, nested ones as JSON.
 fn fields(schemas: &[Arc<Schema>]) -> Result<ArrayRef> {
+    let depth = schemas.iter().map(|schema| schema.depth()).max().unwrap_or(0);
+    roomy(LEVELS * depth, || fields_of(schemas))
+}
+
+fn fields_of(schemas: &[Arc<Schema>]) -> Result<ArrayRef> {
     let fields = || schemas.iter().flat_map(|schema| &schema.fields);
     let ty = |field: &NestedField| match field.ty.to_json() {
         serde_json::Value::String(text) => text,

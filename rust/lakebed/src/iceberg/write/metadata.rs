@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::order::{METADATA, ordered};
 use crate::error::{Error, Result};
 use crate::iceberg::metadata::MetadataFile;
-use crate::json::invalid;
+use crate::json::{parse_within, without_nuls};
 
 /// The text of a metadata file: the object `json`, compact, with the format's keys in Java's order, followed
 /// by others. Nothing is added or left out; integers are unchanged.
@@ -22,9 +22,7 @@ use crate::json::invalid;
 /// be opened as a table is not written.
 pub fn metadata_text(json: &str, limits: Limits) -> Result<String> {
     MetadataFile::of_bytes(Buffer::from(json.as_bytes()), limits.capped()).to_json()?;
-    let metadata: Map<String, Value> =
-        serde_json::from_str(json).map_err(|error| invalid(error.to_string()))?;
-    Ok(compact(metadata))
+    Ok(compact(parse_within(without_nuls(json.as_bytes()))?))
 }
 
 /// The text of metadata that was checked before.

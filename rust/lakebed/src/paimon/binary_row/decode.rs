@@ -16,6 +16,7 @@ use super::layout::unsupported;
 use super::layout::{self, NANOS_PER_MILLI, SLOT_BYTES, WIDE_DECIMAL_BYTES};
 use super::nested;
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::types::{EXACT_TIME, exact_times};
 
 /// The values of one column, in row order; `None` for a null.
 pub(super) type Cells<'a> = [Option<Cell<'a>>];
@@ -41,6 +42,7 @@ fn typed(cells: &Cells<'_>, field: &Field, path: &str, room: &mut u64) -> Result
             Arc::new(plain::<Time32MillisecondType>(cells, |slot| slot as i32))
         }
         DataType::Timestamp(unit, zone) => timestamps(cells, *unit, zone.clone())?,
+        exact if *exact == EXACT_TIME => exact_timestamps(cells)?,
         DataType::Decimal128(precision, scale) => Arc::new(decimals(cells, *precision, *scale)?),
         DataType::Utf8 => Arc::new(strings(cells, room)?),
         DataType::Binary => Arc::new(byte_strings(cells, room)?),
@@ -145,19 +147,30 @@ fn seconds(cell: &Cell<'_>) -> Result<i64> {
     if whole { Ok(millis / 1000) } else { Err(cell.fault(ErrorKind::Timestamp, "not a whole second")) }
 }
 
+fn exact_timestamps(cells: &Cells<'_>) -> Result<ArrayRef> {
+    let nanos = cells.iter().map(|cell| cell.as_ref().map(nanoseconds).transpose());
+    Ok(exact_times(nanos.collect::<Result<Vec<_>>>()?))
+}
+
 /// Milliseconds outside of the slot and the remaining nanoseconds in it, in units of `tick` nanoseconds.
 #[inline]
 fn wide_timestamp(cell: &Cell<'_>, tick: i64) -> Result<i64> {
+    let (nanos, tick) = (nanoseconds(cell)?, i128::from(tick));
+    if nanos % tick != 0 {
+        return Err(cell.fault(ErrorKind::Timestamp, "finer than its precision"));
+    }
+    i64::try_from(nanos / tick)
+        .map_err(|_| cell.fault(ErrorKind::Timestamp, "does not fit 64 bits of its unit"))
+}
+
+/// Nanoseconds since 1970: milliseconds outside of the slot, and the rest in it.
+#[inline]
+fn nanoseconds(cell: &Cell<'_>) -> Result<i128> {
     let nanos = i64::from(cell.slot as u32);
     if nanos >= NANOS_PER_MILLI {
         return Err(cell.fault(ErrorKind::Timestamp, "a millisecond or more beside the milliseconds"));
     }
-    if nanos % tick != 0 {
-        return Err(cell.fault(ErrorKind::Timestamp, "finer than its precision"));
-    }
-    // At the earliest nanoseconds the product alone overflows 64 bits, though the sum does not.
-    let ticks = i128::from(cell.long()?) * i128::from(NANOS_PER_MILLI / tick) + i128::from(nanos / tick);
-    i64::try_from(ticks).map_err(|_| cell.fault(ErrorKind::Timestamp, "does not fit 64 bits of its unit"))
+    Ok(i128::from(cell.long()?) * i128::from(NANOS_PER_MILLI) + i128::from(nanos))
 }
 
 fn strings(cells: &Cells<'_>, room: &mut u64) -> Result<StringArray> {

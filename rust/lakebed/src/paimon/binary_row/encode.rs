@@ -4,7 +4,7 @@
 //! array that the value is in, so nested values need no buffer of their own.
 
 use arrow_array::{Array, BinaryArray, StructArray};
-use arrow_buffer::OffsetBuffer;
+use arrow_buffer::{OffsetBuffer, i256};
 use arrow_schema::Fields;
 
 use super::decode::offset;
@@ -141,6 +141,10 @@ impl Column<'_> {
                 None => return Err(self.fault(ErrorKind::Timestamp, "does not fit 64 bits of milliseconds")),
             },
             Values::Ticks(values, tick) => append_timestamp(values[row], *tick, base, out),
+            Values::Exact(values) => match split(values[row]) {
+                Some((millis, nanos)) => append_time(millis, nanos, base, out),
+                None => return Err(self.fault(ErrorKind::Timestamp, "does not fit 64 bits of milliseconds")),
+            },
             Values::Decimal(values, bound, _) if values[row].unsigned_abs() >= *bound => {
                 return Err(self.fault(ErrorKind::Decimal, "more digits than the precision"));
             }
@@ -215,9 +219,19 @@ fn append_decimal(value: i128, base: usize, out: &mut Vec<u8>) -> u64 {
 /// A wide timestamp: milliseconds appended, nanoseconds within one in the slot.
 fn append_timestamp(value: i64, tick: i64, base: usize, out: &mut Vec<u8>) -> u64 {
     let ticks = NANOS_PER_MILLI / tick;
+    append_time(value.div_euclid(ticks), value.rem_euclid(ticks) * tick, base, out)
+}
+
+fn append_time(millis: i64, nanos: i64, base: usize, out: &mut Vec<u8>) -> u64 {
     let start = out.len();
-    out.extend_from_slice(&value.div_euclid(ticks).to_le_bytes());
-    slot_of(start - base, (value.rem_euclid(ticks) * tick) as u64)
+    out.extend_from_slice(&millis.to_le_bytes());
+    slot_of(start - base, nanos as u64)
+}
+
+/// Nanoseconds since 1970 as milliseconds and the nanoseconds within one.
+fn split(nanos: i256) -> Option<(i64, i64)> {
+    let (nanos, per_milli) = (nanos.to_i128()?, i128::from(NANOS_PER_MILLI));
+    Some((nanos.div_euclid(per_milli).try_into().ok()?, nanos.rem_euclid(per_milli).try_into().ok()?))
 }
 
 /// Appends the zeros that Java writes for a null, and points to them.

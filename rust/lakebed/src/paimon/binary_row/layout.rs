@@ -46,7 +46,9 @@ pub(super) const fn element_bytes(data_type: &DataType) -> usize {
 pub(super) const fn reserved_bytes(data_type: &DataType) -> usize {
     match data_type {
         DataType::Decimal128(precision, _) if !is_compact(*precision) => WIDE_DECIMAL_BYTES,
-        DataType::Timestamp(TimeUnit::Microsecond | TimeUnit::Nanosecond, _) => SLOT_BYTES,
+        DataType::Timestamp(TimeUnit::Microsecond | TimeUnit::Nanosecond, _) | DataType::Decimal256(..) => {
+            SLOT_BYTES
+        }
         _ => 0,
     }
 }

@@ -16,6 +16,7 @@
 //! | `Date32`, `Time32(ms)` | DATE, TIME |
 //! | `Timestamp(s or ms)` | TIMESTAMP or TIMESTAMP_LTZ of precision 0 to 3 |
 //! | `Timestamp(us)`, `Timestamp(ns)` | the same of precision 4 to 6, 7 to 9 |
+//! | `Decimal256(38, 9)` | the same of precision 4 to 9: seconds, which hold every time that a row can |
 //! | `List`, `Map`, `Struct` | ARRAY, MAP and MULTISET (values `Int32`), ROW |
 //! | `FixedSizeList` of a number or boolean | VECTOR |
 //! | `Struct` of `Binary` fields `value` and `metadata`, field metadata `paimon.type` = `VARIANT` | VARIANT |

@@ -2,20 +2,21 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, Time32MillisecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType,
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, Time32MillisecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
 use arrow_array::{
     Array, ArrayRef, BinaryViewArray, BooleanArray, FixedSizeBinaryArray, StringViewArray, StructArray,
 };
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{NullBuffer, i256};
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
 use super::layout;
 use super::layout::unsupported;
 use super::nested::{child, variant_members};
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::types::EXACT_TIME;
 
 /// One column: its values, and the properties of its field.
 pub(super) struct Column<'a> {
@@ -45,6 +46,8 @@ pub(super) enum Values<'a> {
     Seconds(&'a [i64]),
     /// Ticks of this many nanoseconds, for units finer than milliseconds.
     Ticks(&'a [i64], i64),
+    /// Nanoseconds since 1970.
+    Exact(&'a [i256]),
     /// Unscaled values, the smallest magnitude out of range, and whether values are stored in their slots.
     Decimal(&'a [i128], u128, bool),
     Bytes(Bytes<'a>),
@@ -128,6 +131,9 @@ impl<'a> Values<'a> {
                 if unit == given && zone.is_some() == other.is_some() =>
             {
                 Values::timestamps(array, *unit)
+            }
+            (exact, given) if *exact == EXACT_TIME && given == exact => {
+                Values::Exact(primitives::<Decimal256Type>(array))
             }
             (T::Decimal128(precision, scale), given) if given == wanted => {
                 let bound = layout::decimal_bound(*precision, *scale)?;

@@ -41,14 +41,14 @@ enum Order {
 
 /// Lower and upper bounds of values, cast to bounds of the cast values; null where there is no such bound.
 ///
-/// The arrays are of one length and of the storage type of `from`. Cost is one pass over each.
+/// The arrays are of one length and of a type that [`cast`] takes. Cost is one pass over each.
 ///
 /// # Errors
 /// As [`cast`].
 pub(crate) fn cast_bounds(bounds: [&ArrayRef; 2], from: &DataType, to: &DataType) -> Result<[ArrayRef; 2]> {
     let order = order(&from.kind, &to.kind);
     if order == Order::Lost {
-        return Ok(bounds.map(|bound| new_null_array(&to.storage_type(), bound.len())));
+        return Ok(bounds.map(|bound| new_null_array(&to.exact_type(), bound.len())));
     }
     let [lower, upper] = [cast(bounds[0], from, to)?, cast(bounds[1], from, to)?];
     if from.kind == to.kind {

@@ -39,7 +39,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 pub(crate) use bounds::{cast_bounds, may_overflow};
 
-/// `array`, of the storage type of `from`, cast to the storage type of `to`.
+/// `array`, of the storage type of `from` or of its exact type, cast to the exact type of `to`.
 ///
 /// Nulls stay null. A value without a result becomes null, and so does every value where Paimon has no cast
 /// between the two types. Cost is one pass.
@@ -47,7 +47,7 @@ pub(crate) use bounds::{cast_bounds, may_overflow};
 /// # Errors
 /// `ErrorKind::Argument` for an array that is not of the storage type of `from`.
 pub(crate) fn cast(array: &ArrayRef, from: &DataType, to: &DataType) -> Result<ArrayRef> {
-    if *array.data_type() != from.storage_type() {
+    if ![from.exact_type(), from.storage_type()].contains(array.data_type()) {
         let message = format!("{} is not the storage type of {from}", array.data_type());
         return Err(Error::new(ErrorKind::Argument, message));
     }
@@ -70,5 +70,5 @@ pub(crate) fn cast(array: &ArrayRef, from: &DataType, to: &DataType) -> Result<A
         }
         _ => None,
     };
-    Ok(cast.unwrap_or_else(|| new_null_array(&to.storage_type(), array.len())))
+    Ok(cast.unwrap_or_else(|| new_null_array(&to.exact_type(), array.len())))
 }

@@ -4,11 +4,9 @@ use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
 };
-use arrow_schema::{DataType as ArrowType, TimeUnit};
 
-use crate::paimon::types::TypeKind;
+use crate::paimon::types::{TypeKind, nanos};
 use crate::text::write_decimal;
 
 pub(super) const NANOS_PER_MILLI: i128 = 1_000_000;
@@ -81,21 +79,7 @@ fn doubles(array: &ArrayRef, precision: u8, scale: i8) -> Vec<Option<f64>> {
     unscaled(array).into_iter().map(|value| double(value?)).collect()
 }
 
-/// Timestamps in nanoseconds since 1970; `None` for arrays of other types.
-pub(super) fn nanos(array: &ArrayRef) -> Option<Vec<Option<i128>>> {
-    let ArrowType::Timestamp(unit, _) = array.data_type() else { return None };
-    let (values, nanos): (Vec<Option<i64>>, i128) = match unit {
-        TimeUnit::Millisecond => {
-            (array.as_primitive::<TimestampMillisecondType>().iter().collect(), NANOS_PER_MILLI)
-        }
-        TimeUnit::Microsecond => (array.as_primitive::<TimestampMicrosecondType>().iter().collect(), 1_000),
-        TimeUnit::Nanosecond => (array.as_primitive::<TimestampNanosecondType>().iter().collect(), 1),
-        TimeUnit::Second => return None,
-    };
-    Some(values.into_iter().map(|value| Some(i128::from(value?) * nanos)).collect())
-}
-
 /// Timestamps in milliseconds since 1970, rounded down.
 pub(super) fn millis(array: &ArrayRef) -> Option<Vec<Option<i128>>> {
-    Some(nanos(array)?.into_iter().map(|nanos| Some(nanos?.div_euclid(NANOS_PER_MILLI))).collect())
+    Some(nanos(array.as_ref())?.into_iter().map(|nanos| Some(nanos?.div_euclid(NANOS_PER_MILLI))).collect())
 }

@@ -4,14 +4,11 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Time32MillisecondType};
-use arrow_array::{
-    ArrayRef, Date32Array, Time32MillisecondArray, TimestampMicrosecondArray, TimestampMillisecondArray,
-    TimestampNanosecondArray,
-};
+use arrow_array::{ArrayRef, Date32Array, Time32MillisecondArray, TimestampMillisecondArray};
 
 use super::parse;
-use super::source::{NANOS_PER_MILLI, millis, nanos, parsed, whole};
-use crate::paimon::types::TypeKind;
+use super::source::{NANOS_PER_MILLI, millis, parsed, whole};
+use crate::paimon::types::{TypeKind, exact_times, nanos};
 
 const MILLIS_PER_DAY: i128 = 86_400_000;
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
@@ -38,7 +35,7 @@ pub(super) fn to_time(array: &ArrayRef, from: &TypeKind) -> Option<ArrayRef> {
     Some(Arc::new(times))
 }
 
-/// To TIMESTAMP or LTZ; null where the value does not fit 64 bits of the storage unit.
+/// To TIMESTAMP or LTZ; null where the value does not fit 64 bits of milliseconds, as rows store it.
 pub(super) fn to_timestamp(array: &ArrayRef, from: &TypeKind, to: &TypeKind) -> Option<ArrayRef> {
     let (precision, zone) = match to {
         TypeKind::Timestamp(precision) => (*precision, None),
@@ -46,24 +43,21 @@ pub(super) fn to_timestamp(array: &ArrayRef, from: &TypeKind, to: &TypeKind) -> 
         _ => return None,
     };
     let nanos = in_nanos(array, from, precision, zone.is_none())?;
-    let within = |unit: i128| {
-        let scaled = nanos.iter().map(move |nanos| i64::try_from((*nanos)?.div_euclid(unit)).ok());
-        scaled.collect::<Vec<_>>()
-    };
-    Some(match precision {
-        0..=3 => Arc::new(TimestampMillisecondArray::from(within(NANOS_PER_MILLI)).with_timezone_opt(zone)),
-        4..=6 => Arc::new(TimestampMicrosecondArray::from(within(1_000)).with_timezone_opt(zone)),
-        _ => Arc::new(TimestampNanosecondArray::from(within(1)).with_timezone_opt(zone)),
-    })
+    if precision > 3 {
+        return Some(exact_times(nanos));
+    }
+    let millis = nanos.into_iter().map(|nanos| i64::try_from(nanos?.div_euclid(NANOS_PER_MILLI)).ok());
+    let millis: TimestampMillisecondArray = millis.collect();
+    Some(Arc::new(millis.with_timezone_opt(zone)))
 }
 
 /// Values that can be cast to timestamps, in nanoseconds since 1970.
 fn in_nanos(array: &ArrayRef, from: &TypeKind, precision: u8, zoneless: bool) -> Option<Vec<Option<i128>>> {
     Some(match from {
         TypeKind::Timestamp(written) | TypeKind::LocalZonedTimestamp(written) if *written > precision => {
-            nanos(array)?.into_iter().map(|nanos| Some(truncate(nanos?, precision))).collect()
+            nanos(array.as_ref())?.into_iter().map(|nanos| Some(truncate(nanos?, precision))).collect()
         }
-        TypeKind::Timestamp(_) | TypeKind::LocalZonedTimestamp(_) => nanos(array)?,
+        TypeKind::Timestamp(_) | TypeKind::LocalZonedTimestamp(_) => nanos(array.as_ref())?,
         TypeKind::Date => {
             let days = array.as_primitive::<Date32Type>().iter();
             days.map(|days| Some(i128::from(days?) * MILLIS_PER_DAY * NANOS_PER_MILLI)).collect()

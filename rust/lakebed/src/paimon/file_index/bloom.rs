@@ -49,7 +49,7 @@ fn hash(value: &Value<'_>, kind: &TypeKind) -> Option<u64> {
             Some(mixed(i64::from((*float as f32).to_bits().cast_signed())))
         }
         (Value::Float(float), _) => Some(mixed(float.to_bits().cast_signed())),
-        (Value::Int(_), _) => number::of(value, kind).map(mixed),
+        (Value::Int(_) | Value::Nanos(_), _) => number::of(value, kind).map(mixed),
         _ => None,
     }
 }

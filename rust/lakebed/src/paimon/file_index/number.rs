@@ -6,7 +6,8 @@ use super::input::Input;
 use crate::paimon::types::TypeKind;
 use crate::predicate::Value;
 
-const MICROS_PER_MILLI: i64 = 1000;
+const NANOS_PER_MILLI: i128 = 1_000_000;
+const NANOS_PER_MICRO: i128 = 1_000;
 /// A DECIMAL of at most this many digits is stored as a long.
 const LONG_DIGITS: u8 = 18;
 
@@ -25,12 +26,7 @@ pub(super) fn read<'a>(input: &mut Input<'a>, kind: &TypeKind) -> Option<Value<'
         TypeKind::Float => Value::Float(f32::from_be_bytes(input.bytes()?).into()),
         TypeKind::Double => Value::Float(f64::from_be_bytes(input.bytes()?)),
         TypeKind::Timestamp(precision) | TypeKind::LocalZonedTimestamp(precision) => {
-            let stored = i64::from_be_bytes(input.bytes()?);
-            match precision {
-                0..=3 => Value::Int(stored.checked_mul(MICROS_PER_MILLI)?),
-                4..=6 => Value::Int(stored),
-                _ => return None,
-            }
+            Value::Nanos(i128::from(i64::from_be_bytes(input.bytes()?)) * unit(*precision)?)
         }
         _ => return None,
     })
@@ -39,14 +35,23 @@ pub(super) fn read<'a>(input: &mut Input<'a>, kind: &TypeKind) -> Option<Value<'
 /// The number by which an index stores a literal; `None` where it has none.
 pub(super) fn of(value: &Value<'_>, kind: &TypeKind) -> Option<i64> {
     match (value, kind) {
-        (Value::Int(micros), TypeKind::Timestamp(0..=3) | TypeKind::LocalZonedTimestamp(0..=3)) => {
-            (micros % MICROS_PER_MILLI == 0).then_some(micros / MICROS_PER_MILLI)
+        (Value::Nanos(nanos), TypeKind::Timestamp(precision) | TypeKind::LocalZonedTimestamp(precision)) => {
+            let unit = unit(*precision)?;
+            if nanos % unit == 0 { i64::try_from(nanos / unit).ok() } else { None }
         }
-        (Value::Int(_), TypeKind::Timestamp(7..) | TypeKind::LocalZonedTimestamp(7..)) => None,
         (Value::Int(number), _) => Some(*number),
         (Value::Decimal(unscaled), TypeKind::Decimal { precision: 0..=LONG_DIGITS, .. }) => {
             i64::try_from(*unscaled).ok()
         }
+        _ => None,
+    }
+}
+
+/// The nanoseconds of the unit in which indexes store times; `None` for a precision of which they lose digits.
+fn unit(precision: u8) -> Option<i128> {
+    match precision {
+        0..=3 => Some(NANOS_PER_MILLI),
+        4..=6 => Some(NANOS_PER_MICRO),
         _ => None,
     }
 }

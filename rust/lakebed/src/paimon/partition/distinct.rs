@@ -1,7 +1,6 @@
 //! The distinct partitions of many rows, each decoded once.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BinaryArray, StructArray, UInt64Array};
 use arrow_select::take::take;
@@ -9,7 +8,6 @@ use arrow_select::take::take;
 use super::PartitionType;
 use crate::error::{Error, Result};
 use crate::paimon::binary_row::decode_rows;
-use crate::paimon::types::widen;
 
 /// The distinct partitions of some rows, each decoded once.
 pub(crate) struct Partitions {
@@ -33,9 +31,8 @@ impl PartitionType {
 
     /// The partition of each row as the views show it.
     pub(crate) fn show(&self, partitions: &Partitions) -> Result<ArrayRef> {
-        let stored: ArrayRef = Arc::new(partitions.stored.clone());
         let numbers = UInt64Array::from_iter_values(partitions.numbers.iter().map(|number| *number as u64));
-        take(&widen(&stored, &self.data_type())?, &numbers, None).map_err(Into::into)
+        take(&self.as_shown(&partitions.stored)?, &numbers, None).map_err(Into::into)
     }
 }
 

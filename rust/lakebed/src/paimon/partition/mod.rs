@@ -22,13 +22,13 @@ pub const DEFAULT_PARTITION: &str = "__DEFAULT_PARTITION__";
 /// The partition folders of each row: `k1=v1/k2=v2/`, empty without partition columns.
 ///
 /// `partition` has a column for each of `fields`, in the order of the partition keys, of its [storage
-/// type](super::types::DataType::storage_type). With `legacy` (option `partition.legacy-name`, default true)
+/// type](super::types::DataType::storage_type) or as [`PartitionType`] stores it. With `legacy` (option `partition.legacy-name`, default true)
 /// values are printed as Java's `toString` does, a DATE as its epoch days; else they are cast to string, LTZ
 /// in UTC (Paimon uses the time zone of the writer's machine). Cost is one pass over every column.
 ///
 /// # Errors
 /// `ErrorKind::Argument` for columns that do not fit `fields`; `ErrorKind::Unsupported` for types that cannot
-/// partition a table, and for bytes with `legacy`, which Java prints as an address in memory.
+/// partition a table, and for bytes with `legacy`, which Java prints as an address in memory, but not for their nulls.
 pub fn partition_folders(
     partition: &StructArray,
     fields: &[DataField],
@@ -103,10 +103,14 @@ fn append(folders: &mut [String], key: &str, values: &StringArray, default_value
 /// The texts of `column`, a partition column `field`.
 fn values(column: &ArrayRef, field: &DataField, form: TextForm) -> Result<StringArray> {
     match field.ty.kind {
-        TypeKind::Binary(_) | TypeKind::VarBinary(_) if form == TextForm::Java => Err(Error::new(
-            ErrorKind::Unsupported,
-            format!("a legacy partition folder of {} holds an address in memory", field.ty),
-        )),
+        TypeKind::Binary(_) | TypeKind::VarBinary(_)
+            if form == TextForm::Java && column.null_count() < column.len() =>
+        {
+            Err(Error::new(
+                ErrorKind::Unsupported,
+                format!("a legacy partition folder of {} holds an address in memory", field.ty),
+            ))
+        }
         TypeKind::Array(_) | TypeKind::Map(..) | TypeKind::Row(_) => {
             Err(Error::new(ErrorKind::Unsupported, format!("{} cannot name a partition folder", field.ty)))
         }

@@ -73,6 +73,7 @@ fn legacy_and_cast_texts() {
     assert_eq!(one("TIMESTAMP(7)", nanos(), true), ["p=1970-01-01T00%3A00%3A01.500/"]);
     assert_eq!(one("TIMESTAMP(7)", nanos(), false), ["p=1970-01-01 00%3A00%3A01.5000000/"]);
     assert_eq!(one("BYTES", BinaryArray::from_vec(vec![b"a\xff"]), false), ["p=a\u{fffd}/"]);
+    assert_eq!(one("BYTES", BinaryArray::from(vec![None::<&[u8]>]), true), ["p=__DEFAULT_PARTITION__/"]);
     assert_eq!(one("DOUBLE", Float64Array::from(vec![f64::NAN, 1e10]), true), ["p=NaN/", "p=1.0E10/"]);
 }
 

@@ -47,16 +47,23 @@ impl Bound {
                 return Err(Error::new(ErrorKind::Predicate, message));
             }
             if let Some((number, data_type)) = numbers.get(&term.column) {
-                return Ok(Column::new(*number, data_type.clone()));
+                return Ok(column(*number, data_type));
             }
             let (source, data_type) = resolve(&term.column, schema)?;
             let number = sources.len();
             sources.push(source);
-            numbers.insert(term.column.clone(), (number, data_type.clone()));
-            Ok(Column::new(number, data_type))
+            let column = column(number, &data_type);
+            numbers.insert(term.column.clone(), (number, data_type));
+            Ok(column)
         })?;
         Ok(Bound { node: bound.node, sources })
     }
+}
+
+/// A column whose values are compared as they are stored.
+fn column(number: usize, data_type: &ArrowType) -> Column {
+    let is_exact = matches!(data_type, ArrowType::Timestamp(..));
+    Column { is_exact, ..Column::new(number, data_type.clone()) }
 }
 
 fn resolve(name: &str, schema: &TableSchema) -> Result<(Source, ArrowType)> {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use arrow_array::{Array, ArrayRef, StructArray, UInt64Array};
-use arrow_schema::{DataType as ArrowType, Fields};
+use arrow_schema::Fields;
 use arrow_select::take::take;
 
 use super::values::array_of;
@@ -29,8 +29,6 @@ pub(super) enum BucketFunction {
     Default {
         /// The keys as rows store them.
         stored: Fields,
-        /// The types of their values in filters.
-        shown: Vec<ArrowType>,
     },
     /// By the only key, an integer.
     Mod,
@@ -44,9 +42,8 @@ impl BucketFunction {
     pub(super) fn new(name: Option<&str>, keys: &[&DataField]) -> Option<BucketFunction> {
         match name.unwrap_or("default").to_ascii_lowercase().as_str() {
             "default" => {
-                let stored = keys.iter().map(|field| field.ty.storage_field(&field.name).with_nullable(true));
-                let shown = keys.iter().map(|field| field.ty.view_type()).collect();
-                Some(BucketFunction::Default { stored: stored.collect(), shown })
+                let stored = keys.iter().map(|field| field.ty.exact_field(&field.name));
+                Some(BucketFunction::Default { stored: stored.collect() })
             }
             "mod" => match keys {
                 [key] if matches!(key.ty.kind, TypeKind::Int | TypeKind::BigInt) => Some(BucketFunction::Mod),
@@ -60,7 +57,7 @@ impl BucketFunction {
     /// The hash of every combination; `None` where a value cannot be hashed here.
     pub(super) fn hashes(&self, values: &Combinations) -> Result<Option<Vec<i64>>> {
         match self {
-            BucketFunction::Default { stored, shown } => row_hashes(values, stored, shown),
+            BucketFunction::Default { stored } => row_hashes(values, stored),
             BucketFunction::Mod => {
                 let number = |value: &Value<'_>| match value {
                     Value::Int(number) => Some(*number),
@@ -95,10 +92,10 @@ impl BucketFunction {
     }
 }
 
-fn row_hashes(values: &Combinations, stored: &Fields, shown: &[ArrowType]) -> Result<Option<Vec<i64>>> {
+fn row_hashes(values: &Combinations, stored: &Fields) -> Result<Option<Vec<i64>>> {
     let mut columns = Vec::with_capacity(values.len());
-    for ((values, stored), shown) in values.iter().zip(stored).zip(shown) {
-        let Some(array) = array_of(values.iter(), stored.data_type(), shown) else { return Ok(None) };
+    for (values, stored) in values.iter().zip(stored) {
+        let Some(array) = array_of(values.iter(), stored.data_type()) else { return Ok(None) };
         columns.push(array);
     }
     let count = columns.iter().map(|column| column.len()).product::<usize>();
@@ -122,7 +119,6 @@ fn hive_hash(value: &Value<'_>, kind: &TypeKind) -> Option<i32> {
     Some(match (value, kind) {
         (Value::Boolean(value), _) => i32::from(*value),
         (Value::Int(value), TypeKind::BigInt) => fold(*value),
-        (Value::Int(_), TypeKind::Timestamp(_) | TypeKind::LocalZonedTimestamp(_)) => return None,
         (Value::Int(value), _) => i32::try_from(*value).ok()?,
         (Value::Float(value), _) if value.is_nan() => return None,
         (Value::Float(0.0), _) => 0,

@@ -81,7 +81,7 @@ impl PartitionPredicate {
 
     fn values(&self, partition: &[u8], bucket: i64) -> Result<Vec<ArrayRef>> {
         let rows = BinaryArray::from_vec(vec![partition]);
-        let mut columns = self.partition.decode(&rows)?.as_struct().columns().to_vec();
+        let mut columns = self.partition.values(&rows)?.columns().to_vec();
         columns.push(Arc::new(Int32Array::from(vec![i32::try_from(bucket).ok()])));
         Ok(columns)
     }

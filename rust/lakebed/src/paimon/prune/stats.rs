@@ -84,7 +84,7 @@ impl StatsPredicate {
         if terms.is_empty() {
             return Ok(None);
         }
-        let stats = StatsView::new(&names, schema, schemas.clone(), Retyped::Sound)?;
+        let stats = StatsView::new(&names, schema, schemas.clone(), Retyped::Sound)?.with_stored_bounds();
         Ok(Some(StatsPredicate { predicate: BoundPredicate::new(Node::and(terms)), known, stats, partition }))
     }
 
@@ -147,13 +147,14 @@ impl StatsPredicate {
             let ranges = match self.known.get(*number) {
                 Some(Evidence::Stats(position, column)) => of_stats(*position, *column)?,
                 Some(Evidence::Partition(position)) => {
-                    let decoded = match &partition {
-                        Some(decoded) => Arc::clone(decoded),
-                        None => self.partition.decode(find(entries, "partition")?.as_binary::<i32>())?,
+                    let decoded: &StructArray = match &mut partition {
+                        Some(values) => values,
+                        None => {
+                            let rows = find(entries, "partition")?;
+                            partition.insert(self.partition.values(rows.as_binary::<i32>())?)
+                        }
                     };
-                    let values = Arc::clone(decoded.as_struct().column(*position));
-                    partition = Some(decoded);
-                    exactly(values)
+                    exactly(Arc::clone(decoded.column(*position)))
                 }
                 Some(Evidence::Bucket) => exactly(find(entries, "bucket")?),
                 None => return Err(Error::new(ErrorKind::Argument, "a filter on an unknown column")),

@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, Time32MillisecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType,
+    Int64Type, Time32MillisecondType,
 };
-use arrow_array::{ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray};
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray, TimestampMillisecondArray,
+};
 use arrow_schema::{DataType, TimeUnit};
 
+use crate::paimon::types::{EXACT_TIME, exact_times};
 use crate::predicate::Value;
 
-const MICROS_PER_MILLI: i64 = 1000;
+const NANOS_PER_MILLI: i128 = 1_000_000;
 
-/// `values` in the type `stored`; in the filter their column has the type `shown`. Values that no stored
-/// value equals are left out. `None` for types that are not compared, and for NaN, which has many forms.
+/// `values` in the type `stored`. Values that no stored value equals are left out. `None` for types that are not compared, and for NaN, which has many forms.
 pub(super) fn array_of<'v>(
     values: impl Iterator<Item = &'v Value<'static>>,
     stored: &DataType,
-    shown: &DataType,
 ) -> Option<ArrayRef> {
     let values = values.collect::<Vec<_>>();
     Some(match stored {
@@ -30,13 +30,19 @@ pub(super) fn array_of<'v>(
             });
             Arc::new(BooleanArray::from(values.collect::<Option<Vec<bool>>>()?))
         }
-        DataType::Int8 => ints::<Int8Type>(&values, Some)?,
-        DataType::Int16 => ints::<Int16Type>(&values, Some)?,
-        DataType::Int32 => ints::<Int32Type>(&values, Some)?,
-        DataType::Int64 => ints::<Int64Type>(&values, Some)?,
-        DataType::Date32 => ints::<Date32Type>(&values, Some)?,
-        DataType::Time32(TimeUnit::Millisecond) => ints::<Time32MillisecondType>(&values, Some)?,
-        DataType::Timestamp(unit, zone) => timestamps(&values, *unit, zone.clone(), shown)?,
+        DataType::Int8 => ints::<Int8Type>(&values)?,
+        DataType::Int16 => ints::<Int16Type>(&values)?,
+        DataType::Int32 => ints::<Int32Type>(&values)?,
+        DataType::Int64 => ints::<Int64Type>(&values)?,
+        DataType::Date32 => ints::<Date32Type>(&values)?,
+        DataType::Time32(TimeUnit::Millisecond) => ints::<Time32MillisecondType>(&values)?,
+        DataType::Timestamp(TimeUnit::Millisecond, zone) => {
+            let millis =
+                times(&values, NANOS_PER_MILLI)?.into_iter().filter_map(|millis| millis.try_into().ok());
+            let millis = TimestampMillisecondArray::from_iter_values(millis);
+            Arc::new(millis.with_timezone_opt(zone.clone()))
+        }
+        exact if *exact == EXACT_TIME => exact_times(times(&values, 1)?.into_iter().map(Some)),
         DataType::Float32 => floats::<Float32Type>(&values, |value| value as f32)?,
         DataType::Float64 => floats::<Float64Type>(&values, |value| value)?,
         DataType::Decimal128(precision, scale) => {
@@ -60,47 +66,22 @@ pub(super) fn array_of<'v>(
     })
 }
 
-fn ints<T: ArrowPrimitiveType<Native: TryFrom<i64>>>(
-    values: &[&Value<'_>],
-    stored: impl Fn(i64) -> Option<i64>,
-) -> Option<ArrayRef> {
-    primitives::<T>(values, stored).map(|array| Arc::new(array) as ArrayRef)
+fn ints<T: ArrowPrimitiveType<Native: TryFrom<i64>>>(values: &[&Value<'_>]) -> Option<ArrayRef> {
+    let numbers = values.iter().map(|value| match value {
+        Value::Int(number) => T::Native::try_from(*number).ok(),
+        _ => None,
+    });
+    Some(Arc::new(PrimitiveArray::<T>::from_iter_values(numbers.collect::<Option<Vec<_>>>()?)))
 }
 
-fn primitives<T: ArrowPrimitiveType<Native: TryFrom<i64>>>(
-    values: &[&Value<'_>],
-    stored: impl Fn(i64) -> Option<i64>,
-) -> Option<PrimitiveArray<T>> {
-    let mut numbers = Vec::with_capacity(values.len());
-    for value in values {
-        let Value::Int(number) = value else { return None };
-        if let Some(number) = stored(*number) {
-            numbers.push(T::Native::try_from(number).ok()?);
-        }
-    }
-    Some(PrimitiveArray::<T>::from_iter_values(numbers))
-}
-
-fn timestamps(
-    values: &[&Value<'_>],
-    unit: TimeUnit,
-    zone: Option<Arc<str>>,
-    shown: &DataType,
-) -> Option<ArrayRef> {
-    let DataType::Timestamp(shown, _) = shown else { return None };
-    Some(match (unit, shown) {
-        (TimeUnit::Millisecond, TimeUnit::Microsecond) => {
-            let millis = |micros: i64| (micros % MICROS_PER_MILLI == 0).then_some(micros / MICROS_PER_MILLI);
-            Arc::new(primitives::<TimestampMillisecondType>(values, millis)?.with_timezone_opt(zone))
-        }
-        (TimeUnit::Microsecond, TimeUnit::Microsecond) => {
-            Arc::new(primitives::<TimestampMicrosecondType>(values, Some)?.with_timezone_opt(zone))
-        }
-        (TimeUnit::Nanosecond, TimeUnit::Nanosecond) => {
-            Arc::new(primitives::<TimestampNanosecondType>(values, Some)?.with_timezone_opt(zone))
-        }
-        _ => return None,
-    })
+/// Nanoseconds since 1970, in units of `unit` of them; values between two units are left out.
+fn times(values: &[&Value<'_>], unit: i128) -> Option<Vec<i128>> {
+    let nanos = values.iter().map(|value| match value {
+        Value::Nanos(nanos) => Some(*nanos),
+        _ => None,
+    });
+    let nanos = nanos.collect::<Option<Vec<i128>>>()?;
+    Some(nanos.into_iter().filter(|nanos| nanos % unit == 0).map(|nanos| nanos / unit).collect())
 }
 
 fn floats<T: ArrowPrimitiveType>(

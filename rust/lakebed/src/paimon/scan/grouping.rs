@@ -38,7 +38,7 @@ impl Scan {
                 health.row_of(&totals(&groups, Some(health.bounds()), &partition)?)
             }
             view => {
-                let rows = grouped(view, &groups, self.table.schema(), None)?;
+                let rows = grouped(view, &groups, &self.table.partition_type(), None)?;
                 select(&rows, self.options.columns.as_deref(), None)
             }
         }
@@ -161,7 +161,8 @@ impl Grouping for PaimonGrouping {
     }
 
     fn rows(&self) -> Result<RecordBatch> {
-        let rows = grouped(self.task.view, &self.groups, &self.schema, self.task.health.as_ref())?;
+        let partition = PartitionType::new(&self.schema);
+        let rows = grouped(self.task.view, &self.groups, &partition, self.task.health.as_ref())?;
         let columns = self.task.columns.as_deref().filter(|_| self.task.view != View::Health);
         select(&rows, columns, None)
     }

@@ -172,7 +172,8 @@ impl Scan {
             View::Indexes => {
                 let pruner = bound(filter, self.table.schema())?;
                 let files = IndexFiles::read(&self.table, pruner.as_ref().map(EntryPruner::partitions))?;
-                select(&indexes(&files, self.table.schema())?, columns, None)
+                let rows = indexes(&files, self.table.schema(), &self.table.partition_type())?;
+                select(&rows, columns, None)
             }
             _ => {
                 let (list, rows) = self.table.manifest_list()?;

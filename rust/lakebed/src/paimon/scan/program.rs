@@ -61,7 +61,8 @@ impl EntryProgram {
         let schemas = schemas(table, options)?;
         let (schema, decoding) = (table.schema(), table.decoding().clone());
         let program = EntryProgram::build(role, table.location(), schema, &schemas, options, decoding)?;
-        Ok(EntryProgram { notes: table.noted().clone(), ..program })
+        let notes = table.noted().clone();
+        Ok(EntryProgram { view: program.view.noting(&notes), notes, ..program })
     }
 
     pub(super) fn build(
@@ -76,6 +77,7 @@ impl EntryProgram {
         // The engine's own tables show the result of its casts; values for users must be right.
         let retyped = if role == Role::Live { Retyped::Engine } else { Retyped::Sound };
         let stats = stats.map(|names| StatsView::new(names, schema, schemas.clone(), retyped)).transpose()?;
+        let stats = stats.map(|stats| if role == Role::Live { stats.with_stored_bounds() } else { stats });
         let columns = options.columns_and_stats();
         let view = EntryView::new(role, location, schema, columns.as_deref(), stats)?;
         let filter = options.filter.as_deref();

@@ -14,7 +14,6 @@ use crate::paimon::groups::{GROUP_INPUT, Groups};
 use crate::paimon::index_files::IndexFiles;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::prune::BatchRead;
-use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::view::{
     DeletesView, Role, buckets, indexes, partitions, refs, schemas, snapshots, totals,
@@ -63,7 +62,8 @@ impl Scan {
             View::Schemas => select(&schemas(&[])?, columns, filter)?,
             View::Partitions | View::Buckets => {
                 bound(filter, table.schema())?;
-                select(&grouped(view, &Groups::default(), table.schema(), None)?, columns, None)?
+                let partition = PartitionType::new(table.schema());
+                select(&grouped(view, &Groups::default(), &partition, None)?, columns, None)?
             }
             View::Health => {
                 bound(filter, table.schema())?;
@@ -75,7 +75,8 @@ impl Scan {
                     let deletes = DeletesView::new(table.location(), table.schema(), columns)?;
                     RecordBatch::new_empty(Arc::clone(deletes.schema()))
                 } else {
-                    select(&indexes(&IndexFiles::none(), table.schema())?, columns, None)?
+                    let partition = PartitionType::new(table.schema());
+                    select(&indexes(&IndexFiles::none(), table.schema(), &partition)?, columns, None)?
                 }
             }
             _ => {
@@ -109,13 +110,12 @@ impl Scan {
 pub(super) fn grouped(
     view: View,
     groups: &Groups,
-    schema: &TableSchema,
+    partition: &PartitionType,
     health: Option<&HealthTask>,
 ) -> Result<RecordBatch> {
-    let partition = PartitionType::new(schema);
     match view {
-        View::Buckets => buckets(groups, &partition),
-        View::Health => totals(groups, health.map(HealthTask::bounds), &partition)?.to_batch(),
-        _ => partitions(groups, &partition),
+        View::Buckets => buckets(groups, partition),
+        View::Health => totals(groups, health.map(HealthTask::bounds), partition)?.to_batch(),
+        _ => partitions(groups, partition),
     }
 }

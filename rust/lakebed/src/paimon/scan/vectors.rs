@@ -21,7 +21,8 @@ use crate::verify::{Links, Standing};
 /// Those after which nothing more can be said.
 pub(super) fn wrong_indexes(table: &Table) -> Result<Vec<Error>> {
     let files = IndexFiles::read(table, None)?;
-    let mut found: Vec<Error> = indexes(&files, table.schema()).err().into_iter().collect();
+    let mut found: Vec<Error> =
+        indexes(&files, table.schema(), &table.partition_type()).err().into_iter().collect();
     let vectors = match Vectors::of(&files.of_type(DELETION_VECTORS)?) {
         Ok(vectors) => vectors,
         Err(error) => {

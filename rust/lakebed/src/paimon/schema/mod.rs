@@ -66,6 +66,10 @@ impl TableSchema {
     /// partition columns only, and an option `bucket` that is not a number; `ErrorKind::Type` for
     /// a type that is not in the grammar.
     pub fn from_json(json: &[u8]) -> Result<TableSchema> {
+        json::roomy(json::depth(json), || TableSchema::parse(json))
+    }
+
+    fn parse(json: &[u8]) -> Result<TableSchema> {
         let mut file: SchemaFile = json::parse(json)?;
         let version = file.version.unwrap_or(1);
         imply_options(version, &mut file.options);

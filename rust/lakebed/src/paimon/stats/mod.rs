@@ -17,8 +17,9 @@ pub use self::retyped::Retyped;
 use self::retyped::Written;
 use super::binary_row::arity;
 use super::schema::TableSchema;
-use super::types::DataField;
+use super::types::{DataField, show};
 use crate::error::{Error, ErrorKind, Result};
+use crate::notes::Notes;
 use crate::record::find;
 
 /// The columns of [`ENTRY`](super::fields::ENTRY) that typed statistics are made of.
@@ -45,11 +46,12 @@ pub struct StatsView {
     schemas: BTreeMap<i64, TableSchema>,
     fields: Fields,
     retyped: Retyped,
+    /// Receives notes on bounds that views cannot show.
+    notes: Notes,
 }
 
-/// The Arrow type of one column's statistics.
-fn stats_type(column: &DataField) -> DataType {
-    let bound = column.ty.view_type();
+/// The Arrow type of one column's statistics, with bounds of the type `bound`.
+fn stats_type(bound: DataType) -> DataType {
     let count = |name| Field::new(name, DataType::Int64, true);
     DataType::Struct(Fields::from(vec![
         count("value_count"),
@@ -88,9 +90,22 @@ impl StatsView {
             })
         };
         let columns = names.iter().map(find).collect::<Result<Vec<_>>>()?;
-        let field = |column: &DataField| Field::new(&column.name, stats_type(column), true);
+        let field = |column: &DataField| Field::new(&column.name, stats_type(column.ty.view_type()), true);
         let fields = columns.iter().map(field).collect();
-        Ok(StatsView { of: Of::Values, columns, schemas, fields, retyped })
+        Ok(StatsView { of: Of::Values, columns, schemas, fields, retyped, notes: Notes::default() })
+    }
+
+    /// The same with bounds as they are stored, for pruning and for texts.
+    #[must_use]
+    pub(crate) fn with_stored_bounds(self) -> StatsView {
+        let field = |column: &DataField| Field::new(&column.name, stats_type(column.ty.exact_type()), true);
+        StatsView { fields: self.columns.iter().map(field).collect(), ..self }
+    }
+
+    /// The same, which adds to `notes` what views cannot show.
+    #[must_use]
+    pub(crate) fn noting(self, notes: &Notes) -> StatsView {
+        StatsView { notes: notes.clone(), ..self }
     }
 
     /// The same columns, which must be keys, read from the statistics of keys.
@@ -220,7 +235,10 @@ impl StatsView {
                 .map(|field| &field.ty)
         });
         let rows = [0, 1].map(|number| stats.column(number).as_binary::<i32>());
-        let [lower, upper] = written.bounds(rows, places, column, self.retyped)?;
+        let bounds = written.bounds(rows, places, column, self.retyped)?;
+        let bound_type = fields.find("lower_bound").map_or(&DataType::Null, |(_, field)| field.data_type());
+        let [lower, upper] = bounds.map(|bound| show(&bound, bound_type, &column.name, &self.notes));
+        let (lower, upper) = (lower?, upper?);
         let counts = null_counts(stats.column(2).as_list::<i32>(), row_counts.as_primitive(), places);
         let null_counts: ArrayRef = match self.retyped {
             Retyped::Sound => {

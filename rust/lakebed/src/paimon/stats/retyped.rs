@@ -10,7 +10,7 @@ use super::{StatsPlace, of_stats};
 use crate::error::Result;
 use crate::paimon::binary_row::decode_column;
 use crate::paimon::cast::{cast, cast_bounds, may_overflow};
-use crate::paimon::types::{DataField, DataType, TypeKind, widen};
+use crate::paimon::types::{DataField, DataType, TypeKind};
 
 /// How bounds that were written in another type are converted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl<'a> Written<'a> {
         Written { types, rows }
     }
 
-    /// Lower and upper bounds of each row, from BinaryRows of lower and of upper bounds.
+    /// Lower and upper bounds of each row, of the column's exact type, from BinaryRows of lower and of upper bounds.
     pub(super) fn bounds(
         &self,
         rows: [&BinaryArray; 2],
@@ -61,11 +61,10 @@ impl<'a> Written<'a> {
         column: &DataField,
         retyped: Retyped,
     ) -> Result<[ArrayRef; 2]> {
-        let wanted = column.ty.view_type();
+        let wanted = column.ty.exact_type();
         let mut cast = Vec::with_capacity(self.types.len());
         for (number, ty) in self.types.iter().enumerate() {
-            let [lower, upper] = self.bounds_of(number, ty, rows, places, column, retyped)?;
-            cast.push([widen(&lower, &wanted)?, widen(&upper, &wanted)?]);
+            cast.push(self.bounds_of(number, ty, rows, places, column, retyped)?);
         }
         match cast.as_slice() {
             [] => {
@@ -104,7 +103,7 @@ impl<'a> Written<'a> {
             StatsPlace::At { position, .. } if self.rows[row] == Some(number) => Some(position),
             _ => None,
         };
-        let stored = ty.storage_field(&column.name).with_nullable(true);
+        let stored = ty.exact_field(&column.name);
         let lower = decode_column(rows[0], position, &stored)?;
         let upper = decode_column(rows[1], position, &stored)?;
         match retyped {

@@ -177,11 +177,5 @@ fn value_texts(values: &ArrayRef, ty: &DataType) -> Result<StringArray> {
     if values.data_type() == &Int64 {
         return texts(values, &DataType { kind: TypeKind::BigInt, nullable: true }, TextForm::Java);
     }
-    // Views hold milliseconds as microseconds; the text is the same.
-    let kind = match &ty.kind {
-        TypeKind::Timestamp(0..=3) => TypeKind::Timestamp(6),
-        TypeKind::LocalZonedTimestamp(0..=3) => TypeKind::LocalZonedTimestamp(6),
-        kind => kind.clone(),
-    };
-    texts(values, &DataType { kind, nullable: true }, TextForm::Java)
+    texts(values, ty, TextForm::Java)
 }

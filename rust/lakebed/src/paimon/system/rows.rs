@@ -37,7 +37,7 @@ impl KeyTypes {
     pub(super) fn new(schemas: &BTreeMap<i64, TableSchema>) -> KeyTypes {
         let keys = schemas.iter().map(|(id, schema)| {
             let fields: Vec<DataField> = schema.trimmed_primary_keys().into_iter().cloned().collect();
-            let stored = fields.iter().map(|field| field.ty.storage_field(&field.name).with_nullable(true));
+            let stored = fields.iter().map(|field| field.ty.exact_field(&field.name));
             let stored = stored.collect();
             (*id, (fields, stored))
         });

@@ -16,6 +16,7 @@ pub(crate) use files::{Files, Hint};
 pub(crate) use lists::ListFile;
 use travel::Latest;
 
+use super::partition::PartitionType;
 use super::paths::{MAIN, manifest_file, schema_file};
 use super::schema::TableSchema;
 use super::snapshot::Snapshot;
@@ -136,6 +137,11 @@ impl Table {
 
     pub(crate) fn files(&self) -> Files<'_> {
         Files { location: &self.location, branch: &self.branch, storage: &self.storage }
+    }
+
+    /// The table's partition columns, whose notes are the table's.
+    pub(crate) fn partition_type(&self) -> PartitionType {
+        PartitionType::new(self.schema()).noting(&self.notes)
     }
 
     /// The full path of a manifest.

@@ -4,7 +4,6 @@ use arrow_array::RecordBatch;
 
 use super::Table;
 use crate::error::Result;
-use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::{MAIN, changelog_file, snapshot_file, tag_file};
 use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::paimon::view::{ManifestRow, Ref, manifests, refs, schemas, snapshots};
@@ -50,7 +49,7 @@ impl Table {
 
     /// The view `manifests` of the kept rows of the list.
     pub(crate) fn manifests_view(&self, list: &RecordBatch, rows: &[ManifestRow]) -> Result<RecordBatch> {
-        manifests(list, rows, &PartitionType::new(self.schema()))
+        manifests(list, rows, &self.partition_type())
     }
 }
 

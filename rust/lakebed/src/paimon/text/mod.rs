@@ -8,9 +8,9 @@ use std::fmt::{self, Write};
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, Time32MillisecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType,
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, Time32MillisecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType,
 };
 use arrow_array::{Array, ArrayRef, StringArray, StructArray};
 use arrow_schema::{DataType as ArrowType, TimeUnit};
@@ -32,7 +32,7 @@ pub(crate) enum TextForm {
     Java,
 }
 
-/// Each value of `array`, which is of the storage type of `ty`, as text; null stays null.
+/// Each value of `array`, which is of the storage type or the exact type of `ty`, as text; null stays null.
 ///
 /// Constructed values are `[1, null]`, `{key -> value}` and `{1, null}` in both forms. Cost is one pass.
 ///
@@ -41,7 +41,7 @@ pub(crate) enum TextForm {
 /// null, of a type that Paimon does not cast to STRING: MULTISET, VECTOR, VARIANT, BLOB, GEOMETRY and
 /// GEOGRAPHY.
 pub(crate) fn texts(array: &ArrayRef, ty: &DataType, form: TextForm) -> Result<StringArray> {
-    if *array.data_type() != ty.storage_type() {
+    if ![ty.exact_type(), ty.storage_type()].contains(array.data_type()) {
         let message = format!("{} is not the storage type of {ty}", array.data_type());
         return Err(Error::new(ErrorKind::Argument, message));
     }
@@ -190,16 +190,17 @@ impl<'a> Printer<'a> {
 
     /// Timestamps, cast with a precision, or in the form of Java.
     fn timestamps(array: &'a ArrayRef, cast: Option<u8>) -> Printer<'a> {
+        let text = move |out: &mut String, clock: WallClock| match cast {
+            Some(precision) => clock.write(out, ' ', precision),
+            None => clock.write_iso(out),
+        };
         let write = |per_second: i64| {
-            move |out: &mut String, value: i64| {
-                let clock = WallClock::from_epoch(value, per_second);
-                match cast {
-                    Some(precision) => clock.write(out, ' ', precision),
-                    None => clock.write_iso(out),
-                }
-            }
+            move |out: &mut String, value: i64| text(out, WallClock::from_epoch(value, per_second))
         };
         match array.data_type() {
+            ArrowType::Decimal256(..) => Printer::primitive::<Decimal256Type>(array, move |out, nanos| {
+                text(out, WallClock::from_nanos(nanos.to_i128().ok_or(fmt::Error)?).ok_or(fmt::Error)?)
+            }),
             ArrowType::Timestamp(TimeUnit::Millisecond, _) => {
                 Printer::primitive::<TimestampMillisecondType>(array, write(1_000))
             }

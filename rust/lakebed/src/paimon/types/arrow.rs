@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType as ArrowType, Field, FieldRef, Fields, TimeUnit};
 
+use super::exact_time::EXACT_TIME;
 use super::{DataField, DataType, TypeKind};
 
 /// The key of a field's metadata that names a Paimon type without a counterpart in Arrow.
@@ -12,15 +13,17 @@ pub const TYPE_METADATA: &str = "paimon.type";
 /// The time zone of LTZ columns: their values are instants, stored in UTC.
 const UTC: &str = "UTC";
 
-/// Which unit timestamps get: the coarsest without loss, or one that users' engines accept.
+/// Which type timestamps get: the coarsest unit of their precision, one that users' engines accept, or one that holds
+/// every time that a row can.
 #[derive(Clone, Copy)]
 enum Form {
     Storage,
     View,
+    Exact,
 }
 
 impl DataType {
-    /// The Arrow type of exactly what a BinaryRow stores.
+    /// The Arrow type of what a BinaryRow stores, except for times beyond 64 bits of their unit.
     ///
     /// | Paimon | Arrow |
     /// |---|---|
@@ -44,6 +47,17 @@ impl DataType {
     /// because Spark does not accept milliseconds. [`super::widen()`] converts.
     pub fn view_type(&self) -> ArrowType {
         self.arrow_type(Form::View)
+    }
+
+    /// The Arrow type of exactly what a BinaryRow stores: [`DataType::storage_type`] with timestamps of p > 3 as
+    /// [`EXACT_TIME`]. Within the library alone: [`super::show`] converts.
+    pub(crate) fn exact_type(&self) -> ArrowType {
+        self.arrow_type(Form::Exact)
+    }
+
+    /// A nullable field of the exact type, marked as [`DataType::storage_field`].
+    pub(crate) fn exact_field(&self, name: &str) -> Field {
+        self.arrow_field(name, Form::Exact).with_nullable(true)
     }
 
     /// A field of the storage type, with the declared nullability; a VARIANT is marked by the metadata
@@ -83,10 +97,8 @@ impl DataType {
             | TypeKind::Geography { .. } => ArrowType::Binary,
             TypeKind::Date => ArrowType::Date32,
             TypeKind::Time(_) => ArrowType::Time32(TimeUnit::Millisecond),
-            TypeKind::Timestamp(precision) => ArrowType::Timestamp(unit(*precision, form), None),
-            TypeKind::LocalZonedTimestamp(precision) => {
-                ArrowType::Timestamp(unit(*precision, form), Some(UTC.into()))
-            }
+            TypeKind::Timestamp(precision) => time(*precision, form, None),
+            TypeKind::LocalZonedTimestamp(precision) => time(*precision, form, Some(UTC)),
             TypeKind::Variant => ArrowType::Struct(Fields::from(vec![
                 Field::new("value", ArrowType::Binary, false),
                 Field::new("metadata", ArrowType::Binary, false),
@@ -103,12 +115,14 @@ impl DataType {
     }
 }
 
-fn unit(precision: u8, form: Form) -> TimeUnit {
-    match (precision, form) {
-        (0..=3, Form::Storage) => TimeUnit::Millisecond,
+fn time(precision: u8, form: Form, zone: Option<&str>) -> ArrowType {
+    let unit = match (precision, form) {
+        (0..=3, Form::Storage | Form::Exact) => TimeUnit::Millisecond,
+        (_, Form::Exact) => return EXACT_TIME,
         (0..=6, _) => TimeUnit::Microsecond,
         _ => TimeUnit::Nanosecond,
-    }
+    };
+    ArrowType::Timestamp(unit, zone.map(Into::into))
 }
 
 fn item(element: &DataType, form: Form) -> FieldRef {

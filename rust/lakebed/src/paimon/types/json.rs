@@ -7,10 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{DataField, DataType, TypeKind, grammar};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::invalid;
-
-/// How deep types may nest; real ones stay below ten.
-const MAX_DEPTH: usize = 64;
+use crate::json::{MAX_TYPE_DEPTH, invalid};
 
 impl DataType {
     /// The type that `json` describes, a string or an object.
@@ -19,7 +16,7 @@ impl DataType {
     /// before its children.
     ///
     /// # Errors
-    /// [`ErrorKind::Type`] for what the grammar does not have, and for nesting beyond 64;
+    /// [`ErrorKind::Type`] for what the grammar does not have, and for nesting beyond 150;
     /// [`ErrorKind::Json`] for an object that lacks a key or has one of the wrong JSON type.
     pub fn from_json(json: &Value) -> Result<DataType> {
         FieldParser::new(0).data_type(json, 0)
@@ -104,8 +101,8 @@ impl FieldParser {
     }
 
     fn data_type(&mut self, json: &Value, depth: usize) -> Result<DataType> {
-        if depth > MAX_DEPTH {
-            return Err(Error::new(ErrorKind::Type, format!("types nest deeper than {MAX_DEPTH}")));
+        if depth > MAX_TYPE_DEPTH {
+            return Err(Error::new(ErrorKind::Type, format!("types nest deeper than {MAX_TYPE_DEPTH}")));
         }
         match json {
             Value::String(text) => grammar::parse(text),

@@ -5,6 +5,7 @@
 //! `DataType.serializeJson`.
 
 mod arrow;
+mod exact_time;
 mod from_arrow;
 mod grammar;
 mod json;
@@ -16,8 +17,10 @@ mod tests;
 
 use std::fmt;
 
+pub(crate) use exact_time::{EXACT_TIME, exact_times, nanos};
 pub use from_arrow::from_arrow;
 pub(crate) use json::FieldParser;
+pub(crate) use widen::show;
 pub use widen::widen;
 
 pub use crate::edges::EdgeAlgorithm;
@@ -126,6 +129,19 @@ impl DataType {
     /// A nullable type.
     pub fn nullable(kind: TypeKind) -> DataType {
         DataType { kind, nullable: true }
+    }
+
+    /// How deep types nest in this one; 0 for an atomic type.
+    pub(crate) fn depth(&self) -> usize {
+        let children = match &self.kind {
+            TypeKind::Array(element) | TypeKind::Multiset(element) | TypeKind::Vector { element, .. } => {
+                element.depth()
+            }
+            TypeKind::Map(key, value) => key.depth().max(value.depth()),
+            TypeKind::Row(fields) => fields.iter().map(|field| field.ty.depth()).max().unwrap_or(0),
+            _ => return 0,
+        };
+        children + 1
     }
 }
 

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::error::{ErrorKind, Result};
+use crate::json::MAX_TYPE_DEPTH;
+use crate::notes::Notes;
 
 fn parse(text: &str) -> Result<DataType> {
     DataType::from_json(&Value::String(text.to_owned()))
@@ -175,8 +177,13 @@ fn malformed_objects_are_refused() {
 #[test]
 fn nesting_is_bounded() {
     let nested = |depth| (0..depth).fold(json!("INT"), |ty, _| json!({"type": "ARRAY", "element": ty}));
-    assert!(DataType::from_json(&nested(64)).is_ok());
-    assert_eq!(DataType::from_json(&nested(65)).expect_err("too deep").kind(), ErrorKind::Type);
+    for depth in [64, 65, MAX_TYPE_DEPTH] {
+        assert!(DataType::from_json(&nested(depth)).is_ok());
+    }
+    assert_eq!(
+        DataType::from_json(&nested(MAX_TYPE_DEPTH + 1)).expect_err("too deep").kind(),
+        ErrorKind::Type
+    );
 }
 
 #[test]
@@ -288,9 +295,42 @@ fn widening_multiplies_times_at_any_depth() {
 }
 
 #[test]
-fn a_time_beyond_microseconds_is_refused() {
-    let to = ArrowType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
-    let error = widen(&millis(vec![Some(i64::MAX)]), &to).expect_err("too far");
-    assert_eq!(error.kind(), ErrorKind::Timestamp);
-    assert!(widen(&millis(vec![None]), &to).is_ok());
+fn a_time_beyond_a_unit_of_arrow_is_null_with_a_note() {
+    let utc = || Some("UTC".into());
+    let last = 9_223_372_036_854_775;
+    let nanos = |values: Vec<Option<i128>>| exact_times(values);
+    for (times, to, shown) in [
+        (
+            millis(vec![Some(last), Some(last + 1), None]),
+            ArrowType::Timestamp(TimeUnit::Microsecond, utc()),
+            1,
+        ),
+        (
+            millis(vec![Some(i64::MIN), Some(i64::MAX), Some(-1)]),
+            ArrowType::Timestamp(TimeUnit::Microsecond, utc()),
+            1,
+        ),
+        (
+            nanos(vec![Some(i64::MAX.into()), Some(i128::from(i64::MAX) + 1), Some(i64::MIN.into()), None]),
+            ArrowType::Timestamp(TimeUnit::Nanosecond, None),
+            2,
+        ),
+        (
+            nanos(vec![Some(i128::from(i64::MAX) * 1000 + 999), Some(i128::from(i64::MAX) * 1000 + 1000)]),
+            ArrowType::Timestamp(TimeUnit::Microsecond, None),
+            1,
+        ),
+    ] {
+        let notes = Notes::default();
+        let array = show(&times, &to, "until", &notes).expect("times");
+        assert_eq!((array.data_type(), array.len() - array.null_count()), (&to, shown));
+        let expected = format!(
+            "times of \"until\" that do not fit Arrow's type for it, {to}, are shown as null: filters compare them \
+            as they are"
+        );
+        assert_eq!(notes.take(), [expected]);
+        assert_eq!(widen(&times, &to).expect("times").null_count(), array.null_count());
+    }
+    let (notes, to) = (Notes::default(), ArrowType::Timestamp(TimeUnit::Microsecond, utc()));
+    assert!(show(&millis(vec![None, Some(0)]), &to, "until", &notes).is_ok() && notes.take().is_empty());
 }

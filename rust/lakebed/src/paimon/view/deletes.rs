@@ -17,6 +17,7 @@ use super::super::paths::DataPaths;
 use super::super::schema::TableSchema;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::longs;
+use crate::notes::Notes;
 use crate::record::find;
 use crate::view::{batch, project};
 
@@ -109,6 +110,11 @@ impl DeletesView {
         let schema_of_rows = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
         let paths = DataPaths::new(location, schema);
         Ok(DeletesView { columns, schema: schema_of_rows, partition, paths })
+    }
+
+    /// The same, which adds to `notes` what it cannot show.
+    pub(crate) fn noting(self, notes: &Notes) -> DeletesView {
+        DeletesView { partition: self.partition.noting(notes), ..self }
     }
 
     /// The schema of the rows.

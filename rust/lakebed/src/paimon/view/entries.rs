@@ -14,6 +14,7 @@ use super::super::schema::TableSchema;
 use super::super::stats::{STATS_INPUT, StatsView};
 use crate::error::Result;
 use crate::field::ints;
+use crate::notes::Notes;
 use crate::record::find;
 use crate::scan::{DeletesAs, RESIDUAL};
 use crate::view::{batch, planned_deletes, project};
@@ -195,6 +196,12 @@ impl EntryView {
             stats,
             paths: DataPaths::new(location, schema),
         })
+    }
+
+    /// The same, which adds to `notes` what it cannot show.
+    pub(crate) fn noting(self, notes: &Notes) -> EntryView {
+        let (partition, stats) = (self.partition.noting(notes), self.stats.map(|stats| stats.noting(notes)));
+        EntryView { partition, stats, ..self }
     }
 
     /// The schema of the view's batches.

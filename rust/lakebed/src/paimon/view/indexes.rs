@@ -14,7 +14,11 @@ use crate::record::find;
 use crate::view::whole;
 
 /// The rows of `files`; `schema` gives the names of the columns that global indexes cover.
-pub(crate) fn indexes(files: &IndexFiles, schema: &TableSchema) -> Result<RecordBatch> {
+pub(crate) fn indexes(
+    files: &IndexFiles,
+    schema: &TableSchema,
+    partition: &PartitionType,
+) -> Result<RecordBatch> {
     let entries = &files.entries;
     let global = find(entries, "global_index")?;
     let covered = |name: &str| -> Result<ArrayRef> {
@@ -34,7 +38,7 @@ pub(crate) fn indexes(files: &IndexFiles, schema: &TableSchema) -> Result<Record
     let columns_of_view: Vec<(&str, ArrayRef)> = vec![
         ("file_path", Arc::new(files.paths.clone())),
         ("index_type", find(entries, "index_type")?),
-        ("partition", PartitionType::new(schema).decode(partitions.as_binary::<i32>())?),
+        ("partition", partition.decode(partitions.as_binary::<i32>())?),
         ("bucket", find(entries, "bucket")?),
         ("file_size_in_bytes", find(entries, "file_size")?),
         ("row_count", find(entries, "row_count")?),

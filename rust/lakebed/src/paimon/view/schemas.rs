@@ -6,6 +6,7 @@ use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, S
 
 use super::super::schema::TableSchema;
 use crate::error::Result;
+use crate::json::{LEVELS, roomy};
 use crate::view::{instants, lists, maps, struct_lists, whole};
 
 /// The rows of `schemas`, ascending by id.
@@ -34,6 +35,12 @@ fn names(schemas: &[TableSchema], names: fn(&TableSchema) -> &Vec<String>) -> Re
 
 /// The columns of each schema; types as Paimon writes them, constructed ones as JSON.
 fn field_lists(schemas: &[TableSchema]) -> Result<ArrayRef> {
+    let fields = schemas.iter().flat_map(|schema| &schema.fields);
+    let depth = fields.map(|field| field.ty.depth()).max().unwrap_or(0);
+    roomy(LEVELS * depth, || field_lists_of(schemas))
+}
+
+fn field_lists_of(schemas: &[TableSchema]) -> Result<ArrayRef> {
     let fields = || schemas.iter().flat_map(|schema| &schema.fields);
     let types = fields().map(|field| match field.ty.to_json() {
         serde_json::Value::String(text) => text,

@@ -248,7 +248,8 @@ impl Given<'_> {
             };
         }
         let column = self.required(name, &DataType::Binary)?;
-        let types = keys.iter().map(|key| key.ty.storage_field(&key.name)).collect();
+        let types = keys.iter().map(|key| key.ty.exact_field(&key.name).with_nullable(key.ty.nullable));
+        let types = types.collect();
         decode_rows(column.as_binary::<i32>(), &types).map_err(|error| error.within(name))?;
         Ok(column)
     }

@@ -14,6 +14,7 @@ use arrow_schema::{DataType, TimeUnit};
 use super::records::check_range;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::types::{DataType as PaimonType, EXACT_TIME, exact_times};
 
 /// `array` as the type `to`, without loss: between widths of integers and offsets, units of time, and
 /// precisions of decimals of the same scale.
@@ -42,6 +43,32 @@ pub(crate) fn fit(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
             conform(array, to).map_err(|error| Error::new(ErrorKind::Argument, error.message()))
         }
         (from, to) => Err(Error::new(ErrorKind::Argument, format!("{from} where {to} is expected"))),
+    }
+}
+
+/// `array` as rows store the type `ty`, without loss: times in any unit, and the rest as [`fit`] converts it.
+///
+/// # Errors
+/// Those of [`fit`].
+pub(crate) fn fit_stored(array: &ArrayRef, ty: &PaimonType) -> Result<ArrayRef> {
+    let stored = ty.exact_type();
+    match (array.data_type(), ty.storage_type()) {
+        (DataType::Timestamp(from, zone), DataType::Timestamp(unit, wanted))
+            if stored == EXACT_TIME && zone.is_some() == wanted.is_some() =>
+        {
+            let ticks = ticks(array, *from);
+            let (from, to) = (per_second(*from), per_second(unit));
+            if to < from {
+                scaled(&ticks, from, to)?;
+            }
+            let nanos = i128::from(per_second(TimeUnit::Nanosecond) / from);
+            Ok(exact_times(ticks.iter().map(|ticks| Some(i128::from(ticks?) * nanos))))
+        }
+        // What is no time is refused by the name of a type that callers have.
+        (_, expected) if stored == EXACT_TIME && *array.data_type() != DataType::Null => {
+            fit(array, &expected)
+        }
+        _ => fit(array, &stored),
     }
 }
 

@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, RecordBatch, StringArray, StructArray};
 use arrow_schema::Fields;
 
-use super::fit::fit;
+use super::fit::fit_stored;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::binary_row::{decode_rows, encode_rows};
 use crate::paimon::partition::{PartitionType, distinct};
@@ -76,18 +76,18 @@ pub(super) fn partitions(
     encode_rows(&fitted(structs, partition)?, &partition.stored)
 }
 
-/// Values of all partition columns, in their storage types.
+/// Values of all partition columns, as they are stored.
 fn fitted(structs: &StructArray, partition: &PartitionType) -> Result<StructArray> {
     let known = |name: &str| partition.fields.iter().any(|field| field.name == name);
     if let Some(field) = structs.fields().iter().find(|field| !known(field.name())) {
         let message = format!("the table is not partitioned by {:?}", field.name());
         return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(field.name()));
     }
-    let columns = partition.stored.iter().map(|field| match structs.column_by_name(field.name()) {
-        Some(column) => fit(column, field.data_type()).map_err(|error| error.in_field(field.name())),
+    let columns = partition.fields.iter().map(|field| match structs.column_by_name(&field.name) {
+        Some(column) => fit_stored(column, &field.ty).map_err(|error| error.in_field(&field.name)),
         None => {
-            let message = format!("the partition has no {:?}", field.name());
-            Err(Error::new(ErrorKind::UnknownColumn, message).in_field(field.name()))
+            let message = format!("the partition has no {:?}", field.name);
+            Err(Error::new(ErrorKind::UnknownColumn, message).in_field(&field.name))
         }
     });
     let columns = columns.collect::<Result<Vec<_>>>()?;
@@ -119,9 +119,10 @@ pub(super) fn partition_of(given: &StructArray, schema: &TableSchema) -> Result<
     });
     let places = places.collect::<Result<Vec<_>>>()?;
     let fields: Fields = places.iter().map(|place| Arc::clone(&partition.stored[*place])).collect();
+    let types = places.iter().map(|place| &partition.fields[*place]);
     let columns =
-        given.columns().iter().zip(&fields).map(|(column, field)| {
-            fit(column, field.data_type()).map_err(|error| error.in_field(field.name()))
+        given.columns().iter().zip(types).map(|(column, field)| {
+            fit_stored(column, &field.ty).map_err(|error| error.in_field(&field.name))
         });
     let rows =
         StructArray::try_new_with_length(fields.clone(), columns.collect::<Result<_>>()?, None, given.len());

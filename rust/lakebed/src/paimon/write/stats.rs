@@ -14,7 +14,7 @@ use arrow_schema::{DataType, Field, Fields};
 use arrow_select::nullif::nullif;
 use arrow_select::take::take;
 
-use super::fit::fit;
+use super::fit::{fit, fit_stored};
 use super::options::{StatsMode, is_on};
 use super::truncate::truncated;
 use crate::error::{Error, ErrorKind, Result};
@@ -112,7 +112,7 @@ impl TypedStats {
             let (lower, upper) = match self.of(key.id) {
                 Some(column) => truncated(&column.lower, &column.upper, KEY_LENGTH),
                 None => {
-                    let none = new_null_array(&key.ty.storage_type(), self.rows);
+                    let none = new_null_array(&key.ty.exact_type(), self.rows);
                     (Arc::clone(&none), none)
                 }
             };
@@ -133,7 +133,7 @@ impl TypedStats {
         let mut bounds: [Vec<ArrayRef>; 2] = [Vec::new(), Vec::new()];
         let mut null_counts = Vec::with_capacity(fields.len());
         for (name, field) in fields {
-            let ty = field.map_or(DataType::Int64, |field| field.ty.storage_type());
+            let ty = field.map_or(DataType::Int64, |field| field.ty.exact_type());
             let column = field.and_then(|field| self.of(field.id));
             let counts = match column {
                 Some(column) => take(&column.null_counts, &picked, None)?,
@@ -148,7 +148,7 @@ impl TypedStats {
             }
             stored.push(field.map_or_else(
                 || Field::new(*name, DataType::Int64, true),
-                |field| field.ty.storage_field(name).with_nullable(true),
+                |field| field.ty.exact_field(name),
             ));
         }
         let stored = Fields::from(stored);
@@ -170,20 +170,20 @@ impl ColumnStats {
             let message = format!("{:?} is not a statistic; there are {}", field.name(), KNOWN.join(", "));
             return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(field.name()));
         }
-        let part = |name: &str, ty: &DataType| match structs.column_by_name(name) {
-            Some(part) => fit(&masked(part, structs)?, ty).map_err(|error| error.in_field(name)),
-            None => Ok(new_null_array(ty, structs.len())),
-        };
-        let ty = column.ty.storage_type();
+        let part = |name: &str| structs.column_by_name(name).map(|part| masked(part, structs)).transpose();
+        let ty = column.ty.exact_type();
         let bounded = !matches!(mode, StatsMode::None | StatsMode::Counts) && !ty.is_nested();
-        let bound = |name| if bounded { part(name, &ty) } else { Ok(new_null_array(&ty, structs.len())) };
+        let bound = |name| match part(name)?.filter(|_| bounded) {
+            Some(part) => fit_stored(&part, &column.ty).map_err(|error| error.in_field(name)),
+            None => Ok(new_null_array(&ty, structs.len())),
+        };
         let (mut lower, mut upper) = (bound("lower_bound")?, bound("upper_bound")?);
         if let StatsMode::Truncate(length) = mode {
             (lower, upper) = truncated(&lower, &upper, length);
         }
-        let counts = match mode {
-            StatsMode::None => new_null_array(&DataType::Int64, structs.len()),
-            _ => part("null_count", &DataType::Int64)?,
+        let counts = match part("null_count")?.filter(|_| mode != StatsMode::None) {
+            Some(counts) => fit(&counts, &DataType::Int64).map_err(|error| error.in_field("null_count"))?,
+            None => new_null_array(&DataType::Int64, structs.len()),
         };
         let null_counts = counts.as_primitive::<Int64Type>().clone();
         Ok(ColumnStats { id: column.id, mode, null_counts, lower, upper })

@@ -1,5 +1,7 @@
 //! Literals beyond the range of a column's type are compared as numbers.
 
+use arrow_array::{TimestampMicrosecondArray, TimestampNanosecondArray};
+
 use super::super::op::Form;
 use super::super::{Leaf, Operator};
 use super::*;
@@ -155,4 +157,41 @@ fn a_narrow_column_answers_as_the_wide_one() {
         beyond > 1000 && (500..3900).contains(&kept),
         "{kept} kept, {beyond} beyond: it would not notice"
     );
+}
+
+#[test]
+fn times_beyond_a_column() {
+    let nanos: ArrayRef =
+        array::<TimestampNanosecondArray, _>(vec![Some(i64::MIN), Some(0), Some(i64::MAX), None]);
+    let micros: ArrayRef =
+        array::<TimestampMicrosecondArray, _>(vec![Some(i64::MIN), Some(0), Some(i64::MAX), None]);
+    let days: ArrayRef = array::<Date32Array, _>(vec![Some(i32::MIN), Some(0), Some(i32::MAX), None]);
+    let (all, none) = ([true, true, true, false], [false; 4]);
+    for (column, late, early) in [
+        (&nanos, "'9999-12-31'", "'0001-01-01 00:00:00.5'"),
+        (&nanos, "TIMESTAMP '2262-04-11 23:47:16.854775808'", "DATE '1677-09-21'"),
+        (&micros, "'9999999-12-31'", "'-9999999-01-01'"),
+        (&days, "'9999999-12-31'", "DATE '-9999999-01-01'"),
+    ] {
+        for (text, matching) in [
+            (format!("c0 < {late}"), all),
+            (format!("c0 <= {late}"), all),
+            (format!("c0 > {late}"), none),
+            (format!("c0 >= {late}"), none),
+            (format!("c0 = {late}"), none),
+            (format!("c0 <> {late}"), all),
+            (format!("c0 > {early}"), all),
+            (format!("c0 <= {early}"), none),
+            (format!("c0 BETWEEN {early} AND {late}"), all),
+            (format!("c0 BETWEEN '1970-01-01' AND {late}"), [false, true, true, false]),
+            (format!("c0 NOT BETWEEN {early} AND '1970-01-01'"), [false, false, true, false]),
+            (format!("c0 IN ({early}, '1970-01-01', {late})"), [false, true, false, false]),
+            (format!("c0 NOT IN ({early}, '1970-01-01')"), [true, false, true, false]),
+        ] {
+            assert_eq!(rows(&text, column), matching, "{text}");
+        }
+    }
+    // The first and the last of a column are within.
+    assert_eq!(rows("c0 >= '2262-04-11 23:47:16.854775807'", &nanos), [false, false, true, false]);
+    assert_eq!(rows("c0 <= '1677-09-21 00:12:43.145224192'", &nanos), [true, false, false, false]);
 }

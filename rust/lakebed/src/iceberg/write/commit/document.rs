@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::write::metadata::in_order;
-use crate::json::{invalid, words};
+use crate::json::parse_within;
 
 /// The lists that grow with every commit.
 const LONG: [&str; 2] = ["snapshots", "snapshot-log"];
@@ -39,7 +39,7 @@ impl Document {
     /// # Errors
     /// `Json`.
     pub(super) fn parse(text: &str) -> Result<Document> {
-        let Stored { values, lists } = serde_json::from_str(text).map_err(|error| invalid(words(&error)))?;
+        let Stored { values, lists } = parse_within(text.as_bytes())?;
         let list = |(raw, key): (Option<&RawValue>, &str)| -> Result<LongList> {
             let text = raw.map_or("null", RawValue::get);
             if text == "null" {
@@ -174,8 +174,8 @@ fn of_snapshot(raw: &RawValue, key: &str) -> Result<i64> {
     parsed::<Head>(raw.get(), key).map(|head| head.snapshot_id)
 }
 
-fn parsed<'t, T: Deserialize<'t>>(text: &'t str, key: &str) -> Result<T> {
-    serde_json::from_str(text).map_err(|error| invalid(words(&error)).in_field(key))
+fn parsed<'t, T: Deserialize<'t> + Send>(text: &'t str, key: &str) -> Result<T> {
+    parse_within(text.as_bytes()).map_err(|error| error.in_field(key))
 }
 
 /// The members of the metadata; of keys that appear twice the last one counts.

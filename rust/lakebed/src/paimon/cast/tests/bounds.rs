@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, TimestampMillisecondType,
 };
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
@@ -43,7 +43,7 @@ fn bounds_hold_or_are_null() {
         ("STRING", "a", "b", "CHAR(2)", None),
         ("STRING", "a", "b", "BINARY(2)", Some(("a\0", "b\0"))),
         ("DATE", "2019-07-23", "2019-07-28", "TIMESTAMP(3)", Some(("2019-07-23T00:00", "2019-07-28T00:00"))),
-        ("DATE", "2019-07-23", "9999-12-31", "TIMESTAMP(9)", None),
+        ("DATE", "2019-07-23", "9999-12-31", "TIMESTAMP(9)", Some(("2019-07-23T00:00", "9999-12-31T00:00"))),
         ("TIMESTAMP(6)", "1970-01-01 10:00:00", "1970-01-02 09:00:00", "DATE", Some(("0", "1"))),
         ("TIMESTAMP(6)", "1970-01-01 10:00:00", "1970-01-02 09:00:00", "TIME(3)", None),
         ("TIMESTAMP(3)", "1970-01-01", "2024-01-01", "INT", Some(("0", "1704067200"))),
@@ -145,8 +145,7 @@ fn order(left: &ArrayRef, i: usize, right: &ArrayRef, j: usize) -> Ordering {
         ArrowType::Decimal128(..) => of::<Decimal128Type>(left, i, right, j),
         ArrowType::Date32 => of::<Date32Type>(left, i, right, j),
         ArrowType::Timestamp(TimeUnit::Millisecond, _) => of::<TimestampMillisecondType>(left, i, right, j),
-        ArrowType::Timestamp(TimeUnit::Microsecond, _) => of::<TimestampMicrosecondType>(left, i, right, j),
-        ArrowType::Timestamp(..) => of::<TimestampNanosecondType>(left, i, right, j),
+        ArrowType::Decimal256(..) => of::<Decimal256Type>(left, i, right, j),
         ArrowType::Float32 => left
             .as_primitive::<Float32Type>()
             .value(i)

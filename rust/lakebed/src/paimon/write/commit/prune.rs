@@ -25,12 +25,12 @@ pub(super) fn may_hold(base: &Base, partitions: &HashSet<Vec<u8>>) -> Result<Vec
         return Ok(vec![true; manifests]);
     }
     let partition = PartitionType::new(base.schema());
-    let wanted = partition.decode(&BinaryArray::from_iter_values(partitions))?;
+    let wanted = partition.values(&BinaryArray::from_iter_values(partitions))?;
     let stats = find(base.list()?, "partition_stats")?;
     let stats = stats.as_struct();
     let [lower, upper] = [0, 1].map(|bound| partition.decode_bounds(stats.column(bound).as_binary::<i32>()));
     let nulls = stats.column(2).as_list::<i32>();
-    let bounds = lower?.into_iter().zip(upper?).zip(wanted.as_struct().columns());
+    let bounds = lower?.into_iter().zip(upper?).zip(wanted.columns());
     let columns = bounds.map(|((lower, upper), wanted)| Column::new(lower, upper, Arc::clone(wanted)));
     let columns = columns.collect::<Result<Vec<_>>>()?;
     let fits = |manifest: usize, wanted: usize| {

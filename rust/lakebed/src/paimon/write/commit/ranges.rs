@@ -61,7 +61,8 @@ impl Keyed {
 /// `Conflict` where the other is live, `Argument` where both are added, with the row.
 pub(super) fn check(base: &Base, live: &RecordBatch, added: &Added) -> Result<()> {
     let keys = base.schema().trimmed_primary_keys();
-    let types: Fields = keys.iter().map(|key| key.ty.storage_field(&key.name)).collect();
+    let types: Fields =
+        keys.iter().map(|key| key.ty.exact_field(&key.name).with_nullable(key.ty.nullable)).collect();
     let sorted = types.iter().map(|field| SortField::new(field.data_type().clone())).collect();
     let converter = RowConverter::new(sorted)?;
     let mut files = keyed(live, &types, &converter, false)?;
