@@ -402,7 +402,9 @@ def test_an_interrupt_is_answered(code: str) -> None:
     assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
 
 
-def found_for_ever(root: Path) -> None:
+def found_until_interrupted(root: Path) -> None:
+    # Here, since a busy machine may take longer to get from one line of a test to the next.
+    signal.setitimer(signal.ITIMER_REAL, 0.001)
     while True:
         found(root)
 
@@ -418,9 +420,7 @@ def test_an_interrupt_is_answered_of_local_folders(many: Path) -> None:
         schema.rename(schema.with_name("none"))
     try:
         with pytest.raises(KeyboardInterrupt):
-            # In here, since a busy machine may take longer to get from one line to the next.
-            signal.setitimer(signal.ITIMER_REAL, 0.001)
-            found_for_ever(many)
+            found_until_interrupted(many)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
