@@ -32,16 +32,17 @@ def echo(form: str) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def _answer(self) -> None:
             # Each value alone as well: no name says then that it is secret.
-            told = " ".join([*self.headers.values(), str(dict(self.headers)), self.path])
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode("utf-8", "replace")
+            told = " ".join([*self.headers.values(), str(dict(self.headers)), self.path, body])
             for mark in "<>&":
                 told = told.replace(mark, " ")
-            body = FORMS[form](told).encode()
+            answer = FORMS[form](told).encode()
             self.send_response(403)
             self.send_header("Content-Type", "application/json" if form == "json" else "application/xml")
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
             if self.command != "HEAD":
-                self.wfile.write(body)
+                self.wfile.write(answer)
 
         do_GET = do_HEAD = do_POST = do_PUT = do_PROPFIND = _answer  # noqa: N815 - methods of HTTP
 

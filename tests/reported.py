@@ -36,6 +36,8 @@ SKIPS_SHOWN = 10
 # Seconds that the tests of a file take together, summed over workers: two to three times what they take on
 # two cores beside all others, so that a busy machine does not fail for it.
 BUDGET = 120
+# How many times longer a machine may take that others use too.
+SLOWDOWN = "2"
 BUDGETS = {
     "tests/engines/test_iceberg_engine.py": 200,
     "tests/engines/test_iceberg_engine_writers.py": 200,
@@ -112,7 +114,7 @@ def over_budget(seconds: dict[str, float]) -> list[str]:
     """One line for each file that took longer than it may; none in the long form, which has no budget."""
     if THOROUGH:
         return []
-    slowdown = float(os.environ.get("LAKEBED_SLOWDOWN", "1"))
+    slowdown = float(os.environ.get("LAKEBED_SLOWDOWN", SLOWDOWN))
     late = [
         (file, taken, budget)
         for file, taken in seconds.items()

@@ -166,7 +166,7 @@ PLACES = ["x\ny/t", "x\0y/t", "x\x85/t", "x\\y/t"]
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("module", [iceberg, paimon])
 def test_no_table_is_made_at_a_place_that_nobody_could_open(tmp_path: Path, module: Any, place: str):
-    with pytest.raises(LocationError, match="may not be opened"):
+    with pytest.raises(LocationError, match=r"may not be opened|has no NUL"):
         module.create_table(f"{tmp_path}/{place}", SCHEMA)
     assert list(tmp_path.iterdir()) == []
 

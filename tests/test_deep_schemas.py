@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import pytest
 
 import lakebed
 from lakebed import iceberg, paimon
-from lakebed.errors import CorruptError
+from lakebed.errors import CorruptError, UnsupportedError
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -81,6 +82,26 @@ def test_deep_columns_are_read(tmp_path: Path, make: Any, depth: int):
         assert iceberg.read_metadata(tmp_path / "t" / "metadata" / "v1.metadata.json")["schemas"]
     else:
         assert paimon.read_schema(tmp_path / "t" / "schema" / "schema-0")["fields"][1]["name"] == "deep"
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_what_arrow_has_no_room_for_is_said_where_it_is_asked_for(tmp_path: Path, make: Any, depth: int):
+    """Each level is one of Arrow's, and the column itself one more."""
+    table = lakebed.open_table(made(tmp_path / "t", make, depth))
+    if depth < 63:
+        assert table.schema.names == ["id", "deep"]
+        return
+    asks: list[Callable[[], Any]] = [lambda: table.schema]
+    if make is iceberg_struct:
+        asks.append(lambda: table.metadata_table("position_deletes").to_arrow())
+    for ask in asks:
+        with pytest.raises(UnsupportedError, match="63 levels") as refused:
+            ask()
+        assert refused.value.field is not None
+    # What prints itself says so instead.
+    assert "63 levels" in table._repr_html_()
+    assert "lakebed" in repr(table) + table.files()._repr_html_()
 
 
 @pytest.mark.parametrize("make", MAKERS)

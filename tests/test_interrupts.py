@@ -171,6 +171,28 @@ def test_closing_a_stream_is_interrupted_while_its_reads_hang(many_rows: Table):
         storage.go_on.set()
 
 
+DROPPED = """
+    import sys
+
+    import lakebed
+
+    scan = lakebed.open_table(sys.argv[1]).files()
+    for stream in (lambda: scan.to_arrow_batch_reader(), scan._source.stream, scan.__arrow_c_stream__):
+        try:
+            # The stream is dropped when the second value raises.
+            print(stream(), 1 / 0)
+        except ZeroDivisionError as error:
+            print(error)
+"""
+
+
+def test_an_exception_stays_that_is_raised_while_a_stream_is_dropped(many_rows: Table):
+    """An interrupt, too, is raised between two steps of Python, with values on their way."""
+    program = [sys.executable, "-c", textwrap.dedent(DROPPED), many_rows.location]
+    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.stdout, done.returncode) == ("division by zero\n" * 3, 0), done.stderr
+
+
 def close(streams: list[pa.RecordBatchReader]) -> None:
     """Closes the only one, and runs Python for a while."""
     streams.clear()

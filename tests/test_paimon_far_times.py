@@ -17,7 +17,7 @@ from paimon_made import ADD, MadeTable, entry
 import lakebed
 from lakebed import paimon
 from lakebed.cli import cli
-from lakebed.errors import LakebedWarning, PredicateError
+from lakebed.errors import LakebedWarning, PredicateError, SchemaError
 
 DAY = 86_400_000
 # Milliseconds of midnights, and nanoseconds.
@@ -206,6 +206,21 @@ def given(until: Any, name: str, place: int | None) -> pa.Table:
             "partition": pa.array([{"until": until}], pa.struct([("until", pa.timestamp("us"))])),
         }
     )
+
+
+class Later(datetime):
+    """A kind of datetime."""
+
+
+def test_a_partitions_values_are_of_its_type(tmp_path: Path):
+    schema = pa.schema([("until", pa.timestamp("ns")), ("day", pa.date32()), ("id", pa.int32())])
+    table = paimon.create_table(tmp_path / "t", schema, partition_by=["until", "day"])
+    none = table.files(columns=["file_path"]).to_arrow().slice(0, 0)
+    assert paimon.overwrite_partition(table, none, {"until": Later(9999, 12, 31)}).format == "paimon"
+    for partition in ({"until": "9999-12-31"}, {"until": object()}, {"until": 2**70}, {"day": 2**70}):
+        with pytest.raises(SchemaError, match="has no value") as refused:
+            paimon.overwrite_partition(table, none, partition)
+        assert refused.value.field == next(iter(partition))
 
 
 @pytest.mark.parametrize("static", [True, False])

@@ -174,6 +174,21 @@ def test_snapshots_of_far_years_are_in_health_and_reports(tmp_path: Path) -> Non
     assert "committed_at is +10000-01-01T00:00:00.000000Z" in output
 
 
+@pytest.mark.parametrize(
+    "millis", [253_402_300_799_999, 253_400_000_000_000, -62_135_596_800_000, -62_135_510_400_000]
+)
+def test_snapshots_at_the_ends_of_the_calendar_are_in_reports(tmp_path: Path, millis: int) -> None:
+    """Around them there is no time to be left free."""
+    pytest.importorskip("matplotlib")
+    far_table(tmp_path / "t", "iceberg")
+    for path in (tmp_path / "t/metadata").glob("*.metadata.json"):
+        metadata = json.loads(path.read_text())
+        for snapshot in metadata.get("snapshots", []):
+            snapshot["timestamp-ms"] = millis
+        path.write_text(json.dumps(metadata))
+    assert "<svg" in lakebed.report(lakebed.open_table(tmp_path / "t"))
+
+
 def cells(output: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(output, newline="")))
 

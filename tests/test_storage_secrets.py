@@ -96,18 +96,23 @@ def test_the_command_line_says_nothing_of_what_the_environment_holds(form: str) 
             "PYICEBERG_CATALOG__PROD__TYPE": "rest",
             "PYICEBERG_CATALOG__PROD__URI": f"http://user:{TOKEN}@{address}",
             "PYICEBERG_CATALOG__PROD__TOKEN": TOKEN,
+            "PYICEBERG_CATALOG__OTHER__TYPE": "rest",
+            "PYICEBERG_CATALOG__OTHER__URI": f"http://{address}",
+            "PYICEBERG_CATALOG__OTHER__CREDENTIAL": f"client:{SECRET}",
         }
         for arguments in (
             ["find", "s3://lake/wh"],
             ["files", "s3://lake/wh/t"],
             ["files", f"s3://AKID:{SECRET}@lake/wh/t?session_token={TOKEN}"],
             ["show", "--catalog", "prod", "db.orders"],
+            ["show", "--catalog", "other", "db.orders"],
         ):
             command = [sys.executable, "-m", "lakebed", *arguments]
             done = subprocess.run(
                 command, env=environment, capture_output=True, text=True, check=False, timeout=120
             )
-            assert done.returncode == 1 or "--catalog" in arguments, done.stderr
+            # A catalog that cannot be loaded is wrong usage.
+            assert done.returncode == (2 if "--catalog" in arguments else 1), done.stderr
             assert done.stderr.startswith("error: "), done.stderr
             assert CANARY not in done.stdout + done.stderr
 
@@ -241,6 +246,50 @@ def test_a_file_io_raises_as_other_storages_do(error: Exception) -> None:
         assert isinstance(found, OSError)
         assert CANARY not in told(found)
         assert found.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("OAuthError", "invalid_client"),
+        ("ForbiddenError", "NotAuthorizedException"),
+        ("ServerError", "…"),
+    ],
+)
+def test_of_a_catalogs_answer_the_kind_stays(error: str, words: str) -> None:
+    exceptions = pytest.importorskip("pyiceberg.exceptions")
+    text = f"{words}: no grant for {TOKEN}" if words != "…" else f"no grant for {TOKEN}"
+    assert f"{error}: {words}: 'db.t'" in str(failure(getattr(exceptions, error)(text), "db.t"))
+
+
+def test_what_a_caller_handles_meanwhile_is_not_the_librarys() -> None:
+    exceptions = pytest.importorskip("botocore.exceptions")
+    storage = FsspecStorage(Raising(OSError(errno.ENOSPC, "the disk is full")), "s3://b/t", "b/t")
+    try:
+        raise exceptions.ClientError({"Error": {"Code": "NoSuchTagSet"}}, "GetBucketTagging")
+    except exceptions.ClientError:
+        found = raised(lambda: storage.read("s3://b/t/x"))
+    assert "the disk is full" in str(found)
+    assert "NoSuchTagSet" not in str(found)
+
+
+def test_parts_of_secrets_are_secrets_and_counts_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = f"AccountName=name;AccountKey={SECRET};EndpointSuffix=core.windows.net"
+    storage = FsspecStorage(
+        Raising(OSError(), connection_string=connection, credential=f"client:{TOKEN}"), "abfs://c@a/t", "c/t"
+    )
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", f"/{SECRET}")
+    monkeypatch.setenv("MAX_TOKENS", "8192")
+    monkeypatch.setenv("SASL_MECHANISM", "PLAIN")
+    text = f"8192 bytes in PLAIN of client: {SECRET} {TOKEN} /{SECRET} core.windows.net"
+    words = str(failure(OSError(text), "abfs://c@a/t/x", *storage.holders))
+    assert CANARY not in words
+    assert "8192 bytes in PLAIN of client: … … … core.windows.net" in words
+    # What says where and how to ask is shown.
+    uri = "s3://bucket/t?scheme=http&endpoint_override=localhost&region=test-1&session_token=t0ken-of-uri"
+    assert "localhost in test-1 http, …" in str(
+        failure(OSError("localhost in test-1 http, t0ken-of-uri"), "s3://bucket/t", uri)
+    )
 
 
 def test_errors_of_clients_keep_their_codes() -> None:

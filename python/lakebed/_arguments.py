@@ -29,7 +29,10 @@ def names(argument: str, value: Sequence[str] | None) -> list[str] | None:
 
 
 def encodable(argument: str, text: str) -> str:
-    """A text that UTF-8 has. Raises: SchemaError for lone surrogates."""
+    """A text that UTF-8 has. Raises: TypeError; SchemaError for lone surrogates."""
+    given: object = text
+    if not isinstance(given, str):
+        raise TypeError(f"{argument} takes a text, not {given!r}")
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -56,7 +59,7 @@ def one_of(argument: str, value: str, words: Sequence[str]) -> str:
 
 
 def positive(argument: str, value: int | None, least: int = 1, most: int = _MOST) -> int | None:
-    """A count of at least `least`, or None; `most` for one above it, which nothing reaches.
+    """A count of at least `least`, or None. One above `most`, which nothing reaches, is `most`.
 
     Raises: TypeError, ValueError.
     """

@@ -67,7 +67,7 @@ def named(what: str, resolved: Resolved) -> str:
 
 
 def _read(location: str, content: Any) -> tuple[str, pa.Array]:
-    return _native.without_credentials(location), _arrow.frozen(content)
+    return _native.location_of(location), _arrow.frozen(content)
 
 
 def _refuse(source: object, storage: object | None) -> None:

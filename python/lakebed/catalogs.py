@@ -17,8 +17,7 @@ from lakebed import _native
 from lakebed._loaded import loaded
 from lakebed.errors import LakebedError, TableNotFoundError, UnsupportedError
 from lakebed.file_io import FileIOStorage, IcebergFiles, PaimonFiles, local_path
-from lakebed.storage.failures import failure
-from lakebed.storage.secrets import without_secrets
+from lakebed.storage.failures import failure, words_of
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -270,7 +269,7 @@ def load_catalog(name: str) -> Any:
 
 def _not_loaded(name: str, error: Exception) -> Exception:
     """What to raise where PyIceberg raised this."""
-    words = without_secrets(str(error))
+    words = words_of(error)
     if isinstance(error, loaded("pyiceberg.exceptions", "NotInstalledError")):
         message = f"PyIceberg lacks what the catalog {name!r} needs: {words}"
         return UnsupportedError(message, kind="unsupported")

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from lakebed import _arrow, _display
+from lakebed import _arrow, _display, _native
 from lakebed._arguments import names, positive
 from lakebed.errors import PredicateError
 from lakebed.explain import Explain
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
-
-    from lakebed import _native
 
     Arguments = tuple[list[str] | None, str | None, list[str] | None, int | None, int | None]
 
@@ -104,7 +102,8 @@ class ViewScan(Scan):
         # The name of a difference names both sides.
         kind = view.name.partition(" ")[0]
         first = view.columns or _display.FIRST[kind]
-        super().__init__(self._native, f"{view.name} of {table.location!r} {place(table)}", kind, first)
+        name = f"{view.name} of {_native.location_of(table.location)!r} {place(table)}"
+        super().__init__(self._native, name, kind, first)
 
     def explain(self) -> Explain:
         """The funnel: manifests, entries, files and their bytes after each step, and why.

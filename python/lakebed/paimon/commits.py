@@ -247,18 +247,23 @@ def _partition(table: Table, partition: Mapping[str, Any]) -> Any:
         raise SchemaError(
             f"the table is not partitioned by {unknown[0]!r}", kind="unknown-column", field=unknown[0]
         )
-    columns = [pa.array([value], _type_of(value, types[name])) for name, value in partition.items()]
+    columns = [_column(name, value, types[name]) for name, value in partition.items()]
     if not columns:
         return pa.array([{}], pa.struct([]))
     return pa.StructArray.from_arrays(columns, names=list(partition))
 
 
-def _type_of(value: Any, kind: Any) -> Any:
-    """The type of a partition column's value: nanoseconds have no room for all that Python's datetime has."""
+def _column(name: str, value: Any, kind: Any) -> Any:
+    """A partition column's value as an array. Raises: SchemaError where it is none of its type."""
     import pyarrow as pa
 
-    wide = type(value) is datetime and pa.types.is_timestamp(kind) and kind.unit == "ns"
-    return pa.timestamp("us", kind.tz) if wide else kind
+    # Nanoseconds have no room for all that Python's datetime has.
+    wide = isinstance(value, datetime) and pa.types.is_timestamp(kind) and kind.unit == "ns"
+    try:
+        return pa.array([value], pa.timestamp("us", kind.tz) if wide else kind)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        message = f"partition column {name!r} of type {kind} has no value {value!r}: {error}"
+        raise SchemaError(message, kind="type", field=name) from error
 
 
 def paths_of(files: Any) -> Any:

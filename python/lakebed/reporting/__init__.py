@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakebed import _native
 from lakebed._arguments import positive
 from lakebed._verdict import SMALL_BYTES
 from lakebed.table import Table
@@ -47,7 +46,7 @@ def report(
 
     small = positive("small_bytes", small_bytes, least=0) or 0
     found = [tables] if isinstance(tables, Table) else list(tables)
-    numbers = [gather(table, _native.without_credentials(table.location), small, threads) for table in found]
+    numbers = [gather(table, table.location, small, threads) for table in found]
     return written(page(numbers, small), output)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from lakebed._display import size, threshold
@@ -135,6 +135,9 @@ def _svg(name: str, title: str, draw: Callable[[Axes], None], height: float = 3.
     return svg.replace("<svg", f'<svg role="img" aria-label="{title}"', 1)
 
 
+_DAY = timedelta(days=1)
+
+
 def _date(axes: Axes) -> None:
     """Times below a picture, as short as keeps them distinct."""
     from matplotlib import dates
@@ -144,6 +147,10 @@ def _date(axes: Axes) -> None:
     locator = made.AutoDateLocator(
         maxticks={**dict.fromkeys(range(made.MICROSECONDLY + 1), 7), made.MONTHLY: 10}
     )
+    # What is left free at both sides may be beyond the calendar, which matplotlib refuses.
+    first, last = made.date2num([datetime.min + _DAY, datetime.max - _DAY])
+    low, high = axes.get_xlim()
+    axes.set_xlim(max(low, first), min(high, last))
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(made.ConciseDateFormatter(locator))
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakebed import _native
 from lakebed._arguments import positive
 from lakebed._verdict import SMALL_BYTES
 from lakebed.limits import LIMITS, Limits
@@ -81,7 +80,7 @@ class _Gatherer:
             for number in batch.column(0).to_pylist():
                 with prefix_error_kind():
                     table = open_table(self.paths[number], **self.how)
-                    name = _native.without_credentials(table.location)
+                    name = table.location
                     numbers = pickle.dumps(gather(table, name, self.small, 1))
                 columns = [pa.array([number], pa.int64()), pa.array([numbers], pa.binary())]
                 yield pa.RecordBatch.from_arrays(columns, ["number", "numbers"])

@@ -78,7 +78,7 @@ def resolve(path: str | os.PathLike[str], storage: object | None = None) -> tupl
 def _resolved(text: str, storage: object | None) -> tuple[str, Storage | None]:
     if storage is None:
         return (text, None) if not URI.match(text) else _resolve_uri(text)
-    location = _native.without_credentials(text)
+    location = _native.location_of(text)
     if isinstance(storage, str):
         return _by_name(storage, text)
     if is_store(storage):
@@ -107,7 +107,7 @@ def _resolve_uri(uri: str) -> tuple[str, Storage | None]:
     parts = urlsplit(uri)
     if parts.scheme == "file":
         return unquote(parts.path), None
-    location = _native.without_credentials(uri)
+    location = _native.location_of(uri)
     # The first is not the quickest one: docs/storage.md, "Which library".
     return location, _first(("pyarrow", "fsspec", "obstore"), uri, location)
 
@@ -118,7 +118,7 @@ def _by_name(name: str, text: str) -> tuple[str, Storage]:
     if not URI.match(text):
         # Stores begin at the root, not at the working directory.
         text = os.path.abspath(text)  # noqa: PTH100 - links stay as they are
-    location = _native.without_credentials(text)
+    location = _native.location_of(text)
     return location, _first((name,), text, location)
 
 

@@ -42,6 +42,9 @@ _ERRNOS_BY_NAME = {
 # pyarrow has one number for all answers of servers, obstore one class for those to listings.
 _DENIED = re.compile(r"\b(?:ACCESS|PERMISSION)_DENIED\b|\bstatus code: 403\b")
 _NOT_IMPLEMENTED = re.compile(r"\bstatus code: 501\b")
+# Errors of catalogs whose words are a server's: the kind of the error, and a sentence.
+_ANSWERS = {"pyiceberg.exceptions": "RESTError", "pypaimon.api.rest_exception": "RESTException"}
+_KIND = re.compile(r"(\w{1,64}): ")
 # A code is a word; whatever else stands in its place is none.
 _CODE = re.compile(r"\w[\w.-]{0,63}")
 # Their texts below the first line are the server's.
@@ -69,12 +72,20 @@ def reported(method: _Method) -> _Method:
     return cast("_Method", call)
 
 
+def words_of(error: Exception, *holders: Any) -> str:
+    """What a library's error says, in one line and without secrets.
+
+    Args: holders, objects of the library: their secrets, too, are left out.
+    """
+    return without_secrets(_words(error, holders), *holders)
+
+
 def failure(error: Exception, path: str, *holders: Any) -> OSError:
     """The error of a library as an `OSError` with its number, whose class that is, its text and the path.
 
-    Args: holders, objects of the library: their secrets, too, are left out of the text.
+    Args: holders, objects of the library: their secrets, too, are left out.
     """
-    words = without_secrets(_words(error, holders), *holders)
+    words = words_of(error, *holders)
     if not isinstance(error, OSError):
         words = f"{type(error).__name__}: {words}" if words else type(error).__name__
     shown = _native.without_credentials(encodable(path))
@@ -118,12 +129,12 @@ def _words(error: Exception, holders: Sequence[Any]) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and its causes."""
+    """An error and what its library says led to it. What is handled besides may be the caller's own."""
     seen = set[int]()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         yield error
-        error = error.__cause__ or error.__context__
+        error = error.__cause__
 
 
 def _code(error: BaseException) -> str | None:
@@ -132,6 +143,9 @@ def _code(error: BaseException) -> str | None:
     if isinstance(response, Mapping) and isinstance(answer := response.get("Error"), Mapping):
         operation = _word(getattr(error, "operation_name", ""))
         return f"An error occurred ({_word(answer.get('Code'))}) when calling the {operation} operation"
+    if any(isinstance(error, loaded(module, name)) for module, name in _ANSWERS.items()):
+        kind_of_server = _KIND.match(str(error))
+        return kind_of_server[1] if kind_of_server else "…"
     root, kind = type(error).__module__.partition(".")[0], type(error).__name__
     if root == "azure" and hasattr(error, "status_code"):
         return f"{kind}: {_word(error.status_code)} {_word(getattr(error, 'error_code', None))}"

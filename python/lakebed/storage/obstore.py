@@ -66,7 +66,7 @@ class ObstoreStorage(Adapter):
             return self._below_prefix(path, path.strip("/")) if absolute else path.strip("/")
         authority, key = split(path)
         if self._family == "http":
-            url = _native.without_credentials(self._filesystem.url).rstrip("/")
+            url = _native.location_of(self._filesystem.url).rstrip("/")
             if path != url and not path.startswith(url + "/"):
                 raise self._elsewhere_error(path)
             return path[len(url) + 1 :]
@@ -251,7 +251,7 @@ def store_of_uri(uri: str) -> Any:
     from obstore.exceptions import BaseError
     from obstore.store import HTTPStore, from_url
 
-    if _native.without_credentials(uri) != uri:
+    if _native.location_of(uri) != uri:
         raise ValueError("obstore takes no options or credentials in a URI")
     # obstore does not know all schemes of a family.
     scheme = family_of(uri) or "file"

@@ -13,11 +13,11 @@ from lakebed import _native
 # Names of options whose values are secret, but for those of where and how to ask for a secret.
 _SECRET = re.compile(
     r"(?!.*(?:ur[il]|endpoint|type|region|expiry|signer)$)"
-    r".*(?:secret|token|passw|pwd|credential|sign|sas|connection|auth|header|cookie|key)",
+    r".*(?:secret|token|passw|pwd|credential|sig|sas(?!l)|connection|auth|header|cookie|key)",
     re.IGNORECASE | re.DOTALL,
 )
 _SECRET_OF_ENVIRONMENT = re.compile(
-    r".*(?:SECRET|TOKEN|PASSW|SAS|CONNECTION_STRING|CREDENTIAL|(?:ACCESS|ACCOUNT|API|PRIVATE|STORAGE)_?KEY)(?!.*(?:FILE|URI|URL|ID)$)",
+    r".*(?:SECRET|TOKEN|PASSW|SAS(?!L)|CONNECTION_STRING|CREDENTIAL|(?:ACCESS|ACCOUNT|API|PRIVATE|STORAGE)_?KEY)(?!.*(?:FILE|URI|URL|ID)$)",
     re.IGNORECASE,
 )
 # Too short, or words of their own: they would be left out of words that are no secrets.
@@ -47,8 +47,11 @@ def encodable(text: str) -> str:
 
 def _held(holder: Any) -> Iterator[str]:
     if holder is os.environ:
-        pairs = ((name, value) for name, value in os.environ.items() if _SECRET_OF_ENVIRONMENT.match(name))
-        yield from (value for _, value in pairs if _is_said(value) and not value.startswith("/"))
+        for name, value in os.environ.items():
+            # Credentials may be those of a file, and tokens be counted.
+            is_other = value.isdigit() or ("CREDENTIAL" in name.upper() and value.startswith("/"))
+            if _SECRET_OF_ENVIRONMENT.match(name) and not is_other:
+                yield from _parts(value)
     elif isinstance(holder, str):
         yield from _of_uri(holder)
     else:
@@ -84,13 +87,22 @@ def _of_options(options: Any, *, is_secret: bool = False) -> Iterator[str]:
     elif isinstance(options, (list, tuple)):
         for value in options:
             yield from _of_options(value, is_secret=is_secret)
-    elif is_secret and isinstance(options, str) and _is_said(options):
-        yield options
+    elif is_secret and isinstance(options, str):
+        yield from _parts(options)
+
+
+def _parts(secret: str) -> Iterator[str]:
+    """A secret, and those within it: of `id:secret`, and of `AccountName=…;AccountKey=…`."""
+    pairs = (pair.partition("=") for pair in secret.split(";"))
+    named = [value for name, sign, value in pairs if sign and _SECRET.match(name)]
+    yield from (part for part in (secret, secret.partition(":")[2], *named) if _is_said(part))
 
 
 def _of_uri(uri: str) -> Iterator[str]:
-    """The password of a URI and the values of its query, as they are written and as they are read. A password
-    that is written by hand may have what ends an authority; libraries show what they take for the bucket.
+    """The password of a URI and the secrets of its query, as they are written and as they are read.
+
+    A password that is written by hand may have what ends an authority; libraries show what they take for the
+    bucket.
     """
     rest = uri.partition("://")[2]
     user, at, _ = rest.rpartition("@")
@@ -98,7 +110,7 @@ def _of_uri(uri: str) -> Iterator[str]:
     values = [
         password,
         *re.split("[/?#]", password),
-        *(value for _, value in parse_qsl(rest.partition("?")[2])),
+        *(value for name, value in parse_qsl(rest.partition("?")[2]) if _SECRET.match(name)),
     ]
     for value in values:
         yield from {secret for secret in (value, unquote(value)) if _is_said(secret)}

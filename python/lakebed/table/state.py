@@ -38,7 +38,7 @@ class TableState:
     @property
     def location(self) -> str:
         """Where the table is, without credentials."""
-        return _native.without_credentials(self._native.location)
+        return _native.location_of(self._native.location)
 
     @property
     def snapshot_id(self) -> int | None:

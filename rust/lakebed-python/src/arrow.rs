@@ -175,16 +175,28 @@ pub fn import_stream(object: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamRea
     }
 }
 
-/// Refuses names that end early where they are handed over: the C data interface ends them with a zero byte.
-fn check_names<'a>(py: Python<'_>, fields: impl IntoIterator<Item = &'a Arc<Field>>) -> PyResult<()> {
-    let mut waiting: Vec<&Field> = fields.into_iter().map(AsRef::as_ref).collect();
-    while let Some(field) = waiting.pop() {
+/// How deep a schema may nest that others are to take: the bound of Arrow's C++ library (`bridge.cc`,
+/// `kMaxImportRecursionLevel`), which counts the schema itself.
+const MOST_LEVELS: usize = 63;
+
+/// Refuses what others cannot take: names with a zero byte, with which the C data interface ends them, and columns that
+/// nest too deep.
+fn check_fields<'a>(py: Python<'_>, fields: impl IntoIterator<Item = &'a Arc<Field>>) -> PyResult<()> {
+    let refused =
+        |message, name: &str| to_python(py, Error::new(ErrorKind::Unsupported, message).in_field(name));
+    let mut waiting: Vec<(&Field, &str, usize)> =
+        fields.into_iter().map(|field| (field.as_ref(), field.name().as_str(), 1)).collect();
+    while let Some((field, column, level)) = waiting.pop() {
         if field.name().contains('\0') {
             let message = format!("Arrow has no column {:?}: names have no NUL", field.name());
-            let error = Error::new(ErrorKind::Unsupported, message).in_field(field.name());
-            return Err(to_python(py, error));
+            return Err(refused(message, field.name()));
         }
-        waiting.extend(children(field.data_type()));
+        if level > MOST_LEVELS {
+            let message =
+                format!("column {column:?} nests deeper than the {MOST_LEVELS} levels that pyarrow takes");
+            return Err(refused(message, column));
+        }
+        waiting.extend(children(field.data_type()).into_iter().map(|child| (child, column, level + 1)));
     }
     Ok(())
 }
@@ -202,7 +214,7 @@ fn children(kind: &DataType) -> Vec<&Field> {
 /// Hands an array over: the pair that `__arrow_c_array__` returns.
 pub fn export_array<'py>(py: Python<'py>, array: &dyn Array) -> PyResult<Bound<'py, PyTuple>> {
     if let DataType::Struct(fields) = array.data_type() {
-        check_names(py, fields)?;
+        check_fields(py, fields)?;
     }
     let (array, schema) = to_ffi(&array.to_data()).map_err(value_error)?;
     let schema = PyCapsule::new_with_value(py, schema, SCHEMA)?;
@@ -212,7 +224,7 @@ pub fn export_array<'py>(py: Python<'py>, array: &dyn Array) -> PyResult<Bound<'
 
 /// Hands a schema over: what `__arrow_c_schema__` returns.
 pub fn export_schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
-    check_names(py, schema.fields())?;
+    check_fields(py, schema.fields())?;
     let schema = FFI_ArrowSchema::try_from(schema).map_err(value_error)?;
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
@@ -228,7 +240,7 @@ pub trait StreamProducer: Send + Sync {
 
 /// Hands a stream over: what `__arrow_c_stream__` returns.
 pub fn export_stream(py: Python<'_>, stream: Box<dyn StreamProducer>) -> PyResult<Bound<'_, PyCapsule>> {
-    check_names(py, stream.schema().fields())?;
+    check_fields(py, stream.schema().fields())?;
     let producer = Box::into_raw(Box::new(Producer { stream, error: Mutex::new(CString::default()) }));
     // SAFETY: these functions are of this kind of producer, which the last of them drops.
     let stream = unsafe {

@@ -19,7 +19,8 @@ use pyo3::types::PyTuple;
 use crate::error::Cause;
 
 /// Runs `work` without the interpreter, and afterwards has it again if it had it before. For callbacks of C
-/// interfaces, which consumers call with and without it.
+/// interfaces, which consumers call with and without it, and for what is dropped while an exception is raised, which
+/// stays as it is.
 pub fn released<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     if !is_known() {
         return work();
@@ -29,20 +30,36 @@ pub fn released<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     unsafe { Python::attach_unchecked(|py| py.detach(work)) }
 }
 
-/// The interpreter, whatever PyO3 has counted.
-struct HeldInterpreter(ffi::PyGILState_STATE);
+/// The interpreter, whatever PyO3 has counted, without the exception that is being raised meanwhile: the first call
+/// that fails would take it for its own.
+struct HeldInterpreter {
+    state: ffi::PyGILState_STATE,
+    /// The exception's type, value and traceback.
+    raised: [*mut ffi::PyObject; 3],
+}
 
 impl HeldInterpreter {
     fn new() -> HeldInterpreter {
-        // SAFETY: the interpreter was initialized, or this module would not be there.
-        HeldInterpreter(unsafe { ffi::PyGILState_Ensure() })
+        let mut raised = [std::ptr::null_mut(); 3];
+        let [kind, value, traceback] = &mut raised;
+        // SAFETY: the interpreter was initialized, or this module would not be there; the pointers are to be written.
+        let state = unsafe {
+            let state = ffi::PyGILState_Ensure();
+            ffi::PyErr_Fetch(kind, value, traceback);
+            state
+        };
+        HeldInterpreter { state, raised }
     }
 }
 
 impl Drop for HeldInterpreter {
     fn drop(&mut self) {
-        // SAFETY: the state is that of the matching call, on the same thread.
-        unsafe { ffi::PyGILState_Release(self.0) }
+        let [kind, value, traceback] = self.raised;
+        // SAFETY: the exception is this value's own, and the state that of the matching call, on the same thread.
+        unsafe {
+            ffi::PyErr_Restore(kind, value, traceback);
+            ffi::PyGILState_Release(self.state);
+        }
     }
 }
 

@@ -60,7 +60,7 @@ mod _native {
     #[pymodule_export]
     use super::interpreter::interruptibly;
     #[pymodule_export]
-    use super::location::{check_locations, without_credentials, without_secrets};
+    use super::location::{check_locations, location_of, without_credentials, without_secrets};
     #[pymodule_export]
     use super::paimon::{
         decode_rows, encode_rows, paimon_read_hash_index, paimon_read_index_manifest, paimon_read_manifest,

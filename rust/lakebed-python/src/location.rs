@@ -10,7 +10,13 @@ use crate::arrow::import_array;
 use crate::boundary::detached;
 use crate::stream::Batch;
 
-/// A path for messages: a URI without user-info, query and fragment.
+/// Where a URI says that files are: without user-info, query and fragment.
+#[pyfunction]
+pub fn location_of(uri: &str) -> Cow<'_, str> {
+    location::location_of(uri)
+}
+
+/// A path for messages: a URI without user-info, query and fragment, and without what may be a password.
 #[pyfunction]
 pub fn without_credentials(path: &str) -> Cow<'_, str> {
     location::without_credentials(path)

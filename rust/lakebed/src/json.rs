@@ -12,8 +12,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// The largest JSON file that is read: a schema of 100,000 columns takes a tenth of it.
 const MAX_BYTES: usize = 128 << 20;
 
-/// How deep types of columns may nest: far deeper than tables have, and so that any thread's stack has room for what is
-/// done with them.
+/// How deep types of columns may nest: far deeper than tables have, and so that a stack of 1 MiB, half of what threads of
+/// Rust have, has room for all that is done with them.
 pub(crate) const MAX_TYPE_DEPTH: usize = 150;
 
 /// The most levels of JSON that a type within another adds: those of a struct, its list of fields and a field.

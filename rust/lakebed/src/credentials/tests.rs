@@ -18,6 +18,25 @@ fn a_password_may_have_what_ends_an_authority() {
 }
 
 #[test]
+fn a_location_is_without_its_authoritys_user_info_alone() {
+    for (uri, location) in [
+        ("s3://AKID:c4n4ry@bucket/t/a@b?x=c4n4ry#y", "s3://bucket/t/a@b"),
+        (
+            "s3://arn:aws:s3:us-west-2:1:accesspoint/ap/me@corp.com/t",
+            "s3://arn:aws:s3:us-west-2:1:accesspoint/ap/me@corp.com/t",
+        ),
+        ("s3://tenant:bucket/me@corp.com/t", "s3://tenant:bucket/me@corp.com/t"),
+        ("abfs://c:c4n4ry@account/a@b", "abfs://c@account/a@b"),
+        ("/tmp/a@b?c", "/tmp/a@b?c"),
+    ] {
+        assert_eq!(location_of(uri), location);
+        assert_eq!(location_of(location), location);
+    }
+    let arn = "s3://arn:aws:s3:us-west-2:1:accesspoint/ap/me@corp.com/t";
+    assert_eq!(without_credentials(arn), arn);
+}
+
+#[test]
 fn uris_in_texts_have_no_credentials() {
     let text = "no file \"s3://key:c4n'4ry@b/t?sig=c4n4ry\", nor 's3://b/t@1'; (https://h/p?q)";
     assert_eq!(without_credentials_in(text), "no file \"s3://b/t\", nor 's3://b/t@1'; (https://h/p");
@@ -96,6 +115,15 @@ fn secrets_are_found_by_their_names_and_forms() {
         "got ya29.c4n4ry-c4n4ry",
         "-----BEGIN RSA PRIVATE KEY-----\nc4n4ry\nc4n4ry\n-----END RSA PRIVATE KEY-----",
         "{\"key\": \"-----BEGIN PRIVATE KEY-----\\nc4n4ry\\n",
+        "InvalidTokenError: token=c4n4ry",
+        "CredentialsError: secret='c4n4ry'",
+        "TokenError: password: \"c4n4ry\", MissingCredentialError: client_secret=c4n4ry",
+        "InvalidToken: 'c4n4ry'",
+        "{\"name\": \"x-api-key\", \"value\": \"c4n4ry\"}",
+        "{'token': ['c4n4ry'], 'secret': ('c4n4ry',), \"token\": {\"value\": \"c4n4ry\"}}",
+        "secret='''c4n4ry''' 'authorization': ['Bearer', 'c4n4ry']",
+        "password=c4n(c4n4ry, password=c4n4ry,c4n4ry secret: |\n c4n4ry",
+        "x-amz-security-token%3Ac4n4ry",
         "https://user:c4n4ry@h/x and s3://b/x?X-Amz-Signature=c4n4ry",
         "what a store of obstore says\n\nDebug source:\nc4n4ry",
     ] {
@@ -113,6 +141,7 @@ fn what_is_no_secret_stays() {
         "bearer token is missing, basic authentication failed.",
         "Error opening 's3://b/t/a@1': [Errno 2] No such file",
         "KeyError: 'name'",
+        "AWS region us-east-1, AWS profile 'x'; negotiate protocol version; digest mismatch",
         "no key 'wh/t' in bucket 'b'",
     ] {
         assert_eq!(shown(text), text);
@@ -123,6 +152,8 @@ fn what_is_no_secret_stays() {
 fn known_secrets_are_left_out_wherever_they_are() {
     let known = ["c4n4ry".to_owned(), "c4n4ry-long".to_owned(), "wh".to_owned()];
     assert_eq!(without_secrets("of c4n4ry-long,\n c4n4ry wh", &known), "of …, … wh");
+    let short = ["test".to_owned()];
+    assert_eq!(without_secrets("latest-bucket of test: 'test'", &short), "latest-bucket of …: '…'");
 }
 
 #[test]

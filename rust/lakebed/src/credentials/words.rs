@@ -13,8 +13,9 @@ use super::without_credentials;
 
 /// What stands where something was left out.
 const LEFT_OUT: &str = "…";
-/// Shorter values of options say nothing, and are parts of other words.
+/// Shorter values of options say nothing; those that are not longer than a word are parts of other words.
 const SHORTEST: usize = 4;
+const WORD: usize = 8;
 /// Characters of what is left, and bytes of what is looked at.
 const LONGEST: usize = 600;
 const MOST_BYTES: usize = 1 << 16;
@@ -26,7 +27,7 @@ pub fn without_secrets(text: &str, known: &[String]) -> String {
     let mut known: Vec<&str> =
         known.iter().map(String::as_str).filter(|secret| secret.chars().count() >= SHORTEST).collect();
     known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    let mut text = known.iter().fold(text.to_owned(), |text, secret| text.replace(secret, LEFT_OUT));
+    let mut text = known.iter().fold(text.to_owned(), |text, secret| without(&text, secret));
     // What obstore knows besides stands below its sentence.
     text.truncate(text.find("\n\nDebug source").unwrap_or(text.len()));
     text.truncate(
@@ -42,6 +43,24 @@ pub fn without_secrets(text: &str, known: &[String]) -> String {
         Some((end, _)) => format!("{}{LEFT_OUT}", line.get(..end).unwrap_or_default()),
         None => line,
     }
+}
+
+/// A text without a secret, wherever it is; without a short one where it is a word.
+fn without(text: &str, secret: &str) -> String {
+    if secret.len() > WORD {
+        return text.replace(secret, LEFT_OUT);
+    }
+    let (mut left, mut end) = (String::with_capacity(text.len()), 0);
+    for (start, found) in text.match_indices(secret) {
+        let (before, behind) = text.split_at(start);
+        let behind = behind.get(found.len()..).unwrap_or_default();
+        let is_word = !before.ends_with(char::is_alphanumeric) && !behind.starts_with(char::is_alphanumeric);
+        left.push_str(text.get(end..start).unwrap_or_default());
+        left.push_str(if is_word { LEFT_OUT } else { found });
+        end = start + found.len();
+    }
+    left.push_str(text.get(end..).unwrap_or_default());
+    left
 }
 
 /// A text of lakebed's own, whose URIs are as [`without_credentials`] has them.
@@ -71,8 +90,6 @@ static URIS: LazyLock<Option<Form>> = LazyLock::new(|| form(URI, of_uri));
 /// Answers of servers are first, which may have all others in them.
 static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
     let element = format!(r"(?i)<(?P<name>{NAME})\b[^>]*>[^<]*");
-    let sign = r#"\\*["']?\s*(?:=>|[:=]|%3d)\s*b?|\\*["'],\s*b?"#;
-    let value = format!(r"(?i)(?P<name>\b{NAME})(?P<sign>{sign})(?P<value>{VALUE})");
     let forms = [
         // Keys in PEM, also with their line ends written out.
         form(r"(?s)-----BEGIN [^-]{1,40}-----.*?(?:-----END [^-]{1,40}-----|$)", left_out),
@@ -94,7 +111,7 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
             r#"(?i)(?P<name>\b(?:[\w-]*authorization|(?:set-)?cookie))(?P<sign>\s*[:=]\s*)[^\s"'\\][^\r\n"'\\]*"#,
             of_value,
         ),
-        form(&value, of_value),
+        form(&named_value(), of_value),
         // Credentials behind the name of their scheme; JSON web tokens and Google's.
         form(
             r#"(?i)\b(?P<name>bearer|basic|negotiate|digest|sharedkey(?:lite)?|aws4?-hmac-sha256|aws|goog4-[\w-]+) +(?P<value>[^\s,;'"]{4,})"#,
@@ -105,11 +122,22 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
     forms.into_iter().flatten().collect()
 });
 
+/// What is in the words behind the name of a fault.
+static VALUES: LazyLock<Option<Form>> = LazyLock::new(|| form(&named_value(), of_value));
+
+fn named_value() -> String {
+    format!(r"(?i)(?P<name>\b{NAME})(?P<sign>{SIGN})(?P<value>{VALUE})")
+}
+
 /// Names of what is secret.
 const NAME: &str = r"(?:[\w.-]*(?:secret|token|passw(?:or)?d|passphrase|credential|signature|authorization|cookie|(?:api|access|account|private|shared|client|encryption|customer|sas)[-_.]?key|connection[-_.]?string|assertion)[\w.-]*|x-(?:amz|goog|ms)-[\w-]+|x-api-key|sig|sas|pwd)";
 
-/// A value in quotes, also in those of a text that is quoted itself or cut, or a word.
-const VALUE: &str = r#"\\+["'][^"'\\]*|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s,;&'"<>(){}\[\]\\]+"#;
+/// What is between a name and its value, which may have a name of its own: `{"name": "token", "value": "…"}`.
+const SIGN: &str =
+    r#"(?:\\*["']?\s*(?:=>|[:=]|%3d|%3a)\s*(?:\|\s*)?|\\*["'],\s*)(?:["']value["']\s*[:=]\s*)?b?"#;
+
+/// Some values in brackets; a value in quotes, also in those of a text that is quoted itself or cut; or a word.
+const VALUE: &str = r#"[\[({][^\])}]*|'{3}.*?(?:'{3}|$)|"{3}.*?(?:"{3}|$)|\\+["'][^"'\\]*|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s,;&'"<>(){}\[\]\\]+(?:[,(]+[^\s,;&'"<>(){}\[\]\\]+)*"#;
 
 fn group<'t>(found: &Captures<'t>, name: &str) -> &'t str {
     found.name(name).map_or("", |part| part.as_str())
@@ -169,23 +197,29 @@ fn of_element(found: &Captures<'_>) -> String {
 
 fn of_value(found: &Captures<'_>) -> String {
     let (name, value) = (group(found, "name"), group(found, "value"));
-    // What is wrong with a token is called so too: `ExpiredToken: …`.
-    let is_fault = ["Invalid", "Expired", "Missing", "Malformed"].iter().any(|word| name.starts_with(word));
-    if is_fault || name.ends_with("DoesNotMatch") || name.ends_with("Error") {
-        return whole(found).to_owned();
-    }
     let quote = value.trim_start_matches('\\').get(..1).filter(|quote| ["\"", "'"].contains(quote));
+    // What is wrong with a token is called so too, and said in words, which may have a secret's name and value.
+    let is_fault = ["Invalid", "Expired", "Missing", "Malformed"].iter().any(|word| name.starts_with(word))
+        || name.ends_with("DoesNotMatch")
+        || name.ends_with("Error");
+    if is_fault && quote.is_none() {
+        let value = VALUES
+            .as_ref()
+            .map_or(Cow::Borrowed(LEFT_OUT), |named| named.expression.replace_all(value, named.replacement));
+        return format!("{name}{}{value}", group(found, "sign"));
+    }
     let quote = quote.unwrap_or_default();
     format!("{name}{}{quote}{LEFT_OUT}{quote}", group(found, "sign"))
 }
 
 fn of_scheme(found: &Captures<'_>) -> String {
-    /// What prose has there.
-    const WORDS: [&str; 7] =
-        ["auth", "authentication", "authorization", "credentials", "error", "request", "token"];
     let (name, value) = (group(found, "name"), group(found, "value"));
-    match WORDS.contains(&value.trim_end_matches(['.', ':']).to_ascii_lowercase().as_str()) {
-        true => whole(found).to_owned(),
-        false => format!("{name} {LEFT_OUT}"),
-    }
+    // Prose has a word there. What is encoded has characters that no word has, and names are before a colon.
+    let is_word =
+        value.trim_end_matches(['.', ':']).chars().all(|one| one.is_ascii_lowercase() || one == '-');
+    let is_secret = match name.to_ascii_lowercase().as_str() {
+        "aws" => value.contains(':'),
+        _ => !is_word,
+    };
+    if is_secret { format!("{name} {LEFT_OUT}") } else { whole(found).to_owned() }
 }

@@ -16,6 +16,7 @@ pub(crate) use clustering::ManifestBounds;
 use facts::TableFacts;
 pub(crate) use totals::Totals;
 
+use crate::credentials::location_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::ScanOptions;
 use crate::table::Table;
@@ -98,7 +99,7 @@ fn row(facts: &TableFacts, bounds: &ManifestBounds, totals: &Totals) -> Result<R
     let deleted = totals.position_delete_record_count.or(totals.deletion_vector_record_count);
     let vectors = |count: Option<i64>| count.filter(|_| totals.position_delete_file_count.is_none());
     let columns = vec![
-        ("location", text(&facts.location)),
+        ("location", text(&location_of(&facts.location))),
         ("format", text(&facts.format)),
         ("format_version", Arc::new(Int32Array::from(vec![facts.format_version])) as ArrayRef),
         ("snapshot_id", long(facts.snapshot_id)),

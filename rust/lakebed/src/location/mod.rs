@@ -12,7 +12,7 @@ use arrow_array::{Array, BooleanArray};
 use arrow_schema::DataType;
 use serde::{Deserialize, Serialize};
 
-pub use crate::credentials::{without_credentials, without_credentials_in, without_secrets};
+pub use crate::credentials::{location_of, without_credentials, without_credentials_in, without_secrets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 

@@ -10,6 +10,9 @@ use crate::error::{Error, ErrorKind, Result};
 /// The bytes by which an encoding is found.
 const HEAD_BYTES: u64 = 4;
 
+/// The most bytes of a text that is not UTF-8, which is in memory twice: no engine writes such.
+const MOST_WIDE_BYTES: u64 = 64 << 20;
+
 /// How many bytes a character takes at least, and whether the first of them is the lowest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Wide {
@@ -45,10 +48,15 @@ impl<'f> Utf8<'f> {
     }
 
     fn decoded(&self, text: impl Read, wide: Wide) -> io::Result<String> {
-        let (mut bytes, most) = (Vec::new(), self.limits.max_file_bytes);
+        let (mut bytes, most) = (Vec::new(), self.limits.max_file_bytes.min(MOST_WIDE_BYTES));
         text.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > most {
-            let over = Limits::exceeded("max_file_bytes", most, bytes.len() as u64);
+            let name = if most < MOST_WIDE_BYTES {
+                "max_file_bytes"
+            } else {
+                "the most for a text that is not UTF-8"
+            };
+            let over = Limits::exceeded(name, most, bytes.len() as u64);
             return Err(io::Error::other(Error::from(over)));
         }
         decoded(&bytes, wide).map_err(io::Error::other)
@@ -154,5 +162,7 @@ mod tests {
         let limits = Limits { max_file_bytes: 3, ..Limits::DEFAULT };
         let over = ErrorKind::Avro(lakebed_avro::ErrorKind::Limit);
         assert_eq!(kind(&halves, limits), over);
+        let blanks = [&halves[..], &[0x20, 0].repeat(MOST_WIDE_BYTES as usize / 2)].concat();
+        assert_eq!(kind(&blanks, Limits::DEFAULT), over);
     }
 }

@@ -145,7 +145,7 @@ pub(crate) fn as_of(log: &[SnapshotLogEntry], millis: i64) -> Option<i64> {
     until.max_by_key(|entry| entry.timestamp_ms).map(|entry| entry.snapshot_id)
 }
 
-/// The time of the log's first entry, in words.
+/// The earliest time of the log, in words.
 fn range(log: &[SnapshotLogEntry]) -> Result<String> {
     Ok(match log.iter().map(|entry| entry.timestamp_ms).min() {
         Some(first) => format!("the table's log starts at {}", instant(first)?),
