@@ -34,9 +34,7 @@ pub fn without_secrets(text: &str, known: &[String]) -> String {
         (0..=text.len().min(MOST_BYTES)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0),
     );
     for form in FORMS.iter() {
-        if let Cow::Owned(changed) = form.expression.replace_all(&text, form.replacement) {
-            text = changed;
-        }
+        text = form.replaced(text);
     }
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONGEST) {
@@ -75,11 +73,31 @@ pub fn without_credentials_in(text: &str) -> Cow<'_, str> {
 struct Form {
     expression: Regex,
     replacement: fn(&Captures<'_>) -> String,
+    /// Where what is replaced ends.
+    end: fn(&Captures<'_>) -> usize,
+}
+
+impl Form {
+    fn replaced(&self, text: String) -> String {
+        let (mut left, mut at) = (String::new(), 0);
+        while let Some(found) = self.expression.captures_at(&text, at) {
+            let start = found.get(0).map_or(at, |whole| whole.start());
+            left.push_str(text.get(at..start).unwrap_or_default());
+            left.push_str(&(self.replacement)(&found));
+            at = (self.end)(&found);
+        }
+        if at == 0 {
+            return text;
+        }
+        left.push_str(text.get(at..).unwrap_or_default());
+        left
+    }
 }
 
 /// The tests of this file use every form, so that none of them is no expression.
 fn form(expression: &str, replacement: fn(&Captures<'_>) -> String) -> Option<Form> {
-    Regex::new(expression).ok().map(|expression| Form { expression, replacement })
+    let end = |found: &Captures<'_>| found.get(0).map_or(usize::MAX, |whole| whole.end());
+    Regex::new(expression).ok().map(|expression| Form { expression, replacement, end })
 }
 
 /// A URI, whose password may have quotes in it.
@@ -90,6 +108,7 @@ static URIS: LazyLock<Option<Form>> = LazyLock::new(|| form(URI, of_uri));
 /// Answers of servers are first, which may have all others in them.
 static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
     let element = format!(r"(?i)<(?P<name>{NAME})\b[^>]*>[^<]*");
+    let value = format!(r"(?i)(?P<name>\b{NAME})(?P<sign>{SIGN})(?P<value>{VALUE})");
     let forms = [
         // Keys in PEM, also with their line ends written out.
         form(r"(?s)-----BEGIN [^-]{1,40}-----.*?(?:-----END [^-]{1,40}-----|$)", left_out),
@@ -111,7 +130,7 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
             r#"(?i)(?P<name>\b(?:[\w-]*authorization|(?:set-)?cookie))(?P<sign>\s*[:=]\s*)[^\s"'\\][^\r\n"'\\]*"#,
             of_value,
         ),
-        form(&named_value(), of_value),
+        form(&value, of_value).map(|form| Form { end: end_of_value, ..form }),
         // Credentials behind the name of their scheme; JSON web tokens and Google's.
         form(
             r#"(?i)\b(?P<name>bearer|basic|negotiate|digest|sharedkey(?:lite)?|aws4?-hmac-sha256|aws|goog4-[\w-]+) +(?P<value>[^\s,;'"]{4,})"#,
@@ -121,13 +140,6 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
     ];
     forms.into_iter().flatten().collect()
 });
-
-/// What is in the words behind the name of a fault.
-static VALUES: LazyLock<Option<Form>> = LazyLock::new(|| form(&named_value(), of_value));
-
-fn named_value() -> String {
-    format!(r"(?i)(?P<name>\b{NAME})(?P<sign>{SIGN})(?P<value>{VALUE})")
-}
 
 /// Names of what is secret.
 const NAME: &str = r"(?:[\w.-]*(?:secret|token|passw(?:or)?d|passphrase|credential|signature|authorization|cookie|(?:api|access|account|private|shared|client|encryption|customer|sas)[-_.]?key|connection[-_.]?string|assertion)[\w.-]*|x-(?:amz|goog|ms)-[\w-]+|x-api-key|sig|sas|pwd)";
@@ -198,18 +210,27 @@ fn of_element(found: &Captures<'_>) -> String {
 fn of_value(found: &Captures<'_>) -> String {
     let (name, value) = (group(found, "name"), group(found, "value"));
     let quote = value.trim_start_matches('\\').get(..1).filter(|quote| ["\"", "'"].contains(quote));
-    // What is wrong with a token is called so too, and said in words, which may have a secret's name and value.
-    let is_fault = ["Invalid", "Expired", "Missing", "Malformed"].iter().any(|word| name.starts_with(word))
-        || name.ends_with("DoesNotMatch")
-        || name.ends_with("Error");
-    if is_fault && quote.is_none() {
-        let value = VALUES
-            .as_ref()
-            .map_or(Cow::Borrowed(LEFT_OUT), |named| named.expression.replace_all(value, named.replacement));
-        return format!("{name}{}{value}", group(found, "sign"));
+    let sign = group(found, "sign");
+    if is_fault(found) {
+        return format!("{name}{sign}");
     }
     let quote = quote.unwrap_or_default();
-    format!("{name}{}{quote}{LEFT_OUT}{quote}", group(found, "sign"))
+    format!("{name}{sign}{quote}{LEFT_OUT}{quote}")
+}
+
+/// Whether this is the name of a fault, as in `ExpiredToken: …`: words are behind it, which may have names and values.
+fn is_fault(found: &Captures<'_>) -> bool {
+    let (name, value) = (group(found, "name"), group(found, "value"));
+    let is_named_so =
+        ["Invalid", "Expired", "Missing", "Malformed"].iter().any(|word| name.starts_with(word))
+            || name.ends_with("DoesNotMatch")
+            || name.ends_with("Error");
+    is_named_so && !value.starts_with(['"', '\'', '\\'])
+}
+
+fn end_of_value(found: &Captures<'_>) -> usize {
+    let value = found.name("value");
+    value.map_or(usize::MAX, |value| if is_fault(found) { value.start() } else { value.end() })
 }
 
 fn of_scheme(found: &Captures<'_>) -> String {
