@@ -128,11 +128,16 @@ def test_deeper_ones_are_refused_by_name(tmp_path: Path, make: Any, depth: int):
 
 PROGRAM = """
 import sys, threading
+import pyarrow as pa
 import lakebed
 
 def read():
     for location in sys.argv[2:]:
         table = lakebed.open_table(location)
+        formats = lakebed.iceberg if table.format == "iceberg" else lakebed.paimon
+        file = "bucket-0/b.parquet" if table.format == "paimon" else table.location + "/data/b.parquet"
+        rows = {"file_path": [file], "record_count": [1], "file_size_in_bytes": [1]}
+        table = formats.append_files(table, pa.table(rows))
         for view in (table.files, table.entries, table.schemas, table.verify, table.partitions):
             view().to_arrow()
         assert table.plan(where="id = 1").to_arrow().num_rows == 1
@@ -148,7 +153,7 @@ print("read" if done else "failed")
 """
 
 
-def test_threads_with_small_stacks_read_them(tmp_path: Path):
+def test_threads_with_small_stacks_read_and_write_them(tmp_path: Path):
     locations = [made(tmp_path / make.__name__, make, 150) for make in MAKERS]
     program = [sys.executable, "-c", PROGRAM, str(512 << 10), *locations]
     done = subprocess.run(program, capture_output=True, text=True, check=False)

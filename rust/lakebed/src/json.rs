@@ -101,6 +101,21 @@ fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T> {
     })
 }
 
+/// How deep objects and arrays nest in some values.
+pub(crate) fn depth_of<'v>(values: impl IntoIterator<Item = &'v Value>) -> usize {
+    let mut waiting: Vec<(&Value, usize)> = values.into_iter().map(|value| (value, 0)).collect();
+    let mut most = 0;
+    while let Some((value, depth)) = waiting.pop() {
+        most = most.max(depth);
+        match value {
+            Value::Array(items) => waiting.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::Object(members) => waiting.extend(members.values().map(|member| (member, depth + 1))),
+            _ => {}
+        }
+    }
+    most
+}
+
 /// How many objects and arrays are open at once at most.
 pub(crate) fn depth(json: &[u8]) -> usize {
     let (mut open, mut most) = (0_usize, 0);

@@ -26,7 +26,7 @@ const LISTS: [(&str, &str); 4] = [
 pub(super) fn rewritten(bytes: Buffer, path: &str, prefixes: &Prefixes, limits: Limits) -> Result<Buffer> {
     let json = MetadataFile::of_bytes(bytes, limits).to_json()?;
     let json = moved(parse_within(json.as_bytes())?, prefixes)?;
-    Ok(Buffer::from_vec(metadata_bytes(compact(json), path)?))
+    Ok(Buffer::from_vec(metadata_bytes(compact(json)?, path)?))
 }
 
 fn moved(mut json: Map<String, Value>, prefixes: &Prefixes) -> Result<Map<String, Value>> {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::order::{METADATA, ordered};
 use crate::error::{Error, Result};
 use crate::iceberg::metadata::MetadataFile;
-use crate::json::{parse_within, without_nuls};
+use crate::json::{depth_of, parse_within, roomy, without_nuls};
 
 /// The text of a metadata file: the object `json`, compact, with the format's keys in Java's order, followed
 /// by others. Nothing is added or left out; integers are unchanged.
@@ -22,17 +22,23 @@ use crate::json::{parse_within, without_nuls};
 /// be opened as a table is not written.
 pub fn metadata_text(json: &str, limits: Limits) -> Result<String> {
     MetadataFile::of_bytes(Buffer::from(json.as_bytes()), limits.capped()).to_json()?;
-    Ok(compact(parse_within(without_nuls(json.as_bytes()))?))
+    compact(parse_within(without_nuls(json.as_bytes()))?)
 }
 
 /// The text of metadata that was checked before.
-pub(in crate::iceberg) fn compact(metadata: Map<String, Value>) -> String {
-    Value::Object(in_order(metadata)).to_string()
+///
+/// # Errors
+/// As [`in_order`].
+pub(in crate::iceberg) fn compact(metadata: Map<String, Value>) -> Result<String> {
+    Ok(Value::Object(in_order(metadata)?).to_string())
 }
 
 /// Metadata with its keys in order.
-pub(super) fn in_order(metadata: Map<String, Value>) -> Map<String, Value> {
-    ordered(metadata, &METADATA)
+///
+/// # Errors
+/// None but a bug's.
+pub(super) fn in_order(metadata: Map<String, Value>) -> Result<Map<String, Value>> {
+    roomy(depth_of(metadata.values()), || Ok(ordered(metadata, &METADATA)))
 }
 
 /// Whether a metadata file of that name is compressed: `v3.gz.metadata.json`, `v3.metadata.json.gz`.

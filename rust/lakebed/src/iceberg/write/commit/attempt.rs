@@ -107,7 +107,7 @@ impl Commit for Changing<'_> {
             return Ok(Prepared::Done(None));
         };
         let path = base.metadata_path(next);
-        let bytes = metadata_bytes(prepared.metadata.into_text(), &path)?;
+        let bytes = metadata_bytes(prepared.metadata.into_text()?, &path)?;
         Ok(Prepared::Next { written: scratch.written(), path, bytes, next })
     }
 
@@ -170,7 +170,7 @@ pub(super) fn stage(
     let Some(prepared) = prepare(&base, change, options, 1, &mut scratch)? else { return Ok(None) };
     let requirements = requirements(&base, &prepared.updates);
     let updates = prepared.updates.iter().flat_map(Update::json).collect();
-    let metadata = prepared.metadata.into_text();
+    let metadata = prepared.metadata.into_text()?;
     let written = scratch.written();
     written.settle()?;
     Ok(Some(Staged { files: written.keep(), metadata, requirements, updates }))

@@ -69,7 +69,7 @@ pub fn create_table(location: &str, table: &NewTable, limits: Limits) -> Result<
         .any(|(key, value)| key == "write.metadata.compression-codec" && value.eq_ignore_ascii_case("gzip"));
     let folder = format!("{location}/metadata");
     let path = format!("{folder}/v1{}", if gzip { ".gz.metadata.json" } else { ".metadata.json" });
-    let bytes = metadata_bytes(compact(metadata), &path)?;
+    let bytes = metadata_bytes(compact(metadata)?, &path)?;
     let folders = NewFolders::of(storage.as_ref(), &path)?;
     publish_new(storage.as_ref(), &path, &bytes)?;
     if let Err(error) = Table::open(location, Arc::clone(&storage), limits) {

@@ -113,12 +113,15 @@ impl Document {
     }
 
     /// The text, compact except for copied parts, with its keys in the order of Java's library.
-    pub(super) fn into_text(self) -> String {
+    ///
+    /// # Errors
+    /// As [`in_order`].
+    pub(super) fn into_text(self) -> Result<String> {
         let Document { values, lists } = self;
         let long: usize = lists.iter().map(|list| list.text.len()).sum();
         let mut out = String::with_capacity(long + (long >> 4) + 4096);
         out.push('{');
-        for (key, value) in in_order(values) {
+        for (key, value) in in_order(values)? {
             if out.len() > 1 {
                 out.push(',');
             }
@@ -130,7 +133,7 @@ impl Document {
             }
         }
         out.push('}');
-        out
+        Ok(out)
     }
 }
 
@@ -237,12 +240,12 @@ mod tests {
             r#"{"format-version":2,"snapshots":[{"snapshot-id":1, "n": 1.0e2},{"snapshot-id":2}],"#,
             r#""snapshot-log":[{"snapshot-id":2}],"x":[1,2]}"#
         );
-        assert_eq!(one.into_text(), text);
+        assert_eq!(one.into_text().expect("a text"), text);
         for empty in [r#"{"snapshots":[]}"#, r#"{"snapshots":null}"#, r#"{"snapshots":[ ]}"#] {
-            assert_eq!(document(empty).into_text(), r#"{"snapshots":[]}"#);
+            assert_eq!(document(empty).into_text().expect("a text"), r#"{"snapshots":[]}"#);
         }
         assert_eq!(
-            document(r#"{"snapshots":[{}],"snapshots":[{"a":1}]}"#).into_text(),
+            document(r#"{"snapshots":[{}],"snapshots":[{"a":1}]}"#).into_text().expect("a text"),
             r#"{"snapshots":[{"a":1}]}"#
         );
         assert_eq!(Document::parse(r#"{"snapshots":{}}"#).unwrap_err().kind(), ErrorKind::Json);
@@ -259,9 +262,9 @@ mod tests {
             r#"{"snapshots":[{"snapshot-id":1},{"snapshot-id":3}],"#,
             r#""snapshot-log":[{"snapshot-id":3},{"snapshot-id":1}]}"#
         );
-        assert_eq!(one.into_text(), text);
+        assert_eq!(one.into_text().expect("a text"), text);
         let mut none = document("{}");
         none.remove_snapshots(|_| true).unwrap();
-        assert_eq!(none.into_text(), "{}");
+        assert_eq!(none.into_text().expect("a text"), "{}");
     }
 }
