@@ -22,6 +22,8 @@ if not __version__.startswith("3."):
 
 
 @pytest.mark.by_driver
+# It is some hundred small jobs, and a session that a time limit interrupts breaks all tests after it.
+@pytest.mark.timeout(1800)
 def test_every_function_gives_what_it_gives_without_spark(spark):
     (written,) = SAMPLE_MOVED
     found = answers(spark, str(SAMPLE_TABLE), str(SAMPLE_ICEBERG_TABLE), written)
