@@ -152,6 +152,8 @@ class _Run:
         situation = SITUATIONS[history.format][history.situation]
         self.strays: set[str] = set()
         """Files that nothing named when the read began."""
+        self.listed: set[str] | None = None
+        """The files of the inventory, where there is one."""
         self.looks: list[tuple[list[alive.Root], list[alive.Root]]] = []
         """What kept files when branches were listed, which is the first thing that a look does in Paimon."""
         self.outcome = Outcome(self.world.log, situation.__name__)
@@ -202,6 +204,9 @@ class _Run:
                 for path in world.main.strays
                 if path.startswith(inside) and Path(path).name in shown.get(str(Path(path).parent), path)
             }
+            if self.listed is not None:
+                # What is made later is in no inventory.
+                self.strays &= self.listed
             world.say("its rows are read")
             rows = read()
         except LakebedError as error:
@@ -231,6 +236,7 @@ class _Run:
         """What lies in the folder that the table was opened at."""
         self.world.say("with an inventory")
         paths = [f"{root}/{name}" for root, _, names in os.walk(self.world.folder) for name in names]
+        self.listed = set(map(alive.real, paths))
         times = pa.array([0] * len(paths), pa.timestamp("us", "UTC"))
         return pa.table({"path": pa.array(paths, pa.string()), "modified": times})
 
