@@ -208,6 +208,23 @@ def given(until: Any, name: str, place: int | None) -> pa.Table:
     )
 
 
+def test_a_file_is_described_by_rows_with_far_times(tmp_path: Path):
+    schema = pa.schema([("until", pa.timestamp("ns")), ("at", pa.timestamp("ns")), ("id", pa.int32())])
+    table = paimon.create_table(tmp_path / "t", schema, partition_by=["until"])
+    far, first = datetime(9999, 12, 31), datetime(9999, 12, 30, 12)
+    rows = pa.table(
+        {"until": pa.array([far, far]), "at": pa.array([first, far]), "id": pa.array([1, 2], pa.int32())}
+    )
+    described = lakebed.describe_file(table, f"{folder(FAR)}/bucket-0/a.parquet", rows, file_size_in_bytes=1)
+    assert described["partition"][0].as_py() == {"until": far}
+    assert described["stats"][0].as_py()["at"]["lower_bound"] == first
+    table = paimon.append_files(table, described)
+    assert paths(table) == [f"{folder(FAR)}/a.parquet"]
+    assert paths(table, where="at >= '9999-12-31' AND until = '9999-12-31'") == [f"{folder(FAR)}/a.parquet"]
+    assert paths(table, where="at < '9999-12-30 12:00:00'") == []
+    assert paths(table, where="until < '9999-12-31'") == []
+
+
 class Later(datetime):
     """A kind of datetime."""
 

@@ -63,7 +63,8 @@ def describe_file(
         "file_size_in_bytes": _size(table, path) if file_size_in_bytes is None else file_size_in_bytes,
     }
     rows = _Rows(table)
-    for batch in _batches(data, table.schema):
+    reader = pa.RecordBatchReader.from_stream(data)
+    for batch in _batches(reader, _schema_of(table, reader.schema)):
         rows.add(batch)
     row |= {"record_count": rows.count, **rows.keys(), **(columns or {})}
     unknown = [name for name in row if name not in files.names]
@@ -163,14 +164,31 @@ class _Rows:
         return first
 
 
-def _batches(data: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The batches of `data` as rows of `schema`.
+def _schema_of(table: Table, given: pa.Schema) -> pa.Schema:
+    """The table's columns as rows of these types are described.
+
+    Paimon's nanoseconds have no room for times after 2262, which coarser units have, and commits take them.
+    """
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    def column(field: pa.Field[Any]) -> pa.Field[Any]:
+        kinds = [one.type for one in given if one.name == field.name]
+        is_coarser = pt.is_timestamp(field.type) and all(pt.is_timestamp(kind) for kind in kinds)
+        if table.format == "paimon" and is_coarser and not any(kind.unit == "ns" for kind in kinds):
+            return field.with_type(pa.timestamp("us", field.type.tz))
+        return field
+
+    return pa.schema([column(field) for field in table.schema])
+
+
+def _batches(reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The batches of a reader as rows of `schema`.
 
     Raises: SchemaError, with the column, and for a null with its row.
     """
     import pyarrow as pa
 
-    reader = pa.RecordBatchReader.from_stream(data)
     for name in reader.schema.names:
         if name not in schema.names:
             raise SchemaError(f"the table has no column {name!r}", kind="unknown-column", field=name)

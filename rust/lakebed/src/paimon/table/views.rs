@@ -76,7 +76,11 @@ impl table::Table for Table {
         let partition = PartitionType::new(self.schema());
         let columns = partition.fields.iter().map(|field| find(rows, &field.name));
         let columns = columns.collect::<Result<Vec<_>>>()?;
-        let values = StructArray::try_new_with_length(partition.shown, columns, None, rows.num_rows());
+        // Times may be in a coarser unit, which has room for more of them.
+        let fields = partition.shown.iter().zip(&columns);
+        let fields =
+            fields.map(|(field, column)| field.as_ref().clone().with_data_type(column.data_type().clone()));
+        let values = StructArray::try_new_with_length(fields.collect(), columns, None, rows.num_rows());
         let values = values?;
         placed(Arc::new(values), None)
     }
