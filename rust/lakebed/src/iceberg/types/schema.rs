@@ -10,7 +10,7 @@ use super::arrow::arrow_fields;
 use super::{FieldRef, Type, json};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::json::Object;
-use crate::json::{depth, invalid, parse, roomy};
+use crate::json::{depth, depth_of, invalid, parse, roomy};
 
 /// One version of a table's schema; fields of all levels can be looked up by id and by name.
 #[derive(Debug, Clone)]
@@ -67,6 +67,10 @@ impl Schema {
     /// Those of [`super::Type::from_json`] and [`Schema::new`]; [`ErrorKind::Type`] for a type that is not a
     /// struct.
     pub fn from_json(json: &Value) -> Result<Schema> {
+        roomy(depth_of([json]), || Schema::of_object(json))
+    }
+
+    fn of_object(json: &Value) -> Result<Schema> {
         let object = Object::new(json, "a schema")?;
         if !object.text("type")?.eq_ignore_ascii_case("struct") {
             return Err(Error::new(ErrorKind::Type, "the type of a schema is struct"));
@@ -81,7 +85,7 @@ impl Schema {
     /// # Errors
     /// Those of [`Schema::from_json`]; [`ErrorKind::Json`] for a text that is not JSON.
     pub fn parse(text: &[u8]) -> Result<Schema> {
-        roomy(depth(text), || Schema::from_json(&parse(text)?))
+        roomy(depth(text), || Schema::of_object(&parse(text)?))
     }
 
     /// The field of that id, of any level.
