@@ -140,7 +140,7 @@ def read():
         table = formats.append_files(table, pa.table(rows))
         for view in (table.files, table.entries, table.schemas, table.verify, table.partitions):
             view().to_arrow()
-        assert table.plan(where="id = 1").to_arrow().num_rows == 1
+        assert table.plan(where="id = 1").to_arrow().num_rows == 2
         list(table.metadata_tables)
     done.append(True)
 
