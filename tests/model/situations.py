@@ -305,8 +305,11 @@ def paimon_external(world: World, number: int) -> None:
 def paimon_sharing(world: World, number: int) -> None:
     """Two tables have data files in one folder, which may be that of the second one."""
     folder = world.root / ("other" if number % 2 else "external")
-    world.tables.append(PaimonTable("t", world.root / "t", external=folder))
-    world.tables.append(PaimonTable("other", world.root / "other", external=None if number % 2 else folder))
+    one = PaimonTable("t", world.root / "t", external=folder)
+    other = PaimonTable("other", world.root / "other", external=None if number % 2 else folder)
+    # The plan of each names a file that both were given, once that one has dropped it.
+    one.foreign, other.foreign = ("other-",), ("t-", "stray-")
+    world.tables += [one, other]
     world.may_refuse = True
 
 
