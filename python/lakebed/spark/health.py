@@ -149,7 +149,7 @@ class _Tables:
     def failed(self, number: int, error: Exception) -> pa.RecordBatch:
         """The row of a table that has an error."""
         path = self.paths[number]
-        location = _native.location_of(path)
+        location = _native.without_credentials(path)
         if isinstance(error, LakebedError):
             text = f"{error.kind}: {error}".replace(path, location)
         else:

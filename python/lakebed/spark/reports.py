@@ -80,7 +80,6 @@ class _Gatherer:
             for number in batch.column(0).to_pylist():
                 with prefix_error_kind():
                     table = open_table(self.paths[number], **self.how)
-                    name = table.location
-                    numbers = pickle.dumps(gather(table, name, self.small, 1))
+                    numbers = pickle.dumps(gather(table, table.location, self.small, 1))
                 columns = [pa.array([number], pa.int64()), pa.array([numbers], pa.binary())]
                 yield pa.RecordBatch.from_arrays(columns, ["number", "numbers"])
