@@ -30,16 +30,22 @@ def location(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 class Hanging(CountingStorage):
-    """All manifests but the first one are read once they are let go."""
+    """All manifests but the first one are read once they are let go; a while after they wait, the alarm rings."""
 
-    def __init__(self, first: str) -> None:
+    def __init__(self, manifests: list[str]) -> None:
         super().__init__(0, 8)
-        self.first = first
+        self.first, self.later = manifests[0], set(manifests[1:])
         self.waits, self.go_on = threading.Event(), threading.Event()
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         content = super().read(path, start, end)
-        if self.manifests()[-1:] == [path.rsplit("/", 1)[-1]] and not path.endswith(self.first):
+        name = path.rsplit("/", 1)[-1]
+        if name == self.first:
+            # The stream has a batch to end with once another read waits, however slow the machine is.
+            self.waits.wait(30)
+        elif name in self.later:
+            if not self.waits.is_set():
+                signal.setitimer(signal.ITIMER_REAL, 0.3)
             self.waits.set()
             self.go_on.wait()
         return content
@@ -96,14 +102,13 @@ def test_a_stream_that_ends_early_hands_on_what_a_handler_raises(
 ):
     in_order = CountingStorage(0, 1)
     lakebed.open_table(location, storage=in_order).files(threads=1).to_arrow()
-    storage = Hanging(in_order.manifests()[0])
+    storage = Hanging(in_order.manifests())
     table = lakebed.open_table(location, storage=storage)
 
     def answer(*_: object) -> None:
         raise raised
 
     previous = signal.signal(signal.SIGALRM, answer)
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
     # Whoever does not answer is let go, and has lost it.
     late = threading.Timer(30, storage.go_on.set)
     late.start()
