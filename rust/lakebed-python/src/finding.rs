@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::boundary::detached;
 use crate::storage::storage_of;
-use crate::table::{Scan, alone};
+use crate::table::Scan;
 
 /// The tables at a folder and below it.
 #[pyfunction]
@@ -24,5 +24,5 @@ pub fn find_tables(
     let storage = storage_of(py, storage, concurrent_reads)?;
     let options = ScanOptions { columns, filter: r#where, limit, ..ScanOptions::default() };
     let found = detached(py, || TablesBelow::new(prefix, &FORMATS, storage, options))?;
-    Ok(alone(Box::new(found)))
+    Ok(Scan(Box::new(found)))
 }

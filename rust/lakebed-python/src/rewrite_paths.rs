@@ -18,7 +18,7 @@ use crate::boundary::detached;
 use crate::interpreter::{attached, call_method, cause};
 use crate::storage::storage_of;
 use crate::stream::Batch;
-use crate::table::{Scan, Table, alone};
+use crate::table::{Scan, Table};
 
 /// A snapshot's id, or the path or name of a metadata file.
 #[derive(FromPyObject)]
@@ -53,7 +53,7 @@ pub fn rewrite_paths(
     let job = RewritePaths { prefixes, to, target, since, threads, position_deletes };
     let options = ScanOptions { columns, filter: r#where, limit, threads, ..ScanOptions::default() };
     let table = table.get();
-    detached(py, || table.0.rewrite_paths(&job, options)).map(alone)
+    detached(py, || table.0.rewrite_paths(&job, options)).map(Scan)
 }
 
 /// Writes Parquet with `lakebed._position_deletes`.

@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::StructArray;
-use lakebed::distributed::{Distributed, Exchanged, Part, SingleProcess};
+use lakebed::distributed::{Distributed, Exchanged, Part};
 use lakebed::format::FORMATS;
 use lakebed::location::Guarded;
-use lakebed::reach::{OrphanOptions, Retention};
 use lakebed::relocate::Relocated;
-use lakebed::scan::{Batches, DeletesAs, ScanOptions};
-use lakebed::table::{self, Newest, Place};
-use lakebed::view::View;
+use lakebed::scan::Batches;
+use lakebed::table;
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -21,12 +19,11 @@ use crate::boundary::detached;
 use crate::caller_stream::{caller_stream, sent};
 use crate::exchange::PieceStream;
 use crate::grouping;
-use crate::interpreter::{attached, call, cause};
 use crate::limits::decoding;
-use crate::listing::stream_of;
 use crate::notes::warn;
 use crate::storage::storage_of;
 use crate::stream::{Batch, BatchStream};
+use crate::view::{Options, Place, View};
 
 /// A table on one branch at one snapshot; without a snapshot where it has none.
 #[pyclass(frozen, module = "lakebed._native")]
@@ -108,245 +105,28 @@ impl Table {
         Ok(Batch(Arc::new(StructArray::from(partitions))))
     }
 
-    #[pyo3(signature = (*, snapshot=None, tag=None, branch=None, timestamp=None, watermark=None))]
-    fn at(
-        &self,
-        py: Python<'_>,
-        snapshot: Option<i64>,
-        tag: Option<String>,
-        branch: Option<String>,
-        timestamp: Option<i64>,
-        watermark: Option<i64>,
-    ) -> PyResult<Table> {
-        let place = [
-            snapshot.map(Place::Snapshot),
-            tag.map(Place::Tag),
-            branch.map(Place::Branch),
-            timestamp.map(Place::Timestamp),
-            watermark.map(Place::Watermark),
-        ];
-        let table = detached(py, || {
-            let place = place.into_iter().flatten().next();
-            self.0.at(&place.ok_or_else(|| {
-                Error::new(ErrorKind::Argument, "at() takes a snapshot, tag, branch, timestamp or watermark")
-            })?)
-        });
-        Table::warned(py, table?)
+    fn at(&self, py: Python<'_>, place: &Place) -> PyResult<Table> {
+        Table::warned(py, detached(py, || self.0.at(&place.0))?)
     }
 
     fn refreshed(&self, py: Python<'_>) -> PyResult<Table> {
         Table::warned(py, detached(py, || self.0.refreshed())?)
     }
 
-    #[allow(clippy::too_many_arguments)] // the keywords that every view takes
-    #[pyo3(signature = (
-        view, columns, r#where, stats, limit, threads, deletes=None, row_limit=None, small_bytes=None
-    ))]
-    fn scan(
-        &self,
-        py: Python<'_>,
-        view: &str,
-        columns: Option<Vec<String>>,
-        r#where: Option<String>,
-        stats: Option<Vec<String>>,
-        limit: Option<usize>,
-        threads: Option<usize>,
-        deletes: Option<&str>,
-        row_limit: Option<u64>,
-        small_bytes: Option<u64>,
-    ) -> PyResult<Scan> {
-        let threads = threads.unwrap_or(0);
-        detached(py, || {
-            let deletes = deletes.map(deletes_as).transpose()?.unwrap_or_default();
-            let options = ScanOptions {
-                columns,
-                filter: r#where,
-                stats,
-                limit,
-                row_limit,
-                threads,
-                deletes,
-                small_bytes,
-            };
-            self.0.scan(View::named(view)?, options)
-        })
-        .map(Scan)
-    }
-
-    #[allow(clippy::too_many_arguments)] // the keywords that every view takes
-    #[pyo3(signature = (before, after, columns, r#where, stats, limit, threads))]
-    fn diff(
-        &self,
-        py: Python<'_>,
-        before: Version,
-        after: Version,
-        columns: Option<Vec<String>>,
-        r#where: Option<String>,
-        stats: Option<Vec<String>>,
-        limit: Option<usize>,
-        threads: Option<usize>,
-    ) -> PyResult<Scan> {
-        let threads = threads.unwrap_or(0);
-        let options =
-            ScanOptions { columns, filter: r#where, stats, limit, threads, ..ScanOptions::default() };
-        detached(py, || self.0.diff(&before.into(), &after.into(), options)).map(Scan)
-    }
-
-    #[allow(clippy::too_many_arguments)] // the keywords that every view takes
-    #[pyo3(signature = (after, columns, r#where, stats, limit, threads))]
-    fn appends(
-        &self,
-        py: Python<'_>,
-        after: Option<Version>,
-        columns: Option<Vec<String>>,
-        r#where: Option<String>,
-        stats: Option<Vec<String>>,
-        limit: Option<usize>,
-        threads: Option<usize>,
-    ) -> PyResult<Scan> {
-        let threads = threads.unwrap_or(0);
-        let options =
-            ScanOptions { columns, filter: r#where, stats, limit, threads, ..ScanOptions::default() };
-        detached(py, || self.0.appends(after.map(Place::from).as_ref(), options)).map(Scan)
-    }
-
-    #[pyo3(signature = (columns, r#where, limit, threads))]
-    fn growth(
-        &self,
-        py: Python<'_>,
-        columns: Option<Vec<String>>,
-        r#where: Option<String>,
-        limit: Option<usize>,
-        threads: Option<usize>,
-    ) -> PyResult<Scan> {
-        let options = selection(columns, r#where, limit, threads);
-        detached(py, || self.0.growth(options)).map(alone)
-    }
-
-    #[pyo3(signature = (columns, r#where, stats, limit, threads))]
-    fn file_history(
-        &self,
-        py: Python<'_>,
-        columns: Option<Vec<String>>,
-        r#where: Option<String>,
-        stats: Option<Vec<String>>,
-        limit: Option<usize>,
-        threads: Option<usize>,
-    ) -> PyResult<Scan> {
-        let options = ScanOptions { stats, ..selection(columns, r#where, limit, threads) };
-        detached(py, || self.0.file_history(options)).map(alone)
-    }
-
-    #[pyo3(signature = (data_files, columns, r#where, limit, threads))]
-    fn verify(
-        &self,
-        py: Python<'_>,
-        data_files: bool,
-        columns: Option<Vec<String>>,
-        r#where: Option<String>,
-        limit: Option<usize>,
-        threads: Option<usize>,
-    ) -> PyResult<Scan> {
-        let options = selection(columns, r#where, limit, threads);
-        detached(py, || self.0.verify(data_files, options)).map(Scan)
-    }
-
-    #[pyo3(signature = (columns, r#where, limit, threads))]
-    fn reachable(
-        &self,
-        py: Python<'_>,
-        columns: Option<Vec<String>>,
-        r#where: Option<String>,
-        limit: Option<usize>,
-        threads: Option<usize>,
-    ) -> PyResult<Scan> {
-        let options = selection(columns, r#where, limit, threads);
-        detached(py, || self.0.reachable(options)).map(Scan)
-    }
-
-    #[allow(clippy::too_many_arguments)] // the arguments of `Table.orphans`
-    #[pyo3(signature = (
-        before_ms, listing, newest, equal_schemes, equal_authorities, columns, r#where, limit, threads
-    ))]
-    fn orphans(
-        &self,
-        py: Python<'_>,
-        before_ms: Option<i64>,
-        listing: Option<Py<PyAny>>,
-        newest: Option<Py<PyAny>>,
-        equal_schemes: Vec<(String, String)>,
-        equal_authorities: Vec<(String, String)>,
-        columns: Option<Vec<String>>,
-        r#where: Option<String>,
-        limit: Option<usize>,
-        threads: Option<usize>,
-    ) -> PyResult<Scan> {
-        let listing = listing.map(stream_of);
-        let which = OrphanOptions { before_ms, equal_schemes, equal_authorities, listing };
-        let options = selection(columns, r#where, limit, threads);
-        let newest = newest.map(newest_of);
-        detached(py, || self.0.orphans(which, newest, options)).map(Scan)
-    }
-
-    #[allow(clippy::too_many_arguments)] // the arguments of `Table.expire_plan`
-    #[pyo3(signature = (
-        older_than_ms, retain_last, now_ms, newest, of_newest, columns, r#where, limit, threads
-    ))]
-    fn expire_plan(
-        &self,
-        py: Python<'_>,
-        older_than_ms: Option<i64>,
-        retain_last: Option<i32>,
-        now_ms: i64,
-        newest: Option<Py<PyAny>>,
-        of_newest: bool,
-        columns: Option<Vec<String>>,
-        r#where: Option<String>,
-        limit: Option<usize>,
-        threads: Option<usize>,
-    ) -> PyResult<Scan> {
-        let retention = Retention { older_than_ms, retain_last, now_ms };
-        let options = selection(columns, r#where, limit, threads);
-        let newest = newest.map(newest_of);
-        detached(py, || self.0.expire_plan(retention, newest, of_newest, options)).map(Scan)
+    /// Resolves a view.
+    fn scan(&self, py: Python<'_>, view: &View, options: Options) -> PyResult<Scan> {
+        detached(py, || self.0.scan(view.0.clone(), options.0)).map(Scan)
     }
 
     #[getter]
     fn metadata_tables(&self) -> Vec<&'static str> {
         self.0.metadata_tables()
     }
-
-    #[pyo3(signature = (name, columns, r#where, limit, threads))]
-    fn metadata_scan(
-        &self,
-        py: Python<'_>,
-        name: &str,
-        columns: Option<Vec<String>>,
-        r#where: Option<String>,
-        limit: Option<usize>,
-        threads: Option<usize>,
-    ) -> PyResult<Scan> {
-        let options = selection(columns, r#where, limit, threads);
-        detached(py, || self.0.metadata_scan(name, options)).map(alone)
-    }
 }
 
 /// The manifests of each side, whether entries are combined, the work, rows that are made already, and what was
 /// read of the table.
 type ExchangeParts = (String, bool, String, Vec<Batch>, Option<String>);
-
-/// The newest version of a table, as a callable of Python's returns it.
-fn newest_of(newest: Py<PyAny>) -> Newest {
-    Arc::new(move || {
-        let table = |py: Python<'_>| Ok(Arc::clone(&call(newest.bind(py), ())?.cast::<Table>()?.get().0));
-        attached(|py| {
-            let failed = |raised| {
-                Error::new(ErrorKind::Io, "the newest version of the table").caused_by(cause(py, raised))
-            };
-            table(py).map_err(failed)
-        })
-    })
-}
 
 impl Table {
     /// The table, after its notes were issued as warnings.
@@ -356,25 +136,9 @@ impl Table {
     }
 }
 
-/// A snapshot's id, or the name of a tag or branch.
-#[derive(FromPyObject)]
-enum Version {
-    Id(i64),
-    Name(String),
-}
-
-impl From<Version> for Place {
-    fn from(version: Version) -> Place {
-        match version {
-            Version::Id(id) => Place::Snapshot(id),
-            Version::Name(name) => Place::Named(name),
-        }
-    }
-}
-
 /// A view or a metadata table: its schema is known, its rows are not read yet.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Scan(Box<dyn Distributed>);
+pub struct Scan(pub Box<dyn Distributed>);
 
 #[pymethods]
 impl Scan {
@@ -392,7 +156,7 @@ impl Scan {
     }
 
     fn deletes(&self, py: Python<'_>) -> PyResult<Scan> {
-        detached(py, || self.0.deletes()).map(alone)
+        detached(py, || self.0.deletes()).map(Scan)
     }
 
     fn scan_tasks(&self, py: Python<'_>) -> PyResult<String> {
@@ -455,30 +219,6 @@ impl Scan {
     fn known(&self, py: Python<'_>, what: &str) -> PyResult<Batch> {
         let rows = detached(py, || self.0.prerequisite(grouping::prerequisite(what)?))?;
         Ok(Batch(Arc::new(StructArray::from(rows))))
-    }
-}
-
-/// The options of views without statistics.
-fn selection(
-    columns: Option<Vec<String>>,
-    filter: Option<String>,
-    limit: Option<usize>,
-    threads: Option<usize>,
-) -> ScanOptions {
-    ScanOptions { columns, filter, limit, threads: threads.unwrap_or(0), ..ScanOptions::default() }
-}
-
-/// A scan that only this process can run.
-pub fn alone(scan: Box<dyn lakebed::scan::Scan>) -> Scan {
-    Scan(Box::new(SingleProcess(scan)))
-}
-
-/// How a plan shows deletes, from the value of the argument.
-fn deletes_as(word: &str) -> lakebed::Result<DeletesAs> {
-    match word {
-        "list" => Ok(DeletesAs::Files),
-        "ids" => Ok(DeletesAs::Ids),
-        _ => Err(Error::new(ErrorKind::Argument, format!("deletes is \"list\" or \"ids\", not {word:?}"))),
     }
 }
 

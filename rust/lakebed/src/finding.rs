@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 
+use crate::distributed::Distributed;
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Formats;
@@ -73,6 +74,8 @@ impl Scan for TablesBelow {
         self.notes.clone()
     }
 }
+
+impl Distributed for TablesBelow {}
 
 /// Looks at folders, from several threads.
 struct Looks {

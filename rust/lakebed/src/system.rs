@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
+use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::predicate::Predicate;
@@ -104,6 +105,8 @@ impl<T: Table> Scan for MetadataScan<T> {
         self.table.notes()
     }
 }
+
+impl<T: Table> Distributed for MetadataScan<T> {}
 
 /// The rows of a metadata table that is read at once.
 pub(crate) fn whole(columns: Vec<Field>, arrays: Vec<ArrayRef>, rows: usize) -> Result<Batches> {

@@ -10,9 +10,8 @@ use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::reach::{OrphanOptions, Retention};
 use crate::rewrite_paths::RewritePaths;
-use crate::scan::{Scan, ScanOptions};
+use crate::scan::ScanOptions;
 use crate::view::View;
 
 /// A table at one of its snapshots, or without a snapshot where nothing was committed yet.
@@ -80,62 +79,11 @@ pub trait Table: Send + Sync {
     /// Resolves one of its views; columns, filter and statistics are checked.
     ///
     /// # Errors
-    /// `UnknownColumn`; `UnknownView` for a view that the format does not have; `FilterColumn`, `Predicate`;
-    /// `Argument` for statistics of a view that has none.
+    /// `UnknownColumn`; `UnknownView` for a view or metadata table that the format does not have, naming those that it
+    /// has; `FilterColumn`, `Predicate`; `Argument` for statistics of a view that has none. For `Diff` and `Appends`
+    /// those of [`Table::at`], and `SnapshotNotFound` where the snapshot after which appends are wanted is no ancestor
+    /// of the table's, or one in between is gone.
     fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>>;
-
-    /// The difference in files between two places: one row per file that is live at only one of them, the
-    /// column `change` ("removed" or "added"), then those of the view `files`, in the types of this table's
-    /// schema. Removed files come first.
-    ///
-    /// Manifests that both places have are not read; memory grows with the number of files that the others
-    /// name.
-    ///
-    /// # Errors
-    /// As [`Table::at`] and [`Table::scan`].
-    fn diff(&self, before: &Place, after: &Place, options: ScanOptions) -> Result<Box<dyn Distributed>>;
-
-    /// The data files of the append commits after the snapshot `after`, up to the table's own, in the columns
-    /// of the view `files`; `None` for all appends that still exist. The oldest append is first.
-    ///
-    /// # Errors
-    /// `SnapshotNotFound` where `after` is not an ancestor of the table's snapshot, or one in between is
-    /// gone; as [`Table::at`] and [`Table::scan`].
-    fn appends(&self, after: Option<&Place>, options: ScanOptions) -> Result<Box<dyn Distributed>>;
-
-    /// Every file that a root of the table reaches: snapshots, tags, branches, changelogs, and the table
-    /// itself. Every manifest is read once, however many snapshots have it.
-    ///
-    /// # Errors
-    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
-    fn reachable(&self, options: ScanOptions) -> Result<Box<dyn Distributed>>;
-
-    /// Files in the table's folders, or in the caller's listing, that the table does not reach. The listing
-    /// is made first, then the newest version of the table is read; `newest` reads it where a catalog knows which
-    /// one that is.
-    ///
-    /// # Errors
-    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
-    fn orphans(
-        &self,
-        which: OrphanOptions,
-        newest: Option<Newest>,
-        options: ScanOptions,
-    ) -> Result<Box<dyn Distributed>>;
-
-    /// The snapshots that expire by the table's rules of retention, and the files that nothing reaches after
-    /// that, also not in the newest version, which `newest` reads where a catalog knows which one that is. With
-    /// `of_newest` snapshots of that version expire, else those of this one.
-    ///
-    /// # Errors
-    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
-    fn expire_plan(
-        &self,
-        retention: Retention,
-        newest: Option<Newest>,
-        of_newest: bool,
-        options: ScanOptions,
-    ) -> Result<Box<dyn Distributed>>;
 
     /// Writes the table's metadata to another folder, all of it or what is newer than an earlier state, with
     /// the prefixes of paths replaced. Rows are the files to copy: `source`, `target`, `kind` and
@@ -145,39 +93,10 @@ pub trait Table: Send + Sync {
     /// `Location` for a path that no prefix covers; `Unsupported` for files that lakebed cannot rewrite;
     /// `SnapshotNotFound` and `Argument` for a state that the table does not have; `UnknownColumn`,
     /// `Predicate`; those of reading and writing. After an error the files written so far are deleted.
-    fn rewrite_paths(&self, job: &RewritePaths, options: ScanOptions) -> Result<Box<dyn Scan>>;
-
-    /// One row per ancestor of the table's snapshot and for that itself, the oldest first: what is live
-    /// there, and what its commit added and removed.
-    ///
-    /// # Errors
-    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
-    fn growth(&self, options: ScanOptions) -> Result<Box<dyn Scan>>;
-
-    /// One row for each file that a commit of those snapshots added or removed, the oldest commit first: the
-    /// columns of the commit, then those of the view `files`. A filter may use these columns and the table's.
-    ///
-    /// # Errors
-    /// As [`Table::growth`].
-    fn file_history(&self, options: ScanOptions) -> Result<Box<dyn Scan>>;
-
-    /// The faults of the table, a row each: every snapshot, list and manifest is read. With `data_files`, the
-    /// data files of the table's snapshot are checked too: that they exist and have their recorded sizes.
-    ///
-    /// # Errors
-    /// As [`Table::growth`].
-    fn verify(&self, data_files: bool, options: ScanOptions) -> Result<Box<dyn Distributed>>;
+    fn rewrite_paths(&self, job: &RewritePaths, options: ScanOptions) -> Result<Box<dyn Distributed>>;
 
     /// The names of the metadata tables that the engines of this format have.
     fn metadata_tables(&self) -> Vec<&'static str>;
-
-    /// Resolves a metadata table, with the engine's column names, order and types; columns and filter are
-    /// checked.
-    ///
-    /// # Errors
-    /// `UnknownView` for a table and `UnknownColumn` for a column that does not exist, naming those that do;
-    /// `Predicate`, `FilterColumn`.
-    fn metadata_scan(&self, name: &str, options: ScanOptions) -> Result<Box<dyn Scan>>;
 }
 
 /// Reads the newest version of a table.

@@ -16,7 +16,6 @@ mod tests;
 mod work_types;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
 use serde::Serialize;
 
 pub use exchange::{Exchange, Exchanged, Gather, ManifestPartitioner, Pieces};
@@ -32,11 +31,30 @@ pub use work_types::{WorkType, WorkTypes};
 pub(crate) use work_types::{from_text, work_type};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::notes::Notes;
-use crate::scan::{Batches, Scan, Step};
+use crate::scan::{Batches, Numbered, Scan};
 
 /// A scan that an engine can run in many processes.
 pub trait Distributed: Scan {
+    /// For a plan, the deletes that its files may have: `delete_id` int32, which [`DeletesAs::Ids`](crate::scan::DeletesAs::Ids) refers
+    /// to, then the columns of the view `deletes`.
+    ///
+    /// # Errors
+    /// `Argument` where the scan is not a plan.
+    fn deletes(&self) -> Result<Box<dyn Distributed>> {
+        Err(Error::new(ErrorKind::Argument, "only plans have deletes"))
+    }
+
+    /// For a plan of an Iceberg table, the answer of a REST catalog to a client that asks it to plan the
+    /// scan: the JSON object of a completed planning result.
+    ///
+    /// # Errors
+    /// Those of reading the plan; `Unsupported` for other scans, and where Iceberg's expressions cannot
+    /// express the residual of the filter.
+    fn scan_tasks(&self) -> Result<serde_json::Value> {
+        let message = "only plans of Iceberg tables are what a REST catalog answers";
+        Err(Error::new(ErrorKind::Unsupported, message))
+    }
+
     /// The manifests to read; none for a scan that needs none. Reads the manifest lists.
     ///
     /// # Errors
@@ -120,6 +138,8 @@ pub trait Distributed: Scan {
     }
 }
 
+impl<S: Scan> Distributed for Numbered<S> {}
+
 /// Which rows of a scan a task makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
@@ -145,34 +165,3 @@ pub struct PlannedManifest {
     /// Whether tasks may read ranges of it.
     pub divisible: bool,
 }
-
-/// A scan that only one process can run.
-pub struct SingleProcess(pub Box<dyn Scan>);
-
-impl Scan for SingleProcess {
-    fn schema(&self) -> &SchemaRef {
-        self.0.schema()
-    }
-
-    fn stream(&self) -> Result<Batches> {
-        self.0.stream()
-    }
-
-    fn notes(&self) -> Notes {
-        self.0.notes()
-    }
-
-    fn explain(&self) -> Result<Vec<Step>> {
-        self.0.explain()
-    }
-
-    fn deletes(&self) -> Result<Box<dyn Scan>> {
-        self.0.deletes()
-    }
-
-    fn scan_tasks(&self) -> Result<serde_json::Value> {
-        self.0.scan_tasks()
-    }
-}
-
-impl Distributed for SingleProcess {}

@@ -124,60 +124,18 @@ impl Table for Toy {
     }
 
     fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
-        if view != View::Files {
+        if !matches!(view, View::Files) {
             return Err(unknown());
         }
         Ok(Box::new(ToyScan { schema: schema(options.columns.as_deref())?, table: self.clone(), options }))
     }
 
-    fn diff(&self, _: &Place, _: &Place, _: ScanOptions) -> Result<Box<dyn Distributed>> {
-        Err(unknown())
-    }
-
-    fn appends(&self, _: Option<&Place>, _: ScanOptions) -> Result<Box<dyn Distributed>> {
-        Err(unknown())
-    }
-
-    fn reachable(&self, _: ScanOptions) -> Result<Box<dyn Distributed>> {
-        Err(unknown())
-    }
-
-    fn rewrite_paths(&self, _: &crate::rewrite_paths::RewritePaths, _: ScanOptions) -> Result<Box<dyn Scan>> {
-        Err(unknown())
-    }
-
-    fn orphans(&self, _: OrphanOptions, _: Option<Newest>, _: ScanOptions) -> Result<Box<dyn Distributed>> {
-        Err(unknown())
-    }
-
-    fn expire_plan(
-        &self,
-        _: Retention,
-        _: Option<Newest>,
-        _: bool,
-        _: ScanOptions,
-    ) -> Result<Box<dyn Distributed>> {
-        Err(unknown())
-    }
-
-    fn growth(&self, _: ScanOptions) -> Result<Box<dyn Scan>> {
-        Err(unknown())
-    }
-
-    fn file_history(&self, _: ScanOptions) -> Result<Box<dyn Scan>> {
-        Err(unknown())
-    }
-
-    fn verify(&self, _: bool, _: ScanOptions) -> Result<Box<dyn Distributed>> {
+    fn rewrite_paths(&self, _: &crate::rewrite_paths::RewritePaths, _: ScanOptions) -> Result<Box<dyn Distributed>> {
         Err(unknown())
     }
 
     fn metadata_tables(&self) -> Vec<&'static str> {
         Vec::new()
-    }
-
-    fn metadata_scan(&self, _: &str, _: ScanOptions) -> Result<Box<dyn Scan>> {
-        Err(unknown())
     }
 }
 
@@ -320,7 +278,7 @@ fn a_third_format_is_a_folder_and_a_row() {
     let refused = FORMATS.open(table.location(), None, Arc::new(Local), Limits::DEFAULT.into());
     assert_eq!(refused.err().map(|error| error.kind()), Some(ErrorKind::TableNotFound));
     let all = [("a".to_owned(), 1), ("b".to_owned(), 2), ("c".to_owned(), 3)];
-    let scan = table.scan(View::named("files").expect("a view"), ScanOptions::default()).expect("a scan");
+    let scan = table.scan(View::Files, ScanOptions::default()).expect("a scan");
     assert_eq!(rows(scan.stream().expect("rows")), all);
     let few =
         table.scan(View::Files, ScanOptions { limit: Some(2), ..ScanOptions::default() }).expect("a scan");

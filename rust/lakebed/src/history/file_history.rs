@@ -8,6 +8,7 @@ use super::History;
 use super::columns::HistoryColumns;
 use super::filter::OwnFilter;
 use super::line::Line;
+use crate::distributed::Distributed;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
@@ -63,3 +64,5 @@ impl<H: History> Scan for FileHistoryScan<H> {
         Ok(self.line()?.steps())
     }
 }
+
+impl<H: History> Distributed for FileHistoryScan<H> {}

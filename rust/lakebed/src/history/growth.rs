@@ -9,6 +9,7 @@ use arrow_schema::SchemaRef;
 use super::line::{CommitGroup, Line, Link};
 use super::totals::{Changed, READ, SUMMED, Sums, Totals, each_file};
 use super::{DeleteChanges, Deletes, History};
+use crate::distributed::Distributed;
 use crate::error::Result;
 use crate::grouping::sums::columns;
 use crate::notes::Notes;
@@ -165,6 +166,8 @@ impl<H: History> Scan for GrowthScan<H> {
         Ok(self.line()?.steps())
     }
 }
+
+impl<H: History> Distributed for GrowthScan<H> {}
 
 /// The numbers of a row, in the order of [`NUMBERS`]; `deletes` are those that are in no manifest.
 fn numbers(live: Totals, changed: Changed, deletes: Option<&DeleteChanges>) -> [Option<i64>; NUMBERS.len()] {

@@ -9,6 +9,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 
 use super::{Lengths, Prefixes};
+use crate::distributed::Distributed;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::reach::{Found, Kind, Kinds, Partitioner, Reach, Root, Seen, WalkOptions, count};
@@ -108,6 +109,8 @@ impl<R: Reach> Scan for Moves<R> {
         ])
     }
 }
+
+impl<R: Reach> Distributed for Moves<R> {}
 
 impl Shared {
     /// The rows of rewritten files, sorted by their future paths.

@@ -22,7 +22,7 @@ pub(crate) use stream::{ManifestSource, ManifestStream};
 
 use coalesced::Coalesced;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::notes::Notes;
 use crate::view::select;
 
@@ -119,26 +119,6 @@ pub trait Scan: Send + Sync {
     /// Those of the scan.
     fn explain(&self) -> Result<Vec<Step>> {
         Ok(Vec::new())
-    }
-
-    /// For a plan, the deletes that its files may have: `delete_id` int32, which [`DeletesAs::Ids`] refers
-    /// to, then the columns of the view `deletes`.
-    ///
-    /// # Errors
-    /// `Argument` where the scan is not a plan.
-    fn deletes(&self) -> Result<Box<dyn Scan>> {
-        Err(Error::new(ErrorKind::Argument, "only plans have deletes"))
-    }
-
-    /// For a plan of an Iceberg table, the answer of a REST catalog to a client that asks it to plan the
-    /// scan: the JSON object of a completed planning result.
-    ///
-    /// # Errors
-    /// Those of reading the plan; `Unsupported` for other scans, and where Iceberg's expressions cannot
-    /// express the residual of the filter.
-    fn scan_tasks(&self) -> Result<serde_json::Value> {
-        let message = "only plans of Iceberg tables are what a REST catalog answers";
-        Err(Error::new(ErrorKind::Unsupported, message))
     }
 }
 

@@ -12,12 +12,13 @@ pub(crate) use columns::{instants, lists, map_names, maps, planned_deletes, stru
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::{BoundPredicate, Predicate};
+use crate::reach::{OrphanOptions, Retention};
 use crate::record::find;
+use crate::table::{Newest, Place};
 use crate::words::unknown;
 
-/// The views of a table; not every format has all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// A view of a table, with what only it takes. Not every format has all of them.
+#[derive(Clone)]
 pub enum View {
     /// One row per snapshot that is there.
     Snapshots,
@@ -45,48 +46,60 @@ pub enum View {
     Plan,
     /// One row per index file.
     Indexes,
+    /// One row per file that is live at only one of two places: the column `change` ("removed" or "added"), then
+    /// those of `Files`, in the types of this table's schema. Removed files are first. Manifests that both places
+    /// have are not read; memory grows with the number of files that the others name.
+    Diff { before: Place, after: Place },
+    /// The data files of the append commits after a snapshot, up to the table's own, in the columns of `Files`;
+    /// `None` for all appends that still exist. The oldest append is first.
+    Appends { after: Option<Place> },
+    /// One row per ancestor of the table's snapshot and for that itself, the oldest first: what is live there, and
+    /// what its commit added and removed.
+    Growth,
+    /// One row for each file that a commit of those snapshots added or removed, the oldest commit first: the columns
+    /// of the commit, then those of `Files`. A filter may use these columns and the table's.
+    FileHistory,
+    /// The faults of the table, a row each: every snapshot, list and manifest is read. With `data_files`, the data
+    /// files of the table's snapshot are checked too: that they exist and have their recorded sizes.
+    Verify { data_files: bool },
+    /// Every file that a root of the table reaches: snapshots, tags, branches, changelogs, and the table itself. Every
+    /// manifest is read once, however many snapshots have it.
+    Reachable,
+    /// Files in the table's folders, or in the caller's listing, that the table does not reach. The listing is made
+    /// first, then the newest version of the table is read; `newest` reads it where a catalog knows which one that is.
+    Orphans { which: OrphanOptions, newest: Option<Newest> },
+    /// The snapshots that expire by the table's rules of retention, and the files that nothing reaches after that, also
+    /// not in the newest version, which `newest` reads where a catalog knows which one that is. With `of_newest`
+    /// snapshots of that version expire, else those of this one.
+    ExpirePlan { retention: Retention, newest: Option<Newest>, of_newest: bool },
+    /// A metadata table of the format's engines, by its name, with their names, order and types of columns.
+    MetadataTable(String),
 }
 
-/// Every view with its name.
-const VIEWS: &[(View, &str)] = &[
-    (View::Snapshots, "snapshots"),
-    (View::Refs, "refs"),
-    (View::Changelogs, "changelogs"),
-    (View::Schemas, "schemas"),
-    (View::Manifests, "manifests"),
-    (View::Entries, "entries"),
-    (View::Files, "files"),
-    (View::Partitions, "partitions"),
-    (View::Buckets, "buckets"),
-    (View::Health, "health"),
-    (View::Deletes, "deletes"),
-    (View::Plan, "plan"),
-    (View::Indexes, "indexes"),
-];
+/// What live files are summed up by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum GroupBy {
+    Partition,
+    Bucket,
+    /// For the view `Health`.
+    Table,
+}
 
 impl View {
     /// Whether rows are made of manifest entries, one by one or summed up.
-    pub(crate) fn is_of_entries(self) -> bool {
-        matches!(self, View::Entries | View::Files | View::Plan) || self.is_of_groups()
+    pub(crate) fn is_of_entries(&self) -> bool {
+        matches!(self, View::Entries | View::Files | View::Plan) || self.group_by().is_some()
     }
 
-    /// Whether live files are summed up.
-    pub(crate) fn is_of_groups(self) -> bool {
-        matches!(self, View::Partitions | View::Buckets | View::Health)
-    }
-
-    /// The view's name.
-    pub fn name(self) -> &'static str {
-        VIEWS.iter().find(|(known, _)| *known == self).map_or("", |(_, name)| name)
-    }
-
-    /// The view of that name.
-    pub fn named(name: &str) -> Result<View> {
-        VIEWS.iter().find(|(_, known)| *known == name).map(|(view, _)| *view).ok_or_else(|| {
-            let known: Vec<&str> = VIEWS.iter().map(|(_, name)| *name).collect();
-            let known = known.join(", ");
-            Error::new(ErrorKind::UnknownView, format!("no view {name:?}; there are {known}")).in_field(name)
-        })
+    /// What live files are summed up by; `None` for views that do not.
+    pub(crate) fn group_by(&self) -> Option<GroupBy> {
+        match self {
+            View::Partitions => Some(GroupBy::Partition),
+            View::Buckets => Some(GroupBy::Bucket),
+            View::Health => Some(GroupBy::Table),
+            _ => None,
+        }
     }
 }
 

@@ -17,11 +17,12 @@ use super::manifest_list::DELETES;
 use super::metadata::MetadataLogEntry;
 use super::reach::{Named, Reached, TableReach};
 use super::table::Table;
+use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::reach::{Kind, Kinds, Partitioner, Reach, RootSets, SetId, each_record};
 use crate::relocate::below;
 use crate::rewrite_paths::{Copier, IsOld, Job, Moves, Prefixes, RewritePaths};
-use crate::scan::{Scan, ScanOptions, threads};
+use crate::scan::{ScanOptions, threads};
 
 /// Writes the table's metadata with other paths; the rows are the files to copy.
 ///
@@ -33,7 +34,7 @@ pub(super) fn rewrite_paths(
     table: &Table,
     job: &RewritePaths,
     options: ScanOptions,
-) -> Result<Box<dyn Scan>> {
+) -> Result<Box<dyn Distributed>> {
     // The requested columns and filter are checked before anything is written.
     crate::rewrite_paths::schema(&options)?;
     let prefixes = Arc::new(Prefixes::new(&job.prefixes)?);

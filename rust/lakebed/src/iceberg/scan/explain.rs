@@ -16,7 +16,7 @@ impl Scan {
     pub(super) fn steps(&self) -> Result<Vec<Step>> {
         let role = match &self.program {
             Some(program) => program.role,
-            None if self.view == View::Plan => Role::LiveData,
+            None if matches!(self.view, View::Plan) => Role::LiveData,
             None if self.view.is_of_entries() => Role::Live,
             None => return Ok(Vec::new()),
         };

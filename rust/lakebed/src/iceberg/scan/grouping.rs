@@ -20,7 +20,7 @@ use crate::iceberg::table::{Table, TableTypes};
 use crate::iceberg::view::{Role, totals};
 use crate::notes::Notes;
 use crate::scan::{ManifestStream, ScanOptions, threads};
-use crate::view::{View, select};
+use crate::view::{GroupBy, select};
 
 /// The partitions of a table's live files, as `options` filter them.
 pub(crate) fn read_groups(table: &Table, types: TableTypes, options: &ScanOptions) -> Result<Groups> {
@@ -48,14 +48,14 @@ fn updates(options: &ScanOptions) -> bool {
 
 impl Scan {
     /// A view of groups, made whole from the manifests.
-    pub(super) fn groups(&self) -> Result<RecordBatch> {
+    pub(super) fn groups(&self, by: GroupBy) -> Result<RecordBatch> {
         let groups = read_groups(&self.table, self.table.types()?, &self.options)?;
-        match self.view {
-            View::Health => {
+        match by {
+            GroupBy::Table => {
                 let health = self.health()?;
                 health.row_of(&totals(&groups, Some(health.bounds()))?)
             }
-            view => select(&grouped(view, &groups)?, self.options.columns.as_deref(), None),
+            by => select(&grouped(by, &groups)?, self.options.columns.as_deref(), None),
         }
     }
 
@@ -65,15 +65,13 @@ impl Scan {
 
     /// The work of aggregating files, for executors.
     pub(super) fn group_task_of(&self) -> Result<IcebergGroupTask> {
-        let is_health = self.view == View::Health;
-        if !self.view.is_of_groups() {
-            let message = "only partitions, buckets and health aggregate files";
-            return Err(Error::new(ErrorKind::Argument, message));
-        }
+        let message = "only partitions, buckets and health aggregate files";
+        let by = self.view.group_by().ok_or_else(|| Error::new(ErrorKind::Argument, message))?;
+        let is_health = by == GroupBy::Table;
         let timed = !is_health && updates(&self.options);
         Ok(IcebergGroupTask {
             files: self.task_in(Role::Live, Some(columns()))?,
-            view: self.view,
+            by,
             columns: self.options.columns.clone(),
             small_bytes: small_bytes(&self.options),
             committed: if timed { self.table.commit_times()? } else { HashMap::new() },
@@ -86,7 +84,7 @@ impl Scan {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct IcebergGroupTask {
     files: IcebergTask,
-    view: View,
+    by: GroupBy,
     columns: Option<Vec<String>>,
     small_bytes: i64,
     /// The times of snapshots' commits, where they are requested.
@@ -144,12 +142,12 @@ impl Grouping for IcebergGrouping {
     }
 
     fn rows(&self) -> Result<RecordBatch> {
-        match self.task.view {
-            View::Health => {
+        match self.task.by {
+            GroupBy::Table => {
                 let bounds = self.task.health.as_ref().map(HealthTask::bounds);
                 totals(&self.groups, bounds)?.to_batch()
             }
-            view => select(&grouped(view, &self.groups)?, self.task.columns.as_deref(), None),
+            by => select(&grouped(by, &self.groups)?, self.task.columns.as_deref(), None),
         }
     }
 }

@@ -68,11 +68,13 @@ impl Scan {
     /// A view that is not made from entries one by one.
     fn whole(&self) -> Result<RecordBatch> {
         let (columns, filter) = (self.options.columns.as_deref(), self.options.filter.as_deref());
+        if let Some(by) = self.view.group_by() {
+            return self.groups(by);
+        }
         match self.view {
             View::Refs => select(&self.table.refs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
-            View::Manifests => Plan::new(&self.table, filter)?.manifests_view(&self.table, columns),
-            _ => self.groups(),
+            _ => Plan::new(&self.table, filter)?.manifests_view(&self.table, columns),
         }
     }
 }
@@ -81,14 +83,14 @@ impl Scan {
     /// All rows.
     fn rows(&self) -> Result<Batches> {
         Ok(match &self.program {
-            None if self.view == View::Snapshots => {
+            None if matches!(self.view, View::Snapshots) => {
                 let options = self.options.clone();
                 let select = move |rows: RecordBatch| {
                     select(&rows, options.columns.as_deref(), options.filter.as_deref())
                 };
                 Box::new(self.table.snapshots_view()?.into_iter().map(select))
             }
-            None if self.view == View::Plan => row_limited(&self.options, &self.schema, true, |options| {
+            None if matches!(self.view, View::Plan) => row_limited(&self.options, &self.schema, true, |options| {
                 planned::stream(&self.table, options, self.notes.clone())
             })?,
             None => once(self.whole()?),
@@ -122,9 +124,11 @@ impl scan::Scan for Scan {
     fn explain(&self) -> Result<Vec<Step>> {
         self.steps()
     }
+}
 
-    fn deletes(&self) -> Result<Box<dyn scan::Scan>> {
-        if self.view != View::Plan {
+impl Distributed for Scan {
+    fn deletes(&self) -> Result<Box<dyn Distributed>> {
+        if !matches!(self.view, View::Plan) {
             return Err(Error::new(ErrorKind::Argument, "only plans have deletes"));
         }
         let options = ScanOptions {
@@ -138,13 +142,11 @@ impl scan::Scan for Scan {
     fn scan_tasks(&self) -> Result<serde_json::Value> {
         self.answer()
     }
-}
 
-impl Distributed for Scan {
     fn manifests(&self) -> Result<Vec<PlannedManifest>> {
         let role = match &self.program {
             Some(program) => program.role,
-            None if self.view.is_of_groups() => Role::Live,
+            None if self.view.group_by().is_some() => Role::Live,
             None => return Ok(Vec::new()),
         };
         let manifests = Plan::new(&self.table, self.options.filter.as_deref())?.of_role(role);

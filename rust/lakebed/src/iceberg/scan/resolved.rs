@@ -15,7 +15,7 @@ use crate::iceberg::table::Table;
 use crate::iceberg::view::{Role, buckets, partitions, refs, schemas, snapshots};
 use crate::notes::Notes;
 use crate::scan::ScanOptions;
-use crate::view::{View, select};
+use crate::view::{GroupBy, View, select};
 
 /// A view of a table, resolved: its schema is known, and none of its rows are read.
 pub struct Scan {
@@ -38,7 +38,7 @@ impl Scan {
         if options.stats.is_some() && !matches!(view, View::Entries | View::Files | View::Plan) {
             return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries, files and plan"));
         }
-        let role = match view {
+        let role = match &view {
             View::Entries => Some(Role::Entries),
             View::Files => Some(Role::Files),
             View::Deletes => Some(Role::Deletes),
@@ -56,16 +56,16 @@ impl Scan {
                 notes: Notes::default(),
             });
         }
-        let schema = match view {
+        let schema = match &view {
             View::Plan => planned::schema(&table, &options)?,
-            _ => empty(&table, view, &options)?.schema(),
+            view => empty(&table, view, &options)?.schema(),
         };
         Ok(Scan { table, view, options, schema, program: None, notes: Notes::default() })
     }
 }
 
 /// The columns of a view that is made whole, without rows; checks columns and filter.
-fn empty(table: &Table, view: View, options: &ScanOptions) -> Result<RecordBatch> {
+fn empty(table: &Table, view: &View, options: &ScanOptions) -> Result<RecordBatch> {
     let (columns, filter) = (options.columns.as_deref(), options.filter.as_deref());
     match view {
         View::Snapshots => select(&snapshots(&[])?, columns, filter),
@@ -75,19 +75,22 @@ fn empty(table: &Table, view: View, options: &ScanOptions) -> Result<RecordBatch
         View::Partitions | View::Buckets => {
             Plan::empty(table, filter)?;
             let groups = Groups::new(&table.types()?.partition, Default::default())?;
-            select(&grouped(view, &groups)?, columns, None)
+            select(&grouped(view.group_by().unwrap_or(GroupBy::Partition), &groups)?, columns, None)
         }
         View::Health => {
             Plan::empty(table, filter)?;
             Ok(RecordBatch::new_empty(health::schema(columns)?))
         }
-        other => {
-            let message = format!("Iceberg tables have no view {:?}", other.name());
-            Err(Error::new(ErrorKind::UnknownView, message).in_field(other.name()))
-        }
+        View::Changelogs => Err(no_view("changelogs")),
+        _ => Err(no_view("indexes")),
     }
 }
 
-pub(super) fn grouped(view: View, groups: &Groups) -> Result<RecordBatch> {
-    if view == View::Buckets { buckets(groups) } else { partitions(groups) }
+#[cold]
+fn no_view(name: &str) -> Error {
+    Error::new(ErrorKind::UnknownView, format!("Iceberg tables have no view {name:?}")).in_field(name)
+}
+
+pub(super) fn grouped(by: GroupBy, groups: &Groups) -> Result<RecordBatch> {
+    if by == GroupBy::Bucket { buckets(groups) } else { partitions(groups) }
 }

@@ -80,7 +80,7 @@ impl Scan {
 
     /// The same plan with the columns that the answer needs.
     fn shown_in_answer(&self) -> Result<Scan> {
-        if self.view != View::Plan {
+        if !matches!(self.view, View::Plan) {
             return Err(Error::new(ErrorKind::Argument, "only plans can be answers of a REST catalog"));
         }
         let own = [FILE_FORMAT, PARTITION, DeletesAs::Ids.column(), RESIDUAL];
@@ -101,7 +101,7 @@ impl Scan {
         if found.is_empty() {
             return Ok(found);
         }
-        for rows in scan::Scan::deletes(self)?.stream()? {
+        for rows in self.deletes()?.stream()? {
             let rows = rows?;
             let ids = find(&rows, DELETE_ID)?;
             let ids = ids.as_primitive::<Int32Type>().values();

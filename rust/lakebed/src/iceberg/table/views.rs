@@ -19,9 +19,9 @@ use crate::iceberg::scan::{Appended, Scan, diff};
 use crate::iceberg::system::SYSTEM_TABLES;
 use crate::notes::Notes;
 use crate::pipeline::both;
-use crate::reach::{ExpirePlan, NewestReach, OrphanOptions, Orphans, Reachable, Retention, newest_reach};
+use crate::reach::{ExpirePlan, NewestReach, Orphans, Reachable, newest_reach};
 use crate::rewrite_paths::RewritePaths;
-use crate::scan::{self, ScanOptions};
+use crate::scan::ScanOptions;
 use crate::system::{MetadataScan, names};
 use crate::table::{self, Newest, Place, named, placed};
 use crate::verify::VerifyScan;
@@ -86,69 +86,43 @@ impl table::Table for Table {
     }
 
     fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
-        Ok(Box::new(Scan::new(self.clone(), view, options)?))
+        Ok(match view {
+            View::Diff { before, after } => {
+                let table = self.clone();
+                let after = move || table.at_place(&after);
+                let (before, after) = both(self.storage().as_ref(), || self.at_place(&before), after)?;
+                Box::new(diff(self, before, after?, &options)?)
+            }
+            View::Appends { after } => {
+                let after = after.map(|place| self.id_at(&place)).transpose()?.flatten();
+                let snapshots = self.appends_after(after)?;
+                Box::new(AppendScan(Appended::new(self.clone(), snapshots.into(), options)?))
+            }
+            View::Growth => Box::new(GrowthScan::new(self.clone().noting(), options)?),
+            View::FileHistory => Box::new(FileHistoryScan::new(self.clone().noting(), options)?),
+            View::Verify { data_files } => Box::new(VerifyScan::new(self.clone(), options, data_files)?),
+            View::Reachable => Box::new(Reachable::new(TableReach::new(self.clone()), options)?),
+            View::Orphans { which, newest } => {
+                let reach = self.reach(newest.is_some());
+                Box::new(Orphans::new(reach, self.newest_reach(newest), which, options)?)
+            }
+            View::ExpirePlan { retention, newest, of_newest } => {
+                let of = (!of_newest).then(|| self.reach(newest.is_some()));
+                Box::new(ExpirePlan::new(of, self.newest_reach(newest), retention, options)?)
+            }
+            View::MetadataTable(name) => {
+                Box::new(MetadataScan::new(self.clone(), SYSTEM_TABLES, &name, options)?)
+            }
+            view => Box::new(Scan::new(self.clone(), view, options)?),
+        })
     }
 
-    fn diff(&self, before: &Place, after: &Place, options: ScanOptions) -> Result<Box<dyn Distributed>> {
-        let (table, after) = (self.clone(), after.clone());
-        let after = move || table.at_place(&after);
-        let (before, after) = both(self.storage().as_ref(), || self.at_place(before), after)?;
-        Ok(Box::new(diff(self, before, after?, &options)?))
-    }
-
-    fn appends(&self, after: Option<&Place>, options: ScanOptions) -> Result<Box<dyn Distributed>> {
-        let after = after.map(|place| self.id_at(place)).transpose()?.flatten();
-        let snapshots = self.appends_after(after)?;
-        Ok(Box::new(AppendScan(Appended::new(self.clone(), snapshots.into(), options)?)))
-    }
-
-    fn reachable(&self, options: ScanOptions) -> Result<Box<dyn Distributed>> {
-        Ok(Box::new(Reachable::new(TableReach::new(self.clone()), options)?))
-    }
-
-    fn orphans(
-        &self,
-        which: OrphanOptions,
-        newest: Option<Newest>,
-        options: ScanOptions,
-    ) -> Result<Box<dyn Distributed>> {
-        let reach = self.reach(newest.is_some());
-        Ok(Box::new(Orphans::new(reach, self.newest_reach(newest), which, options)?))
-    }
-
-    fn expire_plan(
-        &self,
-        retention: Retention,
-        newest: Option<Newest>,
-        of_newest: bool,
-        options: ScanOptions,
-    ) -> Result<Box<dyn Distributed>> {
-        let of = (!of_newest).then(|| self.reach(newest.is_some()));
-        Ok(Box::new(ExpirePlan::new(of, self.newest_reach(newest), retention, options)?))
-    }
-
-    fn rewrite_paths(&self, job: &RewritePaths, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+    fn rewrite_paths(&self, job: &RewritePaths, options: ScanOptions) -> Result<Box<dyn Distributed>> {
         rewrite_paths(self, job, options)
-    }
-
-    fn growth(&self, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
-        Ok(Box::new(GrowthScan::new(self.clone().noting(), options)?))
-    }
-
-    fn file_history(&self, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
-        Ok(Box::new(FileHistoryScan::new(self.clone().noting(), options)?))
-    }
-
-    fn verify(&self, data_files: bool, options: ScanOptions) -> Result<Box<dyn Distributed>> {
-        Ok(Box::new(VerifyScan::new(self.clone(), options, data_files)?))
     }
 
     fn metadata_tables(&self) -> Vec<&'static str> {
         names(SYSTEM_TABLES)
-    }
-
-    fn metadata_scan(&self, name: &str, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
-        Ok(Box::new(MetadataScan::new(self.clone(), SYSTEM_TABLES, name, options)?))
     }
 }
 

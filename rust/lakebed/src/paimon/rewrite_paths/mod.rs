@@ -11,10 +11,11 @@ use arrow_buffer::Buffer;
 use super::paths::MAIN;
 use super::reach::{BranchRoots, Named, Reached, SnapshotRoot, TableReach};
 use super::table::Table;
+use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::reach::{Kind, Kinds, Reach, Root, RootSets, SetId};
 use crate::rewrite_paths::{Copier, IsOld, Job, Lengths, Moves, Prefixes, RewritePaths, Since};
-use crate::scan::{Scan, ScanOptions, threads};
+use crate::scan::{ScanOptions, threads};
 
 /// Kinds of files that are always copied, also when they were copied before: they are small, and some change
 /// under their name.
@@ -30,7 +31,7 @@ pub(super) fn rewrite_paths(
     table: &Table,
     job: &RewritePaths,
     options: ScanOptions,
-) -> Result<Box<dyn Scan>> {
+) -> Result<Box<dyn Distributed>> {
     // The requested columns and filter are checked before anything is written.
     crate::rewrite_paths::schema(&options)?;
     let prefixes = Arc::new(Prefixes::new(&job.prefixes)?);

@@ -22,7 +22,7 @@ use crate::pipeline::{Give, Pipeline, Source, Width, read_each};
 use crate::record::find;
 use crate::scan::{Batches, Scan as _, ScanOptions, threads};
 use crate::storage::Storage;
-use crate::view::View;
+use crate::view::{GroupBy, View};
 
 /// How many index files make up a batch where rows have no positions.
 const FILES_PER_BATCH: usize = 1024;
@@ -155,9 +155,9 @@ type VectorCounts = BTreeMap<(Box<[u8]>, i32), (i64, Option<i64>)>;
 
 /// How many deletion vectors each bucket has and how many rows they delete, as far as the requested columns
 /// need it. Reads the index manifest, and the vectors whose cardinality is not recorded.
-pub(super) fn vector_counts(table: &Table, options: &ScanOptions, view: View) -> Result<RecordBatch> {
+pub(super) fn vector_counts(table: &Table, options: &ScanOptions, by: GroupBy) -> Result<RecordBatch> {
     let named = |name: &str| options.columns.as_ref().is_none_or(|names| names.iter().any(|it| it == name));
-    let wanted = |name| view == View::Health || named(name);
+    let wanted = |name| by == GroupBy::Table || named(name);
     let with_rows = wanted("delete_record_count");
     let counts = match with_rows || wanted("delete_file_count") {
         true => count_vectors(table, options, with_rows)?,

@@ -24,21 +24,21 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::view::{IDENTITY_COLUMN, Role, totals};
 use crate::record::find;
 use crate::scan::{ScanOptions, threads};
-use crate::view::{View, select, whole};
+use crate::view::{GroupBy, select, whole};
 
 impl Scan {
     /// A view of groups, computed from all manifests.
-    pub(super) fn groups(&self) -> Result<RecordBatch> {
+    pub(super) fn groups(&self, by: GroupBy) -> Result<RecordBatch> {
         let rows = own_rows(Role::Live, &self.table, &GROUP_INPUT, &self.options)?;
         let mut groups = Groups::with_small(small_bytes(&self.options)).reading(rows)?;
-        know_vectors(&mut groups, &vector_counts(&self.table, &self.options, self.view)?)?;
-        match self.view {
-            View::Health => {
+        know_vectors(&mut groups, &vector_counts(&self.table, &self.options, by)?)?;
+        match by {
+            GroupBy::Table => {
                 let (health, partition) = (self.health()?, PartitionType::new(self.table.schema()));
                 health.row_of(&totals(&groups, Some(health.bounds()), &partition)?)
             }
-            view => {
-                let rows = grouped(view, &groups, &self.table.partition_type(), None)?;
+            by => {
+                let rows = grouped(by, &groups, &self.table.partition_type(), None)?;
                 select(&rows, self.options.columns.as_deref(), None)
             }
         }
@@ -50,23 +50,25 @@ impl Scan {
 
     /// What an executor needs to sum up files.
     pub(super) fn group_task_of(&self) -> Result<PaimonGroupTask> {
-        if !self.view.is_of_groups() {
-            let message = "only partitions, buckets and health aggregate files";
-            return Err(Error::new(ErrorKind::Argument, message));
-        }
+        let by = self.summed_by()?;
         Ok(PaimonGroupTask {
             files: self.task_in(Role::Live, Some(GROUP_INPUT.map(str::to_owned).to_vec()))?,
-            view: self.view,
+            by,
             columns: self.options.columns.clone(),
             small_bytes: small_bytes(&self.options),
-            health: (self.view == View::Health).then(|| self.health()).transpose()?,
+            health: (by == GroupBy::Table).then(|| self.health()).transpose()?,
         })
+    }
+
+    fn summed_by(&self) -> Result<GroupBy> {
+        let message = "only partitions, buckets and health aggregate files";
+        self.view.group_by().ok_or_else(|| Error::new(ErrorKind::Argument, message))
     }
 
     /// Counts that are read before the files of any manifest are summed up.
     pub(super) fn known_of(&self, what: Prerequisite) -> Result<RecordBatch> {
         if what == Prerequisite::Vectors {
-            return vector_counts(&self.table, &self.options, self.view);
+            return vector_counts(&self.table, &self.options, self.summed_by()?);
         }
         let options = ScanOptions { columns: Some(Vec::new()), ..self.options.clone() };
         let program = EntryProgram::new(Role::Live, &self.table, &options)?;
@@ -82,7 +84,7 @@ impl Scan {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PaimonGroupTask {
     files: PaimonTask,
-    view: View,
+    by: GroupBy,
     columns: Option<Vec<String>>,
     small_bytes: i64,
     health: Option<HealthTask>,
@@ -162,8 +164,8 @@ impl Grouping for PaimonGrouping {
 
     fn rows(&self) -> Result<RecordBatch> {
         let partition = PartitionType::new(&self.schema);
-        let rows = grouped(self.task.view, &self.groups, &partition, self.task.health.as_ref())?;
-        let columns = self.task.columns.as_deref().filter(|_| self.task.view != View::Health);
+        let rows = grouped(self.task.by, &self.groups, &partition, self.task.health.as_ref())?;
+        let columns = self.task.columns.as_deref().filter(|_| self.task.by != GroupBy::Table);
         select(&rows, columns, None)
     }
 }

@@ -83,19 +83,19 @@ impl scan::Scan for Scan {
     fn explain(&self) -> Result<Vec<Step>> {
         self.steps()
     }
+}
 
-    fn deletes(&self) -> Result<Box<dyn scan::Scan>> {
-        if self.view != View::Plan {
+impl Distributed for Scan {
+    fn deletes(&self) -> Result<Box<dyn Distributed>> {
+        if !matches!(self.view, View::Plan) {
             return Err(Error::new(ErrorKind::Argument, "only plans have deletes"));
         }
         let options = ScanOptions { threads: self.options.threads, ..ScanOptions::default() };
         Ok(Box::new(Numbered::new(Scan::new(self.table.clone(), View::Deletes, options)?)))
     }
-}
 
-impl Distributed for Scan {
     fn manifests(&self) -> Result<Vec<PlannedManifest>> {
-        if self.program.is_none() && !self.view.is_of_groups() {
+        if self.program.is_none() && self.view.group_by().is_none() {
             return Ok(Vec::new());
         }
         planned(&self.table, &self.plan()?.manifests)
@@ -130,11 +130,11 @@ impl Scan {
     /// All rows.
     fn rows(&self) -> Result<Batches> {
         Ok(match &self.program {
-            Some(_) if self.view == View::Plan => {
+            Some(_) if matches!(self.view, View::Plan) => {
                 let counts = Rule::new(self.table.schema()).reads_files_whole();
                 row_limited(&self.options, &self.schema, counts, |options| self.planned(options))?
             }
-            None if self.view == View::Deletes => delete_rows(&self.table, &self.options)?,
+            None if matches!(self.view, View::Deletes) => delete_rows(&self.table, &self.options)?,
             None => once(self.whole()?),
             Some(program) => {
                 let (program, table) = (Arc::clone(program), self.table.clone());
@@ -163,12 +163,14 @@ impl Scan {
     /// A view that is not made of entries.
     fn whole(&self) -> Result<RecordBatch> {
         let (columns, filter) = (self.options.columns.as_deref(), self.options.filter.as_deref());
+        if let Some(by) = self.view.group_by() {
+            return self.groups(by);
+        }
         match self.view {
             View::Snapshots => select(&self.table.snapshots_view()?, columns, filter),
             View::Refs => select(&self.table.refs_view()?, columns, filter),
             View::Changelogs => select(&self.table.changelogs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
-            View::Partitions | View::Buckets | View::Health => self.groups(),
             View::Indexes => {
                 let pruner = bound(filter, self.table.schema())?;
                 let files = IndexFiles::read(&self.table, pruner.as_ref().map(EntryPruner::partitions))?;

@@ -20,7 +20,7 @@ use crate::paimon::view::{
 };
 use crate::record::record_schema;
 use crate::scan::ScanOptions;
-use crate::view::{View, select};
+use crate::view::{GroupBy, View, select};
 
 /// One view of a table, resolved: its schema is known, none of its rows is read.
 pub struct Scan {
@@ -42,7 +42,7 @@ impl Scan {
         let table = table.noting();
         let columns = options.columns.as_deref();
         let filter = options.filter.as_deref();
-        let role = match view {
+        let role = match &view {
             View::Entries => Some(Role::Entries),
             View::Files => Some(Role::Files),
             View::Plan => Some(Role::Plan(options.deletes)),
@@ -56,14 +56,15 @@ impl Scan {
             let schema = Arc::clone(program.view.schema());
             return Ok(Scan { table, view, options, schema, program: Some(Arc::new(program)) });
         }
-        let empty = match view {
+        let empty = match &view {
             View::Snapshots | View::Changelogs => select(&snapshots(&[])?, columns, filter)?,
             View::Refs => select(&refs(&[])?, columns, filter)?,
             View::Schemas => select(&schemas(&[])?, columns, filter)?,
             View::Partitions | View::Buckets => {
                 bound(filter, table.schema())?;
                 let partition = PartitionType::new(table.schema());
-                select(&grouped(view, &Groups::default(), &partition, None)?, columns, None)?
+                let by = view.group_by().unwrap_or(GroupBy::Partition);
+                select(&grouped(by, &Groups::default(), &partition, None)?, columns, None)?
             }
             View::Health => {
                 bound(filter, table.schema())?;
@@ -71,7 +72,7 @@ impl Scan {
             }
             View::Deletes | View::Indexes => {
                 bound(filter, table.schema())?;
-                if view == View::Deletes {
+                if matches!(view, View::Deletes) {
                     let deletes = DeletesView::new(table.location(), table.schema(), columns)?;
                     RecordBatch::new_empty(Arc::clone(deletes.schema()))
                 } else {
@@ -90,7 +91,7 @@ impl Scan {
 
     /// How entries become live files.
     pub(super) fn live(&self) -> Result<Arc<EntryProgram>> {
-        if self.view.is_of_groups() {
+        if self.view.group_by().is_some() {
             let columns = Some(GROUP_INPUT.map(str::to_owned).to_vec());
             let options = ScanOptions { columns, ..self.options.clone() };
             return EntryProgram::new(Role::Live, &self.table, &options).map(Arc::new);
@@ -101,21 +102,21 @@ impl Scan {
 
     pub(super) fn plan(&self) -> Result<Plan> {
         let filter = self.options.filter.as_deref();
-        let read = (self.view == View::Plan).then(|| BatchRead::new(self.table.schema()));
+        let read = (matches!(self.view, View::Plan)).then(|| BatchRead::new(self.table.schema()));
         Plan::of(&self.table, filter, read)
     }
 }
 
 /// A view of groups.
 pub(super) fn grouped(
-    view: View,
+    by: GroupBy,
     groups: &Groups,
     partition: &PartitionType,
     health: Option<&HealthTask>,
 ) -> Result<RecordBatch> {
-    match view {
-        View::Buckets => buckets(groups, partition),
-        View::Health => totals(groups, health.map(HealthTask::bounds), partition)?.to_batch(),
-        _ => partitions(groups, partition),
+    match by {
+        GroupBy::Bucket => buckets(groups, partition),
+        GroupBy::Table => totals(groups, health.map(HealthTask::bounds), partition)?.to_batch(),
+        GroupBy::Partition => partitions(groups, partition),
     }
 }

@@ -28,10 +28,10 @@ impl Scan {
         match (part, &self.program) {
             (Part::Rows, Some(program)) => self.task_in(program.role, columns),
             (Part::Added, Some(_)) => self.task_in(Role::Added, columns),
-            (Part::Deleted, program) if program.is_some() || self.view.is_of_groups() => {
+            (Part::Deleted, program) if program.is_some() || self.view.group_by().is_some() => {
                 self.task_in(Role::Deleted, columns)
             }
-            (Part::Added, None) if self.view.is_of_groups() => {
+            (Part::Added, None) if self.view.group_by().is_some() => {
                 self.task_in(Role::LiveAdded, Some(GROUP_INPUT.map(str::to_owned).to_vec()))
             }
             _ => Err(Error::new(ErrorKind::Argument, "only entries and files are made from manifests")),

@@ -52,7 +52,7 @@ impl Scan {
         let sides =
             vec![Vec::new(), of_side(|manifest| manifest.deleted)?, of_side(|manifest| manifest.added)?];
         let together = program.gathers() || sides.get(1).is_some_and(|deleted| !deleted.is_empty());
-        let columns = match self.view.is_of_groups() {
+        let columns = match self.view.group_by().is_some() {
             true => Some(GROUP_INPUT.map(str::to_owned).to_vec()),
             false => self.options.columns.clone(),
         };

@@ -1,0 +1,178 @@
+//! What callers ask of a table: a view, its options, and the state that they mean, as types.
+
+use std::sync::Arc;
+
+use lakebed::reach::{OrphanOptions, Retention};
+use lakebed::scan::{DeletesAs, ScanOptions};
+use lakebed::table::{self, Newest};
+use lakebed::view;
+use lakebed::{Error, ErrorKind};
+use pyo3::prelude::*;
+
+use crate::interpreter::{attached, call, cause};
+use crate::listing::stream_of;
+use crate::table::Table;
+
+/// A view, with what only it takes.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct View(pub view::View);
+
+#[pymethods]
+impl View {
+    #[classattr]
+    const SNAPSHOTS: View = View(view::View::Snapshots);
+    #[classattr]
+    const REFS: View = View(view::View::Refs);
+    #[classattr]
+    const CHANGELOGS: View = View(view::View::Changelogs);
+    #[classattr]
+    const SCHEMAS: View = View(view::View::Schemas);
+    #[classattr]
+    const MANIFESTS: View = View(view::View::Manifests);
+    #[classattr]
+    const ENTRIES: View = View(view::View::Entries);
+    #[classattr]
+    const FILES: View = View(view::View::Files);
+    #[classattr]
+    const PARTITIONS: View = View(view::View::Partitions);
+    #[classattr]
+    const BUCKETS: View = View(view::View::Buckets);
+    #[classattr]
+    const HEALTH: View = View(view::View::Health);
+    #[classattr]
+    const DELETES: View = View(view::View::Deletes);
+    #[classattr]
+    const PLAN: View = View(view::View::Plan);
+    #[classattr]
+    const INDEXES: View = View(view::View::Indexes);
+    #[classattr]
+    const GROWTH: View = View(view::View::Growth);
+    #[classattr]
+    const FILE_HISTORY: View = View(view::View::FileHistory);
+    #[classattr]
+    const REACHABLE: View = View(view::View::Reachable);
+
+    #[staticmethod]
+    fn diff(before: &Place, after: &Place) -> View {
+        View(view::View::Diff { before: before.0.clone(), after: after.0.clone() })
+    }
+
+    #[staticmethod]
+    fn appends(after: Option<&Place>) -> View {
+        View(view::View::Appends { after: after.map(|place| place.0.clone()) })
+    }
+
+    #[staticmethod]
+    fn verify(data_files: bool) -> View {
+        View(view::View::Verify { data_files })
+    }
+
+    #[staticmethod]
+    fn metadata_table(name: String) -> View {
+        View(view::View::MetadataTable(name))
+    }
+
+    #[staticmethod]
+    fn orphans(
+        before_ms: Option<i64>,
+        listing: Option<Py<PyAny>>,
+        newest: Option<Py<PyAny>>,
+        equal_schemes: Vec<(String, String)>,
+        equal_authorities: Vec<(String, String)>,
+    ) -> View {
+        let listing = listing.map(stream_of);
+        let which = OrphanOptions { before_ms, equal_schemes, equal_authorities, listing };
+        View(view::View::Orphans { which, newest: newest.map(newest_of) })
+    }
+
+    #[staticmethod]
+    fn expire_plan(
+        older_than_ms: Option<i64>,
+        retain_last: Option<i32>,
+        now_ms: i64,
+        newest: Option<Py<PyAny>>,
+        of_newest: bool,
+    ) -> View {
+        let retention = Retention { older_than_ms, retain_last, now_ms };
+        View(view::View::ExpirePlan { retention, newest: newest.map(newest_of), of_newest })
+    }
+}
+
+/// The newest version of a table, as a callable of Python's returns it.
+fn newest_of(newest: Py<PyAny>) -> Newest {
+    Arc::new(move || {
+        let table = |py: Python<'_>| Ok(Arc::clone(&call(newest.bind(py), ())?.cast::<Table>()?.get().0));
+        attached(|py| {
+            let failed = |raised| {
+                Error::new(ErrorKind::Io, "the newest version of the table").caused_by(cause(py, raised))
+            };
+            table(py).map_err(failed)
+        })
+    })
+}
+
+/// A state of a table.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct Place(pub table::Place);
+
+#[pymethods]
+impl Place {
+    #[staticmethod]
+    fn snapshot(id: i64) -> Place {
+        Place(table::Place::Snapshot(id))
+    }
+
+    #[staticmethod]
+    fn tag(name: String) -> Place {
+        Place(table::Place::Tag(name))
+    }
+
+    #[staticmethod]
+    fn branch(name: String) -> Place {
+        Place(table::Place::Branch(name))
+    }
+
+    #[staticmethod]
+    fn named(name: String) -> Place {
+        Place(table::Place::Named(name))
+    }
+
+    #[staticmethod]
+    fn timestamp(millis: i64) -> Place {
+        Place(table::Place::Timestamp(millis))
+    }
+
+    #[staticmethod]
+    fn watermark(watermark: i64) -> Place {
+        Place(table::Place::Watermark(watermark))
+    }
+}
+
+/// The keywords of a view.
+pub struct Options(pub ScanOptions);
+
+/// The attributes of Python's `lakebed.view.Options`.
+#[derive(FromPyObject)]
+struct Keywords {
+    columns: Option<Vec<String>>,
+    #[pyo3(attribute("where"))]
+    filter: Option<String>,
+    stats: Option<Vec<String>>,
+    limit: Option<usize>,
+    threads: Option<usize>,
+    row_limit: Option<u64>,
+    small_bytes: Option<u64>,
+    delete_ids: bool,
+}
+
+impl<'py> FromPyObject<'_, 'py> for Options {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Options> {
+        let Keywords { columns, filter, stats, limit, threads, row_limit, small_bytes, delete_ids } =
+            object.extract()?;
+        let deletes = if delete_ids { DeletesAs::Ids } else { DeletesAs::Files };
+        let threads = threads.unwrap_or(0);
+        Ok(Options(ScanOptions { columns, filter, stats, limit, row_limit, threads, deletes, small_bytes }))
+    }
+}
