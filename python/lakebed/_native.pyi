@@ -1,7 +1,7 @@
 """The compiled core; what users call is documented in the modules that wrap it."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, final
+from typing import Any, ClassVar, TypeVar, final
 
 _T = TypeVar("_T")
 
@@ -17,10 +17,12 @@ __all__ = [
     "PartRows",
     "PathMover",
     "PieceStream",
+    "Place",
     "Scan",
     "Share",
     "Table",
     "Task",
+    "View",
     "__version__",
     "avro_blocks",
     "avro_header",
@@ -112,6 +114,68 @@ class Filter:
     def matching(self, rows: object) -> Batch: ...
 
 @final
+class View:
+    """A view, with what only it takes."""
+
+    SNAPSHOTS: ClassVar[View]
+    REFS: ClassVar[View]
+    CHANGELOGS: ClassVar[View]
+    SCHEMAS: ClassVar[View]
+    MANIFESTS: ClassVar[View]
+    ENTRIES: ClassVar[View]
+    FILES: ClassVar[View]
+    PARTITIONS: ClassVar[View]
+    BUCKETS: ClassVar[View]
+    HEALTH: ClassVar[View]
+    DELETES: ClassVar[View]
+    PLAN: ClassVar[View]
+    INDEXES: ClassVar[View]
+    GROWTH: ClassVar[View]
+    FILE_HISTORY: ClassVar[View]
+    REACHABLE: ClassVar[View]
+    @staticmethod
+    def diff(before: Place, after: Place) -> View: ...
+    @staticmethod
+    def appends(after: Place | None) -> View: ...
+    @staticmethod
+    def verify(data_files: bool) -> View: ...
+    @staticmethod
+    def metadata_table(name: str) -> View: ...
+    @staticmethod
+    def orphans(
+        before_ms: int | None,
+        listing: Callable[[], object] | None,
+        newest: Callable[[], Table] | None,
+        equal_schemes: Sequence[tuple[str, str]],
+        equal_authorities: Sequence[tuple[str, str]],
+    ) -> View: ...
+    @staticmethod
+    def expire_plan(
+        older_than_ms: int | None,
+        retain_last: int | None,
+        now_ms: int,
+        newest: Callable[[], Table] | None,
+        of_newest: bool,
+    ) -> View: ...
+
+@final
+class Place:
+    """A state of a table."""
+
+    @staticmethod
+    def snapshot(id: int) -> Place: ...  # noqa: A002
+    @staticmethod
+    def tag(name: str) -> Place: ...
+    @staticmethod
+    def branch(name: str) -> Place: ...
+    @staticmethod
+    def named(name: str) -> Place: ...
+    @staticmethod
+    def timestamp(millis: int) -> Place: ...
+    @staticmethod
+    def watermark(watermark: int) -> Place: ...
+
+@final
 class Table:
     """A table on one branch at one snapshot (or at none, where it has none)."""
 
@@ -145,110 +209,10 @@ class Table:
     def key_schema(self) -> object: ...
     def partitions_of(self, rows: object) -> Batch: ...
     def refreshed(self) -> Table: ...
-    def at(
-        self,
-        *,
-        snapshot: int | None = None,
-        tag: str | None = None,
-        branch: str | None = None,
-        timestamp: int | None = None,
-        watermark: int | None = None,
-    ) -> Table: ...
-    def scan(
-        self,
-        view: str,
-        columns: Sequence[str] | None,
-        where: str | None,
-        stats: Sequence[str] | None,
-        limit: int | None,
-        threads: int | None,
-        deletes: str | None = None,
-        row_limit: int | None = None,
-        small_bytes: int | None = None,
-    ) -> Scan: ...
-    def diff(
-        self,
-        before: int | str,
-        after: int | str,
-        columns: Sequence[str] | None,
-        where: str | None,
-        stats: Sequence[str] | None,
-        limit: int | None,
-        threads: int | None,
-    ) -> Scan: ...
-    def appends(
-        self,
-        after: int | str | None,
-        columns: Sequence[str] | None,
-        where: str | None,
-        stats: Sequence[str] | None,
-        limit: int | None,
-        threads: int | None,
-    ) -> Scan: ...
-    def growth(
-        self,
-        columns: Sequence[str] | None,
-        where: str | None,
-        limit: int | None,
-        threads: int | None,
-    ) -> Scan: ...
-    def file_history(
-        self,
-        columns: Sequence[str] | None,
-        where: str | None,
-        stats: Sequence[str] | None,
-        limit: int | None,
-        threads: int | None,
-    ) -> Scan: ...
-    def verify(
-        self,
-        data_files: bool,
-        columns: Sequence[str] | None,
-        where: str | None,
-        limit: int | None,
-        threads: int | None,
-    ) -> Scan: ...
+    def at(self, place: Place) -> Table: ...
+    def scan(self, view: View, options: object) -> Scan: ...
     @property
     def metadata_tables(self) -> list[str]: ...
-    def reachable(
-        self,
-        columns: list[str] | None,
-        where: str | None,
-        limit: int | None,
-        threads: int | None,
-    ) -> Scan: ...
-    def orphans(
-        self,
-        before_ms: int | None,
-        listing: object | None,
-        newest: Callable[[], Table] | None,
-        equal_schemes: list[tuple[str, str]],
-        equal_authorities: list[tuple[str, str]],
-        columns: list[str] | None,
-        where: str | None,
-        limit: int | None,
-        threads: int | None,
-    ) -> Scan: ...
-    def expire_plan(
-        self,
-        older_than_ms: int | None,
-        retain_last: int | None,
-        now_ms: int,
-        newest: Callable[[], Table] | None,
-        of_newest: bool,
-        columns: list[str] | None,
-        where: str | None,
-        limit: int | None,
-        threads: int | None,
-    ) -> Scan: ...
-    def metadata_scan(
-        self,
-        name: str,
-        columns: Sequence[str] | None,
-        where: str | None,
-        limit: int | None,
-        threads: int | None,
-    ) -> Scan: ...
 
 @final
 class Scan:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from lakebed import _arrow, _display, _native
-from lakebed._arguments import names, positive
+from lakebed._arguments import names, positive, version
 from lakebed.errors import PredicateError
 from lakebed.explain import Explain
-from lakebed.predicates import Predicate, to_sql
+from lakebed.predicates import to_sql
 from lakebed.scan import Scan
 
 if TYPE_CHECKING:
@@ -18,33 +18,46 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    Arguments = tuple[list[str] | None, str | None, list[str] | None, int | None, int | None]
+    from lakebed.predicates import Predicate
 
 
 @dataclass(frozen=True)
-class View:
-    """Which view, and what of it; the keywords of `Table`'s views."""
+class Options:
+    """The keywords of `Table`'s views, whose attributes the compiled core reads."""
 
-    name: str
-    columns: Sequence[str] | None
-    where: str | Predicate | None
-    stats: Sequence[str] | None
+    columns: list[str] | None
+    where: str | None
+    stats: list[str] | None
     limit: int | None
     threads: int | None
+    row_limit: int | None = None
+    small_bytes: int | None = None
+    delete_ids: bool = False
 
-    def scan(self, table: _native.Table) -> _native.Scan:
-        """The compiled core's scan. Raises: SchemaError, PredicateError, TypeError, ValueError."""
-        return table.scan(self.name, *self.arguments())
 
-    def arguments(self) -> Arguments:
-        """The keywords as the compiled core takes them. Raises: PredicateError, TypeError, ValueError."""
-        return (
-            names("columns", self.columns),
-            to_sql(self.where),
-            names("stats", self.stats),
-            positive("limit", self.limit, least=0),
-            positive("threads", self.threads),
-        )
+def options(
+    columns: Sequence[str] | None = None,
+    where: str | Predicate | None = None,
+    stats: Sequence[str] | None = None,
+    limit: int | None = None,
+    threads: int | None = None,
+    **more: Any,
+) -> Options:
+    """The keywords of a view, checked. Raises: PredicateError, SchemaError, TypeError, ValueError."""
+    return Options(
+        names("columns", columns),
+        to_sql(where),
+        names("stats", stats),
+        positive("limit", limit, least=0),
+        positive("threads", threads),
+        **more,
+    )
+
+
+def place_of(argument: str, value: int | str) -> _native.Place:
+    """A snapshot by its id, or a tag or branch by its name. Raises: TypeError, SchemaError."""
+    known = version(argument, value)
+    return _native.Place.named(known) if isinstance(known, str) else _native.Place.snapshot(known)
 
 
 def place(table: _native.Table) -> str:
@@ -86,24 +99,24 @@ class Exchange:
 class ViewScan(Scan):
     """A scan of a table's view; it can explain itself."""
 
-    def __init__(self, table: _native.Table, view: View) -> None:
+    def __init__(self, table: _native.Table, kind: str, view: _native.View, options: Options) -> None:
         self._table = table
         self._view = view
+        self._options = options
         try:
-            self._native = view.scan(table)
+            self._native = table.scan(view, options)
         except PredicateError as error:
             if error.kind == "unknown-column":
-                shown = replace(view, columns=None, where=None, stats=None).scan(table)
+                shown = table.scan(view, replace(options, columns=None, where=None, stats=None))
                 if error.field in _arrow.schema(shown).names:
                     error.message += (
                         "; for columns of the view itself there is .filter(…), on the command line --filter"
                     )
             raise
+        name = f"{kind} of {_native.location_of(table.location)!r} {place(table)}"
         # The name of a difference names both sides.
-        kind = view.name.partition(" ")[0]
-        first = view.columns or _display.FIRST[kind]
-        name = f"{view.name} of {_native.location_of(table.location)!r} {place(table)}"
-        super().__init__(self._native, name, kind, first)
+        word = kind.partition(" ")[0]
+        super().__init__(self._native, name, word, options.columns or _display.FIRST[word])
 
     def explain(self) -> Explain:
         """The funnel: manifests, entries, files and their bytes after each step, and why.
@@ -182,8 +195,12 @@ class ViewScan(Scan):
 
     def head(self, count: int = 10) -> pa.Table:
         """The first rows, the limit pushed down to the scan. Raises: as `to_arrow`."""
-        limit = count if self._view.limit is None else min(count, self._view.limit)
-        return Scan(replace(self._view, limit=limit).scan(self._table), self._name).to_arrow()
+        limit = count if self._options.limit is None else min(count, self._options.limit)
+        return self._with(limit=limit).to_arrow()
+
+    def _with(self, **changed: Any) -> Scan:
+        """The same view with other keywords."""
+        return Scan(self._table.scan(self._view, replace(self._options, **changed)), self._name)
 
 
 class PlanScan(ViewScan):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakebed import _html
-from lakebed._arguments import bounded, encodable, milliseconds, names, positive, snapshot_id
-from lakebed.predicates import to_sql
+from lakebed._arguments import bounded, encodable, milliseconds, snapshot_id
+from lakebed._native import Place, View
 from lakebed.scan import Scan
 from lakebed.table import overview
 from lakebed.table.changes import ChangeViews
@@ -20,7 +20,7 @@ from lakebed.table.history import HistoryViews
 from lakebed.table.jobs import JobViews
 from lakebed.table.planning import PlanViews
 from lakebed.table.verifying import VerifyViews
-from lakebed.view import place
+from lakebed.view import options, place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,18 +73,17 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, Veri
             them, by `watermark` all of them up to the one found. Iceberg: reads the metadata file again.
         Source: Paimon's `TimeTravelUtil.java`, `SnapshotManager.java`; Iceberg's `SnapshotUtil.java`.
         """
-        places = (snapshot, tag, branch, timestamp, watermark)
-        if sum(place is not None for place in places) != 1:
+        places = [
+            None if snapshot is None else Place.snapshot(snapshot_id(snapshot)),
+            None if tag is None else Place.tag(encodable("tag", tag)),
+            None if branch is None else Place.branch(encodable("branch", branch)),
+            None if timestamp is None else Place.timestamp(milliseconds(timestamp)),
+            None if watermark is None else Place.watermark(bounded(watermark)),
+        ]
+        given = [place for place in places if place is not None]
+        if len(given) != 1:
             raise TypeError("at() takes exactly one of snapshot, tag, branch, timestamp, watermark")
-        millis = None if timestamp is None else milliseconds(timestamp)
-        native = self._native.at(
-            snapshot=None if snapshot is None else snapshot_id(snapshot),
-            tag=None if tag is None else encodable("tag", tag),
-            branch=None if branch is None else encodable("branch", branch),
-            timestamp=millis,
-            watermark=None if watermark is None else bounded(watermark),
-        )
-        return Table(native, self._storage, self._opening)
+        return Table(self._native.at(given[0]), self._storage, self._opening)
 
     def refresh(self) -> Table:
         """The same table at what is newest now, on the branch it is on; this one stays where it is.
@@ -126,13 +125,8 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, Veri
         Cost: that of the view of the same kind.
         Source: Paimon's package `org.apache.paimon.table.system`; Iceberg's `MetadataTableType.java`.
         """
-        scan = self._native.metadata_scan(
-            encodable("name", name),
-            names("columns", columns),
-            to_sql(where),
-            positive("limit", limit, least=0),
-            positive("threads", threads),
-        )
+        view = View.metadata_table(encodable("name", name))
+        scan = self._native.scan(view, options(columns, where, None, limit, threads))
         return Scan(scan, f"metadata table {name} of {self.location!r}")
 
     def __repr__(self) -> str:
@@ -145,10 +139,10 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, Veri
         of a larger table it says so in place of the numbers.
         """
         # Names alone: values may be keys to a storage, and notebooks are shown around.
-        options = ", ".join(sorted(self.properties))
+        named = ", ".join(sorted(self.properties))
         return _html.table(
             ("", ""),
             overview.lines(self),
             caption=f"{self.format} table {place(self._native)}",
-            note=f"options: {options}" if options else "",
+            note=f"options: {named}" if named else "",
         )

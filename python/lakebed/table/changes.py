@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakebed._arguments import version
+from lakebed._native import View
 from lakebed.table.state import TableState
-from lakebed.view import View, ViewScan
+from lakebed.view import ViewScan, options, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lakebed import _native
     from lakebed.predicates import Predicate
 
 
@@ -51,9 +49,9 @@ class ChangeViews(TableState):
             grows with the files that they name.
         Source: Paimon's `FileEntry.java` (merge); Iceberg's `DataFileSet.java`, `DeleteFileSet.java`.
         """
-        between = (version("snapshot_a", snapshot_a), version("snapshot_b", snapshot_b))
+        view = View.diff(place_of("snapshot_a", snapshot_a), place_of("snapshot_b", snapshot_b))
         name = f"diff of {snapshot_a!r} and {snapshot_b!r}"
-        return ViewScan(self._native, _Diff(name, columns, where, stats, limit, threads, between))
+        return ViewScan(self._native, name, view, options(columns, where, stats, limit, threads))
 
     def appends(
         self,
@@ -82,9 +80,9 @@ class ChangeViews(TableState):
             `where` leaves.
         Source: Paimon's `IncrementalDeltaStartingScanner.java`; Iceberg's `BaseIncrementalAppendScan.java`.
         """
-        since = None if after is None else version("after", after)
+        view = View.appends(None if after is None else place_of("after", after))
         name = "appends" if after is None else f"appends after {after!r}"
-        return ViewScan(self._native, _Appends(name, columns, where, stats, limit, threads, since))
+        return ViewScan(self._native, name, view, options(columns, where, stats, limit, threads))
 
     def file_history(
         self,
@@ -112,27 +110,5 @@ class ChangeViews(TableState):
             what is asked of partitions leaves. Memory is bounded.
         Source: as `growth`.
         """
-        return ViewScan(self._native, _FileHistory("file_history", columns, where, stats, limit, threads))
-
-
-@dataclass(frozen=True)
-class _Diff(View):
-    between: tuple[int | str, int | str]
-
-    def scan(self, table: _native.Table) -> _native.Scan:
-        before, after = self.between
-        return table.diff(before, after, *self.arguments())
-
-
-@dataclass(frozen=True)
-class _Appends(View):
-    after: int | str | None
-
-    def scan(self, table: _native.Table) -> _native.Scan:
-        return table.appends(self.after, *self.arguments())
-
-
-@dataclass(frozen=True)
-class _FileHistory(View):
-    def scan(self, table: _native.Table) -> _native.Scan:
-        return table.file_history(*self.arguments())
+        keywords = options(columns, where, stats, limit, threads)
+        return ViewScan(self._native, "file_history", View.FILE_HISTORY, keywords)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakebed._native import View
 from lakebed.table.state import TableState
-from lakebed.view import View, ViewScan
+from lakebed.view import ViewScan, options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,9 @@ class ContentViews(TableState):
         Cost: reads the manifest lists, no manifest; with `header` one read of 64 KiB for each.
         Source: Paimon's `ManifestFileMeta.java`; Iceberg specification, "Manifest Lists".
         """
-        return ViewScan(self._native, View("manifests", columns, where, None, limit, threads))
+        return ViewScan(
+            self._native, "manifests", View.MANIFESTS, options(columns, where, None, limit, threads)
+        )
 
     def entries(
         self,
@@ -65,7 +68,7 @@ class ContentViews(TableState):
         Source: Paimon's `ManifestEntry.java`, `DataFileMeta.java`; Iceberg specification, "Manifests" and
             "Inheritance".
         """
-        return ViewScan(self._native, View("entries", columns, where, stats, limit, threads))
+        return ViewScan(self._native, "entries", View.ENTRIES, options(columns, where, stats, limit, threads))
 
     def files(
         self,
@@ -99,7 +102,7 @@ class ContentViews(TableState):
         Source: Paimon's `FileEntry.java` (merge), `DataFilePathFactory.java` (paths); Iceberg specification,
             "Scan Planning".
         """
-        return ViewScan(self._native, View("files", columns, where, stats, limit, threads))
+        return ViewScan(self._native, "files", View.FILES, options(columns, where, stats, limit, threads))
 
     def deletes(
         self,
@@ -139,7 +142,7 @@ class ContentViews(TableState):
         Source: Paimon's `IndexManifestEntry.java`, `DeletionVectorsIndexFile.java`; Iceberg's
             `ContentFileUtil.java`.
         """
-        return ViewScan(self._native, View("deletes", columns, where, None, limit, threads))
+        return ViewScan(self._native, "deletes", View.DELETES, options(columns, where, None, limit, threads))
 
     def indexes(
         self,
@@ -163,4 +166,4 @@ class ContentViews(TableState):
         Cost: the index manifest.
         Source: Paimon's `IndexManifestEntry.java`, `GlobalIndexMeta.java`.
         """
-        return ViewScan(self._native, View("indexes", columns, where, None, limit, threads))
+        return ViewScan(self._native, "indexes", View.INDEXES, options(columns, where, None, limit, threads))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakebed._arguments import positive
+from lakebed._native import View
 from lakebed._values import to_records
 from lakebed._verdict import SMALL_BYTES, findings
 from lakebed.table.state import TableState
-from lakebed.view import View, ViewScan
+from lakebed.view import ViewScan, options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lakebed import _native
     from lakebed.predicates import Predicate
 
 
@@ -53,8 +52,9 @@ class GroupViews(TableState):
             did not count.
         Source: Paimon's `PartitionEntry.java`; Iceberg's `PartitionsTable.java`.
         """
-        view = _SizedView("partitions", columns, where, None, limit, threads, small_bytes)
-        return ViewScan(self._native, view)
+        small = positive("small_bytes", small_bytes, least=0)
+        keywords = options(columns, where, None, limit, threads, small_bytes=small)
+        return ViewScan(self._native, "partitions", View.PARTITIONS, keywords)
 
     def buckets(
         self,
@@ -76,7 +76,7 @@ class GroupViews(TableState):
             `delete_row_count`.
         Source: Paimon's `BucketEntry.java`.
         """
-        return ViewScan(self._native, View("buckets", columns, where, None, limit, threads))
+        return ViewScan(self._native, "buckets", View.BUCKETS, options(columns, where, None, limit, threads))
 
     def health(
         self,
@@ -117,8 +117,9 @@ class GroupViews(TableState):
         Raises: as `partitions`.
         Cost: as `partitions`; besides reads what `snapshots` and `manifests` read.
         """
-        view = _SizedView("health", columns, where, None, limit, threads, small_bytes)
-        return HealthScan(self._native, view)
+        small = positive("small_bytes", small_bytes, least=0)
+        keywords = options(columns, where, None, limit, threads, small_bytes=small)
+        return HealthScan(self._native, "health", View.HEALTH, keywords)
 
 
 class HealthScan(ViewScan):
@@ -131,16 +132,9 @@ class HealthScan(ViewScan):
             the scan has does not matter.
         Raises, Cost: as `to_arrow` of all columns.
         """
-        whole = replace(self._view, columns=None, limit=None)
-        small_bytes = whole.small_bytes if isinstance(whole, _SizedView) else SMALL_BYTES
-        (row,) = to_records(HealthScan(self._table, whole).to_arrow())
-        return [finding.to_dict() for finding in findings(row, small_bytes)]
-
-
-@dataclass(frozen=True)
-class _SizedView(View):
-    small_bytes: int
-
-    def scan(self, table: _native.Table) -> _native.Scan:
-        small_bytes = positive("small_bytes", self.small_bytes, least=0)
-        return table.scan(self.name, *self.arguments(), small_bytes=small_bytes)
+        (row,) = to_records(self._with(columns=None, limit=None).to_arrow())
+        small_bytes = self._options.small_bytes
+        return [
+            finding.to_dict()
+            for finding in findings(row, SMALL_BYTES if small_bytes is None else small_bytes)
+        ]

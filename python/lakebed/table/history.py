@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lakebed._native import View
 from lakebed.table.state import TableState
-from lakebed.view import View, ViewScan
+from lakebed.view import ViewScan, options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lakebed import _native
     from lakebed.predicates import Predicate
 
 
@@ -39,7 +38,9 @@ class HistoryViews(TableState):
         Cost: Paimon: reads every snapshot file. Iceberg: reads the metadata file.
         Source: Paimon's `Snapshot.java`; Iceberg specification, "Snapshots".
         """
-        return ViewScan(self._native, View("snapshots", columns, where, None, limit, threads))
+        return ViewScan(
+            self._native, "snapshots", View.SNAPSHOTS, options(columns, where, None, limit, threads)
+        )
 
     def refs(
         self,
@@ -63,7 +64,7 @@ class HistoryViews(TableState):
             that opening has not read.
         Source: Paimon's `Tag.java`, `BranchManager.java`; Iceberg's metadata table `refs`.
         """
-        return ViewScan(self._native, View("refs", columns, where, None, limit, threads))
+        return ViewScan(self._native, "refs", View.REFS, options(columns, where, None, limit, threads))
 
     def changelogs(
         self,
@@ -82,7 +83,9 @@ class HistoryViews(TableState):
         Cost: reads every changelog file.
         Source: Paimon's `Changelog.java`.
         """
-        return ViewScan(self._native, View("changelogs", columns, where, None, limit, threads))
+        return ViewScan(
+            self._native, "changelogs", View.CHANGELOGS, options(columns, where, None, limit, threads)
+        )
 
     def schemas(
         self,
@@ -100,7 +103,7 @@ class HistoryViews(TableState):
         Cost: Paimon: reads every schema file. Iceberg: reads the metadata file.
         Source: Paimon's `TableSchema.java`; Iceberg specification, "Schemas and Data Types".
         """
-        return ViewScan(self._native, View("schemas", columns, where, None, limit, threads))
+        return ViewScan(self._native, "schemas", View.SCHEMAS, options(columns, where, None, limit, threads))
 
     def growth(
         self,
@@ -131,11 +134,4 @@ class HistoryViews(TableState):
         Source: Iceberg specification, "Manifests" (status) and "Manifest Lists" (counts); Paimon's
             `Snapshot.java` (delta manifest list), `FileEntry.java`.
         """
-        return ViewScan(self._native, _Growth("growth", columns, where, None, limit, threads))
-
-
-@dataclass(frozen=True)
-class _Growth(View):
-    def scan(self, table: _native.Table) -> _native.Scan:
-        columns, where, _, limit, threads = self.arguments()
-        return table.growth(columns, where, limit, threads)
+        return ViewScan(self._native, "growth", View.GROWTH, options(columns, where, None, limit, threads))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lakebed._arguments import MOST_RETAINED, age, milliseconds, positive
 from lakebed._listing import listing_of
+from lakebed._native import View
 from lakebed.table.state import TableState
-from lakebed.view import View, ViewScan
+from lakebed.view import ViewScan, options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,7 +61,9 @@ class JobViews(TableState):
             disk, in the system's folder for temporary files, and comes back in 64 parts.
         Source: Iceberg's `ReachableFileUtil.java`; Paimon's `OrphanFilesClean.java`.
         """
-        return ViewScan(self._native, _Reachable("reachable", columns, where, None, limit, threads))
+        return ViewScan(
+            self._native, "reachable", View.REACHABLE, options(columns, where, None, limit, threads)
+        )
 
     def orphans(
         self,
@@ -120,9 +122,9 @@ class JobViews(TableState):
         """
         before = None if older_than is None else _before(older_than)
         opened = None if listing is None else listing_of(listing, self.location)
-        equal = (tuple((equal_schemes or {}).items()), tuple((equal_authorities or {}).items()))
-        selection = (columns, where, None, limit, threads)
-        return ViewScan(self._native, _Orphans("orphans", *selection, before, opened, equal, self._newest()))
+        schemes, authorities = list((equal_schemes or {}).items()), list((equal_authorities or {}).items())
+        view = View.orphans(before, opened, self._newest(), schemes, authorities)
+        return ViewScan(self._native, "orphans", view, options(columns, where, None, limit, threads))
 
     def expire_plan(
         self,
@@ -166,25 +168,13 @@ class JobViews(TableState):
         now = milliseconds(datetime.now(timezone.utc))
         before = None if older_than is None else _before(older_than)
         retained = positive("retain_last", retain_last, most=MOST_RETAINED)
-        view = _ExpirePlan(
-            "expire_plan",
-            columns,
-            where,
-            None,
-            limit,
-            threads,
-            (before, retained, now),
-            self._newest(),
-            of_newest=True,
-        )
-        return ViewScan(self._native, view)
+        view = View.expire_plan(before, retained, now, self._newest(), of_newest=True)
+        return ViewScan(self._native, "expire_plan", view, options(columns, where, None, limit, threads))
 
     def _expired(self, rules: Rules) -> ViewScan:
         """What an expiry of this version's snapshots has freed."""
-        view = _ExpirePlan(
-            "expire_plan", None, None, None, None, None, rules, self._newest(), of_newest=False
-        )
-        return ViewScan(self._native, view)
+        view = View.expire_plan(*rules, self._newest(), of_newest=False)
+        return ViewScan(self._native, "expire_plan", view, options())
 
     def _newest(self) -> Callable[[], _native.Table] | None:
         """What reads the newest version, where a catalog says which that is: the core asks no catalog."""
@@ -194,37 +184,3 @@ class JobViews(TableState):
 def _before(older_than: timedelta | datetime) -> int:
     """The instant in milliseconds since 1970 UTC. Raises: TypeError, ValueError."""
     return age("older_than", older_than)
-
-
-@dataclass(frozen=True)
-class _Reachable(View):
-    def scan(self, table: _native.Table) -> _native.Scan:
-        columns, where, _, limit, threads = self.arguments()
-        return table.reachable(columns, where, limit, threads)
-
-
-@dataclass(frozen=True)
-class _Orphans(View):
-    before: int | None
-    listing: Callable[[], object] | None
-    equal: tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
-    newest: Callable[[], _native.Table] | None
-
-    def scan(self, table: _native.Table) -> _native.Scan:
-        columns, where, _, limit, threads = self.arguments()
-        schemes, authorities = map(list, self.equal)
-        return table.orphans(
-            self.before, self.listing, self.newest, schemes, authorities, columns, where, limit, threads
-        )
-
-
-@dataclass(frozen=True)
-class _ExpirePlan(View):
-    rules: Rules
-    newest: Callable[[], _native.Table] | None
-    of_newest: bool
-
-    def scan(self, table: _native.Table) -> _native.Scan:
-        columns, where, _, limit, threads = self.arguments()
-        newest = (self.newest, self.of_newest)
-        return table.expire_plan(*self.rules, *newest, columns, where, limit, threads)

@@ -69,7 +69,7 @@ class Opening:
         native = _native.Table.open(
             location, format, adapter, list(self.moved), allowed, self.limits, self.reads
         )
-        return native if branch == "main" else native.at(branch=branch)
+        return native if branch == "main" else native.at(_native.Place.branch(branch))
 
     def refreshed(self, table: _native.Table, adapter: Storage | None) -> tuple[_native.Table, Opening]:
         """The table at what is newest now, and how that was opened. Raises: as `Table.refresh`."""

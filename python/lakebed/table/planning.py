@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from lakebed._arguments import one_of, positive
+from lakebed._native import View
 from lakebed.table.state import TableState
-from lakebed.view import PlanScan, View
+from lakebed.view import PlanScan, options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lakebed import _native
     from lakebed.predicates import Predicate
 
 
@@ -62,18 +61,7 @@ class PlanViews(TableState):
         Source: Iceberg specification, "Scan Planning"; Iceberg's `DeleteFileIndex.java`; Paimon's
             `SnapshotReaderImpl.java`.
         """
-        return PlanScan(
-            self._native, _Plan("plan", columns, where, stats, limit, threads, deletes, row_limit)
-        )
-
-
-@dataclass(frozen=True)
-class _Plan(View):
-    deletes: str
-    row_limit: int | None
-
-    def scan(self, table: _native.Table) -> _native.Scan:
-        deletes = one_of("deletes", self.deletes, ("list", "ids"))
-        return table.scan(
-            self.name, *self.arguments(), deletes, positive("row_limit", self.row_limit, least=0)
-        )
+        by_id = one_of("deletes", deletes, ("list", "ids")) == "ids"
+        rows = positive("row_limit", row_limit, least=0)
+        keywords = options(columns, where, stats, limit, threads, delete_ids=by_id, row_limit=rows)
+        return PlanScan(self._native, "plan", View.PLAN, keywords)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lakebed._native import View
 from lakebed.table.state import TableState
-from lakebed.view import View, ViewScan
+from lakebed.view import ViewScan, options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lakebed import _native
     from lakebed.predicates import Predicate
 
 
@@ -51,15 +50,5 @@ class VerifyViews(TableState):
         Source: Iceberg specification, "Manifests", "Manifest Lists" and "Scan Planning"; Paimon's
             `FileEntry.java` (mergeEntries).
         """
-        return ViewScan(
-            self._native, _Verify("findings", columns, where, None, limit, threads, bool(data_files))
-        )
-
-
-@dataclass(frozen=True)
-class _Verify(View):
-    data_files: bool
-
-    def scan(self, table: _native.Table) -> _native.Scan:
-        columns, where, _, limit, threads = self.arguments()
-        return table.verify(self.data_files, columns, where, limit, threads)
+        keywords = options(columns, where, None, limit, threads)
+        return ViewScan(self._native, "findings", View.verify(bool(data_files)), keywords)

@@ -34,6 +34,7 @@ mod table;
 mod task;
 mod turns;
 mod vector;
+mod view;
 
 /// The compiled module `lakebed._native`.
 #[pyo3::pymodule]
@@ -88,6 +89,9 @@ mod _native {
     use super::task::{Share, Task, divisible, read_share};
     #[pymodule_export]
     use super::vector::{iceberg_read_deletion_vector, paimon_read_deletion_vector};
+
+    #[pymodule_export]
+    use super::view::{Place, View};
 
     use pyo3::prelude::*;
 

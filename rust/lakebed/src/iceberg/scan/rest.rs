@@ -10,6 +10,7 @@ use arrow_schema::DataType;
 use serde_json::{Map, Value, json};
 
 use super::resolved::Scan;
+use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::fields::PARTITION;
 use crate::iceberg::partition::PartitionSpec;
