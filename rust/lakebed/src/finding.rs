@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 
-use crate::distributed::Distributed;
 use crate::credentials::without_credentials;
+use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Formats;
 use crate::notes::Notes;

@@ -110,8 +110,9 @@ fn a_table_without_snapshots_is_empty() {
     let mut memory = Memory::sample();
     memory.0.retain(|path, _| !path.starts_with("t/snapshot/"));
     assert!(memory.open().unwrap().snapshot().is_none());
-    for view in [View::Snapshots, View::Manifests, View::Entries, View::Files] {
-        assert_eq!(memory.scan(view, ScanOptions::default()).unwrap().num_rows(), 0, "{view:?}");
+    let views = [View::Snapshots, View::Manifests, View::Entries, View::Files];
+    for (number, view) in views.into_iter().enumerate() {
+        assert_eq!(memory.scan(view, ScanOptions::default()).unwrap().num_rows(), 0, "view {number}");
     }
     memory.0.retain(|path, _| !path.starts_with("t/schema/"));
     assert_eq!(memory.open().err().unwrap().kind(), ErrorKind::TableNotFound);

@@ -20,11 +20,10 @@ use serde::{Deserialize, Serialize};
 use super::*;
 use crate::columnar::Decoding;
 use crate::format::{FORMATS, Format, Formats};
-use crate::reach::{OrphanOptions, Retention};
 use crate::record::find;
 use crate::scan::{ScanOptions, limited, once};
 use crate::storage::{Local, Storage};
-use crate::table::{Newest, Place, Table};
+use crate::table::{Place, Table};
 use crate::view::{View, project};
 
 /// The row of the format, as in `format.rs`.
@@ -130,7 +129,11 @@ impl Table for Toy {
         Ok(Box::new(ToyScan { schema: schema(options.columns.as_deref())?, table: self.clone(), options }))
     }
 
-    fn rewrite_paths(&self, _: &crate::rewrite_paths::RewritePaths, _: ScanOptions) -> Result<Box<dyn Distributed>> {
+    fn rewrite_paths(
+        &self,
+        _: &crate::rewrite_paths::RewritePaths,
+        _: ScanOptions,
+    ) -> Result<Box<dyn Distributed>> {
         Err(unknown())
     }
 

@@ -49,10 +49,18 @@ pub enum View {
     /// One row per file that is live at only one of two places: the column `change` ("removed" or "added"), then
     /// those of `Files`, in the types of this table's schema. Removed files are first. Manifests that both places
     /// have are not read; memory grows with the number of files that the others name.
-    Diff { before: Place, after: Place },
+    Diff {
+        /// The state whose files that are not live in `after` are removed.
+        before: Place,
+        /// The state whose files that are not live in `before` are added.
+        after: Place,
+    },
     /// The data files of the append commits after a snapshot, up to the table's own, in the columns of `Files`;
     /// `None` for all appends that still exist. The oldest append is first.
-    Appends { after: Option<Place> },
+    Appends {
+        /// The snapshot before the first of them.
+        after: Option<Place>,
+    },
     /// One row per ancestor of the table's snapshot and for that itself, the oldest first: what is live there, and
     /// what its commit added and removed.
     Growth,
@@ -61,17 +69,32 @@ pub enum View {
     FileHistory,
     /// The faults of the table, a row each: every snapshot, list and manifest is read. With `data_files`, the data
     /// files of the table's snapshot are checked too: that they exist and have their recorded sizes.
-    Verify { data_files: bool },
+    Verify {
+        /// Whether data files are looked for.
+        data_files: bool,
+    },
     /// Every file that a root of the table reaches: snapshots, tags, branches, changelogs, and the table itself. Every
     /// manifest is read once, however many snapshots have it.
     Reachable,
     /// Files in the table's folders, or in the caller's listing, that the table does not reach. The listing is made
     /// first, then the newest version of the table is read; `newest` reads it where a catalog knows which one that is.
-    Orphans { which: OrphanOptions, newest: Option<Newest> },
+    Orphans {
+        /// Which files may be orphans.
+        which: OrphanOptions,
+        /// Reads the newest version of the table.
+        newest: Option<Newest>,
+    },
     /// The snapshots that expire by the table's rules of retention, and the files that nothing reaches after that, also
     /// not in the newest version, which `newest` reads where a catalog knows which one that is. With `of_newest`
     /// snapshots of that version expire, else those of this one.
-    ExpirePlan { retention: Retention, newest: Option<Newest>, of_newest: bool },
+    ExpirePlan {
+        /// The rules of retention that the caller gives.
+        retention: Retention,
+        /// Reads the newest version of the table.
+        newest: Option<Newest>,
+        /// Whose snapshots expire: those of the newest version, or of this one.
+        of_newest: bool,
+    },
     /// A metadata table of the format's engines, by its name, with their names, order and types of columns.
     MetadataTable(String),
 }

@@ -90,9 +90,11 @@ impl Scan {
                 };
                 Box::new(self.table.snapshots_view()?.into_iter().map(select))
             }
-            None if matches!(self.view, View::Plan) => row_limited(&self.options, &self.schema, true, |options| {
-                planned::stream(&self.table, options, self.notes.clone())
-            })?,
+            None if matches!(self.view, View::Plan) => {
+                row_limited(&self.options, &self.schema, true, |options| {
+                    planned::stream(&self.table, options, self.notes.clone())
+                })?
+            }
             None => once(self.whole()?),
             Some(program) if program.view.has(DATA_FILES) || program.view.has(DATA_FILE_COUNT) => {
                 applied::stream(&self.table, program, &self.options, self.notes.clone())?

@@ -16,6 +16,7 @@ use crate::scan::ScanOptions;
 use crate::storage::Local;
 use crate::table::Table as _;
 use crate::test_data;
+use crate::view::View;
 
 fn open(location: &Path) -> Result<Table> {
     Table::open(location.to_str().expect("UTF-8"), Arc::new(Local), Limits::DEFAULT)
@@ -131,7 +132,9 @@ const OF_METADATA: [&str; 11] = [
 fn metadata_tables_are_those_of_the_engine() {
     for (table, expected) in golden() {
         for name in OF_METADATA {
-            let scan = table.metadata_scan(name, ScanOptions::default()).expect("a metadata table");
+            let scan = table
+                .scan(View::MetadataTable(name.to_owned()), ScanOptions::default())
+                .expect("a metadata table");
             let batches = scan.stream().expect("rows").collect::<Result<Vec<_>>>().expect("rows");
             let rows = concat_batches(scan.schema(), &batches).expect("one schema");
             let answers = expected.join(format!("{name}.jsonl.gz"));
