@@ -55,7 +55,7 @@ class Corpus:
     @classmethod
     def of_bytes(
         cls,
-        format: str,  # noqa: A002 - the field's name
+        format: str,
         writer: str,
         path: Path,
         name: str,

@@ -66,7 +66,7 @@ class Lakebed:
                 return _drained(table.orphans(listing=pads.dataset(self._root / "listing.parquet")))
             case "expire_plan":
                 older_than = datetime.fromtimestamp(self._before, timezone.utc)
-                return _drained(table.expire_plan(older_than, 1, where="file_path IS NOT NULL"))
+                return _drained(table.expire_plan(older_than, 1, filter="file_path IS NOT NULL"))
             case "rewrite_manifests":
                 with restored(self._root):
                     return lakebed.iceberg.rewrite_manifests(table).manifests().to_arrow().num_rows

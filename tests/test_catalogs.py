@@ -147,7 +147,7 @@ def test_the_storage_travels(tmp_path: Path, library: str) -> None:
         if library == "pyiceberg"
         else tables.far_paimon(tables.paimon_orders(tmp_path), tmp_path)
     )
-    storage: Any = lakebed.open_table(there)._storage
+    storage: Any = lakebed.open_table(there).opening.storage
     again = pickle.loads(pickle.dumps(storage))
     path = there.metadata_location if library == "pyiceberg" else f"{there.table_path}/schema/schema-0"
     assert again.read(path) == storage.read(path) != b""

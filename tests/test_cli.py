@@ -122,7 +122,7 @@ def test_a_metadata_file_is_a_table():
 
 def test_places_in_the_history_of_an_iceberg_table():
     tagged = iceberg().at(tag="first-load")
-    committed = tagged.snapshots(where=f"snapshot_id = {tagged.snapshot_id}").to_arrow()["committed_at"][0]
+    committed = tagged.snapshots(filter=f"snapshot_id = {tagged.snapshot_id}").to_arrow()["committed_at"][0]
     milliseconds = committed.value // 1000
     for words in (
         ("--tag", "first-load"),
@@ -265,7 +265,7 @@ def test_a_branch_alone_and_at_one_of_its_places(sample_table: Path):
 def test_metadata_tables_are_listed_and_printed():
     opened = lakebed.open_table(SAMPLE_TABLE)
     assert output("metadata", TABLE).splitlines() == opened.metadata_tables
-    table = opened.metadata_table("options", where="key = 'bucket'").to_arrow()
+    table = opened.metadata_table("options", filter="key = 'bucket'").to_arrow()
     for name in ("options", "$options"):
         printed = output("metadata", TABLE, name, "--where", "key = 'bucket'", "-o", "json")
         assert [tuple(json.loads(line).values()) for line in printed.splitlines()] == to_rows(table)

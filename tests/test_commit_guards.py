@@ -176,9 +176,9 @@ def after(result: Any) -> Table:
 
 
 def same_opening(before: Table, behind: Table) -> None:
-    assert before._opening is not None
-    assert behind._opening == before._opening
-    assert behind._storage is before._storage
+    assert before.opening is not None
+    assert behind.opening == before.opening
+    assert behind.opening.storage is before.opening.storage
 
 
 @pytest.mark.parametrize("name", ICEBERG)
@@ -209,8 +209,8 @@ def test_a_table_that_was_opened_at_a_metadata_file_is_returned_at_its_newest(in
     behind = iceberg.append_files(table, files("c"))
     assert behind.snapshot_id != table.snapshot_id
     assert behind.refresh().snapshot_id == behind.snapshot_id
-    assert behind._opening is not None
-    assert behind._opening.allowed == ()
+    assert behind.opening is not None
+    assert behind.opening.allowed == ()
 
 
 def list_elsewhere(location: Path, written: Callable[[Path], str]) -> None:
@@ -277,8 +277,8 @@ def test_the_limits_of_a_table_hold_in_its_commits(name: str, in_iceberg: Path):
     with pytest.raises(LimitError):
         ICEBERG[name](open_table(in_iceberg, format="iceberg"), limits=FEW)
     behind = after(ICEBERG[name](table, limits=Limits()))
-    assert behind._opening is not None
-    assert behind._opening.limits == FEW
+    assert behind.opening is not None
+    assert behind.opening.limits == FEW
 
 
 @pytest.mark.parametrize("name", sorted(set(PAIMON) - PAIMON_WITHOUT_LISTS - {"expire_snapshots"}))
@@ -294,8 +294,8 @@ def test_a_table_of_a_catalog_stays_opened_as_it_was(tmp_path: Path):
     table = open_table(loaded, allowed_prefixes=[], limits=limits, concurrent_reads=3)
     for name in ("append_files", "set_properties", "append_files"):
         table = after(ICEBERG[name](table))
-        assert table._opening is not None
-        opening = (table._opening.allowed, table._opening.limits, table._opening.reads)
+        assert table.opening is not None
+        opening = (table.opening.allowed, table.opening.limits, table.opening.reads)
         assert opening == ((), limits, 3)
     few = open_table(loaded, limits=FEW)
     with pytest.raises(LimitError):

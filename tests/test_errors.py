@@ -88,7 +88,7 @@ def opened(path: Path) -> Any:
             errors.PredicateError,
             "unknown-column",
         ),
-        (lambda table, name: table.orphans(where=f'"{name}" = 1'), errors.PredicateError, "unknown-column"),
+        (lambda table, name: table.orphans(filter=f'"{name}" = 1'), errors.PredicateError, "unknown-column"),
         (lambda table, name: table.growth().filter(f'"{name}" = 1'), errors.PredicateError, "unknown-column"),
         (lambda table, name: table.files(columns=[name]), errors.SchemaError, "unknown-column"),
         (lambda table, name: table.files(stats=[name]), errors.SchemaError, "unknown-column"),

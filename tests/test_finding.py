@@ -87,14 +87,14 @@ def test_tables_of_both_formats_are_found(warehouse: Path) -> None:
 
 
 def test_columns_filter_and_limit(warehouse: Path) -> None:
-    name = lakebed.find_tables(warehouse, columns=["name"], where=lakebed.col("format") == "paimon")
+    name = lakebed.find_tables(warehouse, columns=["name"], filter=lakebed.col("format") == "paimon")
     assert name.to_arrow().to_pylist() == [{"name": "shop.orders"}]
     assert found(warehouse, limit=1) == [ICEBERG]
     assert found(warehouse, limit=0) == []
     with pytest.raises(SchemaError, match="there are location, format, name"):
         lakebed.find_tables(warehouse, columns=["size"])
     with pytest.raises(PredicateError):
-        lakebed.find_tables(warehouse, where="format =")
+        lakebed.find_tables(warehouse, filter="format =")
     with pytest.raises(ValueError, match="limit must be at least 0"):
         lakebed.find_tables(warehouse, limit=-1)
     with pytest.raises(ValueError, match="concurrent_reads must be at least 1"):

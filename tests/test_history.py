@@ -131,7 +131,7 @@ def test_growth_is_of_the_line_that_led_to_where_the_table_stands(name: str) -> 
 def test_columns_filters_and_limits(name: str) -> None:
     table = sample(name)
     whole = table.growth().to_arrow()
-    few = table.growth(columns=["file_count", "snapshot_id"], where="added_file_count > 0", limit=1)
+    few = table.growth(columns=["file_count", "snapshot_id"], filter="added_file_count > 0", limit=1)
     grown = [row for row in whole.to_pylist() if row["added_file_count"] > 0]
     assert few.to_arrow().to_pylist() == [{key: grown[0][key] for key in ("file_count", "snapshot_id")}]
     assert few.schema == few.to_arrow().schema

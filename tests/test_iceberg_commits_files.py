@@ -60,7 +60,7 @@ def plan(table: lakebed.Table) -> dict[str, list[str]]:
 
 
 def summary(table: lakebed.Table) -> dict[str, str]:
-    (row,) = table.snapshots(where=f"snapshot_id = {table.snapshot_id}").to_arrow().to_pylist()
+    (row,) = table.snapshots(filter=f"snapshot_id = {table.snapshot_id}").to_arrow().to_pylist()
     return dict(row["summary"]) | {"operation": row["operation"]}
 
 

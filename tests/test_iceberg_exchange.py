@@ -83,7 +83,7 @@ def test_deletes_of_another_partition_apply_and_are_refused_where_parts_would_lo
     deleted = "whole" if "of a file" in foreign else "a1"
     (deletes,) = [row["delete_files"] for row in scan.to_arrow().to_pylist() if row["file_path"] == deleted]
     assert files.records[-1]["manifest_path"] in [
-        row["path"] for row in table.verify(where="kind = 'mismatch'").to_arrow().to_pylist()
+        row["path"] for row in table.verify(filter="kind = 'mismatch'").to_arrow().to_pylist()
     ]
     assert {one["file_path"] for one in deletes} & {"v.puffin", "d"}
     for parts in PARTS:

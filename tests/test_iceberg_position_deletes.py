@@ -60,7 +60,7 @@ def test_the_rows_are_the_engines(folder: Path):
         assert nullable(found.type) == nullable(wanted.type), found.name
     rows = [plain(row) for row in scan.to_arrow().to_pylist()]
     assert sorted(rows, key=key) == sorted(answer["rows"], key=key)
-    few = table.metadata_table("position_deletes", columns=["pos", "spec_id"], where="pos = 1", limit=1)
+    few = table.metadata_table("position_deletes", columns=["pos", "spec_id"], filter="pos = 1", limit=1)
     assert (
         few.to_arrow().to_pylist()
         == [{"pos": row["pos"], "spec_id": row["spec_id"]} for row in rows if row["pos"] == 1][:1]

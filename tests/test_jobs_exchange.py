@@ -46,7 +46,7 @@ def check(table: lakebed.Table, parts: int) -> None:
     scans = (table.expire_plan(LATER, 1), table.reachable(**some), table.reachable())
     for scan in scans[: long_or(2, 3)]:
         assert in_parts(scan, parts) == expected(scan)
-    lists = table.reachable(where="kind = 'manifest list'").exchange()
+    lists = table.reachable(filter="kind = 'manifest list'").exchange()
     assert not lists.sides[0]
 
 

@@ -45,7 +45,7 @@ def pairs(table: GoldenTable) -> Iterator[tuple[tuple[Any, Row], tuple[Any, Row]
 
 def identities(table: GoldenTable, at: lakebed.Table, read: pa.Table) -> list[str]:
     """`<partition row hex without its arity>/<bucket>/<level>/<file name>` of each row."""
-    (schema,) = at.snapshots(where=f"snapshot_id = {at.snapshot_id}").to_arrow()["schema_id"].to_pylist()
+    (schema,) = at.snapshots(filter=f"snapshot_id = {at.snapshot_id}").to_arrow()["schema_id"].to_pylist()
     types = Schemas(table).partition(schema)
     stored = read["partition"].combine_chunks().cast(pa.struct(types))  # views have no milliseconds
     partitions = [row.hex()[8:] for row in paimon.encode_rows(stored, types).to_pylist()]

@@ -72,7 +72,7 @@ def test_files_have_the_schemas_of_javas(table: GoldenTable, tmp_path: Path) -> 
             assert file_schema(path) == schema
     assert {path.name for path in Path(copy.location, "manifest").iterdir()} > before
     assert copy.files().to_arrow().num_rows == live.num_rows - 1
-    assert copy.verify(where="severity = 'error'").to_arrow().num_rows == 0
+    assert copy.verify(filter="severity = 'error'").to_arrow().num_rows == 0
 
 
 @each_golden_paimon_table("manifest_fmt_*")

@@ -105,8 +105,8 @@ def test_a_killed_operation_is_made_or_not(manifests: str, tmp_path: Path) -> No
         for part, found in now.items():
             assert found in [state[part] for state in possible], (part, done)
         table = lakebed.open_table(location)
-        assert table.verify(where="severity = 'error'").to_arrow().to_pylist() == []
-        for row in table.refs(where="type = 'branch' AND name <> 'main'").to_arrow().to_pylist():
+        assert table.verify(filter="severity = 'error'").to_arrow().to_pylist() == []
+        for row in table.refs(filter="type = 'branch' AND name <> 'main'").to_arrow().to_pylist():
             assert row["name"] == f"{kill}-branch"
             table = paimon.delete_branch(table, row["name"]).table
         paimon.append_files(table, paimon_operations.one_file(f"last-{kill}"))

@@ -38,7 +38,7 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
 
 def paths(table: Table) -> set[str]:
     """Every file of metadata, from the table on."""
-    storage = table._storage
+    storage = table.opening.storage
     if isinstance(storage, Store):
         return {path.split("orders/", 1)[1] for path in storage.paths()}
     root = Path(table.location)
@@ -165,7 +165,7 @@ def test_expiry_keeps_what_the_rules_keep(table: Table) -> None:
         if kind != "snapshot"
     }
     assert set(freed.files["file_path"].to_pylist()) == expected
-    assert names(lakebed.open_table(table.location, storage=table._storage)) == ["c"]
+    assert names(lakebed.open_table(table.location, storage=table.opening.storage)) == ["c"]
     assert names(freed.table.at(tag="one")) == ["a"]
     with pytest.raises(ValueError, match="retain_last"):
         paimon.expire_snapshots(table, retain_last=0)

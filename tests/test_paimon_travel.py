@@ -122,7 +122,7 @@ def test_refs_are_the_branches_and_tags(table: GoldenTable):
             assert row["max_reference_age_in_ms"] == (None if kept is None else round(kept * 1000))
             assert (row["created_at"] is None) == ("tagCreateTime" not in file)
             assert row["committed_at"] == instant(file["timeMillis"])
-        assert opened.refs(where="type = 'tag'", columns=["name"]).to_arrow()["name"].to_pylist() == tags
+        assert opened.refs(filter="type = 'tag'", columns=["name"]).to_arrow()["name"].to_pylist() == tags
 
 
 @each_golden_paimon_table()
@@ -321,7 +321,7 @@ def test_tags_come_in_the_forms_of_all_writers(path: Path, kept: str, created: l
     (path / "tag" / "tag-v1").write_text(f'{file[:-1]}, "tagTimeRetained": {kept}}}')
     assert paimon.read_snapshot(path / "tag" / "tag-v1")["tagCreateTime"] == created
     table = lakebed.open_table(path)
-    (row,) = table.refs(where="type = 'tag'").to_arrow().to_pylist()
+    (row,) = table.refs(filter="type = 'tag'").to_arrow().to_pylist()
     assert (row["snapshot_id"], row["max_reference_age_in_ms"]) == (1, 86_400_000)
     assert row["created_at"] == datetime(1970, 1, 1) + timedelta(microseconds=micros)
     (row,) = table.metadata_table("tags").to_arrow().to_pylist()

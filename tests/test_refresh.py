@@ -126,7 +126,7 @@ def test_new_credentials_are_those_of_the_catalog(tmp_path: Path) -> None:
     table = lakebed.open_table(tables.orders(catalog))
     catalog.properties["s3.session-token"] = "later"
     again = table.refresh()
-    assert again._storage._io.properties["s3.session-token"] == "later"  # type: ignore[union-attr]
+    assert again.opening.storage._io.properties["s3.session-token"] == "later"  # type: ignore[union-attr]
     assert again.files().to_arrow().num_rows == 4
 
 

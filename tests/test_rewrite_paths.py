@@ -145,7 +145,7 @@ def test_rows_say_where_each_file_is_and_where_it_is_to_be(tmp_path: Path):
     steps = {step.step: step.kept for step in files.explain().steps}
     assert steps == {"written anew": 11, "files": 14}
     assert (
-        rows(lakebed.rewrite_paths(table, {old: new}, to=tmp_path / "two", where="kind = 'data'", limit=2))
+        rows(lakebed.rewrite_paths(table, {old: new}, to=tmp_path / "two", filter="kind = 'data'", limit=2))
         == [row for row in found if row["kind"] == "data"][:2]
     )
 

@@ -66,7 +66,7 @@ FIRST["growth"] = (
     *("snapshot_id", "committed_at", "operation", "file_count", "record_count", "file_size_in_bytes"),
     *("delete_file_count", "added_file_count", "removed_file_count"),
 )
-FIRST["findings"] = ("severity", "kind", "message", "path", "named_by")
+FIRST["verify"] = ("severity", "kind", "message", "path", "named_by")
 FIRST["file_history"] = ("change", "snapshot_id", "committed_at", *FIRST["files"])
 FIRST["diff"] = FIRST["appends"] = ("change", *FIRST["files"])
 

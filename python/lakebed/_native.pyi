@@ -111,6 +111,8 @@ class Filter:
     """A filter on the columns of some rows."""
 
     def __new__(cls, schema: object, where: str) -> Filter: ...
+    @property
+    def columns(self) -> list[str]: ...
     def matching(self, rows: object) -> Batch: ...
 
 @final
@@ -182,7 +184,7 @@ class Table:
     @staticmethod
     def open(
         location: str,
-        format: str | None,  # noqa: A002
+        format: str | None,
         storage: object | None,
         relocate: Sequence[tuple[str, str]],
         allowed: Sequence[str] | None,

@@ -86,7 +86,7 @@ class _Rows:
         self.count = 0
         self._table = table
         self._place: pa.RecordBatch | None = None
-        self._key_schema = _arrow.schema(table._native.key_schema)
+        self._key_schema = _arrow.schema(table.core.key_schema)
         # The first and the last key of the rows so far.
         self._keys: pa.Table = self._key_schema.empty_table()
         nan_is_greatest = table.format == "paimon"
@@ -145,7 +145,7 @@ class _Rows:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        places = _arrow.record_batch(self._table._native.partitions_of(batch))
+        places = _arrow.record_batch(self._table.core.partitions_of(batch))
         first = places.slice(0, 1) if self._place is None else self._place
         for number, field in enumerate(places.column("partition").type):
             values = pc.struct_field(pa.chunked_array([first["partition"], places["partition"]]), [number])

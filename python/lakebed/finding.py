@@ -22,7 +22,7 @@ def find_tables(
     *,
     storage: object | None = None,
     columns: Sequence[str] | None = None,
-    where: str | Predicate | None = None,
+    filter: str | Predicate | None = None,
     limit: int | None = None,
     concurrent_reads: int | None = None,
 ) -> Scan:
@@ -38,7 +38,7 @@ def find_tables(
         storage: how to list it, as `open_table` has it. Of a `Storage` of your own, `folders(prefix)`, where
             it is there, gives the names of folders alone.
         columns: these of the columns below, in this order.
-        where: SQL or `lakebed.col(…)`, on the columns below.
+        filter: SQL or `lakebed.col(…)`, on the columns below.
         limit: the most rows.
         concurrent_reads: folders listed at once at most; None: as many as the storage serves reads, one a
             core of local ones.
@@ -57,14 +57,14 @@ def find_tables(
         Memory grows with the folders of one level. `limit` stops with its last row.
     Source: Paimon's `AbstractCatalog.java`; Iceberg's `HadoopCatalog.java`.
 
-    >>> lakebed.find_tables("s3://bucket/warehouse", where="format = 'iceberg'").to_arrow()
+    >>> lakebed.find_tables("s3://bucket/warehouse", filter="format = 'iceberg'").to_arrow()
     """
     location, adapter = resolve(prefix, storage)
     found = _native.find_tables(
         location,
         adapter,
         names("columns", columns),
-        to_sql(where),
+        to_sql(filter),
         positive("limit", limit, least=0),
         positive("concurrent_reads", concurrent_reads),
     )

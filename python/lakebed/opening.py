@@ -11,7 +11,7 @@ from lakebed.catalogs import entry_of
 from lakebed.errors import TableNotFoundError
 from lakebed.limits import LIMITS, Limits
 from lakebed.storage import resolve
-from lakebed.table import Table
+from lakebed.table import Table, table_of
 from lakebed.table.opening import Opening
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def open_table(
     path: str | os.PathLike[str] | IcebergTable | PaimonTable,
     *,
     storage: object | None = None,
-    format: str | None = None,  # noqa: A002 - the word users type
+    format: str | None = None,
     relocate: Mapping[str, str | os.PathLike[str]] | None = None,
     allowed_prefixes: Sequence[str | os.PathLike[str]] | None = None,
     limits: Limits = LIMITS,
@@ -78,14 +78,12 @@ def open_table(
     reads = positive("concurrent_reads", concurrent_reads)
     if isinstance(path, str | os.PathLike):
         location, adapter = resolve(path, storage)
-        opening = Opening(moved, allowed, limits, reads, None, location)
+        opening = Opening(adapter, location, moved, allowed, limits, reads)
         try:
-            native = opening.native(location, adapter, format)
+            return table_of(opening.core(format), opening)
         except TableNotFoundError as error:
             raise (explained(error) if adapter is None else error) from None
-        return Table(native, adapter, opening)
     entry = entry_of(path)
     location, adapter = (entry.path, entry.storage) if storage is None else resolve(entry.path, storage)
-    opening = Opening(moved, allowed, limits, reads, entry, location)
-    native = opening.native(location, adapter, format or entry.format, entry.branch)
-    return Table(native, adapter, opening)
+    opening = Opening(adapter, location, moved, allowed, limits, reads, entry)
+    return table_of(opening.core(format or entry.format, entry.branch), opening)

@@ -41,7 +41,7 @@ def rewrite_paths(
     since: int | str | None = None,
     storage: object | None = None,
     columns: Sequence[str] | None = None,
-    where: str | Predicate | None = None,
+    filter: str | Predicate | None = None,
     limit: int | None = None,
     threads: int | None = None,
 ) -> CopyScan:
@@ -69,7 +69,7 @@ def rewrite_paths(
         storage: how to write to `to`, as `open_table` has it; None takes obstore for a URI. A store has to
             write a file only where none is, by conditional puts.
         columns: these of the columns below, in this order.
-        where: SQL or `lakebed.col(…)`, on the columns below.
+        filter: SQL or `lakebed.col(…)`, on the columns below.
         limit: the most rows.
         threads: None for all cores.
     Returns: `source` utf8, where the file is; `target` utf8, where it is to be; `kind` utf8, as in
@@ -97,15 +97,15 @@ def rewrite_paths(
         message = f"since takes a snapshot's id or the name of a metadata file, not {type(since).__name__}"
         raise TypeError(message)
     files = _native.rewrite_paths(
-        table._native,
+        table.core,
         list(prefixes.items()),
         folder,
         adapter,
         since,
         names("columns", columns),
-        to_sql(where),
+        to_sql(filter),
         positive("limit", limit, least=0),
         positive("threads", threads),
     )
-    name = f"files to copy of {table.location!r} {place(table._native)}"
+    name = f"files to copy of {table.location!r} {place(table.core)}"
     return CopyScan(files, name, "rewrite_paths", columns or FIRST["rewrite_paths"])

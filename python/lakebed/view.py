@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from lakebed import _arrow, _display, _native
-from lakebed._arguments import names, positive, version
-from lakebed.errors import PredicateError
+from lakebed._arguments import names, positive
+from lakebed._values import to_records
+from lakebed._verdict import SMALL_BYTES, findings
 from lakebed.explain import Explain
 from lakebed.predicates import to_sql
 from lakebed.scan import Scan
@@ -19,45 +22,102 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from lakebed.predicates import Predicate
+    from lakebed.table import Table
+
+
+class Keywords(TypedDict, total=False):
+    """What every view takes."""
+
+    columns: Sequence[str] | None
+    filter: str | Predicate | None
+    limit: int | None
+    threads: int | None
+
+
+class TableKeywords(Keywords, total=False):
+    """What views take whose rows are manifests or files, or sums of them."""
+
+    where: str | Predicate | None
+
+
+class FileKeywords(TableKeywords, total=False):
+    """What views take whose rows are files or entries, which have statistics."""
+
+    stats: Sequence[str] | None
+
+
+KEYWORDS: dict[str, frozenset[str]] = {}
+"""The keywords of each view, by its name: what `view` has seen."""
+
+ViewFunction = TypeVar("ViewFunction", bound="Callable[..., ViewScan]")
+
+
+def view(keywords: type) -> Callable[[ViewFunction], ViewFunction]:
+    """Makes a function a view of a table: its signature shows each of the keywords."""
+
+    def decorate(function: ViewFunction) -> ViewFunction:
+        # Of a TypedDict its own come last: those that all views take are at the end of the signature.
+        names = sorted(keywords.__annotations__, key=_ORDER.index)
+        KEYWORDS[function.__name__] = frozenset(names)
+        *own, _ = inspect.signature(function).parameters.values()
+        shown = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_SHOWN[name])
+            for name in names
+        ]
+        signature = inspect.signature(function).replace(parameters=[*own, *shown])
+        function.__signature__ = signature  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+_SHOWN = {
+    "columns": "Sequence[str] | None",
+    "where": "str | Predicate | None",
+    "filter": "str | Predicate | None",
+    "stats": "Sequence[str] | None",
+    "limit": "int | None",
+    "threads": "int | None",
+}
+_ORDER = list(_SHOWN)
 
 
 @dataclass(frozen=True)
 class Options:
-    """The keywords of `Table`'s views, whose attributes the compiled core reads."""
+    """The keywords of a view, checked; the compiled core reads the attributes."""
 
-    columns: list[str] | None
-    where: str | None
-    stats: list[str] | None
-    limit: int | None
-    threads: int | None
+    columns: list[str] | None = None
+    where: str | None = None
+    filter: str | None = None
+    stats: list[str] | None = None
+    limit: int | None = None
+    threads: int | None = None
     row_limit: int | None = None
     small_bytes: int | None = None
     delete_ids: bool = False
 
+    @classmethod
+    def of(cls, name: str, given: Mapping[str, Any], **own: Any) -> Options:
+        """The keywords that a view was given, and what only it takes.
 
-def options(
-    columns: Sequence[str] | None = None,
-    where: str | Predicate | None = None,
-    stats: Sequence[str] | None = None,
-    limit: int | None = None,
-    threads: int | None = None,
-    **more: Any,
-) -> Options:
-    """The keywords of a view, checked. Raises: PredicateError, SchemaError, TypeError, ValueError."""
-    return Options(
-        names("columns", columns),
-        to_sql(where),
-        names("stats", stats),
-        positive("limit", limit, least=0),
-        positive("threads", threads),
-        **more,
-    )
-
-
-def place_of(argument: str, value: int | str) -> _native.Place:
-    """A snapshot by its id, or a tag or branch by its name. Raises: TypeError, SchemaError."""
-    known = version(argument, value)
-    return _native.Place.named(known) if isinstance(known, str) else _native.Place.snapshot(known)
+        Raises: TypeError for a keyword that the view does not take; PredicateError, SchemaError, ValueError.
+        """
+        for keyword in given.keys() - KEYWORDS[name]:
+            message = f"{name}() got an unexpected keyword argument {keyword!r}"
+            if keyword == "where":
+                message += (
+                    ": its rows are not made of the table's files; filter= tests the columns of the view"
+                )
+            raise TypeError(message)
+        return cls(
+            names("columns", given.get("columns")),
+            to_sql(given.get("where")),
+            to_sql(given.get("filter")),
+            names("stats", given.get("stats")),
+            positive("limit", given.get("limit"), least=0),
+            positive("threads", given.get("threads")),
+            **own,
+        )
 
 
 def place(table: _native.Table) -> str:
@@ -99,24 +159,38 @@ class Exchange:
 class ViewScan(Scan):
     """A scan of a table's view; it can explain itself."""
 
-    def __init__(self, table: _native.Table, kind: str, view: _native.View, options: Options) -> None:
-        self._table = table
-        self._view = view
-        self._options = options
-        try:
-            self._native = table.scan(view, options)
-        except PredicateError as error:
-            if error.kind == "unknown-column":
-                shown = table.scan(view, replace(options, columns=None, where=None, stats=None))
-                if error.field in _arrow.schema(shown).names:
-                    error.message += (
-                        "; for columns of the view itself there is .filter(…), on the command line --filter"
-                    )
-            raise
-        name = f"{kind} of {_native.location_of(table.location)!r} {place(table)}"
-        # The name of a difference names both sides.
-        word = kind.partition(" ")[0]
-        super().__init__(self._native, name, word, options.columns or _display.FIRST[word])
+    def __init__(
+        self, table: Table, name: str, view: _native.View, given: Any, *, of: str = "", **own: Any
+    ) -> None:
+        """A view of a table.
+
+        Args: name, of the view; given, its keywords; of, what of the table, for people; own, what only it
+            takes, as `Options` has it.
+        Raises: TypeError, PredicateError, SchemaError, ValueError.
+        """
+        self._table, self._view = table.core, view
+        self._options = Options.of(name, given, **own)
+        self._native = self._table.scan(view, self._options)
+        shown = f"{name} {of}".rstrip() + f" of {table.location!r} {place(self._table)}"
+        super().__init__(self._native, shown, name, self._options.columns or _display.FIRST.get(name, ()))
+
+    @property
+    def name(self) -> str:
+        """The name of the view."""
+        return self._view_name or ""
+
+    @property
+    def filter_text(self) -> str | None:
+        """The filter on the view's own columns, as SQL."""
+        return self._options.filter
+
+    def columns_and_filtered(self) -> list[str] | None:
+        """The columns asked for, and those that the filter tests; None for all."""
+        if (columns := self._options.columns) is None:
+            return None
+        whole = self._table.scan(self._view, replace(self._options, columns=None, filter=None))
+        tested = _native.Filter(whole, self._options.filter or "").columns
+        return list(dict.fromkeys((*columns, *tested)))
 
     def explain(self) -> Explain:
         """The funnel: manifests, entries, files and their bytes after each step, and why.
@@ -201,6 +275,24 @@ class ViewScan(Scan):
     def _with(self, **changed: Any) -> Scan:
         """The same view with other keywords."""
         return Scan(self._table.scan(self._view, replace(self._options, **changed)), self._name)
+
+
+class HealthScan(ViewScan):
+    """A scan of a table's health, and of the problems that it shows."""
+
+    def findings(self) -> list[dict[str, str]]:
+        """The problems, and what to do about them, as `lakebed health` prints them.
+
+        Returns: of each `column`, of `health`, that shows it; `what`, in words; `next_step`. Which columns
+            the scan has does not matter.
+        Raises, Cost: as `to_arrow` of all columns.
+        """
+        (row,) = to_records(self._with(columns=None, filter=None, limit=None).to_arrow())
+        small_bytes = self._options.small_bytes
+        return [
+            finding.to_dict()
+            for finding in findings(row, SMALL_BYTES if small_bytes is None else small_bytes)
+        ]
 
 
 class PlanScan(ViewScan):

@@ -93,7 +93,7 @@ class Turns:
             if rows:
                 found = [int(row["id"]) for row in self.ask("rows", **there)] if branch.files else []
                 assert sorted(found) == sorted(one for ids in expected.values() for one in ids), name
-        assert self.made.now().verify(where="severity = 'error'").to_arrow().to_pylist() == []
+        assert self.made.now().verify(filter="severity = 'error'").to_arrow().to_pylist() == []
 
     # What they do: whether there was anything to do it with.
 

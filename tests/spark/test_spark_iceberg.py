@@ -146,7 +146,7 @@ def rewrite_list(folder: Path, table: lakebed.Table, moved: list[tuple[str, str]
     import fastavro
 
     written = (
-        table.snapshots(where=f"snapshot_id = {table.snapshot_id}").to_arrow()["manifest_list"][0].as_py()
+        table.snapshots(filter=f"snapshot_id = {table.snapshot_id}").to_arrow()["manifest_list"][0].as_py()
     )
     file = folder / "metadata" / Path(written).name
     with file.open("rb") as source:

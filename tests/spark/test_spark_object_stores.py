@@ -45,7 +45,7 @@ def test_executors_read_through_the_storage_of_the_table(spark, address: str, li
 def test_what_neither_executors_nor_spark_reach_is_an_error_that_tells_of_both(spark, address: str):
     table = lakebed.open_table(URI, storage=client("obstore", address))
     lost = client("obstore", address.rpartition(":")[0] + ":9", seconds=1)
-    vars(table._storage).update(_filesystem=lost, of_uri=True)
+    vars(table.opening.storage).update(_filesystem=lost, of_uri=True)
     scan = lakebed.open_table(URI, storage=client("obstore", address)).entries()
     manifests, types = scan.planned_manifests(), spark_schema(scan.schema)
     with pytest.raises(lakebed.errors.UnsupportedError, match=r"executors: .*; Spark: .*s3") as raised:

@@ -118,7 +118,7 @@ def without_unlike(table: GoldenTable, rows: list[Row]) -> Iterator[Row]:
 
 def changelog_manifests(table: lakebed.Table) -> set[str]:
     """The manifests of the latest snapshot's changelog, which the view has not: they change no files."""
-    latest = table.snapshots(where=f"snapshot_id = {table.snapshot_id}") if table.snapshot_id else None
+    latest = table.snapshots(filter=f"snapshot_id = {table.snapshot_id}") if table.snapshot_id else None
     names = latest.to_arrow()["changelog_manifest_list"].drop_null().to_pylist() if latest else []
     lists = (lakebed.paimon.read_manifest_list(Path(table.location, "manifest", name)) for name in names)
     return {name for one in lists for name in one.to_arrow()["file_name"].to_pylist()}

@@ -205,7 +205,7 @@ def test_who_reads_is_found_out_once_and_shown(spark, capfd):
 
 def test_spark_reads_where_executors_cannot(spark, capfd):
     table = lakebed.open_table(SAMPLE_TABLE, storage="fsspec")
-    vars(table._storage)["_filesystem"] = in_the_driver_only()
+    vars(table.opening.storage)["_filesystem"] = in_the_driver_only()
     before = jobs(spark)
     for _ in range(2):
         frame = ls.entries(spark, table)

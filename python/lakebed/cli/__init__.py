@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from lakebed import __version__
-from lakebed.cli import avro, changes, find, health, jobs, metadata, report, rewriting, show, verify, views
+from lakebed.cli import avro, find, health, report, rewriting, show, views
 from lakebed.cli.failures import one_line
 from lakebed.errors import LakebedWarning
 
@@ -109,22 +109,10 @@ def cli() -> None:
     """  # noqa: D301 - click's mark of lines that stay as they are
 
 
-cli.add_command(show.command)
-cli.add_command(health.command)
+for _command in (show, health, report, find, rewriting, avro):
+    cli.add_command(_command.command)
 for _view in views.VIEWS:
-    if _view not in cli.commands:
-        cli.add_command(views.view_command(_view))
-cli.add_command(changes.diff)
-cli.add_command(changes.appends)
-cli.add_command(changes.file_history)
-for _job in (jobs.reachable, jobs.orphans, jobs.expire_plan):
-    cli.add_command(_job)
-cli.add_command(report.command)
-cli.add_command(rewriting.command)
-cli.add_command(metadata.command)
-cli.add_command(avro.command)
-cli.add_command(find.command)
-cli.add_command(verify.command)
+    cli.add_command(views.view_command(_view))
 
 
 def main() -> NoReturn:

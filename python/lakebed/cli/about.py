@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lakebed._overview import total
 from lakebed._values import to_records, to_rows
 from lakebed._verdict import SMALL_BYTES, findings
 from lakebed.predicates import col
-from lakebed.table.overview import total
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,11 +25,11 @@ def describe(table: Table) -> dict[str, Any]:
     Raises: the errors of reading the table's metadata.
     Cost: reads the snapshots, the schema, manifest lists and manifests; `health` reads the latter once more.
     """
-    snapshot = None if table.snapshot_id is None else _row(table.snapshots(where=_is(table.snapshot_id)))
+    snapshot = None if table.snapshot_id is None else _row(table.snapshots(filter=_is(table.snapshot_id)))
     refs = to_records(table.refs().to_arrow())
     if snapshot is None and table.tag is not None:
         # Its snapshot may have expired; the tag says most of it.
-        snapshot = _row(table.refs(where=col("name") == table.tag))
+        snapshot = _row(table.refs(filter=col("name") == table.tag))
     is_head = any(
         (ref["type"], ref["name"], ref["snapshot_id"]) == ("branch", table.branch, table.snapshot_id)
         for ref in refs
@@ -68,8 +68,8 @@ def _schema(table: Table, snapshot: dict[str, Any] | None, *, is_head: bool) -> 
     """The schema that the rows are read with. Iceberg's branches are read with the table's current one."""
     schema_id = snapshot["schema_id"] if snapshot else None
     if table.format == "iceberg" and (is_head or schema_id is None):
-        return _row(table.schemas(where="is_current = true"))
-    return _row(table.schemas(where=None if schema_id is None else col("schema_id") == schema_id))
+        return _row(table.schemas(filter="is_current = true"))
+    return _row(table.schemas(filter=None if schema_id is None else col("schema_id") == schema_id))
 
 
 def _layout(table: Table) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def _layout(table: Table) -> dict[str, Any]:
     if table.format != "iceberg":
         return {}
     names = {"partition_spec": "partition_specs", "sort_order": "sort_orders"}
-    return {key: _row(table.metadata_table(name, where="is_default = true")) for key, name in names.items()}
+    return {key: _row(table.metadata_table(name, filter="is_default = true")) for key, name in names.items()}
 
 
 def _deletes(table: Table) -> dict[str, dict[str, int]]:

@@ -13,7 +13,7 @@ _FIRST = ("name", "format", "location")
 
 @click.command("find")
 @click.argument("prefix")
-@options.where
+@options.filter
 @options.columns
 @options.limit
 @options.output

@@ -30,6 +30,7 @@ _SECTIONS = (
 @click.command("health")
 @options.tables
 @options.where
+@options.filter
 @options.columns
 @options.small_bytes
 @click.option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import shlex
@@ -11,12 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from lakebed.cli.rows import Picking
+from lakebed.cli.rows import Order, is_named
+from lakebed.errors import PredicateError, SchemaError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from lakebed.catalogs import IcebergTable
+    from lakebed.scan import Scan
     from lakebed.table import Table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -135,7 +139,7 @@ def _opening(command: Command, argument: Callable[..., Any], openers: Callable[.
         as_of: datetime | int | None,
         branch: str | None,
         catalog: str | None,
-        format: str | None,  # noqa: A002 - the option's name
+        format: str | None,
         relocate: dict[str, str],
         allowed: tuple[str, ...],
         **others: Any,
@@ -190,25 +194,63 @@ def _loaded(catalog: str, name: str) -> IcebergTable:
     return load_table(there, name)
 
 
-where = click.option(
-    "--where", metavar="SQL", help="Condition, such as \"dt >= '2026-01-01' AND bucket = 3\"."
-)
+def _version(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
+    """A snapshot's id, the name of a tag or branch, `tag=…`, `branch=…` or a time."""
+    from datetime import datetime
+
+    from lakebed.version import Version
+
+    if value is None or value.isdecimal():
+        # Digits are an id: a tag that is called so is reached as tag=1 alone.
+        return None if value is None else int(value)
+    name, given, text = value.partition("=")
+    if given and name in ("tag", "branch"):
+        return Version(tag=text) if name == "tag" else Version(branch=text)
+    try:
+        return datetime.fromisoformat(value.replace("Z", "+00:00"))
+    except ValueError:
+        return value
+
+
+def _age(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
+    """`3d`, `12h`, `0s`, or an instant as ISO 8601 has it."""
+    from datetime import datetime, timedelta
+
+    if value is None:
+        return None
+    if match := re.fullmatch(r"(\d{1,9})\s*([smhd])", value.strip()):
+        return timedelta(**{_AGES[match[2]]: int(match[1])})
+    try:
+        return datetime.fromisoformat(value.replace("Z", "+00:00"))
+    except ValueError:
+        message = f"{value!r} is neither an age such as 3d, 12h or 30m nor an ISO 8601 time"
+        raise click.BadParameter(message) from None
+
+
+_AGES = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def _dataset(_context: click.Context, _parameter: click.Parameter, file: str | None) -> Any:
+    """What lies there, as a file has it."""
+    if file is None:
+        return None
+    from pyarrow import dataset
+
+    endings = {"csv": "csv", "arrow": "ipc", "feather": "ipc", "ipc": "ipc"}
+    return dataset.dataset(file, format=endings.get(file.rpartition(".")[2].lower(), "parquet"))
+
+
 columns = click.option("--columns", metavar="A,B", callback=_names, help="These columns, in this order.")
-stats = click.option(
-    "--stats", metavar="A,B", callback=_names, help="Typed bounds and counts of these columns."
+where = click.option(
+    "--where",
+    metavar="SQL",
+    help="Condition on the table's columns, such as \"dt >= '2026-01-01' AND bucket = 3\": only files that "
+    "may have such rows.",
 )
-deletes = click.option(
-    "--deletes",
-    type=click.Choice(["list", "ids"]),
-    default="list",
-    show_default=True,
-    help="Deletes of a file in full, or as their row numbers in the output of `deletes`.",
-)
-row_limit = click.option(
-    "--row-limit",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Files that hold N rows of the table, where that can be known.",
+filter = click.option(
+    "--filter",
+    metavar="SQL",
+    help="Condition on the columns of the output, printed or not, such as 'file_size_in_bytes < 1MB'.",
 )
 small_bytes = click.option(
     "--small-bytes",
@@ -218,32 +260,114 @@ small_bytes = click.option(
     metavar="SIZE",
     help="Data files with fewer bytes are small. SIZE is such as 16MB or 128MiB.",
 )
+OF_KEYWORDS: dict[str, Callable[..., Any]] = {
+    "snapshot_a": click.argument("snapshot_a", metavar="A", callback=_version),
+    "snapshot_b": click.argument("snapshot_b", metavar="B", callback=_version),
+    "after": click.argument("after", metavar="AFTER", callback=_version, required=False),
+    "name": click.argument(
+        "name", required=False, callback=lambda _context, _parameter, name: name and name.removeprefix("$")
+    ),
+    "older_than": click.option(
+        "--older-than", callback=_age, metavar="AGE", help="What is old: an age such as 5d or 12h, or a time."
+    ),
+    "listing": click.option(
+        "--listing",
+        type=click.Path(exists=True, dir_okay=True),
+        callback=_dataset,
+        metavar="FILE",
+        help="What lies there: Parquet, Arrow or CSV with path, size and modified, as an inventory has them.",
+    ),
+    "retain_last": click.option(
+        "--retain-last", type=click.IntRange(1), help="So many snapshots stay, whatever the table says."
+    ),
+    "equal_schemes": click.option(
+        "--equal-scheme",
+        "equal_schemes",
+        multiple=True,
+        callback=prefixes,
+        metavar="A=B",
+        help="Scheme A means what B means.",
+    ),
+    "equal_authorities": click.option(
+        "--equal-authority",
+        "equal_authorities",
+        multiple=True,
+        callback=prefixes,
+        metavar="A=B",
+        help="Bucket or host A means what B means.",
+    ),
+    "data_files": click.option(
+        "--data-files", is_flag=True, help="Look for the data files too: one request for each."
+    ),
+    "deletes": click.option(
+        "--deletes",
+        type=click.Choice(["list", "ids"]),
+        default="list",
+        show_default=True,
+        help="Deletes of a file in full, or as their row numbers in the output of `deletes`.",
+    ),
+    "row_limit": click.option(
+        "--row-limit",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Files that hold N rows of the table, where that can be known.",
+    ),
+    "small_bytes": small_bytes,
+    "columns": columns,
+    "where": where,
+    "filter": filter,
+    "stats": click.option(
+        "--stats", metavar="A,B", callback=_names, help="Typed bounds and counts of these columns."
+    ),
+}
+"""What a command has for a keyword of a view's method."""
+
 explain = click.option(
     "--explain", is_flag=True, help="Show what each step of the scan keeps, and why, instead of the rows."
 )
 limit = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="N rows at most.")
-_filter = click.option(
-    "--filter",
-    metavar="SQL",
-    help="Condition on the columns printed, such as 'file_size_in_bytes < 1MB'; --where goes by the table's.",
-)
 _sort = click.option(
     "--sort", metavar="A,-B", callback=_names, help="Order by these columns; largest first after a minus."
 )
 
 
-def picking(command: Command) -> Command:
-    """`--filter`, `--sort` and `--limit`. The command gets `picking`, which has them."""
+def order(command: Command) -> Command:
+    """`--sort` and `--limit`. The command gets `order`, which has them."""
 
     @functools.wraps(command)
-    def run(filter: str | None, sort: list[str] | None, limit: int | None, **others: Any) -> Any:  # noqa: A002
-        return command(picking=Picking(filter, sort or (), limit), **others)
+    def run(sort: list[str] | None, limit: int | None, **others: Any) -> Any:
+        return command(order=Order(sort or (), limit), **others)
 
-    decorated: Any = run
-    for option in (limit, _sort, _filter):
-        decorated = option(decorated)
-    with_options: Command = decorated
-    return with_options
+    return cast("Command", _sort(limit(run)))
+
+
+def first(view: str) -> tuple[str, ...]:
+    """The columns that people look at first."""
+    from lakebed._display import FIRST
+
+    return FIRST.get(view, ())
+
+
+@contextlib.contextmanager
+def hinting(table: Table, view: str, of_all: Callable[[], Scan], condition: str | None) -> Iterator[None]:
+    """Says more of what is wrong with a view's columns, or with a condition on them, in the block.
+
+    Args: of_all, the view with all of its columns; condition, on these.
+    """
+    try:
+        yield
+    except SchemaError as error:
+        if error.kind == "unknown-column" and error.field in table.schema.names:
+            error.message += "; values of the table's columns are in partition, and --stats has their bounds"
+        raise
+    except PredicateError as error:
+        from lakebed._display import words_of
+
+        for field in of_all().schema if condition else ():
+            if is_named(field.name, condition or "") and (words := words_of(field, view)):
+                meant = ", ".join(f"{number} ({word})" for number, word in words.items())
+                error.message += f"; {field.name} is {meant}"
+        raise
 
 
 def output_or(*others: str) -> Callable[[Command], Command]:

@@ -11,7 +11,7 @@ from lakebed._display import FIRST
 from lakebed.cli import options
 
 if TYPE_CHECKING:
-    from lakebed.cli.rows import Picking
+    from lakebed.cli.rows import Order
     from lakebed.table import Table
 
 
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     metavar="N|FILE",
     help="Only what came after snapshot N, or after a metadata file of Iceberg's log.",
 )
-@options.where
+@options.filter
 @options.columns
-@options.picking
+@options.order
 @options.output
 def command(
     open_table: Callable[[], Table],
     prefixes: dict[str, str],
     to: str,
     since: str | None,
-    picking: Picking,
+    order: Order,
     output: str,
     output_file: str | None,
     **selection: Any,
@@ -55,8 +55,8 @@ def command(
 
     state = int(since) if since is not None and since.isdecimal() else since
     files = lakebed.rewrite_paths(
-        open_table(), prefixes, to=to, since=state, limit=picking.view_limit, **selection
+        open_table(), prefixes, to=to, since=state, limit=order.view_limit, **selection
     )
     first = () if selection["columns"] else FIRST["rewrite_paths"]
-    rows = picking.of(files, selection["columns"])
-    write(rows, output, output_file, all_rows=picking.limit is not None, first=first)
+    rows = order.read(files) if order.sort else files
+    write(rows, output, output_file, all_rows=order.limit is not None, first=first)

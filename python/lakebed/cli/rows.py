@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from lakebed.errors import PredicateError, SchemaError
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
 
     from lakebed.scan import Scan
-
-
-AnyScan = TypeVar("AnyScan", bound="Scan")
 
 
 class Batches(Protocol):
@@ -66,108 +61,45 @@ class Read:
         """The first ones."""
         return self.rows.slice(0, count)
 
-
-@dataclass(frozen=True)
-class Selected:
-    """Some columns of rows."""
-
-    rows: Rows
-    columns: list[str]
-
-    def to_arrow(self) -> pa.Table:
-        """All rows."""
-        return self.rows.to_arrow().select(self.columns)
-
-    def to_arrow_batch_reader(self) -> pa.RecordBatchReader:
-        """All rows, batch by batch."""
-        import pyarrow as pa
-
-        reader = self.rows.to_arrow_batch_reader()
-        schema = pa.schema([reader.schema.field(name) for name in self.columns])
-        return pa.RecordBatchReader.from_batches(schema, (batch.select(self.columns) for batch in reader))
-
-    def head(self, count: int, /) -> pa.Table:
-        """The first rows."""
-        return self.rows.head(count).select(self.columns)
+    def select(self, columns: list[str]) -> Read:
+        """Some of their columns."""
+        return Read(self.rows.select(columns))
 
 
 @dataclass(frozen=True)
-class Picking:
-    """Attributes: filter, a condition on the rows' own columns; sort, columns, with a minus before those
-    whose largest value comes first; limit, the most rows.
+class Order:
+    """The order in which rows are printed, and how many.
+
+    Attributes: sort, columns, with a minus before those whose largest value comes first; limit, the most
+        rows.
     """
 
-    filter: str | None = None
     sort: Sequence[str] = ()
     limit: int | None = None
 
     @property
     def view_limit(self) -> int | None:
-        """How many rows the view need give: what is filtered or sorted must be there as a whole."""
-        return None if self.filter or self.sort else self.limit
+        """How many rows the view need give: what is sorted must be there as a whole."""
+        return None if self.sort else self.limit
 
-    def scan(
-        self, view: Callable[..., AnyScan], *places: Any, columns: list[str] | None, **selection: Any
-    ) -> AnyScan:
-        """A view with the columns that are printed and those that rows are filtered and sorted by.
+    def needed(self, columns: list[str] | None, *more: str) -> list[str] | None:
+        """The columns that are read where some are printed: those, and others that rows are sorted by."""
+        if columns is None:
+            return None
+        return list(dict.fromkeys((*columns, *(name.removeprefix("-") for name in self.sort), *more)))
 
-        Raises: what the view raises.
+    def read(self, scan: Scan) -> Read:
+        """The rows of a scan in this order.
+
+        Raises: click.UsageError for a column to sort by that the rows do not have.
+        Cost: that of reading all.
         """
-        if columns and (self.filter or self.sort):
-            whole = view(*places, **selection)
-            if self.filter:
-                # A column that is not there is not among all of them.
-                self._filtered(whole)
-            known = whole.schema.names
-            columns = [*columns, *(name for name in known if name not in columns and self._names(name))]
-        try:
-            return view(*places, columns=columns, limit=self.view_limit, **selection)
-        except SchemaError as error:
-            table = getattr(view, "__self__", None)
-            is_unknown = error.kind == "unknown-column"
-            if is_unknown and table is not None and error.field in table.schema.names:
-                error.message += (
-                    "; values of the table's columns are in partition, and --stats has their bounds"
-                )
-            raise
-
-    def _names(self, name: str) -> bool:
-        sorting = [column.removeprefix("-") for column in self.sort]
-        return name in sorting or is_named(name, self.filter or "")
-
-    def of(self, scan: Scan, columns: list[str] | None) -> Rows:
-        """The rows of a scan that `scan` made, with the columns that are printed; None for all.
-
-        Raises: PredicateError; click.UsageError for a column to sort by that the rows do not have.
-        Cost: none, or where rows are sorted, that of reading all.
-        """
-        rows = self._picked(scan)
-        return rows if columns is None or columns == scan.schema.names else Selected(rows, columns)
-
-    def _filtered(self, scan: Scan) -> Scan:
-        from lakebed._display import words_of
-
-        if not self.filter:
-            return scan
-        try:
-            return scan.filter(self.filter)
-        except PredicateError as error:
-            if error.kind == "unknown-column":
-                error.message += "; --filter goes by the columns of the output, --where by the table's"
-            for field in scan.schema:
-                words = words_of(field, scan._view_name) if is_named(field.name, self.filter) else None
-                if words:
-                    meant = ", ".join(f"{number} ({word})" for number, word in words.items())
-                    error.message += f"; {field.name} is {meant}"
-            raise
-
-    def _picked(self, scan: Scan) -> Rows:
-        picked = self._filtered(scan)
+        _check(self.sort, scan.schema.names)
+        rows = scan.to_arrow()
         if self.sort:
-            _check(self.sort, scan.schema.names)
-            rows = _sorted(picked.to_arrow(), self.sort)
-            return Read(rows if self.limit is None else rows.slice(0, self.limit))
-        return Read(picked.head(self.limit)) if self.filter and self.limit is not None else picked
+            rows = _sorted(rows, self.sort)
+            rows = rows if self.limit is None else rows.slice(0, self.limit)
+        return Read(rows)
 
 
 def is_named(name: str, text: str) -> bool:

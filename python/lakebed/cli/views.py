@@ -1,79 +1,102 @@
-"""One command per view of a table."""
+"""One command per view of a table, with an option for each keyword of the view's method."""
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lakebed._display import FIRST, threshold
 from lakebed.cli import options
+from lakebed.cli.rows import Order
+from lakebed.table import Table
 
 if TYPE_CHECKING:
-    from lakebed.cli.rows import Picking
-    from lakebed.table import Table
+    from lakebed.cli.rows import Rows
+    from lakebed.view import ViewScan
 
-VIEWS = {
-    "snapshots": "One row per snapshot of the table.",
-    "changelogs": "(Paimon) One row per long-lived changelog, whose snapshot expired.",
-    "refs": "One row per branch and tag.",
-    "schemas": "One row per version of the schema.",
-    "manifests": "One row per manifest of the snapshot.",
-    "entries": "One row per manifest entry, as stored.",
-    "files": "One row per live file.",
-    "partitions": "One row per partition that has files.",
-    "buckets": "One row per bucket that has files.",
-    "health": "One row about how the table is: file sizes, deletes, layout of the manifests.",
-    "deletes": "One row per deletion vector or delete file.",
-    "plan": "One row per data file that a query must read, with the deletes that apply to it.",
-    "indexes": "(Paimon) One row per index file.",
-    "growth": "One row per snapshot: what is live there, what its commit added and removed.",
-}
+VIEWS = (
+    *("snapshots", "changelogs", "refs", "schemas", "growth", "diff", "appends", "file_history"),
+    *("manifests", "entries", "files", "deletes", "indexes", "partitions", "buckets", "plan"),
+    *("metadata_table", "reachable", "orphans", "expire_plan", "verify"),
+)
+"""All views but `health`, whose command takes several tables."""
+
 # The order in which a terminal gets the rows of groups, unless `--sort` says another.
 _TERMINAL_SORT = {"partitions": ["-file_size_in_bytes"], "buckets": ["-file_size_in_bytes"]}
-_WITH_STATS = frozenset({"entries", "files", "plan"})
-_WITH_EXPLAIN = frozenset(
-    ("entries", "files", "partitions", "buckets", "health", "deletes", "plan", "growth"),
-)
+# Made from so little that no step of reading them is left out.
+_WITHOUT_STEPS = ("snapshots", "changelogs", "refs", "schemas", "manifests", "indexes", "metadata_table")
+_NAMES = {"metadata_table": "metadata"}
+_EXTRA_HELP = {
+    "diff": "A and B are snapshots, names of tags or branches, or times: what B lacks was removed, what A "
+    "lacks was added.",
+    "appends": "AFTER is a snapshot, the name of a tag or branch, or a time; without it, all appends that "
+    "are still known.",
+    "metadata_table": 'NAME is "files" for what the engine calls TABLE$files; without NAME, the names there '
+    "are.",
+    "orphans": "Nothing is deleted.",
+    "expire_plan": "Nothing is deleted.",
+    "verify": "Exits with 0 where nothing is wrong or all findings are warnings, and with 1 where one is an "
+    "error, or the table cannot be opened.",
+}
 
 
 def view_command(view: str) -> click.Command:
     """The command that prints a view."""
+    method = getattr(Table, view)
+    keywords = [name for name in inspect.signature(method).parameters if name in options.OF_KEYWORDS]
 
     def run(
         open_table: Callable[[], Table],
         output: str,
         output_file: str | None,
-        picking: Picking,
+        order: Order,
         explain: bool = False,
         **selection: Any,
     ) -> None:
         from lakebed.cli import render
         from lakebed.cli.output import write, write_explain
 
-        scan = picking.scan(getattr(open_table(), view), **selection)
+        table = open_table()
+        if view == "metadata_table" and selection["name"] is None:
+            click.echo("\n".join(table.metadata_tables))
+            return
+        is_shown = sys.stdout.isatty() and output == "table" and output_file is None
+        if is_shown and not order.sort and not selection["columns"]:
+            order = Order(_TERMINAL_SORT.get(view, ()), order.limit)
+        read: Callable[..., ViewScan] = getattr(table, view)
+        columns = selection.pop("columns")
+        needed = order.needed(columns, *(("severity",) if view == "verify" else ()))
+        own = {name: given for name, given in selection.items() if name not in ("where", "filter", "stats")}
+        with options.hinting(table, view, lambda: read(**own), selection["filter"]):
+            scan = read(**selection, columns=needed, limit=order.view_limit)
         if explain:
             write_explain(scan.explain(), output, output_file)
             return
-        is_shown = sys.stdout.isatty() and output == "table" and output_file is None
-        if is_shown and not picking.sort:
-            sort = [name for name in _TERMINAL_SORT.get(view, []) if name[1:] in scan.schema.names]
-            picking = replace(picking, sort=sort)
-        first = () if selection["columns"] else FIRST[view]
-        rows, all_rows = picking.of(scan, selection["columns"]), picking.limit is not None
+        rows: Rows = scan
+        fails = False
+        if order.sort or view == "verify":
+            with render.progress("reading"):
+                whole = order.read(scan)
+            fails = view == "verify" and "error" in whole.rows["severity"].to_pylist()
+            rows = whole if columns is None else whole.select(columns)
+        first = () if columns else options.first(view)
+        all_rows = order.limit is not None or view == "verify"
         write(rows, output, output_file, all_rows=all_rows, first=first, view=view)
         if is_shown and "small_bytes" in selection:
-            render.note(f"small: below {threshold(selection['small_bytes'])} (--small-bytes)")
+            from lakebed._display import threshold
 
-    decorators = [options.table, options.where, options.columns]
-    decorators += [options.stats] if view in _WITH_STATS else []
-    decorators += [options.deletes, options.row_limit] if view == "plan" else []
-    decorators += [options.small_bytes] if view == "partitions" else []
-    decorators += [options.explain] if view in _WITH_EXPLAIN else []
-    decorators += [options.picking, options.output]
-    for decorate in reversed(decorators):
+            render.note(f"small: below {threshold(selection['small_bytes'])} (--small-bytes)")
+        if fails:
+            raise click.exceptions.Exit(1)
+
+    decorators: list[Callable[..., Any]] = [options.table, *(options.OF_KEYWORDS[name] for name in keywords)]
+    decorators += [] if view in _WITHOUT_STEPS else [options.explain]
+    for decorate in reversed([*decorators, options.order, options.output]):
         run = decorate(run)
-    return click.command(name=view, help=VIEWS[view])(run)
+    described = inspect.getdoc(method) or ""
+    text = [described.partition("\n\n")[0], _EXTRA_HELP.get(view, "")]
+    name = _NAMES.get(view, view.replace("_", "-"))
+    return click.command(name=name, help="\n\n".join(filter(None, text)))(run)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from lakebed import _arrow, _native
 from lakebed.errors import SchemaError
 from lakebed.iceberg.through_catalogs import commit_through
-from lakebed.limits import LIMITS, Limits
-from lakebed.table import Table
-from lakebed.table.opening import Opening
+from lakebed.table import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from lakebed.limits import Limits
+    from lakebed.table import Table
 
 
 @dataclass(frozen=True)
@@ -106,12 +107,12 @@ class Change:
 
     def stage(self, table: Table, limits: Limits | None) -> StagedCommit | None:
         """The change of a table, written and not made; None where there is nothing to do."""
-        staged = self.run(table._native, True, limits)
+        staged = self.run(table.core, True, limits)
         if staged is None:
             return None
         files, *parts = staged
         metadata, requirements, updates = (json.loads(part) for part in parts)
-        return StagedCommit(tuple(files), metadata, requirements, updates, table._storage)
+        return StagedCommit(tuple(files), metadata, requirements, updates, table.opening.storage)
 
 
 def commit(table: Table, change: Change, limits: Limits | None) -> Table:
@@ -126,7 +127,7 @@ def commit_from(table: Table, change: Change, limits: Limits | None) -> tuple[Ta
     nothing to do.
     """
     if not _has_catalog(table):
-        before = change.run(table._native, False, limits)
+        before = change.run(table.core, False, limits)
         after = _opened_again(table, table.location, table.branch)
         return after, None if before is None else _opened_again(table, before)
     bases: list[Table | None] = []
@@ -143,8 +144,8 @@ def _opened_again(table: Table, path: str, branch: str = "main") -> Table:
     """A table without a catalog, at its folder or one of its metadata files, with the storage, limits and
     allowed prefixes of `table`.
     """
-    opening = replace(table._opening or Opening((), None, LIMITS, None, None), path=path)
-    return Table(opening.native(path, table._storage, "iceberg", branch), table._storage, opening)
+    opening = replace(table.opening, path=path)
+    return table_of(opening.core("iceberg", branch), opening)
 
 
 def staged(table: Table, change: Change, limits: Limits | None) -> StagedCommit:
@@ -183,5 +184,4 @@ def on_branch(table: Table, branch: str) -> Table:
 
 
 def _has_catalog(table: Table) -> bool:
-    opening = table._opening
-    return opening is not None and opening.entry is not None
+    return table.opening.entry is not None

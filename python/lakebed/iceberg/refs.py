@@ -10,6 +10,7 @@ from lakebed._arguments import MOST_RETAINED, age, milliseconds, positive
 from lakebed._arguments import snapshot_id as known_id
 from lakebed.errors import SnapshotNotFoundError
 from lakebed.iceberg.committing import Change, commit, commit_from, on_branch
+from lakebed.table.jobs import expired
 
 if TYPE_CHECKING:
     from lakebed.limits import Limits
@@ -204,7 +205,7 @@ def expire_snapshots(
     before = None if older_than is None else age("older_than", older_than)
     rules = (before, positive("retain_last", retain_last, most=MOST_RETAINED), now)
     after, base = commit_from(table, Change("expire", rules), limits)
-    return after, None if base is None else base._expired(rules)
+    return after, None if base is None else expired(base, rules)
 
 
 def _create(

@@ -153,10 +153,9 @@ def _is_refused(error: Exception) -> bool:
 
 def _entry(table: Table) -> Entry:
     """What the catalog said of the table."""
-    opening = table._opening
-    assert opening is not None
-    assert opening.entry is not None
-    return opening.entry
+    entry = table.opening.entry
+    assert entry is not None
+    return entry
 
 
 # What a commit without a snapshot may change.
@@ -177,7 +176,7 @@ _CHANGED = (
 def _is_made(table: Table, staged: StagedCommit) -> bool:
     """Whether a commit is in the table: its snapshot, or all that it was to change."""
     if staged.snapshot_id is None:
-        now = read_metadata(_entry(table).path, storage=table._storage)
+        now = read_metadata(_entry(table).path, storage=table.opening.storage)
         ids = [{one["snapshot-id"] for one in json.get("snapshots", ())} for json in (now, staged.metadata)]
         same = all(now.get(key) == staged.metadata.get(key) for key in _CHANGED)
         return same and ids[0] == ids[1]

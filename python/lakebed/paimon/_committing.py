@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from lakebed.errors import UnsupportedError
-from lakebed.table import Table
+from lakebed.table import Table, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,18 +17,17 @@ if TYPE_CHECKING:
 
 def committable(table: Table) -> _native.Table:
     """The table of the core. Raises: UnsupportedError where a catalog keeps the snapshots."""
-    opening = table._opening
-    if opening is not None and opening.entry is not None and opening.entry.commits:
+    if table.opening.entry is not None and table.opening.entry.commits:
         message = (
             f"the table's catalog makes its commits: a snapshot beside it would be ignored ({table.location})"
         )
         raise UnsupportedError(message, kind="unsupported", path=table.location)
-    return table._native
+    return table.core
 
 
 def made(table: Table, native: _native.Table) -> Table:
     """The table after a commit, opened as it was before."""
-    return Table(native, table._storage, table._opening)
+    return table_of(native, table.opening)
 
 
 def who_commits(

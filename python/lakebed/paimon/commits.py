@@ -13,7 +13,7 @@ from lakebed.limits import LIMITS, Limits
 from lakebed.paimon._committing import committable, made, who_commits
 from lakebed.storage import resolve
 from lakebed.storage.paths import without_climbing
-from lakebed.table import Table
+from lakebed.table import Table, table_of
 from lakebed.table.opening import Opening
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def create_table(
     partitioned = names("partition_by", partition_by) or names("partition_keys", partition_keys) or []
     keys = (partitioned, list(primary_keys))
     native = _native.paimon_create_table(path, adapter, columns, *keys, pairs, comment, limits)
-    return Table(native, adapter, Opening((), None, limits, None, None, path))
+    return table_of(native, Opening(adapter, path, limits=limits))
 
 
 def append_files(

@@ -8,33 +8,42 @@ in lakebed imports it.
 
 from typing import Any
 
-from lakebed.spark.changes import appends, diff
 from lakebed.spark.check import check
-from lakebed.spark.driver import (
-    changelogs,
-    indexes,
-    manifests,
-    metadata_table,
-    refs,
-    schemas,
-    snapshots,
-)
-from lakebed.spark.frames import At, TablePath
-from lakebed.spark.groups import buckets, partitions
+from lakebed.spark.frames import TablePath
 from lakebed.spark.health import health
-from lakebed.spark.jobs import expire_plan, file_history, growth, orphans, reachable, verify
 from lakebed.spark.map_in_arrow import Mapper
-from lakebed.spark.planning import plan
 from lakebed.spark.reach import Read
 from lakebed.spark.reports import report
-from lakebed.spark.view_schema import schema
-from lakebed.spark.views import deletes, entries, files, manifest_mapper
+from lakebed.spark.table import SparkTable, function, open_table
+from lakebed.spark.view_schema import manifest_mapper, schema
+
+snapshots = function(SparkTable.snapshots)
+refs = function(SparkTable.refs)
+schemas = function(SparkTable.schemas)
+changelogs = function(SparkTable.changelogs)
+growth = function(SparkTable.growth)
+diff = function(SparkTable.diff)
+appends = function(SparkTable.appends)
+file_history = function(SparkTable.file_history)
+manifests = function(SparkTable.manifests)
+entries = function(SparkTable.entries)
+files = function(SparkTable.files)
+deletes = function(SparkTable.deletes)
+indexes = function(SparkTable.indexes)
+partitions = function(SparkTable.partitions)
+buckets = function(SparkTable.buckets)
+plan = function(SparkTable.plan)
+metadata_table = function(SparkTable.metadata_table)
+reachable = function(SparkTable.reachable)
+orphans = function(SparkTable.orphans)
+expire_plan = function(SparkTable.expire_plan)
+verify = function(SparkTable.verify)
 
 __all__ = [
-    "At",
     "DataSource",
     "Mapper",
     "Read",
+    "SparkTable",
     "TablePath",
     "appends",
     "buckets",
@@ -52,6 +61,7 @@ __all__ = [
     "manifest_mapper",
     "manifests",
     "metadata_table",
+    "open_table",
     "orphans",
     "partitions",
     "plan",

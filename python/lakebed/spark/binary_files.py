@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from lakebed import _native
 from lakebed.errors import LakebedError, MissingFileError, TruncatedError, UnsupportedError
 from lakebed.spark.session import setting
+from lakebed.storage.paths import SCHEME, absolute
 
 if TYPE_CHECKING:
     from pyspark.errors import AnalysisException
@@ -24,7 +24,6 @@ _LISTING_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 _OPENING = 256 << 10
 # What a task is to have of files, in bytes; as much as Spark's own packing gives.
 _TASK = 128 << 20
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 # What Hadoop's file systems expand in a path, and the backslash that keeps them from it.
 _GLOB = re.compile(r"[{}\[\]*?\\]")
 _ESCAPE = re.compile(r"\\(?=[{}\[\]*?\\])")
@@ -94,7 +93,7 @@ def _passed_over(files: DataFrame, paths: Sequence[str]) -> LakebedError:
 
 def _place(path: str) -> str:
     """A path as both Spark and metadata spell it: without its scheme."""
-    return _SCHEME.sub("", path).strip("/")
+    return SCHEME.sub("", path).strip("/")
 
 
 def packed(files: DataFrame, manifests: Sequence[Manifest]) -> DataFrame:
@@ -122,12 +121,7 @@ def _condition(error: AnalysisException) -> str | None:
     return condition
 
 
-def absolute(path: str) -> str:
-    """A path as the driver means it; executors have folders of their own to work in."""
-    return path if _SCHEME.match(path) else str(Path(path).absolute())
-
-
 def _spark_path(path: str) -> str:
     """A path or URI as Spark's file sources take it: absolute, with its scheme, nothing to be expanded."""
-    uri = path if _SCHEME.match(path) else f"file://{absolute(path)}"
+    uri = path if SCHEME.match(path) else f"file://{absolute(path)}"
     return _GLOB.sub(r"\\\g<0>", uri)

@@ -58,12 +58,12 @@ def check(spark: SparkSession, path: TablePath | None = None) -> DataFrame:
 
 def _reading(path: TablePath) -> bytes | None:
     """What reads a range of a table's smallest manifest in a task, pickled; None where it has no manifest."""
-    from lakebed.spark.frames import table_at
     from lakebed.spark.reach import probe_of
+    from lakebed.spark.table import table_at
 
     table = table_at(path, None, LIMITS)
     manifests = table.entries(columns=[]).planned_manifests()
-    return probe_of(table._storage, manifests, LIMITS).pickled() if manifests else None
+    return probe_of(table.opening.storage, manifests, LIMITS).pickled() if manifests else None
 
 
 def _probe(reading: bytes | None) -> Callable[[Any], tuple[str | None, ...]]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
 
 import pyarrow as pa
 
 from lakebed.catalogs import IcebergTable, PaimonTable
-from lakebed.opening import open_table
 from lakebed.spark.binary_files import at_once
 from lakebed.spark.ipc import ipc_stream
 from lakebed.spark.map_in_arrow import map_in_arrow
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from lakebed.limits import Limits
     from lakebed.scan import Scan
     from lakebed.spark.reading import Reading
     from lakebed.view import Manifest, ViewScan
@@ -41,17 +39,6 @@ _RELATION_BYTES = 512 << 10
 # What a task gets of them: Spark warns of one that is sent more than 1000 KiB.
 _TASK_BYTES = 768 << 10
 _THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
-
-At: TypeAlias = int | Mapping[str, Any] | None
-"""A snapshot id, or the keywords of `Table.at` such as `{"tag": "v1"}`; None for the latest."""
-
-
-def table_at(path: TablePath, at: At, limits: Limits) -> Table:
-    """The table, opened unless it is open, at the snapshot asked for. Raises: as `open_table`, `Table.at`."""
-    table = path if isinstance(path, Table) else open_table(path, limits=limits)
-    if at is None:
-        return table
-    return table.at(snapshot=at) if isinstance(at, int) else table.at(**at)
 
 
 def from_driver(spark: SparkSession, scan: Scan) -> DataFrame:

@@ -7,16 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lakebed import _arrow, _native
-from lakebed._verdict import SMALL_BYTES
-from lakebed.limits import LIMITS, Limits
 from lakebed.spark.exchange import exchanged
-from lakebed.spark.frames import At, TablePath, table_at
-from lakebed.spark.group_mappers import merge_sums, sum_files, sum_manifests, sums_schema
+from lakebed.spark.frames import from_batches
+from lakebed.spark.group_mappers import finish_health, merge_sums, sum_files, sum_manifests, sums_schema
 from lakebed.spark.ipc import ipc_stream
 from lakebed.spark.map_in_arrow import map_in_arrow
 from lakebed.spark.mappers import task_schema
-from lakebed.spark.reading import Reading
-from lakebed.spark.small_tables import read_by_driver
 from lakebed.spark.types import spark_schema
 from lakebed.spark.views import without_deleted
 
@@ -24,8 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from lakebed.predicates import Predicate
-    from lakebed.spark.reach import Read
+    from lakebed.spark.reading import Reading
+    from lakebed.spark.request import Request
     from lakebed.table import Table
     from lakebed.view import Manifest, ViewScan
 
@@ -36,60 +32,34 @@ _MAX_DELETING_BYTES = 128 * 2**20
 """Bytes of the manifests that it reads for these, which may have few of them among many additions."""
 
 
-def partitions(
-    spark: SparkSession,
-    path: TablePath,
-    *,
-    where: str | Predicate | None = None,
-    columns: Sequence[str] | None = None,
-    small_bytes: int = SMALL_BYTES,
-    at: At = None,
-    limits: Limits = LIMITS,
-    range_bytes: int | None = None,
-    read: Read | None = None,
-) -> DataFrame:
-    """One row per partition that has live files; the rows and columns of `Table.partitions`, in no order.
+def summed(asked: Request) -> DataFrame:
+    """A task of an executor gives one row per group that it meets, and one exchange brings these together.
 
-    Args: as `Table.partitions`; path and at, which table and snapshot; limits, range_bytes and read,
-        as in `files`.
-    Raises: as `files`.
-    Cost: as `files` with few columns; a task gives one row per group that it meets, and one exchange brings
-        these together. Of Paimon the driver reads which files are deleted, up to 100,000 entries in
-        manifests of 128 MiB; where there are more, or where `where` decides on files together, `files` and
-        its join or exchange are summed up. For the columns
-        `delete_…` it reads the index manifest too; of Iceberg, for `last_updated_…`, the times of the
-        snapshots.
+    Of Paimon the driver reads which files are deleted, up to 100,000 entries in manifests of 128 MiB; where
+    there are more, or where `where` decides on files together, `files` and its join or exchange are summed
+    up. For the columns `delete_…` it reads the index manifest too; of Iceberg, for `last_updated_…`, the
+    times of the snapshots.
     """
-    table = table_at(path, at, limits)
-    reading = Reading.of(table, limits, range_bytes, read)
-    scan = table.partitions(columns=columns, where=where, small_bytes=small_bytes)
-    return _groups(spark, table, scan, reading)
+    manifests = asked.scan.planned_manifests()
+    if (small := asked.small(manifests)) is not None:
+        return small
+    return asked.kept(grouped(asked.of.spark, asked.table, asked.scan, manifests, asked.reading))
 
 
-def buckets(
-    spark: SparkSession,
-    path: TablePath,
-    *,
-    where: str | Predicate | None = None,
-    columns: Sequence[str] | None = None,
-    at: At = None,
-    limits: Limits = LIMITS,
-    range_bytes: int | None = None,
-    read: Read | None = None,
-) -> DataFrame:
-    """One row per bucket that has live files; the rows and columns of `Table.buckets`, in no order.
-
-    Args, Raises, Cost: as `partitions`.
-    """
-    table = table_at(path, at, limits)
-    reading = Reading.of(table, limits, range_bytes, read)
-    return _groups(spark, table, table.buckets(columns=columns, where=where), reading)
-
-
-def _groups(spark: SparkSession, table: Table, scan: ViewScan, reading: Reading) -> DataFrame:
+def health(asked: Request) -> DataFrame:
+    """As of `partitions`; the driver reads the snapshots too."""
+    spark, scan, reading = asked.of.spark, asked.scan, asked.reading
     manifests = scan.planned_manifests()
-    small = read_by_driver(spark, scan, manifests, reading)
-    return grouped(spark, table, scan, manifests, reading) if small is None else small
+    if (small := asked.small(manifests)) is not None:
+        return small
+    task = scan.group_task()
+    nothing = _arrow.record_batch(_native.Grouping(task, reading.limits).rows())
+    # Without this one there might be no part of which to make a row.
+    parts = grouped(spark, asked.table, scan, manifests, reading).union(
+        from_batches(spark, nothing.schema, [nothing])
+    )
+    row = partial(finish_health, task=task)
+    return asked.kept(map_in_arrow(parts.repartition(1), row, spark_schema(scan.schema)))
 
 
 def grouped(

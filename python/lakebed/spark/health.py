@@ -10,39 +10,34 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
-from lakebed import _arrow, _native
+from lakebed import _arrow, _native, opening
 from lakebed._arguments import names, positive
 from lakebed._verdict import SMALL_BYTES
 from lakebed.catalogs import is_of_catalog
 from lakebed.errors import LakebedError
-from lakebed.limits import LIMITS, Limits
-from lakebed.opening import open_table
-from lakebed.predicates import to_sql
-from lakebed.spark.binary_files import absolute, at_once
-from lakebed.spark.frames import At, TablePath, from_batches, table_at
-from lakebed.spark.group_mappers import finish_health
-from lakebed.spark.groups import grouped
+from lakebed.spark.binary_files import at_once
 from lakebed.spark.large_tables import Tables, divided
-from lakebed.spark.map_in_arrow import map_in_arrow
 from lakebed.spark.mappers import gathered_batches
 from lakebed.spark.reach import check_pickled
 from lakebed.spark.read_ahead import in_order
-from lakebed.spark.reading import Reading
 from lakebed.spark.session import task_numbers
-from lakebed.spark.small_tables import read_by_driver
+from lakebed.spark.table import open_table
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.storage import resolve
-from lakebed.storage.paths import URI
+from lakebed.storage.paths import URI, absolute
 from lakebed.storage.secrets import without_secrets
 from lakebed.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from typing_extensions import Unpack
 
-    from lakebed.predicates import Predicate
+    from lakebed.limits import Limits
+    from lakebed.spark.frames import TablePath
     from lakebed.spark.reach import Read
     from lakebed.storage import Storage
-    from lakebed.view import ViewScan
+    from lakebed.version import AnyVersion
+    from lakebed.view import TableKeywords, ViewScan
 
 # Tasks for each core: tables are of many sizes, and a task costs a tenth of a second before it begins.
 _TASKS_PER_CORE = 16
@@ -55,25 +50,25 @@ def health(
     spark: SparkSession,
     path: TablePath | Sequence[str | os.PathLike[str]],
     *,
-    where: str | Predicate | None = None,
-    columns: Sequence[str] | None = None,
     small_bytes: int = SMALL_BYTES,
-    at: At = None,
+    at: AnyVersion | None = None,
     storage: object | None = None,
-    format: str | None = None,  # noqa: A002 - the word of `open_table`
+    format: str | None = None,
     relocate: Mapping[str, str | os.PathLike[str]] | None = None,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
     range_bytes: int | None = None,
     read: Read | None = None,
     large_bytes: int | None = None,
+    **given: Unpack[TableKeywords],
 ) -> DataFrame:
     """One row about how a table is, or one for each of many tables.
 
     Args: path, one table, whose manifests are spread over the executors, or a list of paths or URIs, which
-        are spread: an executor opens and reads whole tables; storage, format and relocate, as `open_table`
-        has them, storage to be pickled if it is for a list; the others as `Table.health`, path and at as
-        `files`, range_bytes and read too, which are for one table only; large_bytes, of a list: the manifests
-            of a table that has more bytes of them are divided among several tasks.
+        are spread: an executor opens and reads whole tables; storage, format and relocate, as
+        `lakebed.open_table` has them, storage to be pickled if it is for a list; at, limits, range_bytes and
+        read, as `open_table` of this module has them, the last two for one table only; large_bytes, of a
+        list: the manifests of a table that has more bytes of them are divided among several tasks; the others
+        are those of `Table.health`.
     Returns: the columns of `Table.health`; for a list, in its order, then `error` utf8: the kind of what is
         wrong and its text, null where nothing is. A table in error has its path as `location`, without
         credentials, and nulls.
@@ -85,33 +80,20 @@ def health(
         there are many more than cores, remote ones side by side. With large_bytes tasks read tables one after
         the other and two exchanges follow; of Paimon's a table with very many deletions stays one task's.
     """
-    how: dict[str, Any] = {"storage": storage, "format": format, "relocate": relocate, "limits": limits}
-    selection = {"where": to_sql(where), "columns": names("columns", columns), "small_bytes": small_bytes}
+    how: dict[str, Any] = {"storage": storage, "format": format, "relocate": relocate}
+    if limits is not None:
+        how["limits"] = limits
     if isinstance(path, str | os.PathLike) or is_of_catalog(path):
-        path = open_table(path, **how)
+        path = opening.open_table(path, **how)
     if isinstance(path, Table):
-        table = table_at(path, at, limits)
-        return _of_table(spark, table, selection, Reading.of(table, limits, range_bytes, read))
+        table = open_table(spark, path, at=at, limits=limits, range_bytes=range_bytes, read=read)
+        return table.health(small_bytes=small_bytes, **given)
     check_pickled(storage)
     paths = (os.fspath(one) for one in cast("Sequence[str | os.PathLike[str]]", path))
+    columns = names("columns", given.get("columns"))
+    selection = {**given, "columns": columns, "small_bytes": small_bytes}
     tables = _Tables(tuple(paths if storage else map(absolute, paths)), how, at, selection)
     return _of_tables(spark, tables, positive("large_bytes", large_bytes, least=0))
-
-
-def _of_table(spark: SparkSession, table: Table, selection: dict[str, Any], reading: Reading) -> DataFrame:
-    scan = table.health(**selection)
-    manifests = scan.planned_manifests()
-    small = read_by_driver(spark, scan, manifests, reading)
-    if small is not None:
-        return small
-    task = scan.group_task()
-    nothing = _arrow.record_batch(_native.Grouping(task, reading.limits).rows())
-    # Without this one there might be no part of which to make a row.
-    parts = grouped(spark, table, scan, manifests, reading).union(
-        from_batches(spark, nothing.schema, [nothing])
-    )
-    row = partial(finish_health, task=task)
-    return map_in_arrow(parts.repartition(1), row, spark_schema(scan.schema))
 
 
 @dataclass(frozen=True)
@@ -120,7 +102,7 @@ class _Tables:
 
     paths: tuple[str, ...]
     how: dict[str, Any]
-    at: At
+    at: AnyVersion | None
     selection: dict[str, Any]
 
     def __repr__(self) -> str:
@@ -143,7 +125,8 @@ class _Tables:
 
     def opened(self, number: int) -> tuple[Table, ViewScan]:
         """A table, and its health. Raises: what these raise."""
-        table = table_at(open_table(self.paths[number], **self.how), self.at, self.how["limits"])
+        table = opening.open_table(self.paths[number], **self.how)
+        table = table if self.at is None else table.at(self.at)
         return table, table.health(threads=1, **self.selection)
 
     def failed(self, number: int, error: Exception) -> pa.RecordBatch:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from lakebed.limits import Limits
 from lakebed.spark.binary_files import at_once
 from lakebed.spark.group_mappers import finish_health, merge_sums, sum_manifests
 from lakebed.spark.groups import known_beforehand
@@ -21,6 +20,7 @@ from lakebed.spark.reading import Piece, Reading, contents, reads_at_once, sprea
 from lakebed.spark.types import spark_schema
 
 if TYPE_CHECKING:
+    from lakebed.limits import Limits
     from pyspark.sql import DataFrame
 
     from lakebed.storage import Storage
@@ -104,9 +104,8 @@ def _works(table: Table, scan: ViewScan, large_bytes: int) -> list[_Work]:
     known = known_beforehand(table, scan)
     if known is None:
         return []
-    opening = table._opening
-    limits = opening.limits if opening else Limits()
-    reading = Reading(limits, storage=table._storage)
+    limits = table.opening.limits
+    reading = Reading(limits, storage=table.opening.storage)
     adding = [manifest for manifest in manifests if manifest["added"] or not manifest["deleted"]]
     shares = spread(reading.pieces(adding, _SHARE), _SHARE)
     return [_Work(scan.group_task(), limits, pieces, *known) for pieces in shares]

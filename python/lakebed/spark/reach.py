@@ -15,10 +15,10 @@ import pyarrow as pa
 from lakebed import _native
 from lakebed._text import printable
 from lakebed.errors import CorruptError, LimitError
-from lakebed.spark.binary_files import absolute, at_once
+from lakebed.spark.binary_files import at_once
 from lakebed.spark.session import task_numbers
 from lakebed.storage.adapter import Adapter
-from lakebed.storage.paths import URI, split
+from lakebed.storage.paths import URI, absolute, split
 from lakebed.storage.secrets import without_secrets
 
 if TYPE_CHECKING:

@@ -13,12 +13,13 @@ from lakebed._arguments import positive
 from lakebed._text import printable
 from lakebed.errors import LakebedError, MissingFileError, UnsupportedError
 from lakebed.file_io import FileIOStorage
-from lakebed.spark.binary_files import absolute, at_once, binary_files, packed
+from lakebed.spark.binary_files import at_once, binary_files, packed
 from lakebed.spark.map_in_arrow import map_in_arrow
 from lakebed.spark.mappers import Decoder, ManifestContents, map_contents, prefix_error_kind
 from lakebed.spark.reach import check_pickled, reached
 from lakebed.spark.read_ahead import in_order
 from lakebed.spark.session import spare_archives, task_numbers
+from lakebed.storage.paths import absolute
 from lakebed.storage.secrets import without_secrets
 
 if TYPE_CHECKING:
@@ -82,11 +83,11 @@ class Reading:
                 raise ValueError('range_bytes= is for executors, with read="spark" manifests are read whole')
             read = "executors"
         # A catalog's credentials are its own: without them nobody reads.
-        if read == "executors" or (read is None and isinstance(table._storage, FileIOStorage)):
-            check_pickled(table._storage)
-        asked = table._opening.reads if table._opening else None
-        reads = min(asked or _READS, reads_at_once(table._storage))
-        return Reading(limits, range_bytes, read, table._storage, reads)
+        if read == "executors" or (read is None and isinstance(table.opening.storage, FileIOStorage)):
+            check_pickled(table.opening.storage)
+        asked = table.opening.reads
+        reads = min(asked or _READS, reads_at_once(table.opening.storage))
+        return Reading(limits, range_bytes, read, table.opening.storage, reads)
 
     def frame(
         self,

@@ -14,11 +14,11 @@ from lakebed._arguments import positive
 from lakebed._verdict import SMALL_BYTES
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
-from lakebed.spark.binary_files import absolute
 from lakebed.spark.health import tasks_of_tables
 from lakebed.spark.mappers import prefix_error_kind
 from lakebed.spark.reach import check_pickled
 from lakebed.spark.session import spare_archives, task_numbers
+from lakebed.storage.paths import absolute
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +31,7 @@ def report(
     *,
     small_bytes: int = SMALL_BYTES,
     storage: object | None = None,
-    format: str | None = None,  # noqa: A002 - the word of `open_table`
+    format: str | None = None,
     relocate: Mapping[str, str | os.PathLike[str]] | None = None,
     limits: Limits = LIMITS,
 ) -> str:

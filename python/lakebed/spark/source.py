@@ -14,13 +14,12 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from lakebed.limits import LIMITS
 from lakebed.opening import open_table
 from lakebed.predicates import Predicate, col, to_sql
-from lakebed.spark.frames import table_at
 from lakebed.spark.mappers import decode_manifests, prefix_error_kind
 from lakebed.spark.reading import Piece, Reading, contents, reads_at_once, spread
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.spark.view_schema import view_of
 from lakebed.storage import resolve
-from lakebed.view import ViewScan
+from lakebed.view import KEYWORDS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +46,7 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "IsNull": lambda column, _: column.is_null(),
     "IsNotNull": lambda column, _: column.is_not_null(),
 }
-# Their `where` is on the columns that they show themselves.
+# A few rows, of which Spark's filters leave those that they test.
 _OF_OWN_COLUMNS = frozenset({"snapshots", "changelogs", "refs", "schemas"})
 
 
@@ -55,10 +54,10 @@ class DataSource(SparkDataSource):
     """`spark.dataSource.register(lakebed.spark.DataSource)`, then `spark.read.format("lakebed").load(path)`.
 
     Options: `path`, which Python workers open, so not a relative one; `view`, "files" unless said, or `$` and
-        a metadata table, such as "$options"; `where`, `columns` and `stats` (names with commas between them)
-        as the view takes them; one of `snapshot`, `tag`, `branch` and `timestamp` as `Table.at`; `format` as
-        `open_table`; `storage`, the name of the library that opens the path, as `open_table` has it;
-        `range_bytes`, of which a task decodes as many.
+        a metadata table, such as "$options"; `where`, `filter`, `columns` and `stats` (names with commas
+        between them) as the view takes them; one of `snapshot`, `tag`, `branch` and `timestamp` as
+        `Table.at`; `format` as `open_table`; `storage`, the name of the library that opens the path, as
+        `open_table` has it; `range_bytes`, of which a task decodes as many.
     Returns: the rows and columns of the view, in no order. Filters on partition columns and, of views of the
         table's history, on any column, prune where Spark hands them down
         (`spark.sql.python.filterPushdown.enabled`, PySpark 4.1); Spark tests them all the same.
@@ -97,15 +96,15 @@ class _Asked(NamedTuple):
 
     @staticmethod
     def of(options: Mapping[str, str]) -> _Asked:
-        names = {"view", "where", "columns", "stats", "format", "storage", "range_bytes", "path", *_PLACES}
+        names = {"view", "where", "filter", "columns", "stats", "format", "storage", "range_bytes", "path"}
+        names |= _PLACES.keys()
         if unknown := [name for name in options if name.lower() not in names]:
             raise ValueError(f"options are {', '.join(sorted(names))}, not {', '.join(unknown)}")
         if "path" not in options:
             raise ValueError("the path of a table is wanted: spark.read.format('lakebed').load(path)")
         lists = {name: options[name].split(",") for name in ("columns", "stats") if name in options}
         selection: dict[str, Any] = {name: [one.strip() for one in listed] for name, listed in lists.items()}
-        if "where" in options:
-            selection["where"] = options["where"]
+        selection.update((name, options[name]) for name in ("where", "filter") if name in options)
         at = {name: parse(options[name]) for name, parse in _PLACES.items() if name in options}
         size = int(options.get("range_bytes", TASK_BYTES))
         view = options.get("view", "files")
@@ -113,17 +112,17 @@ class _Asked(NamedTuple):
         return _Asked(*place, at, view, selection, size)
 
     def table(self) -> Table:
-        return table_at(
-            open_table(self.path, storage=self.storage, format=self.format), self.at or None, LIMITS
-        )
+        table = open_table(self.path, storage=self.storage, format=self.format)
+        return table.at(**self.at) if self.at else table
 
     def scan(self) -> Scan:
         return view_of(self.table(), self.view, self.selection)
 
     def filtered(self, condition: Predicate) -> _Asked:
-        where = self.selection.get("where")
-        both = to_sql(condition) if where is None else f"({where}) AND ({to_sql(condition)})"
-        return self._replace(selection={**self.selection, "where": both})
+        name = "where" if "where" in KEYWORDS.get(self.view, ()) else "filter"
+        given = self.selection.get(name)
+        both = to_sql(condition) if given is None else f"({given}) AND ({to_sql(condition)})"
+        return self._replace(selection={**self.selection, name: both})
 
 
 class _Share(InputPartition):
@@ -143,7 +142,8 @@ class _Reader(DataSourceReader):
         asked, shares = self._asked, list[_Share]()
         table = asked.table()
         scan = view_of(table, asked.view, asked.selection)
-        if asked.view in ("files", "entries") and isinstance(scan, ViewScan) and not scan.decides_together:
+        is_divided = asked.view in ("files", "entries") and scan.filter_text is None
+        if is_divided and not scan.decides_together:
             manifests = scan.planned_manifests()
             # Of Paimon's manifests some may delete what others add.
             if asked.view == "entries" or not any(manifest["deleted"] for manifest in manifests):

@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 # A scheme of one letter is a Windows drive. Hadoop prints local paths as `file:/path`.
 URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file):/", re.IGNORECASE)
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 # Here the authority is `container@account`, in all others `user:password@host` or `host`.
 _CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
 # Schemes of one storage, by their canonical one.
@@ -21,6 +22,11 @@ def without_climbing(path: str) -> str:
     """A local path, without `..`: what that leads to on this machine."""
     climbs = ".." in PurePath(path).parts and "\0" not in path
     return str(Path(path).resolve()) if climbs else path
+
+
+def absolute(path: str) -> str:
+    """A path as this process means it; others have folders of their own to work in."""
+    return path if SCHEME.match(path) else str(Path(path).absolute())
 
 
 def scheme_of(path: str) -> str:

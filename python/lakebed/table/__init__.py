@@ -1,53 +1,135 @@
 """A table: where it is, which snapshot it is at, and its views.
 
-`standing` holds what it is and `opening` how it was opened; `history`, `content`, `groups`, `changes`,
-`planning`, `verifying` and `jobs` its views, each kind by itself.
+`history`, `contents` and `jobs` have the views, a function each; `opening` has how a table was opened.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from lakebed import _html
-from lakebed._arguments import bounded, encodable, milliseconds, snapshot_id
-from lakebed._native import Place, View
-from lakebed.scan import Scan
-from lakebed.table import overview
-from lakebed.table.changes import ChangeViews
-from lakebed.table.content import ContentViews
-from lakebed.table.groups import GroupViews
-from lakebed.table.history import HistoryViews
-from lakebed.table.jobs import JobViews
-from lakebed.table.planning import PlanViews
-from lakebed.table.verifying import VerifyViews
-from lakebed.view import options, place
+from lakebed import _arrow, _html, _native, _overview
+from lakebed.errors import UnsupportedError
+from lakebed.table import contents, history, jobs
+from lakebed.version import AnyVersion, Version, place_of
+from lakebed.view import place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
-    from lakebed.predicates import Predicate
+    import pyarrow as pa
+
+    from lakebed.table.opening import Opening
 
 
-class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, VerifyViews, JobViews):
-    """A table that is at one snapshot. `open_table` makes one; `at` gives the same table at another.
+class Table:
+    """A table that is at one snapshot. `open_table` opens one; `at` gives the same table at another.
 
-    The views take the same keywords and return a lazy `Scan`:
+    The views return a lazy `Scan` and take the same keywords:
 
         columns: names of the columns wanted, in this order; what is not asked for is not decoded.
-        where: SQL-like text, or a condition made with `lakebed.col`: on the table's columns where rows are
-            manifests, files or sums of them, else on the view's own.
+        filter: SQL-like text, or a condition made with `lakebed.col`, on the view's own columns, asked for or
+            not: rows that do not match are left out.
+        where: the same on the table's columns, of views whose rows are files, manifests, entries or sums of
+            them (`files`, `entries`, `manifests`, `deletes`, `indexes`, `partitions`, `buckets`, `health`,
+            `plan`, `diff`, `appends`, `file_history`): files are left out in which, by partition and
+            statistics, no row can match. Nested columns are named by dotted paths; of Paimon `bucket` too, of
+            Iceberg transforms (`bucket(16, id) = 3`) and partition fields whose names no column has.
         stats: (`entries`, `files`, `plan`, `diff`, `appends`, `file_history`) names of table columns whose
             typed bounds and counts are wanted.
         limit: rows at most.
         threads: None for all cores.
 
-    They raise SchemaError for a column that is not there and PredicateError for a `where` that cannot be
-    bound, at once; errors of the data come when the scan is read.
+    They raise SchemaError for a column that is not there and PredicateError for a `where` or `filter` that
+    cannot be bound, at once; errors of the data come when the scan is read.
+
+    Attributes: core, the table of the compiled core; opening, how it was opened. Both are for lakebed's own
+    modules.
     """
+
+    core: _native.Table
+    opening: Opening
+
+    def __init__(self) -> None:
+        raise TypeError("lakebed.open_table(path) opens tables, lakebed.create_table(…) makes them")
+
+    snapshots = history.snapshots
+    refs = history.refs
+    schemas = history.schemas
+    changelogs = history.changelogs
+    growth = history.growth
+    diff = history.diff
+    appends = history.appends
+    file_history = history.file_history
+
+    manifests = contents.manifests
+    entries = contents.entries
+    files = contents.files
+    deletes = contents.deletes
+    indexes = contents.indexes
+    partitions = contents.partitions
+    buckets = contents.buckets
+    health = contents.health
+    plan = contents.plan
+    metadata_table = contents.metadata_table
+
+    reachable = jobs.reachable
+    orphans = jobs.orphans
+    expire_plan = jobs.expire_plan
+    verify = jobs.verify
+
+    @property
+    def format(self) -> str:
+        """The table format: "paimon" or "iceberg"."""
+        return self.core.format
+
+    @property
+    def format_version(self) -> int | None:
+        """Iceberg: 1, 2 or 3; None for Paimon, whose files have versions of their own."""
+        return self.core.format_version
+
+    @property
+    def location(self) -> str:
+        """Where the table is, without credentials."""
+        return _native.location_of(self.core.location)
+
+    @property
+    def snapshot_id(self) -> int | None:
+        """The snapshot the table is at; None for a table without one."""
+        return self.core.snapshot_id
+
+    @property
+    def branch(self) -> str:
+        """The branch the table is on, "main" for the table itself."""
+        return self.core.branch
+
+    @property
+    def tag(self) -> str | None:
+        """The tag that `at` asked for, or None."""
+        return self.core.tag
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the table's rows, in the Arrow types that views show their values in.
+
+        The latest schema, or that of the snapshot that `at` asked for. Cost: none, it was read when the
+        table was opened.
+        """
+        return _arrow.schema(self.core.data_schema)
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Paimon: the options of the schema; Iceberg: the table's properties."""
+        return self.core.properties
+
+    @property
+    def metadata_tables(self) -> list[str]:
+        """The names of the engine's own metadata tables: "options" means `orders$options`."""
+        return self.core.metadata_tables
 
     def at(
         self,
+        version: AnyVersion | None = None,
         *,
         snapshot: int | None = None,
         tag: str | None = None,
@@ -57,7 +139,7 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, Veri
     ) -> Table:
         """The same table at another snapshot; snapshots, tags and times are those of the branch it is on.
 
-        Args: exactly one of
+        Args: a version, or exactly one of
             snapshot: an id. A tag does not stand in for a snapshot that expired: ask for the tag.
             tag: a name. Paimon's tags hold their snapshot, so that may have expired.
             branch: a name; "main" goes back to the table itself. Gives the branch's latest snapshot (none
@@ -73,17 +155,12 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, Veri
             them, by `watermark` all of them up to the one found. Iceberg: reads the metadata file again.
         Source: Paimon's `TimeTravelUtil.java`, `SnapshotManager.java`; Iceberg's `SnapshotUtil.java`.
         """
-        places = [
-            None if snapshot is None else Place.snapshot(snapshot_id(snapshot)),
-            None if tag is None else Place.tag(encodable("tag", tag)),
-            None if branch is None else Place.branch(encodable("branch", branch)),
-            None if timestamp is None else Place.timestamp(milliseconds(timestamp)),
-            None if watermark is None else Place.watermark(bounded(watermark)),
-        ]
-        given = [place for place in places if place is not None]
-        if len(given) != 1:
-            raise TypeError("at() takes exactly one of snapshot, tag, branch, timestamp, watermark")
-        return Table(self._native.at(given[0]), self._storage, self._opening)
+        given = (snapshot, tag, branch, timestamp, watermark)
+        if version is None:
+            version = Version(*given)
+        elif given != (None,) * len(given):
+            raise TypeError("at() takes a version or its keywords, not both")
+        return table_of(self.core.at(place_of("version", version)), self.opening)
 
     def refresh(self) -> Table:
         """The same table at what is newest now, on the branch it is on; this one stays where it is.
@@ -96,41 +173,17 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, Veri
         Cost: Iceberg: the hint, or the question to the catalog, and the metadata file if it is another than
             before. Paimon: the hint, one snapshot and one schema.
         """
-        if self._opening is None:
-            return Table(self._native.refreshed(), self._storage)
-        native, opening = self._opening.refreshed(self._native, self._storage)
-        return Table(native, self._storage, opening)
+        return table_of(*self.opening.refreshed(self.core))
 
-    @property
-    def metadata_tables(self) -> list[str]:
-        """The names of the engine's own metadata tables: "options" means `orders$options`."""
-        return self._native.metadata_tables
-
-    def metadata_table(
-        self,
-        name: str,
-        *,
-        columns: Sequence[str] | None = None,
-        where: str | Predicate | None = None,
-        limit: int | None = None,
-        threads: int | None = None,
-    ) -> Scan:
-        """One of the engine's own metadata tables, with its column names, order, types and texts.
-
-        Args: name, one of `metadata_tables`; where, on the metadata table's own columns; the others as in
-            all views.
-        Raises: SchemaError (no such metadata table or column), PredicateError; errors of the data when read.
-        Units: Paimon's TIMESTAMP(3) columns are timestamp[us] without a zone; instants are printed in UTC,
-            where the engine takes the zone of its machine.
-        Cost: that of the view of the same kind.
-        Source: Paimon's package `org.apache.paimon.table.system`; Iceberg's `MetadataTableType.java`.
-        """
-        view = View.metadata_table(encodable("name", name))
-        scan = self._native.scan(view, options(columns, where, None, limit, threads))
-        return Scan(scan, f"metadata table {name} of {self.location!r}")
+    def __reduce__(self) -> tuple[Reopening, tuple[()]]:
+        try:
+            return Reopening.of(self, asks=True), ()
+        except UnsupportedError:
+            # Of a catalog's table that was given without the catalog, which then nobody asks.
+            return Reopening.of(self), ()
 
     def __repr__(self) -> str:
-        return f"<lakebed {self.format} table {self.location!r} {place(self._native)}>"
+        return f"<lakebed {self.format} table {self.location!r} {place(self.core)}>"
 
     def _repr_html_(self) -> str:
         """What the table is, and its live files, rows and bytes.
@@ -142,7 +195,47 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, Veri
         named = ", ".join(sorted(self.properties))
         return _html.table(
             ("", ""),
-            overview.lines(self),
-            caption=f"{self.format} table {place(self._native)}",
+            _overview.lines(self),
+            caption=f"{self.format} table {place(self.core)}",
             note=f"options: {named}" if named else "",
         )
+
+
+@dataclass(frozen=True)
+class Reopening:
+    """Opens a table again, in another process too, at the same snapshot, tag or branch; its `repr` shows
+    nothing that may be secret.
+
+    Attributes: version, None for the newest version of the branch.
+    """
+
+    opening: Opening
+    format: str
+    branch: str
+    version: Version | None
+
+    @staticmethod
+    def of(table: Table, *, newest: bool = False, asks: bool = False) -> Reopening:
+        """Of a table that is open.
+
+        Args: newest, whether its newest version is wanted, whichever snapshot it is at; asks, whether a
+            catalog is to be asked which version that is.
+        Raises: UnsupportedError for a table of PyIceberg's without a catalog, if that is to be asked.
+        """
+        version = None
+        if not newest and table.snapshot_id is not None:
+            version = Version(snapshot=table.snapshot_id) if table.tag is None else Version(tag=table.tag)
+        return Reopening(table.opening.for_workers(asks=asks), table.format, table.branch, version)
+
+    def __call__(self) -> Table:
+        """The table. Raises: as `open_table` and `Table.at`."""
+        table = table_of(self.opening.core(self.format, self.branch), self.opening)
+        return table if self.version is None else table.at(self.version)
+
+
+def table_of(core: _native.Table, opening: Opening) -> Table:
+    """The table that the core has opened."""
+    table: Any = object.__new__(Table)
+    table.core, table.opening = core, opening
+    made: Table = table
+    return made

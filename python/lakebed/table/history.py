@@ -1,137 +1,178 @@
-"""How a table came to be: views of its snapshots, refs and schemas, and of what each commit did."""
+"""Views of what a table was and is: its snapshots, refs and schemas, and which files came and went."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from lakebed._native import View
-from lakebed.table.state import TableState
-from lakebed.view import ViewScan, options
+from lakebed.version import place_of
+from lakebed.view import FileKeywords, Keywords, ViewScan, view
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from typing_extensions import Unpack
 
-    from lakebed.predicates import Predicate
+    from lakebed.table import Table
+    from lakebed.version import AnyVersion
 
 
-class HistoryViews(TableState):
-    """Views of what the table was and is, before any of its files."""
+@view(Keywords)
+def snapshots(table: Table, **given: Unpack[Keywords]) -> ViewScan:
+    """One row per snapshot that exists, oldest first.
 
-    def snapshots(
-        self,
-        *,
-        columns: Sequence[str] | None = None,
-        where: str | Predicate | None = None,
-        limit: int | None = None,
-        threads: int | None = None,
-    ) -> ViewScan:
-        """One row per snapshot that exists, oldest first.
+    Returns: `snapshot_id` int64, `parent_id` int64, `committed_at` timestamp[us, UTC], `operation` utf8,
+        `schema_id` int64, `total_record_count` int64 [rows], `manifest_list` utf8 (null for Paimon: there
+        are two, `base_manifest_list` and `delta_manifest_list`), `summary` map<utf8, utf8> (Paimon: the
+        commit's properties), then the format's own: Paimon's `watermark` int64, `statistics` utf8,
+        `commit_operation` utf8 ("MERGE", of newer writers), `log_offsets` map<int32, int64> (by bucket,
+        of older ones) and others; Iceberg's `sequence_number`, `first_row_id`, `added_rows` int64 and
+        others.
+    Raises: SchemaError (no such column), PredicateError, at once; errors of the data when read.
+    Cost: Paimon: reads every snapshot file. Iceberg: reads the metadata file.
+    Source: Paimon's `Snapshot.java`; Iceberg specification, "Snapshots".
+    """
+    return ViewScan(table, "snapshots", View.SNAPSHOTS, given)
 
-        Returns: `snapshot_id` int64, `parent_id` int64, `committed_at` timestamp[us, UTC], `operation` utf8,
-            `schema_id` int64, `total_record_count` int64 [rows], `manifest_list` utf8 (null for Paimon: there
-            are two, `base_manifest_list` and `delta_manifest_list`), `summary` map<utf8, utf8> (Paimon: the
-            commit's properties), then the format's own: Paimon's `watermark` int64, `statistics` utf8,
-            `commit_operation` utf8 ("MERGE", of newer writers), `log_offsets` map<int32, int64> (by bucket,
-            of older ones) and others; Iceberg's `sequence_number`, `first_row_id`, `added_rows` int64 and
-            others.
-        Raises: SchemaError (no such column), PredicateError, at once; errors of the data when read.
-        Cost: Paimon: reads every snapshot file. Iceberg: reads the metadata file.
-        Source: Paimon's `Snapshot.java`; Iceberg specification, "Snapshots".
-        """
-        return ViewScan(
-            self._native, "snapshots", View.SNAPSHOTS, options(columns, where, None, limit, threads)
-        )
 
-    def refs(
-        self,
-        *,
-        columns: Sequence[str] | None = None,
-        where: str | Predicate | None = None,
-        limit: int | None = None,
-        threads: int | None = None,
-    ) -> ViewScan:
-        """One row per branch and tag: `main`, the other branches, then the tags of the branch the table
-        is on, each by name.
+@view(Keywords)
+def refs(table: Table, **given: Unpack[Keywords]) -> ViewScan:
+    """One row per branch and tag: `main`, the other branches, then the tags of the branch the table
+    is on, each by name.
 
-        Returns: `name` utf8, `type` utf8 ("branch" | "tag"), `snapshot_id` int64 (a branch's latest; null
-            where nothing was committed to it), `max_reference_age_in_ms` int64 (how long it is kept; null
-            for ever), `min_snapshots_to_keep` int32 and `max_snapshot_age_in_ms` int64 (null for Paimon,
-            which has no such rules), then the format's own, among them Paimon's `schema_id` int64 and
-            `committed_at` timestamp[us, UTC] of the snapshot, `created_at` timestamp[us] (wall clock of the
-            tag's writer, only where it is kept for a time).
-        Raises: SchemaError (no such column), PredicateError, at once; errors of the data when read.
-        Cost: Paimon: lists branches and tags; reads one snapshot per branch, and every tag. Iceberg: nothing
-            that opening has not read.
-        Source: Paimon's `Tag.java`, `BranchManager.java`; Iceberg's metadata table `refs`.
-        """
-        return ViewScan(self._native, "refs", View.REFS, options(columns, where, None, limit, threads))
+    Returns: `name` utf8, `type` utf8 ("branch" | "tag"), `snapshot_id` int64 (a branch's latest; null
+        where nothing was committed to it), `max_reference_age_in_ms` int64 (how long it is kept; null
+        for ever), `min_snapshots_to_keep` int32 and `max_snapshot_age_in_ms` int64 (null for Paimon,
+        which has no such rules), then the format's own, among them Paimon's `schema_id` int64 and
+        `committed_at` timestamp[us, UTC] of the snapshot, `created_at` timestamp[us] (wall clock of the
+        tag's writer, only where it is kept for a time).
+    Raises: SchemaError (no such column), PredicateError, at once; errors of the data when read.
+    Cost: Paimon: lists branches and tags; reads one snapshot per branch, and every tag. Iceberg: nothing
+        that opening has not read.
+    Source: Paimon's `Tag.java`, `BranchManager.java`; Iceberg's metadata table `refs`.
+    """
+    return ViewScan(table, "refs", View.REFS, given)
 
-    def changelogs(
-        self,
-        *,
-        columns: Sequence[str] | None = None,
-        where: str | Predicate | None = None,
-        limit: int | None = None,
-        threads: int | None = None,
-    ) -> ViewScan:
-        """(Paimon) One row per long-lived changelog, oldest first: a snapshot that expired, changelog kept.
 
-        Returns: the columns of `snapshots`. Only the changelog's list need still be there; base and delta
-            lists may be gone.
-        Raises: SchemaError (no such column, or an Iceberg table), PredicateError, at once; errors of the data
-            when read.
-        Cost: reads every changelog file.
-        Source: Paimon's `Changelog.java`.
-        """
-        return ViewScan(
-            self._native, "changelogs", View.CHANGELOGS, options(columns, where, None, limit, threads)
-        )
+@view(Keywords)
+def changelogs(table: Table, **given: Unpack[Keywords]) -> ViewScan:
+    """(Paimon) One row per long-lived changelog, oldest first: a snapshot that expired, changelog kept.
 
-    def schemas(
-        self,
-        *,
-        columns: Sequence[str] | None = None,
-        where: str | Predicate | None = None,
-        limit: int | None = None,
-        threads: int | None = None,
-    ) -> ViewScan:
-        """One row per version of the schema, oldest first.
+    Returns: the columns of `snapshots`. Only the changelog's list need still be there; base and delta
+        lists may be gone.
+    Raises: SchemaError (no such column, or an Iceberg table), PredicateError, at once; errors of the data
+        when read.
+    Cost: reads every changelog file.
+    Source: Paimon's `Changelog.java`.
+    """
+    return ViewScan(table, "changelogs", View.CHANGELOGS, given)
 
-        Returns: `schema_id` int64, `fields` list<struct<id, name, type, required, doc>>, then the format's
-            own: Paimon's keys and `options`, Iceberg's `identifier_field_ids`.
-        Raises: SchemaError (no such column), PredicateError, at once; errors of the data when read.
-        Cost: Paimon: reads every schema file. Iceberg: reads the metadata file.
-        Source: Paimon's `TableSchema.java`; Iceberg specification, "Schemas and Data Types".
-        """
-        return ViewScan(self._native, "schemas", View.SCHEMAS, options(columns, where, None, limit, threads))
 
-    def growth(
-        self,
-        *,
-        columns: Sequence[str] | None = None,
-        where: str | Predicate | None = None,
-        limit: int | None = None,
-        threads: int | None = None,
-    ) -> ViewScan:
-        """One row per snapshot that led to the table's own, oldest first: what is live there, and what
-        its commit added and removed.
+@view(Keywords)
+def schemas(table: Table, **given: Unpack[Keywords]) -> ViewScan:
+    """One row per version of the schema, oldest first.
 
-        All numbers come from manifests and their lists, never from what a writer's summary claims, so they
-        are those of `files` at that snapshot, summed up. Where a commit's own manifests do not account for
-        what the lists count, the snapshot is compared with the one before, as `diff` does.
+    Returns: `schema_id` int64, `fields` list<struct<id, name, type, required, doc>>, then the format's
+        own: Paimon's keys and `options`, Iceberg's `identifier_field_ids`.
+    Raises: SchemaError (no such column), PredicateError, at once; errors of the data when read.
+    Cost: Paimon: reads every schema file. Iceberg: reads the metadata file.
+    Source: Paimon's `TableSchema.java`; Iceberg specification, "Schemas and Data Types".
+    """
+    return ViewScan(table, "schemas", View.SCHEMAS, given)
 
-        Args: where, on these columns; the others as in `snapshots`.
-        Returns: `snapshot_id`, `parent_id` int64, `committed_at` timestamp[us, UTC], `operation` utf8, then
-            int64, of what is live: `file_count`, `record_count` [rows, deleting ones included] and
-            `file_size_in_bytes` of data files, `delete_file_count` (delete files and deletion vectors) and
-            `delete_record_count` [rows in those]; then the same numbers of what the commit added
-            (`added_file_count`, …) and removed (`removed_file_count`, …). How many deletes Paimon's oldest
-            snapshot added and removed is null where the one before has expired.
-        Raises: when read, as `files`; MissingFileError for a snapshot whose manifest lists expired.
-        Cost: the snapshots, the manifest lists of each, and once each manifest that a commit wrote, for three
-            columns; for the oldest snapshot all of its manifests. Paimon: each index manifest, and the index
-            files whose writer did not count.
-        Source: Iceberg specification, "Manifests" (status) and "Manifest Lists" (counts); Paimon's
-            `Snapshot.java` (delta manifest list), `FileEntry.java`.
-        """
-        return ViewScan(self._native, "growth", View.GROWTH, options(columns, where, None, limit, threads))
+
+@view(Keywords)
+def growth(table: Table, **given: Unpack[Keywords]) -> ViewScan:
+    """One row per snapshot that led to the table's own, oldest first: what is live there, and what
+    its commit added and removed.
+
+    All numbers come from manifests and their lists, never from what a writer's summary claims, so they
+    are those of `files` at that snapshot, summed up. Where a commit's own manifests do not account for
+    what the lists count, the snapshot is compared with the one before, as `diff` does.
+
+    Returns: `snapshot_id`, `parent_id` int64, `committed_at` timestamp[us, UTC], `operation` utf8, then
+        int64, of what is live: `file_count`, `record_count` [rows, deleting ones included] and
+        `file_size_in_bytes` of data files, `delete_file_count` (delete files and deletion vectors) and
+        `delete_record_count` [rows in those]; then the same numbers of what the commit added
+        (`added_file_count`, …) and removed (`removed_file_count`, …). How many deletes Paimon's oldest
+        snapshot added and removed is null where the one before has expired.
+    Raises: when read, as `files`; MissingFileError for a snapshot whose manifest lists expired.
+    Cost: the snapshots, the manifest lists of each, and once each manifest that a commit wrote, for three
+        columns; for the oldest snapshot all of its manifests. Paimon: each index manifest, and the index
+        files whose writer did not count.
+    Source: Iceberg specification, "Manifests" (status) and "Manifest Lists" (counts); Paimon's
+        `Snapshot.java` (delta manifest list), `FileEntry.java`.
+    """
+    return ViewScan(table, "growth", View.GROWTH, given)
+
+
+@view(FileKeywords)
+def diff(
+    table: Table, snapshot_a: AnyVersion, snapshot_b: AnyVersion, **given: Unpack[FileKeywords]
+) -> ViewScan:
+    """One row per file that is live in exactly one of two snapshots: those removed, then those added.
+
+    A file is the same in both if its path is, for Iceberg with its content and, of a deletion vector, its
+    offset; for Paimon with the other parts of its identity, the level among them. That a manifest was
+    rewritten is not a difference, nor is which of the two snapshots is the older. A file that a snapshot
+    names twice counts twice.
+
+    Args: snapshot_a, snapshot_b, ids, or names of tags or branches (of a tag, where there are both), as
+        `at` finds them; the others as in `files`.
+    Returns: `change` utf8 ("removed": live in `snapshot_a` only, "added": in `snapshot_b` only), then the
+        columns of `files`, in the types of the schema of this table. Iceberg's delete files
+        and deletion vectors are among them. A file of Paimon's that only an entry of the kind DELETE
+        names is shown as that entry has it: it may lack statistics that `files` has, and give other
+        sequence numbers.
+    Raises: SnapshotNotFoundError (naming what is there); when read, MissingFileError for a snapshot whose
+        manifest lists expired.
+    Cost: the manifest lists of both; manifests that both have are not read. The others are read once for
+        the identities of their files, and those in which something differs once more for the rows. Memory
+        grows with the files that they name.
+    Source: Paimon's `FileEntry.java` (merge); Iceberg's `DataFileSet.java`, `DeleteFileSet.java`.
+    """
+    between = View.diff(place_of("snapshot_a", snapshot_a), place_of("snapshot_b", snapshot_b))
+    return ViewScan(table, "diff", between, given, of=f"of {snapshot_a!r} and {snapshot_b!r}")
+
+
+@view(FileKeywords)
+def appends(table: Table, after: AnyVersion | None = None, **given: Unpack[FileKeywords]) -> ViewScan:
+    """One row per data file that appends added after a snapshot, up to the one the table is at: what
+    an incremental read has to read. The oldest append comes first.
+
+    Compactions, overwrites and deletes are passed over, so a file may be gone by now; `diff` says what is
+    there.
+
+    Args: after, a snapshot's id, or the name of a tag or branch; what that snapshot itself appended is
+        left out. It may have expired, as long as the next one has not. None for all appends that are
+        still known. The others as in `files`.
+    Returns: the columns of `files`.
+    Raises: SnapshotNotFoundError where the table's snapshot was not made from `after`, or one in between
+        is gone, naming what is there.
+    Cost: Paimon: reads the snapshots in between and the delta lists of appends; Iceberg: reads the
+        metadata file again, and one manifest list per append. Then the manifests of the appends that
+        `where` leaves.
+    Source: Paimon's `IncrementalDeltaStartingScanner.java`; Iceberg's `BaseIncrementalAppendScan.java`.
+    """
+    since = View.appends(None if after is None else place_of("after", after))
+    return ViewScan(table, "appends", since, given, of="" if after is None else f"after {after!r}")
+
+
+@view(FileKeywords)
+def file_history(table: Table, **given: Unpack[FileKeywords]) -> ViewScan:
+    """One row for each file that the commit of a snapshot added or removed, of all snapshots that led to
+    the table's snapshot, oldest first.
+
+    Which snapshot added a file, and which removed it: `filter="file_path = '…'"`. What a commit did is
+    what its own manifests say; where they do not account for what the lists count, it is what `diff` of
+    the snapshot before and this one says. Files of snapshots that expired have no row.
+
+    Args: where, on the table's columns (Paimon: on its partition columns alone): files are left out in which
+        no row can match.
+    Returns: `change` utf8 ("added" | "removed"), `snapshot_id` int64, `committed_at` timestamp[us, UTC],
+        `operation` utf8, then the columns of `files` but for Iceberg's `snapshot_id`, in the types of the
+        schema of this table. An entry that removes a file may lack statistics.
+    Raises: when read, as `files`.
+    Cost: the snapshots and the manifest lists of each; once each manifest that a commit wrote and that
+        what is asked of partitions leaves. Memory is bounded.
+    Source: as `growth`.
+    """
+    return ViewScan(table, "file_history", View.FILE_HISTORY, given)

@@ -1,22 +1,23 @@
-"""What a table's files are to it: which are reached, which are orphans, which an expiry would free."""
+"""Views for those who clean up and repair: which files are reached, which are orphans, what an expiry would
+free, and what is wrong. Rows only: lakebed deletes nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lakebed._arguments import MOST_RETAINED, age, milliseconds, positive
 from lakebed._listing import listing_of
 from lakebed._native import View
-from lakebed.table.state import TableState
-from lakebed.view import ViewScan, options
+from lakebed.view import Keywords, ViewScan, view
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from lakebed import _native
-    from lakebed.predicates import Predicate
+    from typing_extensions import Unpack
+
+    from lakebed.table import Table
 
 THREE_DAYS = timedelta(days=3)
 """How long a commit may be under way before its files are taken for orphans."""
@@ -26,161 +27,168 @@ Rules: TypeAlias = tuple[int | None, int | None, int]
 stay."""
 
 
-class JobViews(TableState):
-    """Views for those who clean up. Rows only: lakebed deletes nothing."""
+@view(Keywords)
+def reachable(table: Table, **given: Unpack[Keywords]) -> ViewScan:
+    """One row per file that anything of the table still reaches, whichever snapshot the table is at:
+    snapshots, tags, branches, changelogs, and the table ittable.
 
-    def reachable(
-        self,
-        *,
-        columns: Sequence[str] | None = None,
-        where: str | Predicate | None = None,
-        limit: int | None = None,
-        threads: int | None = None,
-    ) -> ViewScan:
-        """One row per file that anything of the table still reaches, whichever snapshot the table is at:
-        snapshots, tags, branches, changelogs, and the table itself.
+    A snapshot reaches the files that are live in it, not those that its entries only say are deleted.
 
-        A snapshot reaches the files that are live in it, not those that its entries only say are deleted.
-
-        Args: where, on the view's own columns; the others as in all views.
-        Returns: `file_path` utf8 (full, as written), `kind` utf8 ("data", "manifest", "manifest list",
-            "statistics", "extra" for files beside data files and manifests; Iceberg's "metadata", "position
-            deletes", "equality deletes", "deletion vectors", "partition statistics"; Paimon's "snapshot",
-            "tag", "changelog", "changelog data", "schema", "consumer", "index manifest", "index"; "hint"),
-            `file_size_in_bytes` int64 (as recorded; null where nothing records it), `first_snapshot_id` and
-            `last_snapshot_id` int64 (in the order of commits; null for what the table itself keeps),
-            `first_reached_by` and `last_reached_by` utf8 ("snapshot 3", "tag v1", "changelog 2", with "of
-            branch b" after on a branch of Paimon's; "table", "branch b", "metadata log"). Files of the
-            metadata come first, the others in no order that means anything.
-        Raises: SchemaError, PredicateError, at once; when it is read, CorruptError and its kin for a list or
-            manifest that is damaged, OSError for one that is gone.
-        Cost: Iceberg: the metadata file and each manifest list; Paimon: the snapshots, tags and changelogs of
-            every branch, their lists and index manifests. Then each manifest once, however many snapshots
-            have it. With a condition on `kind` only lists and manifests that may name such files are read.
-            Memory: some 200 bytes a file and manifest, up to 256 MiB; past that, what is known of files is on
-            disk, in the system's folder for temporary files, and comes back in 64 parts.
-        Source: Iceberg's `ReachableFileUtil.java`; Paimon's `OrphanFilesClean.java`.
-        """
-        return ViewScan(
-            self._native, "reachable", View.REACHABLE, options(columns, where, None, limit, threads)
-        )
-
-    def orphans(
-        self,
-        older_than: timedelta | datetime | None = THREE_DAYS,
-        listing: Any = None,
-        *,
-        equal_schemes: Mapping[str, str] | None = None,
-        equal_authorities: Mapping[str, str] | None = None,
-        columns: Sequence[str] | None = None,
-        where: str | Predicate | None = None,
-        limit: int | None = None,
-        threads: int | None = None,
-    ) -> ViewScan:
-        """One row per file that lies in the table's folders and that nothing of the table reaches.
-
-        Files are listed first. Then the newest version of the table is read, whatever its snapshot, and
-        before the first row snapshots, refs, tags, branches, changelogs and the catalog's pointer are read
-        again, until nothing is new: what happens in the meantime takes rows out. All this happens when the
-        rows are read. Of a table opened by a metadata file without a catalog that file stays the newest: what
-        later commits added would be an orphan.
-
-        Looked at is what the format's engine looks at. Iceberg: everything below the table's location whose
-        path has no name that begins with `_` or `.`, but for partition fields called so. Paimon: the folders
-        `manifest`, `index` and `statistics`, those of buckets at the depth of the partition keys, also below
-        `data-file.path-directory`, and what is neither snapshot nor changelog nor hint beside those; files
-        are told apart by their names alone, and whatever a manifest names, also as deleted, is none. Of both
-        what a killed lakebed process left. Folders of other tables in the table's own, and folders outside it
-        that `data-file.external-paths` names, are passed over with a warning.
-
-        Args: older_than, only files last modified longer ago than this, or before this instant; younger ones
-            may be of a commit that is under way. None for all, which is safe only while nobody writes.
-            listing, what lies there, where you know: anything with `__arrow_c_stream__` or a Dataset of
-            pyarrow, with the columns `path` (full: scheme, bucket and key), `size` [bytes] (may be absent)
-            and `modified` (a timestamp; one without zone is UTC), as an inventory of a bucket has them, with
-            decoded paths. Of rows whose `is_latest` is false or `is_delete_marker` true (may be absent) none
-            counts. Files that are not the table's are passed over; a RecordBatchReader is read once. None
-            lists the folders.
-            equal_schemes, equal_authorities, what means the same place as what: `{"oss": "s3"}`,
-            `{"old-bucket": "bucket"}`; s3, s3a and s3n are one, gs and gcs, the names of Azure's, `file:` and
-            no scheme. The others as in `reachable`.
-        Returns: `file_path` utf8, as listed; `file_size_in_bytes` int64 and `modified_at` timestamp[us, UTC]
-            (null where the listing does not say).
-        Raises: UnsupportedError for an Iceberg table with `gc.enabled` false, and for a storage that lists
-            names alone; LocationError where metadata and listing name a file at the same path of different
-            schemes or authorities that nobody said are equal: it is never an orphan; for an Iceberg table
-            whose `location` is not where it was opened, and for a file that `relocate` leaves out; for a
-            listing that spells a file of the table in another way, or has none; CorruptError for an Iceberg
-            table whose refs contradict its snapshots; UnsupportedError for a
-            table of PyIceberg's that has no catalog, which would know what is newest; CorruptError for a
-            branch of Paimon's without a schema; SchemaError for a listing without these columns; as
-            `reachable`.
-        Cost: a listing of each folder, those of one level side by side; then that of `reachable`, and its
-            memory for listed files too. On a local disk only files that nothing reaches are asked for their
-            size and age.
-        Source: Iceberg's `DeleteOrphanFilesSparkAction.java`; Paimon's `LocalOrphanFilesClean.java`.
-        """
-        before = None if older_than is None else _before(older_than)
-        opened = None if listing is None else listing_of(listing, self.location)
-        schemes, authorities = list((equal_schemes or {}).items()), list((equal_authorities or {}).items())
-        view = View.orphans(before, opened, self._newest(), schemes, authorities)
-        return ViewScan(self._native, "orphans", view, options(columns, where, None, limit, threads))
-
-    def expire_plan(
-        self,
-        older_than: timedelta | datetime | None = None,
-        retain_last: int | None = None,
-        *,
-        columns: Sequence[str] | None = None,
-        where: str | Predicate | None = None,
-        limit: int | None = None,
-        threads: int | None = None,
-    ) -> ViewScan:
-        """What an expiry of snapshots would free: those that go by the table's own rules of retention, and
-        the files that nothing that stays reaches.
-
-        Iceberg: `history.expire.max-snapshot-age-ms`, `history.expire.min-snapshots-to-keep`,
-        `history.expire.max-ref-age-ms`, and what branches and tags say for themselves, which wins. Paimon:
-        `snapshot.num-retained.min` and `.max`, `snapshot.time-retained`, `snapshot.expire.limit`, consumers
-        and, where changelogs are kept for longer, `changelog.*`, of the table's branch; tags
-        and other branches keep what they reach. Tags and consumers that are overdue themselves stay.
-
-        Snapshots are those of the newest version when the rows are read, whatever the table's snapshot.
-        Before the first row that version is read again, until nothing is new: what the table keeps by then is
-        no row.
-
-        Args: older_than, snapshots older than this, or before this instant, are old, whatever the table says.
-            retain_last, so many are kept however old they are, whatever the table says. The others as in
-            `reachable`.
-        Returns: the columns of `reachable`, of files that go: what reached them goes. With `relocate` the
-            paths are where files are now. For Iceberg, whose
-            snapshots and refs are not files, also a row of kind "snapshot", "branch" or "tag" without a path
-            for each that goes. Old metadata files are not among them: those go by the metadata log.
-        Raises: UnsupportedError for an Iceberg table with `gc.enabled` false; LocationError for one whose
-            `location` is not where it was opened, and for a file that `relocate` leaves out; CorruptError for
-            one whose refs contradict its snapshots, and for a rule that is no number or duration; ValueError
-            for a `retain_last` below 1, SchemaError for one above `snapshot.num-retained.max`; as
-            `reachable`.
-        Cost: that of `reachable`.
-        Source: Iceberg's `RemoveSnapshots.java`, `ReachableFileCleanup.java`; Paimon's
-            `ExpireSnapshotsImpl.java`, `ExpireChangelogImpl.java`.
-        """
-        now = milliseconds(datetime.now(timezone.utc))
-        before = None if older_than is None else _before(older_than)
-        retained = positive("retain_last", retain_last, most=MOST_RETAINED)
-        view = View.expire_plan(before, retained, now, self._newest(), of_newest=True)
-        return ViewScan(self._native, "expire_plan", view, options(columns, where, None, limit, threads))
-
-    def _expired(self, rules: Rules) -> ViewScan:
-        """What an expiry of this version's snapshots has freed."""
-        view = View.expire_plan(*rules, self._newest(), of_newest=False)
-        return ViewScan(self._native, "expire_plan", view, options())
-
-    def _newest(self) -> Callable[[], _native.Table] | None:
-        """What reads the newest version, where a catalog says which that is: the core asks no catalog."""
-        return None if self._opening is None else self._opening.newest(self._native, self._storage)
+    Args: where, on the view's own columns; the others as in all views.
+    Returns: `file_path` utf8 (full, as written), `kind` utf8 ("data", "manifest", "manifest list",
+        "statistics", "extra" for files beside data files and manifests; Iceberg's "metadata", "position
+        deletes", "equality deletes", "deletion vectors", "partition statistics"; Paimon's "snapshot",
+        "tag", "changelog", "changelog data", "schema", "consumer", "index manifest", "index"; "hint"),
+        `file_size_in_bytes` int64 (as recorded; null where nothing records it), `first_snapshot_id` and
+        `last_snapshot_id` int64 (in the order of commits; null for what the table itself keeps),
+        `first_reached_by` and `last_reached_by` utf8 ("snapshot 3", "tag v1", "changelog 2", with "of
+        branch b" after on a branch of Paimon's; "table", "branch b", "metadata log"). Files of the
+        metadata come first, the others in no order that means anything.
+    Raises: SchemaError, PredicateError, at once; when it is read, CorruptError and its kin for a list or
+        manifest that is damaged, OSError for one that is gone.
+    Cost: Iceberg: the metadata file and each manifest list; Paimon: the snapshots, tags and changelogs of
+        every branch, their lists and index manifests. Then each manifest once, however many snapshots
+        have it. With a condition on `kind` only lists and manifests that may name such files are read.
+        Memory: some 200 bytes a file and manifest, up to 256 MiB; past that, what is known of files is on
+        disk, in the system's folder for temporary files, and comes back in 64 parts.
+    Source: Iceberg's `ReachableFileUtil.java`; Paimon's `OrphanFilesClean.java`.
+    """
+    return ViewScan(table, "reachable", View.REACHABLE, given)
 
 
-def _before(older_than: timedelta | datetime) -> int:
-    """The instant in milliseconds since 1970 UTC. Raises: TypeError, ValueError."""
-    return age("older_than", older_than)
+@view(Keywords)
+def orphans(
+    table: Table,
+    older_than: timedelta | datetime | None = THREE_DAYS,
+    listing: Any = None,
+    *,
+    equal_schemes: Mapping[str, str] | None = None,
+    equal_authorities: Mapping[str, str] | None = None,
+    **given: Unpack[Keywords],
+) -> ViewScan:
+    """One row per file that lies in the table's folders and that nothing of the table reaches.
+
+    Files are listed first. Then the newest version of the table is read, whatever its snapshot, and
+    before the first row snapshots, refs, tags, branches, changelogs and the catalog's pointer are read
+    again, until nothing is new: what happens in the meantime takes rows out. All this happens when the
+    rows are read. Of a table opened by a metadata file without a catalog that file stays the newest: what
+    later commits added would be an orphan.
+
+    Looked at is what the format's engine looks at. Iceberg: everything below the table's location whose
+    path has no name that begins with `_` or `.`, but for partition fields called so. Paimon: the folders
+    `manifest`, `index` and `statistics`, those of buckets at the depth of the partition keys, also below
+    `data-file.path-directory`, and what is neither snapshot nor changelog nor hint beside those; files
+    are told apart by their names alone, and whatever a manifest names, also as deleted, is none. Of both
+    what a killed lakebed process left. Folders of other tables in the table's own, and folders outside it
+    that `data-file.external-paths` names, are passed over with a warning.
+
+    Args: older_than, only files last modified longer ago than this, or before this instant; younger ones
+        may be of a commit that is under way. None for all, which is safe only while nobody writes.
+        listing, what lies there, where you know: anything with `__arrow_c_stream__` or a Dataset of
+        pyarrow, with the columns `path` (full: scheme, bucket and key), `size` [bytes] (may be absent)
+        and `modified` (a timestamp; one without zone is UTC), as an inventory of a bucket has them, with
+        decoded paths. Of rows whose `is_latest` is false or `is_delete_marker` true (may be absent) none
+        counts. Files that are not the table's are passed over; a RecordBatchReader is read once. None
+        lists the folders.
+        equal_schemes, equal_authorities, what means the same place as what: `{"oss": "s3"}`,
+        `{"old-bucket": "bucket"}`; s3, s3a and s3n are one, gs and gcs, the names of Azure's, `file:` and
+        no scheme. The others as in `reachable`.
+    Returns: `file_path` utf8, as listed; `file_size_in_bytes` int64 and `modified_at` timestamp[us, UTC]
+        (null where the listing does not say).
+    Raises: UnsupportedError for an Iceberg table with `gc.enabled` false, and for a storage that lists
+        names alone; LocationError where metadata and listing name a file at the same path of different
+        schemes or authorities that nobody said are equal: it is never an orphan; for an Iceberg table
+        whose `location` is not where it was opened, and for a file that `relocate` leaves out; for a
+        listing that spells a file of the table in another way, or has none; CorruptError for an Iceberg
+        table whose refs contradict its snapshots; UnsupportedError for a
+        table of PyIceberg's that has no catalog, which would know what is newest; CorruptError for a
+        branch of Paimon's without a schema; SchemaError for a listing without these columns; as
+        `reachable`.
+    Cost: a listing of each folder, those of one level side by side; then that of `reachable`, and its
+        memory for listed files too. On a local disk only files that nothing reaches are asked for their
+        size and age.
+    Source: Iceberg's `DeleteOrphanFilesSparkAction.java`; Paimon's `LocalOrphanFilesClean.java`.
+    """
+    before = None if older_than is None else age("older_than", older_than)
+    opened = None if listing is None else listing_of(listing, table.location)
+    schemes, authorities = list((equal_schemes or {}).items()), list((equal_authorities or {}).items())
+    lying = View.orphans(before, opened, table.opening.newest(table.core), schemes, authorities)
+    return ViewScan(table, "orphans", lying, given)
+
+
+@view(Keywords)
+def expire_plan(
+    table: Table,
+    older_than: timedelta | datetime | None = None,
+    retain_last: int | None = None,
+    **given: Unpack[Keywords],
+) -> ViewScan:
+    """What an expiry of snapshots would free: those that go by the table's own rules of retention, and
+    the files that nothing that stays reaches.
+
+    Iceberg: `history.expire.max-snapshot-age-ms`, `history.expire.min-snapshots-to-keep`,
+    `history.expire.max-ref-age-ms`, and what branches and tags say for themselves, which wins. Paimon:
+    `snapshot.num-retained.min` and `.max`, `snapshot.time-retained`, `snapshot.expire.limit`, consumers
+    and, where changelogs are kept for longer, `changelog.*`, of the table's branch; tags
+    and other branches keep what they reach. Tags and consumers that are overdue themselves stay.
+
+    Snapshots are those of the newest version when the rows are read, whatever the table's snapshot.
+    Before the first row that version is read again, until nothing is new: what the table keeps by then is
+    no row.
+
+    Args: older_than, snapshots older than this, or before this instant, are old, whatever the table says.
+        retain_last, so many are kept however old they are, whatever the table says. The others as in
+        `reachable`.
+    Returns: the columns of `reachable`, of files that go: what reached them goes. With `relocate` the
+        paths are where files are now. For Iceberg, whose
+        snapshots and refs are not files, also a row of kind "snapshot", "branch" or "tag" without a path
+        for each that goes. Old metadata files are not among them: those go by the metadata log.
+    Raises: UnsupportedError for an Iceberg table with `gc.enabled` false; LocationError for one whose
+        `location` is not where it was opened, and for a file that `relocate` leaves out; CorruptError for
+        one whose refs contradict its snapshots, and for a rule that is no number or duration; ValueError
+        for a `retain_last` below 1, SchemaError for one above `snapshot.num-retained.max`; as
+        `reachable`.
+    Cost: that of `reachable`.
+    Source: Iceberg's `RemoveSnapshots.java`, `ReachableFileCleanup.java`; Paimon's
+        `ExpireSnapshotsImpl.java`, `ExpireChangelogImpl.java`.
+    """
+    now = milliseconds(datetime.now(timezone.utc))
+    before = None if older_than is None else age("older_than", older_than)
+    retained = positive("retain_last", retain_last, most=MOST_RETAINED)
+    freed = View.expire_plan(before, retained, now, table.opening.newest(table.core), of_newest=True)
+    return ViewScan(table, "expire_plan", freed, given)
+
+
+@view(Keywords)
+def verify(table: Table, *, data_files: bool = False, **given: Unpack[Keywords]) -> ViewScan:
+    """One row for each thing that is wrong with the table; no rows if nothing is.
+
+    All snapshots that are there, of all branches and tags, their lists and manifests, each once, are read
+    whole. Whatever is wrong with one, the next is read. Live files are those of the snapshot that the
+    table is at.
+
+    Args: data_files, whether its data files, delete files and index files are looked for too: whether
+        they are there, and as long as recorded; where, on these columns; the others as in `snapshots`.
+    Returns: `severity` utf8 ("error": rows are lost, doubled or not to be read; "warning": other than
+        recorded, which readers can live with), `kind` utf8 (that of the error which reading raises, such
+        as "missing", "truncated" and "mismatch"; "duplicate": twice in the table; "odd": what reading
+        warns of), `message` utf8, `path` utf8 of the file that is wrong, `named_by` utf8 (the file
+        that names it), `offset` int64 [bytes], `block` int64, `record` int64 and `field` utf8 within it,
+        where they are known.
+    Raises: when read, OSError where folders cannot be listed; the error of a metadata file that cannot be
+        read, which opening raises too.
+    Cost: every snapshot, list and manifest that the table has, whole, side by side, and of Iceberg the
+        metadata files of its log, of Paimon hints and consumers. Memory grows by some
+        50 bytes for each live file, and some 200 for each delete of a single data file. Where a file
+        appears twice, and for `data_files`, the live manifests once more; for `data_files` one request
+        for each of those files, as many at once as the storage serves.
+    Source: Iceberg specification, "Manifests", "Manifest Lists" and "Scan Planning"; Paimon's
+        `FileEntry.java` (mergeEntries).
+    """
+    return ViewScan(table, "verify", View.verify(bool(data_files)), given)
+
+
+def expired(table: Table, rules: Rules) -> ViewScan:
+    """What an expiry of this version's snapshots has freed."""
+    freed = View.expire_plan(*rules, table.opening.newest(table.core), of_newest=False)
+    return ViewScan(table, "expire_plan", freed, {})

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from lakebed import _native
 from lakebed.file_io import FileIOStorage
+from lakebed.limits import LIMITS, Limits
+from lakebed.storage.paths import absolute
 
 if TYPE_CHECKING:
     from lakebed.catalogs import Entry
-    from lakebed.limits import Limits
     from lakebed.storage import Storage
 
 
@@ -19,67 +20,72 @@ if TYPE_CHECKING:
 class Opening:
     """How a table was opened, for those who open it again; its `repr` shows nothing that may be secret.
 
-    Attributes: moved, prefixes and where they are now; allowed, limits and reads (`concurrent_reads`), as
-        `open_table` has them; entry, the catalog's entry; None for one that was opened by its
-        path; path, what was opened, as the storage has it; pointer, what asks the catalog in a process that
+    Attributes: storage, what the core reads the table through; None for the local file system. path, what was
+        opened, as the storage has it. moved, prefixes and where they are
+        now; allowed, limits and reads (`concurrent_reads`), as `open_table` has them. entry, the catalog's
+        entry; None for a table that was opened by its path. pointer, what asks the catalog in a process that
         does not have the entry.
     """
 
-    moved: tuple[tuple[str, str], ...] = field(repr=False)
-    allowed: tuple[str, ...] | None = field(repr=False)
-    limits: Limits
-    reads: int | None
-    entry: Entry | None
-    path: str | None = field(default=None, repr=False)
+    storage: Storage | None = field(repr=False)
+    path: str = field(repr=False)
+    moved: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    allowed: tuple[str, ...] | None = field(default=None, repr=False)
+    limits: Limits = LIMITS
+    reads: int | None = None
+    entry: Entry | None = None
     pointer: Callable[[], Entry] | None = field(default=None, repr=False)
 
-    def elsewhere(self, moved: tuple[tuple[str, str], ...], *, asks: bool = False) -> Opening:
-        """How workers open the table: they do not have the catalog's entry, and ask the catalog what is
-        newest only where that is wanted.
+    def for_workers(self, *, asks: bool = False) -> Opening:
+        """How other processes open the table: local paths are absolute, and the catalog's entry is not there;
+        what is newest they ask the catalog only where that is wanted.
 
         Raises: UnsupportedError for a table of PyIceberg's without a catalog, if that is to be asked.
         """
         pointer = self.entry.pointer() if asks and self.entry is not None else None
-        return replace(self, moved=moved, entry=None, pointer=pointer)
+        path, moved = self.path, self.moved
+        if self.storage is None:
+            path = absolute(path)
+            moved = tuple((prefix, absolute(now)) for prefix, now in moved)
+        return replace(self, path=path, moved=moved, entry=None, pointer=pointer)
 
-    def newest(self, table: _native.Table, adapter: Storage | None) -> Callable[[], _native.Table] | None:
+    def newest(self, table: _native.Table) -> Callable[[], _native.Table] | None:
         """What reads the newest version, raising as `Table.refresh`; None where no catalog says which it
         is.
         """
         if self.entry is not None:
-            return lambda: self.refreshed(table, adapter)[0]
+            return lambda: self.refreshed(table)[0]
         if (pointer := self.pointer) is None:
             return None
 
         def of_catalog() -> _native.Table:
             entry = pointer()
-            return self.native(entry.path, entry.storage, table.format, table.branch)
+            opening = replace(self, storage=entry.storage, path=entry.path)
+            return opening.core(table.format, table.branch)
 
         return of_catalog
 
-    def native(
-        self,
-        location: str,
-        adapter: Storage | None,
-        format: str | None,  # noqa: A002 - the word users type
-        branch: str = "main",
-    ) -> _native.Table:
-        """The table of the core at a location, on one of its branches. Raises: as `open_table`."""
+    def core(self, format: str | None, branch: str = "main") -> _native.Table:
+        """The table of the core, on one of its branches. Raises: as `open_table`."""
         allowed = None if self.allowed is None else list(self.allowed)
-        native = _native.Table.open(
-            location, format, adapter, list(self.moved), allowed, self.limits, self.reads
+        opened = _native.Table.open(
+            self.path, format, self.storage, list(self.moved), allowed, self.limits, self.reads
         )
-        return native if branch == "main" else native.at(_native.Place.branch(branch))
+        return opened if branch == "main" else opened.at(_native.Place.branch(branch))
 
-    def refreshed(self, table: _native.Table, adapter: Storage | None) -> tuple[_native.Table, Opening]:
+    def refreshed(self, table: _native.Table) -> tuple[_native.Table, Opening]:
         """The table at what is newest now, and how that was opened. Raises: as `Table.refresh`."""
         entry = self.entry
+        if entry is None and self.pointer is not None:
+            newest = self.pointer()
+            opening = replace(self, storage=newest.storage, path=newest.path, entry=newest)
+            return opening.core(table.format, table.branch), opening
         if entry is None:
             return table.refreshed(), self
         newest = entry.newest()
-        if isinstance(adapter, FileIOStorage) and isinstance(newest.storage, FileIOStorage):
-            adapter.renew(newest.storage)
+        if isinstance(self.storage, FileIOStorage) and isinstance(newest.storage, FileIOStorage):
+            self.storage.renew(newest.storage)
         opening = replace(self, entry=newest, path=newest.path)
         if newest.path == entry.path:
             return table.refreshed(), opening
-        return opening.native(newest.path, adapter, table.format, table.branch), opening
+        return opening.core(table.format, table.branch), opening

@@ -95,7 +95,7 @@ impl BatchStream {
     fn filter(&self, py: Python<'_>, condition: &Filter) -> PyResult<BatchStream> {
         let (batches, filter) = (self.handed(py)?, Arc::clone(&condition.0));
         let rows = std::iter::from_fn(move || next_of(&batches).transpose());
-        let kept = rows.map(move |rows| lakebed::view::matching(&rows?, &filter));
+        let kept = rows.map(move |rows| lakebed::view::matching(&rows?, &filter.predicate));
         let stream = BatchStream::new(Arc::clone(&self.schema), Box::new(kept));
         Ok(stream.with_notes(self.notes.clone()))
     }
@@ -103,20 +103,40 @@ impl BatchStream {
 
 /// A filter on the columns of some rows.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Filter(Arc<BoundPredicate>);
+pub struct Filter(Arc<Condition>);
+
+/// A filter bound to a schema, and the columns that it tests.
+struct Condition {
+    predicate: BoundPredicate,
+    columns: Vec<String>,
+}
+
+impl Condition {
+    fn new(text: &str, schema: &Schema) -> lakebed::Result<Condition> {
+        let predicate = Predicate::parse(text)?;
+        let columns = predicate.columns().into_iter().map(str::to_owned).collect();
+        Ok(Condition { predicate: predicate.bind(schema)?, columns })
+    }
+}
 
 #[pymethods]
 impl Filter {
     #[new]
     fn new(py: Python<'_>, schema: &Bound<'_, PyAny>, r#where: &str) -> PyResult<Filter> {
         let schema = import_schema(schema)?;
-        detached(py, || Ok(Filter(Arc::new(Predicate::parse(r#where)?.bind(&schema)?))))
+        detached(py, || Ok(Filter(Arc::new(Condition::new(r#where, &schema)?))))
+    }
+
+    /// The names of the columns that it tests.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.0.columns.clone()
     }
 
     /// The rows of a batch that it keeps.
     fn matching(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<Batch> {
         let rows = import_batch(rows)?;
-        let kept = detached(py, || lakebed::view::matching(&rows, &self.0))?;
+        let kept = detached(py, || lakebed::view::matching(&rows, &self.0.predicate))?;
         Ok(Batch(Arc::new(StructArray::from(kept))))
     }
 }

@@ -156,6 +156,7 @@ pub struct Options(pub ScanOptions);
 struct Keywords {
     columns: Option<Vec<String>>,
     #[pyo3(attribute("where"))]
+    table_filter: Option<String>,
     filter: Option<String>,
     stats: Option<Vec<String>>,
     limit: Option<usize>,
@@ -169,10 +170,29 @@ impl<'py> FromPyObject<'_, 'py> for Options {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Options> {
-        let Keywords { columns, filter, stats, limit, threads, row_limit, small_bytes, delete_ids } =
-            object.extract()?;
+        let Keywords {
+            columns,
+            table_filter,
+            filter,
+            stats,
+            limit,
+            threads,
+            row_limit,
+            small_bytes,
+            delete_ids,
+        } = object.extract()?;
         let deletes = if delete_ids { DeletesAs::Ids } else { DeletesAs::Files };
         let threads = threads.unwrap_or(0);
-        Ok(Options(ScanOptions { columns, filter, stats, limit, row_limit, threads, deletes, small_bytes }))
+        Ok(Options(ScanOptions {
+            columns,
+            table_filter,
+            filter,
+            stats,
+            limit,
+            row_limit,
+            threads,
+            deletes,
+            small_bytes,
+        }))
     }
 }

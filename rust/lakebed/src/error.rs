@@ -246,6 +246,12 @@ impl Error {
         &self.0.location
     }
 
+    /// The same error, its message after the name of what it is about.
+    pub(crate) fn about(mut self, what: &str) -> Error {
+        self.0.message.insert_str(0, &format!("{what}: "));
+        self
+    }
+
     /// The same error with words appended to its message.
     pub(crate) fn adding(mut self, words: &str) -> Error {
         self.0.message.push_str(words);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 
-use crate::distributed::Distributed;
+use crate::distributed::{Distributed, filtered};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::rewrite_paths::RewritePaths;
@@ -83,7 +83,16 @@ pub trait Table: Send + Sync {
     /// has; `FilterColumn`, `Predicate`; `Argument` for statistics of a view that has none. For `Diff` and `Appends`
     /// those of [`Table::at`], and `SnapshotNotFound` where the snapshot after which appends are wanted is no ancestor
     /// of the table's, or one in between is gone.
-    fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>>;
+    fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
+        filtered(view, options, &self.data_schema(), &|view, options| self.resolve(view, options))
+    }
+
+    /// Resolves one of its views for [`Table::scan`], with one of the filters: that on the table's columns for
+    /// [`View::is_of_table_rows`], else that on the view's own.
+    ///
+    /// # Errors
+    /// Those of [`Table::scan`].
+    fn resolve(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>>;
 
     /// Writes the table's metadata to another folder, all of it or what is newer than an earlier state, with
     /// the prefixes of paths replaced. Rows are the files to copy: `source`, `target`, `kind` and

@@ -177,7 +177,8 @@ fn threads_change_nothing() {
 fn filters_keep_what_a_filter_over_all_rows_keeps() {
     let sample = Memory::sample();
     let partitions = |filter: Option<&str>| {
-        let options = ScanOptions { filter: filter.map(str::to_owned), threads: 1, ..Default::default() };
+        let options =
+            ScanOptions { table_filter: filter.map(str::to_owned), threads: 1, ..Default::default() };
         sample.scan(View::Files, options).unwrap()
     };
     let all = partitions(None).num_rows();
@@ -193,6 +194,15 @@ fn filters_keep_what_a_filter_over_all_rows_keeps() {
     let halves = [0, 1].map(|bucket| partitions(Some(&format!("bucket = {bucket}"))).num_rows());
     assert_eq!(halves[0] + halves[1], all);
     assert!(halves.iter().all(|rows| *rows > 0));
+    // Of all rows, the view's own filter keeps the same, also by columns that are not asked for.
+    let options = ScanOptions {
+        columns: Some(vec!["file_path".to_owned()]),
+        filter: Some("bucket = 0".to_owned()),
+        limit: Some(all),
+        ..Default::default()
+    };
+    let own = sample.scan(View::Files, options).unwrap();
+    assert_eq!((own.num_rows(), own.num_columns()), (halves[0], 1));
     assert_eq!(partitions(Some("dt > '2030-01-01' or region in ('emea', 'apac', 'us')")).num_rows(), all);
     assert_eq!(partitions(Some("bucket = 7")).num_rows(), 0);
 }
@@ -228,10 +238,10 @@ fn wrong_requests_are_refused_before_a_manifest_is_read() {
     let default = ScanOptions::default;
     assert_eq!(refused(ScanOptions { columns: names("nope"), ..default() }), ErrorKind::UnknownColumn);
     assert_eq!(refused(ScanOptions { stats: names("nope"), ..default() }), ErrorKind::UnknownColumn);
-    assert_eq!(refused(ScanOptions { filter: text("nope = 1"), ..default() }), ErrorKind::FilterColumn);
+    assert_eq!(refused(ScanOptions { table_filter: text("nope = 1"), ..default() }), ErrorKind::FilterColumn);
     for filter in ["amount > 'x'", "dt >", "dt = 5", "dt = '2026-13-01'", "bucket = 'x'"] {
         assert_eq!(
-            refused(ScanOptions { filter: text(filter), ..default() }),
+            refused(ScanOptions { table_filter: text(filter), ..default() }),
             ErrorKind::Predicate,
             "{filter}"
         );

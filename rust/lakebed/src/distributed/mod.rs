@@ -5,6 +5,7 @@
 //! format.
 
 mod exchange;
+mod filtered;
 mod grouping;
 mod place;
 mod placed;
@@ -20,6 +21,7 @@ use serde::Serialize;
 
 pub use exchange::{Exchange, Exchanged, Gather, ManifestPartitioner, Pieces};
 pub(crate) use exchange::{hash, with_parts};
+pub(crate) use filtered::filtered;
 pub use grouping::{GroupTask, Grouping, Prerequisite};
 pub(crate) use place::match_manifest_path;
 pub(crate) use placed::placed;

@@ -8,26 +8,27 @@ use crate::scan::ScanOptions;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct StoredOptions {
     columns: Option<Vec<String>>,
+    table_filter: Option<String>,
     filter: Option<String>,
     stats: Option<Vec<String>>,
 }
 
 impl StoredOptions {
-    pub(crate) fn filter(&self) -> Option<&str> {
-        self.filter.as_deref()
+    pub(crate) fn table_filter(&self) -> Option<&str> {
+        self.table_filter.as_deref()
     }
 }
 
 impl From<&ScanOptions> for StoredOptions {
     fn from(options: &ScanOptions) -> StoredOptions {
-        let ScanOptions { columns, filter, stats, .. } = options.clone();
-        StoredOptions { columns, filter, stats }
+        let ScanOptions { columns, table_filter, filter, stats, .. } = options.clone();
+        StoredOptions { columns, table_filter, filter, stats }
     }
 }
 
 impl From<&StoredOptions> for ScanOptions {
     fn from(options: &StoredOptions) -> ScanOptions {
-        let StoredOptions { columns, filter, stats } = options.clone();
-        ScanOptions { columns, filter, stats, ..ScanOptions::default() }
+        let StoredOptions { columns, table_filter, filter, stats } = options.clone();
+        ScanOptions { columns, table_filter, filter, stats, ..ScanOptions::default() }
     }
 }

@@ -122,7 +122,7 @@ impl Table for Toy {
         Err(unknown())
     }
 
-    fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
+    fn resolve(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
         if !matches!(view, View::Files) {
             return Err(unknown());
         }

@@ -47,7 +47,8 @@ impl ManifestBounds {
     /// Those of the view `manifests`.
     pub(super) fn read(table: &dyn Table, options: &ScanOptions) -> Result<ManifestBounds> {
         let columns = Some(INPUT.map(str::to_owned).to_vec());
-        let options = ScanOptions { columns, filter: options.filter.clone(), ..ScanOptions::default() };
+        let options =
+            ScanOptions { columns, table_filter: options.table_filter.clone(), ..ScanOptions::default() };
         let mut bounds = ManifestBounds::default();
         for batch in table.scan(View::Manifests, options)?.stream()? {
             bounds.add(&batch?)?;

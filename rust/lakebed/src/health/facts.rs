@@ -68,7 +68,7 @@ impl TableFacts {
         }
         let of_manifests = ScanOptions {
             columns: columns(&MANIFEST_INPUT),
-            filter: options.filter.clone(),
+            table_filter: options.table_filter.clone(),
             ..ScanOptions::default()
         };
         facts.manifests = ManifestFacts { entries: Some(0), deleted_entries: Some(0), ..Default::default() };

@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
-use arrow_select::filter::filter_record_batch;
 
 use super::Commit;
-use super::filter::OwnFilter;
 use crate::diff::CHANGE;
 use crate::error::Result;
 use crate::record::find;
@@ -17,11 +15,10 @@ use crate::view::{batch, instants, only, project};
 /// The columns before those of the view `files`; a column of that view with one of these names is left out.
 pub(super) const OF_COMMITS: [&str; 4] = [CHANGE, "snapshot_id", "committed_at", "operation"];
 
-/// The requested columns, in order, and the filter on them.
+/// The requested columns, in order.
 #[derive(Clone)]
 pub(super) struct HistoryColumns {
     schema: SchemaRef,
-    filter: Option<Arc<OwnFilter>>,
 }
 
 impl HistoryColumns {
@@ -39,25 +36,19 @@ impl HistoryColumns {
     ///
     /// # Errors
     /// `UnknownColumn`.
-    pub(super) fn new(
-        all: &ArrowSchema,
-        columns: Option<&[String]>,
-        filter: Option<Arc<OwnFilter>>,
-    ) -> Result<HistoryColumns> {
+    pub(super) fn new(all: &ArrowSchema, columns: Option<&[String]>) -> Result<HistoryColumns> {
         let fields = project(all.fields(), |field| field.name(), columns)?;
-        Ok(HistoryColumns { schema: Arc::new(ArrowSchema::new(fields)), filter })
+        Ok(HistoryColumns { schema: Arc::new(ArrowSchema::new(fields)) })
     }
 
     pub(super) fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// The options to read the view `files` with: the requested columns, and those that the filter reads.
+    /// The options to read the view `files` with: the requested columns.
     pub(super) fn of_files(&self, options: &ScanOptions) -> ScanOptions {
-        let asked = self.schema.fields().iter().map(|field| field.name());
-        let read = self.filter.iter().flat_map(|filter| filter.columns());
         let mut columns: Vec<String> = Vec::new();
-        for name in asked.chain(read) {
+        for name in self.schema.fields().iter().map(|field| field.name()) {
             if !OF_COMMITS.contains(&name.as_str()) && name != "stats" && !columns.contains(name) {
                 columns.push(name.clone());
             }
@@ -67,11 +58,7 @@ impl HistoryColumns {
 
     /// The rows of the files that a commit changed; `files` has the column `change`.
     pub(super) fn build(&self, files: &RecordBatch, commit: &Commit) -> Result<RecordBatch> {
-        let mut files = self.dated(files, commit)?;
-        if let Some(filter) = &self.filter {
-            files = filter_record_batch(&files, &filter.keeps(&files)?)?;
-        }
-        only(&files, &self.schema)
+        only(&self.dated(files, commit)?, &self.schema)
     }
 
     /// The columns of files, and the needed ones of the commit.

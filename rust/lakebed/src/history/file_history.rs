@@ -1,12 +1,9 @@
 //! The view `file_history`: one row per snapshot that added or removed a file.
 
-use std::sync::Arc;
-
 use arrow_schema::SchemaRef;
 
 use super::History;
 use super::columns::HistoryColumns;
-use super::filter::OwnFilter;
 use super::line::Line;
 use crate::distributed::Distributed;
 use crate::error::Result;
@@ -30,20 +27,15 @@ impl<H: History> FileHistoryScan<H> {
     pub(crate) fn new(history: H, options: ScanOptions) -> Result<FileHistoryScan<H>> {
         let files = ScanOptions { stats: options.stats.clone(), ..ScanOptions::default() };
         let all = HistoryColumns::all(&history.changes(&files)?.0);
-        let (own, filter) = match options.filter.as_deref() {
-            Some(text) => OwnFilter::divide(text, &all)?,
-            None => (None, None),
-        };
-        let columns = options.columns_and_stats();
-        let columns = HistoryColumns::new(&all, columns.as_deref(), own.map(Arc::new))?;
+        let columns = HistoryColumns::new(&all, options.columns_and_stats().as_deref())?;
         let (limit, threads) = (options.limit, threads(options.threads));
-        let options = columns.of_files(&ScanOptions { filter, threads, ..options });
+        let options = columns.of_files(&ScanOptions { threads, ..options });
         history.changes(&options)?;
         Ok(FileHistoryScan { history, options, columns, limit })
     }
 
     fn line(&self) -> Result<Line<H>> {
-        Line::read(&self.history, self.options.filter.as_deref(), self.options.threads)
+        Line::read(&self.history, self.options.table_filter.as_deref(), self.options.threads)
     }
 }
 

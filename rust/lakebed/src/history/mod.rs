@@ -6,7 +6,6 @@
 
 mod columns;
 mod file_history;
-mod filter;
 mod growth;
 mod line;
 mod totals;

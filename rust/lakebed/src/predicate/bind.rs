@@ -106,7 +106,7 @@ impl Predicate {
     pub fn bind(&self, schema: &Schema) -> Result<BoundPredicate> {
         self.bind_with(Logic::ThreeValued, &mut |term| {
             if term.transform.is_some() {
-                let message = format!("filter: {term}: transforms only apply to columns of Iceberg tables");
+                let message = format!("{term}: transforms only apply to columns of Iceberg tables");
                 return Err(Error::new(ErrorKind::Predicate, message));
             }
             let (index, field) = schema.fields().find(&term.column).ok_or_else(|| {
@@ -410,12 +410,12 @@ pub(crate) fn unknown_column<'a>(name: &str, known: impl Iterator<Item = &'a str
     let meant = meant.unwrap_or_default();
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     let shown = Quoted('"', name);
-    let message = format!("filter: no column {shown} to filter by{meant}; there are: {known}");
+    let message = format!("no column {shown} to filter by{meant}; there are: {known}");
     Error::new(ErrorKind::FilterColumn, message).in_field(name)
 }
 
 #[cold]
 fn type_mismatch(leaf: &Leaf, data_type: &DataType, reason: &str) -> Error {
     let term = &leaf.term;
-    Error::new(ErrorKind::Predicate, format!("filter: column {term} of type {data_type}: {reason}"))
+    Error::new(ErrorKind::Predicate, format!("column {term} of type {data_type}: {reason}"))
 }

@@ -62,7 +62,7 @@ impl Predicate {
     /// Cost: one pass; memory about a hundred bytes a token.
     pub fn parse(text: &str) -> Result<Predicate> {
         if text.len() > MAX_TEXT_BYTES {
-            let message = format!("filter: {} bytes of text, at most {MAX_TEXT_BYTES} are read", text.len());
+            let message = format!("{} bytes of text, at most {MAX_TEXT_BYTES} are read", text.len());
             return Err(Error::new(ErrorKind::Predicate, message));
         }
         let mut parser = Parser { tokens: Tokens::split(text)?, depth: 0 };

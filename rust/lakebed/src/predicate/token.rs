@@ -169,7 +169,7 @@ fn point(text: &str, location: Location, message: &str) -> Error {
     let first = column.saturating_sub(SHOWN);
     let shown: String = line.chars().skip(first).take(2 * SHOWN).map(visible).collect();
     let caret = " ".repeat(column - first);
-    Error::new(ErrorKind::Predicate, format!("filter: {message}\n  {shown}\n  {caret}^"))
+    Error::new(ErrorKind::Predicate, format!("{message}\n  {shown}\n  {caret}^"))
 }
 
 /// The text with a dot for each character of its strings: the values may be secrets, and messages end up in

@@ -34,8 +34,9 @@ pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 pub struct ScanOptions {
     /// Columns, in this order; `None` for all.
     pub columns: Option<Vec<String>>,
-    /// A filter. For metadata tables, and for views that need no manifests, it tests the columns of the view
-    /// or table. For the other views it selects files, by any columns of the table.
+    /// A filter on the table's columns, which selects files, where rows are made from the table's files.
+    pub table_filter: Option<String>,
+    /// A filter on the view's own columns, which selects rows.
     pub filter: Option<String>,
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,

@@ -110,6 +110,14 @@ pub(crate) enum GroupBy {
 }
 
 impl View {
+    /// Whether rows are made from the table's files and manifests, which a filter on the table's columns selects.
+    pub fn is_of_table_rows(&self) -> bool {
+        use View::{Appends, Deletes, Diff, FileHistory, Indexes, Manifests};
+        let listed =
+            matches!(self, Manifests | Deletes | Indexes | Diff { .. } | Appends { .. } | FileHistory);
+        listed || self.is_of_entries()
+    }
+
     /// Whether rows are made of manifest entries, one by one or summed up.
     pub(crate) fn is_of_entries(&self) -> bool {
         matches!(self, View::Entries | View::Files | View::Plan) || self.group_by().is_some()

@@ -170,5 +170,5 @@ fn transform(call: &Call) -> Transform {
 
 #[cold]
 fn refused(column: &str, reason: &str) -> Error {
-    Error::new(ErrorKind::Predicate, format!("filter: column {column:?}: {reason}")).in_field(column)
+    Error::new(ErrorKind::Predicate, format!("column {column:?}: {reason}")).in_field(column)
 }

@@ -61,7 +61,7 @@ impl Appended {
         let mut seen = HashSet::new();
         for snapshot in self.snapshots.iter() {
             let list = self.table.list_of(snapshot)?;
-            let mut plan = Plan::of_list(&self.table, list, self.options.filter.as_deref())?;
+            let mut plan = Plan::of_list(&self.table, list, self.options.table_filter.as_deref())?;
             let mut own = |manifest: &ManifestFile| {
                 manifest.content == DATA
                     && manifest.added_snapshot_id.is_none_or(|id| ids.contains(&id))

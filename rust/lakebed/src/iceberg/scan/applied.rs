@@ -34,8 +34,9 @@ pub(super) fn stream(
 ) -> Result<Batches> {
     let threads = threads(options.threads);
     let (list, types) = (table.manifest_list()?, table.types()?);
-    let of_deletes = || Plan::of_list(table, list.clone(), options.filter.as_deref());
-    let deletes = Deletes::read(table, &types, of_deletes()?, options.filter.as_deref(), (threads, false))?;
+    let of_deletes = || Plan::of_list(table, list.clone(), options.table_filter.as_deref());
+    let deletes =
+        Deletes::read(table, &types, of_deletes()?, options.table_filter.as_deref(), (threads, false))?;
     let data = Plan::of_list(table, list.clone(), None)?;
     let applied = Applied::read(table, &deletes.index, data, threads, program.view.has(DATA_FILES))?;
     let entries = EntrySource::new(Arc::clone(program), table.clone(), notes);

@@ -108,7 +108,7 @@ impl Sides for Snapshots {
 impl Snapshots {
     /// The manifests that only one of the snapshots has, and how many of all these are.
     fn apart(&self) -> Result<(Vec<ManifestFile>, Vec<ManifestFile>, Step)> {
-        let (table, filter) = (self.table.clone(), self.options.filter.clone());
+        let (table, filter) = (self.table.clone(), self.options.table_filter.clone());
         let side = move |at: &Table| -> Result<Side<ManifestFile>> {
             let mut plan = Plan::of_list(&table, at.manifest_list()?, filter.as_deref())?;
             let pruned = std::mem::take(&mut plan.pruned);

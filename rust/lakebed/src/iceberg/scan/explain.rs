@@ -20,7 +20,7 @@ impl Scan {
             None if self.view.is_of_entries() => Role::Live,
             None => return Ok(Vec::new()),
         };
-        let filter = self.options.filter.as_deref();
+        let filter = self.options.table_filter.as_deref();
         counted(|funnel| {
             let plan = Plan::new(&self.table, filter)?;
             plan.count(role, funnel);

@@ -28,7 +28,7 @@ pub(crate) fn read_groups(table: &Table, types: TableTypes, options: &ScanOption
     let mut groups = Groups::new(&types.partition, committed)?.with_small(small_bytes(options));
     let options = ScanOptions { columns: Some(columns()), limit: None, ..options.clone() };
     let program = EntryProgram::new(Role::Live, types, &options, table.decoding().clone())?;
-    let manifests = Plan::new(table, options.filter.as_deref())?.of_role(Role::Live);
+    let manifests = Plan::new(table, options.table_filter.as_deref())?.of_role(Role::Live);
     let source = EntrySource::new(Arc::new(program), table.clone(), Notes::default());
     for files in ManifestStream::new(source, manifests, threads(options.threads)) {
         groups.extend(&files?)?;

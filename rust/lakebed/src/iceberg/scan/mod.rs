@@ -74,7 +74,8 @@ impl Scan {
         match self.view {
             View::Refs => select(&self.table.refs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
-            _ => Plan::new(&self.table, filter)?.manifests_view(&self.table, columns),
+            _ => Plan::new(&self.table, self.options.table_filter.as_deref())?
+                .manifests_view(&self.table, columns),
         }
     }
 }
@@ -100,7 +101,7 @@ impl Scan {
                 applied::stream(&self.table, program, &self.options, self.notes.clone())?
             }
             Some(program) => {
-                let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
+                let plan = Plan::new(&self.table, self.options.table_filter.as_deref())?;
                 let source = EntrySource::new(Arc::clone(program), self.table.clone(), self.notes.clone());
                 // Threads that read vectors go through the manifests one by one.
                 let threads = if program.view.needs_positions() { 1 } else { threads(self.options.threads) };
@@ -135,7 +136,7 @@ impl Distributed for Scan {
         }
         let options = ScanOptions {
             threads: self.options.threads,
-            filter: self.options.filter.clone(),
+            table_filter: self.options.table_filter.clone(),
             ..ScanOptions::default()
         };
         Ok(Box::new(Numbered::new(Scan::new(self.table.clone(), View::Deletes, options)?)))
@@ -151,7 +152,7 @@ impl Distributed for Scan {
             None if self.view.group_by().is_some() => Role::Live,
             None => return Ok(Vec::new()),
         };
-        let manifests = Plan::new(&self.table, self.options.filter.as_deref())?.of_role(role);
+        let manifests = Plan::new(&self.table, self.options.table_filter.as_deref())?.of_role(role);
         plan::planned(&manifests, self.table.storage().as_ref())
     }
 

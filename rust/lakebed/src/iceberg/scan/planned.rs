@@ -49,7 +49,7 @@ pub(super) fn shown(schema: &SchemaRef, deletes: DeletesAs) -> SchemaRef {
 
 /// Starts reading: all delete manifests are read before the first data manifest.
 pub(super) fn stream(table: &Table, options: &ScanOptions, notes: Notes) -> Result<Batches> {
-    let (threads, filter) = (threads(options.threads), options.filter.as_deref());
+    let (threads, filter) = (threads(options.threads), options.table_filter.as_deref());
     let (list, types) = (table.manifest_list()?, table.types()?);
     let program = program(Role::Plan(options.deletes), table, options)?;
     let deletes = match program.view.has(options.deletes.column()) {

@@ -55,7 +55,7 @@ impl EntryProgram {
         let columns = options.columns_and_stats();
         let metrics = stats.map(|stats| ("stats", stats));
         let view = EntryView::new(role, &types.partition, columns.as_deref(), metrics)?;
-        EntryProgram::of_view(role, view, types, options.filter.as_deref(), decoding)
+        EntryProgram::of_view(role, view, types, options.table_filter.as_deref(), decoding)
     }
 
     /// The program of a view that was made already.

@@ -67,18 +67,19 @@ impl Scan {
 /// The columns of a view that is made whole, without rows; checks columns and filter.
 fn empty(table: &Table, view: &View, options: &ScanOptions) -> Result<RecordBatch> {
     let (columns, filter) = (options.columns.as_deref(), options.filter.as_deref());
+    let table_filter = options.table_filter.as_deref();
     match view {
         View::Snapshots => select(&snapshots(&[])?, columns, filter),
         View::Refs => select(&refs(std::iter::empty())?, columns, filter),
         View::Schemas => select(&schemas(&[], 0)?, columns, filter),
-        View::Manifests => Plan::empty(table, filter)?.manifests_view(table, columns),
+        View::Manifests => Plan::empty(table, table_filter)?.manifests_view(table, columns),
         View::Partitions | View::Buckets => {
-            Plan::empty(table, filter)?;
+            Plan::empty(table, table_filter)?;
             let groups = Groups::new(&table.types()?.partition, Default::default())?;
             select(&grouped(view.group_by().unwrap_or(GroupBy::Partition), &groups)?, columns, None)
         }
         View::Health => {
-            Plan::empty(table, filter)?;
+            Plan::empty(table, table_filter)?;
             Ok(RecordBatch::new_empty(health::schema(columns)?))
         }
         View::Changelogs => Err(no_view("changelogs")),

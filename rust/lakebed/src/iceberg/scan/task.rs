@@ -42,7 +42,7 @@ impl Scan {
 
     /// The work of making `columns` of the rows of `role`.
     pub(super) fn task_in(&self, role: Role, columns: Option<Vec<String>>) -> Result<IcebergTask> {
-        let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
+        let plan = Plan::new(&self.table, self.options.table_filter.as_deref())?;
         Ok(IcebergTask {
             role,
             types: StoredTypes::from(&self.table.types()?),

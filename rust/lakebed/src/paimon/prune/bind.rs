@@ -43,7 +43,7 @@ impl Bound {
         let mut numbers: HashMap<String, (usize, ArrowType)> = HashMap::new();
         let bound = predicate.bind_with(Logic::ThreeValued, &mut |term: &Term| {
             if term.transform.is_some() {
-                let message = format!("filter: {term}: transforms only apply to columns of Iceberg tables");
+                let message = format!("{term}: transforms only apply to columns of Iceberg tables");
                 return Err(Error::new(ErrorKind::Predicate, message));
             }
             if let Some((number, data_type)) = numbers.get(&term.column) {

@@ -45,7 +45,7 @@ impl Appended {
         let (mut kept, mut pruned) = (Vec::new(), Vec::new());
         for snapshot in self.snapshots.iter() {
             let list: RecordBatch = self.table.delta_list(snapshot)?;
-            let keep = keep(self.options.filter.as_deref(), self.table.schema(), &list)?;
+            let keep = keep(self.options.table_filter.as_deref(), self.table.schema(), &list)?;
             for (manifest, keep) in manifest_files(&list)?.into_iter().zip(keep) {
                 if keep { &mut kept } else { &mut pruned }.push(manifest);
             }

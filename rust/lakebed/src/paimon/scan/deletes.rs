@@ -73,7 +73,7 @@ impl Reader {
     fn open(table: &Table, options: &ScanOptions) -> Result<(Reader, IndexFiles)> {
         let view = DeletesView::new(table.location(), table.schema(), options.columns.as_deref())?;
         let view = view.noting(table.noted());
-        let pruner = bound(options.filter.as_deref(), table.schema())?;
+        let pruner = bound(options.table_filter.as_deref(), table.schema())?;
         let partitions = pruner.as_ref().map(EntryPruner::partitions);
         let files = IndexFiles::read(table, partitions)?.of_type(DELETION_VECTORS)?;
         let external = match view.needs_data_paths() && files.len() > 0 {

@@ -52,9 +52,9 @@ pub(crate) fn diff(
     let table = table.clone().noting();
     // An entry that adds a file and one that deletes it cancel each other only if neither is pruned by
     // statistics, which the deleting entry may lack.
-    let pruner = bound(options.filter.as_deref(), table.schema())?;
-    let filter = pruner.map(|pruner| pruner.partitions().written());
-    let wanted = ScanOptions { filter, ..ChangeColumns::of_files(options) };
+    let pruner = bound(options.table_filter.as_deref(), table.schema())?;
+    let table_filter = pruner.map(|pruner| pruner.partitions().written());
+    let wanted = ScanOptions { table_filter, ..ChangeColumns::of_files(options) };
     let columns = ChangeColumns::new(options, EntryProgram::new(Role::Files, &table, &wanted)?.view.schema());
     let alone = ScanOptions { columns: Some(Vec::new()), stats: None, ..wanted.clone() };
     let entries = |rows, identities, number| -> Result<Entries> {
@@ -117,7 +117,7 @@ impl Snapshots {
             let Plan { manifests, pruned } = Plan::new(at, filter)?;
             Ok(Side { kept: manifests, pruned })
         };
-        let filter = self.options.filter.clone();
+        let filter = self.options.table_filter.clone();
         let (table, first) = (self.after.clone(), filter.clone());
         let after = move || side(&table, filter.as_deref());
         let before = || side(&self.before, first.as_deref());

@@ -76,9 +76,9 @@ impl History for Table {
 
     fn changes(&self, options: &ScanOptions) -> Result<(SchemaRef, Changes)> {
         // Entries that delete a file may lack statistics: only partitions and buckets are filtered.
-        let pruner = bound(options.filter.as_deref(), self.schema())?;
-        let filter = pruner.map(|pruner| pruner.partitions().written());
-        let options = ScanOptions { filter, ..options.clone() };
+        let pruner = bound(options.table_filter.as_deref(), self.schema())?;
+        let table_filter = pruner.map(|pruner| pruner.partitions().written());
+        let options = ScanOptions { table_filter, ..options.clone() };
         let program = Arc::new(EntryProgram::new(Role::History, self, &options)?);
         let schema = Arc::clone(program.view.schema());
         let source = EntrySource::new(Arc::clone(&program), self.clone());

@@ -163,6 +163,7 @@ impl Scan {
     /// A view that is not made of entries.
     fn whole(&self) -> Result<RecordBatch> {
         let (columns, filter) = (self.options.columns.as_deref(), self.options.filter.as_deref());
+        let table_filter = self.options.table_filter.as_deref();
         if let Some(by) = self.view.group_by() {
             return self.groups(by);
         }
@@ -172,14 +173,14 @@ impl Scan {
             View::Changelogs => select(&self.table.changelogs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
             View::Indexes => {
-                let pruner = bound(filter, self.table.schema())?;
+                let pruner = bound(table_filter, self.table.schema())?;
                 let files = IndexFiles::read(&self.table, pruner.as_ref().map(EntryPruner::partitions))?;
                 let rows = indexes(&files, self.table.schema(), &self.table.partition_type())?;
                 select(&rows, columns, None)
             }
             _ => {
                 let (list, rows) = self.table.manifest_list()?;
-                let kept = keep(filter, self.table.schema(), &list)?;
+                let kept = keep(table_filter, self.table.schema(), &list)?;
                 let rows: Vec<_> =
                     rows.into_iter().zip(&kept).filter(|(_, kept)| **kept).map(|(row, _)| row).collect();
                 let list = filter_record_batch(&list, &BooleanArray::from(kept))?;

@@ -51,7 +51,7 @@ pub(super) fn schemas(table: &Table, options: &ScanOptions) -> Result<BTreeMap<i
 
 /// Whether rows show statistics or are filtered by them.
 pub(super) fn needs_schemas(schema: &TableSchema, options: &ScanOptions) -> Result<bool> {
-    let filter = options.filter.as_deref();
+    let filter = options.table_filter.as_deref();
     let by_filter = filter.map(|text| EntryPruner::needs_schemas(text, schema)).transpose()?;
     Ok(options.stats.is_some() || by_filter.unwrap_or(false))
 }
@@ -80,7 +80,7 @@ impl EntryProgram {
         let stats = stats.map(|stats| if role == Role::Live { stats.with_stored_bounds() } else { stats });
         let columns = options.columns_and_stats();
         let view = EntryView::new(role, location, schema, columns.as_deref(), stats)?;
-        let filter = options.filter.as_deref();
+        let filter = options.table_filter.as_deref();
         let pruner = filter.map(|text| EntryPruner::new(text, schema, schemas).map(Arc::new)).transpose()?;
         let program = EntryProgram {
             entries: entry_columns(Some(view.raw()))?,

@@ -41,7 +41,7 @@ impl Scan {
     pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
         let table = table.noting();
         let columns = options.columns.as_deref();
-        let filter = options.filter.as_deref();
+        let (table_filter, filter) = (options.table_filter.as_deref(), options.filter.as_deref());
         let role = match &view {
             View::Entries => Some(Role::Entries),
             View::Files => Some(Role::Files),
@@ -61,17 +61,17 @@ impl Scan {
             View::Refs => select(&refs(&[])?, columns, filter)?,
             View::Schemas => select(&schemas(&[])?, columns, filter)?,
             View::Partitions | View::Buckets => {
-                bound(filter, table.schema())?;
+                bound(table_filter, table.schema())?;
                 let partition = PartitionType::new(table.schema());
                 let by = view.group_by().unwrap_or(GroupBy::Partition);
                 select(&grouped(by, &Groups::default(), &partition, None)?, columns, None)?
             }
             View::Health => {
-                bound(filter, table.schema())?;
+                bound(table_filter, table.schema())?;
                 RecordBatch::new_empty(health::schema(columns)?)
             }
             View::Deletes | View::Indexes => {
-                bound(filter, table.schema())?;
+                bound(table_filter, table.schema())?;
                 if matches!(view, View::Deletes) {
                     let deletes = DeletesView::new(table.location(), table.schema(), columns)?;
                     RecordBatch::new_empty(Arc::clone(deletes.schema()))
@@ -82,7 +82,7 @@ impl Scan {
             }
             _ => {
                 let list = RecordBatch::new_empty(record_schema(&LIST.iter().collect::<Vec<_>>()));
-                keep(filter, table.schema(), &list)?;
+                keep(table_filter, table.schema(), &list)?;
                 select(&table.manifests_view(&list, &[])?, columns, None)?
             }
         };
@@ -101,7 +101,7 @@ impl Scan {
     }
 
     pub(super) fn plan(&self) -> Result<Plan> {
-        let filter = self.options.filter.as_deref();
+        let filter = self.options.table_filter.as_deref();
         let read = (matches!(self.view, View::Plan)).then(|| BatchRead::new(self.table.schema()));
         Plan::of(&self.table, filter, read)
     }

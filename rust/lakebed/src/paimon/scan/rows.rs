@@ -22,7 +22,7 @@ pub(in crate::paimon) fn own_rows(
     let columns = columns.iter().map(|name| (*name).to_owned()).collect();
     let options = ScanOptions { columns: Some(columns), ..options.clone() };
     let program = EntryProgram::new(role, table, &options)?;
-    let Plan { manifests, .. } = Plan::new(table, options.filter.as_deref())?;
+    let Plan { manifests, .. } = Plan::new(table, options.table_filter.as_deref())?;
     Ok(file_rows(Arc::new(program), table, manifests, threads(options.threads)))
 }
 

@@ -94,7 +94,7 @@ impl table::Table for Table {
         Ok(Box::new(self.latest()?))
     }
 
-    fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
+    fn resolve(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
         Ok(match view {
             View::Diff { before, after } => {
                 let table = self.clone();

@@ -171,7 +171,7 @@ fn types_that_are_not_compared_are_null_or_not() {
 fn an_unknown_column_is_named_with_the_known_ones() {
     let schema = schema(&[DataType::Int32, DataType::Utf8]);
     let error = parse("c0 = 1 AND x.y = 2").bind(&schema).unwrap_err();
-    assert_eq!(error.message(), r#"filter: no column "x.y" to filter by; there are: c0, c1"#);
+    assert_eq!(error.message(), r#"no column "x.y" to filter by; there are: c0, c1"#);
     assert_eq!((error.kind(), error.location().field.as_deref()), (ErrorKind::FilterColumn, Some("x.y")));
     let bound = parse("c1 = 'x' OR c1 IS NULL").bind(&schema).unwrap();
     assert_eq!(bound.columns().iter().copied().collect::<Vec<_>>(), [1]);

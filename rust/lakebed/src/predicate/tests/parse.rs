@@ -62,7 +62,7 @@ fn an_error_shows_its_place() {
         assert_eq!(error.kind(), ErrorKind::Predicate);
         error.message().to_owned()
     };
-    assert_eq!(shown("a = "), "filter: expected a column or a literal, the text ends\n  a = \n     ^");
+    assert_eq!(shown("a = "), "expected a column or a literal, the text ends\n  a = \n     ^");
     assert_eq!(shown("a = 1\nAND b ! 2").lines().skip(1).collect::<Vec<_>>(), ["  AND b ! 2", "        ^"]);
     assert_eq!(shown("a = 'it''s' \"b'c\"").lines().nth(1), Some("  a = '··''·' \"b'c\""), "no values");
     assert_eq!(shown("a = 'open").lines().nth(1), Some("  a = '····"));

@@ -120,7 +120,7 @@ impl PlanExchange {
         let types = table.types()?;
         let list = table.manifest_list()?;
         let of_role = |role| {
-            let plan = Plan::of_list(table, list.clone(), options.filter.as_deref())?;
+            let plan = Plan::of_list(table, list.clone(), options.table_filter.as_deref())?;
             LocatedManifestFile::all(plan.of_role(role), table.storage().as_ref())
         };
         if scan.schema.column_with_name(options.deletes.column()).is_some() {
@@ -194,7 +194,7 @@ impl Exchange for PlanExchange {
 
 impl PlanExchange {
     fn delete_program(&self, types: TableTypes, decoding: Decoding) -> Result<Arc<EntryProgram>> {
-        Ok(Arc::new(delete_program(types, self.options.filter(), decoding)?))
+        Ok(Arc::new(delete_program(types, self.options.table_filter(), decoding)?))
     }
 
     /// The deletes of a manifest, with their positions.
@@ -222,7 +222,7 @@ impl PlanExchange {
         let fields = equality_fields(&self.schemas()?, &self.equality_ids);
         let ids: Vec<i32> = fields.iter().map(|field| field.id).collect();
         program = program.needing(file_input(&fields), &ids)?;
-        let residuals = Residuals::of(&program, self.options.filter(), types)?;
+        let residuals = Residuals::of(&program, self.options.table_filter(), types)?;
         Ok((Arc::new(program), residuals))
     }
 

@@ -1,0 +1,161 @@
+"""A table whose views are DataFrames."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+
+from lakebed.opening import open_table as open_in_python
+from lakebed.spark import changes, groups, jobs, planning, views
+from lakebed.spark.request import Request
+from lakebed.table import Table
+from lakebed.view import KEYWORDS, ViewScan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lakebed.limits import Limits
+    from lakebed.spark.frames import TablePath
+    from lakebed.spark.reach import Read
+    from lakebed.version import AnyVersion
+
+P = ParamSpec("P")
+Way = Callable[[Request], "DataFrame"]
+"""How Spark makes the rows of a view."""
+
+
+def _view(
+    method: Callable[Concatenate[Table, P], ViewScan], way: Way
+) -> Callable[Concatenate[SparkTable, P], DataFrame]:
+    """The method of a Spark table for a method of `Table`: the same arguments, the same rows and columns."""
+    name = method.__name__
+
+    def frame(self: SparkTable, *args: P.args, **given: P.kwargs) -> DataFrame:
+        whole = scan = method(self.table, *args, **given)
+        if whole.filter_text is not None and "where" in KEYWORDS[name]:
+            given.update(columns=whole.columns_and_filtered(), filter=None)
+            scan = method(self.table, *args, **given)
+        own = dict(zip(list(inspect.signature(method).parameters)[1:], args, strict=False))
+        return way(Request(self, scan, whole, {**own, **given}))
+
+    frame.__name__, frame.__qualname__ = name, f"SparkTable.{name}"
+    frame.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
+    frame.__doc__ = (
+        f"The rows and columns of `Table.{name}`.\n\n{inspect.getdoc(way)}\n\n{inspect.getdoc(method)}"
+    )
+    return frame
+
+
+@dataclass(frozen=True)
+class SparkTable:
+    """A table whose views are DataFrames: the methods of `Table`, with the same arguments but `threads`.
+
+    The rows are those of `Table`'s views, in no order unless the driver reads them.
+
+    Attributes: spark, the session; table, the table; limits, what one metadata file may cost; range_bytes and
+        read, as `open_table` of this module has them.
+    """
+
+    spark: SparkSession
+    table: Table
+    limits: Limits
+    range_bytes: int | None = None
+    read: Read | None = None
+
+    snapshots = _view(Table.snapshots, Request.by_driver)
+    refs = _view(Table.refs, Request.by_driver)
+    schemas = _view(Table.schemas, Request.by_driver)
+    changelogs = _view(Table.changelogs, Request.by_driver)
+    growth = _view(Table.growth, jobs.by_task)
+    diff = _view(Table.diff, changes.diff)
+    appends = _view(Table.appends, views.manifest_rows)
+    file_history = _view(Table.file_history, jobs.by_task)
+
+    manifests = _view(Table.manifests, Request.by_driver)
+    entries = _view(Table.entries, views.manifest_rows)
+    files = _view(Table.files, views.live_files)
+    deletes = _view(Table.deletes, views.deletes)
+    indexes = _view(Table.indexes, Request.by_driver)
+    partitions = _view(Table.partitions, groups.summed)
+    buckets = _view(Table.buckets, groups.summed)
+    health = _view(Table.health, groups.health)
+    plan = _view(Table.plan, planning.plan)
+    metadata_table = _view(Table.metadata_table, Request.by_driver)
+
+    reachable = _view(Table.reachable, jobs.reachable)
+    orphans = jobs.orphans
+    expire_plan = _view(Table.expire_plan, jobs.expire_plan)
+    verify = _view(Table.verify, jobs.verify)
+
+
+def open_table(
+    spark: SparkSession,
+    path: TablePath,
+    *,
+    at: AnyVersion | None = None,
+    limits: Limits | None = None,
+    range_bytes: int | None = None,
+    read: Read | None = None,
+) -> SparkTable:
+    """A table whose views are DataFrames.
+
+    Args:
+        spark: the session.
+        path: a path or URI that the driver can open and the executors can reach, a table that a catalog of
+            PyIceberg or pypaimon loaded, or a `lakebed.Table`, with the storage that it was opened with.
+        at: which version of it; None for the one that it is at, or the latest.
+        limits: what one metadata file may cost; None for those of the table.
+        range_bytes: of which executors read and decode as many in a task, of one manifest or several; None:
+            so many that the cores have about the same.
+        read: who reads manifests: "executors" through the storage that the table was opened with, larger ones
+            in ranges that begin at a sync marker; "spark", as its source `binaryFile` with the cluster's
+            credentials, and each is decoded as a whole; None: the driver, here, where they have 32 MiB or
+            less and their rows 16 MiB or less in Arrow; else executors where they reach that storage, else
+            Spark. `explain` shows which, and why.
+    Raises: what `lakebed.open_table` and `Table.at` raise. Views raise what those of `Table` raise, here;
+        ValueError where `read` and `range_bytes` contradict each other, TypeError for a storage that
+        executors are to read through and that cannot be pickled; errors of a manifest here where the driver
+        reads it, else when the DataFrame is computed.
+    Cost: that of `lakebed.open_table`. Of a storage that was opened by its URI, and of local files on a
+        cluster, one job finds out whether executors reach it: once for a session, with a read on at most 32
+        cores.
+    """
+    table = table_at(path, at, limits)
+    return SparkTable(spark, table, limits or table.opening.limits, range_bytes, read)
+
+
+def table_at(path: TablePath, at: AnyVersion | None, limits: Limits | None) -> Table:
+    """The table, opened unless it is open, at the version asked for. Raises: as `open_table`, `Table.at`."""
+    if isinstance(path, Table):
+        table = path
+    else:
+        table = open_in_python(path) if limits is None else open_in_python(path, limits=limits)
+    return table if at is None else table.at(at)
+
+
+def function(method: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
+    """The function of a view: its method on the table that `open_table` opens, in one call."""
+
+    def frame(
+        spark: SparkSession,
+        path: TablePath,
+        *args: Any,
+        at: AnyVersion | None = None,
+        limits: Limits | None = None,
+        range_bytes: int | None = None,
+        read: Read | None = None,
+        **given: Any,
+    ) -> DataFrame:
+        table = open_table(spark, path, at=at, limits=limits, range_bytes=range_bytes, read=read)
+        return method(table, *args, **given)
+
+    frame.__name__ = frame.__qualname__ = method.__name__
+    frame.__doc__ = f"`open_table(spark, path, at=…, …).{method.__name__}(…)`.\n\n{inspect.getdoc(method)}"
+    opening = list(inspect.signature(open_table).parameters.values())
+    own = list(inspect.signature(method).parameters.values())[1:]
+    first = [one for one in own if one.kind is not inspect.Parameter.KEYWORD_ONLY]
+    parameters = [*opening[:2], *first, *opening[2:], *(one for one in own if one not in first)]
+    frame.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return frame

@@ -1,0 +1,278 @@
+"""Views of what a table's snapshot is made of: manifests, entries, files, and what those sum up to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from lakebed._arguments import encodable, one_of, positive
+from lakebed._native import View
+from lakebed._verdict import SMALL_BYTES
+from lakebed.view import FileKeywords, HealthScan, Keywords, PlanScan, TableKeywords, ViewScan, view
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from lakebed.table import Table
+
+
+@view(TableKeywords)
+def manifests(table: Table, **given: Unpack[TableKeywords]) -> ViewScan:
+    """One row per manifest of the snapshot, in the order of its lists.
+
+    Args: where, as in `files`: what summaries of partitions can tell; the others as in all views.
+    Returns: `path` utf8, `length` int64 [bytes], `content` int32 (0 data, 1 deletes), `spec_id` int32,
+        `added_files_count`, `existing_files_count`, `deleted_files_count` and the same of rows int64
+        (null: not recorded), `partition_lower` and `partition_upper` struct of the partition's types,
+        `schema_id` (null for Iceberg, whose lists do not record it), `sequence_number`,
+        `min_sequence_number` int64, then the format's own.
+        Of Iceberg, only where `columns` names it: `header` struct<content utf8, format_version,
+        partition_spec_id, schema_id int32>, from each manifest's header, null where it lacks them;
+        null as a whole for one in ORC or Parquet.
+    Raises: (when read) CorruptError (with `header`: a manifest whose header cannot be read).
+    Cost: reads the manifest lists, no manifest; with `header` one read of 64 KiB for each.
+    Source: Paimon's `ManifestFileMeta.java`; Iceberg specification, "Manifest Lists".
+    """
+    return ViewScan(table, "manifests", View.MANIFESTS, given)
+
+
+@view(FileKeywords)
+def entries(table: Table, **given: Unpack[FileKeywords]) -> ViewScan:
+    """One row per entry of the snapshot's manifests, as stored: nothing merged, nothing hidden.
+
+    Args: where, as in `files`; the others as in all views.
+    Returns: Paimon: `kind` int8 (0 add, 1 delete), `partition` struct of the partition's types, `bucket`,
+        `total_buckets`, then the data file's fields, stats as stored (BinaryRow bytes and null counts).
+        Iceberg: `status` int32 (0 existing, 1 added, 2 deleted), `snapshot_id`, `sequence_number`,
+        `file_sequence_number` int64 (after inheritance), then the data file's fields, metrics as stored
+        (map<int32, int64> and map<int32, binary> by field id). Last, `manifest` utf8.
+    Units: sizes in bytes; Paimon's `creation_time` is the writer's local wall clock, without a zone.
+    Raises: SchemaError (no such column), PredicateError, at once; errors of the data when read.
+    Cost: reads the manifests that `where` leaves; Paimon's entries that it drops are not decoded beyond
+        what it tests.
+    Source: Paimon's `ManifestEntry.java`, `DataFileMeta.java`; Iceberg specification, "Manifests" and
+        "Inheritance".
+    """
+    return ViewScan(table, "entries", View.ENTRIES, given)
+
+
+@view(FileKeywords)
+def files(table: Table, **given: Unpack[FileKeywords]) -> ViewScan:
+    """One row per live file: of Paimon additions less deletions, of Iceberg what is added or existing,
+    delete files and deletion vectors included.
+
+    Args: where, on any columns, nested ones by dotted paths, of Paimon on `bucket` too, of Iceberg on
+        transforms (`bucket(16, id) = 3`) and on partition fields whose names no column has: files are
+        left out in which, by partition and statistics, no row can match. The others as in all views.
+    Returns: `content` int32 (0 data, 1 position deletes, 2 equality deletes), `file_path` utf8 (full),
+        `file_format` utf8, `partition` struct of the partition's types (those of all Iceberg specs, by
+        field id), `spec_id` int32, `bucket` int32, `level` int32, `record_count` int64 [rows],
+        `file_size_in_bytes` int64, `schema_id` int64, `sequence_number` int64 (Paimon's largest,
+        Iceberg's data sequence number), `created_at` timestamp[us] (local wall clock of the writer), then
+        the format's own; what a format does not have is null. With `stats`, a last column `stats`:
+        struct<column: struct<value_count, null_count, nan_count, column_size int64, lower_bound,
+            upper_bound of the column's type>>.
+        Paimon's files that `where` leaves may hold rows that match, by partition, bucket, statistics and
+        indexes. Of a table with primary keys a file stays with those whose rows it may hide; files of
+        level 0 that batch reads pass over are live all the same.
+    Raises: SchemaError (no such column), PredicateError, at once; errors of the data when read.
+    Cost: as `entries`; for Paimon plus one hash of the identity of each deletion. Filters on values of a
+        Paimon table with primary keys, or of data evolution, hold the files that keys leave in memory.
+    Source: Paimon's `FileEntry.java` (merge), `DataFilePathFactory.java` (paths); Iceberg specification,
+        "Scan Planning".
+    """
+    return ViewScan(table, "files", View.FILES, given)
+
+
+@view(TableKeywords)
+def deletes(table: Table, **given: Unpack[TableKeywords]) -> ViewScan:
+    """One row per deletion vector or delete file, with the data file that it applies to.
+
+    Args: where, as in `files`, of the deletes' own partition (Paimon: and bucket) and metrics; the others
+        as in all views.
+    Returns: the columns of `files` as they apply to deletes. Paimon: `content` int32 (1 position
+        deletes), `file_path` utf8 (full, of the index file), `file_format` utf8 ("deletion-vector"),
+        `partition` struct of the partition's types, `bucket` int32, `record_count` int64 [rows deleted],
+        `file_size_in_bytes` int64 (of the index file); `spec_id`, `level`, `schema_id`,
+        `sequence_number` and `created_at` are null. Then `referenced_data_file` utf8 (full),
+        `referenced_file_name` utf8, `content_offset` and `content_size_in_bytes` int64 (as recorded: what
+        `lakebed.paimon.read_deletion_vector` takes), `cardinality` int64 (as recorded, null in old
+        tables), `file_name` utf8.
+        Iceberg: the rows of `files` whose `content` is 1 or 2, then `referenced_data_file` utf8 (where it
+        is one file, by reference or by the bounds of the paths), `content_offset`,
+        `content_size_in_bytes` (what `lakebed.iceberg.read_deletion_vector` takes), `cardinality` int64
+        (of deletion vectors), `equality_ids` list<int32>, `file_sequence_number`, `snapshot_id` int64.
+        Only where `columns` names it: `positions` list<int64>, the rows that a deletion vector deletes by
+        their position in the data file, ascending; null for delete files. Of Iceberg likewise,
+        `data_file_count` int64 and `data_files` list<utf8>: the data files of the snapshot that the
+        delete applies to, as plans have it; none where they are gone.
+    Raises: (when read) CorruptError (a vector, or one whose cardinality is not the recorded one).
+    Cost: Paimon: the index manifest. With `referenced_data_file`, besides, the names and external paths
+        of the manifests' entries; with `positions`, and with `record_count` where no cardinality is
+        recorded, one read of each index file. Iceberg: the manifests of deletes; with `positions` one
+        read for each vector, of its bytes alone, and batches of about a million positions; with
+        `data_file_count` or `data_files` a plan of the whole table before the first row, and for
+        `data_files` memory for all paths and 16 bytes for each pair of a delete and a data file.
+    Source: Paimon's `IndexManifestEntry.java`, `DeletionVectorsIndexFile.java`; Iceberg's
+        `ContentFileUtil.java`.
+    """
+    return ViewScan(table, "deletes", View.DELETES, given)
+
+
+@view(TableKeywords)
+def indexes(table: Table, **given: Unpack[TableKeywords]) -> ViewScan:
+    """(Paimon) One row per index file of the snapshot: deletion vectors, hashes of keys, global indexes.
+
+    Args: where, as in `files`: what partition and bucket can tell; the others as in all views.
+    Returns: `file_path` utf8 (full), `index_type` utf8 ("DELETION_VECTORS", "HASH" or the kind of a
+        global index), `partition` struct of the partition's types, `bucket` int32, `file_size_in_bytes`
+        int64, `row_count` int64 (data files with a vector, keys, or rows covered); of global indexes
+        `row_range_start` and `row_range_end` int64 (row ids, the last one included), `index_field_id`
+        int32, `index_field_name` utf8, `extra_field_ids` list<int32>; `file_name` and `external_path`
+        utf8.
+    Raises: SchemaError (no such column, or an Iceberg table), PredicateError, at once; errors of the data
+        when read.
+    Cost: the index manifest.
+    Source: Paimon's `IndexManifestEntry.java`, `GlobalIndexMeta.java`.
+    """
+    return ViewScan(table, "indexes", View.INDEXES, given)
+
+
+@view(TableKeywords)
+def partitions(table: Table, *, small_bytes: int = SMALL_BYTES, **given: Unpack[TableKeywords]) -> ViewScan:
+    """One row per partition that has live files, in the order in which manifests first name them.
+
+    Null, empty and blank partition values are partitions of their own, though they share a folder.
+
+    Args: where, as in `files`: what it drops is not counted, but for deletion vectors of Paimon, which
+        are counted by partition and bucket. small_bytes, data files with fewer bytes are small.
+    Returns: `partition` struct of the partition's types, `spec_id` int32 (null for Paimon; Iceberg has a
+        row for each spec that has the tuple), `file_count` int64, `record_count` int64 [rows, deleting
+        ones included] and `file_size_in_bytes` int64 of the data files, `delete_file_count` int64 (delete
+        files and deletion vectors), `delete_record_count` int64 [rows in those]. Paimon:
+        `last_updated_at` timestamp[us] (creation of the newest file, local wall clock of its writer),
+        `last_updated_snapshot_id` int64 (null: not recorded), `bucket_count` int64 (those with files),
+        `total_buckets` int32 (as the newest file records it), `delete_row_count` int64 (null where a file
+        does not say). Iceberg: `last_updated_at` timestamp[us, UTC] and `last_updated_snapshot_id` int64
+        (of the newest snapshot that a file came with; null where those expired), then the counts of
+        position deletes, deletion vectors and equality deletes by themselves, int64. Last of both
+        `small_file_count` int64.
+    Raises: CorruptError for a sum beyond 64 bits.
+    Cost: as `files` without paths and statistics; memory grows with the partitions (Paimon: buckets), not
+        with the files. Paimon's counts of deletes read the index manifest, and index files whose writer
+        did not count.
+    Source: Paimon's `PartitionEntry.java`; Iceberg's `PartitionsTable.java`.
+    """
+    small = positive("small_bytes", small_bytes, least=0)
+    return ViewScan(table, "partitions", View.PARTITIONS, given, small_bytes=small)
+
+
+@view(TableKeywords)
+def buckets(table: Table, **given: Unpack[TableKeywords]) -> ViewScan:
+    """One row per bucket that has live files, in the order in which manifests first name them.
+
+    Bucket -2 holds files that wait for their bucket. Iceberg's files are in no buckets but those of their
+    partition: there is one row per partition, with a null `bucket`.
+
+    Args, Raises, Cost: as `partitions`.
+    Returns: `partition` struct of the partition's types, `bucket` int32, then as in `partitions`
+        `file_count`, `record_count`, `file_size_in_bytes`, `delete_file_count`, `delete_record_count`,
+        `last_updated_at` and `total_buckets`, then `min_level` and `max_level` int32 of its files, and
+        `delete_row_count`.
+    Source: Paimon's `BucketEntry.java`.
+    """
+    return ViewScan(table, "buckets", View.BUCKETS, given)
+
+
+@view(TableKeywords)
+def health(table: Table, *, small_bytes: int = SMALL_BYTES, **given: Unpack[TableKeywords]) -> HealthScan:
+    """One row about how the table is: what to compact, to expire, or to rewrite.
+
+    Args: where, as in `partitions`: only files, deletes and manifests that it leaves are counted, all
+        snapshots are. small_bytes, data files with fewer bytes are small.
+    Returns: of the table `location` and `format` utf8, `format_version` int32 (null for Paimon),
+        `snapshot_id` and `schema_id` int64, `committed_at` timestamp[us, UTC] (null where the snapshot
+        expired), `snapshot_count` int64, `oldest_snapshot_at` and `newest_snapshot_at`. Of the data
+        files `partition_count`, `bucket_count` (null for Iceberg), `file_count`, `record_count` [rows],
+        `file_size_in_bytes` int64, `average_file_size_in_bytes` float64, `min_…` and
+        `max_file_size_in_bytes`, `small_file_count`, `small_file_size_in_bytes`,
+        `max_partition_file_count` (of the partition with most files) int64; Paimon's `max_level` and
+        `level_0_file_count` int64, files that wait for compaction. Of the deletes `delete_file_count`
+        and `delete_record_count` as in `partitions`, then `position_delete_file_count`,
+        `position_delete_record_count` (null for Paimon), `deletion_vector_count`,
+        `equality_delete_file_count`, `equality_delete_record_count` (null for Paimon), Paimon's
+        `delete_row_count` [rows in data files that retract others], all int64, and
+        `deleted_record_ratio` float64 (rows that positions and vectors delete, of all rows; what
+        equality deletes delete is not known). Of the manifests `manifest_count`,
+        `manifest_size_in_bytes`, `small_manifest_count` (below 1 MiB; writers merge them up to 8 MiB),
+        `delete_manifest_count`, `entry_count` int64, `average_manifest_entry_count` float64, and
+        `deleted_entry_count` int64, entries that say that a file is gone, which only rewritten manifests
+        lose. Entry counts are null where old manifest lists do not have them; averages and extremes
+        where there is nothing. Of the clustering `average_partition_manifest_count` float64 and
+        `max_partition_manifest_count` int64, manifests of data files that a plan of one partition reads,
+        by their bounds (of partitions without null values); `rewritten_manifest_count` int64,
+        `average_rewritten_partition_manifest_count` and `max_rewritten_partition_manifest_count`, about
+        what they would be after manifests are rewritten by partition, 8 MiB each.
+    Raises: as `partitions`.
+    Cost: as `partitions`; besides reads what `snapshots` and `manifests` read.
+    """
+    small = positive("small_bytes", small_bytes, least=0)
+    return HealthScan(table, "health", View.HEALTH, given, small_bytes=small)
+
+
+@view(FileKeywords)
+def plan(
+    table: Table,
+    *,
+    deletes: Literal["list", "ids"] = "list",
+    row_limit: int | None = None,
+    **given: Unpack[FileKeywords],
+) -> PlanScan:
+    """One row per data file that an engine must read, with the deletes that apply to it and what of
+    `where` is left to test in its rows.
+
+    Args: deletes, "list": each delete in full; "ids": as a number into `plan(…).deletes`, which costs
+        four bytes where a file has the same deletes as many others. row_limit, rows of the table: the
+        plan ends with the file by which those whose rows are all returned (no deletes, no residual) hold
+        so many; Paimon's tables whose files are merged, or spread a row, are planned whole. The others
+        as in `files`; `limit` counts files.
+    Returns: the columns of `files`, of data files alone, then `delete_files`
+        list<struct<content int32, file_path utf8, content_offset int64, content_size int64 [bytes],
+        record_count int64 [rows], sequence_number int64>> or `delete_ids` list<int32>, and `residual`
+        utf8 (SQL; null: nothing is left to test). A file without deletes has an empty list. A deletion
+        vector, or position deletes by sequence number, come first, then equality deletes. Of a position
+        delete file of several data files the rows decide; it is listed with each file of its partition.
+        Iceberg: residuals are of its own logic, in which `<>`, `NOT IN`, `NOT LIKE` and the like match
+        null; a filter that means SQL's says `IS NOT NULL` beside them. Deletes that, by their own
+        partition and metrics, delete no row that matches are left out.
+        Paimon: `files` as `where` leaves them, without those of level 0 of tables with deletion vectors
+        or the merge engine `first-row`, and without those that wait for their bucket; files of a bucket
+        that are to be merged stay together. The delete of a file is its deletion vector, `record_count`
+        as recorded (null in old tables).
+    Raises: ValueError for other `deletes`; when read, CorruptError (two deletion vectors of one file, one
+        that is older than it, an equality delete without columns). A delete of one file alone whose spec
+        or partition is not that of the file applies all the same, as in Iceberg's Java up to 1.11; 1.12
+        refuses such a table. `verify` finds all of these.
+    Cost: reads the delete manifests whole before the first row, unless `columns` leaves the deletes out,
+        then data manifests as they are asked for. Memory is that of the deletes and one batch. Each file
+        costs a binary search in the deletes of its partition.
+        Paimon: the index manifest before the first row, then as `files`.
+    Source: Iceberg specification, "Scan Planning"; Iceberg's `DeleteFileIndex.java`; Paimon's
+        `SnapshotReaderImpl.java`.
+    """
+    by_id = one_of("deletes", deletes, ("list", "ids")) == "ids"
+    rows = positive("row_limit", row_limit, least=0)
+    return PlanScan(table, "plan", View.PLAN, given, delete_ids=by_id, row_limit=rows)
+
+
+@view(Keywords)
+def metadata_table(table: Table, name: str, **given: Unpack[Keywords]) -> ViewScan:
+    """One of the engine's own metadata tables, with its column names, order, types and texts.
+
+    Args: name, one of `metadata_tables`.
+    Raises: SchemaError (no such metadata table or column), PredicateError; errors of the data when read.
+    Units: Paimon's TIMESTAMP(3) columns are timestamp[us] without a zone; instants are printed in UTC, where
+        the engine takes the zone of its machine.
+    Cost: that of the view of the same kind.
+    Source: Paimon's package `org.apache.paimon.table.system`; Iceberg's `MetadataTableType.java`.
+    """
+    return ViewScan(table, "metadata_table", View.metadata_table(encodable("name", name)), given, of=name)

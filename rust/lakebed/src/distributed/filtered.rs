@@ -1,0 +1,114 @@
+//! The two filters of a view: `where` tests the table's columns and selects files, `filter` tests the view's own
+//! columns and selects rows.
+
+use std::sync::Arc;
+
+use arrow_schema::{Schema, SchemaRef};
+
+use super::Distributed;
+use crate::error::{Error, ErrorKind, Result};
+use crate::notes::Notes;
+use crate::predicate::{BoundPredicate, Predicate};
+use crate::scan::{Batches, Scan, ScanOptions, Step, limited};
+use crate::view::{View, matching, only};
+
+/// Resolves a view with both filters. `resolve` applies one of them: the filter on the table's columns where rows are
+/// made from the table's files, else the one on the view's own columns. `rows` are the columns of the table's rows.
+///
+/// # Errors
+/// Those of `resolve`, whose message begins with the name of the filter at fault and names the other filter where that
+/// knows the column; `Argument` for a filter on the table's columns of a view that has none.
+pub(crate) fn filtered(
+    view: View,
+    mut options: ScanOptions,
+    rows: &Schema,
+    resolve: &dyn Fn(View, ScanOptions) -> Result<Box<dyn Distributed>>,
+) -> Result<Box<dyn Distributed>> {
+    if !view.is_of_table_rows() {
+        if options.table_filter.is_some() {
+            let message = "where tests columns of the table; this view takes filter, which tests its own";
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+        return resolve(view, options).map_err(|error| of_filter(error, "filter", |_| None));
+    }
+    let all = |view| {
+        let (stats, deletes) = (options.stats.clone(), options.deletes);
+        resolve(view, ScanOptions { stats, deletes, ..ScanOptions::default() })
+    };
+    let Some(text) = options.filter.clone() else {
+        return resolve(view.clone(), options.clone()).map_err(|error| {
+            of_filter(error, "where", |column| {
+                let view = all(view.clone()).ok()?;
+                view.schema().column_with_name(column).map(|_| "the view has such a column: filter tests it")
+            })
+        });
+    };
+    let known =
+        |column: &str| rows.column_with_name(column).map(|_| "the table has such a column: where tests it");
+    let predicate = Predicate::parse(&text).map_err(|error| of_filter(error, "filter", known))?;
+    predicate.bind(all(view.clone())?.schema()).map_err(|error| of_filter(error, "filter", known))?;
+    let limit = options.limit.take();
+    // Rows that the filter drops count neither as rows of the view nor as rows of the table.
+    (options.filter, options.row_limit) = (None, None);
+    let asked = filtered(view.clone(), options.clone(), rows, resolve)?;
+    options.columns = options.columns_and(&predicate.columns().into_iter().collect::<Vec<_>>());
+    let scan = resolve(view, options)?;
+    let filter = Arc::new(predicate.bind(scan.schema())?);
+    Ok(Box::new(Filtered { scan, filter, schema: Arc::clone(asked.schema()), limit }))
+}
+
+/// The same error; of a filter, it says of which, and what `known` knows of a column that the filter does not.
+fn of_filter(error: Error, name: &str, known: impl Fn(&str) -> Option<&'static str>) -> Error {
+    let hint = match (error.kind(), error.location().field.as_deref()) {
+        (ErrorKind::FilterColumn, Some(column)) => known(column),
+        (ErrorKind::FilterColumn | ErrorKind::Predicate, _) => None,
+        _ => return error,
+    };
+    let error = error.about(name);
+    match hint {
+        Some(hint) => error.adding(&format!("; {hint}")),
+        None => error,
+    }
+}
+
+/// Rows of a view that a filter on its own columns keeps.
+struct Filtered {
+    /// The view with the columns that are asked for, and those that the filter tests.
+    scan: Box<dyn Distributed>,
+    filter: Arc<BoundPredicate>,
+    schema: SchemaRef,
+    limit: Option<usize>,
+}
+
+impl Scan for Filtered {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn stream(&self) -> Result<Batches> {
+        limited(self.limit, || {
+            let (filter, schema) = (Arc::clone(&self.filter), Arc::clone(&self.schema));
+            let kept = self.scan.stream()?.map(move |rows| only(&matching(&rows?, &filter)?, &schema));
+            Ok(Box::new(kept))
+        })
+    }
+
+    fn notes(&self) -> Notes {
+        self.scan.notes()
+    }
+
+    fn explain(&self) -> Result<Vec<Step>> {
+        self.scan.explain()
+    }
+}
+
+impl Distributed for Filtered {
+    fn deletes(&self) -> Result<Box<dyn Distributed>> {
+        self.scan.deletes()
+    }
+
+    fn scan_tasks(&self) -> Result<serde_json::Value> {
+        let message = "a plan of a filter on the view's own columns is none that a REST catalog answers";
+        Err(Error::new(ErrorKind::Unsupported, message))
+    }
+}
