@@ -253,16 +253,20 @@ def test_rows_are_filtered_and_sorted_by_columns_that_are_not_printed(
         (("file", TABLE), "did you mean `lakebed files`? See"),
         ((TABLE,), f"did you mean `lakebed show {TABLE}`?"),
         (("files", TABLE, "--columns", "region"), "values of the table's columns are in partition"),
-        (("files", TABLE, "--where", "file_size_in_bytes > 1"), "on the command line --filter"),
+        (
+            ("files", TABLE, "--where", "file_size_in_bytes > 1"),
+            "the view has such a column: filter tests it",
+        ),
         (("files", TABLE, "--filter", "content = 'data'"), "content is 0 (data), 1 (position deletes)"),
         (
             ("files", TABLE, "--columns", "bucket", "--filter", "file_siz > 1"),
             'did you mean "file_size_in_bytes"?',
         ),
         (("files", ICEBERG, *MOVED, "--where", "year(ordered_at) = 2026"), "the year 2026 is 56"),
-        (("files", TABLE, "--filter", "dt = '2026-01-02'"), "--where by the table's"),
+        (("files", TABLE, "--filter", "dt = '2026-01-02'"), "the table has such a column: where tests it"),
         (("files", TABLE, "--where", "dt = 2026-01-02"), "dates are in quotes"),
         (("partitions", TABLE, "--small-bytes", "1 XB"), "not a size such as"),
+        (("snapshots", TABLE, "--where", "snapshot_id = 1"), "--filter tests the columns of this output"),
     ],
 )
 def test_slips_are_answered_with_what_may_be_meant(words: tuple[str, ...], meant: str) -> None:

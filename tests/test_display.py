@@ -14,7 +14,7 @@ from iceberg_made import MadeTable, entry
 
 import lakebed
 from lakebed import _display, _html, _verdict
-from lakebed.table import overview
+from lakebed import _overview as overview
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
 MIB = 2**20

@@ -460,7 +460,7 @@ def test_the_command_prints_a_row_a_table(warehouse: Path) -> None:
     rows = [f"{warehouse}/{location},{kind},{name}" for location, kind, name in (ICEBERG, PAIMON)]
     assert printed == ["location,format,name", *rows]
     one = run(
-        str(warehouse), "--where", "format = 'paimon'", "--columns", "name", "--limit", "5", "-o", "json"
+        str(warehouse), "--filter", "format = 'paimon'", "--columns", "name", "--limit", "5", "-o", "json"
     )
     assert one.stdout == '{"name": "shop.orders"}\n'
     missing = run(str(warehouse / "nowhere"))

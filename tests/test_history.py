@@ -140,7 +140,7 @@ def test_columns_filters_and_limits(name: str) -> None:
     names = [one for one in table.files().schema.names if one != "snapshot_id"]
     assert told.schema.names == ["change", "snapshot_id", "committed_at", "operation", *names]
     path = told["file_path"][0].as_py()
-    one = table.file_history(where=f"file_path = '{path}'", columns=["change", "snapshot_id"]).to_arrow()
+    one = table.file_history(filter=f"file_path = '{path}'", columns=["change", "snapshot_id"]).to_arrow()
     expected = [row for row in told.to_pylist() if row["file_path"] == path]
     assert one.to_pylist() == [{key: row[key] for key in ("change", "snapshot_id")} for row in expected]
     assert table.file_history(limit=2).to_arrow().equals(told.slice(0, 2))
@@ -154,13 +154,17 @@ def test_columns_filters_and_limits(name: str) -> None:
 def test_a_filter_on_partitions_leaves_out_manifests(name: str) -> None:
     table = sample(name)
     told = table.file_history().to_arrow().to_pylist()
-    where = "change = 'added' and region = 'emea'"
-    kept = table.file_history(where=where).to_arrow().to_pylist()
+    kept = table.file_history(where="region = 'emea'", filter="change = 'added'").to_arrow().to_pylist()
     assert kept == [row for row in told if row["change"] == "added" and row["partition"]["region"] == "emea"]
     assert 0 < len(kept) < len(told)
-    for text in ("change = 'added' or region = 'emea'", "nowhere = 1", "record_count = 'x'"):
-        with pytest.raises(PredicateError):
-            table.file_history(where=text)
+    for given, meant in (
+        ({"where": "change = 'added'"}, 'where: no column "change".*; the view has .* filter tests it'),
+        ({"filter": "region = 'emea'"}, 'filter: no column "region".*; the table has .* where tests it'),
+        ({"where": "nowhere = 1"}, "^where: "),
+        ({"filter": "record_count = 'x'"}, "^filter: "),
+    ):
+        with pytest.raises(PredicateError, match=meant):
+            table.file_history(**given)
 
 
 @BOTH
@@ -217,7 +221,7 @@ def test_a_commit_that_drops_a_manifest_without_a_word_is_compared(tmp_path: Pat
     )
     assert_grown(made.open())
     assert_reported(made.open())
-    told = made.open().file_history(where="snapshot_id = 2", columns=["change", "file_path"])
+    told = made.open().file_history(filter="snapshot_id = 2", columns=["change", "file_path"])
     assert told.to_arrow().to_pylist() == [
         {"change": "removed", "file_path": "a"},
         {"change": "removed", "file_path": "b"},

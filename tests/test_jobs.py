@@ -392,7 +392,7 @@ def test_rows_are_selected_limited_and_explained(source: Path, tmp_path: Path):
         whole = view().to_arrow()
         assert view(columns=["file_path"]).to_arrow() == whole.select(["file_path"])
         assert view(limit=1).to_arrow() == whole.slice(0, 1)
-        assert view(where="file_path IS NULL").to_arrow() == whole.filter(whole["file_path"].is_null())
+        assert view(filter="file_path IS NULL").to_arrow() == whole.filter(whole["file_path"].is_null())
         assert view(threads=1).to_arrow().sort_by("file_path") == whole.sort_by("file_path")
         steps = view().explain().steps
         assert steps[-1].kept == whole.num_rows
@@ -414,14 +414,14 @@ def test_a_filter_on_kinds_spares_what_cannot_match(source: Path, tmp_path: Path
         kinds = [*whole["kind"].unique().to_pylist(), "extra", "no kind"]
         for kind in kinds:
             storage.forget()
-            found = view(where=f"kind = '{kind}'").to_arrow()
+            found = view(filter=f"kind = '{kind}'").to_arrow()
             assert found == whole.filter(pc.equal(whole["kind"], kind)), kind
             of_entries = ("data", "extra") if table.format == "paimon" else CONTENT
             read = [name for name in storage.manifests() if not name.startswith("index-")]
             assert bool(read) == (kind in of_entries and kind in {*kinds[:-2], "extra"}), kind
         lists = [path for path, _, _ in storage.reads if "manifest-list" in path or "snap-" in path]
         assert lists == [], "of no kind"
-        either = view(where="kind = 'manifest' OR file_size_in_bytes >= 0").to_arrow()
+        either = view(filter="kind = 'manifest' OR file_size_in_bytes >= 0").to_arrow()
         is_either = pc.or_kleene(
             pc.equal(whole["kind"], "manifest"), pc.greater_equal(whole["file_size_in_bytes"], 0)
         )

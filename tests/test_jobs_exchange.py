@@ -40,7 +40,7 @@ def in_parts(scan: ViewScan, parts: int) -> list[str]:
 
 def check(table: lakebed.Table, parts: int) -> None:
     some: dict[str, Any] = {
-        "where": "kind IN ('data', 'manifest')",
+        "filter": "kind IN ('data', 'manifest')",
         "columns": ["kind", "file_path", "first_reached_by"],
     }
     scans = (table.expire_plan(LATER, 1), table.reachable(**some), table.reachable())

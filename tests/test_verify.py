@@ -336,12 +336,12 @@ def test_columns_filters_and_limits(made: MadeTable) -> None:
         (made.root / "metadata" / name).unlink()
     table = made.open()
     assert table.verify().schema.names == COLUMNS
-    assert [row["path"][-7:] for row in findings(table, where="kind = 'missing'", columns=["path"])] == [
+    assert [row["path"][-7:] for row in findings(table, filter="kind = 'missing'", columns=["path"])] == [
         "m1.avro",
         "m2.avro",
     ]
     assert len(findings(table, limit=1)) == 1
-    assert findings(table, where="severity = 'warning'") == []
+    assert findings(table, filter="severity = 'warning'") == []
     (step,) = table.verify().explain().to_dict()["steps"]
     assert (step["kept"], step["total"]) == (2, 2)
 

@@ -80,8 +80,7 @@ def test_the_error_says_that_it_is_the_catalog_which_cannot_be_pickled(monkeypat
     table = lakebed.open_table(SAMPLE_TABLE)
     # A catalog that is asked through what no other process can have.
     entry: Any = SimpleNamespace(pointer=threading.Lock)
-    assert table.opening is not None
-    monkeypatch.setattr(table, "_opening", replace(table.opening, entry=entry))
+    monkeypatch.setattr(table, "opening", replace(table.opening, entry=entry))
     with pytest.raises(TypeError, match="the table's catalog is pickled for Spark's executors"):
         _Reader.of(table, "orphans", {})
 

@@ -14,6 +14,7 @@ _FIRST = ("name", "format", "location")
 @click.command("find")
 @click.argument("prefix")
 @options.filter
+@options.no_where
 @options.columns
 @options.limit
 @options.output

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     help="Only what came after snapshot N, or after a metadata file of Iceberg's log.",
 )
 @options.filter
+@options.no_where
 @options.columns
 @options.order
 @options.output

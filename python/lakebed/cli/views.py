@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lakebed.cli import options
+from lakebed.cli.keywords import OF_KEYWORDS
 from lakebed.cli.rows import Order
 from lakebed.table import Table
 
@@ -46,7 +48,8 @@ _EXTRA_HELP = {
 def view_command(view: str) -> click.Command:
     """The command that prints a view."""
     method = getattr(Table, view)
-    keywords = [name for name in inspect.signature(method).parameters if name in options.OF_KEYWORDS]
+    parameters = inspect.signature(method).parameters
+    keywords = [name for name in parameters if name in OF_KEYWORDS]
 
     def run(
         open_table: Callable[[], Table],
@@ -92,11 +95,17 @@ def view_command(view: str) -> click.Command:
         if fails:
             raise click.exceptions.Exit(1)
 
-    decorators: list[Callable[..., Any]] = [options.table, *(options.OF_KEYWORDS[name] for name in keywords)]
+    decorators: list[Callable[..., Any]] = [options.table, *(OF_KEYWORDS[name] for name in keywords)]
+    decorators += [] if "where" in keywords else [options.no_where]
     decorators += [] if view in _WITHOUT_STEPS else [options.explain]
     for decorate in reversed([*decorators, options.order, options.output]):
         run = decorate(run)
     described = inspect.getdoc(method) or ""
     text = [described.partition("\n\n")[0], _EXTRA_HELP.get(view, "")]
     name = _NAMES.get(view, view.replace("_", "-"))
-    return click.command(name=name, help="\n\n".join(filter(None, text)))(run)
+    command = click.command(name=name, help="\n\n".join(filter(None, text)))(run)
+    for option in command.params:
+        default = parameters[option.name].default if option.name in parameters else None
+        if isinstance(option, click.Option) and isinstance(default, timedelta):
+            option.default, option.show_default = f"{default.days}d", True
+    return command

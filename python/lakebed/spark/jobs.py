@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -20,7 +21,7 @@ from lakebed.spark.reading import Reading
 from lakebed.spark.session import task_numbers
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.spark.verifying import verified
-from lakebed.table import Reopening
+from lakebed.table import Reopening, Table
 from lakebed.table.jobs import THREE_DAYS
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from lakebed.spark.request import Request
     from lakebed.spark.table import SparkTable
-    from lakebed.table import Table
     from lakebed.view import Exchange, Keywords, ViewScan
 
 # Those of the newest version, whichever snapshot the table is at.
@@ -88,6 +88,10 @@ def orphans(
     exchange, reading = scan.exchange(), Reading.of(table, self.limits, None, self.read)
     rows = exchanged(self.spark, scan.schema, exchange, reading, beside=listed)
     return _looked_again(rows, table, replace(lister, has_listing=False), exchange, columns)
+
+
+# Which of `listing` is given is all that differs.
+orphans.__signature__ = inspect.signature(Table.orphans)  # type: ignore[attr-defined]
 
 
 def expire_plan(asked: Request) -> DataFrame:

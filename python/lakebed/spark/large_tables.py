@@ -20,9 +20,9 @@ from lakebed.spark.reading import Piece, Reading, contents, reads_at_once, sprea
 from lakebed.spark.types import spark_schema
 
 if TYPE_CHECKING:
-    from lakebed.limits import Limits
     from pyspark.sql import DataFrame
 
+    from lakebed.limits import Limits
     from lakebed.storage import Storage
     from lakebed.table import Table
     from lakebed.view import ViewScan

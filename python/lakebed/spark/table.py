@@ -32,7 +32,7 @@ def _view(
     """The method of a Spark table for a method of `Table`: the same arguments, the same rows and columns."""
     name = method.__name__
 
-    def frame(self: SparkTable, *args: P.args, **given: P.kwargs) -> DataFrame:
+    def frame(self: SparkTable, /, *args: P.args, **given: P.kwargs) -> DataFrame:
         whole = scan = method(self.table, *args, **given)
         if whole.filter_text is not None and "where" in KEYWORDS[name]:
             given.update(columns=whole.columns_and_filtered(), filter=None)

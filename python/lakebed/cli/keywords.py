@@ -1,0 +1,119 @@
+"""What a command has for each keyword of a view's method."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from lakebed.cli import options
+
+
+def _version(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
+    """A snapshot's id, the name of a tag or branch, `tag=…`, `branch=…` or a time."""
+    from datetime import datetime
+
+    from lakebed.version import Version
+
+    if value is None or value.isdecimal():
+        # Digits are an id: a tag that is called so is reached as tag=1 alone.
+        return None if value is None else int(value)
+    name, given, text = value.partition("=")
+    if given and name in ("tag", "branch"):
+        return Version(tag=text) if name == "tag" else Version(branch=text)
+    try:
+        return datetime.fromisoformat(value.replace("Z", "+00:00"))
+    except ValueError:
+        return value
+
+
+def _age(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
+    """`3d`, `12h`, `0s`, or an instant as ISO 8601 has it."""
+    from datetime import datetime, timedelta
+
+    if value is None:
+        return None
+    if match := re.fullmatch(r"(\d{1,9})\s*([smhd])", value.strip()):
+        return timedelta(**{_AGES[match[2]]: int(match[1])})
+    try:
+        return datetime.fromisoformat(value.replace("Z", "+00:00"))
+    except ValueError:
+        message = f"{value!r} is neither an age such as 3d, 12h or 30m nor an ISO 8601 time"
+        raise click.BadParameter(message) from None
+
+
+_AGES = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def _dataset(_context: click.Context, _parameter: click.Parameter, file: str | None) -> Any:
+    """What lies there, as a file has it."""
+    if file is None:
+        return None
+    from pyarrow import dataset
+
+    endings = {"csv": "csv", "arrow": "ipc", "feather": "ipc", "ipc": "ipc"}
+    return dataset.dataset(file, format=endings.get(file.rpartition(".")[2].lower(), "parquet"))
+
+
+OF_KEYWORDS: dict[str, Callable[..., Any]] = {
+    "snapshot_a": click.argument("snapshot_a", metavar="A", callback=_version),
+    "snapshot_b": click.argument("snapshot_b", metavar="B", callback=_version),
+    "after": click.argument("after", metavar="AFTER", callback=_version, required=False),
+    "name": click.argument(
+        "name", required=False, callback=lambda _context, _parameter, name: name and name.removeprefix("$")
+    ),
+    "older_than": click.option(
+        "--older-than", callback=_age, metavar="AGE", help="What is old: an age such as 5d or 12h, or a time."
+    ),
+    "listing": click.option(
+        "--listing",
+        type=click.Path(exists=True, dir_okay=True),
+        callback=_dataset,
+        metavar="FILE",
+        help="What lies there: Parquet, Arrow or CSV with path, size and modified, as an inventory has them.",
+    ),
+    "retain_last": click.option(
+        "--retain-last", type=click.IntRange(1), help="So many snapshots stay, whatever the table says."
+    ),
+    "equal_schemes": click.option(
+        "--equal-scheme",
+        "equal_schemes",
+        multiple=True,
+        callback=options.prefixes,
+        metavar="A=B",
+        help="Scheme A means what B means.",
+    ),
+    "equal_authorities": click.option(
+        "--equal-authority",
+        "equal_authorities",
+        multiple=True,
+        callback=options.prefixes,
+        metavar="A=B",
+        help="Bucket or host A means what B means.",
+    ),
+    "data_files": click.option(
+        "--data-files", is_flag=True, help="Look for the data files too: one request for each."
+    ),
+    "deletes": click.option(
+        "--deletes",
+        type=click.Choice(["list", "ids"]),
+        default="list",
+        show_default=True,
+        help="Deletes of a file in full, or as their row numbers in the output of `deletes`.",
+    ),
+    "row_limit": click.option(
+        "--row-limit",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Files that hold N rows of the table, where that can be known.",
+    ),
+    "small_bytes": options.small_bytes,
+    "columns": options.columns,
+    "where": options.where,
+    "filter": options.filter,
+    "stats": click.option(
+        "--stats", metavar="A,B", callback=options.names, help="Typed bounds and counts of these columns."
+    ),
+}
