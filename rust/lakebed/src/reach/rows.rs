@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{Int64Builder, StringBuilder};
+use arrow_array::builder::{BooleanBuilder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 
@@ -22,6 +22,7 @@ pub(super) struct Rows {
     last_ids: Int64Builder,
     first: StringBuilder,
     last: StringBuilder,
+    current: BooleanBuilder,
     count: usize,
 }
 
@@ -33,6 +34,7 @@ impl Rows {
         size: Option<i64>,
         first: Option<&Root>,
         last: Option<&Root>,
+        is_current: bool,
     ) {
         self.paths.append_option(path);
         self.kinds.append_value(kind.name());
@@ -41,6 +43,7 @@ impl Rows {
         self.last_ids.append_option(last.and_then(|root| root.snapshot_id));
         self.first.append_option(first.map(|root| root.name.as_str()));
         self.last.append_option(last.map(|root| root.name.as_str()));
+        self.current.append_value(is_current);
         self.count += 1;
     }
 
@@ -53,6 +56,7 @@ impl Rows {
             ("last_snapshot_id", Arc::new(self.last_ids.finish())),
             ("first_reached_by", Arc::new(self.first.finish())),
             ("last_reached_by", Arc::new(self.last.finish())),
+            ("is_current", Arc::new(self.current.finish())),
         ];
         whole(columns, self.count)
     }

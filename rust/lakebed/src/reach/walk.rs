@@ -43,12 +43,14 @@ pub(crate) struct Root {
     pub(crate) name: String,
     /// Whether it is removed, as by rules of retention.
     pub(crate) is_removed: bool,
+    /// Whether it is the table itself, or the snapshot that the table is at.
+    pub(crate) is_current: bool,
 }
 
 impl Root {
-    /// A root that is not removed.
+    /// A root that is not removed, and not what the table is at.
     pub(crate) fn new(snapshot_id: Option<i64>, name: String) -> Root {
-        Root { snapshot_id, name, is_removed: false }
+        Root { snapshot_id, name, is_removed: false, is_current: false }
     }
 }
 

@@ -17,6 +17,8 @@ pub(super) struct WalkRoots {
     sets: SharedSets,
     /// The roots that are not removed.
     remaining: SetId,
+    /// The table itself, and the snapshot that it is at.
+    current: SetId,
     /// Whether only those files are wanted that no remaining root reaches.
     only_removed: bool,
 }
@@ -27,13 +29,15 @@ pub(super) struct StoredRoots {
     roots: Vec<Root>,
     sets: Vec<Box<[Run]>>,
     remaining: SetId,
+    current: SetId,
     only_removed: bool,
 }
 
 impl From<&StoredRoots> for WalkRoots {
-    fn from(StoredRoots { roots, sets, remaining, only_removed }: &StoredRoots) -> WalkRoots {
+    fn from(StoredRoots { roots, sets, remaining, current, only_removed }: &StoredRoots) -> WalkRoots {
         let sets = SharedSets::new(RootSets::restored(sets.clone()));
-        WalkRoots { roots: roots.clone(), sets, remaining: *remaining, only_removed: *only_removed }
+        let (remaining, current, only_removed) = (*remaining, *current, *only_removed);
+        WalkRoots { roots: roots.clone(), sets, remaining, current, only_removed }
     }
 }
 
@@ -43,9 +47,12 @@ impl WalkRoots {
     pub(super) fn of(walk: &mut Walk, only_removed: bool) -> WalkRoots {
         let roots = std::mem::take(&mut walk.roots);
         let mut sets = std::mem::replace(&mut walk.sets, RootSets::new());
-        let remains = |(place, root): (usize, &Root)| (!root.is_removed).then_some(place);
-        let remaining = sets.of(roots.iter().enumerate().filter_map(remains));
-        WalkRoots { roots, sets: SharedSets::new(sets), remaining, only_removed }
+        let mut of = |is_meant: fn(&Root) -> bool| {
+            let places = roots.iter().enumerate();
+            sets.of(places.filter_map(|(place, root)| is_meant(root).then_some(place)))
+        };
+        let (remaining, current) = (of(|root| !root.is_removed), of(|root| root.is_current));
+        WalkRoots { roots, sets: SharedSets::new(sets), remaining, current, only_removed }
     }
 
     /// Whether only those files are wanted that no remaining root reaches.
@@ -55,7 +62,8 @@ impl WalkRoots {
 
     pub(super) fn stored(&self) -> StoredRoots {
         let (roots, sets) = (self.roots.clone(), self.sets.stored());
-        StoredRoots { roots, sets, remaining: self.remaining, only_removed: self.only_removed }
+        let (remaining, current, only_removed) = (self.remaining, self.current, self.only_removed);
+        StoredRoots { roots, sets, remaining, current, only_removed }
     }
 
     /// Rows for what is removed and is not a file, and for the files that no manifest names.
@@ -63,7 +71,7 @@ impl WalkRoots {
         let mut rows = Rows::default();
         for Removed { kind, snapshot_id, name } in &walk.removed {
             let root = Root::new(Some(*snapshot_id), name.clone());
-            rows.push(None, *kind, None, Some(&root), Some(&root));
+            rows.push(None, *kind, None, Some(&root), Some(&root), false);
         }
         let files = walk.files.reached().iter().map(|file| {
             let size = file.size.and_then(|size| i64::try_from(size).ok());
@@ -76,15 +84,15 @@ impl WalkRoots {
     /// Adds the wanted files.
     fn add<'r>(&self, rows: &mut Rows, files: impl Iterator<Item = Reached<'r>>) {
         // Files of one manifest follow each other, and the same roots reach them.
-        let mut last: Option<(SetId, Option<(usize, usize)>)> = None;
+        let mut last: Option<(SetId, Option<(usize, usize)>, bool)> = None;
         for Reached { path, kind, size, set } in files {
-            let ends = match last {
-                Some((known, ends)) if known == set => ends,
-                _ => self.ends(set),
+            let (ends, is_current) = match last {
+                Some((known, ends, is_current)) if known == set => (ends, is_current),
+                _ => (self.ends(set), self.sets.difference(set, self.current) != set),
             };
-            last = Some((set, ends));
+            last = Some((set, ends, is_current));
             if let Some((first, last)) = ends {
-                rows.push(Some(path), kind, size, self.roots.get(first), self.roots.get(last));
+                rows.push(Some(path), kind, size, self.roots.get(first), self.roots.get(last), is_current);
             }
         }
     }

@@ -97,6 +97,10 @@ impl TableReach {
         let first = FIRST_SNAPSHOT;
         let id = |snapshot: &Snapshot| snapshot.snapshot_id;
         roots.extend(snapshots.iter().map(id).map(|id| Root::new(Some(id), format!("snapshot {id}"))));
+        for (place, root) in roots.iter_mut().enumerate() {
+            let is_at = root.snapshot_id.is_some() && root.snapshot_id == self.table.snapshot_id();
+            root.is_current = place == TABLE || is_at;
+        }
         let mut removed = Vec::new();
         if let Some(retention) = retention {
             let place = self.table.storage().place(&self.table.metadata().location)?;

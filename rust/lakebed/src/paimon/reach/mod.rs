@@ -104,7 +104,7 @@ impl TableReach {
         threads: usize,
     ) -> Result<Named> {
         let (mut files, mut sets) = (Files::default(), RootSets::new());
-        let mut roots = vec![Root::new(None, "table".to_owned())];
+        let mut roots = vec![Root { is_current: true, ..Root::new(None, "table".to_owned()) }];
         let mut all = Vec::new();
         for (branch, of_branch, others) in branches {
             let removal = self.removal.as_ref().filter(|removal| removal.branch == branch);
@@ -112,7 +112,8 @@ impl TableReach {
             let root = if branch == MAIN { TABLE } else { roots.len() };
             if root != TABLE {
                 let is_removed = removal.is_some_and(|removal| removal.whole);
-                roots.push(Root { is_removed, ..Root::new(None, format!("branch {branch}")) });
+                let is_current = branch == self.table.branch();
+                roots.push(Root { is_removed, is_current, ..Root::new(None, format!("branch {branch}")) });
             }
             let set = sets.of([root]);
             for (kind, path) in others.files {
@@ -124,7 +125,12 @@ impl TableReach {
         }
         all.sort_by_cached_key(SnapshotRoot::order);
         let first = roots.len();
-        roots.extend(all.iter().map(|one| one.root.clone()));
+        let at = self.table.snapshot().map(|snapshot| snapshot.id);
+        let branch = Some(self.table.branch()).filter(|branch| *branch != MAIN).unwrap_or_default();
+        roots.extend(all.iter().map(|one| {
+            let is_there = one.kind != RootKind::Changelog && one.branch == branch;
+            Root { is_current: is_there && Some(one.snapshot.id) == at, ..one.root.clone() }
+        }));
         for (at, one) in all.iter().enumerate() {
             if let Some(path) = &one.path {
                 let set = sets.of([first + at]);

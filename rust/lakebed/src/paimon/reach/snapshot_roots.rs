@@ -27,7 +27,7 @@ pub(in crate::paimon) enum RootKind {
 pub(in crate::paimon) struct SnapshotRoot {
     pub(in crate::paimon) kind: RootKind,
     /// Empty for the main branch, which comes first.
-    branch: String,
+    pub(super) branch: String,
     pub(in crate::paimon) root: Root,
     pub(in crate::paimon) snapshot: Snapshot,
     /// The file with the snapshot; `None` for a changelog that an expiry would make.
