@@ -144,6 +144,8 @@ class View:
     @staticmethod
     def metadata_table(name: str) -> View: ...
     @staticmethod
+    def totals(orphans: View | None) -> View: ...
+    @staticmethod
     def orphans(
         before_ms: int | None,
         listing: Callable[[], object] | None,

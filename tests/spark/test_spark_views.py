@@ -33,17 +33,17 @@ from pyspark.errors import PythonException
 pytestmark = pytest.mark.spark
 
 SELECTIONS: dict[str, dict[str, Any]] = {
-    "snapshots": {"columns": ["summary", "snapshot_id"], "where": "snapshot_id > 1"},
-    "changelogs": {"columns": ["snapshot_id"], "where": "snapshot_id > 1"},
-    "refs": {"columns": ["type", "name"], "where": "type = 'tag'"},
-    "schemas": {"columns": ["fields", "schema_id"], "where": "schema_id = 0"},
+    "snapshots": {"columns": ["summary", "snapshot_id"], "filter": "snapshot_id > 1"},
+    "changelogs": {"columns": ["snapshot_id"], "filter": "snapshot_id > 1"},
+    "refs": {"columns": ["type", "name"], "filter": "type = 'tag'"},
+    "schemas": {"columns": ["fields", "schema_id"], "filter": "schema_id = 0"},
     "manifests": {"columns": ["path", "length"], "where": "dt = '2026-01-02'"},
     "entries": {"columns": ["kind", "file_name"], "where": "dt = '2026-01-02'"},
-    "files": {"columns": ["file_path", "level"], "where": "dt = '2026-01-02'"},
+    "files": {"columns": ["file_path", "level"], "where": "dt = '2026-01-02'", "filter": "bucket = 1"},
     "deletes": {"columns": ["file_path", "record_count"], "where": "dt = '2026-01-02'"},
     "indexes": {"columns": ["index_type", "row_count"], "where": "dt = '2026-01-02'"},
     "partitions": {"columns": ["bucket_count", "partition"], "where": "bucket = 1"},
-    "buckets": {"columns": ["bucket"], "where": "dt = '2026-01-02'"},
+    "buckets": {"columns": ["bucket"], "where": "dt = '2026-01-02'", "filter": "file_count > 1"},
 }
 VIEWS = tuple(SELECTIONS)
 FROM_MANIFESTS = ("files", "entries")

@@ -66,6 +66,9 @@ class _Group(click.Group):
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands by what they are about, with the first line of each one's help."""
         for title, names in _GROUPS:
+            ordered = {name for _, others in _GROUPS for name in others}
+            more = (views.command_of(view) for view in views.VIEWS if views.section_of(view) == title)
+            names = (*names, *(name for name in more if name not in ordered))
             rows = [(name, self.commands[name].get_short_help_str(limit=90)) for name in names]
             with formatter.section(title):
                 formatter.write_dl(rows)

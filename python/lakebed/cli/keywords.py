@@ -93,9 +93,6 @@ OF_KEYWORDS: dict[str, Callable[..., Any]] = {
         metavar="A=B",
         help="Bucket or host A means what B means.",
     ),
-    "data_files": click.option(
-        "--data-files", is_flag=True, help="Look for the data files too: one request for each."
-    ),
     "deletes": click.option(
         "--deletes",
         type=click.Choice(["list", "ids"]),

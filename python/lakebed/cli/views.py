@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from datetime import timedelta
@@ -14,16 +15,13 @@ from lakebed.cli import options
 from lakebed.cli.keywords import OF_KEYWORDS
 from lakebed.cli.rows import Order
 from lakebed.table import Table
+from lakebed.view import KEYWORDS
 
 if TYPE_CHECKING:
     from lakebed.cli.rows import Rows
     from lakebed.view import ViewScan
 
-VIEWS = (
-    *("snapshots", "changelogs", "refs", "schemas", "growth", "diff", "appends", "file_history"),
-    *("manifests", "entries", "files", "deletes", "indexes", "partitions", "buckets", "plan"),
-    *("metadata_table", "reachable", "orphans", "expire_plan", "verify"),
-)
+VIEWS = tuple(name for name in KEYWORDS if name != "health")
 """All views but `health`, whose command takes several tables."""
 
 # The order in which a terminal gets the rows of groups, unless `--sort` says another.
@@ -31,6 +29,11 @@ _TERMINAL_SORT = {"partitions": ["-file_size_in_bytes"], "buckets": ["-file_size
 # Made from so little that no step of reading them is left out.
 _WITHOUT_STEPS = ("snapshots", "changelogs", "refs", "schemas", "manifests", "indexes", "metadata_table")
 _NAMES = {"metadata_table": "metadata"}
+_SECTIONS = {
+    "lakebed.table.history": "Its history",
+    "lakebed.table.contents": "Its files",
+    "lakebed.table.jobs": "What it keeps",
+}
 _EXTRA_HELP = {
     "diff": "A and B are snapshots, names of tags or branches, or times: what B lacks was removed, what A "
     "lacks was added.",
@@ -49,7 +52,13 @@ def view_command(view: str) -> click.Command:
     """The command that prints a view."""
     method = getattr(Table, view)
     parameters = inspect.signature(method).parameters
-    keywords = [name for name in parameters if name in OF_KEYWORDS]
+    keywords = {
+        name: OF_KEYWORDS[name]
+        if name in OF_KEYWORDS
+        else click.option(f"--{name.replace('_', '-')}", is_flag=True, help=said(method, name))
+        for name, one in parameters.items()
+        if name in OF_KEYWORDS or isinstance(one.default, bool)
+    }
 
     def run(
         open_table: Callable[[], Table],
@@ -95,17 +104,34 @@ def view_command(view: str) -> click.Command:
         if fails:
             raise click.exceptions.Exit(1)
 
-    decorators: list[Callable[..., Any]] = [options.table, *(OF_KEYWORDS[name] for name in keywords)]
+    decorators: list[Callable[..., Any]] = [options.table, *keywords.values()]
     decorators += [] if "where" in keywords else [options.no_where]
     decorators += [] if view in _WITHOUT_STEPS else [options.explain]
     for decorate in reversed([*decorators, options.order, options.output]):
         run = decorate(run)
     described = inspect.getdoc(method) or ""
     text = [described.partition("\n\n")[0], _EXTRA_HELP.get(view, "")]
-    name = _NAMES.get(view, view.replace("_", "-"))
+    name = command_of(view)
     command = click.command(name=name, help="\n\n".join(filter(None, text)))(run)
     for option in command.params:
         default = parameters[option.name].default if option.name in parameters else None
         if isinstance(option, click.Option) and isinstance(default, timedelta):
             option.default, option.show_default = f"{default.days}d", True
     return command
+
+
+def command_of(view: str) -> str:
+    """The name of a view's command."""
+    return _NAMES.get(view, view.replace("_", "-"))
+
+
+def section_of(view: str) -> str:
+    """What the command of a view is about."""
+    return _SECTIONS[getattr(Table, view).__module__]
+
+
+def said(method: Callable[..., Any], argument: str) -> str:
+    """What the docstring of a view says of an argument, as a sentence."""
+    text = " ".join((inspect.getdoc(method) or "").split())
+    words = re.search(rf"(?:Args: |; ){argument}, (.+?)[;.]", text)
+    return f"{words[1][0].upper()}{words[1][1:]}." if words else ""

@@ -16,28 +16,10 @@ from lakebed.spark.reach import Read
 from lakebed.spark.reports import report
 from lakebed.spark.table import SparkTable, function, open_table
 from lakebed.spark.view_schema import manifest_mapper, schema
+from lakebed.view import KEYWORDS
 
-snapshots = function(SparkTable.snapshots)
-refs = function(SparkTable.refs)
-schemas = function(SparkTable.schemas)
-changelogs = function(SparkTable.changelogs)
-growth = function(SparkTable.growth)
-diff = function(SparkTable.diff)
-appends = function(SparkTable.appends)
-file_history = function(SparkTable.file_history)
-manifests = function(SparkTable.manifests)
-entries = function(SparkTable.entries)
-files = function(SparkTable.files)
-deletes = function(SparkTable.deletes)
-indexes = function(SparkTable.indexes)
-partitions = function(SparkTable.partitions)
-buckets = function(SparkTable.buckets)
-plan = function(SparkTable.plan)
-metadata_table = function(SparkTable.metadata_table)
-reachable = function(SparkTable.reachable)
-orphans = function(SparkTable.orphans)
-expire_plan = function(SparkTable.expire_plan)
-verify = function(SparkTable.verify)
+_functions = {name: function(getattr(SparkTable, name)) for name in KEYWORDS if name != "health"}
+globals().update(_functions)
 
 __all__ = [
     "DataSource",
@@ -45,34 +27,14 @@ __all__ = [
     "Read",
     "SparkTable",
     "TablePath",
-    "appends",
-    "buckets",
-    "changelogs",
     "check",
-    "deletes",
-    "diff",
-    "entries",
-    "expire_plan",
-    "file_history",
-    "files",
-    "growth",
     "health",
-    "indexes",
     "manifest_mapper",
-    "manifests",
-    "metadata_table",
     "open_table",
-    "orphans",
-    "partitions",
-    "plan",
-    "reachable",
-    "refs",
     "report",
     "schema",
-    "schemas",
-    "snapshots",
-    "verify",
 ]
+__all__ += _functions
 
 
 def __getattr__(name: str) -> Any:

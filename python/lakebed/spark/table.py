@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any
 
 from lakebed.opening import open_table as open_in_python
 from lakebed.spark import changes, groups, jobs, planning, views
@@ -21,18 +21,15 @@ if TYPE_CHECKING:
     from lakebed.spark.reach import Read
     from lakebed.version import AnyVersion
 
-P = ParamSpec("P")
 Way = Callable[[Request], "DataFrame"]
 """How Spark makes the rows of a view."""
 
 
-def _view(
-    method: Callable[Concatenate[Table, P], ViewScan], way: Way
-) -> Callable[Concatenate[SparkTable, P], DataFrame]:
+def _view(method: Callable[..., ViewScan], way: Way) -> Callable[..., DataFrame]:
     """The method of a Spark table for a method of `Table`: the same arguments, the same rows and columns."""
     name = method.__name__
 
-    def frame(self: SparkTable, /, *args: P.args, **given: P.kwargs) -> DataFrame:
+    def frame(self: SparkTable, *args: Any, **given: Any) -> DataFrame:
         whole = scan = method(self.table, *args, **given)
         if whole.filter_text is not None and "where" in KEYWORDS[name]:
             given.update(columns=whole.columns_and_filtered(), filter=None)
@@ -64,30 +61,34 @@ class SparkTable:
     range_bytes: int | None = None
     read: Read | None = None
 
-    snapshots = _view(Table.snapshots, Request.by_driver)
-    refs = _view(Table.refs, Request.by_driver)
-    schemas = _view(Table.schemas, Request.by_driver)
-    changelogs = _view(Table.changelogs, Request.by_driver)
-    growth = _view(Table.growth, jobs.by_task)
-    diff = _view(Table.diff, changes.diff)
-    appends = _view(Table.appends, views.manifest_rows)
-    file_history = _view(Table.file_history, jobs.by_task)
-
-    manifests = _view(Table.manifests, Request.by_driver)
-    entries = _view(Table.entries, views.manifest_rows)
-    files = _view(Table.files, views.live_files)
-    deletes = _view(Table.deletes, views.deletes)
-    indexes = _view(Table.indexes, Request.by_driver)
-    partitions = _view(Table.partitions, groups.summed)
-    buckets = _view(Table.buckets, groups.summed)
-    health = _view(Table.health, groups.health)
-    plan = _view(Table.plan, planning.plan)
-    metadata_table = _view(Table.metadata_table, Request.by_driver)
-
-    reachable = _view(Table.reachable, jobs.reachable)
     orphans = jobs.orphans
-    expire_plan = _view(Table.expire_plan, jobs.expire_plan)
-    verify = _view(Table.verify, jobs.verify)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Callable[..., DataFrame]: ...
+
+
+_WAYS: dict[str, Way] = {
+    **dict.fromkeys(("snapshots", "refs", "schemas", "changelogs"), Request.by_driver),
+    **dict.fromkeys(("manifests", "indexes", "metadata_table"), Request.by_driver),
+    "entries": views.manifest_rows,
+    "files": views.live_files,
+    "deletes": views.deletes,
+    "appends": views.manifest_rows,
+    "diff": changes.diff,
+    "partitions": groups.summed,
+    "buckets": groups.summed,
+    "health": groups.health,
+    "plan": planning.plan,
+    "reachable": jobs.reachable,
+    "expire_plan": jobs.expire_plan,
+    "verify": jobs.verify,
+}
+"""How Spark makes the rows of views; those of others are one task's."""
+
+for _name in KEYWORDS:
+    if not hasattr(SparkTable, _name):
+        setattr(SparkTable, _name, _view(getattr(Table, _name), _WAYS.get(_name, jobs.by_task)))
 
 
 def open_table(

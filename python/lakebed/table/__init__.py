@@ -74,6 +74,7 @@ class Table:
     metadata_table = contents.metadata_table
 
     reachable = jobs.reachable
+    totals = jobs.totals
     orphans = jobs.orphans
     expire_plan = jobs.expire_plan
     verify = jobs.verify

@@ -42,8 +42,9 @@ def reachable(table: Table, **given: Unpack[Keywords]) -> ViewScan:
         `file_size_in_bytes` int64 (as recorded; null where nothing records it), `first_snapshot_id` and
         `last_snapshot_id` int64 (in the order of commits; null for what the table itself keeps),
         `first_reached_by` and `last_reached_by` utf8 ("snapshot 3", "tag v1", "changelog 2", with "of
-        branch b" after on a branch of Paimon's; "table", "branch b", "metadata log"). Files of the
-        metadata come first, the others in no order that means anything.
+        branch b" after on a branch of Paimon's; "table", "branch b", "metadata log"), `is_current` bool
+        (whether the table itself or its snapshot reaches it). Files of the metadata come first, the others in
+        no order that means anything.
     Raises: SchemaError, PredicateError, at once; when it is read, CorruptError and its kin for a list or
         manifest that is damaged, OSError for one that is gone.
     Cost: Iceberg: the metadata file and each manifest list; Paimon: the snapshots, tags and changelogs of
@@ -54,6 +55,38 @@ def reachable(table: Table, **given: Unpack[Keywords]) -> ViewScan:
     Source: Iceberg's `ReachableFileUtil.java`; Paimon's `OrphanFilesClean.java`.
     """
     return ViewScan(table, "reachable", View.REACHABLE, given)
+
+
+@view(Keywords)
+def totals(
+    table: Table,
+    orphans: bool = False,
+    *,
+    older_than: timedelta | datetime | None = THREE_DAYS,
+    **given: Unpack[Keywords],
+) -> ViewScan:
+    """One row per kind of file that the table has: how many there are, how large they are, and how much of
+    that its snapshot reaches, only others reach, and nothing reaches.
+
+    Args: orphans, whether what nothing reaches is looked for too; older_than, of these only files last
+        modified longer ago than this, or before this instant, None for all.
+    Returns: `kind` utf8, of `reachable` ("data", "position deletes", "deletion vectors", "equality deletes",
+        "manifest", "manifest list", "metadata", "statistics", "index" …), in the order of its letters, last
+        "unknown", orphans, whose kind nothing says; then int64 `file_count` and `file_size_in_bytes` (as
+        recorded: null where nothing records it), `current_file_count` and `current_file_size_in_bytes` of
+        what the table's snapshot or the table itself reaches, `older_file_count` and
+        `older_file_size_in_bytes` of what only other snapshots, tags, branches, changelogs or the metadata
+        log reach, `orphan_file_count` and `orphan_file_size_in_bytes` of what nothing reaches (null where
+        that is not asked for).
+    Raises: when read, what `reachable` raises, and with orphans what `orphans` raises.
+    Cost: that of `reachable`, and with orphans that of `orphans` besides. Memory is theirs.
+    Source: Iceberg's `ReachableFileUtil.java`; Paimon's `OrphanFilesClean.java`.
+    """
+    lying = None
+    if orphans:
+        before = None if older_than is None else age("older_than", older_than)
+        lying = View.orphans(before, None, table.opening.newest(table.core), [], [])
+    return ViewScan(table, "totals", View.totals(lying), given)
 
 
 @view(Keywords)

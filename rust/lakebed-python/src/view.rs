@@ -86,6 +86,11 @@ impl View {
     }
 
     #[staticmethod]
+    fn totals(orphans: Option<&View>) -> View {
+        View(view::View::Totals { orphans: orphans.map(|view| Box::new(view.0.clone())) })
+    }
+
+    #[staticmethod]
     fn expire_plan(
         older_than_ms: Option<i64>,
         retain_last: Option<i32>,

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::ScanOptions;
-use crate::view::View;
+use crate::view::{Composed, View};
 
 /// A table at one of its snapshots, or without a snapshot where nothing was committed yet.
 pub trait Table: Send + Sync {
@@ -84,7 +84,16 @@ pub trait Table: Send + Sync {
     /// those of [`Table::at`], and `SnapshotNotFound` where the snapshot after which appends are wanted is no ancestor
     /// of the table's, or one in between is gone.
     fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
-        filtered(view, options, &self.data_schema(), &|view, options| self.resolve(view, options))
+        if options.table_filter.is_some() && !view.is_of_table_rows() {
+            let message = "where tests columns of the table; this view takes filter, which tests its own";
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+        match view.composed(options, |view, options| self.scan(view, options))? {
+            Composed::Of(scan) => Ok(scan),
+            Composed::Simple(view, options) => {
+                filtered(view, options, &self.data_schema(), &|view, options| self.resolve(view, options))
+            }
+        }
     }
 
     /// Resolves one of its views for [`Table::scan`], with one of the filters: that on the table's columns for

@@ -25,10 +25,6 @@ pub(crate) fn filtered(
     resolve: &dyn Fn(View, ScanOptions) -> Result<Box<dyn Distributed>>,
 ) -> Result<Box<dyn Distributed>> {
     if !view.is_of_table_rows() {
-        if options.table_filter.is_some() {
-            let message = "where tests columns of the table; this view takes filter, which tests its own";
-            return Err(Error::new(ErrorKind::Argument, message));
-        }
         return resolve(view, options).map_err(|error| of_filter(error, "filter", |_| None));
     }
     let all = |view| {

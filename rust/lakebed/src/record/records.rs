@@ -73,6 +73,20 @@ pub(crate) fn below(parent: &StructArray, child: &ArrayRef) -> Result<ArrayRef> 
     data.map(make_array).map_err(Into::into)
 }
 
+/// A top-level column as an array of type `A`.
+///
+/// # Errors
+/// `Required` for a column that is not there, `Mismatch` for one of another type; both with the name.
+pub(crate) fn column<'b, A: Array + 'static>(batch: &'b RecordBatch, name: &str) -> Result<&'b A> {
+    let absent =
+        || Error::new(ErrorKind::Required, format!("{name} is not a column of the rows")).in_field(name);
+    let column = batch.column_by_name(name).ok_or_else(absent)?;
+    column.as_any().downcast_ref().ok_or_else(|| {
+        let message = format!("{name} is of type {}", column.data_type());
+        Error::new(ErrorKind::Mismatch, message).in_field(name)
+    })
+}
+
 /// A column by its dotted path on disk.
 pub(crate) fn find(batch: &RecordBatch, disk: &str) -> Result<ArrayRef> {
     let absent = || Error::new(ErrorKind::Required, format!("{disk} is not a column of the records"));

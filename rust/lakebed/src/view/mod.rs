@@ -1,6 +1,7 @@
 //! The views: rows of metadata under the names users know, the same words for every format.
 
 mod columns;
+mod totals;
 
 use std::sync::Arc;
 
@@ -10,10 +11,12 @@ use arrow_select::filter::filter_record_batch;
 
 pub(crate) use columns::{instants, lists, map_names, maps, planned_deletes, struct_lists};
 
+use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::{BoundPredicate, Predicate};
 use crate::reach::{OrphanOptions, Retention};
 use crate::record::find;
+use crate::scan::ScanOptions;
 use crate::table::{Newest, Place};
 use crate::words::unknown;
 
@@ -95,8 +98,22 @@ pub enum View {
         /// Whose snapshots expire: those of the newest version, or of this one.
         of_newest: bool,
     },
+    /// One row per kind of file: how many files of the kind the table reaches, and their sizes; of these what the
+    /// table's own snapshot reaches, and what only other snapshots reach.
+    Totals {
+        /// [`View::Orphans`], for what nothing reaches.
+        orphans: Option<Box<View>>,
+    },
     /// A metadata table of the format's engines, by its name, with their names, order and types of columns.
     MetadataTable(String),
+}
+
+/// What [`View::composed`] makes of a view.
+pub(crate) enum Composed {
+    /// A view that is made of other views.
+    Of(Box<dyn Distributed>),
+    /// A view that a format makes.
+    Simple(View, ScanOptions),
 }
 
 /// What live files are summed up by.
@@ -110,6 +127,24 @@ pub(crate) enum GroupBy {
 }
 
 impl View {
+    /// The view, where it is made of other views, which `scan` resolves; else the view and its options again.
+    ///
+    /// # Errors
+    /// Those of `scan`.
+    pub(crate) fn composed(
+        self,
+        options: ScanOptions,
+        scan: impl Fn(View, ScanOptions) -> Result<Box<dyn Distributed>>,
+    ) -> Result<Composed> {
+        Ok(match self {
+            View::Totals { orphans } => {
+                let orphans = orphans.map(|view| *view);
+                Composed::Of(Box::new(totals::Totals::new(orphans, options, scan)?))
+            }
+            view => Composed::Simple(view, options),
+        })
+    }
+
     /// Whether rows are made from the table's files and manifests, which a filter on the table's columns selects.
     pub fn is_of_table_rows(&self) -> bool {
         use View::{Appends, Deletes, Diff, FileHistory, Indexes, Manifests};
