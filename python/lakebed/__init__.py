@@ -15,6 +15,7 @@ from lakebed.rewriting import CopyScan, rewrite_paths
 from lakebed.scan import Scan
 from lakebed.storage import Storage
 from lakebed.table import Table
+from lakebed.version import Version
 from lakebed.view import PlanScan, ViewScan
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Scan",
     "Storage",
     "Table",
+    "Version",
     "ViewScan",
     "__version__",
     "avro",

@@ -117,16 +117,16 @@ class Scan:
                 break
         return pa.Table.from_batches(batches, self.schema)
 
-    def filter(self, where: str | Predicate) -> Scan:
+    def filter(self, condition: str | Predicate) -> Scan:
         """The rows that match a condition on the scan's own columns: `file_size_in_bytes > 1000` of `files`.
 
         A view's own `where` is on the table's columns where rows are manifests or files, and spares reading;
         this one looks at every row.
-        Args: where, SQL-like text or a condition made with `lakebed.col`.
+        Args: condition, SQL-like text or a condition made with `lakebed.col`.
         Raises: PredicateError for what cannot be bound to these columns, at once.
         Cost: none; reading costs what this scan does.
         """
-        return Scan(_Filtered(self._source, to_sql(where)), self._name, self._view_name, self._first)
+        return Scan(_Filtered(self._source, to_sql(condition)), self._name, self._view_name, self._first)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return _arrow.batches(self._source.stream())

@@ -59,12 +59,12 @@ def view(keywords: type) -> Callable[[ViewFunction], ViewFunction]:
         # Of a TypedDict its own come last: those that all views take are at the end of the signature.
         names = sorted(keywords.__annotations__, key=_ORDER.index)
         KEYWORDS[function.__name__] = frozenset(names)
-        *own, _ = inspect.signature(function).parameters.values()
+        table, *own, _ = inspect.signature(function).parameters.values()
         shown = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_SHOWN[name])
             for name in names
         ]
-        signature = inspect.signature(function).replace(parameters=[*own, *shown])
+        signature = inspect.signature(function).replace(parameters=[table.replace(name="self"), *own, *shown])
         function.__signature__ = signature  # type: ignore[attr-defined]
         return function
 

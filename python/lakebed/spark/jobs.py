@@ -91,7 +91,7 @@ def orphans(
 
 
 # Which of `listing` is given is all that differs.
-orphans.__signature__ = inspect.signature(Table.orphans)  # type: ignore[attr-defined]
+orphans.__signature__ = inspect.signature(Table.orphans).replace(return_annotation="DataFrame")  # type: ignore[attr-defined]
 
 
 def expire_plan(asked: Request) -> DataFrame:

@@ -38,7 +38,7 @@ def _view(method: Callable[..., ViewScan], way: Way) -> Callable[..., DataFrame]
         return way(Request(self, scan, whole, {**own, **given}))
 
     frame.__name__, frame.__qualname__ = name, f"SparkTable.{name}"
-    frame.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
+    frame.__signature__ = inspect.signature(method).replace(return_annotation="DataFrame")  # type: ignore[attr-defined]
     frame.__doc__ = (
         f"The rows and columns of `Table.{name}`.\n\n{inspect.getdoc(way)}\n\n{inspect.getdoc(method)}"
     )
