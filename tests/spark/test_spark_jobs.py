@@ -40,7 +40,7 @@ def test_the_rows_are_those_without_spark(spark, job: str):
 
 def test_a_selection_and_another_place_in_history(spark):
     table = lakebed.open_table(SAMPLE_TABLE)
-    selection: dict[str, Any] = {"columns": ["kind", "file_path"], "where": "kind = 'data'"}
+    selection: dict[str, Any] = {"columns": ["kind", "file_path"], "filter": "kind = 'data'"}
     older = table.snapshots().to_arrow()["snapshot_id"][0].as_py()
     rows = actual(ls.reachable(spark, table, **selection))
     assert rows == expected(table.reachable(**selection))
@@ -63,7 +63,7 @@ def test_what_is_wrong_with_a_table_and_files_that_are_gone(spark, tmp_path: Pat
     rows = actual(frame)
     assert rows == expected(table.verify(data_files=True))
     assert {json.loads(row)[1] for row in rows} >= {"missing", "truncated"}
-    some: dict[str, Any] = {"where": "kind = 'truncated'", "columns": ["path"]}
+    some: dict[str, Any] = {"filter": "kind = 'truncated'", "columns": ["path"]}
     assert actual(ls.verify(spark, table, **some)) == expected(table.verify(**some))
 
 
