@@ -184,15 +184,7 @@ class Table:
     """A table on one branch at one snapshot (or at none, where it has none)."""
 
     @staticmethod
-    def open(
-        location: str,
-        format: str | None,
-        storage: object | None,
-        relocate: Sequence[tuple[str, str]],
-        allowed: Sequence[str] | None,
-        limits: object,
-        concurrent_reads: int | None,
-    ) -> Table: ...
+    def open(opening: object, format: str | None) -> Table: ...
     @property
     def format(self) -> str: ...
     @property
@@ -296,15 +288,7 @@ class Task:
 class Share:
     """What a range has of a manifest, to be run once."""
 
-def read_share(
-    storage: object | None,
-    path: str,
-    length: int,
-    start: int,
-    end: int,
-    header: bytes | None,
-    limits: object,
-) -> Share | None: ...
+def read_share(storage: object | None, piece: object, limits: object) -> Share | None: ...
 def divisible(
     storage: object | None, manifests: Sequence[tuple[str, int]], limits: object
 ) -> list[bytes | None]: ...

@@ -200,7 +200,7 @@ def contents(
 
     def share(piece: Piece) -> Any:
         with prefix_error_kind():
-            return _native.read_share(storage, *piece, limits)
+            return _native.read_share(storage, piece, limits)
 
     for piece, found in in_order(pieces, share, reads, lambda piece: piece.end - piece.start):
         if found is not None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Opening:
     """How a table was opened, for those who open it again; its `repr` shows nothing that may be secret.
+    The compiled core reads the attributes.
 
     Attributes: storage, what the core reads the table through; None for the local file system. path, what was
         opened, as the storage has it. moved, prefixes and where they are
@@ -67,10 +68,7 @@ class Opening:
 
     def core(self, format: str | None, branch: str = "main") -> _native.Table:
         """The table of the core, on one of its branches. Raises: as `open_table`."""
-        allowed = None if self.allowed is None else list(self.allowed)
-        opened = _native.Table.open(
-            self.path, format, self.storage, list(self.moved), allowed, self.limits, self.reads
-        )
+        opened = _native.Table.open(self, format)
         return opened if branch == "main" else opened.at(_native.Place.branch(branch))
 
     def refreshed(self, table: _native.Table) -> tuple[_native.Table, Opening]:

@@ -29,28 +29,30 @@ use crate::view::{Options, Place, View};
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Table(pub Arc<dyn table::Table>);
 
+/// The attributes of `lakebed.table.opening.Opening` that say how a table is read.
+#[derive(FromPyObject)]
+struct Opening<'py> {
+    path: String,
+    storage: Option<Py<PyAny>>,
+    moved: Vec<(String, String)>,
+    allowed: Option<Vec<String>>,
+    limits: Bound<'py, PyAny>,
+    reads: Option<usize>,
+}
+
 #[pymethods]
 impl Table {
     #[staticmethod]
-    #[allow(clippy::too_many_arguments)] // the arguments of `open_table`
-    fn open(
-        py: Python<'_>,
-        location: &str,
-        format: Option<&str>,
-        storage: Option<Py<PyAny>>,
-        relocate: Vec<(String, String)>,
-        allowed: Option<Vec<String>>,
-        limits: &Bound<'_, PyAny>,
-        concurrent_reads: Option<usize>,
-    ) -> PyResult<Table> {
-        let decoding = decoding(limits)?;
-        let mut storage = storage_of(py, storage, concurrent_reads)?;
-        let moved: Vec<String> = relocate.iter().map(|(_, now)| now.clone()).collect();
-        storage = Arc::new(detached(py, || Guarded::of_table(storage, location, moved, allowed))?);
-        if !relocate.is_empty() {
-            storage = Arc::new(Relocated::new(storage, location, relocate));
+    fn open(py: Python<'_>, opening: Opening<'_>, format: Option<&str>) -> PyResult<Table> {
+        let Opening { path, storage, moved, allowed, limits, reads } = opening;
+        let decoding = decoding(&limits)?;
+        let mut storage = storage_of(py, storage, reads)?;
+        let there: Vec<String> = moved.iter().map(|(_, now)| now.clone()).collect();
+        storage = Arc::new(detached(py, || Guarded::of_table(storage, &path, there, allowed))?);
+        if !moved.is_empty() {
+            storage = Arc::new(Relocated::new(storage, &path, moved));
         }
-        Table::warned(py, detached(py, || FORMATS.open(location, format, storage, decoding))?)
+        Table::warned(py, detached(py, || FORMATS.open(&path, format, storage, decoding))?)
     }
 
     #[getter]

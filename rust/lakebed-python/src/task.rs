@@ -71,29 +71,35 @@ impl GivenContent {
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Share(Mutex<Option<Content>>);
 
-/// The content of a manifest with a recorded length of `length` bytes: all of it or, where its header is given, its
-/// blocks from byte `start` to byte `end`. `None` where no block belongs to that range.
-#[pyfunction]
-#[pyo3(signature = (storage, path, length, start, end, header, limits))]
-#[expect(clippy::too_many_arguments, reason = "a piece of a manifest, as Python has it, and what reads it")]
-pub fn read_share(
-    py: Python<'_>,
-    storage: Option<Py<PyAny>>,
-    path: &str,
+/// The attributes of `lakebed.spark.reading.Piece`.
+#[derive(FromPyObject)]
+pub struct Piece {
+    path: String,
+    /// The recorded length of the manifest.
     length: u64,
     start: u64,
     end: u64,
+    /// Its header, where only the blocks from byte `start` to byte `end` are meant.
     header: Option<Vec<u8>>,
+}
+
+/// The content of a piece of a manifest. `None` where no block belongs to its range.
+#[pyfunction]
+pub fn read_share(
+    py: Python<'_>,
+    storage: Option<Py<PyAny>>,
+    piece: Piece,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Share>> {
+    let Piece { path, length, start, end, header } = piece;
     let limits: Limits = extract(limits)?;
     let storage = storage_of(py, storage, None)?;
     detached(py, || {
         let storage = storage.as_ref();
         let content = match header {
-            Some(header) => Content::of_range(storage, path, length, start..end, Buffer::from_vec(header))
-                .map_err(|error| error.in_file(path))?,
-            None => Some(Content::of_file(storage, path, length, &limits)?),
+            Some(header) => Content::of_range(storage, &path, length, start..end, Buffer::from_vec(header))
+                .map_err(|error| error.in_file(&path))?,
+            None => Some(Content::of_file(storage, &path, length, &limits)?),
         };
         Ok(content.map(|content| Share(Mutex::new(Some(content)))))
     })

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::Scan;
 use super::plan::{EntrySource, Plan};
 use super::program::EntryProgram;
-use super::resolved::Scan;
 use crate::error::Result;
 use crate::iceberg::view::{EntryView, Role};
 use crate::notes::Notes;

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::{EntrySource, Plan};
 use super::program::EntryProgram;
-use super::resolved::{Scan, grouped};
 use super::task::IcebergTask;
+use super::{Scan, grouped};
 use crate::columnar::Decoding;
 use crate::distributed::{GroupTask, Grouping, NamedWork};
 use crate::error::{Error, ErrorKind, Result};

@@ -9,10 +9,10 @@ use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
+use super::Scan;
 use super::diff::diff;
 use super::plan::{EntrySource, Plan};
 use super::program::program;
-use super::resolved::Scan;
 use crate::error::Result;
 use crate::history::{Commit, Counts, DeleteChanges, History, Listed, Written, with_change};
 use crate::iceberg::manifest::ADDED;

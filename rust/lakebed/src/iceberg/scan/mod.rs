@@ -12,7 +12,6 @@ mod plan;
 mod planned;
 mod program;
 mod residual;
-mod resolved;
 mod rest;
 mod rows;
 mod task;
@@ -32,24 +31,26 @@ use grouping::IcebergGroupTask;
 pub(crate) use grouping::read_groups;
 pub(super) use plan::planned;
 use plan::{EntrySource, Plan};
-pub use resolved::Scan;
+use program::{EntryProgram, program};
 pub(super) use rows::rows_of;
 use task::IcebergTask;
 
+use super::groups::Groups;
 use super::reach::NamedFiles;
-use super::table::StoredTypes;
-use super::view::{DATA_FILE_COUNT, DATA_FILES, Role};
+use super::table::{StoredTypes, Table};
+use super::view::{DATA_FILE_COUNT, DATA_FILES, Role, buckets, partitions, refs, schemas, snapshots};
 use crate::distributed::{
     Distributed, Exchanged, GroupTask, ManifestTask, Part, PlannedManifest, WorkTypes, work_type,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::health;
 use crate::notes::Notes;
 use crate::reach::{OrphansExchange, ReachExchange};
 use crate::scan::{
     self, Batches, ManifestStream, Numbered, ScanOptions, Step, limited, once, row_limited, threads,
 };
 use crate::verify::VerifyExchange;
-use crate::view::{View, select};
+use crate::view::{GroupBy, View, select};
 
 /// The types of work of scans that engines run in many processes.
 pub(crate) const WORK_TYPES: WorkTypes = WorkTypes {
@@ -63,6 +64,85 @@ pub(crate) const WORK_TYPES: WorkTypes = WorkTypes {
         work_type!(VerifyExchange<StoredTypes>),
     ],
 };
+
+/// A view of a table, resolved: its schema is known, and none of its rows are read.
+pub struct Scan {
+    table: Table,
+    view: View,
+    options: ScanOptions,
+    schema: SchemaRef,
+    /// How entries are decoded to rows, for views that are made from entries.
+    program: Option<Arc<EntryProgram>>,
+    notes: Notes,
+}
+
+impl Scan {
+    /// Resolves `view` of `table`: columns, filter and statistics are checked.
+    ///
+    /// # Errors
+    /// `UnknownColumn`; `UnknownView` for a view that Iceberg tables do not have; `FilterColumn`, `Predicate`;
+    /// `Argument` for statistics of a view that has none.
+    pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
+        if options.stats.is_some() && !matches!(view, View::Entries | View::Files | View::Plan) {
+            return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries, files and plan"));
+        }
+        let role = match &view {
+            View::Entries => Some(Role::Entries),
+            View::Files => Some(Role::Files),
+            View::Deletes => Some(Role::Deletes),
+            _ => None,
+        };
+        if let Some(role) = role {
+            let program = Arc::new(program(role, &table, &options)?);
+            let schema = Arc::clone(program.view.schema());
+            return Ok(Scan {
+                table,
+                view,
+                options,
+                schema,
+                program: Some(program),
+                notes: Notes::default(),
+            });
+        }
+        let schema = match &view {
+            View::Plan => planned::schema(&table, &options)?,
+            view => empty(&table, view, &options)?.schema(),
+        };
+        Ok(Scan { table, view, options, schema, program: None, notes: Notes::default() })
+    }
+}
+
+/// The columns of a view that is made whole, without rows; checks columns and filter.
+fn empty(table: &Table, view: &View, options: &ScanOptions) -> Result<RecordBatch> {
+    let (columns, filter) = (options.columns.as_deref(), options.filter.as_deref());
+    let table_filter = options.table_filter.as_deref();
+    match view {
+        View::Snapshots => select(&snapshots(&[])?, columns, filter),
+        View::Refs => select(&refs(std::iter::empty())?, columns, filter),
+        View::Schemas => select(&schemas(&[], 0)?, columns, filter),
+        View::Manifests => Plan::empty(table, table_filter)?.manifests_view(table, columns),
+        View::Partitions | View::Buckets => {
+            Plan::empty(table, table_filter)?;
+            let groups = Groups::new(&table.types()?.partition, Default::default())?;
+            select(&grouped(view.group_by().unwrap_or(GroupBy::Partition), &groups)?, columns, None)
+        }
+        View::Health => {
+            Plan::empty(table, table_filter)?;
+            Ok(RecordBatch::new_empty(health::schema(columns)?))
+        }
+        View::Changelogs => Err(no_view("changelogs")),
+        _ => Err(no_view("indexes")),
+    }
+}
+
+#[cold]
+fn no_view(name: &str) -> Error {
+    Error::new(ErrorKind::UnknownView, format!("Iceberg tables have no view {name:?}")).in_field(name)
+}
+
+pub(super) fn grouped(by: GroupBy, groups: &Groups) -> Result<RecordBatch> {
+    if by == GroupBy::Bucket { buckets(groups) } else { partitions(groups) }
+}
 
 impl Scan {
     /// A view that is not made from entries one by one.

@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 use serde_json::{Map, Value, json};
 
-use super::resolved::Scan;
+use super::Scan;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::fields::PARTITION;

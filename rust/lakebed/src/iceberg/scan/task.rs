@@ -8,10 +8,10 @@ use arrow_schema::SchemaRef;
 use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
+use super::Scan;
 use super::appends::{of_snapshots, with_snapshot};
 use super::plan::Plan;
 use super::program::EntryProgram;
-use super::resolved::Scan;
 use crate::columnar::Decoding;
 use crate::distributed::{ManifestTask, NamedWork, Part, ReadyTask, StoredOptions, match_manifest_path};
 use crate::error::{Error, ErrorKind, Result};

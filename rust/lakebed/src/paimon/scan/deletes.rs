@@ -6,8 +6,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch};
 
+use super::Scan;
 use super::plan::bound;
-use super::resolved::Scan;
 use crate::deletion_vector::position_lists;
 use crate::error::Result;
 use crate::grouping::sums::{self, known_sum};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::Scan;
 use super::gather::file_rows;
 use super::plan::Plan;
 use super::program::EntryProgram;
-use super::resolved::Scan;
 use super::stages::MANIFESTS;
 use crate::error::Result;
 use crate::paimon::manifest_list::ManifestFile;

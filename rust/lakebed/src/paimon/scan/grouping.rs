@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::deletes::{know_vectors, vector_counts};
 use super::program::EntryProgram;
-use super::resolved::{Scan, grouped};
 use super::rows::own_rows;
 use super::stream::EntrySource;
 use super::task::PaimonTask;
+use super::{Scan, grouped};
 use crate::columnar::Decoding;
 use crate::distributed::{GroupTask, Grouping, NamedWork, Prerequisite, match_manifest_path};
 use crate::error::{Error, ErrorKind, Result};

@@ -9,11 +9,11 @@ use arrow_array::types::{Int8Type, Int64Type};
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 
+use super::Scan;
 use super::deletes::counted_vectors;
 use super::diff::diff;
 use super::plan::{bound, keep};
 use super::program::EntryProgram;
-use super::resolved::Scan;
 use super::stream::EntrySource;
 use crate::error::Result;
 use crate::grouping::sums::{known_sum, sum};

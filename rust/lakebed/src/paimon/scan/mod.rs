@@ -11,7 +11,6 @@ mod history;
 mod plan;
 mod planned;
 mod program;
-mod resolved;
 mod rows;
 mod stages;
 mod stream;
@@ -32,27 +31,32 @@ use exchange::{DiffExchange, FilesExchange};
 use gather::file_rows;
 use grouping::PaimonGroupTask;
 pub(super) use plan::planned;
-use plan::{bound, keep};
+use plan::{Plan, bound, keep};
 use planned::{Attach, planned_vectors};
 use program::EntryProgram;
-pub use resolved::Scan;
 pub(super) use rows::{own_rows, read_changes};
 use task::PaimonTask;
 
+use super::fields::LIST;
+use super::groups::{GROUP_INPUT, Groups};
 use super::index_files::IndexFiles;
-use super::prune::{EntryPruner, Rule};
+use super::partition::PartitionType;
+use super::prune::{BatchRead, EntryPruner, Rule};
 use super::reach::NamedFiles;
-use super::view::{Role, indexes};
+use super::table::Table;
+use super::view::{DeletesView, Role, buckets, indexes, partitions, refs, schemas, snapshots, totals};
 use crate::distributed::{
     Distributed, Exchanged, GroupTask, ManifestTask, Part, PlannedManifest, Prerequisite, WorkTypes,
     work_type,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::health::{self, HealthTask};
 use crate::notes::Notes;
 use crate::reach::{OrphansExchange, ReachExchange};
+use crate::record::record_schema;
 use crate::scan::{self, Batches, Numbered, ScanOptions, Step, limited, once, row_limited, threads};
 use crate::verify::VerifyExchange;
-use crate::view::{View, select};
+use crate::view::{GroupBy, View, select};
 
 /// The types of work of scans that engines run in many processes.
 pub(crate) const WORK_TYPES: WorkTypes = WorkTypes {
@@ -66,6 +70,105 @@ pub(crate) const WORK_TYPES: WorkTypes = WorkTypes {
         work_type!(VerifyExchange<PaimonTask>),
     ],
 };
+
+/// One view of a table, resolved: its schema is known, none of its rows is read.
+pub struct Scan {
+    table: Table,
+    view: View,
+    options: ScanOptions,
+    schema: SchemaRef,
+    /// How entries become rows, for the views that are made of them.
+    program: Option<Arc<EntryProgram>>,
+}
+
+impl Scan {
+    /// Resolves `view` of `table` and checks columns, filter and statistics. Reads no file except, for
+    /// statistics, the schemas.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`; `Argument` for statistics of a view that has none.
+    pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
+        let table = table.noting();
+        let columns = options.columns.as_deref();
+        let (table_filter, filter) = (options.table_filter.as_deref(), options.filter.as_deref());
+        let role = match &view {
+            View::Entries => Some(Role::Entries),
+            View::Files => Some(Role::Files),
+            View::Plan => Some(Role::Plan(options.deletes)),
+            _ => None,
+        };
+        if options.stats.is_some() && role.is_none() {
+            return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries, files and plan"));
+        }
+        if let Some(role) = role {
+            let program = EntryProgram::new(role, &table, &options)?;
+            let schema = Arc::clone(program.view.schema());
+            return Ok(Scan { table, view, options, schema, program: Some(Arc::new(program)) });
+        }
+        let empty = match &view {
+            View::Snapshots | View::Changelogs => select(&snapshots(&[])?, columns, filter)?,
+            View::Refs => select(&refs(&[])?, columns, filter)?,
+            View::Schemas => select(&schemas(&[])?, columns, filter)?,
+            View::Partitions | View::Buckets => {
+                bound(table_filter, table.schema())?;
+                let partition = PartitionType::new(table.schema());
+                let by = view.group_by().unwrap_or(GroupBy::Partition);
+                select(&grouped(by, &Groups::default(), &partition, None)?, columns, None)?
+            }
+            View::Health => {
+                bound(table_filter, table.schema())?;
+                RecordBatch::new_empty(health::schema(columns)?)
+            }
+            View::Deletes | View::Indexes => {
+                bound(table_filter, table.schema())?;
+                if matches!(view, View::Deletes) {
+                    let deletes = DeletesView::new(table.location(), table.schema(), columns)?;
+                    RecordBatch::new_empty(Arc::clone(deletes.schema()))
+                } else {
+                    let partition = PartitionType::new(table.schema());
+                    select(&indexes(&IndexFiles::none(), table.schema(), &partition)?, columns, None)?
+                }
+            }
+            _ => {
+                let list = RecordBatch::new_empty(record_schema(&LIST.iter().collect::<Vec<_>>()));
+                keep(table_filter, table.schema(), &list)?;
+                select(&table.manifests_view(&list, &[])?, columns, None)?
+            }
+        };
+        Ok(Scan { table, view, options, schema: empty.schema(), program: None })
+    }
+
+    /// How entries become live files.
+    fn live(&self) -> Result<Arc<EntryProgram>> {
+        if self.view.group_by().is_some() {
+            let columns = Some(GROUP_INPUT.map(str::to_owned).to_vec());
+            let options = ScanOptions { columns, ..self.options.clone() };
+            return EntryProgram::new(Role::Live, &self.table, &options).map(Arc::new);
+        }
+        let program = self.program.as_ref().filter(|program| program.role.is_live()).cloned();
+        program.ok_or_else(|| Error::new(ErrorKind::Argument, "this view is not made of live files"))
+    }
+
+    fn plan(&self) -> Result<Plan> {
+        let filter = self.options.table_filter.as_deref();
+        let read = (matches!(self.view, View::Plan)).then(|| BatchRead::new(self.table.schema()));
+        Plan::of(&self.table, filter, read)
+    }
+}
+
+/// A view of groups.
+pub(super) fn grouped(
+    by: GroupBy,
+    groups: &Groups,
+    partition: &PartitionType,
+    health: Option<&HealthTask>,
+) -> Result<RecordBatch> {
+    match by {
+        GroupBy::Bucket => buckets(groups, partition),
+        GroupBy::Table => totals(groups, health.map(HealthTask::bounds), partition)?.to_batch(),
+        GroupBy::Partition => partitions(groups, partition),
+    }
+}
 
 impl scan::Scan for Scan {
     fn schema(&self) -> &SchemaRef {

@@ -8,8 +8,8 @@ use arrow_schema::SchemaRef;
 use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
+use super::Scan;
 use super::program::{EntryProgram, needs_schemas};
-use super::resolved::Scan;
 use crate::columnar::Decoding;
 use crate::distributed::{ManifestTask, NamedWork, Part, ReadyTask, StoredOptions, match_manifest_path};
 use crate::error::{Error, ErrorKind, Result};

@@ -20,12 +20,12 @@ use crate::distributed::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::file_input;
 use crate::iceberg::manifest_list;
+use crate::iceberg::scan::Scan;
 use crate::iceberg::scan::deletes::{DeletesBuilder, delete_program, equality_fields};
 use crate::iceberg::scan::plan::{Plan, planned};
 use crate::iceberg::scan::planned::shown;
 use crate::iceberg::scan::program::EntryProgram;
 use crate::iceberg::scan::residual::Residuals;
-use crate::iceberg::scan::resolved::Scan;
 use crate::iceberg::scan::task::LocatedManifestFile;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::types::Schema;
