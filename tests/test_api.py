@@ -22,6 +22,7 @@ MODULES = (
     "lakebed.predicates",
     "lakebed.pyiceberg",
     "lakebed.spark",
+    "lakebed.storage.protocols",
 )
 WRITTEN = OWN_DATA / "public_api.txt"
 COMMAND = "python tests/test_api.py > tests/data/public_api.txt"

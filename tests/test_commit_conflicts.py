@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from lakebed import iceberg
-from lakebed.errors import CommitConflictError
+from lakebed.errors import CommitConflictError, is_retryable
 
 FILES = pa.table({"file_path": ["data/f.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
 
@@ -27,6 +27,8 @@ def test_a_commit_to_iceberg_that_loses_every_race_is_a_conflict(tmp_path: Path)
     with pytest.raises(CommitConflictError, match="3 attempts lost") as caught:
         iceberg.append_files(made, FILES)
     assert caught.value.kind == "conflict"
+    assert caught.value.retryable
+    assert is_retryable(caught.value)
     assert not isinstance(caught.value, OSError)
     assert sorted(folder.iterdir()) == before
     (folder / "v2.metadata.json").unlink()

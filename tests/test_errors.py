@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import inspect
 import pickle
 import re
@@ -33,6 +34,8 @@ def test_an_error_survives_with_its_message_and_place(cls, trip):
     assert type(error) is cls
     assert str(error) == "what is wrong"
     assert {name: getattr(error, name) for name in PLACE} == PLACE
+    assert not error.retryable
+    assert trip(cls("what is wrong", retryable=True)).retryable
 
 
 @pytest.mark.parametrize("cls", CLASSES)
@@ -66,6 +69,41 @@ def test_every_error_is_a_lakebed_error(cls):
 def test_code_that_knows_nothing_of_lakebed_catches_it(cls, builtin):
     with pytest.raises(builtin, match="what is wrong"):
         raise cls("what is wrong", **PLACE)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_so"),
+    [
+        (errors.CommitConflictError("lost", kind="conflict", retryable=True), True),
+        (errors.CommitConflictError("a file is gone", kind="conflict"), False),
+        (errors.CorruptError("what is wrong"), False),
+        (TimeoutError(errno.ETIMEDOUT, "no answer"), True),
+        (ConnectionResetError(errno.ECONNRESET, "reset"), True),
+        (OSError(errno.EIO, "broken"), False),
+        (OSError("without a number"), False),
+        (FileNotFoundError(errno.ENOENT, "none"), False),
+        (PermissionError(errno.EACCES, "denied"), False),
+        (errors.MissingFileError("none", kind="missing"), False),
+        (KeyError("other"), False),
+        (KeyboardInterrupt(), False),
+    ],
+)
+def test_what_may_be_tried_again_is_told_by_one_function(error: BaseException, is_so: bool) -> None:
+    assert errors.is_retryable(error) is is_so
+
+
+def test_a_storage_that_does_not_answer_may_be_asked_again() -> None:
+    class Silent:
+        def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+            raise TimeoutError(errno.ETIMEDOUT, "no answer", path)
+
+        def list(self, prefix: str) -> Any:
+            return []
+
+    with pytest.raises(TimeoutError) as caught:
+        lakebed.open_table("s3://b/t/metadata/v1.metadata.json", storage=Silent())
+    assert errors.is_retryable(caught.value)
+    assert not hasattr(caught.value, "retryable")
 
 
 def test_the_place_is_named_by_keyword_only():

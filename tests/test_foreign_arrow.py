@@ -96,7 +96,8 @@ class Producer:
 def write(producer: Producer) -> bytes:
     """`avro.write` without pyarrow, which judges streams itself, in between."""
     encoding = _sink.encoding("null", None, 64_000, None, False, 1)
-    written = _native.avro_write(producer, _sink.target(None), None, encoding, [], False, Limits())
+    writing = avro._Writing(None, encoding, [], overwrite=False, limits=Limits())
+    written = _native.avro_write(producer, _sink.target(None), writing)
     assert isinstance(written, bytes)
     return written
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from lakebed.errors import (
     SchemaError,
     TableNotFoundError,
     UnsupportedError,
+    is_retryable,
 )
 
 tables = pytest.importorskip("catalog_tables")
@@ -296,7 +298,7 @@ def test_a_commit_that_loses_every_race_is_a_conflict(made: Made, tmp_path: Path
     between = Between(catalog, other)
     with pytest.raises(CommitConflictError, match="3 attempts lost to other commits") as caught:
         iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("1"))
-    assert (caught.value.kind, between.commits) == ("conflict", 3)
+    assert (caught.value.kind, caught.value.retryable, between.commits) == ("conflict", True, 3)
     assert on_disk(tmp_path) == set()
 
 
@@ -367,6 +369,7 @@ def test_a_commit_that_may_still_happen_keeps_its_files(made: Made, tmp_path: Pa
     with pytest.raises(OSError, match="may have happened, or may yet: its files stay") as caught:
         iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("1"))
     assert not isinstance(caught.value, CommitConflictError)
+    assert not is_retryable(pickle.loads(pickle.dumps(caught.value)))
     assert len(on_disk(tmp_path)) == 2
     assert between.commits == 1
     if "s3.secret-access-key" in catalog.properties:

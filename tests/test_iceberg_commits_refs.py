@@ -4,6 +4,7 @@ catalog and through one.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -15,7 +16,13 @@ from iceberg_commits import live, metadata, metadata_names
 
 import lakebed
 from lakebed import iceberg
-from lakebed.errors import LakebedError, SchemaError, SnapshotNotFoundError, UnsupportedError
+from lakebed.errors import (
+    LakebedError,
+    SchemaError,
+    SnapshotNotFoundError,
+    UnsupportedError,
+    is_retryable,
+)
 
 SCHEMA = pa.schema([("id", pa.int64())])
 NONE = timedelta(0)
@@ -292,4 +299,6 @@ def test_a_change_whose_answer_is_lost_is_made(tmp_path: Path):
     with pytest.raises(OSError, match="may have happened") as caught:
         iceberg.set_properties(table, {"a": "2"})
     assert not isinstance(caught.value, LakebedError)
+    # Without that it would be: nobody has answered in time.
+    assert (caught.value.errno, is_retryable(caught.value)) == (errno.ETIMEDOUT, False)
     assert there.refresh().properties["a"] == "1"

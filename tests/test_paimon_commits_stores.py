@@ -18,7 +18,7 @@ from writers import Writer, killed, left, race
 
 import lakebed
 from lakebed import Table, paimon
-from lakebed.errors import LakebedError, UnsupportedError
+from lakebed.errors import LakebedError, UnsupportedError, is_retryable
 
 obstore = pytest.importorskip("obstore.store")
 pytest.importorskip("s3fs")
@@ -129,8 +129,10 @@ def test_what_a_commit_wrote_stays_where_the_store_does_not_say_whether_it_was_m
     store = Store()
     table = created(store)
     store.breaks = "a request that never comes"
-    with pytest.raises(TimeoutError, match="snapshot-1"):
+    with pytest.raises(TimeoutError, match="snapshot-1") as caught:
         paimon.append_files(table, files(FIRST, "a"))
+    # Though nobody has answered in time.
+    assert not is_retryable(caught.value)
     assert store.paths("snapshot-") == []
     assert len(store.paths("/manifest/")) == 3, "a server may still do what its client has given up on"
     store.breaks = ""

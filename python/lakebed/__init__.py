@@ -13,7 +13,7 @@ from lakebed.predicates import Predicate, col
 from lakebed.reporting import report
 from lakebed.rewriting import CopyScan, rewrite_paths
 from lakebed.scan import Scan
-from lakebed.storage import Storage
+from lakebed.storage import ListableStorage, ReadableStorage, Storage, WritableStorage
 from lakebed.table import Table
 from lakebed.version import Version
 from lakebed.view import PlanScan, ViewScan
@@ -25,13 +25,16 @@ __all__ = [
     "Explain",
     "LakebedError",
     "Limits",
+    "ListableStorage",
     "PlanScan",
     "Predicate",
+    "ReadableStorage",
     "Scan",
     "Storage",
     "Table",
     "Version",
     "ViewScan",
+    "WritableStorage",
     "__version__",
     "avro",
     "check_locations",

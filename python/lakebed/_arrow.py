@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lakebed.errors import UnsupportedError
+from lakebed import _native
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,13 +32,11 @@ def named(source: Any) -> Any:
     """
     import pyarrow as pa
 
-    waiting = list(source) if isinstance(source, pa.Schema) else []
-    while waiting:
-        field = waiting.pop()
-        if "\0" in field.name:
-            message = f"Arrow has no column {field.name!r}: names have no NUL"
-            raise UnsupportedError(message, kind="unsupported", field=field.name)
-        waiting += [field.type.field(number) for number in range(field.type.num_fields)]
+    fields = list(source) if isinstance(source, pa.Schema) else []
+    for field in fields:
+        # Which are looked at in turn.
+        fields += [field.type.field(number) for number in range(field.type.num_fields)]
+    _native.check_names([field.name for field in fields])
     return source
 
 

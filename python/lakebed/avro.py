@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lakebed import _arrow, _native, _sink
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from lakebed._sink import Sink
+    from lakebed._sink import Encoding, Sink
 
 Schema: TypeAlias = str | dict[str, Any] | list[Any]
 """An Avro schema: its JSON text, or that text parsed, as `read_schema` gives it."""
@@ -111,6 +112,17 @@ def read_blocks(source: Source, limits: Limits = LIMITS, *, storage: object | No
     return _arrow.reader(_native.avro_blocks(resolve_source(source, storage), limits)).read_all()
 
 
+@dataclass(frozen=True)
+class _Writing:
+    """The keywords of `write`, whose attributes the compiled core reads."""
+
+    schema: str | None
+    encoding: Encoding
+    metadata: list[tuple[str, bytes]]
+    overwrite: bool
+    limits: Limits
+
+
 def write(
     data: Any,
     sink: Sink | None = None,
@@ -156,7 +168,8 @@ def write(
     text = None if schema is None else _schema_text(schema)
     pairs = [(key, _bytes(value)) for key, value in (metadata or {}).items()]
     reader = _arrow.writable(data)
-    return _native.avro_write(reader, _sink.target(sink), text, encoding, pairs, overwrite, limits)
+    writing = _Writing(text, encoding, pairs, overwrite, limits)
+    return _native.avro_write(reader, _sink.target(sink), writing)
 
 
 def _bytes(value: bytes | str) -> bytes:

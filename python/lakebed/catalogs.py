@@ -15,9 +15,9 @@ from urllib.parse import unquote, urlsplit
 
 from lakebed import _native
 from lakebed._loaded import loaded
-from lakebed.errors import LakebedError, TableNotFoundError, UnsupportedError
+from lakebed.errors import TableNotFoundError, UnsupportedError
 from lakebed.file_io import FileIOStorage, IcebergFiles, PaimonFiles, local_path
-from lakebed.storage.failures import failure, words_of
+from lakebed.storage.failures import converted, failure, words_of
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -254,21 +254,21 @@ def load_catalog(name: str) -> Any:
     Raises: UnsupportedError (PyIceberg is not installed, or not with what the catalog needs), ValueError (no
         such catalog, or none that can be made).
     """
-    try:
-        # Which reads the configuration.
-        from pyiceberg.catalog import load_catalog as load
 
-        return load(name)
-    except ImportError as error:
-        message = f"PyIceberg cannot load a catalog: pip install 'lakebed[catalogs]' ({error})"
-        raise UnsupportedError(message, kind="unsupported") from error
-    except Exception as error:  # noqa: BLE001 - of many classes, and its text may hold credentials
-        raised = _not_loaded(name, error)
-    raise raised
+    def load() -> Any:
+        # Which reads the configuration.
+        from pyiceberg.catalog import load_catalog as of_configuration
+
+        return of_configuration(name)
+
+    return converted(load, lambda error: _not_loaded(name, error))
 
 
 def _not_loaded(name: str, error: Exception) -> Exception:
-    """What to raise where PyIceberg raised this."""
+    """What to raise where PyIceberg raised this, whose text may hold credentials."""
+    if isinstance(error, ImportError):
+        message = f"PyIceberg cannot load a catalog: pip install 'lakebed[catalogs]' ({error})"
+        return UnsupportedError(message, kind="unsupported")
     words = words_of(error)
     if isinstance(error, loaded("pyiceberg.exceptions", "NotInstalledError")):
         message = f"PyIceberg lacks what the catalog {name!r} needs: {words}"
@@ -326,21 +326,16 @@ def asked(name: str, ask: Callable[[], T], *holders: Any) -> T:
     """What a catalog answers that is asked for a table.
 
     Args: name, the table's; ask, asks the catalog's library; holders, whose properties hold secrets.
-    Raises: errors of lakebed's and of Python's own for whatever the library raises, which is nobody's cause:
-        tracebacks would print it, with its secrets.
+    Raises: errors of lakebed's and of Python's own for whatever the library raises.
     """
-    try:
-        return ask()
-    except (LakebedError, MemoryError, ImportError) as error:
-        raised: Exception = error
-    except Exception as error:  # noqa: BLE001 - libraries have classes of their own; each is reported
-        raised = refused(error, name, *holders)
-    raised.__context__ = None
-    raise raised from None
+    return converted(ask, lambda error: refused(error, name, *holders))
 
 
 def refused(error: Exception, name: str, *holders: Any) -> Exception:
     """What to raise in place of what a catalog raised on a table."""
+    if isinstance(error, ImportError):
+        # It says what is to be installed.
+        return error
     if any(isinstance(error, loaded(module, *names)) for module, names in _NOT_THERE.items()):
         message = f"the catalog has no table {name}"
         return TableNotFoundError(message, kind="table-not-found", path=name)

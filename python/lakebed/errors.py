@@ -4,12 +4,13 @@ Each class is also one of Python's built-in errors, so that code which knows not
 the usual way. Failures of a storage stay the `OSError` the storage raised.
 
 Code that tells errors apart goes by the class, and within a class by `kind` and `field`: texts are for
-people, and change. Where rows to be written are wrong, and no file is, the kinds of `CorruptError` are those
-of a `SchemaError`.
+people, and change. `is_retryable` says of every error whether to try again. Where rows to be written are
+wrong, and no file is, the kinds of `CorruptError` are those of a `SchemaError`.
 """
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 from lakebed._text import printable, printable_lines
@@ -30,6 +31,8 @@ class LakebedError(Exception):
         block: Avro block within the file, from 0.
         record: record within the file or row within the batch, from 0.
         field: dotted name of the field; of a column or view that does not exist, its name.
+        retryable: whether the same call may be made again as it is: nothing of this one is left, and what was
+            in its way may have passed.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class LakebedError(Exception):
         block: int | None = None,
         record: int | None = None,
         field: str | None = None,
+        retryable: bool = False,
     ) -> None:
         # Messages name files, columns and values, which may hold anything; a filter's caret has its own line.
         message = printable_lines(message) if kind == "predicate" else printable(message)
@@ -53,6 +57,7 @@ class LakebedError(Exception):
         self.block = block
         self.record = record
         self.field = field
+        self.retryable = retryable
 
     def __str__(self) -> str:
         return self.message
@@ -130,8 +135,10 @@ class SnapshotNotFoundError(LakebedError, LookupError):
 
 
 class CommitConflictError(LakebedError):
-    """Other writers were first, again and again; nothing of this commit is left, it may be tried again.
+    """Other writers were first, and nothing of this commit is left.
 
+    It is `retryable` where all attempts were lost to others. Where another commit took what this one builds
+    on, such as a file that it replaces, it is not: look at the table again, and decide anew.
     Kind: `conflict`.
     """
 
@@ -141,3 +148,29 @@ class InternalError(LakebedError, RuntimeError):
 
     Kind: `internal`.
     """
+
+
+# What passes by itself: nobody answers, or not now.
+_PASSING = frozenset(
+    getattr(errno, name)
+    for name in (
+        *("EAGAIN", "EINTR", "EBUSY", "EPIPE", "ETIMEDOUT", "ECONNABORTED", "ECONNREFUSED", "ECONNRESET"),
+        *("EHOSTUNREACH", "ENETDOWN", "ENETRESET", "ENETUNREACH", "ESTALE"),
+    )
+    if hasattr(errno, name)
+)
+
+
+def is_retryable(error: BaseException) -> bool:
+    """Whether the call that raised an error may be made again as it is: nothing of it is left, and what was
+    in its way may have passed.
+
+    Args: error, of lakebed's or another, such as an `OSError` of a storage. One of a commit of which it is
+        not known whether it has happened has the attribute `retryable`, False: look at the table first.
+    Returns: the error's `retryable`; without one True for an `OSError` whose number says that nobody answered
+        in time, or not now, and False for all else.
+    """
+    said = getattr(error, "retryable", None)
+    if said is not None:
+        return bool(said)
+    return isinstance(error, OSError) and error.errno in _PASSING

@@ -6,25 +6,29 @@ import contextlib
 import os
 import re
 import stat
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakebed import _native
 from lakebed._arguments import milliseconds
 from lakebed.errors import LocationError, UnsupportedError
+from lakebed.storage.adapter import LOCAL_READS
 from lakebed.storage.failures import reported
-
-if TYPE_CHECKING:
-    from lakebed.storage.adapter import Contents
+from lakebed.storage.protocols import (
+    ConcurrentStorage,
+    Contents,
+    DetailListingStorage,
+    Storage,
+    TimedStorage,
+    WritableStorage,
+)
 
 _LOCAL = re.compile(r"file:(//)?(?=/)", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-# A local read takes a processor, not time.
-_LOCAL_READS = 4
 
 
-class FileIOStorage(ABC):
+class FileIOStorage(Storage, ConcurrentStorage):
     """The `FileIO` of a catalog's table as a `Storage`, which is pickled with the credentials it has.
 
     Args: io, the `FileIO`; location, the table's.
@@ -34,7 +38,7 @@ class FileIOStorage(ABC):
         self._io = io
         self._location = location
         self._is_local = local_path(location) is not None
-        self.concurrent_reads = _LOCAL_READS if self._is_local else None
+        self.concurrent_reads = LOCAL_READS if self._is_local else None
 
     def renew(self, other: FileIOStorage) -> None:
         """Goes on with the credentials of another, which the catalog gave out later."""
@@ -91,8 +95,8 @@ class FileIOStorage(ABC):
         )
 
 
-class IcebergFiles(FileIOStorage):
-    """A `FileIO` of PyIceberg as a `Storage`."""
+class IcebergFiles(FileIOStorage, WritableStorage):
+    """A `FileIO` of PyIceberg as a storage, which writes and cannot list."""
 
     def _input(self, path: str) -> Any:
         return self._io.new_input(path).open()
@@ -118,12 +122,15 @@ class IcebergFiles(FileIOStorage):
     def list(self, prefix: str) -> list[str]:
         """Raises: UnsupportedError; a `FileIO` of PyIceberg does not list."""
         shown = _native.without_credentials(prefix)
-        message = f"PyIceberg's {type(self._io).__name__} lists no folders, give storage= ({shown})"
+        message = (
+            f"PyIceberg's {type(self._io).__name__} has no list(), as a lakebed.ListableStorage has: it "
+            f"lists no folders, give storage= ({shown})"
+        )
         raise UnsupportedError(message, kind="unsupported", path=shown)
 
 
-class PaimonFiles(FileIOStorage):
-    """A `FileIO` of pypaimon as a `Storage`."""
+class PaimonFiles(FileIOStorage, DetailListingStorage, TimedStorage):
+    """A `FileIO` of pypaimon as a storage, which only reads and lists."""
 
     def _input(self, path: str) -> Any:
         return self._io.new_input_stream(path)

@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from lakebed import _native
-from lakebed._arguments import names, positive
-from lakebed.predicates import to_sql
+from lakebed._arguments import positive
 from lakebed.scan import Scan
 from lakebed.storage import resolve
+from lakebed.view import Options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +35,8 @@ def find_tables(
 
     Args:
         prefix: a local folder, or a URI.
-        storage: how to list it, as `open_table` has it. Of a `Storage` of your own, `folders(prefix)`, where
-            it is there, gives the names of folders alone.
+        storage: how to list it, as `open_table` has it; a `storage.FolderListingStorage` of your own lists no
+            files.
         columns: these of the columns below, in this order.
         filter: SQL or `lakebed.col(…)`, on the columns below.
         limit: the most rows.
@@ -60,12 +60,7 @@ def find_tables(
     >>> lakebed.find_tables("s3://bucket/warehouse", filter="format = 'iceberg'").to_arrow()
     """
     location, adapter = resolve(prefix, storage)
-    found = _native.find_tables(
-        location,
-        adapter,
-        names("columns", columns),
-        to_sql(filter),
-        positive("limit", limit, least=0),
-        positive("concurrent_reads", concurrent_reads),
-    )
+    reads = positive("concurrent_reads", concurrent_reads)
+    wanted = Options.checked({"columns": columns, "filter": filter, "limit": limit})
+    found = _native.find_tables(location, adapter, reads, wanted)
     return Scan(found, f"tables below {_native.without_credentials(location)!r}")

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakebed import _native
-from lakebed._arguments import names, positive
 from lakebed._display import FIRST
 from lakebed.explain import Explain
-from lakebed.predicates import to_sql
 from lakebed.scan import Scan
 from lakebed.storage import resolve
 from lakebed.storage.paths import scheme_of
-from lakebed.view import place
+from lakebed.view import Options, place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lakebed.predicates import Predicate
     from lakebed.table import Table
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """What is written where, whose attributes the compiled core reads."""
+
+    prefixes: list[tuple[str, str]]
+    to: str
+    storage: object | None
+    since: int | str | None
 
 
 class CopyScan(Scan):
@@ -96,16 +105,8 @@ def rewrite_paths(
     if since is not None and (isinstance(since, bool) or not isinstance(since, int | str)):
         message = f"since takes a snapshot's id or the name of a metadata file, not {type(since).__name__}"
         raise TypeError(message)
-    files = _native.rewrite_paths(
-        table.core,
-        list(prefixes.items()),
-        folder,
-        adapter,
-        since,
-        names("columns", columns),
-        to_sql(filter),
-        positive("limit", limit, least=0),
-        positive("threads", threads),
-    )
+    rewriting = Rewriting(list(prefixes.items()), folder, adapter, since)
+    wanted = {"columns": columns, "filter": filter, "limit": limit, "threads": threads}
+    files = _native.rewrite_paths(table.core, rewriting, Options.checked(wanted))
     name = f"files to copy of {table.location!r} {place(table.core)}"
     return CopyScan(files, name, "rewrite_paths", columns or FIRST["rewrite_paths"])

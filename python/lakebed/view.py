@@ -109,6 +109,11 @@ class Options:
                     ": its rows are not made of the table's files; filter= tests the columns of the view"
                 )
             raise TypeError(message)
+        return cls.checked(given, **own)
+
+    @classmethod
+    def checked(cls, given: Mapping[str, Any], **own: Any) -> Options:
+        """The keywords, whoever takes them. Raises: PredicateError, SchemaError, TypeError, ValueError."""
         return cls(
             names("columns", given.get("columns")),
             to_sql(given.get("where")),

@@ -64,7 +64,7 @@ def commit_through(table: Table, stage: Callable[[Table], StagedCommit | None]) 
         if attempt >= attempts:
             path = _native.without_credentials(_entry(table).path)
             message = f"{attempt} attempts lost to other commits ({path})"
-            raise CommitConflictError(message, kind="conflict", path=path)
+            raise CommitConflictError(message, kind="conflict", path=path, retryable=True)
         time.sleep(random.uniform(0, min(_LONGEST_WAIT, 0.004 * 2 ** min(attempt, 10))))
     return table
 
@@ -131,7 +131,9 @@ def _after(error: Exception, before: Table, staged: StagedCommit) -> tuple[Table
     if not (_is_lost(error) or _is_refused(error)):
         text = failure(error, entry.path, entry.table.catalog, entry.table.io)
         words = f"the commit may have happened, or may yet: its files stay; {text.strerror}"
-        raise OSError(text.errno, words, text.filename) from None
+        unknown = OSError(text.errno, words, text.filename)
+        unknown.retryable = False  # type: ignore[attr-defined] # as `is_retryable` has it
+        raise unknown from None
     staged.discard()
     # What is refused may be what others have changed meanwhile: a sequence number, say.
     if not _is_lost(error) and _entry(now).path == entry.path:

@@ -20,6 +20,7 @@ from lakebed.spark.reach import check_pickled, reached
 from lakebed.spark.read_ahead import in_order
 from lakebed.spark.session import spare_archives, task_numbers
 from lakebed.storage.paths import absolute
+from lakebed.storage.protocols import abilities
 from lakebed.storage.secrets import without_secrets
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ class ContentReader:
 
 def reads_at_once(storage: Storage | None) -> int:
     """How many files a task reads at once: each task does so."""
-    served = 1 if storage is None else getattr(storage, "concurrent_reads", None)
+    served = 1 if storage is None else abilities(storage).concurrent_reads
     return min(_READS, served or _READS)
 
 

@@ -1,57 +1,47 @@
-"""How metadata files are reached where the compiled core cannot: a small protocol, and what implements it."""
+"""How metadata files are reached where the compiled core cannot: protocols, and what fulfils them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
 from urllib.parse import unquote, urlsplit
 
 from lakebed import _native
 from lakebed.errors import LocationError, UnsupportedError
 from lakebed.storage.adapter import Adapter
 from lakebed.storage.arrow import ArrowStorage
-from lakebed.storage.failures import failure
+from lakebed.storage.failures import converted, failure
 from lakebed.storage.fsspec import FsspecStorage
 from lakebed.storage.obstore import ObstoreStorage, is_store, store_of_uri
 from lakebed.storage.paths import URI, inner_path
-from lakebed.storage.secrets import encodable, without_secrets
+from lakebed.storage.protocols import (
+    ConcurrentStorage,
+    DetailListingStorage,
+    FolderListingStorage,
+    ListableStorage,
+    PublishingStorage,
+    ReadableStorage,
+    Storage,
+    TimedStorage,
+    WritableStorage,
+)
+from lakebed.storage.secrets import surrogates_spelled, without_secrets
 
-__all__ = ["ArrowStorage", "FsspecStorage", "ObstoreStorage", "Storage", "resolve"]
-
-
-@runtime_checkable
-class Storage(Protocol):
-    """What lakebed asks of a storage; paths are the table's location, `/` and what lies below it, and those
-    that metadata names in full, as written or as `relocate` has them.
-
-    A storage may also have `modified(path: str) -> int | None`: when a file or folder was last modified, in
-    milliseconds since 1970 UTC, None where that is not known. Only the creation times of branches need it.
-    `folders(prefix: str) -> list[str]`: as `list`, the names of folders alone, FileNotFoundError where there
-    is none; without it `find_tables` lists files too.
-    `contents(prefix: str) -> list[tuple[str, bool, int | None, int | None]]`: as `list`, of each the name,
-    whether it is a folder, and of a file its bytes and when it was modified, in milliseconds since 1970 UTC;
-    FileNotFoundError where there is no folder. Only `Table.orphans` without a listing needs it.
-    `concurrent_reads: int`, where it is there, is how many reads it serves at once, from as many threads; 64
-    where it is not, or None. One that says 1 is called by the thread that asks, as long as that reads with
-    `threads=1`. Commits are staged on one with `write(path: str, data: bytes)`, of a file that
-    is not there yet, and `remove(path: str)`. Commits without a catalog also need
-    `publish(path: str, data: bytes, replace: bool)`: a file that appears whole, in one step, whoever else
-    writes there; FileExistsError where one is that is not to be replaced.
-    """
-
-    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes | memoryview:
-        """The bytes of a file, all or from `start` up to `end`, fewer where it ends before.
-
-        More than that is an error. A file is read in one range, as long as is recorded and a byte. Anything
-        with the buffer protocol will do; what is read-only is decoded where it is.
-        Raises: FileNotFoundError or an OSError, which comes as it is; MemoryError becomes a LimitError.
-        """
-        ...
-
-    def list(self, prefix: str) -> list[str]:
-        """The names (not paths) directly below a directory; where there is none, [] or FileNotFoundError."""
-        ...
+__all__ = [
+    "ArrowStorage",
+    "ConcurrentStorage",
+    "DetailListingStorage",
+    "FolderListingStorage",
+    "FsspecStorage",
+    "ListableStorage",
+    "ObstoreStorage",
+    "PublishingStorage",
+    "ReadableStorage",
+    "Storage",
+    "TimedStorage",
+    "WritableStorage",
+    "resolve",
+]
 
 
 def resolve(path: str | os.PathLike[str], storage: object | None = None) -> tuple[str, Storage | None]:
@@ -98,9 +88,10 @@ def _resolved(text: str, storage: object | None) -> tuple[str, Storage | None]:
 
 def _check(path: str) -> None:
     """Raises: LocationError for what no file can be called."""
-    if "\0" in path or encodable(path) != path:
+    spelled = surrogates_spelled(path)
+    if "\0" in path or spelled != path:
         message = f"a path has no NUL and no lone surrogates: {path!r}"
-        raise LocationError(message, kind="location", path=encodable(path))
+        raise LocationError(message, kind="location", path=spelled)
 
 
 def _resolve_uri(uri: str) -> tuple[str, Storage | None]:
@@ -175,11 +166,7 @@ _OPENERS: dict[str, Callable[[str, str], ArrowStorage | FsspecStorage | ObstoreS
 
 def _stripped(strip_protocol: Callable[[str], str], uri: str, storage: object) -> str:
     """What an fsspec filesystem calls a URI. Raises: OSError for whatever the library raises."""
-    try:
-        return strip_protocol(uri)
-    except Exception as error:  # noqa: BLE001 - libraries have classes of their own; each is reported
-        raised = failure(error, uri, storage, uri)
-    raise raised
+    return converted(lambda: strip_protocol(uri), lambda error: failure(error, uri, storage, uri))
 
 
 def _is_arrow(storage: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +10,19 @@ from lakebed import _native
 from lakebed._notes import warn
 from lakebed.errors import LocationError, UnsupportedError
 from lakebed.storage.paths import shares_filesystem
+from lakebed.storage.protocols import (
+    ConcurrentStorage,
+    DetailListingStorage,
+    FolderListingStorage,
+    Storage,
+    TimedStorage,
+)
 
-_LOCAL_READS = 4
-
-# An entry of a directory: name, whether it is a folder, bytes and milliseconds since 1970 UTC of a file.
-Contents = list[tuple[str, bool, int | None, int | None]]
+LOCAL_READS = 4
+"""How many local files are read at once: that takes a processor, not time."""
 
 
-class Adapter(ABC):
+class Adapter(Storage, FolderListingStorage, DetailListingStorage, TimedStorage, ConcurrentStorage):
     """A filesystem of another library, and how paths below `location` are called there.
 
     Its methods that ask the library are `failures.reported`: what the library raises on a path becomes an
@@ -35,8 +40,7 @@ class Adapter(ABC):
         self._location = location
         self._root = root.rstrip("/")
         self._is_local = local
-        # A local read takes a processor, not time.
-        self.concurrent_reads = _LOCAL_READS if local else None
+        self.concurrent_reads = LOCAL_READS if local else None
 
     @property
     def holders(self) -> tuple[Any, ...]:

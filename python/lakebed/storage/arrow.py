@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from lakebed.storage.adapter import Adapter, Contents, cut_short
+from lakebed.storage.adapter import Adapter, cut_short
 from lakebed.storage.failures import reported
 from lakebed.storage.local import is_local
 from lakebed.storage.paths import literal_path
+
+if TYPE_CHECKING:
+    from lakebed.storage.protocols import Contents
 
 
 class ArrowStorage(Adapter):

@@ -11,9 +11,10 @@ from typing import Any, TypeVar, cast
 from lakebed import _native
 from lakebed._loaded import loaded
 from lakebed.errors import LakebedError, LakebedWarning
-from lakebed.storage.secrets import encodable, without_secrets
+from lakebed.storage.secrets import surrogates_spelled, without_secrets
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
+_Result = TypeVar("_Result")
 
 # What lakebed says itself, and a lack of memory, which the core makes a `LimitError` of.
 _OWN = (LakebedError, LakebedWarning, MemoryError)
@@ -54,22 +55,32 @@ _OF_SERVERS = ("gcsfs", "adlfs", "azure")
 def reported(method: _Method) -> _Method:
     """A method of a storage, which has a path first: whatever a library raises in it is an `OSError` with
     that path. The object's `holders` are the library's own, whose secrets no text has.
-
-    What the library raised is nobody's cause: tracebacks would print it.
     """
 
     @functools.wraps(method)
     def call(self: Any, path: str, *arguments: Any, **keywords: Any) -> Any:
-        try:
-            return method(self, path, *arguments, **keywords)
-        except _OWN as error:
-            raised: Exception = error
-        except Exception as error:  # noqa: BLE001 - libraries have classes of their own; each is reported
-            raised = failure(error, path, *self.holders)
-        raised.__context__ = None
-        raise raised from None
+        return converted(
+            lambda: method(self, path, *arguments, **keywords),
+            lambda error: failure(error, path, *self.holders),
+        )
 
     return cast("_Method", call)
+
+
+def converted(work: Callable[[], _Result], convert: Callable[[Exception], Exception]) -> _Result:
+    """The result of work that asks another library. What lakebed raises itself stays as it is.
+
+    Args: convert, what to raise in place of what the library raised, which is nobody's cause: tracebacks
+        would print it, with its secrets.
+    """
+    try:
+        return work()
+    except _OWN as error:
+        raised: Exception = error
+    except Exception as error:  # noqa: BLE001 - libraries have classes of their own; each is converted
+        raised = convert(error)
+    raised.__context__ = None
+    raise raised from None
 
 
 def words_of(error: Exception, *holders: Any) -> str:
@@ -88,7 +99,7 @@ def failure(error: Exception, path: str, *holders: Any) -> OSError:
     words = words_of(error, *holders)
     if not isinstance(error, OSError):
         words = f"{type(error).__name__}: {words}" if words else type(error).__name__
-    shown = _native.without_credentials(encodable(path))
+    shown = _native.without_credentials(surrogates_spelled(path))
     return OSError(errno_of(error), words or type(error).__name__, shown)
 
 

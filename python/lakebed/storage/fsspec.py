@@ -6,13 +6,16 @@ import errno
 import os
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from lakebed._arguments import milliseconds
-from lakebed.storage.adapter import Adapter, Contents
+from lakebed.storage.adapter import Adapter
 from lakebed.storage.failures import of_a_range, reported
 from lakebed.storage.local import is_local
 from lakebed.storage.paths import scheme_of
+
+if TYPE_CHECKING:
+    from lakebed.storage.protocols import Contents
 
 Listing = list[tuple[str, bool, str, dict[str, Any]]]
 

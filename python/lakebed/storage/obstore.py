@@ -13,9 +13,10 @@ from urllib.parse import unquote
 from lakebed import _native
 from lakebed._arguments import milliseconds
 from lakebed.errors import UnsupportedError
-from lakebed.storage.adapter import Adapter, Contents
+from lakebed.storage.adapter import Adapter
 from lakebed.storage.failures import is_not_implemented, of_a_range, reported
 from lakebed.storage.paths import URI, family_of, scheme_of, split
+from lakebed.storage.protocols import Contents, PublishingStorage
 from lakebed.storage.secrets import without_secrets
 
 # Classes of obstore, and the family of schemes whose paths they read.
@@ -32,7 +33,7 @@ _FAMILIES = {
 _process: int | None = None
 
 
-class ObstoreStorage(Adapter):
+class ObstoreStorage(Adapter, PublishingStorage):
     """A store of obstore (`obstore.store.S3Store` and its kin) as a `Storage`.
 
     Args: store; location, the table's or file's: a URI in the store's bucket, below its prefix where it has

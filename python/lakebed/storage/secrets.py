@@ -37,10 +37,10 @@ def without_secrets(text: str, *holders: Any) -> str:
     known = {secret for holder in (os.environ, *holders) for secret in _held(holder)}
     # As they are in queries.
     known |= {quote(secret, safe="") for secret in known}
-    return _native.without_secrets(encodable(text), [encodable(secret) for secret in known])
+    return _native.without_secrets(surrogates_spelled(text), [surrogates_spelled(secret) for secret in known])
 
 
-def encodable(text: str) -> str:
+def surrogates_spelled(text: str) -> str:
     """The text with lone surrogates spelled out, which no file and no terminal takes."""
     return text.encode("utf-8", "backslashreplace").decode()
 

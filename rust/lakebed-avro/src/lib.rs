@@ -46,7 +46,7 @@ mod unit;
 mod varint;
 mod writer;
 
-pub use codec::{CODECS, Codec, Compressor, Inflater};
+pub use codec::{CODECS, Codec, Compressor, Inflater, ZSTANDARD_NO_ROOM};
 pub use container::{Block, Blocks, Header, Input};
 pub use decode::{Guard, Peek};
 pub use error::{Error, ErrorKind, Location, Result};

@@ -1,6 +1,6 @@
 //! Inflates compressed chunks and pages within limits.
 
-use lakebed_avro::{Error, ErrorKind, Result};
+use lakebed_avro::{Error, ErrorKind, Result, ZSTANDARD_NO_ROOM};
 use libdeflater::{DecompressionError, Decompressor};
 use lz4_flex::block::DecompressError;
 use zstd::zstd_safe::{self, DCtx};
@@ -86,10 +86,8 @@ impl Inflater {
             Codec::Zstandard => {
                 match self.zstandard.get_or_insert_with(DCtx::create).decompress(output, block) {
                     Ok(length) => Ok(Attempt::Done(length)),
-                    Err(code) => match zstd_safe::get_error_name(code) {
-                        "Destination buffer is too small" => Ok(Attempt::NoRoom),
-                        name => Err(broken(name)),
-                    },
+                    Err(ZSTANDARD_NO_ROOM) => Ok(Attempt::NoRoom),
+                    Err(code) => Err(broken(zstd_safe::get_error_name(code))),
                 }
             }
         }

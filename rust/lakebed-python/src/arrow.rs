@@ -179,22 +179,30 @@ pub fn import_stream(object: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamRea
 /// `kMaxImportRecursionLevel`), which counts the schema itself.
 const MOST_LEVELS: usize = 63;
 
-/// Refuses what others cannot take: names with a zero byte, with which the C data interface ends them, and columns that
-/// nest too deep.
+/// Refuses names that the C data interface would end at a zero byte. Python asks of schemas that it is to hand over.
+#[pyfunction]
+pub fn check_names(py: Python<'_>, names: Vec<String>) -> PyResult<()> {
+    names.iter().try_for_each(|name| check_name(name)).map_err(|error| to_python(py, error))
+}
+
+fn check_name(name: &str) -> Result<(), Error> {
+    if name.contains('\0') {
+        let message = format!("Arrow has no column {name:?}: names have no NUL");
+        return Err(Error::new(ErrorKind::Unsupported, message).in_field(name));
+    }
+    Ok(())
+}
+
+/// Refuses what others cannot take: such names, and columns that nest too deep.
 fn check_fields<'a>(py: Python<'_>, fields: impl IntoIterator<Item = &'a Arc<Field>>) -> PyResult<()> {
-    let refused =
-        |message, name: &str| to_python(py, Error::new(ErrorKind::Unsupported, message).in_field(name));
     let mut waiting: Vec<(&Field, &str, usize)> =
         fields.into_iter().map(|field| (field.as_ref(), field.name().as_str(), 1)).collect();
     while let Some((field, column, level)) = waiting.pop() {
-        if field.name().contains('\0') {
-            let message = format!("Arrow has no column {:?}: names have no NUL", field.name());
-            return Err(refused(message, field.name()));
-        }
+        check_name(field.name()).map_err(|error| to_python(py, error))?;
         if level > MOST_LEVELS {
             let message =
                 format!("column {column:?} nests deeper than the {MOST_LEVELS} levels that pyarrow takes");
-            return Err(refused(message, column));
+            return Err(to_python(py, Error::new(ErrorKind::Unsupported, message).in_field(column)));
         }
         waiting.extend(children(field.data_type()).into_iter().map(|child| (child, column, level + 1)));
     }

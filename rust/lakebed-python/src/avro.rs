@@ -99,19 +99,25 @@ pub fn avro_blocks(py: Python<'_>, source: Source, limits: &Bound<'_, PyAny>) ->
     })
 }
 
-#[pyfunction]
-#[allow(clippy::too_many_arguments)] // the keywords of `lakebed.avro.write`
-pub fn avro_write(
-    py: Python<'_>,
-    data: &Bound<'_, PyAny>,
-    sink: Option<Sink>,
+/// The attributes of Python's `lakebed.avro._Writing`.
+#[derive(FromPyObject)]
+pub struct Writing<'py> {
     schema: Option<String>,
     encoding: Encoding,
     metadata: Vec<(String, Vec<u8>)>,
     overwrite: bool,
-    limits: &Bound<'_, PyAny>,
+    limits: Bound<'py, PyAny>,
+}
+
+#[pyfunction]
+pub fn avro_write<'py>(
+    py: Python<'py>,
+    data: &Bound<'py, PyAny>,
+    sink: Option<Sink>,
+    writing: Writing<'py>,
 ) -> PyResult<Option<Py<PyBytes>>> {
-    let limits = extract(limits)?;
+    let Writing { schema, encoding, metadata, overwrite, limits } = writing;
+    let limits = extract(&limits)?;
     let batches = caller_stream(data)?;
     let options = encoding.options(limits).map_err(|error| write_error_to_python(py, error))?;
     let options = WriteOptions { metadata, ..options };

@@ -74,9 +74,20 @@ fn class_of_avro(kind: AvroKind) -> &'static str {
     }
 }
 
-/// The Python exception for `error`. An exception of a storage is raised again unchanged, except for a lack
-/// of memory, which becomes a `LimitError` with the path.
-pub fn to_python(py: Python<'_>, mut error: Error) -> PyErr {
+/// The Python exception for `error`. An exception of a storage is raised again as it is, except for a lack
+/// of memory, which becomes a `LimitError` with the path; where the core knows whether the call may be made
+/// again, it has that as `retryable`.
+pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
+    let said = error.is_retryable();
+    let raised = exception(py, error);
+    if let Some(is_retryable) = said {
+        // Of a storage's exception, which may take no attributes.
+        let _ = raised.value(py).setattr("retryable", is_retryable);
+    }
+    raised
+}
+
+fn exception(py: Python<'_>, mut error: Error) -> PyErr {
     if matches!(error.kind(), ErrorKind::Io | ErrorKind::Location) {
         match error.take_source().map(raised_by) {
             Some(Ok(raised)) => return raised,
@@ -143,6 +154,7 @@ fn raise(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {
     attributes.set_item("block", place.block)?;
     attributes.set_item("record", place.record)?;
     attributes.set_item("field", &place.field)?;
+    attributes.set_item("retryable", error.is_retryable() == Some(true))?;
     let class = py.import("lakebed.errors")?.getattr(class)?;
     let message = error.to_string();
     Ok(PyErr::from_value(class.call((without_credentials_in(&message),), Some(&attributes))?))

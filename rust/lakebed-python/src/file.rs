@@ -3,7 +3,6 @@
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use lakebed::columnar::Decoding;
-use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 
 use crate::boundary::detached;
@@ -38,9 +37,7 @@ pub(crate) fn checked_text<T: Send>(
         let read = || {
             let bytes = source.read()?;
             check(&bytes)?;
-            let text = String::from_utf8(bytes.to_vec());
-            let text = text.map_err(|_| Error::new(ErrorKind::Json, "file is not UTF-8"))?;
-            Ok(text.trim_end_matches('\0').to_owned())
+            lakebed::json_text(&bytes).map(str::to_owned)
         };
         read().map_err(|error| in_path(error, path.as_deref()))
     })

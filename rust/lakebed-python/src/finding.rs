@@ -2,27 +2,24 @@
 
 use lakebed::finding::TablesBelow;
 use lakebed::format::FORMATS;
-use lakebed::scan::ScanOptions;
 use pyo3::prelude::*;
 
 use crate::boundary::detached;
 use crate::storage::storage_of;
 use crate::table::Scan;
+use crate::view::Options;
 
 /// The tables at a folder and below it.
 #[pyfunction]
-#[pyo3(signature = (prefix, storage, columns, r#where, limit, concurrent_reads))]
+#[pyo3(signature = (prefix, storage, concurrent_reads, options))]
 pub fn find_tables(
     py: Python<'_>,
     prefix: &str,
     storage: Option<Py<PyAny>>,
-    columns: Option<Vec<String>>,
-    r#where: Option<String>,
-    limit: Option<usize>,
     concurrent_reads: Option<usize>,
+    options: Options,
 ) -> PyResult<Scan> {
     let storage = storage_of(py, storage, concurrent_reads)?;
-    let options = ScanOptions { columns, filter: r#where, limit, ..ScanOptions::default() };
-    let found = detached(py, || TablesBelow::new(prefix, &FORMATS, storage, options))?;
+    let found = detached(py, || TablesBelow::new(prefix, &FORMATS, storage, options.0))?;
     Ok(Scan(Box::new(found)))
 }

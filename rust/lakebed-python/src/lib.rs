@@ -40,6 +40,8 @@ mod view;
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
+    use super::arrow::check_names;
+    #[pymodule_export]
     use super::avro::{avro_blocks, avro_header, avro_read, avro_write};
     #[pymodule_export]
     use super::boundary::panic;

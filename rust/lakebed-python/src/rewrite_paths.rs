@@ -6,7 +6,6 @@ use arrow_array::cast::AsArray;
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 use lakebed::rewrite_paths::{MovedTexts, PositionDeletes, RewritePaths, Since};
-use lakebed::scan::ScanOptions;
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -19,6 +18,7 @@ use crate::interpreter::{attached, call_method, cause};
 use crate::storage::storage_of;
 use crate::stream::Batch;
 use crate::table::{Scan, Table};
+use crate::view::Options;
 
 /// A snapshot's id, or the path or name of a metadata file.
 #[derive(FromPyObject)]
@@ -27,31 +27,32 @@ pub enum Before {
     Metadata(String),
 }
 
-/// Writes the metadata. Returns the files to copy.
-#[pyfunction]
-#[allow(clippy::too_many_arguments)] // the keywords of `lakebed.rewrite_paths`
-#[pyo3(signature = (table, prefixes, to, storage, since, columns, r#where, limit, threads))]
-pub fn rewrite_paths(
-    py: Python<'_>,
-    table: &Bound<'_, Table>,
+/// The attributes of Python's `lakebed.rewriting.Rewriting`.
+#[derive(FromPyObject)]
+pub struct Rewriting {
     prefixes: Vec<(String, String)>,
     to: String,
     storage: Option<Py<PyAny>>,
     since: Option<Before>,
-    columns: Option<Vec<String>>,
-    r#where: Option<String>,
-    limit: Option<usize>,
-    threads: Option<usize>,
+}
+
+/// Writes the metadata. Returns the files to copy.
+#[pyfunction]
+pub fn rewrite_paths(
+    py: Python<'_>,
+    table: &Bound<'_, Table>,
+    rewriting: Rewriting,
+    options: Options,
 ) -> PyResult<Scan> {
+    let Rewriting { prefixes, to, storage, since } = rewriting;
     let since = since.map(|since| match since {
         Before::Snapshot(id) => Since::Snapshot(id),
         Before::Metadata(name) => Since::Metadata(name),
     });
-    let threads = threads.unwrap_or(0);
+    let Options(options) = options;
     let target = storage_of(py, storage, None)?;
     let position_deletes = Arc::new(PythonDeletes);
-    let job = RewritePaths { prefixes, to, target, since, threads, position_deletes };
-    let options = ScanOptions { columns, filter: r#where, limit, threads, ..ScanOptions::default() };
+    let job = RewritePaths { prefixes, to, target, since, threads: options.threads, position_deletes };
     let table = table.get();
     detached(py, || table.0.rewrite_paths(&job, options)).map(Scan)
 }

@@ -40,15 +40,22 @@ impl Write for PythonFile {
     }
 }
 
-/// How Avro files are written: codec, level, block size, sync marker, whether blocks are read back, and
-/// threads.
+/// How Avro files are written: the attributes of Python's `lakebed._sink.Encoding`.
 #[derive(FromPyObject)]
-pub struct Encoding(String, Option<i32>, usize, [u8; 16], bool, Option<usize>);
+pub struct Encoding {
+    codec: String,
+    level: Option<i32>,
+    block_bytes: usize,
+    sync: [u8; 16],
+    /// Whether blocks are read back.
+    verify: bool,
+    threads: Option<usize>,
+}
 
 impl Encoding {
     /// The options of the writer, with `limits`.
     pub fn options(self, limits: Limits) -> Result<WriteOptions> {
-        let Encoding(codec, level, block_bytes, sync, verify, threads) = self;
+        let Encoding { codec, level, block_bytes, sync, verify, threads } = self;
         let (codec, options) = (Codec::named(&codec)?, WriteOptions::new(sync));
         Ok(WriteOptions {
             codec,

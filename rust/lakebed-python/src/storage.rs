@@ -8,51 +8,51 @@ use lakebed::storage::{AtOnce, Contents, FileDetails, Folders, ListedFile, Local
 use lakebed::write::Existing;
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::{
-    PyFileExistsError, PyFileNotFoundError, PyMemoryError, PyNotADirectoryError, PyTypeError, PyValueError,
+    PyFileExistsError, PyFileNotFoundError, PyMemoryError, PyNotADirectoryError, PyTypeError,
 };
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::arrow::import_array;
-use crate::interpreter::{attached, call, call_method, cause, ending, interrupted, is_ending, waited};
+use crate::interpreter::{attached, call_method, cause, ending, interrupted, is_ending, waited};
 use crate::source::only_value;
 
 /// How many reads a storage serves at once by default: other than local reads, these wait for a network.
 const CONCURRENT_READS: usize = 64;
 
-/// Calls `read`, `list` and, if they exist, `folders`, `contents`, `modified`, `write`, `remove` and
-/// `publish` of a Python object; attaches to the interpreter only for that.
+/// Calls the methods of a Python object, of `read` and `list` and those that it has by the protocols of
+/// `lakebed.storage`; attaches to the interpreter only for that.
 pub struct PyStorage {
     storage: Py<PyAny>,
-    concurrent_reads: usize,
-    /// Whether it says itself that several threads may call it.
-    has_threads: bool,
+    abilities: Abilities,
+}
+
+/// The attributes of Python's `lakebed.storage.protocols.Abilities`.
+#[derive(FromPyObject)]
+struct Abilities {
+    folders: bool,
+    contents: bool,
+    modified: bool,
+    write: bool,
+    publish: bool,
+    concurrent_reads: Option<usize>,
+    says_reads: bool,
 }
 
 impl PyStorage {
-    /// The storage of an object with `read` and `list`; `concurrent_reads`, if it exists, tells how many
-    /// reads it serves at once.
+    /// The storage of an object with `read` and `list`; what else it has is found out here, once.
     ///
     /// # Errors
-    /// `TypeError` for a value that is not a number, `ValueError` for 0.
+    /// `TypeError` for `concurrent_reads` that are not a number, `ValueError` for 0.
     pub fn new(storage: Bound<'_, PyAny>) -> PyResult<PyStorage> {
-        let said = storage.getattr_opt("concurrent_reads")?;
-        let has_threads = said.is_some();
-        let concurrent_reads = match said {
-            Some(reads) if !reads.is_none() => reads.extract::<usize>()?,
-            _ => CONCURRENT_READS,
-        };
-        if concurrent_reads == 0 {
-            return Err(PyValueError::new_err("concurrent_reads must be at least 1"));
-        }
-        let has_threads = has_threads && concurrent_reads > 1;
-        Ok(PyStorage { storage: storage.unbind(), concurrent_reads, has_threads })
+        let protocols = storage.py().import("lakebed.storage.protocols")?;
+        let abilities = protocols.call_method1("abilities", (&storage,))?.extract()?;
+        Ok(PyStorage { storage: storage.unbind(), abilities })
     }
 
-    fn has(&self, methods: &[&str]) -> bool {
-        attached(|py| Ok(methods.iter().all(|name| self.storage.bind(py).hasattr(name).unwrap_or(false))))
-            .unwrap_or(false)
+    fn reads(&self) -> usize {
+        self.abilities.concurrent_reads.unwrap_or(CONCURRENT_READS)
     }
 }
 
@@ -70,9 +70,9 @@ pub fn storage_of(
     Ok(match storage {
         Some(storage) => {
             let storage = PyStorage::new(storage.into_bound(py))?;
-            let reads = concurrent_reads.unwrap_or(storage.concurrent_reads);
+            let reads = concurrent_reads.unwrap_or(storage.reads());
             // One that serves one read at a time may belong to the thread that asks, as connections of sqlite3 do.
-            let is_bound = reads == 1 && !storage.has_threads;
+            let is_bound = reads == 1 && !(storage.abilities.says_reads && storage.reads() > 1);
             let storage = limited(Arc::new(storage), reads);
             if is_bound { storage } else { Arc::new(Interruptible(storage)) }
         }
@@ -154,7 +154,7 @@ impl Storage for Interruptible {
 
 impl Storage for PyStorage {
     fn concurrent_reads(&self) -> Option<usize> {
-        Some(self.concurrent_reads)
+        Some(self.reads())
     }
 
     fn interrupted(&self) -> Result<()> {
@@ -190,15 +190,9 @@ impl Storage for PyStorage {
 
     fn folders(&self, folder: &str) -> Result<Option<Folders>> {
         attached(|py| {
-            let named = || {
-                let storage = self.storage.bind(py);
-                let names = match storage.getattr_opt("folders")? {
-                    Some(folders) => call(&folders, (folder,)),
-                    None => call_method(storage, "list", (folder,)),
-                };
-                names?.extract::<Vec<String>>()
-            };
-            match named() {
+            let method = if self.abilities.folders { "folders" } else { "list" };
+            let names = call_method(self.storage.bind(py), method, (folder,));
+            match names.and_then(|names| names.extract::<Vec<String>>()) {
                 Ok(names) => Ok(Some(Folders { names, closed: Vec::new() })),
                 Err(error) if is_missing(py, &error) => Ok(None),
                 Err(error) => Err(failed(py, error, folder)),
@@ -207,14 +201,13 @@ impl Storage for PyStorage {
     }
 
     fn contents(&self, folder: &str) -> Result<Option<Contents>> {
+        if !self.abilities.contents {
+            return Err(lacks("contents", "DetailListingStorage", folder, ": give listing="));
+        }
         attached(|py| {
-            let found = || match self.storage.bind(py).getattr_opt("contents")? {
-                Some(contents) => call(&contents, (folder,))?.extract::<Vec<Listed>>().map(Some),
-                None => Ok(None),
-            };
-            match found() {
-                Ok(Some(found)) => Ok(Some(contents(found))),
-                Ok(None) => Err(no_contents(folder)),
+            let found = call_method(self.storage.bind(py), "contents", (folder,));
+            match found.and_then(|found| found.extract::<Vec<Listed>>()) {
+                Ok(found) => Ok(Some(contents(found))),
                 Err(error) if is_missing(py, &error) => Ok(None),
                 Err(error) => Err(failed(py, error, folder)),
             }
@@ -222,24 +215,27 @@ impl Storage for PyStorage {
     }
 
     fn modified(&self, path: &str) -> Result<Option<i64>> {
+        if !self.abilities.modified {
+            return Ok(None);
+        }
         attached(|py| {
-            let known = || match self.storage.bind(py).getattr_opt("modified")? {
-                Some(modified) => call(&modified, (path,))?.extract(),
-                None => Ok(None),
-            };
-            known().map_err(|error| failed(py, error, path))
+            let modified = call_method(self.storage.bind(py), "modified", (path,));
+            modified.and_then(|time| time.extract()).map_err(|error| failed(py, error, path))
         })
     }
 
     fn is_writable(&self) -> bool {
-        self.has(&["write", "remove"])
+        self.abilities.write
     }
 
     fn is_committable(&self) -> bool {
-        self.has(&["write", "remove", "publish"])
+        self.abilities.publish
     }
 
     fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {
+        if !self.abilities.publish {
+            return Err(lacks("publish", "PublishingStorage", path, ""));
+        }
         let replace = existing == Existing::Replace;
         attached(|py| {
             let data = PyBytes::new(py, bytes);
@@ -252,6 +248,9 @@ impl Storage for PyStorage {
     }
 
     fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        if !self.abilities.write {
+            return Err(lacks("write", "WritableStorage", path, ""));
+        }
         attached(|py| {
             let written = call_method(self.storage.bind(py), "write", (path, PyBytes::new(py, bytes)));
             written.map(drop).map_err(|error| failed(py, error, path))
@@ -259,6 +258,9 @@ impl Storage for PyStorage {
     }
 
     fn remove(&self, path: &str) -> Result<()> {
+        if !self.abilities.write {
+            return Err(lacks("remove", "WritableStorage", path, ""));
+        }
         attached(|py| {
             let removed = call_method(self.storage.bind(py), "remove", (path,));
             removed.map(drop).map_err(|error| failed(py, error, path))
@@ -283,10 +285,11 @@ fn contents(listed: Vec<Listed>) -> Contents {
     found
 }
 
+/// The error for a method that a storage does not have, with what may be done instead.
 #[cold]
-fn no_contents(folder: &str) -> Error {
-    let message = "the storage has no contents(), so it is unknown when files were modified: give listing=";
-    Error::new(ErrorKind::Unsupported, message).in_file(folder)
+fn lacks(method: &str, protocol: &str, path: &str, instead: &str) -> Error {
+    let message = format!("the storage has no {method}(), as a lakebed.storage.{protocol} has{instead}");
+    Error::new(ErrorKind::Unsupported, message).in_file(path)
 }
 
 /// The result of `read`, without a copy: bytes, or any object with the buffer protocol by way of Arrow, since

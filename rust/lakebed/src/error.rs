@@ -117,6 +117,7 @@ struct Inner {
     location: Location,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     is_interruption: bool,
+    is_retryable: Option<bool>,
 }
 
 /// A result with this crate's [`Error`].
@@ -127,7 +128,14 @@ impl Error {
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         let (message, location) = (message.into(), Location::default());
-        Error(Box::new(Inner { kind, message, location, source: None, is_interruption: false }))
+        Error(Box::new(Inner {
+            kind,
+            message,
+            location,
+            source: None,
+            is_interruption: false,
+            is_retryable: None,
+        }))
     }
 
     /// The error of work that its caller has interrupted, with what the caller raised.
@@ -141,6 +149,19 @@ impl Error {
     /// Whether it is an interruption: the caller does not wait for anything else.
     pub fn is_interruption(&self) -> bool {
         self.0.is_interruption
+    }
+
+    /// The same error, which says whether the same call may be made again: nothing of this one is left, and
+    /// it may succeed.
+    #[must_use]
+    pub fn retryable(mut self, is_so: bool) -> Error {
+        self.0.is_retryable = Some(is_so);
+        self
+    }
+
+    /// Whether the same call may be made again; `None` where only the cause says so, as of a storage's error.
+    pub fn is_retryable(&self) -> Option<bool> {
+        self.0.is_retryable
     }
 
     /// The same error with its cause.

@@ -45,6 +45,14 @@ pub(crate) fn parse_within<'j, T: Deserialize<'j> + Send>(json: &'j [u8]) -> Res
     }
 }
 
+/// The text of a JSON file, without the NULs after it.
+///
+/// # Errors
+/// `Json` for a file that is not UTF-8.
+pub fn json_text(json: &[u8]) -> Result<&str> {
+    std::str::from_utf8(without_nuls(json)).map_err(|_| invalid("file is not UTF-8"))
+}
+
 /// JSON without the NULs after it.
 pub(crate) fn without_nuls(json: &[u8]) -> &[u8] {
     let end = json.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);

@@ -50,4 +50,5 @@ mod words;
 pub mod write;
 
 pub use error::{Error, ErrorKind, Location, Result};
+pub use json::json_text;
 pub use lakebed_avro::Limits;

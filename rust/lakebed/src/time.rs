@@ -5,6 +5,9 @@ use crate::text::days_from_civil;
 /// Why a text is not of its type.
 pub(crate) type Reason = &'static str;
 
+/// Nanoseconds per millisecond.
+pub(crate) const NANOS_PER_MILLI: i128 = 1_000_000;
+
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 

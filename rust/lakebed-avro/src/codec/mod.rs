@@ -10,6 +10,7 @@ mod xz;
 mod zstandard;
 
 pub use compress::Compressor;
+pub use zstandard::ZSTANDARD_NO_ROOM;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{Limits, reserve};

@@ -5,8 +5,8 @@ use zstd::zstd_safe::{self, DCtx};
 use super::{Scratch, broken};
 use crate::error::Result;
 
-/// The result of a function whose output does not fit. libzstd returns errors as negative numbers.
-const TOO_SMALL: zstd_safe::ErrorCode =
+/// The error of libzstd for an output that does not fit. libzstd returns errors as negative numbers.
+pub const ZSTANDARD_NO_ROOM: zstd_safe::ErrorCode =
     (zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg();
 
 pub(super) struct Engine {
@@ -30,7 +30,7 @@ impl Engine {
         loop {
             match self.context.decompress(scratch.bytes.as_mut_slice(), block) {
                 Ok(length) => return Ok(length),
-                Err(TOO_SMALL) => scratch.grow()?,
+                Err(ZSTANDARD_NO_ROOM) => scratch.grow()?,
                 Err(code) => return Err(broken(zstd_safe::get_error_name(code))),
             }
         }

@@ -167,7 +167,7 @@ pub(super) fn until_nothing_is_new(quiet_looks: usize, mut look: impl FnMut() ->
         }
     }
     let message = format!("the table kept changing during {MOST_LOOKS} looks at it");
-    Err(Error::new(ErrorKind::Conflict, message))
+    Err(Error::new(ErrorKind::Conflict, message).retryable(true))
 }
 
 impl Kept {

@@ -82,9 +82,9 @@ impl Copier {
         notes: Notes,
     ) -> Result<Copier> {
         let to = job.to.trim_end_matches('/').to_owned();
-        if !job.target.is_writable() {
-            let message = "the storage is read-only: to= must be a local folder, or one on a store of \
-                obstore";
+        if !job.target.is_committable() {
+            let message = "the storage is read-only: to= must be a local folder, one on a store of obstore, or \
+                one of another lakebed.storage.PublishingStorage";
             return Err(Error::new(ErrorKind::Unsupported, message).in_file(&to));
         }
         let new_location = prefixes.moved(location)?;

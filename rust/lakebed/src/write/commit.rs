@@ -99,7 +99,7 @@ pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Made> {
         let RetryLimits { attempts, longest_wait, path } = work.retry_limits(&base);
         if attempt >= attempts {
             let message = format!("{attempt} attempts lost to other commits");
-            return Err(Error::new(ErrorKind::Conflict, message).in_file(&path));
+            return Err(Error::new(ErrorKind::Conflict, message).in_file(&path).retryable(true));
         }
         wait(attempt, longest_wait);
     }
@@ -110,7 +110,7 @@ pub(super) enum Published {
     Made,
     /// Another file has its name; the error of the storage, if there was one.
     Lost(Option<Error>),
-    /// The storage does not report it.
+    /// The storage does not report it; the error is not retryable.
     Unknown(Error),
 }
 
@@ -133,9 +133,9 @@ pub(super) fn publish_next(storage: &dyn Storage, path: &str, bytes: &[u8]) -> R
         // A name that exists but cannot be read, yet or any more, belongs to another writer.
         (Ok(Some(_)), failed) | (Ok(None), failed @ None) => Ok(Published::Lost(failed)),
         // A server may still execute a request that its client has given up.
-        (Ok(None), Some(error)) if !storage.is_local() => Ok(Published::Unknown(error)),
+        (Ok(None), Some(error)) if !storage.is_local() => Ok(Published::Unknown(error.retryable(false))),
         (Ok(None), Some(error)) => Err(error),
-        (Err(error), _) => Ok(Published::Unknown(error)),
+        (Err(error), _) => Ok(Published::Unknown(error.retryable(false))),
     }
 }
 
@@ -148,8 +148,8 @@ pub(crate) fn check_committable(storage: &dyn Storage, location: &str) -> Result
         return Ok(());
     }
     let message = "commits need a storage that writes a file only if none exists: a local table opened \
-        without storage= and relocate=, a store of obstore (storage=\"obstore\"), or a storage that has write, \
-        remove and publish";
+        without storage= and relocate=, a store of obstore (storage=\"obstore\"), or a \
+        lakebed.storage.PublishingStorage, which has write, remove and publish";
     Err(Error::new(ErrorKind::Unsupported, message).in_file(location))
 }
 
@@ -288,8 +288,8 @@ mod tests {
         assert_eq!(fs::read(format!("{folder}/3")).unwrap(), b"own");
         let error = commit(Counting { folder, others: 3 }).unwrap_err();
         assert_eq!(
-            (error.kind(), error.message()),
-            (ErrorKind::Conflict, "3 attempts lost to other commits")
+            (error.kind(), error.message(), error.is_retryable()),
+            (ErrorKind::Conflict, "3 attempts lost to other commits", Some(true))
         );
         let own = fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
         assert_eq!(own.filter(|name| name.starts_with("own")).collect::<Vec<_>>(), ["own-2"]);

@@ -3,6 +3,7 @@
 use arrow_schema::{DataType, Field, TimeUnit};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::time;
 
 /// Bytes of one slot, and the alignment of everything in a row.
 pub(super) const SLOT_BYTES: usize = 8;
@@ -13,8 +14,8 @@ pub(super) const MAX_INLINE_BYTES: usize = 7;
 /// The bit of a slot that marks a string stored in it, rather than an offset and a length.
 pub(super) const INLINE_MARK: u64 = 1 << 63;
 
-/// Nanoseconds per millisecond: a wide timestamp's nanoseconds are below that.
-pub(super) const NANOS_PER_MILLI: i64 = 1_000_000;
+/// A wide timestamp's nanoseconds are below those of a millisecond.
+pub(super) const NANOS_PER_MILLI: i64 = time::NANOS_PER_MILLI as i64;
 
 /// Bytes that a DECIMAL of more than 18 digits takes outside of its slot.
 pub(super) const WIDE_DECIMAL_BYTES: usize = 16;

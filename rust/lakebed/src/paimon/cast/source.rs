@@ -8,8 +8,7 @@ use arrow_array::types::{
 
 use crate::paimon::types::{TypeKind, nanos};
 use crate::text::write_decimal;
-
-pub(super) const NANOS_PER_MILLI: i128 = 1_000_000;
+use crate::time::NANOS_PER_MILLI;
 
 /// BOOLEANs and integers, the whole part of a DECIMAL, and the whole seconds of a timestamp.
 pub(super) fn whole(array: &ArrayRef, kind: &TypeKind) -> Option<Vec<Option<i128>>> {

@@ -7,8 +7,9 @@ use arrow_array::types::{Date32Type, Time32MillisecondType};
 use arrow_array::{ArrayRef, Date32Array, Time32MillisecondArray, TimestampMillisecondArray};
 
 use super::parse;
-use super::source::{NANOS_PER_MILLI, millis, parsed, whole};
+use super::source::{millis, parsed, whole};
 use crate::paimon::types::{TypeKind, exact_times, nanos};
+use crate::time::NANOS_PER_MILLI;
 
 const MILLIS_PER_DAY: i128 = 86_400_000;
 const NANOS_PER_SECOND: i128 = 1_000_000_000;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::input::Input;
 use crate::paimon::types::TypeKind;
 use crate::predicate::Value;
+use crate::time::NANOS_PER_MILLI;
 
-const NANOS_PER_MILLI: i128 = 1_000_000;
 const NANOS_PER_MICRO: i128 = 1_000;
 /// A DECIMAL of at most this many digits is stored as a long.
 const LONG_DIGITS: u8 = 18;

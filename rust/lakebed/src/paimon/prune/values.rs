@@ -13,8 +13,7 @@ use arrow_schema::{DataType, TimeUnit};
 
 use crate::paimon::types::{EXACT_TIME, exact_times};
 use crate::predicate::Value;
-
-const NANOS_PER_MILLI: i128 = 1_000_000;
+use crate::time::NANOS_PER_MILLI;
 
 /// `values` in the type `stored`. Values that no stored value equals are left out. `None` for types that are not compared, and for NaN, which has many forms.
 pub(super) fn array_of<'v>(

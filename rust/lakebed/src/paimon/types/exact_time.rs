@@ -10,10 +10,10 @@ use arrow_buffer::i256;
 use arrow_schema::{DataType, TimeUnit};
 use std::sync::Arc;
 
+use crate::time::NANOS_PER_MILLI;
+
 /// Seconds since 1970 with nine fractional digits. No type of Paimon's is a decimal of 256 bits.
 pub(crate) const EXACT_TIME: DataType = DataType::Decimal256(38, 9);
-
-const NANOS_PER_MILLI: i128 = 1_000_000;
 
 /// Times from nanoseconds since 1970; null where a row has no room for them.
 pub(crate) fn exact_times(nanos: impl IntoIterator<Item = Option<i128>>) -> ArrayRef {

@@ -1,0 +1,166 @@
+"""What lakebed asks of a storage: one protocol an ability, of which every storage reads and lists.
+
+Paths are the table's location, `/` and what lies below it, and those that metadata names in full, as written
+or as `relocate` has them. Times are milliseconds since 1970 UTC. Methods are called from several threads at
+once, and raise `OSError`s, which come as they are.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from lakebed._arguments import positive
+
+__all__ = [
+    "ConcurrentStorage",
+    "Contents",
+    "DetailListingStorage",
+    "FolderListingStorage",
+    "ListableStorage",
+    "PublishingStorage",
+    "ReadableStorage",
+    "Storage",
+    "TimedStorage",
+    "WritableStorage",
+]
+
+Contents: TypeAlias = list[tuple[str, bool, int | None, int | None]]
+"""What a directory holds: each name, whether it is a folder, and of a file its bytes and when it was
+modified, each None where that is not known."""
+
+
+@runtime_checkable
+class ReadableStorage(Protocol):
+    """A storage whose files can be read."""
+
+    @abstractmethod
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes | memoryview:
+        """The bytes of a file, all or from `start` up to `end`, fewer where it ends before.
+
+        More than that is an error. A file is read in one range, as long as is recorded and a byte. Anything
+        with the buffer protocol will do; what is read-only is decoded where it is.
+        Raises: FileNotFoundError or an OSError; MemoryError becomes a LimitError.
+        """
+        ...
+
+
+@runtime_checkable
+class ListableStorage(Protocol):
+    """A storage whose directories can be listed."""
+
+    @abstractmethod
+    def list(self, prefix: str) -> list[str]:
+        """The names (not paths) directly below a directory; where there is none, [] or FileNotFoundError."""
+        ...
+
+
+@runtime_checkable
+class Storage(ReadableStorage, ListableStorage, Protocol):
+    """What every storage has: it reads and lists. It may have the abilities of the other protocols too, which
+    are found out once, when a table is opened.
+    """
+
+
+@runtime_checkable
+class FolderListingStorage(Protocol):
+    """A storage that lists folders alone; of others `find_tables` lists files too."""
+
+    @abstractmethod
+    def folders(self, prefix: str) -> list[str]:
+        """The names of folders directly below a directory. Raises: FileNotFoundError where there is none."""
+        ...
+
+
+@runtime_checkable
+class DetailListingStorage(Protocol):
+    """A storage whose listings say what files are; `Table.orphans` without a listing needs it."""
+
+    @abstractmethod
+    def contents(self, prefix: str) -> Contents:
+        """The entries of a directory. Raises: FileNotFoundError where there is none."""
+        ...
+
+
+@runtime_checkable
+class TimedStorage(Protocol):
+    """A storage that knows times; of others the branches of Paimon's tables have no creation times."""
+
+    @abstractmethod
+    def modified(self, path: str) -> int | None:
+        """When a file or folder was last modified [ms since 1970 UTC]; None where that is not known."""
+        ...
+
+
+@runtime_checkable
+class WritableStorage(Protocol):
+    """A storage that takes the files of commits through a catalog."""
+
+    @abstractmethod
+    def write(self, path: str, data: bytes) -> None:
+        """Writes a file that is not there yet."""
+        ...
+
+    @abstractmethod
+    def remove(self, path: str) -> None:
+        """Deletes a file. Raises: FileNotFoundError where there is none."""
+        ...
+
+
+@runtime_checkable
+class PublishingStorage(WritableStorage, Protocol):
+    """A storage that decides which of two writers was first: it takes commits without a catalog."""
+
+    @abstractmethod
+    def publish(self, path: str, data: bytes, replace: bool) -> None:
+        """Writes a file that appears whole, in one step, whoever else writes there.
+
+        Raises: FileExistsError where one is that is not to be replaced; an OSError, after which the file may
+            be there all the same.
+        """
+        ...
+
+
+@runtime_checkable
+class ConcurrentStorage(Protocol):
+    """A storage that says how many reads it serves at once, from as many threads: 64 of others, or for None.
+
+    One that says 1 is called by the thread that asks, as long as that reads with `threads=1`.
+    """
+
+    concurrent_reads: int | None
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """Which protocols a storage fulfils, whose attributes the compiled core reads.
+
+    Attributes: concurrent_reads, as the storage says it; says_reads, whether it has that attribute.
+    """
+
+    folders: bool
+    contents: bool
+    modified: bool
+    write: bool
+    publish: bool
+    concurrent_reads: int | None
+    says_reads: bool
+
+
+def abilities(storage: object) -> Abilities:
+    """What a storage can do. Raises: TypeError, ValueError for `concurrent_reads` that are no count."""
+    return Abilities(
+        _is(storage, FolderListingStorage, "folders"),
+        _is(storage, DetailListingStorage, "contents"),
+        _is(storage, TimedStorage, "modified"),
+        _is(storage, WritableStorage, "write", "remove"),
+        _is(storage, PublishingStorage, "write", "remove", "publish"),
+        positive("concurrent_reads", getattr(storage, "concurrent_reads", None)),
+        _is(storage, ConcurrentStorage, "concurrent_reads"),
+    )
+
+
+def _is(storage: object, protocol: type, *members: str) -> bool:
+    # From Python 3.12 on the first passes over what a wrapper hands on by `__getattr__`.
+    return isinstance(storage, protocol) or all(getattr(storage, name, None) is not None for name in members)
