@@ -369,6 +369,6 @@ def test_what_is_tagged_while_it_is_removed_is_not_free(paimon_table: Path, remo
 
     storage = RacingWriter(0, made)
     freed: Any = REMOVALS[removal](lakebed.open_table(paimon_table, storage=storage))
-    rows = set(freed.files["file_path"].to_pylist())
+    rows = set(freed.files.to_arrow()["file_path"].to_pylist())
     assert storage.changed
     assert not rows & kept(lakebed.open_table(paimon_table))

@@ -48,13 +48,13 @@ def paths(table: Table) -> set[str]:
 def told(freed: Freed) -> dict[str, list[str]]:
     """What went, by kind: names of data files, and how many of others."""
     found: dict[str, list[str]] = {}
-    for row in freed.files.to_pylist():
+    for row in freed.files.to_arrow().to_pylist():
         found.setdefault(row["kind"], []).append(row["file_path"].rpartition("/")[2])
     return found
 
 
 def test_what_only_a_tag_reached_is_reported_once_its_snapshot_expired(table: Table) -> None:
-    assert paimon.delete_tag(paimon.create_tag(table, "two"), "two").files.num_rows == 0
+    assert paimon.delete_tag(paimon.create_tag(table, "two"), "two").files.to_arrow().num_rows == 0
     expired = paimon.expire_snapshots(table, timedelta(0), 1)
     # The tag keeps its file.
     assert "data" not in told(expired)
@@ -75,6 +75,53 @@ def test_tags_are_kept_as_long_as_the_table_says(table: Table) -> None:
     refs = {row["name"]: row for row in table.refs().to_arrow().to_pylist()}
     assert timedelta(milliseconds=refs["kept"]["max_reference_age_in_ms"]) == timedelta(hours=36)
     assert refs["one"]["max_reference_age_in_ms"] is None
+
+
+def test_any_snapshot_can_have_a_tag_and_a_tag_another(table: Table) -> None:
+    two = paimon.create_tag(table, "two", snapshot=2)
+    assert (two.tag, two.snapshot_id, names(two)) == ("two", 2, [])
+    paimon.expire_snapshots(table, timedelta(0), 1)
+    # The first snapshot has expired, and another tag has it.
+    again = paimon.create_tag(table, "again", snapshot=1)
+    assert (again.snapshot_id, names(again)) == (1, ["a"])
+    assert names(paimon.delete_tag(table, "one").table.at(tag="again")) == ["a"]
+    moved = paimon.create_tag(table, "again", replace=True, time_retained=timedelta(days=1))
+    assert (moved.tag, moved.snapshot_id, names(moved)) == ("again", 3, ["c"])
+    refs = {row["name"]: row for row in table.refs().to_arrow().to_pylist()}
+    assert (refs["again"]["snapshot_id"], refs["again"]["max_reference_age_in_ms"]) == (3, 86_400_000)
+    for name, arguments, error in [
+        ("new", {"snapshot": 7}, SnapshotNotFoundError),
+        ("new", {"snapshot": 1 << 64}, SnapshotNotFoundError),
+        ("none", {"replace": True}, SnapshotNotFoundError),
+        ("again", {"snapshot": 3}, FileExistsError),
+    ]:
+        with pytest.raises(error):
+            paimon.create_tag(table, name, **arguments)  # type: ignore[arg-type]
+
+
+def test_freed_files_are_read_again_and_again(table: Table) -> None:
+    freed = paimon.rollback_to(table, snapshot=2)
+    assert isinstance(freed.files, lakebed.Scan)
+    assert freed.files.schema.equals(table.reachable().schema)
+    assert (freed.files.head(1).num_rows, "no longer reaches" in repr(freed.files)) == (1, True)
+    assert freed.files.filter("kind = 'data'").to_arrow()["file_path"].to_pylist()[0].endswith("/c")
+    assert freed.files.to_arrow() == freed.files.to_arrow()
+    # What is reached again afterwards does not change them.
+    rows = freed.files.to_arrow()
+    paimon.append_files(freed.table, files(SECOND, "c2"))
+    assert freed.files.to_arrow() == rows
+
+
+def test_a_branch_starts_from_a_snapshot_that_has_a_tag(table: Table) -> None:
+    branch = paimon.create_branch(table, "b", snapshot=1)
+    assert (branch.branch, names(branch), branch.snapshot_id) == ("b", ["a"], 1)
+    assert branch.at(tag="one").snapshot_id == 1
+    with pytest.raises(UnsupportedError, match="snapshot 2 has none"):
+        paimon.create_branch(table, "c", snapshot=2)
+    with pytest.raises(SnapshotNotFoundError):
+        paimon.create_branch(table, "c", snapshot=7)
+    with pytest.raises(TypeError, match="a tag or a snapshot"):
+        paimon.create_branch(table, "c", snapshot=1, tag="one")
 
 
 def test_a_branch_has_its_own_commits(table: Table) -> None:
@@ -102,7 +149,7 @@ def test_a_branch_has_its_own_commits(table: Table) -> None:
     freed = paimon.delete_branch(table, "b")
     assert told(freed)["data"] == ["d"]
     assert not [path for path in paths(table) if path.startswith("branch/branch-b")]
-    assert paimon.delete_branch(table, "empty").files["kind"].to_pylist().count("data") == 1
+    assert paimon.delete_branch(table, "empty").files.to_arrow()["kind"].to_pylist().count("data") == 1
     with pytest.raises(SnapshotNotFoundError):
         table.at(branch="b")
 
@@ -144,7 +191,7 @@ def test_a_rollback_takes_later_snapshots_and_tags_away(table: Table) -> None:
         "snapshot/snapshot-1",
         "tag/tag-one",
     }
-    assert paimon.rollback_to(freed.table, snapshot=1).files.num_rows == 0
+    assert paimon.rollback_to(freed.table, snapshot=1).files.to_arrow().num_rows == 0
     # The number is given again.
     assert paimon.append_files(freed.table, files(SECOND, "n")).snapshot_id == 2
     for target, error in [({"snapshot": 7}, SnapshotNotFoundError), ({"tag": "no"}, SnapshotNotFoundError)]:
@@ -156,7 +203,7 @@ def test_a_rollback_takes_later_snapshots_and_tags_away(table: Table) -> None:
 
 
 def test_expiry_keeps_what_the_rules_keep(table: Table) -> None:
-    assert paimon.expire_snapshots(table).files.num_rows == 0
+    assert paimon.expire_snapshots(table).files.to_arrow().num_rows == 0
     plan = table.expire_plan(timedelta(0), 1).to_arrow()
     freed = paimon.expire_snapshots(table, timedelta(0), 1)
     expected = {
@@ -164,7 +211,7 @@ def test_expiry_keeps_what_the_rules_keep(table: Table) -> None:
         for path, kind in zip(plan["file_path"].to_pylist(), plan["kind"].to_pylist(), strict=True)
         if kind != "snapshot"
     }
-    assert set(freed.files["file_path"].to_pylist()) == expected
+    assert set(freed.files.to_arrow()["file_path"].to_pylist()) == expected
     assert names(lakebed.open_table(table.location, storage=table.opening.storage)) == ["c"]
     assert names(freed.table.at(tag="one")) == ["a"]
     with pytest.raises(ValueError, match="retain_last"):

@@ -12,8 +12,11 @@ __all__ = [
     "BatchStream",
     "Exchange",
     "Filter",
+    "FreedFiles",
     "Grouping",
     "ManifestPartitioner",
+    "PaimonChange",
+    "PaimonFileKind",
     "PartRows",
     "PathMover",
     "PieceStream",
@@ -50,20 +53,9 @@ __all__ = [
     "iceberg_write_metadata",
     "interruptibly",
     "location_of",
-    "paimon_alter_table",
-    "paimon_append_files",
-    "paimon_compact_files",
-    "paimon_compact_manifests",
-    "paimon_create_branch",
+    "paimon_commit",
     "paimon_create_table",
-    "paimon_create_tag",
-    "paimon_delete_branch",
-    "paimon_delete_files",
-    "paimon_delete_tag",
-    "paimon_expire_snapshots",
-    "paimon_fast_forward",
     "paimon_fields",
-    "paimon_overwrite_partition",
     "paimon_read_deletion_vector",
     "paimon_read_hash_index",
     "paimon_read_index_manifest",
@@ -71,10 +63,9 @@ __all__ = [
     "paimon_read_manifest_list",
     "paimon_read_schema",
     "paimon_read_snapshot",
-    "paimon_replace_deletion_vectors",
-    "paimon_rollback_to",
-    "paimon_write_json",
     "paimon_write_records",
+    "paimon_write_schema",
+    "paimon_write_snapshot",
     "panic",
     "read_share",
     "rewrite_paths",
@@ -178,6 +169,62 @@ class Place:
     def timestamp(millis: int) -> Place: ...
     @staticmethod
     def watermark(watermark: int) -> Place: ...
+
+@final
+class PaimonChange:
+    """One change of a Paimon table; a commit makes one or several."""
+
+    @staticmethod
+    def append_files(files: object, changelog: object | None, check: bool) -> PaimonChange: ...
+    @staticmethod
+    def overwrite_files(files: object | None, removed: object | None, where: str | None) -> PaimonChange: ...
+    @staticmethod
+    def overwrite_partition(files: object, partition: object | None) -> PaimonChange: ...
+    @staticmethod
+    def compact_files(
+        removed: object,
+        added: object,
+        changelog: object | None,
+        index_files: object | None,
+        removed_index_files: object,
+    ) -> PaimonChange: ...
+    @staticmethod
+    def replace_deletion_vectors(index_files: object, removed: object) -> PaimonChange: ...
+    @staticmethod
+    def compact_manifests(target_bytes: int | None, sort: bool, memory_bytes: int | None) -> PaimonChange: ...
+    @staticmethod
+    def alter_table(changes: str) -> PaimonChange: ...
+    @staticmethod
+    def create_tag(
+        name: str, snapshot: int | None, retained_micros: int | None, replace: bool
+    ) -> PaimonChange: ...
+    @staticmethod
+    def delete_tag(name: str) -> PaimonChange: ...
+    @staticmethod
+    def create_branch(name: str, start: int | str | None) -> PaimonChange: ...
+    @staticmethod
+    def delete_branch(name: str) -> PaimonChange: ...
+    @staticmethod
+    def fast_forward(branch: str) -> PaimonChange: ...
+    @staticmethod
+    def rollback_to(target: int | str) -> PaimonChange: ...
+    @staticmethod
+    def expire_snapshots(older_than_ms: int | None, retain_last: int | None, now_ms: int) -> PaimonChange: ...
+
+@final
+class FreedFiles:
+    """Rows that were worked out before anything was removed, to be read again and again."""
+
+    def __arrow_c_schema__(self) -> object: ...
+    def stream(self) -> BatchStream: ...
+
+@final
+class PaimonFileKind:
+    """A kind of file of records."""
+
+    MANIFEST: ClassVar[PaimonFileKind]
+    MANIFEST_LIST: ClassVar[PaimonFileKind]
+    INDEX_MANIFEST: ClassVar[PaimonFileKind]
 
 @final
 class Table:
@@ -379,60 +426,11 @@ def paimon_read_hash_index(source: Any) -> Batch: ...
 def paimon_read_index_manifest(source: Any, columns: Sequence[str] | None, limits: object) -> BatchStream: ...
 def paimon_read_snapshot(source: Any) -> str: ...
 def paimon_read_schema(source: Any) -> str: ...
-def paimon_write_records(
-    kind: str,
-    data: object,
-    sink: Any,
-    layout: str,
-    encoding: Any,
-    overwrite: bool,
-    limits: object,
-) -> bytes | None: ...
-def paimon_write_json(kind: str, json: str, sink: Any, overwrite: bool) -> bytes | None: ...
-def paimon_append_files(
-    table: Table, files: object, changelog: object | None, check: bool, arguments: object
-) -> Table: ...
-def paimon_delete_files(table: Table, paths: object, arguments: object) -> Table: ...
-def paimon_overwrite_partition(
-    table: Table, files: object, partition: object | None, arguments: object
-) -> Table: ...
-def paimon_compact_files(
-    table: Table,
-    removed: object,
-    added: object,
-    changelog: object | None,
-    index_files: object | None,
-    removed_index_files: object,
-    arguments: object,
-) -> Table: ...
-def paimon_replace_deletion_vectors(
-    table: Table, index_files: object, removed: object, arguments: object
-) -> Table: ...
-def paimon_compact_manifests(
-    table: Table,
-    target_bytes: int | None,
-    sort: bool,
-    memory_bytes: int,
-    arguments: object,
-) -> Table: ...
-def paimon_create_tag(table: Table, name: str, retained_micros: int | None, arguments: object) -> Table: ...
-def paimon_delete_tag(table: Table, name: str) -> tuple[Table, BatchStream]: ...
-def paimon_create_branch(table: Table, name: str, tag: str | None) -> Table: ...
-def paimon_delete_branch(table: Table, name: str) -> tuple[Table, BatchStream]: ...
-def paimon_fast_forward(table: Table, branch: str) -> tuple[Table, BatchStream]: ...
-def paimon_rollback_to(table: Table, target: int | str) -> tuple[Table, BatchStream]: ...
-def paimon_expire_snapshots(
-    table: Table, older_than_ms: int | None, retain_last: int | None, now_ms: int
-) -> tuple[Table, BatchStream]: ...
-def paimon_alter_table(table: Table, changes: str) -> Table: ...
+def paimon_write_records(kind: PaimonFileKind, data: object, sink: Any, options: object) -> bytes | None: ...
+def paimon_write_snapshot(json: str, sink: Any, overwrite: bool) -> bytes | None: ...
+def paimon_write_schema(json: str, sink: Any, overwrite: bool) -> bytes | None: ...
+def paimon_commit(
+    table: Table, changes: Sequence[PaimonChange], options: object
+) -> tuple[Table, FreedFiles]: ...
 def paimon_fields(schema: object) -> str: ...
-def paimon_create_table(
-    location: str,
-    storage: object | None,
-    columns: object,
-    partition_keys: Sequence[str],
-    primary_keys: Sequence[str],
-    table_options: Sequence[tuple[str, str]],
-    comment: str | None,
-    limits: object,
-) -> Table: ...
+def paimon_create_table(location: str, storage: object | None, table: object, limits: object) -> Table: ...

@@ -11,7 +11,9 @@ import pytest
 from paimon_real import SCHEMA, MadeTable
 
 from lakebed import paimon
+from lakebed._native import PaimonChange
 from lakebed.errors import SchemaError
+from lakebed.paimon import _commit
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -20,9 +22,12 @@ LIVE = {"data-b-0.parquet", "data-e-0.parquet", "data-f-0.parquet"}
 IDS = [3, 4, 9, 10, 11]
 
 
-@pytest.fixture(params=["append", "fixed", "primary-key", "store", "orc", "parquet"])
+@pytest.fixture(params=["append", "fixed", "primary-key", "store", "orc", "parquet", "together"])
 def made(tmp_path: Path, request: pytest.FixtureRequest) -> MadeTable:
-    """Created, appended to, deleted from, overwritten in one partition, its manifests merged; tagged."""
+    """Created, appended to, deleted from, overwritten in one partition, its manifests merged; tagged.
+
+    Where these are done `together`, the last changes are one snapshot.
+    """
     keys = ("region", "id") if request.param == "primary-key" else ()
     bucket = {
         "append": {"bucket": "-1"},
@@ -31,6 +36,7 @@ def made(tmp_path: Path, request: pytest.FixtureRequest) -> MadeTable:
         "store": {"bucket": "-1"},
         "orc": {"bucket": "-1", "manifest.format": "orc"},
         "parquet": {"bucket": "-1", "manifest.format": "parquet"},
+        "together": {"bucket": "1", "bucket-key": "id"},
     }
     # A store whose objects are files, which the engines read where they are.
     storage = "obstore" if request.param == "store" else None
@@ -43,9 +49,16 @@ def made(tmp_path: Path, request: pytest.FixtureRequest) -> MadeTable:
     table = paimon.append_files(made.now(), pa.concat_tables(both))
     table = paimon.append_files(table, made.written("us", "c", 5, 6))
     table = paimon.append_files(table, made.written("us", "d", 7, 8))
-    table = paimon.append_files(table, made.written("apac", "e", 9))
-    table = paimon.delete_files(table, ["region=emea/bucket-0/data-a-0.parquet"])
-    table = paimon.overwrite_partition(table, made.written("us", "f", 10, 11), {"region": "us"})
+    if request.param == "together":
+        changes = PaimonChange.append_files(made.written("apac", "e", 9), None, check=True)
+        gone = pa.array(["region=emea/bucket-0/data-a-0.parquet"])
+        moved = PaimonChange.overwrite_files(made.written("us", "f", 10, 11), gone, "region = 'us'")
+        table = _commit.commit(table, changes, moved, PaimonChange.compact_manifests(None, True, None))
+        assert table.snapshot_id == 4
+    else:
+        table = paimon.append_files(table, made.written("apac", "e", 9))
+        table = paimon.delete_files(table, ["region=emea/bucket-0/data-a-0.parquet"])
+        table = paimon.overwrite_partition(table, made.written("us", "f", 10, 11), {"region": "us"})
     paimon.create_tag(table, "before")
     paimon.compact_manifests(table)
     assert made.live() == LIVE

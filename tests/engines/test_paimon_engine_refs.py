@@ -21,6 +21,8 @@ from lakebed.paimon import SchemaChange
 if TYPE_CHECKING:
     from java_engine import JavaEngine
 
+    from lakebed import Scan
+
 pytestmark = pytest.mark.jvm
 
 # What only engines remove, and where they would look first.
@@ -39,14 +41,14 @@ class TablePair:
     def ask(self, operation: str, **request: Any) -> Any:
         return self._java.ask(operation, table=self.java, **request)
 
-    def check(self, freed: pa.Table | None = None) -> None:
+    def check(self, freed: Scan | None = None) -> None:
         """The same metadata and plan in both, and both of them grow; what the engine deleted is named."""
         there, here = (metadata(root) for root in (self.java, self.own))
         assert here == there
         plans = [self._java.ask("plan", table=root) for root in (self.own, self.java)]
         assert plans[0] == plans[1]
         if freed is not None:
-            self._freed |= {self._relative(path) for path in freed["file_path"].to_pylist()}
+            self._freed |= {self._relative(path) for path in freed.to_arrow()["file_path"].to_pylist()}
             files = [
                 {str(file.relative_to(root)) for file in root.rglob("*") if file.is_file()}
                 for root in (self.own, self.java)
@@ -239,7 +241,7 @@ def test_branches_come_grow_and_go(tag: str | None, made: MadeTable, paimon_java
     assert {50, 7}.isdisjoint(int(one["id"]) for one in paimon_java.ask("rows", table=pair.own))
     pair.ask("delete_branch", name="b")
     freed = paimon.delete_branch(made.now(), "b")
-    assert "region=emea/bucket-0/data-z-0.parquet" in str(freed.files["file_path"].to_pylist())
+    assert "region=emea/bucket-0/data-z-0.parquet" in str(freed.files.to_arrow()["file_path"].to_pylist())
     assert not (made.root / "branch" / "branch-b").exists()
     pair.check()
 
@@ -255,7 +257,7 @@ def test_a_branch_becomes_the_table(made: MadeTable, paimon_java: JavaEngine):
     freed = paimon.fast_forward(made.now(), "b")
     pair.check(freed.files)
     assert made.live() == {f"data-{name}-0.parquet" for name in "abz"}
-    gone = {Path(path).name for path in freed.files["file_path"].to_pylist()}
+    gone = {Path(path).name for path in freed.files.to_arrow()["file_path"].to_pylist()}
     assert gone >= {"data-c-0.parquet", "data-d-0.parquet"}
 
 

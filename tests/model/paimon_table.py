@@ -243,7 +243,7 @@ class PaimonTable(Written):
             return None
         name = picked(tags, a)
         freed = paimon.delete_tag(table, name)
-        return f"{name}, {self.free(freed.files['file_path'].to_pylist(), remove=b % 3 == 0)}"
+        return f"{name}, {self.free(freed.files.to_arrow()['file_path'].to_pylist(), remove=b % 3 == 0)}"
 
     def branch(self, a: int, b: int) -> str:
         tags = self.branches(table := self.now(), "tag")
@@ -278,14 +278,14 @@ class PaimonTable(Written):
         if not (branches := self.branches(table := self.now())):
             return None
         freed = paimon.delete_branch(table, picked(branches, a))
-        said = self.free(freed.files["file_path"].to_pylist(), remove=b % 3 == 0)
+        said = self.free(freed.files.to_arrow()["file_path"].to_pylist(), remove=b % 3 == 0)
         return f"{picked(branches, a)}, {said}"
 
     def fast_forward(self, a: int, b: int) -> str | None:
         if not (branches := self.branches(table := self.now())):
             return None
         freed = paimon.fast_forward(table, picked(branches, a))
-        said = self.free(freed.files["file_path"].to_pylist(), remove=b % 3 == 0)
+        said = self.free(freed.files.to_arrow()["file_path"].to_pylist(), remove=b % 3 == 0)
         return f"to {picked(branches, a)}, {said}"
 
     def roll_back(self, a: int, b: int) -> str | None:
@@ -297,11 +297,11 @@ class PaimonTable(Written):
             to = f"snapshot {known[a % len(known)]}"
         else:
             return None
-        return f"to {to}, {self.free(freed.files['file_path'].to_pylist(), remove=b % 3 == 0)}"
+        return f"to {to}, {self.free(freed.files.to_arrow()['file_path'].to_pylist(), remove=b % 3 == 0)}"
 
     def expire(self, a: int, b: int) -> str:
         freed = paimon.expire_snapshots(self.now(), NOW, 1 + a % 3)
-        paths = freed.files["file_path"].to_pylist()
+        paths = freed.files.to_arrow()["file_path"].to_pylist()
         return f"all but {1 + a % 3}, {self.free(paths, remove=b % 3 == 0)}"
 
     def consumer(self, a: int, b: int) -> str | None:

@@ -1,13 +1,8 @@
 """Apache Paimon's metadata: single files and bytes, read and written, and commits."""
 
-from lakebed.paimon.commits import (
-    append_files,
-    compact_manifests,
-    create_table,
-    delete_files,
-    overwrite_partition,
-)
-from lakebed.paimon.compactions import compact_files, replace_deletion_vectors
+from lakebed.paimon._commit import Freed
+from lakebed.paimon.commits import append_files, delete_files, overwrite_files, overwrite_partition
+from lakebed.paimon.compactions import compact_files, compact_manifests, replace_deletion_vectors
 from lakebed.paimon.reading import (
     decode_rows,
     encode_rows,
@@ -20,7 +15,6 @@ from lakebed.paimon.reading import (
     read_snapshot,
 )
 from lakebed.paimon.refs import (
-    Freed,
     create_branch,
     create_tag,
     delete_branch,
@@ -29,7 +23,7 @@ from lakebed.paimon.refs import (
     fast_forward,
     rollback_to,
 )
-from lakebed.paimon.schemas import SchemaChange, alter_table
+from lakebed.paimon.schemas import SchemaChange, alter_table, create_table
 from lakebed.paimon.writing import (
     write_index_manifest,
     write_manifest,
@@ -55,6 +49,7 @@ __all__ = [
     "encode_rows",
     "expire_snapshots",
     "fast_forward",
+    "overwrite_files",
     "overwrite_partition",
     "read_deletion_vector",
     "read_hash_index",

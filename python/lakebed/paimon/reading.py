@@ -47,7 +47,7 @@ def read_manifest(
         columns: names of the columns wanted; others are skipped, not decoded.
         limits: what the file may cost.
         threads: blocks decoded at once; None for all cores.
-        storage: what reads a path or URI, as `open_table` has it.
+        storage: what reads a path or URI, in the forms that `open_table` takes.
     Returns: a `Scan`: `kind` int8 (0 add, 1 delete), `partition` binary (BinaryRow with its arity prefix),
         `bucket`, `total_buckets`, then the data file's fields under the format's names without the leading
         underscore; stats as stored (BinaryRow bytes and null counts).
@@ -73,11 +73,17 @@ def read_manifest_list(
 ) -> Scan:
     """The records of one manifest list as stored: one row per manifest, in file order.
 
-    Args: as in `read_manifest`.
+    Args:
+        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
+        columns: names of the columns wanted; others are skipped, not decoded.
+        limits: what the file may cost.
+        storage: what reads a path or URI, in the forms that `open_table` takes.
     Returns: a `Scan`: `file_name`, `file_size` [bytes], `num_added_files`, `num_deleted_files`, partition
         stats as stored (BinaryRow bytes and null counts), `schema_id`, then bucket, level and row id ranges
         where written.
-    Raises: as `read_manifest`.
+    Raises: (when read) CorruptError, TruncatedError, UnsupportedError (codec, `_VERSION`), LimitError,
+        SchemaError.
+    Cost: one pass.
     Source: Paimon's `ManifestFileMeta.java`.
     """
     wanted = names("columns", columns)
@@ -96,7 +102,11 @@ def read_index_manifest(
 ) -> Scan:
     """The records of one index manifest as stored: one row per index file, in file order.
 
-    Args: as in `read_manifest`.
+    Args:
+        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
+        columns: names of the columns wanted; others are skipped, not decoded.
+        limits: what the file may cost.
+        storage: what reads a path or URI, in the forms that `open_table` takes.
     Returns: a `Scan`: `kind` int8 (0 add), `partition` binary (BinaryRow with its arity prefix), `bucket`
         int32, `index_type` utf8 ("HASH", "DELETION_VECTORS", or the kind of a global index), `file_name`
         utf8, `file_size` int64 [bytes], `row_count` int64 (keys, deletion vectors or rows covered),
@@ -104,7 +114,9 @@ def read_index_manifest(
         (length) [bytes], cardinality int64 [rows]>>, `external_path` utf8, `global_index`
         struct<row_range_start int64, row_range_end int64 (inclusive), index_field_id int32,
         extra_field_ids list<int32>, index_meta binary, source_meta binary>.
-    Raises: as `read_manifest`.
+    Raises: (when read) CorruptError, TruncatedError, UnsupportedError (codec, `_VERSION`), LimitError,
+        SchemaError.
+    Cost: one pass.
     Source: Paimon's `IndexManifestEntry.java`, `DeletionVectorMeta.java`, `GlobalIndexMeta.java`.
     """
     wanted = names("columns", columns)
@@ -125,12 +137,13 @@ def read_deletion_vector(
     """The deleted rows of one data file, by their position in it.
 
     Args:
-        source: an index file of deletion vectors, as in `read_manifest`.
+        source: an index file of deletion vectors: path or URI, anything with the buffer protocol (never
+            copied), or an open binary file.
         offset: where the vector begins [bytes]: `f1` of its range in the index manifest, `content_offset` of
             `Table.deletes`.
         length: its recorded length [bytes]: `f2`, `content_size_in_bytes`.
         limits: `max_rows` bounds the positions.
-        storage: what reads a path or URI, as `open_table` has it.
+        storage: what reads a path or URI, in the forms that `open_table` takes.
     Returns: positions from 0, ascending.
     Raises: CorruptError (magic, checksum, a size other than `length`, a malformed bitmap), TruncatedError,
         LimitError.
@@ -145,7 +158,9 @@ def read_deletion_vector(
 def read_hash_index(source: Source, *, storage: object | None = None) -> pa.Int32Array:
     """The hashes of a bucket's keys, from a HASH index file, in file order.
 
-    Args: source and storage, as in `read_manifest`.
+    Args:
+        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
+        storage: what reads a path or URI, in the forms that `open_table` takes.
     Raises: CorruptError (not a whole number of 4-byte hashes).
     Cost: one pass over the file, which has no header.
     Source: Paimon's `HashIndexFile.java`.
@@ -157,7 +172,9 @@ def read_snapshot(source: Source, *, storage: object | None = None) -> dict[str,
     """One `snapshot-<id>`, `changelog-<id>` or `tag-<name>` file: the JSON object as stored, once its
     required keys are found to be well-formed.
 
-    Args: source and storage, as in `read_manifest`.
+    Args:
+        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
+        storage: what reads a path or URI, in the forms that `open_table` takes.
     Returns: a tag that is kept for a time also has `tagCreateTime` (year, month, day, hour, minute, then
         second and nanosecond unless 0, of the writer's wall clock) and `tagTimeRetained` [s].
     Raises: CorruptError (not JSON, a required key absent or of the wrong type).
@@ -170,7 +187,9 @@ def read_schema(source: Source, *, storage: object | None = None) -> dict[str, A
     """One `schema-<id>` file: the JSON object as stored, once its fields and types are found to be
     well-formed.
 
-    Args: source and storage, as in `read_manifest`.
+    Args:
+        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
+        storage: what reads a path or URI, in the forms that `open_table` takes.
     Raises: CorruptError (not JSON, a required key absent, a type outside the grammar).
     Source: Paimon's `TableSchema.java`.
     """

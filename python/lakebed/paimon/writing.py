@@ -1,8 +1,9 @@
-"""Writing single files: the mirrors of those that read them."""
+"""Writes single files, which the reading functions of this package read."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native, _sink
@@ -12,6 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lakebed._sink import Encoding, Sink
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How a file of records is written; the compiled core reads the attributes."""
+
+    layout: str
+    encoding: Encoding
+    overwrite: bool
+    limits: Limits
 
 
 def write_manifest(
@@ -32,25 +43,25 @@ def write_manifest(
 
     Args:
         entries: anything with `__arrow_c_stream__` and the columns of `read_manifest`; those that may be null
-            may be absent.
+            may be missing.
         sink: a local path, an open binary file, or None for the file as bytes.
         layout: whose schema the file has. "current" is that of Paimon 1.3 to 2.0, which every version reads;
             "2.1" adds `write_cols_sequences`; "legacy" is that of Paimon up to 0.8, which ends with
             `file_source`. Columns that a layout lacks must be null.
         codec: "zstandard", "null", "deflate", "snappy", "bzip2" or "xz".
         level: of the codec, None for Java's (zstandard 1) or the codec's own.
-        block_bytes: bytes of records, not compressed, at which a block ends.
-        sync: the marker of 16 bytes after each block, None for a random one. The same entries, arguments and
+        block_bytes: bytes of records, before compression, at which a block ends.
+        sync: the marker of 16 bytes after each block, None for a random one. The same records, arguments and
             marker give the same bytes.
-        verify: read every block again and hold its rows against those written.
+        verify: read every block again and compare its rows with those written.
         threads: blocks compressed at once; None for all cores. The bytes are the same.
-        overwrite: replace a file that is there.
+        overwrite: replace an existing file.
         limits: what readers agree to: files beyond it are not written.
     Returns: the bytes without a sink, else None.
     Raises: SchemaError with `.field`, and `.record` where it is one row's (a column that the format does not
-        have or that is of another type, a required one that is absent or null, a value that the layout or the
-        column does not hold), UnsupportedError (codec), LimitError, FileExistsError, OSError. A path then has
-        no file, or the one it had.
+        have or that is of another type, a required one that is missing or null, a value that the layout or
+        the column cannot hold), UnsupportedError (codec), LimitError, FileExistsError, OSError. A path then
+        has no file, or the one it had.
     Cost: one pass; memory of a batch and, for each thread, a block or a megabyte.
     Source: Paimon's `ManifestFile.java`, `ManifestEntrySerializer.java`.
 
@@ -58,7 +69,8 @@ def write_manifest(
     >>> write_manifest(entries, "manifest-2")
     """
     encoding = _sink.encoding(codec, level, block_bytes, sync, verify, threads)
-    return _write("manifest", entries, sink, layout, encoding, overwrite, limits)
+    options = FileOptions(layout, encoding, overwrite, limits)
+    return _write(_native.PaimonFileKind.MANIFEST, entries, sink, options)
 
 
 def write_manifest_list(
@@ -77,14 +89,33 @@ def write_manifest_list(
 ) -> bytes | None:
     """One manifest list, of records as `read_manifest_list` gives them, in their order.
 
-    Args: as in `write_manifest`; the "legacy" layout has neither buckets, levels nor row ids, "2.1" is
-        "current".
-    Returns: as `write_manifest`.
-    Raises: as `write_manifest`.
+    Args:
+        records: anything with `__arrow_c_stream__` and the columns of `read_manifest_list`; those that may be
+            null may be missing.
+        sink: a local path, an open binary file, or None for the file as bytes.
+        layout: whose schema the file has. "current" is that of Paimon 1.3 and later; "2.1" is the same;
+            "legacy" is that of Paimon up to 0.8, without buckets, levels and row ids. Columns that a layout
+            lacks must be null.
+        codec: "zstandard", "null", "deflate", "snappy", "bzip2" or "xz".
+        level: of the codec, None for Java's (zstandard 1) or the codec's own.
+        block_bytes: bytes of records, before compression, at which a block ends.
+        sync: the marker of 16 bytes after each block, None for a random one. The same records, arguments and
+            marker give the same bytes.
+        verify: read every block again and compare its rows with those written.
+        threads: blocks compressed at once; None for all cores. The bytes are the same.
+        overwrite: replace an existing file.
+        limits: what readers agree to: files beyond it are not written.
+    Returns: the bytes without a sink, else None.
+    Raises: SchemaError with `.field`, and `.record` where it is one row's (a column that the format does not
+        have or that is of another type, a required one that is missing or null, a value that the layout or
+        the column cannot hold), UnsupportedError (codec), LimitError, FileExistsError, OSError. A path then
+        has no file, or the one it had.
+    Cost: one pass; memory of a batch and, for each thread, a block or a megabyte.
     Source: Paimon's `ManifestList.java`, `ManifestFileMetaSerializer.java`.
     """
     encoding = _sink.encoding(codec, level, block_bytes, sync, verify, threads)
-    return _write("list", records, sink, layout, encoding, overwrite, limits)
+    options = FileOptions(layout, encoding, overwrite, limits)
+    return _write(_native.PaimonFileKind.MANIFEST_LIST, records, sink, options)
 
 
 def write_index_manifest(
@@ -103,14 +134,33 @@ def write_index_manifest(
 ) -> bytes | None:
     """One index manifest, of records as `read_index_manifest` gives them, in their order.
 
-    Args: as in `write_manifest`; "2.1" adds `source_meta` of global indexes, "legacy" ends with
-        `deletions_vectors_ranges` and has no `cardinality`.
-    Returns: as `write_manifest`.
-    Raises: as `write_manifest`.
+    Args:
+        records: anything with `__arrow_c_stream__` and the columns of `read_index_manifest`; those that may
+            be null may be missing.
+        sink: a local path, an open binary file, or None for the file as bytes.
+        layout: whose schema the file has. "current" is that of Paimon 1.3 to 2.0; "2.1" adds `source_meta` of
+            global indexes; "legacy" is that of Paimon up to 0.8, which ends with `deletions_vectors_ranges`
+            and has no `cardinality`. Columns that a layout lacks must be null.
+        codec: "zstandard", "null", "deflate", "snappy", "bzip2" or "xz".
+        level: of the codec, None for Java's (zstandard 1) or the codec's own.
+        block_bytes: bytes of records, before compression, at which a block ends.
+        sync: the marker of 16 bytes after each block, None for a random one. The same records, arguments and
+            marker give the same bytes.
+        verify: read every block again and compare its rows with those written.
+        threads: blocks compressed at once; None for all cores. The bytes are the same.
+        overwrite: replace an existing file.
+        limits: what readers agree to: files beyond it are not written.
+    Returns: the bytes without a sink, else None.
+    Raises: SchemaError with `.field`, and `.record` where it is one row's (a column that the format does not
+        have or that is of another type, a required one that is missing or null, a value that the layout or
+        the column cannot hold), UnsupportedError (codec), LimitError, FileExistsError, OSError. A path then
+        has no file, or the one it had.
+    Cost: one pass; memory of a batch and, for each thread, a block or a megabyte.
     Source: Paimon's `IndexManifestFile.java`, `IndexManifestEntrySerializer.java`.
     """
     encoding = _sink.encoding(codec, level, block_bytes, sync, verify, threads)
-    return _write("index", records, sink, layout, encoding, overwrite, limits)
+    options = FileOptions(layout, encoding, overwrite, limits)
+    return _write(_native.PaimonFileKind.INDEX_MANIFEST, records, sink, options)
 
 
 def write_snapshot(
@@ -123,12 +173,12 @@ def write_snapshot(
             a time also has `tagCreateTime` and `tagTimeRetained` [s]. Keys whose value is None are left out,
             but for `changelogManifestList`, which Paimon before 1.4 wrote as null.
         sink: a local path, an open binary file, or None for the file as bytes.
-        overwrite: replace a file that is there.
+        overwrite: replace an existing file.
     Returns: the bytes without a sink, else None.
     Raises: SchemaError (a required key absent or of the wrong type), FileExistsError, OSError.
     Source: Paimon's `Snapshot.java`, `Tag.java`, `JsonSerdeUtil.java`.
     """
-    return _native.paimon_write_json("snapshot", json.dumps(dict(snapshot)), _sink.target(sink), overwrite)
+    return _native.paimon_write_snapshot(json.dumps(dict(snapshot)), _sink.target(sink), overwrite)
 
 
 def write_schema(
@@ -136,23 +186,16 @@ def write_schema(
 ) -> bytes | None:
     """One `schema-<id>` file, byte for byte as Java writes it.
 
-    Args: schema, the JSON object, as `read_schema` gives it, its keys in any order; the others as in
-        `write_snapshot`.
+    Args:
+        schema: the JSON object, as `read_schema` gives it, its keys in any order.
+        sink: a local path, an open binary file, or None for the file as bytes.
+        overwrite: replace an existing file.
     Returns: the bytes without a sink, else None.
     Raises: SchemaError (a required key absent, a type outside the grammar), FileExistsError, OSError.
     Source: Paimon's `TableSchema.java`, `SchemaSerializer.java`.
     """
-    return _native.paimon_write_json("schema", json.dumps(dict(schema)), _sink.target(sink), overwrite)
+    return _native.paimon_write_schema(json.dumps(dict(schema)), _sink.target(sink), overwrite)
 
 
-def _write(
-    kind: str,
-    data: Any,
-    sink: Sink | None,
-    layout: str,
-    encoding: Encoding,
-    overwrite: bool,
-    limits: Limits,
-) -> bytes | None:
-    reader = _arrow.writable(data)
-    return _native.paimon_write_records(kind, reader, _sink.target(sink), layout, encoding, overwrite, limits)
+def _write(kind: _native.PaimonFileKind, data: Any, sink: Sink | None, options: FileOptions) -> bytes | None:
+    return _native.paimon_write_records(kind, _arrow.writable(data), _sink.target(sink), options)

@@ -22,8 +22,8 @@ mod location;
 mod memory;
 mod notes;
 mod paimon;
+mod paimon_change;
 mod paimon_commit;
-mod paimon_refs;
 mod paimon_write;
 mod rewrite_paths;
 mod sink;
@@ -70,17 +70,13 @@ mod _native {
         paimon_read_manifest_list, paimon_read_schema, paimon_read_snapshot,
     };
     #[pymodule_export]
-    use super::paimon_commit::{
-        paimon_append_files, paimon_compact_files, paimon_compact_manifests, paimon_create_table,
-        paimon_delete_files, paimon_overwrite_partition, paimon_replace_deletion_vectors,
-    };
+    use super::paimon_change::PaimonChange;
     #[pymodule_export]
-    use super::paimon_refs::{
-        paimon_alter_table, paimon_create_branch, paimon_create_tag, paimon_delete_branch, paimon_delete_tag,
-        paimon_expire_snapshots, paimon_fast_forward, paimon_fields, paimon_rollback_to,
-    };
+    use super::paimon_commit::{FreedFiles, paimon_commit, paimon_create_table, paimon_fields};
     #[pymodule_export]
-    use super::paimon_write::{paimon_write_json, paimon_write_records};
+    use super::paimon_write::{
+        PaimonFileKind, paimon_write_records, paimon_write_schema, paimon_write_snapshot,
+    };
     #[pymodule_export]
     use super::rewrite_paths::{PathMover, rewrite_paths};
     #[pymodule_export]

@@ -3,33 +3,43 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader, StringArray};
-use arrow_select::concat::concat_batches;
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
 use lakebed::location::Guarded;
 use lakebed::paimon;
-use lakebed::paimon::write::{self, CommitOptions, Compaction, IndexFilesChange, TableDefinition};
-use lakebed::{Error, ErrorKind, Result};
+use lakebed::paimon::write::{self, Change, Committed, TableDefinition};
+use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
 
-use crate::arrow::{import_array, import_schema};
+use crate::arrow::{export_schema, import_schema};
 use crate::boundary::detached;
-use crate::caller_stream::{caller_stream, sent};
 use crate::columnar::PyarrowEncoder;
 use crate::error::{to_python, write_error_to_python};
 use crate::limits::decoding;
+use crate::paimon_change::PaimonChange;
 use crate::storage::storage_of;
+use crate::stream::BatchStream;
 use crate::table::Table;
 
-/// Options of a commit: user, identifier, properties, watermark, a UUID and the offset of the wall clock
-/// \[ms\].
-pub type CommitArguments = (String, Option<i64>, BTreeMap<String, String>, Option<i64>, u128, i64);
+/// The attributes of Python's `lakebed.paimon._commit.CommitOptions`.
+#[derive(FromPyObject)]
+pub struct CommitOptions {
+    user: String,
+    identifier: Option<i64>,
+    properties: BTreeMap<String, String>,
+    watermark: Option<i64>,
+    uuid: u128,
+    zone_offset_millis: i64,
+}
 
-pub fn options(arguments: CommitArguments) -> CommitOptions {
-    let (user, identifier, properties, watermark, uuid, zone_offset_millis) = arguments;
-    let properties = properties.into_iter().collect();
-    let encoder = Some(Arc::new(PyarrowEncoder) as _);
-    CommitOptions { user, identifier, properties, watermark, uuid, zone_offset_millis, encoder }
+impl From<CommitOptions> for write::CommitOptions {
+    fn from(options: CommitOptions) -> write::CommitOptions {
+        let CommitOptions { user, identifier, properties, watermark, uuid, zone_offset_millis } = options;
+        let properties = properties.into_iter().collect();
+        let encoder = Some(Arc::new(PyarrowEncoder) as _);
+        write::CommitOptions { user, identifier, properties, watermark, uuid, zone_offset_millis, encoder }
+    }
 }
 
 /// The exception for invalid arguments; errors in a file have its path.
@@ -37,180 +47,97 @@ fn refused(py: Python<'_>, error: Error) -> PyErr {
     if error.location().path.is_some() { to_python(py, error) } else { write_error_to_python(py, error) }
 }
 
-/// Runs a commit.
-pub fn committed(
-    py: Python<'_>,
-    table: &Table,
-    commit: impl FnOnce(&paimon::Table) -> Result<paimon::Table> + Send,
-) -> PyResult<Table> {
-    run(py, table, commit).and_then(|table| Table::warned(py, Box::new(table)))
+/// Rows that were worked out before anything was removed, to be read again and again.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct FreedFiles {
+    schema: SchemaRef,
+    rows: Vec<RecordBatch>,
 }
 
-/// Runs an operation on a Paimon table.
-pub fn run<T: Send>(
+#[pymethods]
+impl FreedFiles {
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        export_schema(py, &self.schema)
+    }
+
+    fn stream(&self) -> BatchStream {
+        BatchStream::new(Arc::clone(&self.schema), Box::new(self.rows.clone().into_iter().map(Ok)))
+    }
+}
+
+impl FreedFiles {
+    fn new(rows: Vec<RecordBatch>) -> FreedFiles {
+        let schema = rows.first().map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);
+        FreedFiles { schema, rows }
+    }
+}
+
+/// Makes changes to a table, all in one commit. Returns the table after it, and the files that a removal of
+/// snapshots, tags or a branch has freed.
+#[pyfunction]
+pub fn paimon_commit(
     py: Python<'_>,
     table: &Table,
-    work: impl FnOnce(&paimon::Table) -> Result<T> + Send,
-) -> PyResult<T> {
-    let done = detached(py, || {
+    changes: Vec<PyRef<'_, PaimonChange>>,
+    options: CommitOptions,
+) -> PyResult<(Table, FreedFiles)> {
+    let changes: Vec<Change> = changes.iter().map(|change| change.0.clone()).collect();
+    let committed = detached(py, || {
         let format = table.0.format();
         let own = table.0.as_any().downcast_ref::<paimon::Table>();
         let own = own.ok_or_else(|| {
             Error::new(ErrorKind::Unsupported, format!("a Paimon table is expected, not one of {format}"))
         })?;
-        Ok(work(own))
+        Ok(write::commit(own, &changes, &options.into()))
     })?;
-    done.map_err(|error| refused(py, error))
-}
-
-/// All rows of a caller, as one batch.
-fn gathered(data: &Bound<'_, PyAny>) -> PyResult<impl FnOnce() -> Result<RecordBatch> + Send> {
-    let batches = caller_stream(data)?;
-    Ok(move || {
-        let schema = batches.schema();
-        let batches = batches.map(sent).collect::<Result<Vec<_>>>()?;
-        concat_batches(&schema, &batches).map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
-    })
-}
-
-#[pyfunction]
-pub fn paimon_append_files(
-    py: Python<'_>,
-    table: &Bound<'_, Table>,
-    files: &Bound<'_, PyAny>,
-    changelog: Option<Bound<'_, PyAny>>,
-    check: bool,
-    arguments: CommitArguments,
-) -> PyResult<Table> {
-    let (files, changelog) = (gathered(files)?, changelog.as_ref().map(gathered).transpose()?);
-    committed(py, table.get(), |table| {
-        let changelog = changelog.map(|changelog| changelog()).transpose()?;
-        write::append_files(table, &files()?, changelog.as_ref(), check, &options(arguments))
-    })
-}
-
-/// Paths or names.
-fn texts(array: &ArrayRef) -> Result<&StringArray> {
-    array.as_string_opt::<i32>().ok_or_else(|| Error::new(ErrorKind::Argument, "paths are strings"))
-}
-
-#[pyfunction]
-#[allow(clippy::too_many_arguments)] // the arguments of `lakebed.paimon.compact_files`
-pub fn paimon_compact_files(
-    py: Python<'_>,
-    table: &Bound<'_, Table>,
-    removed: &Bound<'_, PyAny>,
-    added: &Bound<'_, PyAny>,
-    changelog: Option<Bound<'_, PyAny>>,
-    index_files: Option<Bound<'_, PyAny>>,
-    removed_index_files: &Bound<'_, PyAny>,
-    arguments: CommitArguments,
-) -> PyResult<Table> {
-    let (removed, removed_index) = (import_array(removed)?, import_array(removed_index_files)?);
-    let (added, changelog) = (gathered(added)?, changelog.as_ref().map(gathered).transpose()?);
-    let index_files = index_files.as_ref().map(gathered).transpose()?;
-    committed(py, table.get(), |table| {
-        let changelog = changelog.map(|changelog| changelog()).transpose()?;
-        let index_files = index_files.map(|files| files()).transpose()?;
-        let removed_index = texts(&removed_index)?;
-        let vectors = index_files.as_ref().map(|added| IndexFilesChange { added, removed: removed_index });
-        let (added, changelog) = (&added()?, changelog.as_ref());
-        let compaction = Compaction { removed: texts(&removed)?, added, changelog, vectors };
-        write::compact_files(table, &compaction, &options(arguments))
-    })
-}
-
-#[pyfunction]
-pub fn paimon_replace_deletion_vectors(
-    py: Python<'_>,
-    table: &Bound<'_, Table>,
-    index_files: &Bound<'_, PyAny>,
-    removed: &Bound<'_, PyAny>,
-    arguments: CommitArguments,
-) -> PyResult<Table> {
-    let (files, removed) = (gathered(index_files)?, import_array(removed)?);
-    committed(py, table.get(), |table| {
-        let change = IndexFilesChange { added: &files()?, removed: texts(&removed)? };
-        write::replace_deletion_vectors(table, &change, &options(arguments))
-    })
-}
-
-#[pyfunction]
-pub fn paimon_delete_files(
-    py: Python<'_>,
-    table: &Bound<'_, Table>,
-    paths: &Bound<'_, PyAny>,
-    arguments: CommitArguments,
-) -> PyResult<Table> {
-    let paths = import_array(paths)?;
-    committed(py, table.get(), |table| write::delete_files(table, texts(&paths)?, &options(arguments)))
-}
-
-#[pyfunction]
-pub fn paimon_overwrite_partition(
-    py: Python<'_>,
-    table: &Bound<'_, Table>,
-    files: &Bound<'_, PyAny>,
-    partition: Option<Bound<'_, PyAny>>,
-    arguments: CommitArguments,
-) -> PyResult<Table> {
-    let (files, partition) = (gathered(files)?, partition.as_ref().map(import_array).transpose()?);
-    committed(py, table.get(), |table| {
-        let partition = partition.as_ref().map(|partition| {
-            let partition = partition.as_struct_opt();
-            partition.ok_or_else(|| Error::new(ErrorKind::Argument, "a partition is a struct"))
-        });
-        let partition = partition.transpose()?;
-        write::overwrite_partition(table, &files()?, partition, &options(arguments))
-    })
-}
-
-#[pyfunction]
-pub fn paimon_compact_manifests(
-    py: Python<'_>,
-    table: &Bound<'_, Table>,
-    target_bytes: Option<u64>,
-    sort: bool,
-    memory_bytes: usize,
-    arguments: CommitArguments,
-) -> PyResult<Table> {
-    let compacted = |table: &_| {
-        write::compact_manifests(table, target_bytes, sort, Some(memory_bytes), &options(arguments))
-    };
-    committed(py, table.get(), compacted)
+    let Committed { table, freed } = committed.map_err(|error| refused(py, error))?;
+    Ok((Table::warned(py, Box::new(table))?, FreedFiles::new(freed)))
 }
 
 /// Columns as an Arrow schema, or as JSON.
 #[derive(FromPyObject)]
-pub enum Columns<'py> {
+enum Columns<'py> {
     Json(String),
     Arrow(Bound<'py, PyAny>),
 }
 
+/// The attributes of Python's `lakebed.paimon._commit.NewTable`.
+#[derive(FromPyObject)]
+pub struct NewTable<'py> {
+    columns: Columns<'py>,
+    partition_keys: Vec<String>,
+    primary_keys: Vec<String>,
+    options: Vec<(String, String)>,
+    comment: Option<String>,
+}
+
 #[pyfunction]
-#[allow(clippy::too_many_arguments)] // the keywords of `lakebed.paimon.create_table`
 pub fn paimon_create_table(
     py: Python<'_>,
     location: &str,
     storage: Option<Py<PyAny>>,
-    columns: Columns<'_>,
-    partition_keys: Vec<String>,
-    primary_keys: Vec<String>,
-    table_options: Vec<(String, String)>,
-    comment: Option<String>,
+    table: NewTable<'_>,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Table> {
     let (decoding, storage) = (decoding(limits)?, storage_of(py, storage, None)?);
+    let NewTable { columns, partition_keys, primary_keys, options, comment } = table;
     let fields = match columns {
         Columns::Json(text) => TableDefinition::fields_from_json(&text),
         Columns::Arrow(schema) => TableDefinition::fields_from_arrow(&import_schema(&schema)?),
     };
     let fields = fields.map_err(|error| refused(py, error))?;
-    let definition =
-        TableDefinition { fields, partition_keys, primary_keys, options: table_options, comment };
+    let definition = TableDefinition { fields, partition_keys, primary_keys, options, comment };
     let made = detached(py, || {
         let storage = Guarded::of_table(storage, location, [], None)?;
         Ok(write::create_table(location, Arc::new(storage), &definition, decoding))
     })?;
     made.map(|table| Table(Arc::new(table))).map_err(|error| refused(py, error))
+}
+
+/// The columns of a schema as `fields` of a schema file, without ids.
+#[pyfunction]
+pub fn paimon_fields(py: Python<'_>, schema: &Bound<'_, PyAny>) -> PyResult<String> {
+    let fields = TableDefinition::fields_from_arrow(&import_schema(schema)?);
+    let fields = fields.map_err(|error| to_python(py, error))?;
+    Ok(serde_json::Value::Array(fields).to_string())
 }

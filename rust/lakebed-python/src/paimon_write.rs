@@ -1,7 +1,7 @@
 //! Writing of `lakebed.paimon`.
 
+use lakebed::Result;
 use lakebed::paimon::write::{FileKind, FileOptions, Layout, RecordWriter, schema_file, snapshot_file};
-use lakebed::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -10,32 +10,41 @@ use crate::error::write_error_to_python;
 use crate::limits::extract;
 use crate::sink::{Encoding, Sink, write_into};
 
-/// The kind of file with that name in Python.
-fn kind_of(name: &str) -> Result<FileKind> {
-    match name {
-        "manifest" => Ok(FileKind::Manifest),
-        "list" => Ok(FileKind::List),
-        "index" => Ok(FileKind::Index),
-        _ => Err(Error::new(ErrorKind::Argument, format!("unknown kind of file {name:?}"))),
-    }
+/// A kind of file of records.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct PaimonFileKind(FileKind);
+
+#[pymethods]
+impl PaimonFileKind {
+    #[classattr]
+    const MANIFEST: PaimonFileKind = PaimonFileKind(FileKind::Manifest);
+    #[classattr]
+    const MANIFEST_LIST: PaimonFileKind = PaimonFileKind(FileKind::List);
+    #[classattr]
+    const INDEX_MANIFEST: PaimonFileKind = PaimonFileKind(FileKind::Index);
+}
+
+/// The attributes of Python's `lakebed.paimon.writing.FileOptions`.
+#[derive(FromPyObject)]
+pub struct Options<'py> {
+    layout: String,
+    encoding: Encoding,
+    overwrite: bool,
+    limits: Bound<'py, PyAny>,
 }
 
 #[pyfunction]
-#[allow(clippy::too_many_arguments)] // the keywords of `lakebed.paimon.write_manifest`
 pub fn paimon_write_records(
     py: Python<'_>,
-    kind: &str,
+    kind: &PaimonFileKind,
     data: &Bound<'_, PyAny>,
     sink: Option<Sink>,
-    layout: &str,
-    encoding: Encoding,
-    overwrite: bool,
-    limits: &Bound<'_, PyAny>,
+    options: Options<'_>,
 ) -> PyResult<Option<Py<PyBytes>>> {
-    let limits = extract(limits)?;
-    let options =
-        || Ok((kind_of(kind)?, FileOptions::new(Layout::named(layout)?, encoding.options(limits)?)));
-    let (kind, options) = options().map_err(|error: Error| write_error_to_python(py, error))?;
+    let (kind, limits, overwrite) = (kind.0, extract(&options.limits)?, options.overwrite);
+    let layout = Layout::named(&options.layout);
+    let options = layout.and_then(|layout| Ok(FileOptions::new(layout, options.encoding.options(limits)?)));
+    let options = options.map_err(|error| write_error_to_python(py, error))?;
     let batches = caller_stream(data)?;
     write_into(py, sink, overwrite, |sink| {
         let mut writer = RecordWriter::new(sink, kind, options)?;
@@ -48,19 +57,30 @@ pub fn paimon_write_records(
 }
 
 #[pyfunction]
-pub fn paimon_write_json(
+pub fn paimon_write_snapshot(
     py: Python<'_>,
-    kind: &str,
     json: &str,
     sink: Option<Sink>,
     overwrite: bool,
 ) -> PyResult<Option<Py<PyBytes>>> {
-    write_into(py, sink, overwrite, |sink| {
-        let text = match kind {
-            "snapshot" => snapshot_file(json.as_bytes())?,
-            "schema" => schema_file(json.as_bytes())?,
-            _ => return Err(Error::new(ErrorKind::Argument, format!("unknown kind of file {kind:?}"))),
-        };
-        Ok(sink.write_all(text.as_bytes())?)
-    })
+    write_json(py, || snapshot_file(json.as_bytes()), sink, overwrite)
+}
+
+#[pyfunction]
+pub fn paimon_write_schema(
+    py: Python<'_>,
+    json: &str,
+    sink: Option<Sink>,
+    overwrite: bool,
+) -> PyResult<Option<Py<PyBytes>>> {
+    write_json(py, || schema_file(json.as_bytes()), sink, overwrite)
+}
+
+fn write_json(
+    py: Python<'_>,
+    text: impl FnOnce() -> Result<String> + Send,
+    sink: Option<Sink>,
+    overwrite: bool,
+) -> PyResult<Option<Py<PyBytes>>> {
+    write_into(py, sink, overwrite, |sink| Ok(sink.write_all(text()?.as_bytes())?))
 }

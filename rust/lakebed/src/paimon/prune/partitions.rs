@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int32Array, Int64Array, RecordBatch};
 
 use super::bind::{Bound, Source, numbered, projected};
-use crate::error::Result;
-use crate::paimon::partition::PartitionType;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::partition::{PartitionType, distinct};
 use crate::paimon::schema::TableSchema;
-use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Counts, Node};
+use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Counts, Node, Predicate};
 use crate::record::find;
 
 /// What a filter implies of partition columns and the bucket, and the whole filter for when these are known.
@@ -41,6 +41,35 @@ impl PartitionPredicate {
         let mut tests_bucket = false;
         implied.node.for_each_leaf(&mut |leaf| tests_bucket |= leaf.column.index == partition.fields.len());
         Ok(PartitionPredicate { partition, places, whole: bound.node.clone(), implied, tests_bucket })
+    }
+
+    /// A filter on partition columns alone, which they decide.
+    ///
+    /// # Errors
+    /// `Unsupported` for another column of the table, with its name as the field; those of binding the filter.
+    pub(crate) fn exact(filter: &Predicate, schema: &TableSchema) -> Result<PartitionPredicate> {
+        let names: Vec<String> =
+            PartitionType::new(schema).fields.into_iter().map(|field| field.name).collect();
+        let bound = Bound::new(filter, schema)?;
+        if let Some(other) =
+            filter.columns().into_iter().find(|column| !names.iter().any(|name| name == column))
+        {
+            let message = format!(
+                "a condition on {other:?}, which is not a partition column ({}): it does not decide on whole files",
+                if names.is_empty() { "the table has none".to_owned() } else { names.join(", ") }
+            );
+            return Err(Error::new(ErrorKind::Unsupported, message).in_field(other));
+        }
+        PartitionPredicate::new(&bound, schema)
+    }
+
+    /// Which of these partitions match an exact filter. Values on whose order engines disagree do not.
+    pub(crate) fn holds(&self, partitions: &BinaryArray) -> Result<BooleanArray> {
+        let (numbers, distinct) = distinct(partitions);
+        let values = self.partition.values(&distinct)?;
+        let matches = self.implied.evaluate_strictly(values.columns(), distinct.len())?;
+        let matches: Vec<bool> = matches.iter().collect();
+        Ok(numbers.into_iter().map(|number| matches.get(number).copied()).collect())
     }
 
     /// Whether it can exclude any partition or bucket.

@@ -65,7 +65,7 @@ pub(super) fn entries(
     now: i64,
     origin: Origin,
 ) -> Result<RecordBatch> {
-    let given = Given { files, rows: files.num_rows() };
+    let given = InputFiles { files, rows: files.num_rows() };
     given.check_names(&files_columns().chain(["stats"]).collect::<Vec<_>>())?;
     given.check_contents()?;
     let partition = PartitionType::new(schema);
@@ -118,12 +118,12 @@ pub(super) fn entries(
 }
 
 /// The files of a caller.
-pub(super) struct Given<'a> {
+pub(super) struct InputFiles<'a> {
     pub(super) files: &'a RecordBatch,
     pub(super) rows: usize,
 }
 
-impl Given<'_> {
+impl InputFiles<'_> {
     /// Refuses columns other than these.
     pub(super) fn check_names(&self, known: &[&str]) -> Result<()> {
         let schema = self.files.schema();

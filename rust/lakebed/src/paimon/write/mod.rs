@@ -15,15 +15,12 @@ mod stats;
 mod summary;
 mod truncate;
 
-pub use alter::{Move, MoveType, SchemaChange, alter_table};
+pub use alter::{Move, MoveType, SchemaChange};
 pub use commit::{
-    CommitOptions, Compaction, IndexFilesChange, TableDefinition, append_files, compact_files,
-    compact_manifests, create_table, delete_files, overwrite_partition, replace_deletion_vectors,
+    Change, CommitOptions, Committed, Compaction, FileSelection, IndexFilesChange, ManifestCompaction,
+    TableDefinition, commit, create_table,
 };
 pub use json::{schema_file, snapshot_file};
 pub use layout::{FileKind, Layout};
 pub use records::{FileOptions, RecordWriter};
-pub use refs::{
-    Freed, RollbackTo, create_branch, create_tag, delete_branch, delete_tag, expire_snapshots, fast_forward,
-    rollback_to,
-};
+pub use refs::{BranchStart, RefChange, RollbackTo};

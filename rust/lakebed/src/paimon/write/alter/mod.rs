@@ -41,18 +41,18 @@ const LONGEST_WAIT: u64 = 500;
 /// Paimon's compatibility rules forbid, each with its field; `Type` and `Json` for an invalid type;
 /// `Unsupported` for a storage without commits and for options that only Paimon's own writers check. `Io`,
 /// and `Conflict` after too many lost races.
-pub fn alter_table(table: &Table, changes: &[SchemaChange]) -> Result<Table> {
-    engine::commit(Altering { table, changes })
+pub(super) fn alter_table(table: &Table, changes: &[SchemaChange]) -> Result<Table> {
+    engine::commit(SchemaCommit { table, changes })
 }
 
 /// The changes to a schema.
-struct Altering<'a> {
+struct SchemaCommit<'a> {
     table: &'a Table,
     changes: &'a [SchemaChange],
 }
 
 /// The latest schema.
-struct Latest {
+struct LatestSchema {
     schema: TableSchema,
     /// Its file.
     path: String,
@@ -61,22 +61,22 @@ struct Latest {
     has_snapshots: bool,
 }
 
-impl Commit for Altering<'_> {
-    type Base = Latest;
+impl Commit for SchemaCommit<'_> {
+    type Base = LatestSchema;
     type Next = ();
     type Made = Table;
 
-    fn base(&mut self) -> Result<Latest> {
+    fn base(&mut self) -> Result<LatestSchema> {
         check_committable(self.table.storage().as_ref(), self.table.location())?;
         let latest = self.table.latest()?;
         let id = latest.schema().id;
         let text = latest.schema_text(id)?;
         let path = latest.files().own(&schema_file(id));
         let has_snapshots = latest.snapshot().is_some();
-        Ok(Latest { schema: latest.schema().clone(), path, text, has_snapshots })
+        Ok(LatestSchema { schema: latest.schema().clone(), path, text, has_snapshots })
     }
 
-    fn prepare(&mut self, base: &Latest, _attempt: u32) -> Result<Prepared<(), Table>> {
+    fn prepare(&mut self, base: &LatestSchema, _attempt: u32) -> Result<Prepared<(), Table>> {
         let Some(next) = changed(&base.schema, self.changes, base.has_snapshots)? else {
             return Ok(Prepared::Done(self.table.latest()?));
         };
@@ -87,11 +87,11 @@ impl Commit for Altering<'_> {
         Ok(Prepared::Next { written, path, bytes, next: () })
     }
 
-    fn made(&mut self, _base: Latest, (): ()) -> Result<Table> {
+    fn made(&mut self, _base: LatestSchema, (): ()) -> Result<Table> {
         self.table.latest()
     }
 
-    fn retry_limits(&self, _base: &Latest) -> RetryLimits {
+    fn retry_limits(&self, _base: &LatestSchema) -> RetryLimits {
         RetryLimits { attempts: ATTEMPTS, longest_wait: LONGEST_WAIT, path: self.table.location().to_owned() }
     }
 }
@@ -109,7 +109,7 @@ struct NextSchema {
 ///
 /// # Errors
 /// `Mismatch` where there is none.
-fn next_id(base: &Latest) -> Result<i64> {
+fn next_id(base: &LatestSchema) -> Result<i64> {
     let next = fitting(base.schema.id.checked_add(1), "the id of the next schema");
     next.map_err(|error| error.in_file(&base.path))
 }
@@ -118,7 +118,7 @@ fn next_id(base: &Latest) -> Result<i64> {
 ///
 /// # Errors
 /// Those of a schema that no table can have.
-fn next_file(base: &Latest, next: &NextSchema) -> Result<String> {
+fn next_file(base: &LatestSchema, next: &NextSchema) -> Result<String> {
     let mut object: Map<String, Value> = parse(base.text.as_bytes())?;
     let fields: Vec<Value> = next.fields.iter().map(DataField::to_json).collect();
     let options = next.options.iter().map(|(key, value)| (key.clone(), value.as_str().into()));

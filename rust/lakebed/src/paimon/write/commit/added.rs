@@ -1,6 +1,5 @@
 //! Files that commits add.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use arrow_array::cast::AsArray;
@@ -10,74 +9,74 @@ use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take_record_batch;
 
-use super::base::{Base, names_of};
-use super::changes::{Changes, PLACED, partitions_of, paths_of, refused_path};
-use super::live::live_entries_of;
 use super::options::CommitOptions;
-use super::prune::may_hold;
-use super::ranges::{self, KEYS};
+use super::removed::{CallerPaths, paths_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::check_file;
 use crate::paimon::identity::identities;
-use crate::paimon::manifest::DELETE;
+use crate::paimon::manifest::{DELETE, entry_columns};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::write::files::{Origin, entries};
 use crate::paimon::write::fit::fit;
-use crate::paimon::write::place::rooted;
 use crate::record::find;
 
-/// Files that are added, and those of a changelog.
+/// Files that are added, and those of changelogs.
 pub(super) struct Added {
     pub(super) entries: RecordBatch,
-    pub(super) paths: Vec<String>,
     pub(super) changelog: Option<RecordBatch>,
-    /// Manifests in which an earlier attempt found none of the files.
-    clear: RefCell<HashSet<String>>,
+    pub(super) paths: CallerPaths,
 }
 
 impl Added {
-    /// Checks and takes the files of a caller.
+    /// No files.
+    pub(super) fn none() -> Result<Added> {
+        let entries = RecordBatch::new_empty(std::sync::Arc::clone(entry_columns(None)?.schema()));
+        Ok(Added { entries, changelog: None, paths: CallerPaths::default() })
+    }
+
+    /// Checks and adds the files of a caller. Returns their entries.
     ///
     /// # Errors
     /// Those of [`entries`]; `Location` for a path that readers of the table would refuse.
-    pub(super) fn new(
+    pub(super) fn extend(
+        &mut self,
         table: &Table,
         files: &RecordBatch,
         options: &CommitOptions,
         origin: Origin,
-    ) -> Result<Added> {
-        let entries = entries_of(table, files, options, origin)?;
-        let paths = paths_of(table, &entries)?;
-        for (row, path) in paths.iter().enumerate() {
-            let checked = check_file(table.storage().as_ref(), path);
-            checked.map_err(|error| error.in_row(row).in_field("file_path"))?;
-        }
-        let mut seen = HashSet::with_capacity(paths.len());
-        match paths.iter().position(|path| !seen.insert(rooted(path))) {
-            Some(row) => Err(refused_path(&paths[row], "appears twice", row)),
-            None => Ok(Added { entries, paths, changelog: None, clear: RefCell::default() }),
-        }
+    ) -> Result<RecordBatch> {
+        let (entries, paths) = checked(table, files, options, origin)?;
+        self.paths.extend(paths);
+        self.entries = match self.entries.num_rows() {
+            0 => entries.clone(),
+            _ => concat_batches(&self.entries.schema(), [&self.entries, &entries])?,
+        };
+        Ok(entries)
     }
 
-    /// The same with the files of a changelog, which record what changed.
+    /// Checks and adds the files of a changelog, which record what changed.
     ///
     /// # Errors
-    /// As [`Added::new`], with fields within `changelog`; `Argument` for a table without primary keys.
-    pub(super) fn with_changelog(
-        mut self,
+    /// As [`Added::extend`], with fields within `changelog`; `Argument` for a table without primary keys.
+    pub(super) fn extend_changelog(
+        &mut self,
         table: &Table,
         changelog: Option<&RecordBatch>,
         options: &CommitOptions,
-    ) -> Result<Added> {
-        let Some(files) = changelog.filter(|files| files.num_rows() > 0) else { return Ok(self) };
+    ) -> Result<()> {
+        let Some(files) = changelog.filter(|files| files.num_rows() > 0) else { return Ok(()) };
         if table.schema().primary_keys.is_empty() {
             let message = "tables without primary keys have no changelog";
             return Err(Error::new(ErrorKind::Argument, message).in_field("changelog"));
         }
-        let changelog = Added::new(table, files, options, Origin::Changelog);
-        self.changelog = Some(changelog.map_err(|error| error.within("changelog"))?.entries);
-        Ok(self)
+        let changelog = checked(table, files, options, Origin::Changelog);
+        let (entries, _) = changelog.map_err(|error| error.within("changelog"))?;
+        self.changelog = Some(match self.changelog.take() {
+            Some(before) => concat_batches(&entries.schema(), [&before, &entries])?,
+            None => entries,
+        });
+        Ok(())
     }
 
     /// Whether nothing is added.
@@ -85,73 +84,56 @@ impl Added {
         self.entries.num_rows() == 0 && self.changelog.is_none()
     }
 
-    /// The entries that add the files. With `check`, all files are compared with the table's; where files
-    /// have levels, keys are always compared.
-    pub(super) fn changes(&self, base: &Base, check: bool) -> Result<Option<Changes>> {
-        if self.is_empty() {
-            return Ok(None);
-        }
-        if check || ranges::is_leveled(base.schema(), &self.entries)? {
-            self.check_all(base)?;
-        }
-        Ok(Some(Changes { changelog: self.changelog.clone(), ..Changes::of(vec![self.entries.clone()]) }))
+    /// Refuses files that are live.
+    pub(super) fn check_new(&self, live: &[&str]) -> Result<()> {
+        self.paths.first(live, true).map_or(Ok(()), |at| Err(self.refused(at, "is in the table already")))
     }
 
-    /// Refuses files that are live or were deleted, another number of buckets than the partition has, and
-    /// overlapping keys on a level.
-    fn check_all(&self, base: &Base) -> Result<()> {
-        let names: HashSet<String> = names_of(&self.entries)?.into_iter().collect();
-        let partitions = partitions_of(&self.entries)?;
-        let leveled = ranges::is_leveled(base.schema(), &self.entries)?;
-        let by_partition = base.schema().bucket() > 0 || leveled;
-        let mut deleted_before = DeletedBefore::new(self)?;
-        let columns: Vec<&str> =
-            PLACED.into_iter().chain(if leveled { &KEYS[..] } else { &[] }.iter().copied()).collect();
-        let mut read = may_hold(base, &partitions)?;
-        for (manifest, read) in base.manifests()?.iter().zip(&mut read) {
-            *read &= by_partition || !self.clear.borrow().contains(&manifest.file_name);
-        }
-        let live = live_entries_of(base, &read, Some(&columns), |entries| {
-            deleted_before.look_into(entries, &names)?;
-            let (named, partition) = (find(entries, "file_name")?, find(entries, "partition")?);
-            let rows = named.as_string::<i32>().iter().zip(partition.as_binary::<i32>());
-            let wanted = rows.map(|(name, partition)| {
-                let named = name.is_some_and(|name| names.contains(name));
-                let there = partition.is_some_and(|partition| partitions.contains(partition));
-                Some(named || (by_partition && there))
-            });
-            Ok(wanted.collect())
-        })?;
-        deleted_before.check()?;
-        self.check(base, &live, base.schema().bucket() > 0)?;
-        if leveled {
-            ranges::check(base, &live, self)?;
-        }
-        // Another attempt after a lost race does not read these again.
-        self.clear.borrow_mut().extend(base.manifests()?.iter().map(|manifest| manifest.file_name.clone()));
-        Ok(())
-    }
-
-    /// Refuses files that are live, and another number of buckets than the partition has.
-    pub(super) fn check(&self, base: &Base, live: &RecordBatch, bucketed: bool) -> Result<()> {
-        let there = paths_of(&base.table, live)?;
-        let there: HashSet<_> = there.iter().map(|path| rooted(path)).collect();
-        if let Some(row) = self.paths.iter().position(|path| there.contains(&rooted(path))) {
-            return Err(refused_path(&self.paths[row], "is in the table already", row));
-        }
-        if !bucketed {
-            return Ok(());
-        }
+    /// Refuses another number of buckets than the partition has.
+    pub(super) fn check_buckets(&self, live: &RecordBatch) -> Result<()> {
         let known = totals_of(live)?.into_iter().filter(|(_, total)| *total > 0);
         let known: HashMap<Vec<u8>, i32> = known.collect();
-        for (row, (partition, total)) in totals_of(&self.entries)?.into_iter().enumerate() {
+        for (at, (partition, total)) in totals_of(&self.entries)?.into_iter().enumerate() {
             if let Some(known) = known.get(&partition).filter(|known| total > 0 && **known != total) {
                 let message = format!("the partition has {known} buckets, not {total}");
-                return Err(Error::new(ErrorKind::Argument, message).in_row(row).in_field("total_buckets"));
+                return Err(self.paths.error(at, ErrorKind::Argument, message).in_field("total_buckets"));
             }
         }
         Ok(())
     }
+
+    /// Refuses a file that replaces itself: readers would leave it out.
+    pub(super) fn check_changed(&self, removed: &RecordBatch) -> Result<()> {
+        let before = identities(removed)?;
+        let before: HashSet<&[u8]> = before.iter().flatten().collect();
+        let after = identities(&self.entries)?;
+        match after.iter().position(|file| file.is_some_and(|file| before.contains(file))) {
+            Some(at) => Err(self.refused(at, "is removed and added unchanged")),
+            None => Ok(()),
+        }
+    }
+
+    /// The error for the path of an added file.
+    #[cold]
+    pub(super) fn refused(&self, at: usize, why: &str) -> Error {
+        self.paths.refused(at, ErrorKind::Argument, why)
+    }
+}
+
+/// The entries and paths of a caller's files.
+fn checked(
+    table: &Table,
+    files: &RecordBatch,
+    options: &CommitOptions,
+    origin: Origin,
+) -> Result<(RecordBatch, Vec<String>)> {
+    let entries = entries_of(table, files, options, origin)?;
+    let paths = paths_of(table, &entries)?;
+    for (row, path) in paths.iter().enumerate() {
+        let checked = check_file(table.storage().as_ref(), path);
+        checked.map_err(|error| error.in_row(row).in_field("file_path"))?;
+    }
+    Ok((entries, paths))
 }
 
 /// The entries of files, each by the schema that it was written with, by default the latest.
@@ -227,7 +209,7 @@ impl<'a> DeletedBefore<'a> {
     pub(super) fn check(&self) -> Result<()> {
         let why =
             "was deleted from the table, whose manifests still say so: give another name, or compact them";
-        self.found.map_or(Ok(()), |row| Err(refused_path(&self.added.paths[row], why, row)))
+        self.found.map_or(Ok(()), |at| Err(self.added.refused(at, why)))
     }
 }
 

@@ -9,8 +9,8 @@ use arrow_select::take::take_record_batch;
 use lakebed_avro::{Codec, WriteOptions};
 
 use super::base::Base;
-use super::changes::Changes;
-use super::made::{CHECKED_EVERY, Made};
+use super::change::ManifestCompaction;
+use super::manifest_writer::{CHECKED_EVERY, ManifestWriter};
 use crate::error::Result;
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::identity::{Deleted, IDENTITY, identities};
@@ -23,45 +23,19 @@ use crate::record::{carried, find};
 use crate::write::sorter::{Sortable, Sorter};
 
 /// The manifests of a base list, some of which are rewritten.
-pub(super) struct Rewritten {
+pub(super) struct RewrittenManifests {
     /// Those that are kept, by their place in the list.
     kept: Vec<usize>,
     /// The rewritten ones.
     rewritten: Vec<usize>,
     /// The files that any of them deletes.
     deleted: Deleted,
-    /// Whether entries are sorted by partition and bucket.
-    sort: bool,
-    /// How many bytes of entries are sorted in memory.
-    memory_bytes: Option<usize>,
+    how: ManifestCompaction,
 }
 
 /// How many entries are sorted at once: a multiple of the number after which the size of a manifest is
 /// checked.
 const SORTED_ROWS: usize = 8 * CHECKED_EVERY;
-
-/// The manifests of the latest snapshot without deleted files; `None` where nothing would change.
-pub(super) fn changes(
-    base: &Base,
-    target_bytes: Option<u64>,
-    sort: bool,
-    memory_bytes: Option<usize>,
-) -> Result<Option<Changes>> {
-    let target = target_bytes.map_or_else(|| manifest_target(base.schema()), Ok)?;
-    let deleted = deleted(base)?;
-    let (mut kept, mut rewritten) = (Vec::new(), Vec::new());
-    for (place, manifest) in base.manifests()?.iter().enumerate() {
-        let large = manifest.deleted == 0 && manifest.file_size >= target;
-        let stays = !sort && large && (deleted.is_empty() || is_live(base, manifest, &deleted)?);
-        if stays { &mut kept } else { &mut rewritten }.push(place);
-    }
-    // A single small manifest without deleted files would be written again unchanged.
-    if rewritten.is_empty() || (!sort && deleted.is_empty() && rewritten.len() == 1) {
-        return Ok(None);
-    }
-    let rewritten = Rewritten { kept, rewritten, deleted, sort, memory_bytes };
-    Ok(Some(Changes { rewritten: Some(rewritten), target_bytes: Some(target), ..Changes::of(Vec::new()) }))
-}
 
 /// The files that any manifest deletes.
 fn deleted(base: &Base) -> Result<Deleted> {
@@ -96,22 +70,40 @@ fn of_kind(entries: &RecordBatch, wanted: i8) -> Result<RecordBatch> {
     filter_record_batch(entries, &keep.collect::<BooleanArray>()).map_err(Into::into)
 }
 
-impl Rewritten {
+impl RewrittenManifests {
+    /// The manifests of `base` without deleted files; `None` where nothing would change.
+    ///
+    /// # Errors
+    /// Those of reading; `Unsupported` for a table's target size that is none.
+    pub(super) fn plan(base: &Base, how: &ManifestCompaction) -> Result<Option<RewrittenManifests>> {
+        let target = how.target_bytes.map_or_else(|| manifest_target(base.schema()), Ok)?;
+        let deleted = deleted(base)?;
+        let (mut kept, mut rewritten) = (Vec::new(), Vec::new());
+        for (place, manifest) in base.manifests()?.iter().enumerate() {
+            let large = manifest.deleted == 0 && manifest.file_size >= target;
+            let stays = !how.sort && large && (deleted.is_empty() || is_live(base, manifest, &deleted)?);
+            if stays { &mut kept } else { &mut rewritten }.push(place);
+        }
+        // A single small manifest without deleted files would be written again unchanged.
+        let same = rewritten.is_empty() || (!how.sort && deleted.is_empty() && rewritten.len() == 1);
+        Ok((!same).then_some(RewrittenManifests { kept, rewritten, deleted, how: *how }))
+    }
+
     /// Writes the new manifests. Returns the records of the base list, with the kept manifests first.
-    pub(super) fn write(self, base: &Base, made: &mut Made<'_>) -> Result<RecordBatch> {
+    pub(super) fn write(self, base: &Base, writer: &mut ManifestWriter<'_>) -> Result<RecordBatch> {
         let kept =
             UInt32Array::from_iter_values(self.kept.iter().filter_map(|place| u32::try_from(*place).ok()));
         let kept = take_record_batch(base.list()?, &kept)?;
         let manifests = base.manifests()?;
         let manifests = self.rewritten.iter().filter_map(|place| manifests.get(*place));
         let mut live = manifests.flat_map(|manifest| self.live(base, manifest));
-        let new = if self.sort {
+        let new = if self.how.sort {
             let partition = PartitionType::new(base.schema());
-            let mut sorter = Sorter::new(ByPartition { base, partition }, self.memory_bytes);
+            let mut sorter = Sorter::new(ByPartition { base, partition }, self.how.memory_bytes);
             live.try_for_each(|entries| sorter.push(entries?))?;
-            made.manifests(&mut sorter.sorted(SORTED_ROWS)?)?
+            writer.manifests(&mut sorter.sorted(SORTED_ROWS)?)?
         } else {
-            made.manifests(&mut live)?
+            writer.manifests(&mut live)?
         };
         carried::joined(&[kept, new])
     }

@@ -49,63 +49,74 @@ pub(super) const RANGES: &str = "deletions_vectors_ranges";
 /// How vectors identify a data file: partition, bucket and name.
 pub(super) type File = (Vec<u8>, i32, String);
 
-/// The index without the files of partitions, given by their rows.
-pub(super) fn without_partitions(base: &Base, partitions: &HashSet<Vec<u8>>) -> Result<Index> {
-    let entries = IndexFiles::read_carrying(&base.table)?;
-    let keep: BooleanArray = find(&entries, "partition")?
-        .as_binary::<i32>()
-        .iter()
-        .map(|partition| Some(!partition.is_some_and(|partition| partitions.contains(partition))))
-        .collect();
-    kept(&entries, &keep, false).map(Index::of)
-}
-
-/// The index without the deletion vectors of `removed`, which are live entries. Hashes of keys are kept: they
-/// record the bucket of a key, whether the key exists or not.
-///
-/// # Errors
-/// `Unsupported` where a global index covers rows of a partition that files are removed from.
-pub(super) fn without_files(base: &Base, removed: &RecordBatch) -> Result<IndexEntries> {
-    let entries = IndexFiles::read_carrying(&base.table)?;
-    let files = files_of(removed)?;
-    let global = find(&entries, "global_index")?;
-    let (partitions, buckets) = (find(&entries, "partition")?, find(&entries, "bucket")?);
-    let partition = |row: usize| partitions.as_binary::<i32>().value(row);
-    let bucket = |row: usize| buckets.as_primitive::<Int32Type>().value(row);
-    let covered = |row: &usize| {
-        global.is_valid(*row) && files.iter().any(|(of_file, _, _)| of_file.as_slice() == partition(*row))
-    };
-    if (0..entries.num_rows()).any(|row| covered(&row)) {
-        let message = "files that a global index covers cannot be removed";
-        return Err(Error::new(ErrorKind::Unsupported, message));
+impl IndexEntries {
+    /// Those of the snapshot that a commit builds on, with unknown fields of other writers.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub(super) fn read(base: &Base) -> Result<IndexEntries> {
+        Ok(IndexEntries { records: IndexFiles::read_carrying(&base.table)?, changed: false })
     }
-    let ranges = find(&entries, RANGES)?;
-    let ranges = ranges.as_list::<i32>();
-    let names = ranges.values().as_struct_opt().and_then(|range| range.column_by_name("f0").cloned());
-    let names = names.ok_or_else(|| Error::new(ErrorKind::Required, "ranges without names"))?;
-    let names = names.as_string::<i32>();
-    let mut of_live = vec![true; ranges.values().len()];
-    let mut keep = Vec::with_capacity(entries.num_rows());
-    for (row, bounds) in ranges.value_offsets().windows(2).enumerate() {
-        let &[start, end] = bounds else { continue };
-        let items = start as usize..end as usize;
-        for item in items.clone().filter(|item| names.is_valid(*item)) {
-            let file = (partition(row).to_vec(), bucket(row), names.value(item).to_owned());
-            of_live[item] = !files.contains(&file);
+
+    /// The same without the index files of partitions, given by their rows.
+    pub(super) fn without_partitions(self, partitions: &HashSet<Vec<u8>>) -> Result<IndexEntries> {
+        let keep = find(&self.records, "partition")?
+            .as_binary::<i32>()
+            .iter()
+            .map(|partition| Some(!partition.is_some_and(|partition| partitions.contains(partition))))
+            .collect();
+        self.kept(&keep)
+    }
+
+    /// The same without the deletion vectors of `removed`, which are live entries. Hashes of keys are kept: they
+    /// record the bucket of a key, whether the key exists or not.
+    ///
+    /// # Errors
+    /// `Unsupported` where a global index covers rows of a partition that files are removed from.
+    pub(super) fn without_files(self, removed: &RecordBatch) -> Result<IndexEntries> {
+        let entries = &self.records;
+        let files = files_of(removed)?;
+        let global = find(entries, "global_index")?;
+        let (partitions, buckets) = (find(entries, "partition")?, find(entries, "bucket")?);
+        let partition = |row: usize| partitions.as_binary::<i32>().value(row);
+        let bucket = |row: usize| buckets.as_primitive::<Int32Type>().value(row);
+        let covered = |row: &usize| {
+            global.is_valid(*row) && files.iter().any(|(of_file, _, _)| of_file.as_slice() == partition(*row))
+        };
+        if (0..entries.num_rows()).any(|row| covered(&row)) {
+            let message = "files that a global index covers cannot be removed";
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        // An index file without any vector of a live file is removed.
-        keep.push(Some(items.is_empty() || of_live[items].contains(&true)));
+        let ranges = find(entries, RANGES)?;
+        let ranges = ranges.as_list::<i32>();
+        let names = ranges.values().as_struct_opt().and_then(|range| range.column_by_name("f0").cloned());
+        let names = names.ok_or_else(|| Error::new(ErrorKind::Required, "ranges without names"))?;
+        let names = names.as_string::<i32>();
+        let mut of_live = vec![true; ranges.values().len()];
+        let mut keep = Vec::with_capacity(entries.num_rows());
+        for (row, bounds) in ranges.value_offsets().windows(2).enumerate() {
+            let &[start, end] = bounds else { continue };
+            let items = start as usize..end as usize;
+            for item in items.clone().filter(|item| names.is_valid(*item)) {
+                let file = (partition(row).to_vec(), bucket(row), names.value(item).to_owned());
+                of_live[item] = !files.contains(&file);
+            }
+            // An index file without any vector of a live file is removed.
+            keep.push(Some(items.is_empty() || of_live[items].contains(&true)));
+        }
+        if !of_live.contains(&false) {
+            return self.kept(&BooleanArray::from(keep));
+        }
+        let shorter = IndexEntries { records: without_ranges(entries, ranges, &of_live)?, changed: true };
+        shorter.kept(&BooleanArray::from(keep))
     }
-    let changed = of_live.contains(&false);
-    let shorter = if changed { without_ranges(&entries, ranges, &of_live)? } else { entries };
-    kept(&shorter, &BooleanArray::from(keep), changed)
-}
 
-/// The kept entries, and whether they differ from those before.
-fn kept(entries: &RecordBatch, keep: &BooleanArray, changed: bool) -> Result<IndexEntries> {
-    let records = filter_record_batch(entries, keep)?;
-    let changed = changed || records.num_rows() < entries.num_rows();
-    Ok(IndexEntries { records, changed })
+    /// The kept entries.
+    fn kept(self, keep: &BooleanArray) -> Result<IndexEntries> {
+        let records = filter_record_batch(&self.records, keep)?;
+        let changed = self.changed || records.num_rows() < self.records.num_rows();
+        Ok(IndexEntries { records, changed })
+    }
 }
 
 pub(super) fn files_of(entries: &RecordBatch) -> Result<HashSet<File>> {

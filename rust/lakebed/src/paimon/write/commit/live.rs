@@ -54,7 +54,7 @@ pub(super) fn live_entries_of(
     columns: Option<&[&str]>,
     mut keep: impl FnMut(&RecordBatch) -> Result<BooleanArray>,
 ) -> Result<RecordBatch> {
-    let mut merged = Merged::default();
+    let mut merged = MergedEntries::default();
     let columns: Option<Vec<String>> =
         columns.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
     let wanted = entry_columns(columns.as_deref())?;
@@ -103,13 +103,13 @@ impl ManifestSource for Manifests {
 
 /// Entries, by the identity of their file.
 #[derive(Default)]
-struct Merged {
+struct MergedEntries {
     batches: Vec<RecordBatch>,
     /// The position of the entry that adds a live file.
     live: HashMap<Box<[u8]>, (usize, usize)>,
 }
 
-impl Merged {
+impl MergedEntries {
     fn extend(&mut self, entries: RecordBatch) -> Result<()> {
         if entries.num_rows() == 0 {
             return Ok(());

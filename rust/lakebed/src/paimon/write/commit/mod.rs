@@ -1,179 +1,91 @@
 //! Commits to tables on a storage that writes a file only if none exists: the local file system, or an object
 //! store with conditional puts (Paimon's `FileStoreCommitImpl.java`, `RenamingSnapshotCommit.java`).
 //!
-//! A commit reads the latest snapshot, writes manifests and lists beside the old ones, and then the next
-//! snapshot, whose file must not exist yet: the second of two writers reads again and starts over. Until the
-//! snapshot exists, readers see nothing of the commit. A killed writer leaves behind manifests that no
-//! snapshot names, and files whose names end in `.lakebed-tmp`.
+//! A commit is a list of changes ([`Change`]), which become one snapshot (`file_changes.rs`) or one schema. It reads
+//! the latest snapshot, writes manifests and lists beside the old ones, and then the next snapshot, whose file must
+//! not exist yet: the second of two writers reads again and starts over. Until the snapshot exists, readers see
+//! nothing of the commit. A killed writer leaves behind manifests that no snapshot names, and files whose names end
+//! in `.lakebed-tmp`.
 
 mod added;
-mod apply;
+mod attempt;
 pub(super) mod base;
-mod changes;
+mod change;
 mod compact;
 mod create;
+mod file_changes;
 mod file_writer;
 mod index;
 mod live;
-mod made;
+mod manifest_writer;
 mod options;
-mod overwritten;
 mod prune;
 mod ranges;
 mod relisted;
-mod replace;
+mod removed;
 mod row_ids;
+mod selection;
 #[cfg(test)]
 mod tests;
 mod vectors;
 
-use arrow_array::{RecordBatch, StringArray, StructArray};
+use arrow_array::RecordBatch;
 
-use self::added::Added;
-use self::apply::commit;
-use self::changes::Removed;
+use self::attempt::commit_files;
+use self::change::check_together;
+pub use self::change::{Change, Compaction, FileSelection, IndexFilesChange, ManifestCompaction};
 pub use self::create::{TableDefinition, create_table};
+use self::file_changes::FileChanges;
 pub use self::options::CommitOptions;
-use self::overwritten::Overwritten;
-use self::replace::Compacted;
-use self::vectors::Vectors;
-use super::files::Origin;
-use super::place::partition_of;
+use super::alter::alter_table;
 use crate::error::Result;
-use crate::paimon::snapshot::CommitKind;
 use crate::paimon::table::Table;
 
-/// Adds existing data files to the table's branch. Returns the table at the new snapshot, or at the latest
-/// one where there are no files.
+/// The outcome of a commit.
+pub struct Committed {
+    /// The table after it.
+    pub table: Table,
+    /// Of a change that removes snapshots, tags, changelogs or a branch: the files that the table no longer reaches,
+    /// as rows of `reachable` in at least one batch. They are not removed. Other changes give none.
+    pub freed: Vec<RecordBatch>,
+}
+
+/// Makes changes to the table's branch, all in one commit: one snapshot, one schema, or one change of a tag, a branch
+/// or the kept snapshots. Returns the table at the new snapshot, or at the latest one where nothing changes; with
+/// the new schema; at the new tag or branch; at the latest snapshot after a removal.
 ///
-/// `files`, and the `changelog` of a table with primary keys, have columns of the view `files`: `file_path`,
-/// `record_count` and `file_size_in_bytes`, `partition` for partitioned tables, `bucket` for those with fixed
-/// buckets, keys and sequence numbers for those with primary keys; other columns of the view and `stats` are
-/// optional. Sequence numbers and row ids of tables that track rows are assigned here.
-///
-/// Without `check` no manifest is read: the caller must know that none of the files is live or was deleted,
-/// and how many buckets their partitions have.
+/// All changes of files are made to the snapshot that the commit builds on, whichever the table is at: no change
+/// removes what another one adds. A snapshot that only adds files has the kind APPEND; one that replaces them by
+/// others with the same rows, or only rewrites manifests, COMPACT; any other OVERWRITE. After a lost race all is
+/// applied again to the snapshot of the other commit. Only snapshots keep the user, number, properties and watermark of
+/// `options`.
 ///
 /// # Errors
-/// Before anything is written: those of the columns, with field and row; `Unsupported` for tables on a
-/// storage without commits or with dynamic buckets, and for manifests in ORC or Parquet without an encoder;
-/// `Argument` for a file that is live already and for another number of buckets than the partition has. `Io`
-/// of the file system, and `Conflict` after too many lost races and for keys that another commit has added to
-/// the same level; written files are then removed.
-pub fn append_files(
-    table: &Table,
-    files: &RecordBatch,
-    changelog: Option<&RecordBatch>,
-    check: bool,
-    options: &CommitOptions,
-) -> Result<Table> {
-    let added = Added::new(table, files, options, Origin::Written)?;
-    let added = added.with_changelog(table, changelog, options)?;
-    commit(table, options, CommitKind::Append, &|base| added.changes(base, check))
-}
-
-/// Removes files by their paths, absolute or relative to the table. Returns the table at the new snapshot, or
-/// at the latest one where there are no paths. Entries of their deletion vectors are removed with them.
+/// Before anything is written: `Unsupported` for changes that one commit cannot hold, with both; for tables on a
+/// storage without commits or with dynamic buckets; for manifests in ORC or Parquet without an encoder; for a
+/// condition on a column that is not a partition column, with its field; for removing single files from tables with
+/// data evolution, files that global indexes cover, and index files other than those of vectors. `Argument` with
+/// field and row for columns and values that do not fit, a file that is live already or was deleted, another number
+/// of buckets than the partition has, a path that is not of a live file or appears twice, a file outside the
+/// overwritten partition, a vector of a file that is not live, and a vector that would be lost. `Conflict` for a
+/// compacted file that is no longer live, a replaced index file that no longer exists, a data file to which another
+/// commit has given a vector, and keys that another commit has added to the same level. Those of schema changes
+/// (`UnknownColumn`, `Argument`, `Type`, `Json`, each with its field), of tags and branches (`SnapshotNotFound`), and
+/// of reading the table's own files.
 ///
-/// # Errors
-/// Before anything is written: `Argument` for a path that is not of a live file or appears twice, with its
-/// row; `Unsupported` for tables on a storage without commits or with data evolution, and for files that
-/// global indexes cover. Others as [`append_files`].
-pub fn delete_files(table: &Table, paths: &StringArray, options: &CommitOptions) -> Result<Table> {
-    let removed = Removed::new(table, paths)?;
-    commit(table, options, CommitKind::Overwrite, &|base| removed.changes(base))
-}
-
-/// Replaces all live files of a partition. The partition is one row with some or all partition columns; a row
-/// without columns is the whole table, `None` is every partition of the new files. Index files of these
-/// partitions are removed as well.
-///
-/// # Errors
-/// As [`append_files`]; also `Argument` for a file of another partition.
-pub fn overwrite_partition(
-    table: &Table,
-    files: &RecordBatch,
-    partition: Option<&StructArray>,
-    options: &CommitOptions,
-) -> Result<Table> {
-    let added = Added::new(table, files, options, Origin::Written)?;
-    // An unpartitioned table is a single partition.
-    let partition = partition.map(|partition| partition_of(partition, table.schema())).transpose()?;
-    let overwritten = Overwritten::new(added, partition)?;
-    commit(table, options, CommitKind::Overwrite, &|base| overwritten.changes(base))
-}
-
-/// Rewrites the manifests of the latest snapshot without deleted files, in files of `target_bytes`, sorted by
-/// partition and bucket if `sort` is set. Unless sorted, large manifests without deleted files are kept.
-/// Returns the table at the new snapshot, which has the same files, or at the latest one where there is
-/// nothing to do.
-///
-/// Entries are streamed; for sorting, `memory_bytes` of them are held in memory (256 MiB for `None`), the
-/// others on disk.
-///
-/// # Errors
-/// As [`append_files`].
-pub fn compact_manifests(
-    table: &Table,
-    target_bytes: Option<u64>,
-    sort: bool,
-    memory_bytes: Option<usize>,
-    options: &CommitOptions,
-) -> Result<Table> {
-    let changes = |base: &base::Base| compact::changes(base, target_bytes, sort, memory_bytes);
-    commit(table, options, CommitKind::Compact, &changes)
-}
-
-/// The result of a compaction: the paths of the files that it has read, and the files that have their rows
-/// now.
-pub struct Compaction<'c> {
-    /// The files to remove.
-    pub removed: &'c StringArray,
-    /// The files to add, in columns of the view `files`.
-    pub added: &'c RecordBatch,
-    /// What changed, as in [`append_files`].
-    pub changelog: Option<&'c RecordBatch>,
-    /// New index files, and those that they replace.
-    pub vectors: Option<IndexFilesChange<'c>>,
-}
-
-/// Index files of deletion vectors.
-pub struct IndexFilesChange<'c> {
-    /// New ones, in columns of index manifests; the partition is a struct.
-    pub added: &'c RecordBatch,
-    /// Those to remove, by their names or paths.
-    pub removed: &'c StringArray,
-}
-
-/// Replaces the files that a compaction has read by those that it has written. Returns the table at the new
-/// snapshot, or at the latest one where nothing changes. Vectors of removed files are removed with them.
-///
-/// # Errors
-/// As [`append_files`] and [`delete_files`], but `Conflict` for a file that is no longer live: another commit
-/// has removed it. Those of [`replace_deletion_vectors`].
-pub fn compact_files(table: &Table, compaction: &Compaction<'_>, options: &CommitOptions) -> Result<Table> {
-    let added = Added::new(table, compaction.added, options, Origin::Compacted)?;
-    let added = added.with_changelog(table, compaction.changelog, options)?;
-    let removed = Removed::new(table, compaction.removed)?;
-    let vectors = compaction.vectors.as_ref();
-    let vectors = vectors.map(|change| Vectors::new(table, change.added, change.removed)).transpose()?;
-    let compacted = Compacted { removed, added, vectors };
-    commit(table, options, CommitKind::Compact, &|base| compacted.changes(base))
-}
-
-/// Replaces index files of deletion vectors by others, which must exist already. Returns the table at the new
-/// snapshot. It is checked that no file has two vectors, and that no live file loses its vector.
-///
-/// # Errors
-/// Before anything is written: those of the columns, with field and row; `Argument` for a vector of a file
-/// that is not live and for a vector that would be lost; `Conflict` for a replaced index file that no longer
-/// exists, and for a data file to which another commit has given a vector; `Unsupported` for index files of
-/// other kinds. Others as [`append_files`].
-pub fn replace_deletion_vectors(
-    table: &Table,
-    change: &IndexFilesChange<'_>,
-    options: &CommitOptions,
-) -> Result<Table> {
-    let vectors = Vectors::new(table, change.added, change.removed)?;
-    commit(table, options, CommitKind::Overwrite, &|base| vectors.changes(base))
+/// `Io` of the storage, and `Conflict` after too many lost races; written files are then removed.
+pub fn commit(table: &Table, changes: &[Change], options: &CommitOptions) -> Result<Committed> {
+    check_together(changes)?;
+    let table = match changes {
+        [Change::Ref(change)] => return change.apply(table, options),
+        [Change::AlterTable(_), ..] => {
+            let all = changes.iter().filter_map(|change| match change {
+                Change::AlterTable(changes) => Some(changes.as_slice()),
+                _ => None,
+            });
+            alter_table(table, &all.collect::<Vec<_>>().concat())?
+        }
+        _ => commit_files(table, options, &FileChanges::new(table, changes, options)?)?,
+    };
+    Ok(Committed { table, freed: Vec::new() })
 }

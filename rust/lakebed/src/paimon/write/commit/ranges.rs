@@ -11,7 +11,6 @@ use arrow_schema::Fields;
 
 use super::added::Added;
 use super::base::Base;
-use super::changes::refused_path;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::schema::TableSchema;
@@ -31,7 +30,7 @@ pub(super) fn is_leveled(schema: &TableSchema, entries: &RecordBatch) -> Result<
 }
 
 /// A file above level 0.
-struct Keyed {
+struct KeyedFile {
     partition: Vec<u8>,
     bucket: i32,
     level: i32,
@@ -42,14 +41,14 @@ struct Keyed {
     added: Option<usize>,
 }
 
-impl Keyed {
-    fn order(&self, other: &Keyed) -> Ordering {
-        let place = |one: &Keyed| (one.bucket, one.level);
+impl KeyedFile {
+    fn order(&self, other: &KeyedFile) -> Ordering {
+        let place = |one: &KeyedFile| (one.bucket, one.level);
         let by_place = self.partition.cmp(&other.partition).then(place(self).cmp(&place(other)));
         by_place.then_with(|| self.min.cmp(&other.min))
     }
 
-    fn overlaps(&self, next: &Keyed) -> bool {
+    fn overlaps(&self, next: &KeyedFile) -> bool {
         let same = (&self.partition, self.bucket, self.level) == (&next.partition, next.bucket, next.level);
         same && self.max >= next.min
     }
@@ -67,25 +66,23 @@ pub(super) fn check(base: &Base, live: &RecordBatch, added: &Added) -> Result<()
     let converter = RowConverter::new(sorted)?;
     let mut files = keyed(live, &types, &converter, false)?;
     files.extend(keyed(&added.entries, &types, &converter, true)?);
-    files.sort_by(Keyed::order);
+    files.sort_by(KeyedFile::order);
     for pair in files.windows(2) {
         let [one, next] = pair else { continue };
         if !one.overlaps(next) {
             continue;
         }
         let (own, other) = if next.added.is_some() { (next, one) } else { (one, next) };
-        let Some(row) = own.added else { continue };
-        let path = added.paths.get(row).map(String::as_str).unwrap_or_default();
+        let Some(at) = own.added else { continue };
         if other.added.is_some() {
             let why = format!("has keys in the range of {:?}, in the same bucket and level", other.name);
-            return Err(refused_path(path, &why, row));
+            return Err(added.refused(at, &why));
         }
-        let message = format!(
-            "{path:?} has keys in the range of {:?}, which another commit has added to the same bucket and \
-            level",
+        let why = format!(
+            "has keys in the range of {:?}, which another commit has added to the same bucket and level",
             other.name
         );
-        return Err(Error::new(ErrorKind::Conflict, message).in_row(row).in_field("file_path"));
+        return Err(added.paths.refused(at, ErrorKind::Conflict, &why));
     }
     Ok(())
 }
@@ -96,7 +93,7 @@ fn keyed(
     types: &Fields,
     converter: &RowConverter,
     is_added: bool,
-) -> Result<Vec<Keyed>> {
+) -> Result<Vec<KeyedFile>> {
     let (partitions, names) = (find(entries, "partition")?, find(entries, "file_name")?);
     let (buckets, levels) = (find(entries, "bucket")?, find(entries, "level")?);
     let levels = levels.as_primitive::<Int32Type>().values();
@@ -107,7 +104,7 @@ fn keyed(
     });
     let (min, max) = (min?, max?);
     let rows = (0..entries.num_rows()).filter(|row| levels.get(*row).is_some_and(|level| *level > 0));
-    let file = |row: usize| Keyed {
+    let file = |row: usize| KeyedFile {
         partition: partitions.as_binary::<i32>().value(row).to_vec(),
         bucket: buckets.as_primitive::<Int32Type>().value(row),
         level: levels.get(row).copied().unwrap_or_default(),

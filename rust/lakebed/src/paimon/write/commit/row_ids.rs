@@ -25,7 +25,7 @@ const ROW_ID: &str = "_ROW_ID";
 /// # Errors
 /// `Unsupported` for files of vectors, which have other rules.
 pub(super) fn assign(entries: &[RecordBatch], base: &Base, id: i64) -> Result<(Vec<RecordBatch>, i64)> {
-    let mut ids = Ids { next: next_row_id(base), file_start: 0, of_blobs: HashMap::new() };
+    let mut ids = RowIds { next: next_row_id(base), file_start: 0, of_blobs: HashMap::new() };
     if !is_on(base.schema(), "row-tracking.enabled", false) {
         return Ok((entries.to_vec(), ids.next));
     }
@@ -51,7 +51,7 @@ fn next_row_id(base: &Base) -> i64 {
 const NEXT: &str = "the next row id";
 
 /// The next row ids.
-struct Ids {
+struct RowIds {
     next: i64,
     /// The first id of the last file without blobs.
     file_start: i64,
@@ -59,7 +59,7 @@ struct Ids {
     of_blobs: HashMap<String, i64>,
 }
 
-impl Ids {
+impl RowIds {
     fn of(&mut self, batch: &RecordBatch) -> Result<Int64Array> {
         let (kinds, sources) = (find(batch, "kind")?, find(batch, "file_source")?);
         let (kinds, sources) = (kinds.as_primitive::<Int8Type>(), sources.as_primitive::<Int32Type>());

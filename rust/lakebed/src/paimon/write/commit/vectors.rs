@@ -8,21 +8,21 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, Int8Array, RecordBatch, StringArray, new_null_array};
 use arrow_schema::DataType;
+use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 
 use super::base::Base;
-use super::changes::Changes;
-use super::index::{File, Index, IndexEntries, RANGES, files_of, without_files};
+use super::index::{File, IndexEntries, RANGES, files_of};
 use super::live::live_entries;
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::check_file;
 use crate::paimon::fields::INDEX;
 use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
-use crate::paimon::manifest::{ADD, entry_columns};
+use crate::paimon::manifest::ADD;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::is_file_name;
 use crate::paimon::table::Table;
-use crate::paimon::write::files::Given;
+use crate::paimon::write::files::InputFiles;
 use crate::paimon::write::place::partitions;
 use crate::record::{carried, find, record_schema};
 
@@ -40,11 +40,20 @@ pub(super) struct Vectors {
 }
 
 impl Vectors {
-    /// Checks and takes the index files of a caller.
-    pub(super) fn new(table: &Table, files: &RecordBatch, removed: &StringArray) -> Result<Vectors> {
-        let added = records(table, files)?;
+    /// Checks and takes the index files of a caller, after those of `before`.
+    pub(super) fn new(
+        table: &Table,
+        files: &RecordBatch,
+        removed: &StringArray,
+        before: Option<Vectors>,
+    ) -> Result<Vectors> {
+        let mut added = records(table, files)?;
         let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let removed = removed.iter().flatten().map(last).collect();
+        let mut removed: HashSet<String> = removed.iter().flatten().map(last).collect();
+        if let Some(before) = before {
+            added = concat_batches(&added.schema(), [&before.added, &added])?;
+            removed.extend(before.removed);
+        }
         let of = vectors_of(&added)?;
         let mut seen = HashSet::new();
         match of.iter().find(|(file, _)| !seen.insert(file)) {
@@ -53,21 +62,16 @@ impl Vectors {
         }
     }
 
-    /// The index of a snapshot that changes nothing else.
-    pub(super) fn changes(&self, base: &Base) -> Result<Option<Changes>> {
-        if self.added.num_rows() == 0 && self.removed.is_empty() {
-            return Ok(None);
-        }
-        let none = RecordBatch::new_empty(Arc::clone(entry_columns(None)?.schema()));
-        let index = self.put(base, without_files(base, &none)?, &none, &none)?;
-        Ok(Some(Changes { index: Index::of(index), ..Changes::of(Vec::new()) }))
+    pub(super) fn is_empty(&self) -> bool {
+        self.added.num_rows() == 0 && self.removed.is_empty()
     }
 
     /// Puts the new files into `index`, which has no vectors of removed data files any more, and removes the
     /// replaced ones.
     ///
     /// # Errors
-    /// As of `replace_deletion_vectors`.
+    /// `Argument` for a vector of a file that is not live and for one that would be lost; `Conflict` for a
+    /// removed index file that no longer exists, and for a data file that has another vector.
     pub(super) fn put(
         &self,
         base: &Base,
@@ -187,7 +191,7 @@ impl Vectors {
 
 /// The records of a caller's index files.
 fn records(table: &Table, files: &RecordBatch) -> Result<RecordBatch> {
-    let given = Given { files, rows: files.num_rows() };
+    let given = InputFiles { files, rows: files.num_rows() };
     let known: Vec<&str> =
         INDEX.iter().map(|spec| spec.column).filter(|name| *name != "global_index").collect();
     given.check_names(&known)?;

@@ -1,32 +1,42 @@
 //! Creates and deletes branches (Paimon's `FileSystemBranchManager.java`).
 
-use super::{Freed, remove, snapshot_text};
+use super::{Committed, after, remove, snapshot_text, tag_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::{MAIN, SCHEMA_FOLDER, is_file_name, schema_file, snapshot_file, tag_file};
 use crate::paimon::reach::BranchRemoval;
 use crate::paimon::table::{Files, Table};
-use crate::write::commit::{Written, check_committable};
+use crate::write::commit::Written;
 use crate::write::{Existing, make_folder, publish_new, remove_folders};
 
 /// The folders of a branch.
 const FOLDERS: [&str; 5] = ["snapshot", "tag", "changelog", "consumer", SCHEMA_FOLDER];
 
-/// Creates a branch of the table: at the snapshot of a tag, with that tag; without a tag with the schemas
-/// only, so that it is empty. Returns the table on the branch.
-///
-/// # Errors
-/// `SnapshotNotFound` for a tag that does not exist; `Argument` for an invalid name; `Unsupported` for a
-/// storage without commits; `Io`, also where a branch of that name exists. Written files are removed after an
-/// error.
-pub fn create_branch(table: &Table, name: &str, tag: Option<&str>) -> Result<Table> {
-    check_committable(table.storage().as_ref(), table.location())?;
+/// The state that a new branch starts from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BranchStart {
+    /// The latest schema, without snapshots.
+    Empty,
+    /// The snapshot and schema of a tag, which the branch gets as well.
+    Tag(String),
+    /// A snapshot of which the table has a tag. Without one the branch would lose its files when the snapshot
+    /// expires: Paimon's expiry only looks at the branch's own snapshots and tags.
+    Snapshot(i64),
+}
+
+/// Creates a branch of the table. Written files are removed after an error.
+pub(super) fn create_branch(table: &Table, name: &str, start: &BranchStart) -> Result<Table> {
     let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
     if name.trim().is_empty() || name == MAIN || is_number || !is_file_name(name) {
         let message =
             format!("not the name of a branch, which is neither {MAIN:?} nor digits alone: {name:?}");
         return Err(Error::new(ErrorKind::Argument, message));
     }
-    let from = match tag {
+    let tag = match start {
+        BranchStart::Empty => None,
+        BranchStart::Tag(tag) => Some(tag.clone()),
+        BranchStart::Snapshot(id) => Some(tag_of_snapshot(table, *id)?),
+    };
+    let from = match &tag {
         Some(tag) => table.at_tag(tag)?,
         None => table.latest()?,
     };
@@ -45,7 +55,7 @@ pub fn create_branch(table: &Table, name: &str, tag: Option<&str>) -> Result<Tab
         }
         written.push(path);
     }
-    if let (Some(tag), Some(snapshot)) = (tag, from.snapshot()) {
+    if let (Some(tag), Some(snapshot)) = (&tag, from.snapshot()) {
         let text = table.read_recorded(&own.own(&tag_file(tag)), None)?;
         let path = branch.own(&tag_file(tag));
         put(&branch, &path, &text)?;
@@ -58,19 +68,24 @@ pub fn create_branch(table: &Table, name: &str, tag: Option<&str>) -> Result<Tab
     table.at_branch(name)
 }
 
+/// A tag of a snapshot that a branch may start from.
+fn tag_of_snapshot(table: &Table, id: i64) -> Result<String> {
+    if let Some(tag) = tag_of(table, id)? {
+        return Ok(tag);
+    }
+    table.at_snapshot(id)?;
+    let message = format!(
+        "a branch starts from a tag, which keeps its files: snapshot {id} has none, create one first"
+    );
+    Err(Error::new(ErrorKind::Unsupported, message).in_file(table.location()))
+}
+
 fn put(branch: &Files<'_>, path: &str, bytes: &[u8]) -> Result<()> {
     make_folder(branch.storage.as_ref(), path)?;
     branch.storage.publish(path, Existing::Replace, bytes).map(drop)
 }
 
-/// Removes a branch: its snapshots, tags, changelogs and consumers, then its schemas.
-///
-/// # Errors
-/// `SnapshotNotFound` for a branch that does not exist; `Argument` for the one that the table is on and for
-/// one that an option of the table names; `Unsupported` for a storage without commits; those of reading all
-/// files that name others, before anything is removed; `Io`.
-pub fn delete_branch(table: &Table, name: &str) -> Result<Freed> {
-    check_committable(table.storage().as_ref(), table.location())?;
+pub(super) fn delete_branch(table: &Table, name: &str) -> Result<Committed> {
     let branch = table.files().of_branch(name);
     if name == MAIN || name == table.branch() {
         let message = format!(
@@ -103,5 +118,5 @@ pub fn delete_branch(table: &Table, name: &str) -> Result<Freed> {
     let root = branch.own("");
     let folders: Vec<String> = folders.chain([root.trim_end_matches('/').to_owned()]).collect();
     remove_folders(storage, &folders);
-    Ok(Freed { table: table.latest()?, files: freed.rows()? })
+    after(table, freed.rows()?)
 }

@@ -1,22 +1,14 @@
 //! Expires snapshots (Paimon's `ExpireSnapshotsImpl.java`, `ExpireChangelogImpl.java`).
 
-use super::{Freed, hint, remove, snapshot_text};
+use super::{Committed, after, hint, remove, snapshot_text};
 use crate::error::Result;
 use crate::paimon::paths::changelog_file;
 use crate::paimon::reach::{BranchRemoval, RootKind};
 use crate::paimon::table::Table;
 use crate::reach::Retention;
-use crate::write::commit::check_committable;
 use crate::write::{Existing, make_folder};
 
-/// Removes the snapshots of the table's branch that its retention rules do not keep, the earliest first;
-/// where changelogs are kept longer, snapshots become changelogs.
-///
-/// # Errors
-/// `Unsupported` for a storage without commits; `Mismatch` and `Argument` for invalid rules; those of reading
-/// all files that name others, before anything is removed; `Io`.
-pub fn expire_snapshots(table: &Table, retention: &Retention) -> Result<Freed> {
-    check_committable(table.storage().as_ref(), table.location())?;
+pub(super) fn expire_snapshots(table: &Table, retention: &Retention) -> Result<Committed> {
     let files = table.files();
     let removal = BranchRemoval::expired(table, retention)?;
     let freed = removal.freed(table)?;
@@ -40,5 +32,5 @@ pub fn expire_snapshots(table: &Table, retention: &Retention) -> Result<Freed> {
     if let (true, Some(first)) = (of(RootKind::Changelog), files.changelog_ids()?.first()) {
         hint(&files, "changelog/EARLIEST", *first);
     }
-    Ok(Freed { table: table.latest()?, files: freed.rows()? })
+    after(table, freed.rows()?)
 }

@@ -2,27 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::{Freed, check_latest, hint, remove};
+use super::{Committed, after, check_latest, hint, remove};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::{MAIN, schema_file, snapshot_file, tag_file};
 use crate::paimon::reach::{BranchRemoval, RootKind};
 use crate::paimon::table::{Files, Table};
 use crate::storage::present;
-use crate::write::commit::check_committable;
 use crate::write::{Existing, make_folder};
 
-/// From the first snapshot of `branch` on, replaces the snapshots, schemas and tags of the table's branch by
-/// those of `branch`.
-///
-/// Each file is replaced in one step, so that the table can be read all the time. A concurrent commit to it
-/// may be lost.
-///
-/// # Errors
-/// `SnapshotNotFound` for a branch that does not exist or has no snapshot; `Argument` for the table's own
-/// branch and for `main`; `Unsupported` for a storage without commits; `Conflict` where another snapshot is
-/// the latest at the end; those of reading all files that name others, before anything is changed; `Io`.
-pub fn fast_forward(table: &Table, branch: &str) -> Result<Freed> {
-    check_committable(table.storage().as_ref(), table.location())?;
+pub(super) fn fast_forward(table: &Table, branch: &str) -> Result<Committed> {
     if branch == MAIN || branch == table.branch() {
         let message = format!("a table cannot be fast-forwarded to its own branch or {MAIN:?}: {branch:?}");
         return Err(Error::new(ErrorKind::Argument, message));
@@ -66,7 +54,7 @@ pub fn fast_forward(table: &Table, branch: &str) -> Result<Freed> {
         remove(own.storage.as_ref(), &own.own(&schema_file(id)))?;
     }
     check_latest(&own, Some(last))?;
-    Ok(Freed { table: table.latest()?, files: freed.rows()? })
+    after(table, freed.rows()?)
 }
 
 /// Copies a file that differs or is missing. Returns whether it was the same already.

@@ -2,13 +2,12 @@
 
 use std::cmp::Reverse;
 
-use super::{Freed, check_latest, hint, remove, snapshot_text};
+use super::{Committed, after, at_snapshot, check_latest, hint, remove, snapshot_text};
 use crate::error::Result;
-use crate::paimon::paths::{snapshot_file, tag_file};
+use crate::paimon::paths::snapshot_file;
 use crate::paimon::reach::{BranchRemoval, RootKind, SnapshotRoot};
 use crate::paimon::table::Table;
 use crate::storage::present;
-use crate::write::commit::check_committable;
 use crate::write::{Existing, make_folder};
 
 /// The target of a rollback.
@@ -20,16 +19,7 @@ pub enum RollbackTo {
     Tag(String),
 }
 
-/// Makes an earlier snapshot the latest one of the table's branch: later snapshots, tags and changelogs are
-/// removed, the latest first. Schemas are kept.
-///
-/// There is no commit to conflict with: a concurrent writer builds on what is removed.
-///
-/// # Errors
-/// `SnapshotNotFound`; `Unsupported` for a storage without commits; `Conflict` where another snapshot is the
-/// latest at the end; those of reading all files that name others, before anything is removed; `Io`.
-pub fn rollback_to(table: &Table, target: &RollbackTo) -> Result<Freed> {
-    check_committable(table.storage().as_ref(), table.location())?;
+pub(super) fn rollback_to(table: &Table, target: &RollbackTo) -> Result<Committed> {
     let kept = match target {
         RollbackTo::Tag(name) => table.at_tag(name)?,
         RollbackTo::Snapshot(id) => at_snapshot(table, *id)?,
@@ -50,20 +40,7 @@ pub fn rollback_to(table: &Table, target: &RollbackTo) -> Result<Freed> {
         remove(files.storage.as_ref(), path)?;
     }
     check_latest(&files, Some(id))?;
-    Ok(Freed { table: table.latest()?, files: freed.rows()? })
-}
-
-/// The table at a snapshot, or at a tag of it if it has expired.
-fn at_snapshot(table: &Table, id: i64) -> Result<Table> {
-    let files = table.files();
-    if present(files.snapshot(id))?.is_none() {
-        let tags =
-            files.each(files.tag_names()?, |name| tag_file(name), crate::paimon::snapshot::Tag::from_json)?;
-        if let Some((name, _)) = tags.iter().find(|(_, tag)| tag.snapshot.id == id) {
-            return table.at_tag(name);
-        }
-    }
-    table.at_snapshot(id)
+    after(table, freed.rows()?)
 }
 
 /// Writes the file of the snapshot where it no longer exists.

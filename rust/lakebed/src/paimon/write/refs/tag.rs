@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Freed, remove};
+use super::{Committed, after, remove};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::jackson;
 use crate::paimon::paths::{is_file_name, tag_file};
@@ -14,24 +14,17 @@ use crate::paimon::write::CommitOptions;
 use crate::paimon::write::commit::base::carried_of;
 use crate::paimon::write::json::snapshot_object;
 use crate::text::civil_from_days;
-use crate::write::commit::check_committable;
-use crate::write::publish_new;
+use crate::write::{Existing, publish_new};
 
 const SECONDS_PER_DAY: i64 = 86_400;
 const MICROS_PER_SECOND: i64 = 1_000_000;
 
-/// Creates a tag at the table's snapshot. Returns the table at the tag.
-///
-/// With a retention time, by default that of option `tag.default-time-retained`, the tag also records when it
-/// was made.
-///
-/// # Errors
-/// `SnapshotNotFound` for a table without a snapshot; `Argument` for an invalid name; `Unsupported` for a
-/// table on a storage without commits; `Io`, also where a tag of that name exists.
-pub fn create_tag(
+/// Creates or replaces a tag at the table's snapshot. Returns the table at the tag.
+pub(super) fn create_tag(
     table: &Table,
     name: &str,
     retained: Option<Duration>,
+    replace: bool,
     options: &CommitOptions,
 ) -> Result<Table> {
     let Some(snapshot) = table.snapshot() else {
@@ -39,7 +32,6 @@ pub fn create_tag(
         return Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(table.location()));
     };
     let storage = table.storage().as_ref();
-    check_committable(storage, table.location())?;
     if name.trim().is_empty() || !is_file_name(name) {
         return Err(Error::new(ErrorKind::Argument, format!("not the name of a tag: {name:?}")));
     }
@@ -53,17 +45,17 @@ pub fn create_tag(
         object.insert("tagTimeRetained".to_owned(), retained.as_secs_f64().into());
     }
     let path = table.files().own(&tag_file(name));
-    publish_new(storage, &path, jackson::pretty(&object)?.as_bytes())?;
+    let text = jackson::pretty(&object)?;
+    if replace {
+        table.at_tag(name)?;
+        storage.publish(&path, Existing::Replace, text.as_bytes())?;
+    } else {
+        publish_new(storage, &path, text.as_bytes())?;
+    }
     table.at_tag(name)
 }
 
-/// Removes a tag.
-///
-/// # Errors
-/// `SnapshotNotFound` for a tag that does not exist; `Unsupported` for a storage without commits; those of
-/// reading all files that name others, before anything is removed; `Io`.
-pub fn delete_tag(table: &Table, name: &str) -> Result<Freed> {
-    check_committable(table.storage().as_ref(), table.location())?;
+pub(super) fn delete_tag(table: &Table, name: &str) -> Result<Committed> {
     table.at_tag(name)?;
     let files = table.files();
     let path = files.own(&tag_file(name));
@@ -71,7 +63,7 @@ pub fn delete_tag(table: &Table, name: &str) -> Result<Freed> {
         BranchRemoval::of(&files, |root| root.kind == RootKind::Tag && root.path.as_ref() == Some(&path))?;
     let freed = removal.freed(table)?;
     remove(files.storage.as_ref(), &path)?;
-    Ok(Freed { table: table.latest()?, files: freed.rows()? })
+    after(table, freed.rows()?)
 }
 
 /// How long tags are kept by default.

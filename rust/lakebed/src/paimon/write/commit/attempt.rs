@@ -7,9 +7,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int64Type};
 
 use super::base::Base;
-use super::changes::Changes;
+use super::file_changes::{FileChanges, SnapshotChanges};
 use super::index::Index;
-use super::made::Made;
+use super::manifest_writer::ManifestWriter;
 use super::options::CommitOptions;
 use super::row_ids::assign;
 use crate::error::Result;
@@ -33,35 +33,26 @@ const BATCH: i64 = i64::MAX;
 /// The version of snapshots since Paimon 0.4.
 const VERSION: i32 = 3;
 
-/// Finds the changes for whatever is the latest snapshot; `None` for nothing to do.
-type Plan<'a> = dyn Fn(&Base) -> Result<Option<Changes>> + 'a;
-
-/// Makes the changes that `plan` finds.
+/// Makes changes of files in one snapshot. Returns the table at it.
 ///
 /// # Errors
-/// Those of `plan` and of writing; `Conflict` after [`ATTEMPTS`] lost races.
-pub(super) fn commit(
-    table: &Table,
-    options: &CommitOptions,
-    kind: CommitKind,
-    plan: &Plan<'_>,
-) -> Result<Table> {
-    engine::commit(Changing { table, options, kind, plan, number: Cell::new(0), seen: 0 })
+/// Those of [`commit`](super::commit); `Conflict` after [`ATTEMPTS`] lost races.
+pub(super) fn commit_files(table: &Table, options: &CommitOptions, changes: &FileChanges) -> Result<Table> {
+    engine::commit(CommitAttempt { table, options, changes, number: Cell::new(0), seen: 0 })
 }
 
 /// A commit to a table.
-struct Changing<'a> {
+struct CommitAttempt<'a> {
     table: &'a Table,
     options: &'a CommitOptions,
-    kind: CommitKind,
-    plan: &'a Plan<'a>,
+    changes: &'a FileChanges,
     /// The number of the next file, across all attempts.
     number: Cell<u64>,
     /// Snapshots up to this one cannot be this commit.
     seen: i64,
 }
 
-impl Commit for Changing<'_> {
+impl Commit for CommitAttempt<'_> {
     type Base = Base;
     type Next = Snapshot;
     type Made = Table;
@@ -71,18 +62,18 @@ impl Commit for Changing<'_> {
     }
 
     fn prepare(&mut self, base: &Base, _attempt: u32) -> Result<Prepared<Snapshot, Table>> {
-        let options = self.options;
-        if let Some(done) = committed(base, options, self.kind, self.seen)? {
+        let (options, kind) = (self.options, self.changes.kind());
+        if let Some(done) = committed(base, options, kind, self.seen)? {
             return self.table.at_snapshot(done).map(Prepared::Done);
         }
         self.seen = base.snapshot().map_or(0, |snapshot| snapshot.id);
-        let Some(changes) = (self.plan)(base)? else { return Ok(Prepared::Done(base.table.clone())) };
-        let mut made = Made::new(base, options, &self.number, changes.target_bytes)?;
-        let snapshot = write_all(base, changes, self.kind, options, &mut made)?;
+        let Some(changes) = self.changes.on(base)? else { return Ok(Prepared::Done(base.table.clone())) };
+        let mut writer = ManifestWriter::new(base, options, &self.number, self.changes.manifest_bytes())?;
+        let snapshot = write_all(base, changes, kind, options, &mut writer)?;
         let text = jackson::pretty(&snapshot_object(&snapshot, &base.carried)?)?;
         let path = base.table.files().own(&snapshot_file(snapshot.id));
         make_folder(base.table.storage().as_ref(), &path)?;
-        Ok(Prepared::Next { written: made.written(), path, bytes: text.into(), next: snapshot })
+        Ok(Prepared::Next { written: writer.written(), path, bytes: text.into(), next: snapshot })
     }
 
     fn made(&mut self, base: Base, snapshot: Snapshot) -> Result<Table> {
@@ -115,36 +106,36 @@ fn committed(base: &Base, options: &CommitOptions, kind: CommitKind, seen: i64) 
 /// Writes manifests and lists. Returns the snapshot that names them.
 fn write_all(
     base: &Base,
-    changes: Changes,
+    changes: SnapshotChanges,
     kind: CommitKind,
     options: &CommitOptions,
-    made: &mut Made<'_>,
+    writer: &mut ManifestWriter<'_>,
 ) -> Result<Snapshot> {
     let before = base.snapshot();
     let last = before.map_or(0, |snapshot| snapshot.id);
     let id = fitting(last.checked_add(1), "the id of the next snapshot")?;
     let (entries, next_row_id) = assign(&changes.entries, base, id)?;
     let delta_rows = rows_added(&entries)?;
-    let delta = made.manifests(&mut entries.into_iter().map(Ok))?;
+    let delta = writer.manifests(&mut entries.into_iter().map(Ok))?;
     let changelog = changes.changelog.map(|entries| -> Result<_> {
         let rows = rows_added(std::slice::from_ref(&entries))?;
-        let manifests = made.manifests(&mut std::iter::once(Ok(entries)))?;
-        let (name, size) = made.list(&manifests)?;
+        let manifests = writer.manifests(&mut std::iter::once(Ok(entries)))?;
+        let (name, size) = writer.list(&manifests)?;
         Ok((name, i64::try_from(size).ok(), rows))
     });
     let changelog = changelog.transpose()?;
-    let (base_name, base_size) = match changes.rewritten {
+    let (base_name, base_size) = match changes.manifests {
         Some(rewritten) => {
-            let list = rewritten.write(base, made)?;
-            made.list(&list)?
+            let list = rewritten.write(base, writer)?;
+            writer.list(&list)?
         }
-        None => made.list_again(base)?,
+        None => writer.list_again(base)?,
     };
-    let (delta_name, delta_size) = made.list(&delta)?;
+    let (delta_name, delta_size) = writer.list(&delta)?;
     let index_manifest = match changes.index {
         Index::AsBefore => before.and_then(|snapshot| snapshot.index_manifest.clone()),
         Index::None => None,
-        Index::New(records) => Some(made.index(&records)?),
+        Index::New(records) => Some(writer.index(&records)?),
     };
     let total = before.and_then(|snapshot| snapshot.total_record_count).unwrap_or(0);
     let total = fitting(total.checked_add(delta_rows), ROWS)?;

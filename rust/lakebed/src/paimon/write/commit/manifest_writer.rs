@@ -32,7 +32,7 @@ pub(super) const CHECKED_EVERY: usize = 1000;
 type Writing<'a> = dyn FnMut(&mut FileWriter<'_>) -> Result<()> + 'a;
 
 /// Writes the files of one attempt.
-pub(super) struct Made<'t> {
+pub(super) struct ManifestWriter<'t> {
     table: &'t Table,
     format: ManifestFormat,
     encoder: Option<&'t dyn Encoder>,
@@ -43,7 +43,7 @@ pub(super) struct Made<'t> {
     target_bytes: u64,
 }
 
-impl<'t> Made<'t> {
+impl<'t> ManifestWriter<'t> {
     /// Nothing yet.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl<'t> Made<'t> {
         options: &'t CommitOptions,
         number: &'t Cell<u64>,
         target_bytes: Option<u64>,
-    ) -> Result<Made<'t>> {
+    ) -> Result<ManifestWriter<'t>> {
         let (table, format) = (&base.table, base.format()?);
         Container::of(table.schema(), format, [0; 16])?;
         let encoder = options.encoder.as_deref();
@@ -65,7 +65,7 @@ impl<'t> Made<'t> {
         }
         let target_bytes = target_bytes.map_or_else(|| manifest_target(table.schema()), Ok)?;
         let written = Written::on(Arc::clone(table.storage()));
-        Ok(Made { table, format, encoder, uuid: options.uuid, number, written, target_bytes })
+        Ok(ManifestWriter { table, format, encoder, uuid: options.uuid, number, written, target_bytes })
     }
 
     /// Writes entries into as many manifests as their size requires. Returns the records of a list.
