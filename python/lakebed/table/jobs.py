@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from lakebed._arguments import MOST_RETAINED, age, milliseconds, positive
 from lakebed._listing import listing_of
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 THREE_DAYS = timedelta(days=3)
 """How long a commit may be under way before its files are taken for orphans."""
-
-Rules: TypeAlias = tuple[int | None, int | None, int]
-"""Rules of retention: what is old and when it is, in milliseconds since 1970 UTC, and how many snapshots
-stay."""
 
 
 class JobViews(TableState):
@@ -168,13 +164,13 @@ class JobViews(TableState):
         now = milliseconds(datetime.now(timezone.utc))
         before = None if older_than is None else _before(older_than)
         retained = positive("retain_last", retain_last, most=MOST_RETAINED)
-        view = View.expire_plan(before, retained, now, self._newest(), of_newest=True)
+        view = View.expire_plan(before, retained, now, self._newest())
         return ViewScan(self._native, "expire_plan", view, options(columns, where, None, limit, threads))
 
-    def _expired(self, rules: Rules) -> ViewScan:
-        """What an expiry of this version's snapshots has freed."""
-        view = View.expire_plan(*rules, self._newest(), of_newest=False)
-        return ViewScan(self._native, "expire_plan", view, options())
+    def _freed(self, before: str | None) -> ViewScan:
+        """What commits to an Iceberg table have freed since a metadata file; nothing for None."""
+        limit = 0 if before is None else None
+        return ViewScan(self._native, "freed", View.freed(before or "", self._newest()), options(limit=limit))
 
     def _newest(self) -> Callable[[], _native.Table] | None:
         """What reads the newest version, where a catalog says which that is: the core asks no catalog."""
