@@ -11,7 +11,8 @@ import pyarrow as pa
 
 import lakebed
 from lakebed import iceberg
-from lakebed.iceberg import SchemaChange
+from lakebed.iceberg import SchemaChange, _actions
+from lakebed.iceberg._commit import commit
 
 
 def appends(location: str, name: str, commits: int, others: bool = False) -> Iterator[int]:
@@ -29,7 +30,7 @@ def appends(location: str, name: str, commits: int, others: bool = False) -> Ite
 
 def _other(table: lakebed.Table, name: str, number: int) -> lakebed.Table:
     """A commit that no data file comes by and none goes."""
-    kind, stored = number % 7, metadata(table)
+    kind, stored = number % 8, metadata(table)
     schemas = {schema["schema-id"]: schema for schema in stored["schemas"]}
     column = schemas[stored["current-schema-id"]]["fields"][0]["name"]
     if kind == 0:
@@ -48,7 +49,12 @@ def _other(table: lakebed.Table, name: str, number: int) -> lakebed.Table:
     if kind == 4:
         return iceberg.rewrite_manifests(table)
     if kind == 5:
-        return iceberg.expire_snapshots(table, timedelta(0), retain_last=20)[0]
+        return iceberg.expire_snapshots(table, timedelta(0), retain_last=20).table
+    if kind == 6:
+        file = {"file_path": [f"data/{name}-t.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
+        added = _actions.append_files(pa.table(file | {"spec_id": [0]}))
+        removed = _actions.delete_files([f"data/{name}-t.parquet"])
+        return commit(table, added, _actions.set_properties({"in": name}), removed)
     return iceberg.set_properties(table, {"last": name})
 
 

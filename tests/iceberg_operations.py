@@ -11,7 +11,8 @@ import pyarrow as pa
 
 import lakebed
 from lakebed import iceberg
-from lakebed.iceberg import SchemaChange
+from lakebed.iceberg import SchemaChange, _actions
+from lakebed.iceberg._commit import commit as commit_all
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("region", pa.string())])
 
@@ -63,7 +64,10 @@ def path(table: lakebed.Table, name: str) -> str:
 
 
 SNAPSHOT, MOVED = ("add-snapshot", "set-snapshot-ref"), ("set-snapshot-ref",)
+NEW_SCHEMA, NEW_SPEC = ("add-schema", "set-current-schema"), ("add-spec", "set-default-spec")
 OF_REF = ("assert-ref-snapshot-id",)
+OF_SCHEMA = ("assert-last-assigned-field-id", "assert-current-schema-id")
+OF_SPEC = ("assert-last-assigned-partition-id", "assert-default-spec-id")
 STATISTICS = {
     "statistics-path": "s3://x",
     "file-size-in-bytes": 1,
@@ -104,7 +108,7 @@ OPERATIONS: dict[str, Operation] = {
         lambda t: iceberg.set_current_snapshot(t, head(t, "staged")), MOVED, OF_REF
     ),
     "expire_snapshots": Operation(
-        lambda t: iceberg.expire_snapshots(iceberg.delete_branch(t, "staged"), timedelta(0), retain_last=1),
+        lambda t: iceberg.expire_snapshots(iceberg.delete_branch(t, "staged").table, timedelta(0), 1),
         ("remove-snapshots",),
         OF_REF,
     ),
@@ -121,8 +125,8 @@ OPERATIONS: dict[str, Operation] = {
         lambda t: iceberg.update_schema(
             t, [SchemaChange.add_column("note", pa.string()), SchemaChange.rename_column("region", "area")]
         ),
-        ("add-schema", "set-current-schema"),
-        ("assert-last-assigned-field-id", "assert-current-schema-id"),
+        NEW_SCHEMA,
+        OF_SCHEMA,
     ),
     "update_schema to one of before": Operation(
         lambda t: iceberg.update_schema(
@@ -134,13 +138,40 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "update_spec": Operation(
         lambda t: iceberg.update_spec(t, add=["region", "bucket(4, id)"]),
-        ("add-spec", "set-default-spec"),
-        ("assert-last-assigned-partition-id", "assert-default-spec-id"),
+        NEW_SPEC,
+        OF_SPEC,
     ),
     "update_spec to one of before": Operation(
         lambda t: iceberg.update_spec(iceberg.update_spec(t, add=["region"]), remove=["region"]),
         ("set-default-spec",),
         ("assert-default-spec-id",),
+    ),
+    "transaction": Operation(
+        lambda t: commit_all(
+            t,
+            _actions.append_files(files("d")),
+            _actions.update_schema(SchemaChange.add_column("note", pa.string())),
+            _actions.update_schema(SchemaChange.add_column("more", pa.string())),
+            _actions.update_spec(add=["note"]),
+            _actions.append_files(files("e", "f", partition={"note": "n"})),
+            _actions.delete_files(["data/d.parquet"]),
+            _actions.rewrite_manifests(),
+            _actions.set_properties({"a": "1"}),
+            _actions.create_tag(t, "before"),
+        ),
+        (*SNAPSHOT, *NEW_SCHEMA, *NEW_SCHEMA, *NEW_SPEC, *SNAPSHOT * 3, "set-properties", *MOVED),
+        ("assert-ref-snapshot-id", *OF_SCHEMA, *OF_SPEC),
+    ),
+    "transaction of refs": Operation(
+        lambda t: commit_all(
+            t,
+            _actions.append_files(files("d"), merge=False),
+            _actions.delete_branch("staged"),
+            _actions.expire_snapshots(timedelta(0), 1),
+            _actions.append_files(files("e")),
+        ),
+        (*SNAPSHOT, "remove-snapshot-ref", "remove-snapshots", *SNAPSHOT),
+        OF_REF,
     ),
     "upgrade": Operation(lambda t: iceberg.upgrade(t, 3), ("upgrade-format-version",), ()),
 }

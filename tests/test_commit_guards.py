@@ -16,6 +16,7 @@ import pytest
 
 from lakebed import Limits, Table, iceberg, open_table, paimon
 from lakebed.errors import CorruptError, LimitError, LocationError
+from lakebed.iceberg import _actions
 
 Commit = Callable[..., Any]
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.int32())])
@@ -52,32 +53,29 @@ def head(table: Table, branch: str) -> int:
 
 
 ICEBERG: dict[str, Commit] = {
-    "append_files": lambda t, **k: iceberg.append_files(t, files("c"), **k),
-    "cherry_pick": lambda t, **k: iceberg.cherry_pick(t, head(t, "side"), **k),
-    "create_branch": lambda t, **k: iceberg.create_branch(t, "new", **k),
-    "create_tag": lambda t, **k: iceberg.create_tag(t, "other", **k),
-    "delete_branch": lambda t, **k: iceberg.delete_branch(t, "side", **k),
-    "delete_files": lambda t, **k: iceberg.delete_files(t, ["data/a.parquet"], **k),
-    "delete_tag": lambda t, **k: iceberg.delete_tag(t, "mark", **k),
-    "expire_snapshots": lambda t, **k: iceberg.expire_snapshots(t, timedelta(0), 1, **k),
-    "fast_forward": lambda t, **k: iceberg.fast_forward(t, "side", **k),
-    "overwrite_files": lambda t, **k: iceberg.overwrite_files(t, removed=["data/a.parquet"], **k),
-    "remove_statistics": lambda t, **k: iceberg.remove_statistics(t, t.snapshot_id, **k),
-    "replace_files": lambda t, **k: iceberg.replace_files(t, ["data/a.parquet"], files("c"), **k),
-    "rewrite_manifests": lambda t, **k: iceberg.rewrite_manifests(t, **k),
-    "rollback_to": lambda t, **k: iceberg.rollback_to(t, first(t), **k),
-    "row_delta": lambda t, **k: iceberg.row_delta(t, files=files("c"), **k),
-    "set_current_snapshot": lambda t, **k: iceberg.set_current_snapshot(t, first(t), **k),
-    "set_properties": lambda t, **k: iceberg.set_properties(t, {"a": "b"}, **k),
-    "set_retention": lambda t, **k: iceberg.set_retention(t, "side", min_snapshots_to_keep=2, **k),
-    "set_statistics": lambda t, **k: iceberg.set_statistics(
-        t, statistics(t) | {"blob-metadata": [], "file-size-in-bytes": 2}, **k
-    ),
-    "update_schema": lambda t, **k: iceberg.update_schema(
-        t, iceberg.SchemaChange.rename_column("day", "date"), **k
-    ),
-    "update_spec": lambda t, **k: iceberg.update_spec(t, add=["id"], **k),
-    "upgrade": lambda t, **k: iceberg.upgrade(t, 3, **k),
+    "append_files": lambda t: iceberg.append_files(t, files("c")),
+    "cherry_pick": lambda t: iceberg.cherry_pick(t, head(t, "side")),
+    "create_branch": lambda t: iceberg.create_branch(t, "new"),
+    "create_tag": lambda t: iceberg.create_tag(t, "other"),
+    "delete_branch": lambda t: iceberg.delete_branch(t, "side"),
+    "delete_files": lambda t: iceberg.delete_files(t, ["data/a.parquet"]),
+    "delete_tag": lambda t: iceberg.delete_tag(t, "mark"),
+    "expire_snapshots": lambda t: iceberg.expire_snapshots(t, timedelta(0), 1),
+    "fast_forward": lambda t: iceberg.fast_forward(t, "side"),
+    "overwrite_files": lambda t: iceberg.overwrite_files(t, removed=["data/a.parquet"]),
+    "remove_statistics": lambda t: iceberg.remove_statistics(t, t.snapshot_id),
+    "replace_files": lambda t: iceberg.replace_files(t, ["data/a.parquet"], files("c")),
+    "rewrite_manifests": lambda t: iceberg.rewrite_manifests(t),
+    "rollback_to": lambda t: iceberg.rollback_to(t, first(t)),
+    "row_delta": lambda t: iceberg.row_delta(t, files=files("c")),
+    "set_current_snapshot": lambda t: iceberg.set_current_snapshot(t, first(t)),
+    "set_properties": lambda t: iceberg.set_properties(t, {"a": "b"}),
+    "set_retention": lambda t: iceberg.set_retention(t, "side", min_snapshots_to_keep=2),
+    "set_statistics": lambda t: iceberg.set_statistics(t, statistics(t) | {"file-size-in-bytes": 2}),
+    "stage": lambda t: iceberg.stage(t, [_actions.append_files(files("c"))]),
+    "update_schema": lambda t: iceberg.update_schema(t, iceberg.SchemaChange.rename_column("day", "date")),
+    "update_spec": lambda t: iceberg.update_spec(t, add=["id"]),
+    "upgrade": lambda t: iceberg.upgrade(t, 3),
 }
 PAIMON: dict[str, Commit] = {
     "alter_table": lambda t: paimon.alter_table(t, paimon.SchemaChange.set_option("a", "b")),
@@ -180,7 +178,7 @@ def same_opening(before: Table, behind: Table) -> None:
     assert behind.opening.storage is before.opening.storage
 
 
-@pytest.mark.parametrize("name", ICEBERG)
+@pytest.mark.parametrize("name", sorted(set(ICEBERG) - {"stage"}))
 def test_an_iceberg_table_stays_opened_as_it_was(name: str, in_iceberg: Path):
     limits = Limits(max_rows=1000)
     elsewhere = str(in_iceberg.parent / "elsewhere")
@@ -189,7 +187,7 @@ def test_an_iceberg_table_stays_opened_as_it_was(name: str, in_iceberg: Path):
     )
     behind = after(ICEBERG[name](table))
     same_opening(table, behind)
-    same_opening(table, after(iceberg.set_properties(behind, {"c": "d"}, limits=Limits())))
+    same_opening(table, after(iceberg.set_properties(behind, {"c": "d"})))
 
 
 @pytest.mark.parametrize("name", PAIMON)
@@ -271,11 +269,6 @@ def test_the_limits_of_a_table_hold_in_its_commits(name: str, in_iceberg: Path):
     table = open_table(in_iceberg, format="iceberg", limits=FEW)
     with pytest.raises(LimitError):
         ICEBERG[name](table)
-    # Those of the call count before those of the table, in either direction.
-    with pytest.raises(LimitError):
-        ICEBERG[name](open_table(in_iceberg, format="iceberg"), limits=FEW)
-    behind = after(ICEBERG[name](table, limits=Limits()))
-    assert behind.opening.limits == FEW
 
 
 @pytest.mark.parametrize("name", sorted(set(PAIMON) - PAIMON_WITHOUT_LISTS - {"expire_snapshots"}))

@@ -15,6 +15,7 @@ from counting_storage import CountingStorage
 
 from lakebed import LakebedError, Table, iceberg, open_table, paimon
 from lakebed.errors import LocationError, SchemaError
+from lakebed.iceberg import _actions
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 # Characters that guards of paths refuse, climbing in several spellings, and what is no file.
@@ -59,7 +60,7 @@ ICEBERG: dict[str, Callable[[Table, str], Any]] = {
     "replace_files": lambda t, path: iceberg.replace_files(t, ["data/a.parquet"], files(path)),
     "row_delta": lambda t, path: iceberg.row_delta(t, files=files(path)),
     "row_delta, delete files": lambda t, path: iceberg.row_delta(t, delete_files=deletes(path)),
-    "staged": lambda t, path: iceberg.append_files(t, files(path), commit=False),
+    "staged": lambda t, path: iceberg.stage(t, [_actions.append_files(files(path))]),
     "statistics": lambda t, path: iceberg.set_statistics(t, statistics(t, f"{t.location}/{path}")),
     "statistics of partitions": lambda t, path: iceberg.set_statistics(
         t, statistics(t, f"{t.location}/{path}"), of_partitions=True

@@ -22,6 +22,7 @@ from lakebed.errors import (
     UnsupportedError,
     is_retryable,
 )
+from lakebed.iceberg import _actions
 
 tables = pytest.importorskip("catalog_tables")
 catalog_writer = pytest.importorskip("catalog_writer")
@@ -151,7 +152,8 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(made: Made, tmp
 
 def test_a_staged_commit_is_discarded_where_it_was_written(made: Made, tmp_path: Path) -> None:
     _, there = made
-    staged = iceberg.append_files(lakebed.open_table(there), files("1"), commit=False)
+    staged = iceberg.stage(lakebed.open_table(there), [_actions.append_files(files("1"))])
+    assert staged is not None
     assert {Path(file).name for file in staged.files} == on_disk(tmp_path)
     staged.discard()
     assert on_disk(tmp_path) == set()
@@ -196,7 +198,8 @@ def test_tables_elsewhere_are_made_by_catalogs() -> None:
 def test_commits_are_staged_on_any_storage_that_writes(tmp_path: Path) -> None:
     there = tables.far(tmp_path).create_table("db.t", pa.schema([("id", pa.int64())]))
     table = lakebed.open_table(there.metadata_location, storage=Writable(tmp_path / "bucket"))
-    staged = iceberg.append_files(table, files("1"), commit=False)
+    staged = iceberg.stage(table, [_actions.append_files(files("1"))])
+    assert staged is not None
     assert len(on_disk(tmp_path)) == 2
     assert all(file.startswith(f"{there.location()}/metadata/") for file in staged.files)
     staged.discard()
@@ -205,7 +208,7 @@ def test_commits_are_staged_on_any_storage_that_writes(tmp_path: Path) -> None:
         iceberg.append_files(table, files("1"))
     table = lakebed.open_table(there.metadata_location, storage=Bucket(tmp_path / "bucket"))
     with pytest.raises(UnsupportedError, match=r"staged where the storage writes.*without storage="):
-        iceberg.append_files(table, files("1"), commit=False)
+        iceberg.stage(table, [_actions.append_files(files("1"))])
 
 
 def test_what_a_storage_raises_while_files_are_written_comes_as_it_is(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from iceberg_commits import live, metadata, metadata_names
 import lakebed
 from lakebed import avro, iceberg
 from lakebed.errors import SchemaError, UnsupportedError
+from lakebed.iceberg import _actions
 
 SCHEMA = pa.schema(
     [
@@ -392,19 +393,21 @@ def test_a_catalog_commits_what_is_staged(tmp_path: Path):
         given = files(number).drop_columns(["partition"])
         with pytest.raises(UnsupportedError, match="catalog"):
             iceberg.append_files(table, given)
-        staged = iceberg.append_files(table, given, commit=False)
+        staged = iceberg.stage(table, [_actions.append_files(given)])
+        assert staged is not None
         assert all(Path(file.removeprefix("file://")).is_file() for file in staged.files)
         catalog.commit_table(
             there,
             tuple(TypeAdapter(TableRequirement).validate_python(one) for one in staged.requirements),
             tuple(TypeAdapter(TableUpdate).validate_python(one) for one in staged.updates),
         )
+        current = staged.metadata["current-snapshot-id"]
     there = catalog.load_table("n.t")
     assert len(there.inspect.files()) == 2
-    assert there.metadata.current_snapshot_id == staged.metadata["current-snapshot-id"]
-    staged = iceberg.delete_files(
-        lakebed.open_table(there.metadata_location), ["data/1.parquet"], commit=False
-    )
+    assert there.metadata.current_snapshot_id == current
+    table = lakebed.open_table(there.metadata_location)
+    staged = iceberg.stage(table, [_actions.delete_files(["data/1.parquet"])])
+    assert staged is not None
     staged.discard()
     assert not any(Path(file.removeprefix("file://")).exists() for file in staged.files)
 
@@ -442,5 +445,5 @@ def test_rewritten_manifests_are_of_the_codec_and_blocks_asked_for(tmp_path: Pat
 def test_nothing_to_rewrite_is_no_commit(tmp_path: Path):
     table = made(tmp_path)
     assert iceberg.rewrite_manifests(table).snapshot_id is None
-    assert iceberg.rewrite_manifests(table, commit=False) is None
+    assert iceberg.stage(table, [_actions.rewrite_manifests()]) is None
     assert metadata_names(table) == {"v1.metadata.json", "version-hint.text"}

@@ -262,7 +262,7 @@ def test_an_append_is_picked(made: lakebed.Table):
     other = iceberg.delete_files(other, ["data/a.parquet"])
     moved = iceberg.cherry_pick(table, other.snapshot_id or 0)
     assert (moved.snapshot_id, set(plan(moved))) == (other.snapshot_id, {"b", "c", "d"})
-    back = iceberg.append_files(iceberg.rollback_to(moved, head or 0), files("e"))
+    back = iceberg.append_files(iceberg.rollback_to(moved, head or 0).table, files("e"))
     with pytest.raises(UnsupportedError, match="is not an append"):
         iceberg.cherry_pick(back, other.snapshot_id or 0)
 

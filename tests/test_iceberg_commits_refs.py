@@ -17,6 +17,7 @@ from iceberg_commits import live, metadata, metadata_names
 import lakebed
 from lakebed import iceberg
 from lakebed.errors import (
+    CorruptError,
     LakebedError,
     SchemaError,
     SnapshotNotFoundError,
@@ -116,17 +117,20 @@ def test_branches_and_tags_are_made_moved_and_removed(made: lakebed.Table):
         "b": ("branch", first, 4, day // 24, day),
     }
     dev = made.refresh().at(branch="b")
-    gone = iceberg.delete_branch(dev, "b")
+    gone, freed = iceberg.delete_branch(dev, "b")
+    assert [(row["kind"], row["file_path"]) for row in freed.to_arrow().to_pylist()] == [("branch", None)]
     assert (gone.branch, names(gone)) == ("main", ["a", "b", "c"])
     with pytest.raises(SnapshotNotFoundError):
         iceberg.append_files(dev, files("d"))
-    iceberg.delete_tag(made, "t")
+    freed = iceberg.delete_tag(made, "t").files
+    assert freed.to_arrow()["first_reached_by"].to_pylist() == ["tag t"]
     assert set(refs(made)) == {"main"}
 
 
 def test_a_branch_moves_back_anywhere_and_forward(made: lakebed.Table):
     first, second = ids(made)
-    back = iceberg.rollback_to(made, first)
+    back, freed = iceberg.rollback_to(made, first)
+    assert freed.to_arrow().num_rows == 0
     assert (back.snapshot_id, names(back)) == (first, ["a"])
     other = iceberg.append_files(back, files("c"))
     assert names(other) == ["a", "c"]
@@ -134,12 +138,13 @@ def test_a_branch_moves_back_anywhere_and_forward(made: lakebed.Table):
         iceberg.rollback_to(other, second)
     assert names(iceberg.set_current_snapshot(other, second)) == ["a", "b"]
     dev = iceberg.append_files(iceberg.create_branch(made, "dev"), files("d"))
-    main = iceberg.fast_forward(made, "dev")
+    main, freed = iceberg.fast_forward(made, "dev")
+    assert freed.to_arrow().num_rows == 0
     assert (main.snapshot_id, main.branch) == (dev.snapshot_id, "main")
     aside = iceberg.create_branch(made, "aside", snapshot_id=first)
     with pytest.raises(SnapshotNotFoundError, match="not a descendant of the head"):
         iceberg.fast_forward(main, "aside")
-    assert names(iceberg.fast_forward(aside, "main")) == ["a", "b", "d"]
+    assert names(iceberg.fast_forward(aside, "main").table) == ["a", "b", "d"]
     log = made.refresh().metadata_table("history").to_arrow()["snapshot_id"].to_pylist()
     assert log == [first, second, first, other.snapshot_id, second, dev.snapshot_id]
 
@@ -182,7 +187,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(tmp_path: Path):
     empty = iceberg.create_table(tmp_path / "empty", SCHEMA)
     with pytest.raises(SnapshotNotFoundError, match="no snapshot that a tag could name"):
         iceberg.create_tag(empty, "x")
-    assert iceberg.expire_snapshots(empty, NONE)[1] is None
+    assert iceberg.expire_snapshots(empty, NONE).files.to_arrow().num_rows == 0
 
 
 def test_what_is_so_already_is_no_commit(made: lakebed.Table):
@@ -237,19 +242,17 @@ def test_expiry_takes_snapshots_out_and_names_their_files(made: lakebed.Table):
     iceberg.create_tag(table, "kept", snapshot_id=second)
     planned = table.refresh().expire_plan(NONE).to_arrow().sort_by("file_path")
     table, gone = iceberg.expire_snapshots(table, NONE)
-    assert gone is not None
     assert gone.to_arrow().sort_by("file_path").equals(planned)
     assert ids(table) == [second, table.snapshot_id]
     assert {row["kind"] for row in gone.to_arrow().to_pylist()} == {"snapshot", "manifest list"}
     iceberg.delete_tag(table, "kept")
     table, gone = iceberg.expire_snapshots(table, datetime.now(timezone.utc) + timedelta(seconds=1))
-    assert gone is not None
     went = [row["file_path"] for row in gone.to_arrow().to_pylist() if row["kind"] == "data"]
     assert [Path(path).stem for path in went] == ["a"]
     assert (ids(table), names(table)) == ([table.snapshot_id], ["b"])
     log = table.metadata_table("history").to_arrow()["snapshot_id"].to_pylist()
     assert log == [table.snapshot_id]
-    assert iceberg.expire_snapshots(table, NONE)[1] is None
+    assert iceberg.expire_snapshots(table, NONE).files.to_arrow().num_rows == 0
     assert names(iceberg.append_files(table, files("c"))) == ["b", "c"]
 
 
@@ -262,7 +265,6 @@ def test_branches_that_are_overdue_expire(tmp_path: Path):
     while table.expire_plan(NONE).to_arrow().num_rows == 0:
         pass
     table, gone = iceberg.expire_snapshots(table, NONE)
-    assert gone is not None
     assert ("branch", "branch dev") in [
         (r["kind"], r["first_reached_by"]) for r in gone.to_arrow().to_pylist()
     ]
@@ -302,3 +304,49 @@ def test_a_change_whose_answer_is_lost_is_made(tmp_path: Path):
     # Without that it would be: nobody has answered in time.
     assert (caught.value.errno, is_retryable(caught.value)) == (errno.ETIMEDOUT, False)
     assert there.refresh().properties["a"] == "1"
+
+
+def test_what_an_expiry_has_freed_is_compared_with_what_is_newest_when_it_is_read(made: lakebed.Table):
+    """Whatever was committed after the expiry keeps its files, with a catalog and without one."""
+    table = iceberg.delete_files(made, [_path(made, "a"), _path(made, "b")])
+    table, freed = iceberg.expire_snapshots(table, NONE)
+    data = {row["file_path"] for row in freed.to_arrow().to_pylist() if row["kind"] == "data"}
+    assert sorted(Path(path).stem for path in data) == ["a", "b"]
+    table = iceberg.append_files(table, files("b"))
+    data = {row["file_path"] for row in freed.to_arrow().to_pylist() if row["kind"] == "data"}
+    assert [Path(path).stem for path in data] == ["a"]
+    kept = {row["file_path"] for row in table.reachable().to_arrow().to_pylist()}
+    assert not kept & set(freed.to_arrow()["file_path"].drop_null().to_pylist())
+    assert freed.filter("kind = 'snapshot'").to_arrow().num_rows == 2
+
+
+def test_what_came_back_is_not_freed(made: lakebed.Table):
+    """A removed tag or branch of the same name that is made again is none that has gone."""
+    iceberg.create_tag(made, "t")
+    table, freed = iceberg.delete_tag(made, "t")
+    assert freed.to_arrow()["first_reached_by"].to_pylist() == ["tag t"]
+    iceberg.create_tag(table, "t")
+    assert freed.to_arrow().num_rows == 0
+    iceberg.delete_tag(table, "t")
+    iceberg.create_branch(table, "t")
+    assert freed.to_arrow()["first_reached_by"].to_pylist() == ["tag t"]
+
+
+def test_what_a_table_freed_is_unknown_once_another_is_in_its_place(tmp_path: Path):
+    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a"))
+    table = iceberg.delete_files(table, ["data/a.parquet"])
+    _, freed = iceberg.expire_snapshots(table, NONE)
+    other = iceberg.read_metadata(tmp_path / "t" / "metadata" / "v4.metadata.json")
+    other["table-uuid"] = "00000000-0000-4000-8000-000000000000"
+    iceberg.write_metadata(other, tmp_path / "t" / "metadata" / "v5.metadata.json")
+    with pytest.raises(CorruptError, match="another table"):
+        freed.to_arrow()
+
+
+def test_nothing_is_freed_where_files_may_be_of_other_tables(tmp_path: Path):
+    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a"))
+    iceberg.create_tag(table, "t")
+    table = iceberg.set_properties(table, {"gc.enabled": "false"})
+    table, freed = iceberg.delete_tag(table, "t")
+    with pytest.raises(UnsupportedError, match=r"gc\.enabled"):
+        freed.to_arrow()

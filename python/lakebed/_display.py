@@ -57,7 +57,7 @@ FIRST = {
     "indexes": ("index_type", "partition", "bucket", "row_count", "file_size_in_bytes", "file_name"),
 }
 """The columns of each view that people look at first, where there is no room for all."""
-FIRST["reachable"] = FIRST["expire_plan"] = (
+FIRST["reachable"] = FIRST["expire_plan"] = FIRST["freed"] = (
     *("kind", "file_size_in_bytes", "first_reached_by", "last_reached_by", "file_path"),
 )
 FIRST["orphans"] = ("file_size_in_bytes", "modified_at", "file_path")

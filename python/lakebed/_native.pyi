@@ -11,9 +11,12 @@ __all__ = [
     "Batch",
     "BatchStream",
     "Exchange",
+    "FileChangeKind",
     "Filter",
     "FreedFiles",
     "Grouping",
+    "IcebergAction",
+    "Isolation",
     "ManifestPartitioner",
     "PaimonChange",
     "PaimonFileKind",
@@ -48,6 +51,7 @@ __all__ = [
     "iceberg_read_manifest",
     "iceberg_read_manifest_list",
     "iceberg_read_metadata",
+    "iceberg_stage",
     "iceberg_write_manifest",
     "iceberg_write_manifest_list",
     "iceberg_write_metadata",
@@ -150,8 +154,76 @@ class View:
         retain_last: int | None,
         now_ms: int,
         newest: Callable[[], Table] | None,
-        of_newest: bool,
     ) -> View: ...
+    @staticmethod
+    def freed(before: str, newest: Callable[[], Table] | None) -> View: ...
+
+@final
+class FileChangeKind:
+    """The purpose of a change of files."""
+
+    APPEND: ClassVar[FileChangeKind]
+    DELETE: ClassVar[FileChangeKind]
+    OVERWRITE: ClassVar[FileChangeKind]
+    ROW_DELTA: ClassVar[FileChangeKind]
+    REPLACE: ClassVar[FileChangeKind]
+
+@final
+class Isolation:
+    """Which concurrent changes are allowed."""
+
+    SERIALIZABLE: ClassVar[Isolation]
+    SNAPSHOT: ClassVar[Isolation]
+    NONE: ClassVar[Isolation]
+
+@final
+class IcebergAction:
+    """A change that a commit makes, alone or after others."""
+
+    @staticmethod
+    def files(change: object) -> IcebergAction: ...
+    @staticmethod
+    def rewrite_manifests(rewrite: object) -> IcebergAction: ...
+    @staticmethod
+    def create_branch(
+        name: str, snapshot_id: int, replace: bool, kept: tuple[int | None, int | None, int | None]
+    ) -> IcebergAction: ...
+    @staticmethod
+    def create_tag(
+        name: str, snapshot_id: int, replace: bool, kept: tuple[int | None, int | None, int | None]
+    ) -> IcebergAction: ...
+    @staticmethod
+    def delete_branch(name: str) -> IcebergAction: ...
+    @staticmethod
+    def delete_tag(name: str) -> IcebergAction: ...
+    @staticmethod
+    def set_retention(name: str, kept: tuple[int | None, int | None, int | None]) -> IcebergAction: ...
+    @staticmethod
+    def fast_forward(to: str) -> IcebergAction: ...
+    @staticmethod
+    def rollback_to(snapshot_id: int) -> IcebergAction: ...
+    @staticmethod
+    def set_current_snapshot(snapshot_id: int) -> IcebergAction: ...
+    @staticmethod
+    def cherry_pick(snapshot_id: int) -> IcebergAction: ...
+    @staticmethod
+    def expire_snapshots(
+        older_than_ms: int | None, retain_last: int | None, now_ms: int
+    ) -> IcebergAction: ...
+    @staticmethod
+    def set_properties(set: Sequence[tuple[str, str]], remove: Sequence[str]) -> IcebergAction: ...  # noqa: A002
+    @staticmethod
+    def upgrade(format_version: int) -> IcebergAction: ...
+    @staticmethod
+    def set_statistics(file: str, of_partitions: bool) -> IcebergAction: ...
+    @staticmethod
+    def remove_statistics(snapshot_id: int, of_partitions: bool) -> IcebergAction: ...
+    @staticmethod
+    def update_schema(changes: Sequence[str], allow_incompatible_changes: bool) -> IcebergAction: ...
+    @staticmethod
+    def update_spec(
+        remove: Sequence[str], rename: Sequence[tuple[str, str]], add: Sequence[tuple[str, str | None]]
+    ) -> IcebergAction: ...
 
 @final
 class Place:
@@ -372,51 +444,28 @@ def iceberg_read_manifest(
 ) -> BatchStream: ...
 def iceberg_read_manifest_list(source: Any, columns: Sequence[str] | None, limits: object) -> BatchStream: ...
 def iceberg_read_metadata(source: Any, limits: object) -> str: ...
-def iceberg_commit(
-    table: Table,
-    change: tuple[str, Any],
-    properties: Sequence[tuple[str, str]],
-    codec: str | None,
-    block_bytes: int,
-    random: bytes,
-    staged: bool,
-    limits: object | None,
-) -> str | tuple[list[str], str, str, str] | None: ...
-def iceberg_create_table(
-    location: str,
-    schema: Any,
-    partition_by: Sequence[str],
-    format_version: int,
-    properties: Sequence[tuple[str, str]],
-    random: bytes,
-    limits: object,
-) -> None: ...
+def iceberg_commit(table: Table, actions: Sequence[IcebergAction], random: bytes) -> str | None: ...
+def iceberg_stage(
+    table: Table, actions: Sequence[IcebergAction], random: bytes
+) -> tuple[list[str], str, str, str] | None: ...
+def iceberg_create_table(location: str, definition: object, random: bytes, limits: object) -> None: ...
 def iceberg_fields(schema: object) -> str: ...
 def iceberg_layout(table: Table, spec_id: int | None) -> tuple[str, str]: ...
 def iceberg_write_manifest(
     entries: Any,
-    sink: Any,
-    schema: str,
-    spec: str,
-    format_version: int,
-    content: str,
+    target: tuple[Any, bool],
+    form: object,
     encoding: object,
-    overwrite: bool,
     limits: object,
 ) -> bytes | None: ...
 def iceberg_write_manifest_list(
     manifests: Any,
-    sink: Any,
-    format_version: int,
-    snapshot_id: int,
-    parent_snapshot_id: int | None,
-    sequence_number: int,
-    first_row_id: int | None,
+    target: tuple[Any, bool],
+    header: object,
     encoding: object,
-    overwrite: bool,
     limits: object,
 ) -> bytes | None: ...
-def iceberg_write_metadata(metadata: str, sink: Any, overwrite: bool, limits: object) -> bytes | None: ...
+def iceberg_write_metadata(metadata: str, target: tuple[Any, bool], limits: object) -> bytes | None: ...
 def paimon_read_manifest(
     source: Any, columns: Sequence[str] | None, limits: object, threads: int | None
 ) -> BatchStream: ...

@@ -79,7 +79,7 @@ _SHOWN = {
     "limit": "int | None",
     "threads": "int | None",
 }
-_ORDER = list(_SHOWN)
+_ORDER = tuple(_SHOWN)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Options:
 
         Raises: TypeError for a keyword that the view does not take; PredicateError, SchemaError, ValueError.
         """
-        for keyword in given.keys() - KEYWORDS[name]:
+        for keyword in given.keys() - KEYWORDS.get(name, _ORDER):
             message = f"{name}() got an unexpected keyword argument {keyword!r}"
             if keyword == "where":
                 message += (

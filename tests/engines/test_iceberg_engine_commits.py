@@ -12,6 +12,7 @@ import pytest
 
 import lakebed
 from lakebed import iceberg
+from lakebed.iceberg import _actions
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -139,14 +140,14 @@ def test_pyiceberg_reads_and_commits(made: MadeTable, tmp_path: Path):
     now()[0].append(rows)
     agrees([*IDS, 20])
     theirs, ours = now()
-    commit(catalog, theirs, iceberg.append_files(ours, made.written("us", "h", 21), commit=False))
+    commit(catalog, theirs, iceberg.stage(ours, [_actions.append_files(made.written("us", "h", 21))]))
     agrees([*IDS, 20, 21])
     now()[0].delete("region == 'apac'")
     agrees([3, 4, 10, 11, 20, 21])
     theirs, ours = now()
-    commit(catalog, theirs, iceberg.delete_files(ours, [made.path("us", "f")], commit=False))
+    commit(catalog, theirs, iceberg.stage(ours, [_actions.delete_files([made.path("us", "f")])]))
     theirs, ours = now()
-    commit(catalog, theirs, iceberg.rewrite_manifests(ours, commit=False))
+    commit(catalog, theirs, iceberg.stage(ours, [_actions.rewrite_manifests()]))
     agrees([3, 4, 20, 21])
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import lakebed
 from lakebed import iceberg
+from lakebed.iceberg import _actions
 from model.alive import Root, catalog_metadata, iceberg_metadata, of_iceberg, real
 from model.written import SCHEMA, Operation, Written, files, picked
 
@@ -156,7 +157,7 @@ class IcebergTable(Written):
         elif a % 4:
             self.write(self.folder / "metadata", f"stray-{next(self.numbers)}.avro")
         else:
-            iceberg.append_files(self.now(), files(self.data_file(b)), commit=False)
+            iceberg.stage(self.now(), [_actions.append_files(files(self.data_file(b)))])
         self.stray(added := self.lying() - before)
         return f"leaves {len(added)} files"
 
@@ -239,10 +240,10 @@ class IcebergTable(Written):
         return f"{self.said(snapshot)} as {self.said(iceberg.cherry_pick(self.now(), snapshot).snapshot_id)}"
 
     def expire(self, a: int, b: int) -> str:
-        _, gone = iceberg.expire_snapshots(self.now(), NOW, retain_last=1 + a % 3)
-        if gone is None:
+        freed = iceberg.expire_snapshots(self.now(), NOW, retain_last=1 + a % 3).files.to_arrow()
+        if freed.num_rows == 0:
             return "nothing"
-        paths = gone.to_arrow()["file_path"].drop_null().to_pylist()
+        paths = freed["file_path"].drop_null().to_pylist()
         return f"all but {1 + a % 3}, {self.free(paths, remove=b % 3 == 0)}"
 
     def retain(self, a: int, b: int) -> str:

@@ -1,7 +1,8 @@
 """Apache Iceberg: single files of metadata, read and written, and commits to local tables."""
 
+from lakebed._commits import Freed
+from lakebed.iceberg._commit import StagedCommit, stage
 from lakebed.iceberg.commits import append_files, create_table, delete_files, rewrite_manifests
-from lakebed.iceberg.committing import StagedCommit
 from lakebed.iceberg.file_changes import overwrite_files, replace_files, row_delta
 from lakebed.iceberg.reading import (
     decode_values,
@@ -28,6 +29,7 @@ from lakebed.iceberg.settings import remove_statistics, set_properties, set_stat
 from lakebed.iceberg.writing import write_manifest, write_manifest_list, write_metadata
 
 __all__ = [
+    "Freed",
     "SchemaChange",
     "StagedCommit",
     "append_files",
@@ -56,6 +58,7 @@ __all__ = [
     "set_properties",
     "set_retention",
     "set_statistics",
+    "stage",
     "update_schema",
     "update_spec",
     "upgrade",

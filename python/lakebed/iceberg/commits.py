@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
-from lakebed._arguments import encodable, names, positive
+from lakebed._arguments import encodable, names
 from lakebed.errors import UnsupportedError
-from lakebed.iceberg.committing import Change, FileChange, StagedCommit, files_of, paths, staged
-from lakebed.iceberg.committing import commit as commit_change
+from lakebed.iceberg import _actions
+from lakebed.iceberg._commit import commit
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
-from lakebed.predicates import to_sql
 from lakebed.storage import resolve
 from lakebed.storage.paths import scheme_of, without_climbing
 
@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 
     from lakebed.predicates import Predicate
     from lakebed.table import Table
+
+
+@dataclass(frozen=True)
+class TableDefinition:
+    """A new table, as the core takes it."""
+
+    schema: Any
+    partition_by: Sequence[str]
+    format_version: int
+    properties: Sequence[tuple[str, str]]
 
 
 def create_table(
@@ -67,74 +77,42 @@ def create_table(
         (encodable("properties", key), encodable("properties", value))
         for key, value in (properties or {}).items()
     ]
-    _native.iceberg_create_table(
-        path, _arrow.named(schema), fields, format_version, pairs, os.urandom(16), limits
-    )
+    definition = TableDefinition(_arrow.named(schema), fields, format_version, pairs)
+    _native.iceberg_create_table(path, definition, os.urandom(16), limits)
     return open_table(path, format="iceberg", limits=limits)
 
 
-@overload
 def append_files(
-    table: Table,
-    files: Any,
-    *,
-    merge: bool = ...,
-    properties: Mapping[str, str] | None = ...,
-    commit: Literal[True] = ...,
-    limits: Limits | None = ...,
-) -> Table: ...
-@overload
-def append_files(
-    table: Table,
-    files: Any,
-    *,
-    merge: bool = ...,
-    properties: Mapping[str, str] | None = ...,
-    commit: Literal[False],
-    limits: Limits | None = ...,
-) -> StagedCommit: ...
-def append_files(
-    table: Table,
-    files: Any,
-    *,
-    merge: bool = True,
-    properties: Mapping[str, str] | None = None,
-    commit: bool = True,
-    limits: Limits | None = None,
-) -> Table | StagedCommit:
+    table: Table, files: Any, *, merge: bool = True, properties: Mapping[str, str] | None = None
+) -> Table:
     """Adds data files to a table, in one snapshot on its branch: operation `append`.
 
     The files are written already, and are not looked at.
 
     Args:
-        table: a table on the local file system, or one that a catalog of PyIceberg loaded: the catalog then
-            makes the commit, of files that are written through the table's `FileIO`. The commit builds on the
-            latest snapshot of the table's branch (`table.at(branch="…")`), wherever it
-            stands.
-        files: anything with `__arrow_c_stream__` and columns of the view `files`: `file_path` (absolute, or
-            relative to the table's location), `record_count` and `file_size_in_bytes`; `partition`, a struct
-            with the fields of the spec, where the table is partitioned; and, where they are known,
-            `file_format` (else the path's ending), `spec_id` (else the table's default), `split_offsets`,
-            `sort_order_id`, `key_metadata`, and metrics: either `stats` as `Table.files(stats=[…])` gives it,
-            or the maps by field id of `read_manifest`. What the commit gives out (sequence numbers, snapshot
-            and row ids) is not taken from them.
-        merge: bring small manifests together, as `commit.manifest-merge.enabled`,
+        table: on the local file system, or loaded from a catalog of PyIceberg, which then makes the commit.
+            It goes to the latest snapshot of the table's branch (`table.at(branch="…")`), wherever it is.
+        files: anything with `__arrow_c_stream__` and columns of the view `files`: `file_path` utf8 (absolute,
+            or relative to the table's location), `record_count` and `file_size_in_bytes` int64 (rows, bytes);
+            `partition`, a struct with the fields of the spec, where the table is partitioned; and, where they
+            are known, `file_format` utf8 (else the path's ending), `spec_id` int32 (else the table's
+            default), `split_offsets`, `sort_order_id`, `key_metadata`, and metrics: either `stats` as
+            `Table.files(stats=[…])` gives it, or the maps by field id of `read_manifest`. What the commit
+            assigns (sequence numbers, snapshot and row ids) is not taken from them.
+        merge: merge small manifests, as `commit.manifest-merge.enabled`,
             `commit.manifest.min-count-to-merge` and `commit.manifest.target-size-bytes` say; False for the
             fastest commit, which leaves those that are there alone.
         properties: more keys of the snapshot's summary.
-        commit: False for the files of the commit alone, for a catalog to make it.
-        limits: what reading the table may cost; None for what it was opened with.
     Returns: the table at its new snapshot, with the storage, allowed prefixes and limits that it was opened
-        with; with `commit=False` a `StagedCommit`.
+        with.
     Raises: SchemaError (a column or partition field that is not there or not a file's, another type, a null
         where there must be a value, a value that does not fit; with `.field` and `.record`) and LocationError
         (a path that readers of the table refuse to open: with control characters, `..`, a slash at its end),
-        before anything is written; LocationError also for metadata that leads to where the table may not
-        read; UnsupportedError (a table of a catalog's that was opened by its path, with `commit=True`;
-        one on another storage, which its catalog did not give, or opened by `relocate=`);
-        SnapshotNotFoundError (the table's branch is gone); CommitConflictError where all
-        attempts that `commit.retry.num-retries` allows (1,000 unless told) were lost to others; OSError. The
-        table is then as before, but where the message says that the commit may have happened.
+        before anything is written; CommitConflictError (every attempt was lost to another commit:
+        `commit.retry.num-retries`, 1,000 unless set), SnapshotNotFoundError (the table's branch is gone),
+        UnsupportedError (opened by its path though a catalog has it, or with `relocate=`), LocationError
+        (metadata leads to where the table may not read), OSError. The table is then as before, unless the
+        message says that the commit may have happened.
     Cost: reads the metadata file and the manifest list; writes one manifest per spec (several where one would
         be larger than the target size), a manifest list and the metadata; where manifests are merged, reads
         those. Another commit in between costs the same again.
@@ -145,86 +123,34 @@ def append_files(
     >>> files = {"file_path": ["data/1.parquet"], "record_count": [3], "file_size_in_bytes": [812]}
     >>> table = append_files(table, pa.table(files))
     """
-    change = Change("files", FileChange("append", files_of(files), merge=merge), properties)
-    return commit_change(table, change, limits) if commit else staged(table, change, limits)
+    return commit(table, _actions.append_files(files, merge=merge, properties=properties))
 
 
-@overload
-def delete_files(
-    table: Table,
-    files: Any,
-    *,
-    properties: Mapping[str, str] | None = ...,
-    commit: Literal[True] = ...,
-    limits: Limits | None = ...,
-) -> Table: ...
-@overload
-def delete_files(
-    table: Table,
-    files: Any,
-    *,
-    properties: Mapping[str, str] | None = ...,
-    commit: Literal[False],
-    limits: Limits | None = ...,
-) -> StagedCommit: ...
-def delete_files(
-    table: Table,
-    files: Any,
-    *,
-    properties: Mapping[str, str] | None = None,
-    commit: bool = True,
-    limits: Limits | None = None,
-) -> Table | StagedCommit:
+def delete_files(table: Table, files: Any, *, properties: Mapping[str, str] | None = None) -> Table:
     """Removes whole data files from a table, in one snapshot on its branch: operation `delete`.
 
-    The files themselves stay, for older snapshots. Deletion vectors of the files go with them; position and
-    equality delete files stay, though they may apply to nothing any more.
+    The files themselves stay, for older snapshots. Deletion vectors of the files are removed with them;
+    position and equality delete files stay, though they may apply to nothing any more.
 
     Args:
-        table: as in `append_files`.
+        table: on the local file system, or loaded from a catalog of PyIceberg, which then makes the commit.
+            It goes to the latest snapshot of the table's branch (`table.at(branch="…")`), wherever it is.
         files: paths, as the table names them or relative to its location, or Arrow data with the column
-            `file_path`.
-        properties: as in `append_files`.
-        commit: as in `append_files`.
-        limits: as in `append_files`.
-    Returns: as `append_files`.
+            `file_path` utf8.
+        properties: more keys of the snapshot's summary.
+    Returns: the table at its new snapshot, opened as it was.
     Raises: SchemaError with `.record` (a path that is not a live data file of the table, or appears twice);
-        as `append_files`.
-    Cost: reads the paths of every live entry; manifests that hold some of the files are written again.
+        CommitConflictError (every attempt was lost to another commit: `commit.retry.num-retries`, 1,000
+        unless set), SnapshotNotFoundError (the table's branch is gone), UnsupportedError (opened by its path
+        though a catalog has it, or with `relocate=`), LocationError (metadata leads to where the table may
+        not read), OSError. The table is then as before, unless the message says that the commit may have
+        happened.
+    Cost: reads the paths of every live entry; manifests that have some of the files are written again.
     Source: Iceberg's `StreamingDelete.java`, `ManifestFilterManager.java`.
     """
-    change = Change("files", FileChange("delete", removed=paths(files)), properties)
-    return commit_change(table, change, limits) if commit else staged(table, change, limits)
+    return commit(table, _actions.delete_files(files, properties=properties))
 
 
-@overload
-def rewrite_manifests(
-    table: Table,
-    *,
-    target_bytes: int = ...,
-    by: Sequence[str] | None = ...,
-    where: str | Predicate | None = ...,
-    memory_bytes: int = ...,
-    codec: str | None = ...,
-    block_bytes: int = ...,
-    properties: Mapping[str, str] | None = ...,
-    commit: Literal[True] = ...,
-    limits: Limits | None = ...,
-) -> Table: ...
-@overload
-def rewrite_manifests(
-    table: Table,
-    *,
-    target_bytes: int = ...,
-    by: Sequence[str] | None = ...,
-    where: str | Predicate | None = ...,
-    memory_bytes: int = ...,
-    codec: str | None = ...,
-    block_bytes: int = ...,
-    properties: Mapping[str, str] | None = ...,
-    commit: Literal[False],
-    limits: Limits | None = ...,
-) -> StagedCommit | None: ...
 def rewrite_manifests(
     table: Table,
     *,
@@ -235,36 +161,42 @@ def rewrite_manifests(
     codec: str | None = None,
     block_bytes: int = 64_000,
     properties: Mapping[str, str] | None = None,
-    commit: bool = True,
-    limits: Limits | None = None,
-) -> Table | StagedCommit | None:
-    """Writes manifests of data files anew, their entries sorted by partition, in one snapshot on the table's
+) -> Table:
+    """Rewrites manifests of data files, their entries sorted by partition, in one snapshot on the table's
     branch: operation `replace`. Entries of deleted files are left out; manifests of delete files stay.
     Entries keep their snapshots, sequence numbers and row ids.
 
     Args:
-        table: as in `append_files`.
+        table: on the local file system, or loaded from a catalog of PyIceberg, which then makes the commit.
+            It goes to the latest snapshot of the table's branch (`table.at(branch="…")`), wherever it is.
         target_bytes: how large a manifest is to be, about.
         by: what entries are sorted by, the first name first: partition fields, and columns of `read_manifest`
             with single values, such as `file_path` or `sequence_number`. None for all partition fields.
-        where: SQL or `lakebed.col(…)`, on the table's columns and its partition fields: of all manifests
-            those alone that may hold files which match, as `Table.manifests` has it, whole.
-        memory_bytes: about how many bytes of entries are held in memory; more than that lies on disk
-            meanwhile, in the folder for temporary files, sorted.
-        codec: that of the manifests written, as in `write_manifest`; None for what the table's property
-            `write.manifest.compression-codec` says.
+        where: SQL or `lakebed.col(…)`, on the table's columns and its partition fields: only manifests
+            that may have files which match are rewritten, whole: those of `Table.manifests` with this filter.
+        memory_bytes: about how many bytes of entries are held in memory; more than that is sorted on disk,
+            in the folder for temporary files.
+        codec: of the manifests that are written: "deflate", "null", "snappy", "zstandard", "bzip2" or "xz";
+            None for what the table's property `write.manifest.compression-codec` says.
         block_bytes: bytes of entries, not compressed, at which a block ends.
-        properties: as in `append_files`.
-        commit: as in `append_files`.
-        limits: as in `append_files`.
-    Returns: as `append_files`; without such manifests the table itself, or None.
-    Raises: SchemaError (no such field or column), PredicateError; as `append_files`.
+        properties: more keys of the snapshot's summary.
+    Returns: the table at its new snapshot, opened as it was; as it is now without such manifests.
+    Raises: SchemaError (no such field or column), PredicateError, ValueError (a size below 1);
+        CommitConflictError (every attempt was lost to another commit: `commit.retry.num-retries`, 1,000
+        unless set), SnapshotNotFoundError (the table's branch is gone), UnsupportedError (opened by its path
+        though a catalog has it, or with `relocate=`), LocationError (metadata leads to where the table may
+        not read), OSError. The table is then as before, unless the message says that the commit may have
+        happened.
     Cost: reads and writes every live entry of a data file, in memory of about twice `memory_bytes`.
     Source: Iceberg's `BaseRewriteManifests.java`, `RewriteManifestsSparkAction.java`.
     """
-    positive("target_bytes", target_bytes)
-    positive("block_bytes", block_bytes)
-    positive("memory_bytes", memory_bytes)
-    given = (target_bytes, names("by", by), to_sql(where), memory_bytes)
-    change = Change("rewrite_manifests", given, properties, codec, block_bytes)
-    return commit_change(table, change, limits) if commit else change.stage(table, limits)
+    action = _actions.rewrite_manifests(
+        target_bytes=target_bytes,
+        by=by,
+        where=where,
+        memory_bytes=memory_bytes,
+        codec=codec,
+        block_bytes=block_bytes,
+        properties=properties,
+    )
+    return commit(table, action)

@@ -11,8 +11,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _native
-from lakebed._arguments import names
-from lakebed.iceberg.committing import Change, commit
+from lakebed.iceberg import _actions
+from lakebed.iceberg._commit import commit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from lakebed.limits import Limits
     from lakebed.table import Table
 
     Path: TypeAlias = str | Sequence[str]
@@ -137,23 +136,26 @@ def update_schema(
     changes: SchemaChange | Iterable[SchemaChange],
     *,
     allow_incompatible_changes: bool = False,
-    limits: Limits | None = None,
 ) -> Table:
     """Changes the current schema of a table: all changes at once, or none.
 
     Properties that name columns follow: metrics modes, bloom filters, the default name mapping.
 
     Args:
-        table: as in `append_files`.
+        table: on the local file system, or loaded from a catalog of PyIceberg, which then makes the commit.
         changes: one, or some, made one after the other.
         allow_incompatible_changes: lets columns be required without a default, though files that are there
             may have nulls.
-        limits: what reading the table may cost; None for what it was opened with.
-    Returns: the table at the head of its branch, read with the new schema; as it is where nothing changes.
+    Returns: the table at the head of its branch, read with the new schema; as it is now where nothing
+        changes.
     Raises: before anything is written: SchemaError with `.field` (a column that is not there, a name that is
-        taken, a type that values cannot be read as, a default that is not a value of the type, a column going
-        that the table is partitioned or sorted by, or that identifies rows), UnsupportedError (types and
-        defaults that the table's version does not have); as `append_files`.
+        taken, a type that values cannot be read as, a default that is not a value of the type, a column
+        dropped that the table is partitioned or sorted by, or that identifies rows), UnsupportedError (types
+        and defaults that the table's version does not have); CommitConflictError (every attempt was lost to
+        another commit: `commit.retry.num-retries`, 1,000 unless set), SnapshotNotFoundError (the table's
+        branch is gone), UnsupportedError (opened by its path though a catalog has it, or with `relocate=`),
+        LocationError (metadata leads to where the table may not read), OSError. The table is then as before,
+        unless the message says that the commit may have happened.
     Cost: reads and writes the metadata file. No data file is read.
     Source: Iceberg specification, "Schema Evolution"; Iceberg's `SchemaUpdate.java`.
 
@@ -161,12 +163,8 @@ def update_schema(
     ...                       SchemaChange.move_after("note", "id")])
     <lakebed iceberg table '/data/orders' ...>
     """
-    every = [changes] if isinstance(changes, SchemaChange) else list(changes)
-    given = {
-        "changes": [json.loads(change.json) for change in every],
-        "allow_incompatible_changes": allow_incompatible_changes,
-    }
-    return commit(table, Change("schema", json.dumps(given)), limits)
+    action = _actions.update_schema(changes, allow_incompatible_changes=allow_incompatible_changes)
+    return commit(table, action)
 
 
 def update_spec(
@@ -175,38 +173,34 @@ def update_spec(
     add: Sequence[str] | Mapping[str, str] = (),
     remove: Sequence[str] = (),
     rename: Mapping[str, str] | None = None,
-    limits: Limits | None = None,
 ) -> Table:
     """Changes what new files of a table are partitioned by; files that are there stay in their partitions.
 
-    Fields go first, then some are renamed, then others come. In version 1 a field that goes stays as one that
-    is always null. A field that some spec of the table has had keeps its id.
+    Fields are removed first, then some are renamed, then others are added. In version 1 a removed field stays
+    as one that is always null. A field that some spec of the table has had keeps its id.
 
     Args:
-        table: as in `append_files`.
-        add: fields that come, as in `create_table`: `"region"`, `"bucket(16, id)"`, `"day(ts)"`; or their
-            names and what they are: `{"shard": "bucket(16, id)"}`. Without a name a field is called
-            `id_bucket_16`, `ts_day`.
-        remove: names of fields that go.
+        table: on the local file system, or loaded from a catalog of PyIceberg, which then makes the commit.
+        add: fields to add: `"region"`, `"bucket(16, id)"`, `"day(ts)"`, in all forms that `create_table`
+            takes; or their names and what they are: `{"shard": "bucket(16, id)"}`. Without a name a field is
+            called `id_bucket_16`, `ts_day`.
+        remove: names of fields to remove.
         rename: names of fields, and their new ones.
-        limits: what reading the table may cost; None for what it was opened with.
-    Returns: the table at the head of its branch; as it is where nothing changes.
+    Returns: the table at the head of its branch; as it is now where nothing changes.
     Raises: before anything is written: SchemaError with `.field` (no such field or column, a name that is
         taken, a field that is there already), UnsupportedError (a column that the transform does not take, a
-        spec of transforms that are not known); as `append_files`.
+        spec of transforms that are not known); CommitConflictError (every attempt was lost to another commit:
+        `commit.retry.num-retries`, 1,000 unless set), SnapshotNotFoundError (the table's branch is gone),
+        UnsupportedError (opened by its path though a catalog has it, or with `relocate=`), LocationError
+        (metadata leads to where the table may not read), OSError. The table is then as before, unless the
+        message says that the commit may have happened.
     Cost: reads and writes the metadata file.
     Source: Iceberg specification, "Partition Evolution"; Iceberg's `BaseUpdatePartitionSpec.java`.
 
     >>> update_spec(table, remove=["ts_day"], add=["hour(ts)"])
     <lakebed iceberg table '/data/orders' ...>
     """
-    new: list[tuple[str, str | None]]
-    if isinstance(add, Mapping):
-        new = [(text, name) for name, text in add.items()]
-    else:
-        new = [(text, None) for text in names("add", add) or ()]
-    change = {"remove": names("remove", remove), "rename": list((rename or {}).items()), "add": new}
-    return commit(table, Change("spec", json.dumps(change)), limits)
+    return commit(table, _actions.update_spec(add=add, remove=remove, rename=rename))
 
 
 def _name(path: Path) -> str:

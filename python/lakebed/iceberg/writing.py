@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native, _sink
@@ -13,6 +14,27 @@ if TYPE_CHECKING:
 
     from lakebed._sink import Sink
     from lakebed.table import Table
+
+
+@dataclass(frozen=True)
+class ManifestForm:
+    """What the entries of a manifest are of, as the core takes it: schema and spec are JSON."""
+
+    schema: str
+    spec: str
+    format_version: int
+    content: str
+
+
+@dataclass(frozen=True)
+class ListHeader:
+    """What a manifest list is of, as the core takes it."""
+
+    format_version: int
+    snapshot_id: int
+    parent_snapshot_id: int | None
+    sequence_number: int
+    first_row_id: int | None
 
 
 def write_manifest(
@@ -66,16 +88,12 @@ def write_manifest(
     Source: Iceberg specification, "Manifests" and appendix A; Iceberg's `ManifestWriter.java`,
         `V3Metadata.java` and before.
     """
-    return _native.iceberg_write_manifest(
-        _arrow.writable(entries),
-        _sink.target(sink),
-        *_layout(schema, spec),
-        format_version,
-        content,
-        _sink.encoding(codec, level, block_bytes, sync, verify, threads),
-        overwrite,
-        limits,
+    target, form = (
+        (_sink.target(sink), overwrite),
+        ManifestForm(*_layout(schema, spec), format_version, content),
     )
+    encoding = _sink.encoding(codec, level, block_bytes, sync, verify, threads)
+    return _native.iceberg_write_manifest(_arrow.writable(entries), target, form, encoding, limits)
 
 
 def _layout(
@@ -138,21 +156,17 @@ def write_manifest_list(
         overwrite: replace a file that is there.
         limits: what readers agree to: files beyond it are not written.
     Returns: the bytes without a sink, else None.
-    Raises: as `write_manifest`.
+    Raises: SchemaError (a column that is not there or not the format's, another type, a null where there must
+        be a value, a value that the version has no place for; with `.field` and, of a value, `.record`),
+        UnsupportedError (version, codec), LimitError, FileExistsError, OSError. A path then has no file, or
+        the one it had.
     Cost: one pass; memory of a batch and, for each thread, a block or a megabyte.
     Source: Iceberg specification, "Manifest Lists"; Iceberg's `ManifestListWriter.java`.
     """
+    header = ListHeader(format_version, snapshot_id, parent_snapshot_id, sequence_number, first_row_id)
+    target, encoding = _sink.target(sink), _sink.encoding(codec, level, block_bytes, sync, verify, threads)
     return _native.iceberg_write_manifest_list(
-        _arrow.writable(manifests),
-        _sink.target(sink),
-        format_version,
-        snapshot_id,
-        parent_snapshot_id,
-        sequence_number,
-        first_row_id,
-        _sink.encoding(codec, level, block_bytes, sync, verify, threads),
-        overwrite,
-        limits,
+        _arrow.writable(manifests), (target, overwrite), header, encoding, limits
     )
 
 
@@ -179,4 +193,4 @@ def write_metadata(
     Source: Iceberg specification, "Table Metadata"; Iceberg's `TableMetadataParser.java`.
     """
     text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
-    return _native.iceberg_write_metadata(text, _sink.target(sink), overwrite, limits)
+    return _native.iceberg_write_metadata(text, (_sink.target(sink), overwrite), limits)

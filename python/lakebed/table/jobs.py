@@ -5,7 +5,7 @@ free, and what is wrong. Rows only: lakebed deletes nothing.
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from lakebed._arguments import MOST_RETAINED, age, milliseconds, positive
 from lakebed._listing import listing_of
@@ -22,15 +22,11 @@ if TYPE_CHECKING:
 THREE_DAYS = timedelta(days=3)
 """How long a commit may be under way before its files are taken for orphans."""
 
-Rules: TypeAlias = tuple[int | None, int | None, int]
-"""Rules of retention: what is old and when it is, in milliseconds since 1970 UTC, and how many snapshots
-stay."""
-
 
 @view(Keywords)
 def reachable(table: Table, **given: Unpack[Keywords]) -> ViewScan:
     """One row per file that anything of the table still reaches, whichever snapshot the table is at:
-    snapshots, tags, branches, changelogs, and the table ittable.
+    snapshots, tags, branches, changelogs, and the table itself.
 
     A snapshot reaches the files that are live in it, not those that its entries only say are deleted.
 
@@ -188,7 +184,7 @@ def expire_plan(
     now = milliseconds(datetime.now(timezone.utc))
     before = None if older_than is None else age("older_than", older_than)
     retained = positive("retain_last", retain_last, most=MOST_RETAINED)
-    freed = View.expire_plan(before, retained, now, table.opening.newest(table.core), of_newest=True)
+    freed = View.expire_plan(before, retained, now, table.opening.newest(table.core))
     return ViewScan(table, "expire_plan", freed, given)
 
 
@@ -221,7 +217,7 @@ def verify(table: Table, *, data_files: bool = False, **given: Unpack[Keywords])
     return ViewScan(table, "verify", View.verify(bool(data_files)), given)
 
 
-def expired(table: Table, rules: Rules) -> ViewScan:
-    """What an expiry of this version's snapshots has freed."""
-    freed = View.expire_plan(*rules, table.opening.newest(table.core), of_newest=False)
-    return ViewScan(table, "expire_plan", freed, {})
+def freed(table: Table, before: str | None) -> ViewScan:
+    """What commits to an Iceberg table have freed since a metadata file; nothing for None."""
+    what = View.freed(before or "", table.opening.newest(table.core))
+    return ViewScan(table, "freed", what, {"limit": 0 if before is None else None})

@@ -2,146 +2,20 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_select::concat::concat_batches;
 use lakebed::iceberg::Table as IcebergTable;
 use lakebed::iceberg::write::FormatVersion;
 use lakebed::iceberg::write::commit::{
-    Action, CommitOptions, FileChange, FileChangeKind, Identity, Isolation, NewTable, Rewrite, commit_action,
-    create_table, fields_json, stage_action,
+    Action, CommitOptions, Identity, NewTable, commit, create_table, fields_json, stage,
 };
-use lakebed::reach::Retention;
 use lakebed::{Error, ErrorKind, Result};
-use lakebed_avro::Codec;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde::de::DeserializeOwned;
 
 use crate::arrow::import_schema;
 use crate::boundary::detached;
-use crate::caller_stream::{caller_stream, sent};
-use crate::error::{to_python, write_error_to_python};
+use crate::error::write_error_to_python;
+use crate::iceberg_action::IcebergAction;
 use crate::limits::extract;
 use crate::table::Table;
-
-/// The name of a commit's action, and its argument.
-type Named<'py> = (String, Bound<'py, PyAny>);
-
-/// An action that is made while detached from the interpreter, since streams are read then.
-type Pending = Box<dyn FnOnce() -> Result<Action> + Send>;
-
-fn pending(change: Named<'_>) -> PyResult<Pending> {
-    let (name, given) = change;
-    Ok(match name.as_str() {
-        "files" => file_change(given.extract()?)?,
-        "rewrite_manifests" => {
-            let (target_bytes, by, filter, memory_bytes) = given.extract()?;
-            Box::new(move || Ok(Action::RewriteManifests(Rewrite { target_bytes, by, filter, memory_bytes })))
-        }
-        "refs" => {
-            let change = parsed(&given)?;
-            Box::new(move || Ok(Action::Refs(change)))
-        }
-        "settings" => {
-            let change = parsed(&given)?;
-            Box::new(move || Ok(Action::Settings(change)))
-        }
-        "schema" => {
-            let change = parsed(&given)?;
-            Box::new(move || Ok(Action::Schema(change)))
-        }
-        "spec" => {
-            let change = parsed(&given)?;
-            Box::new(move || Ok(Action::Spec(change)))
-        }
-        "cherry_pick" => {
-            let snapshot_id = given.extract()?;
-            Box::new(move || Ok(Action::CherryPick(snapshot_id)))
-        }
-        "expire" => {
-            let (older_than_ms, retain_last, now_ms) = given.extract()?;
-            Box::new(move || Ok(Action::Expire(Retention { older_than_ms, retain_last, now_ms })))
-        }
-        other => return Err(PyValueError::new_err(format!("unknown change {other:?}"))),
-    })
-}
-
-/// The attributes of `lakebed.iceberg.committing.FileChange`.
-#[derive(FromPyObject)]
-struct GivenFiles<'py> {
-    kind: String,
-    data: Option<Bound<'py, PyAny>>,
-    deletes: Option<Bound<'py, PyAny>>,
-    removed: Vec<String>,
-    removed_deletes: Vec<String>,
-    filter: Option<String>,
-    data_sequence_number: Option<i64>,
-    since: Option<i64>,
-    isolation: Option<String>,
-    conflict_filter: Option<String>,
-    merge: bool,
-}
-
-fn file_change(given: GivenFiles<'_>) -> PyResult<Pending> {
-    let stream = |files: &Option<Bound<'_, PyAny>>| files.as_ref().map(caller_stream).transpose();
-    let (data, deletes) = (stream(&given.data)?, stream(&given.deletes)?);
-    let kind = match given.kind.as_str() {
-        "append" => FileChangeKind::Append,
-        "delete" => FileChangeKind::Delete,
-        "overwrite" => FileChangeKind::Overwrite,
-        "row_delta" => FileChangeKind::RowDelta,
-        "replace" => FileChangeKind::Replace,
-        other => return Err(PyValueError::new_err(format!("unknown change of files {other:?}"))),
-    };
-    let isolation = match given.isolation.as_deref() {
-        None => Isolation::None,
-        Some("snapshot") => Isolation::Snapshot,
-        Some("serializable") => Isolation::Serializable,
-        Some(other) => return Err(PyValueError::new_err(format!("unknown isolation {other:?}"))),
-    };
-    let GivenFiles { removed, removed_deletes, filter, data_sequence_number, since, .. } = given;
-    let (conflict_filter, merge) = (given.conflict_filter, given.merge);
-    Ok(Box::new(move || {
-        let (data, deletes) = (data.map(whole).transpose()?, deletes.map(whole).transpose()?);
-        Ok(Action::Files(FileChange {
-            kind,
-            data,
-            deletes,
-            removed,
-            removed_deletes,
-            filter,
-            data_sequence_number,
-            since,
-            isolation,
-            conflict_filter,
-            merge,
-        }))
-    }))
-}
-
-/// All batches of a stream as one.
-fn whole(reader: impl RecordBatchReader) -> Result<RecordBatch> {
-    let schema = reader.schema();
-    let batches = reader.map(sent).collect::<Result<Vec<_>>>()?;
-    concat_batches(&schema, &batches).map_err(Into::into)
-}
-
-/// A change that Python passes as JSON.
-fn parsed<T: DeserializeOwned>(given: &Bound<'_, PyAny>) -> PyResult<T> {
-    let json: String = given.extract()?;
-    serde_json::from_str(&json).map_err(|error| {
-        to_python(given.py(), Error::new(ErrorKind::Argument, format!("a change that is none: {error}")))
-    })
-}
-
-/// The result of a commit.
-#[derive(IntoPyObject)]
-pub enum Committed {
-    /// It was made: the metadata file that it is based on.
-    Made(String),
-    /// The files of a staged commit, and what the catalog needs: metadata, requirements and updates as JSON.
-    Staged(Vec<String>, String, String, String),
-}
 
 /// The Iceberg table to commit to.
 fn committable(table: &Table, staged: bool) -> Result<&IcebergTable> {
@@ -169,56 +43,74 @@ fn committed<T: Send>(py: Python<'_>, commit: impl FnOnce() -> Result<T> + Send)
     detached(py, || Ok(commit()))?.map_err(|error| write_error_to_python(py, error))
 }
 
+/// The actions of a commit to the table's branch, and its options.
+fn arguments(
+    table: &IcebergTable,
+    actions: &[Py<IcebergAction>],
+    random: [u8; 24],
+) -> (Vec<Arc<Action>>, CommitOptions) {
+    let actions = actions.iter().map(|action| Arc::clone(&action.get().0)).collect();
+    let (identity, branch) = (Identity::new(random), table.branch().to_owned());
+    (actions, CommitOptions { identity, branch, limits: table.decoding().limits })
+}
+
+/// Makes all actions in one commit to a table without a catalog. Returns the metadata file that it is based on;
+/// None where there was nothing to do.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)] // what all commits take
 pub fn iceberg_commit(
     py: Python<'_>,
     table: &Bound<'_, Table>,
-    change: Named<'_>,
-    properties: Vec<(String, String)>,
-    codec: Option<&str>,
-    block_bytes: usize,
+    actions: Vec<Py<IcebergAction>>,
     random: [u8; 24],
-    staged: bool,
-    limits: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Option<Committed>> {
-    let codec =
-        codec.map(Codec::named).transpose().map_err(|error| write_error_to_python(py, error.into()))?;
-    let identity = Identity::new(random);
+) -> PyResult<Option<String>> {
     let table = table.get();
-    let branch = table.0.branch().to_owned();
-    let limits = limits.map(extract).transpose()?;
-    let action = pending(change)?;
-    committed(py, move || {
-        let table = committable(table, staged)?;
-        let limits = limits.unwrap_or(table.decoding().limits);
-        let options = CommitOptions { identity, branch, properties, codec, block_bytes, limits };
-        let storage = Arc::clone(table.storage());
-        if !staged {
-            let made = commit_action(table.location(), storage, action()?, &options)?;
-            return Ok(made.map(Committed::Made));
-        }
-        let staged = stage_action(table.metadata_file(), storage, action()?, &options)?;
-        Ok(staged.map(|staged| {
-            let [requirements, updates] = [staged.requirements, staged.updates].map(|json| json.to_string());
-            Committed::Staged(staged.files, staged.metadata, requirements, updates)
-        }))
+    committed(py, || {
+        let table = committable(table, false)?;
+        let (actions, options) = arguments(table, &actions, random);
+        commit(table.location(), Arc::clone(table.storage()), &actions, &options)
     })
 }
 
+/// The files of a staged commit, and what the catalog needs: metadata, requirements and updates as JSON.
+type StagedParts = (Vec<String>, String, String, String);
+
+/// Writes the files of one commit of all actions, for a catalog to make it; None where there is nothing to do.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)] // the keywords of `lakebed.iceberg.create_table`
-pub fn iceberg_create_table(
+pub fn iceberg_stage(
     py: Python<'_>,
-    location: &str,
-    schema: &Bound<'_, PyAny>,
+    table: &Bound<'_, Table>,
+    actions: Vec<Py<IcebergAction>>,
+    random: [u8; 24],
+) -> PyResult<Option<StagedParts>> {
+    let table = table.get();
+    committed(py, || {
+        let table = committable(table, true)?;
+        let (actions, options) = arguments(table, &actions, random);
+        let staged = stage(table.metadata_file(), Arc::clone(table.storage()), &actions, &options)?;
+        let json = |value: serde_json::Value| value.to_string();
+        Ok(staged.map(|one| (one.files, one.metadata, json(one.requirements), json(one.updates))))
+    })
+}
+
+/// The attributes of Python's `TableDefinition`.
+#[derive(FromPyObject)]
+pub struct TableDefinition<'py> {
+    schema: Bound<'py, PyAny>,
     partition_by: Vec<String>,
     format_version: i32,
     properties: Vec<(String, String)>,
+}
+
+#[pyfunction]
+pub fn iceberg_create_table(
+    py: Python<'_>,
+    location: &str,
+    definition: TableDefinition<'_>,
     random: [u8; 16],
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
-    let (schema, limits) = (import_schema(schema)?, extract(limits)?);
+    let TableDefinition { schema, partition_by, format_version, properties } = definition;
+    let (schema, limits) = (import_schema(&schema)?, extract(limits)?);
     committed(py, || {
         let version = FormatVersion::try_from(format_version)?;
         let table = NewTable { schema, partition_by, version, properties, random };

@@ -13,6 +13,7 @@ mod file;
 mod finding;
 mod grouping;
 mod iceberg;
+mod iceberg_action;
 mod iceberg_commit;
 mod iceberg_write;
 mod interpreter;
@@ -57,7 +58,11 @@ mod _native {
         iceberg_read_metadata,
     };
     #[pymodule_export]
-    use super::iceberg_commit::{iceberg_commit, iceberg_create_table, iceberg_fields, iceberg_layout};
+    use super::iceberg_action::{FileChangeKind, IcebergAction, Isolation};
+    #[pymodule_export]
+    use super::iceberg_commit::{
+        iceberg_commit, iceberg_create_table, iceberg_fields, iceberg_layout, iceberg_stage,
+    };
     #[pymodule_export]
     use super::iceberg_write::{iceberg_write_manifest, iceberg_write_manifest_list, iceberg_write_metadata};
     #[pymodule_export]

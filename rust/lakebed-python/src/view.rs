@@ -96,10 +96,14 @@ impl View {
         retain_last: Option<i32>,
         now_ms: i64,
         newest: Option<Py<PyAny>>,
-        of_newest: bool,
     ) -> View {
         let retention = Retention { older_than_ms, retain_last, now_ms };
-        View(view::View::ExpirePlan { retention, newest: newest.map(newest_of), of_newest })
+        View(view::View::ExpirePlan { retention, newest: newest.map(newest_of) })
+    }
+
+    #[staticmethod]
+    fn freed(before: String, newest: Option<Py<PyAny>>) -> View {
+        View(view::View::Freed { before, newest: newest.map(newest_of) })
     }
 }
 

@@ -279,6 +279,12 @@ impl Error {
         self
     }
 
+    /// The same error with words before its message.
+    pub(crate) fn after_words(mut self, words: &str) -> Error {
+        self.0.message.insert_str(0, words);
+        self
+    }
+
     /// Takes the cause out; storage errors of the caller's own language are passed this way.
     pub fn take_source(&mut self) -> Option<Box<dyn std::error::Error + Send + Sync>> {
         self.0.source.take()

@@ -11,14 +11,14 @@ use arrow_schema::SchemaRef;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::Reach;
 use super::kind::Kinds;
 use super::looks::Seen;
 use super::moved::Moved;
 use super::partitioner::{Partitioner, seed};
 use super::rows::{nothing, schema};
-use super::walk::{Walk, WalkOptions};
+use super::walk::{Removal, Walk, WalkOptions};
 use super::walk_roots::{StoredRoots, WalkRoots};
-use super::{Reach, Retention};
 use crate::columnar::Decoding;
 use crate::distributed::{
     Exchange, Exchanged, Gather, ManifestPartitioner, NamedWork, PlannedManifest, StoredOptions,
@@ -105,22 +105,22 @@ pub(crate) struct ReachExchange<N> {
 /// Those of reading what names manifests.
 pub(super) fn exchanged<R: Reach>(
     reach: &R,
-    retention: Option<&Retention>,
+    removal: Removal<'_>,
     options: &ScanOptions,
 ) -> Result<Exchanged> {
     let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
     let (partitioner, threads) = (Arc::new(Partitioner::new()), threads(options.threads));
-    let mut seen = Seen::default();
+    let (mut seen, retention) = (Seen::default(), removal.retention());
     let DistributedWalk { walk, manifests, planned } =
         reach.distributed_walk(&WalkOptions { retention, kinds, partitioner, threads }, false, &mut seen)?;
-    let moved = retention.and_then(|_| reach.moved());
+    let moved = if removal.is_some() { reach.moved() } else { None };
     let mut walk = walk.of_moved(moved.as_ref())?;
-    let roots = WalkRoots::of(&mut walk, retention.is_some());
+    let roots = WalkRoots::of(&mut walk, removal.is_some());
     let named = select(&roots.named(&walk)?, options.columns.as_deref(), options.filter.as_deref())?;
     let (seed, roots, options) = (seed(), roots.stored(), StoredOptions::from(options));
     let exchange = Box::new(ReachExchange { manifests, seed, moved, roots, options });
     // Only rows that people delete by are looked at again.
-    let seen = retention.map(|_| seen.to_text()).transpose()?;
+    let seen = removal.is_some().then(|| seen.to_text()).transpose()?;
     Ok(Exchanged { exchange, sides: vec![planned], together: true, made: vec![named], seen })
 }
 

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
+use super::Reach;
 use super::exchange::exchanged;
 use super::kind::Kinds;
 use super::looks::Seen;
 use super::partitioner::Partitioner;
 use super::partitions::Partitions;
 use super::rows::{nothing, schema};
-use super::walk::{Root, Walk, WalkOptions};
+use super::walk::{Removal, Root, Walk, WalkOptions};
 use super::walk_roots::WalkRoots;
-use super::{Reach, Retention};
 use crate::distributed::{Distributed, Exchanged};
 use crate::error::Result;
 use crate::notes::Notes;
@@ -40,7 +40,7 @@ impl<R: Reach> Reachable<R> {
 
 impl<R: Reach> Distributed for Reachable<R> {
     fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
-        exchanged(&self.reach, None, &self.options)
+        exchanged(&self.reach, Removal::None, &self.options)
     }
 }
 
@@ -51,7 +51,7 @@ impl<R: Reach> Scan for Reachable<R> {
 
     fn stream(&self) -> Result<Batches> {
         limited(self.options.limit, || {
-            let walked = Found::walk(&self.reach, None, &self.options, &mut Seen::default())?;
+            let walked = Found::walk(&self.reach, Removal::None, &self.options, &mut Seen::default())?;
             Ok(selected(walked.found, &self.options))
         })
     }
@@ -61,7 +61,7 @@ impl<R: Reach> Scan for Reachable<R> {
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
-        let walked = Found::walk(&self.reach, None, &self.options, &mut Seen::default())?;
+        let walked = Found::walk(&self.reach, Removal::None, &self.options, &mut Seen::default())?;
         let manifests = walked.manifests.clone();
         let (files, roots) = (count(walked.found)?, "each file is one row, however many roots reach it");
         Ok(vec![manifests, Step::rows("files", files, files, roots)])
@@ -102,17 +102,17 @@ impl Found {
     /// Starts reading what a table reaches, as far as `options` ask for it.
     pub(super) fn walk<R: Reach>(
         reach: &R,
-        retention: Option<&Retention>,
+        removal: Removal<'_>,
         options: &ScanOptions,
         seen: &mut Seen,
     ) -> Result<Walked> {
         let threads = threads(options.threads);
         let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
-        let moved = retention.and_then(|_| reach.moved());
+        let (retention, moved) = (removal.retention(), if removal.is_some() { reach.moved() } else { None });
         let partitioner = Arc::new(Partitioner::new().of_moved(moved.clone()));
         let walk = reach.walk(&WalkOptions { retention, kinds, partitioner, threads }, seen)?;
         let walk = walk.of_moved(moved.as_ref())?;
-        Ok(Found::of(walk, retention.is_some(), reach.storage(), threads))
+        Ok(Found::of(walk, removal.is_some(), reach.storage(), threads))
     }
 
     /// Starts reading the manifests of a walk, for all files, or with `only_removed` for those that only removed

@@ -86,6 +86,8 @@ pub(super) struct Looks<R> {
     pub(super) newest: NewestReach<R>,
     /// The rules by which roots are removed, if these remove some.
     pub(super) retention: Option<Retention>,
+    /// Whether the rows have the paths where files of a moved table are now.
+    pub(super) are_placed: bool,
     pub(super) kinds: Kinds,
     pub(super) threads: usize,
     pub(super) comparison: Comparison,
@@ -125,7 +127,8 @@ impl<R: Reach> Looks<R> {
     fn partitioner(&self, newest: &R) -> Partitioner {
         let partitioner = Partitioner::seeded(0, 1);
         match self.comparison.clone() {
-            Comparison::Paths => partitioner.of_moved(self.retention.and_then(|_| newest.moved())),
+            Comparison::Paths if self.are_placed => partitioner.of_moved(newest.moved()),
+            Comparison::Paths => partitioner,
             Comparison::Places { prefixes, by_name, storage } => {
                 let keys = Keys::Places { prefixes, storage, by_name, whole: false };
                 partitioner.by(keys).of_moved(newest.moved().filter(|_| !by_name))

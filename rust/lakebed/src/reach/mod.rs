@@ -5,7 +5,6 @@
 //! the files that each names. Every manifest is read once, with the set of the roots that have it.
 
 mod exchange;
-mod expire;
 mod found;
 mod kind;
 mod links;
@@ -25,6 +24,7 @@ mod record;
 mod rows;
 mod sets;
 mod spelling;
+mod unreached;
 mod walk;
 mod walk_roots;
 
@@ -34,7 +34,6 @@ use arrow_array::RecordBatch;
 pub(crate) use exchange::{
     DistributedWalk, LocatedManifest, ManifestsByLocation, ReachExchange, Records, SentManifests,
 };
-pub(crate) use expire::ExpirePlan;
 pub(crate) use found::{Found, Reachable, count};
 pub(crate) use kind::{Kind, Kinds};
 pub use listed::{Listing, OrphanOptions};
@@ -49,6 +48,7 @@ pub(crate) use partitioner::{Named, Partitioner};
 pub(crate) use prefixes::Prefixes;
 pub(crate) use record::{Fact, each_record};
 pub(crate) use sets::{RootSets, Roots, SetId};
+pub(crate) use unreached::Unreached;
 pub use walk::Retention;
 pub(crate) use walk::{Files, Removed, Root, Walk, WalkOptions};
 
@@ -172,7 +172,7 @@ impl FreedRows {
     /// Those of reading all that names files.
     pub(crate) fn checked<R: Reach>(self, newest: NewestReach<R>) -> Result<Vec<RecordBatch>> {
         let (kinds, threads, comparison) = (Kinds::ALL, threads(0), Comparison::Paths);
-        let looks = Looks { newest, retention: None, kinds, threads, comparison };
+        let looks = Looks { newest, retention: None, are_placed: false, kinds, threads, comparison };
         let rows = looks.checked(self.rows.into_iter().map(Ok), self.seen, Notes::default());
         std::iter::once(rows::nothing()).chain(rows).collect()
     }

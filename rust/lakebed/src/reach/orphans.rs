@@ -76,6 +76,7 @@ impl<R: Reach> Orphans<R> {
         Looks {
             newest: Arc::clone(&self.newest),
             retention: None,
+            are_placed: true,
             kinds: Kinds::ALL,
             threads: threads(self.options.threads),
             comparison: Comparison::Places { prefixes, by_name: R::BY_NAME, storage },

@@ -23,6 +23,27 @@ pub struct Retention {
     pub now_ms: i64,
 }
 
+/// Which roots are removed, for rows of the files that only these reach.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Removal<'r> {
+    /// None: rows are of all files.
+    None,
+    /// Those that rules of retention remove.
+    By(&'r Retention),
+    /// Those that the [`Reach`](super::Reach) itself marks, since a commit has removed them.
+    Marked,
+}
+
+impl<'r> Removal<'r> {
+    pub(super) fn retention(self) -> Option<&'r Retention> {
+        if let Removal::By(retention) = self { Some(retention) } else { None }
+    }
+
+    pub(super) fn is_some(self) -> bool {
+        !matches!(self, Removal::None)
+    }
+}
+
 /// What a walk is to return.
 pub(crate) struct WalkOptions<'r> {
     /// The rules by which roots are removed, if any.

@@ -88,15 +88,21 @@ pub enum View {
         newest: Option<Newest>,
     },
     /// The snapshots that expire by the table's rules of retention, and the files that nothing reaches after that, also
-    /// not in the newest version, which `newest` reads where a catalog knows which one that is. With `of_newest`
-    /// snapshots of that version expire, else those of this one.
+    /// not the newest version, read again before the first row; `newest` reads it where a catalog knows which one that is.
     ExpirePlan {
         /// The rules of retention that the caller gives.
         retention: Retention,
         /// Reads the newest version of the table.
         newest: Option<Newest>,
-        /// Whose snapshots expire: those of the newest version, or of this one.
-        of_newest: bool,
+    },
+    /// What commits since an earlier version have freed, in the columns of `ExpirePlan`: the snapshots, branches and
+    /// tags of that version which the newest one does not have any more, and the files which it does not reach any
+    /// more, by what is newest when the rows are read.
+    Freed {
+        /// The metadata file of the version before.
+        before: String,
+        /// Reads the newest version of the table.
+        newest: Option<Newest>,
     },
     /// One row per kind of file: how many files of the kind the table reaches, and their sizes; of these what the
     /// table's own snapshot reaches, and what only other snapshots reach.

@@ -58,6 +58,12 @@ impl MetadataFile {
         Ok(MetadataFile { head, rest: None, ..self })
     }
 
+    /// The same file with another text, which is not written yet.
+    pub(in crate::iceberg) fn with_text(&self, text: String) -> MetadataFile {
+        let head = Buffer::from(text.into_bytes());
+        MetadataFile { path: self.path.clone(), limits: self.limits, head, rest: None }
+    }
+
     /// The path of the file; empty for bytes that were given.
     pub fn path(&self) -> &str {
         self.path.as_deref().unwrap_or_default()

@@ -16,14 +16,14 @@ use self::entries::Entries;
 pub(super) use self::entries::{NamedFiles, Reached};
 pub(super) use self::ownership::FOLDERS;
 use self::ownership::{check_location, other_folders, own_metadata};
+use self::retention::{Kept, check_enabled, wrong_properties};
 pub(super) use self::retention::{check_deletable, kept};
-use self::retention::{check_enabled, wrong_properties};
 use super::discovery::{FOLDER, HINT};
 use super::manifest_list::{ManifestFile, brief, read_manifest_list};
-use super::metadata::{RefKind, Snapshot, TableMetadata, Wanted};
+use super::metadata::{RefKind, Snapshot, SnapshotRef, TableMetadata, Wanted};
 use super::table::Table;
 use crate::columnar::Decoding;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
@@ -60,6 +60,8 @@ pub(super) struct TableReach {
     table: Table,
     /// Whether a catalog says that this is the table, so that its location is known to be its own.
     is_of_catalog: bool,
+    /// Which snapshots and refs a later version still has: the others count as removed.
+    later: Option<Kept>,
     notes: Notes,
 }
 
@@ -78,12 +80,37 @@ pub(super) struct Named {
 
 impl TableReach {
     pub(super) fn new(table: Table) -> TableReach {
-        TableReach { table, is_of_catalog: false, notes: Notes::default() }
+        TableReach { table, is_of_catalog: false, later: None, notes: Notes::default() }
     }
 
     /// The same for a table of which a catalog says what is newest.
     pub(super) fn of_catalog(table: Table) -> TableReach {
         TableReach { is_of_catalog: true, ..TableReach::new(table) }
+    }
+
+    /// The earlier version of the metadata file at `path`, of which what this version does not have any more counts as
+    /// removed.
+    ///
+    /// # Errors
+    /// Those of reading both; `Mismatch` where another table was put in the place of that one.
+    pub(super) fn before(&self, path: &str) -> Result<TableReach> {
+        check_deletable(self.table.metadata())?;
+        let (storage, decoding) = (Arc::clone(self.table.storage()), self.table.decoding().clone());
+        let table = Table::open(path, storage, decoding)?;
+        let [before, now] = [table.metadata(), self.table.metadata()];
+        if before.table_uuid.is_some() && before.table_uuid != now.table_uuid {
+            let message = "another table is in the place of the one that was committed to";
+            return Err(Error::new(ErrorKind::Mismatch, message).in_file(self.table.metadata_file()));
+        }
+        let lineage = self.table.read(&Wanted { lineage: true, ..Wanted::CURRENT })?.lineage;
+        let is_gone =
+            |name: &String, one: &SnapshotRef| now.refs.get(name).is_none_or(|known| known.kind != one.kind);
+        let gone = before.refs.iter().filter(|(name, one)| is_gone(name, one));
+        let later = Kept {
+            snapshots: lineage.iter().map(|one| one.snapshot_id).collect(),
+            gone: gone.map(|(name, _)| name.clone()).collect(),
+        };
+        Ok(TableReach { is_of_catalog: self.is_of_catalog, later: Some(later), ..TableReach::new(table) })
     }
 
     /// Reads all but manifests.
@@ -102,17 +129,25 @@ impl TableReach {
             root.is_current = place == TABLE || is_at;
         }
         let mut removed = Vec::new();
-        if let Some(retention) = retention {
+        if retention.is_some() || self.later.is_some() {
             let place = self.table.storage().place(&self.table.metadata().location)?;
             check_location(&self.table, self.is_of_catalog, &Prefixes::new(&place, &[], &[]))?;
-            removed = expire(&metadata, &snapshots, retention, roots.get_mut(first..).unwrap_or_default())?;
+            check_deletable(&metadata)?;
         }
+        let of_snapshots = roots.get_mut(first..).unwrap_or_default();
+        if let Some(later) = &self.later {
+            removed = mark(&metadata, later, of_snapshots);
+        } else if let Some(retention) = retention {
+            removed = mark(&metadata, &kept_by(&metadata, &snapshots, retention)?, of_snapshots);
+        }
+        let some_removed = of_snapshots.iter().any(|root| root.is_removed);
         let places: HashMap<i64, usize> = snapshots.iter().map(id).zip(first..).collect();
         let (mut files, mut sets) = (Files::default(), RootSets::new());
         let root_of = |id| Some(places.get(&id).copied().unwrap_or(TABLE));
         self.add_files(&metadata, root_of, &mut files, &mut sets)?;
-        // Files of other kinds are found without the lists.
-        let of_lists = if kinds.any(&OF_LISTS) { snapshots.clone() } else { Vec::new() };
+        // Files of other kinds are found without the lists, and none is wanted of snapshots that are all still there.
+        let is_wanted = kinds.any(&OF_LISTS) && (self.later.is_none() || some_removed);
+        let of_lists = if is_wanted { snapshots.clone() } else { Vec::new() };
         let (manifests, named) = self.manifests(of_lists, |at| first + at, threads, &mut files, &mut sets)?;
         Ok(Named { metadata, snapshots, roots, sets, files, manifests, named, removed })
     }
@@ -313,7 +348,8 @@ impl Reach for TableReach {
         let mut roots: Vec<Root> = snapshots.iter().map(named).collect();
         let mut removed = Vec::new();
         if let Some(retention) = wanted.retention {
-            removed = expire(&metadata, &snapshots, retention, &mut roots)?;
+            check_deletable(&metadata)?;
+            removed = mark(&metadata, &kept_by(&metadata, &snapshots, retention)?, &mut roots);
         }
         let gone: HashSet<i64> =
             roots.iter().filter(|root| root.is_removed).filter_map(|root| root.snapshot_id).collect();
@@ -409,17 +445,14 @@ pub(crate) fn reach_at(
     Ok(Box::new(TableReach::new(Table::open(location, storage, decoding)?)))
 }
 
-/// Marks the roots of expired snapshots. Returns these snapshots, and the expired refs.
-fn expire(
-    metadata: &TableMetadata,
-    snapshots: &[Snapshot],
-    retention: &Retention,
-    roots: &mut [Root],
-) -> Result<Vec<Removed>> {
-    check_deletable(metadata)?;
-    let lineage: Vec<_> =
-        snapshots.iter().map(|one| (one.snapshot_id, one.parent_id, one.timestamp_ms)).collect();
-    let kept = kept(metadata, &lineage, retention)?;
+/// What rules of retention keep.
+fn kept_by(metadata: &TableMetadata, snapshots: &[Snapshot], retention: &Retention) -> Result<Kept> {
+    let lineage = snapshots.iter().map(|one| (one.snapshot_id, one.parent_id, one.timestamp_ms));
+    kept(metadata, &lineage.collect::<Vec<_>>(), retention)
+}
+
+/// Marks the roots of snapshots that are not kept. Returns these snapshots, and the refs that are not.
+fn mark(metadata: &TableMetadata, kept: &Kept, roots: &mut [Root]) -> Vec<Removed> {
     let mut removed = Vec::new();
     for root in roots {
         let id = root.snapshot_id.unwrap_or_default();
@@ -436,7 +469,7 @@ fn expire(
             name: format!("{} {name}", one.kind.name()),
         });
     }
-    Ok(removed)
+    removed
 }
 
 /// The step of the funnel for manifests: how many are read, of those that the lists name.

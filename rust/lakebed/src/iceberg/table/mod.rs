@@ -96,6 +96,15 @@ impl Table {
         Ok((table, text))
     }
 
+    /// The same table, on `main`, as another text of its metadata file describes it, with the requested parts.
+    ///
+    /// # Errors
+    /// Those of [`TableMetadata::read`].
+    pub(crate) fn with_metadata(&self, text: String, wanted: &Wanted) -> Result<Table> {
+        let (storage, decoding) = (Arc::clone(&self.storage), self.decoding.clone());
+        Table::of_file(&self.opened, self.file.with_text(text), storage, decoding, self.notes.clone(), wanted)
+    }
+
     /// The table that was opened with `opened`, from its current metadata file, with the requested parts.
     fn of_file(
         opened: &str,

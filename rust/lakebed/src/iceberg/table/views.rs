@@ -19,7 +19,7 @@ use crate::iceberg::scan::{Appended, Scan, diff};
 use crate::iceberg::system::SYSTEM_TABLES;
 use crate::notes::Notes;
 use crate::pipeline::both;
-use crate::reach::{ExpirePlan, NewestReach, Orphans, Reachable, newest_reach};
+use crate::reach::{NewestReach, Orphans, Reachable, Unreached, newest_reach};
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::ScanOptions;
 use crate::system::{MetadataScan, names};
@@ -106,9 +106,12 @@ impl table::Table for Table {
                 let reach = self.reach(newest.is_some());
                 Box::new(Orphans::new(reach, self.newest_reach(newest), which, options)?)
             }
-            View::ExpirePlan { retention, newest, of_newest } => {
-                let of = (!of_newest).then(|| self.reach(newest.is_some()));
-                Box::new(ExpirePlan::new(of, self.newest_reach(newest), retention, options)?)
+            View::ExpirePlan { retention, newest } => {
+                Box::new(Unreached::expired(self.newest_reach(newest), retention, options)?)
+            }
+            View::Freed { before, newest } => {
+                let of = move |newest: &TableReach| newest.before(&before);
+                Box::new(Unreached::freed(self.newest_reach(newest), of, options)?)
             }
             View::MetadataTable(name) => {
                 Box::new(MetadataScan::new(self.clone(), SYSTEM_TABLES, &name, options)?)

@@ -10,7 +10,7 @@ use arrow_schema::{Fields, Schema as ArrowSchema, SchemaRef};
 use super::Table;
 use crate::diff::AppendScan;
 use crate::distributed::Distributed;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::history::{FileHistoryScan, GrowthScan};
 use crate::notes::Notes;
 use crate::paimon::partition::PartitionType;
@@ -19,7 +19,7 @@ use crate::paimon::rewrite_paths::rewrite_paths;
 use crate::paimon::scan::{Appended, Scan, diff};
 use crate::paimon::system::SYSTEM_TABLES;
 use crate::pipeline::both;
-use crate::reach::{ExpirePlan, NewestReach, Orphans, Reachable, newest_reach};
+use crate::reach::{NewestReach, Orphans, Reachable, Unreached, newest_reach};
 use crate::record::find;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::ScanOptions;
@@ -115,9 +115,12 @@ impl table::Table for Table {
                 let reach = TableReach::new(self.clone());
                 Box::new(Orphans::new(reach, self.newest_reach(newest), which, options)?)
             }
-            View::ExpirePlan { retention, newest, of_newest } => {
-                let of = (!of_newest).then(|| TableReach::new(self.clone()));
-                Box::new(ExpirePlan::new(of, self.newest_reach(newest), retention, options)?)
+            View::ExpirePlan { retention, newest } => {
+                Box::new(Unreached::expired(self.newest_reach(newest), retention, options)?)
+            }
+            View::Freed { .. } => {
+                let message = "commits to Paimon tables return the files that they have freed";
+                return Err(Error::new(ErrorKind::UnknownView, message));
             }
             View::MetadataTable(name) => {
                 Box::new(MetadataScan::new(self.clone(), SYSTEM_TABLES, &name, options)?)

@@ -1,31 +1,32 @@
 //! Tries a commit until no other commit comes in between (Iceberg's `SnapshotProducer.java`,
-//! `HadoopTableOperations.java`).
+//! `BaseTransaction.java`, `HadoopTableOperations.java`).
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::Action;
 use super::base::Base;
 use super::document::Document;
 use super::head::Listing;
-use super::next::{NewSnapshot, branch_updates, next_metadata};
+use super::next::{NewSnapshot, branch_updates, next_metadata, updated};
 use super::options::CommitOptions;
-use super::scratch::Scratch;
 use super::store::write_list;
 use super::summary::Summary;
+use super::uncommitted::UncommittedFiles;
 use super::update::{Update, requirements};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::write::metadata_bytes;
 use crate::storage::Storage;
-use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits};
+use crate::write::commit::{Commit, Prepared, RetryLimits};
 use crate::write::publish::replace_hint;
 use crate::write::{fitting, now_millis};
 
-/// A change to the latest state of a table.
+/// A change to a state of a table.
 pub(super) trait Change {
     /// Writes the manifests of the new snapshot, if there is one; `None` where there is nothing to do.
     /// Invalid changes are refused before anything is written.
-    fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>>;
+    fn apply(&self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<Option<Outcome>>;
 }
 
 /// The result of a change.
@@ -64,30 +65,15 @@ const RETRIES: u32 = 1000;
 /// The longest wait between two attempts \[ms\].
 const LONGEST_WAIT: u64 = 50;
 
-/// Commits a change to the table at `location`, which has no catalog. Returns the metadata file that the
-/// commit is based on.
-///
-/// # Errors
-/// `Unsupported` for a table with a catalog; those of the change; `Conflict` after too many lost attempts;
-/// `Io` where it is unknown whether the commit has succeeded.
-pub(super) fn commit(
-    location: &str,
-    storage: Arc<dyn Storage>,
-    change: &dyn Change,
-    options: &CommitOptions,
-) -> Result<Option<String>> {
-    engine::commit(Changing { location, storage, change, options })
+/// A commit to a table without a catalog.
+pub(super) struct CommitAttempt<'a> {
+    pub(super) location: &'a str,
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) actions: &'a [Arc<Action>],
+    pub(super) options: &'a CommitOptions,
 }
 
-/// A commit to a table.
-struct Changing<'a> {
-    location: &'a str,
-    storage: Arc<dyn Storage>,
-    change: &'a dyn Change,
-    options: &'a CommitOptions,
-}
-
-impl Commit for Changing<'_> {
+impl Commit for CommitAttempt<'_> {
     type Base = Base;
     /// The number of the metadata file.
     type Next = u64;
@@ -102,13 +88,13 @@ impl Commit for Changing<'_> {
         let Some(number) = base.number() else { return Err(of_a_catalog(base)) };
         let next = fitting(number.checked_add(1), "the number of the next metadata file");
         let next = next.map_err(|error| error.in_file(base.table.metadata_file()))?;
-        let mut scratch = Scratch::new(self.options, base);
-        let Some(prepared) = prepare(base, self.change, self.options, attempt, &mut scratch)? else {
+        let mut uncommitted = UncommittedFiles::new(self.options.identity, base);
+        let Some(changed) = Changed::by(self.actions, base, attempt, &mut uncommitted)? else {
             return Ok(Prepared::Done(None));
         };
         let path = base.metadata_path(next);
-        let bytes = metadata_bytes(prepared.metadata.into_text()?, &path)?;
-        Ok(Prepared::Next { written: scratch.written(), path, bytes, next })
+        let bytes = metadata_bytes(changed.metadata.into_text()?, &path)?;
+        Ok(Prepared::Next { written: uncommitted.written(), path, bytes, next })
     }
 
     fn made(&mut self, base: Base, next: u64) -> Result<Option<String>> {
@@ -125,53 +111,85 @@ impl Commit for Changing<'_> {
     }
 }
 
-/// A commit whose metadata must only be published.
-struct NextState {
+/// A table after the changes of a commit, whose metadata must only be published.
+struct Changed {
     metadata: Document,
     updates: Vec<Update>,
 }
 
-fn prepare(
-    base: &Base,
-    change: &dyn Change,
-    options: &CommitOptions,
-    attempt: u32,
-    scratch: &mut Scratch,
-) -> Result<Option<NextState>> {
-    let Some(outcome) = change.apply(base, scratch)? else { return Ok(None) };
-    let now_ms = now_millis().max(base.metadata.last_updated_ms);
-    let updates = match outcome {
-        Outcome::Updates(updates) => updates,
-        Outcome::Snapshot(outcome) => {
-            let summary =
-                outcome.summary.json(outcome.operation, base.table.snapshot()?, &options.properties);
-            let (manifest_list, row_ids) = write_list(base, scratch, attempt, outcome.manifests)?;
-            let id = options.identity.snapshot_id();
-            let new = NewSnapshot { id, timestamp_ms: now_ms, manifest_list, summary, row_ids };
-            branch_updates(base, new)?.into()
+impl Changed {
+    /// Makes one change after the other, each of the state which those before it leave. `None` where none has
+    /// anything to do.
+    fn by(
+        actions: &[Arc<Action>],
+        base: &Base,
+        attempt: u32,
+        uncommitted: &mut UncommittedFiles,
+    ) -> Result<Option<Changed>> {
+        let (mut updates, mut snapshots) = (Vec::new(), Vec::new());
+        // What the changes so far leave: as metadata and, once another change follows, as a state to change.
+        let (mut metadata, mut now): (Option<Document>, Option<Base>) = (None, None);
+        let mut change = |number: usize, action: &Action| -> Result<()> {
+            if let Some(json) = metadata.take() {
+                now = Some(now.as_ref().unwrap_or(base).after(json, snapshots.last().copied())?);
+            }
+            let base = now.as_ref().unwrap_or(base);
+            uncommitted.begin(number);
+            let Some(outcome) = action.change().apply(base, uncommitted)? else { return Ok(()) };
+            let now_ms = now_millis().max(base.metadata.last_updated_ms);
+            let made = match outcome {
+                Outcome::Updates(updates) => updates,
+                Outcome::Snapshot(snapshot) => {
+                    snapshots.push(uncommitted.snapshot_id());
+                    added(base, *snapshot, attempt, uncommitted, now_ms)?
+                }
+            };
+            metadata = Some(updated(base, &made, now_ms)?);
+            updates.extend(made);
+            Ok(())
+        };
+        for (number, action) in actions.iter().enumerate() {
+            change(number, action).map_err(|error| match actions.len() {
+                1 => error,
+                all => error.after_words(&format!("change {} of {all}: ", number + 1)),
+            })?;
         }
-    };
-    let metadata = next_metadata(base, &updates, now_ms)?;
-    Ok(Some(NextState { metadata, updates }))
+        let Some(metadata) = metadata.or(now.map(|now| now.json)) else { return Ok(None) };
+        Ok(Some(Changed { metadata: next_metadata(base, metadata, &snapshots)?, updates }))
+    }
 }
 
-/// Prepares a change of the table at `location`, on a storage that can write, for a catalog to commit.
+/// Writes the manifest list of a new snapshot. Returns the updates that make it the head of the branch.
+fn added(
+    base: &Base,
+    snapshot: Snapshot,
+    attempt: u32,
+    uncommitted: &mut UncommittedFiles,
+    timestamp_ms: i64,
+) -> Result<Vec<Update>> {
+    let summary = snapshot.summary.json(snapshot.operation, base.table.snapshot()?);
+    let (manifest_list, row_ids) = write_list(base, uncommitted, attempt, snapshot.manifests)?;
+    let id = uncommitted.snapshot_id();
+    Ok(branch_updates(base, NewSnapshot { id, timestamp_ms, manifest_list, summary, row_ids })?.into())
+}
+
+/// Prepares changes of the table at `location`, on a storage that can write, for a catalog to commit.
 ///
 /// # Errors
-/// Those of the change.
+/// Those of the changes.
 pub(super) fn stage(
     location: &str,
     storage: Arc<dyn Storage>,
-    change: &dyn Change,
+    actions: &[Arc<Action>],
     options: &CommitOptions,
 ) -> Result<Option<Staged>> {
     let base = Base::read(location, &options.branch, storage, options.limits)?;
-    let mut scratch = Scratch::new(options, &base);
-    let Some(prepared) = prepare(&base, change, options, 1, &mut scratch)? else { return Ok(None) };
-    let requirements = requirements(&base, &prepared.updates);
-    let updates = prepared.updates.iter().flat_map(Update::json).collect();
-    let metadata = prepared.metadata.into_text()?;
-    let written = scratch.written();
+    let mut uncommitted = UncommittedFiles::new(options.identity, &base);
+    let Some(changed) = Changed::by(actions, &base, 1, &mut uncommitted)? else { return Ok(None) };
+    let requirements = requirements(&base, &changed.updates);
+    let updates = changed.updates.iter().flat_map(Update::json).collect();
+    let metadata = changed.metadata.into_text()?;
+    let written = uncommitted.written();
     written.settle()?;
     Ok(Some(Staged { files: written.keep(), metadata, requirements, updates }))
 }
@@ -179,6 +197,7 @@ pub(super) fn stage(
 #[cold]
 fn of_a_catalog(base: &Base) -> Error {
     let path = base.table.metadata_file();
-    let message = "the table has a catalog, which alone can commit to it: stage the commit (commit=False)";
+    let message = "the table has a catalog, which alone can commit to it: open it through the catalog, or stage \
+        the commit";
     Error::new(ErrorKind::Unsupported, message).in_file(path)
 }

@@ -27,7 +27,7 @@ const MOVED_METADATA: &str = "write.metadata.path";
 /// What a commit reads of the metadata: the current snapshot, and only the parents of the others.
 const WANTED: Wanted = Wanted { schemas: Which::All, lineage: true, ..Wanted::CURRENT };
 
-/// A table's latest metadata, which a commit is based on.
+/// A table's metadata that a change is based on: the latest, with the earlier changes of the same commit.
 pub(super) struct Base {
     /// The table at the head of the branch that is committed to.
     pub(super) table: Table,
@@ -39,6 +39,8 @@ pub(super) struct Base {
     snapshots: OnceCell<HashMap<i64, Snapshot>>,
     /// The version of its format.
     pub(super) version: FormatVersion,
+    /// The snapshots that earlier changes of the same commit have made.
+    own: Vec<i64>,
 }
 
 /// How a table's manifests are merged (`TableProperties.java`).
@@ -64,11 +66,30 @@ impl Base {
     ) -> Result<Base> {
         let (table, text) = Table::open_whole(location, storage, limits, &WANTED)?;
         let json = Document::parse(&text).map_err(|error| error.in_file(table.metadata_file()))?;
+        Base::new(&table, branch, json, Vec::new())
+    }
+
+    /// The state that a change of this one leaves, which is in no file yet: `json`, of which `snapshot` is new.
+    ///
+    /// # Errors
+    /// As [`Base::read`].
+    pub(super) fn after(&self, json: Document, snapshot: Option<i64>) -> Result<Base> {
+        let table = self.table.with_metadata(json.clone().into_text()?, &WANTED)?;
+        let own = self.own.iter().copied().chain(snapshot).collect();
+        Base::new(&table, self.branch(), json, own)
+    }
+
+    fn new(table: &Table, branch: &str, json: Document, own: Vec<i64>) -> Result<Base> {
         let (metadata, table) = (table.shared_metadata(), table.at_branch(branch)?);
         let version = FormatVersion::try_from(metadata.format_version)?;
-        let base = Base { table, metadata, json, version, snapshots: OnceCell::new() };
+        let base = Base { table, metadata, json, version, snapshots: OnceCell::new(), own };
         base.check_place()?;
         Ok(base)
+    }
+
+    /// Whether an earlier change of the same commit has made a snapshot.
+    pub(super) fn is_own(&self, snapshot_id: i64) -> bool {
+        self.own.contains(&snapshot_id)
     }
 
     /// Refuses encrypted tables, and tables whose new files would be outside of their location.

@@ -11,10 +11,10 @@ use super::base::Base;
 use super::entries::{Entries, rows_where, with_status};
 use super::files::rewritten;
 use super::merge::{Listed, merge, stored};
-use super::scratch::Scratch;
 use super::select::Selected;
 use super::store::{count_files, drafts};
 use super::summary::Summary;
+use super::uncommitted::UncommittedFiles;
 use super::update::Update;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest::{ADDED, Statuses};
@@ -30,28 +30,23 @@ const PUBLISHED: &str = "published-wap-id";
 
 /// Applies a snapshot of the table to the branch: if its parent is the branch's head the branch moves to it,
 /// else the files of an append are added again.
-pub(super) struct CherryPick {
-    pub(super) snapshot_id: i64,
-}
+#[derive(Debug, Clone, Copy)]
+pub struct CherryPick(pub i64);
 
 impl Change for CherryPick {
-    fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>> {
-        let Some(picked) = base.snapshot(self.snapshot_id)? else {
-            return Err(refused(
-                base,
-                ErrorKind::SnapshotNotFound,
-                format!("no snapshot {}", self.snapshot_id),
-            ));
+    fn apply(&self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<Option<Outcome>> {
+        let Some(picked) = base.snapshot(self.0)? else {
+            return Err(refused(base, ErrorKind::SnapshotNotFound, format!("no snapshot {}", self.0)));
         };
         if picked.parent_id == base.head() {
-            let one = base.head_ref(self.snapshot_id);
+            let one = base.head_ref(self.0);
             return Ok(Some(Outcome::Updates(vec![Update::SetRef(base.branch().to_owned(), one)])));
         }
         if picked.operation.as_deref() != Some("append") {
             let message = format!(
                 "snapshot {} is not an append, and its parent is not the head of branch {:?}: it cannot be \
                 cherry-picked",
-                self.snapshot_id,
+                self.0,
                 base.branch()
             );
             return Err(refused(base, ErrorKind::Unsupported, message));
@@ -62,15 +57,17 @@ impl Change for CherryPick {
         let mut new = Vec::new();
         for (spec_id, entries) in added(base, picked)? {
             let spec = base.spec(spec_id)?;
-            let entries = fresh(&entries, scratch.identity().snapshot_id())?;
+            let entries = fresh(&entries, uncommitted.snapshot_id())?;
             count_files(base, &mut summary, spec, &entries, true)?;
             new.extend(
-                drafts(base, scratch, spec, ManifestContent::Data, &entries)?.into_iter().map(Listed::new),
+                drafts(base, uncommitted, spec, ManifestContent::Data, &entries)?
+                    .into_iter()
+                    .map(Listed::new),
             );
         }
-        new.extend(rewritten(base, scratch, &selected, &mut summary)?);
-        let merged = merge(base, scratch, &selected, new)?;
-        let manifests = stored(base, scratch, &selected, merged, &mut summary)?;
+        new.extend(rewritten(base, uncommitted, &selected, &mut summary)?);
+        let merged = merge(base, uncommitted, &selected, new)?;
+        let manifests = stored(base, uncommitted, &selected, merged, &mut summary)?;
         Ok(Some(Outcome::Snapshot(Box::new(Snapshot { operation: "append", manifests, summary }))))
     }
 }
@@ -81,13 +78,13 @@ impl CherryPick {
     /// # Errors
     /// `Argument` for a snapshot that the branch has, or has picked before.
     fn properties(&self, base: &Base, picked: &metadata::Snapshot) -> Result<Vec<(String, String)>> {
-        let id = self.snapshot_id.to_string();
+        let id = self.0.to_string();
         let named = property(picked, STAGED_AS);
         for ancestor in base.ancestors(base.head()) {
             let summary = base.snapshot(ancestor)?;
             let recorded = |key: &str| summary.and_then(|snapshot| property(snapshot, key));
             let same_name = named.is_some() && (recorded(STAGED_AS) == named || recorded(PUBLISHED) == named);
-            if ancestor == self.snapshot_id || recorded(SOURCE) == Some(id.as_str()) || same_name {
+            if ancestor == self.0 || recorded(SOURCE) == Some(id.as_str()) || same_name {
                 let message = format!("branch {:?} already has snapshot {id}, as {ancestor}", base.branch());
                 return Err(refused(base, ErrorKind::Argument, message));
             }

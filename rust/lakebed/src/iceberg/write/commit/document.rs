@@ -91,6 +91,13 @@ impl Document {
         self.push(1, entry);
     }
 
+    /// Removes log entries that were appended of snapshots which nobody ever saw as the current one.
+    pub(super) fn forget_log(&mut self, is_unseen: impl Fn(i64) -> bool) {
+        let [_, log] = &mut self.lists;
+        let id = |entry: &Value| entry.get("snapshot-id").and_then(Value::as_i64);
+        log.added.retain(|entry| !id(entry).is_some_and(&is_unseen));
+    }
+
     fn push(&mut self, place: usize, value: Value) {
         if let (Some(list), Some(key)) = (self.lists.get_mut(place), LONG.get(place)) {
             list.added.push(value);

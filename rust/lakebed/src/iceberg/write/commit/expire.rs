@@ -2,24 +2,23 @@
 
 use super::attempt::{Change, Outcome};
 use super::base::Base;
-use super::scratch::Scratch;
+use super::uncommitted::UncommittedFiles;
 use super::update::Update;
 use crate::error::Result;
 use crate::iceberg::reach::{check_deletable, kept};
 use crate::reach::Retention;
 
 /// Removes snapshots, branches and tags from the metadata by the retention rules. No file is deleted.
-pub(super) struct Expire {
-    pub(super) retention: Retention,
-}
+#[derive(Debug, Clone, Copy)]
+pub struct Expire(pub Retention);
 
 impl Change for Expire {
-    fn apply(&self, base: &Base, _: &mut Scratch) -> Result<Option<Outcome>> {
+    fn apply(&self, base: &Base, _: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         check_deletable(&base.metadata)?;
         let lineage = base.metadata.lineage.iter();
         let snapshots: Vec<_> =
             lineage.map(|one| (one.snapshot_id, one.parent_id, one.timestamp_ms)).collect();
-        let kept = kept(&base.metadata, &snapshots, &self.retention)?;
+        let kept = kept(&base.metadata, &snapshots, &self.0)?;
         let mut gone: Vec<i64> =
             snapshots.iter().map(|(id, ..)| *id).filter(|id| !kept.snapshots.contains(id)).collect();
         gone.sort_unstable();

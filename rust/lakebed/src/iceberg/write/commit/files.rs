@@ -3,19 +3,19 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, Int32Array, RecordBatch};
+use arrow_array::{Array, Int32Array};
 
 use super::attempt::{Change, Outcome, Snapshot};
 use super::base::Base;
 use super::entries::{Entries, rows_where, with_status};
 use super::filter::FileFilter;
-use super::given::{Given, entries_of, written_path};
 use super::history::History;
+use super::input_files::{InputFiles, entries_of, written_path};
 use super::merge::{Listed, merge, stored};
-use super::scratch::Scratch;
 use super::select::{Paths, Removals, Selected, Targets};
 use super::store::{Draft, count_files, draft, drafts};
 use super::summary::Summary;
+use super::uncommitted::UncommittedFiles;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest::{DELETED, EXISTING};
 use crate::iceberg::manifest_list::DELETES;
@@ -53,10 +53,10 @@ pub enum Isolation {
 pub struct FileChange {
     /// The purpose.
     pub kind: FileChangeKind,
-    /// Data files to add, in columns of the view `files`.
-    pub data: Option<RecordBatch>,
-    /// Delete files and deletion vectors to add, in the same form.
-    pub deletes: Option<RecordBatch>,
+    /// Data files to add.
+    pub data: Option<InputFiles>,
+    /// Delete files and deletion vectors to add.
+    pub deletes: Option<InputFiles>,
     /// Data files to remove, by path.
     pub removed: Vec<String>,
     /// Delete files to remove, by path. A deletion vector is removed with its data file, or when a new vector
@@ -74,54 +74,14 @@ pub struct FileChange {
     pub conflict_filter: Option<String>,
     /// Whether small manifests are merged, by the table's properties.
     pub merge: bool,
+    /// Additional keys of the snapshot's summary.
+    pub properties: Vec<(String, String)>,
 }
 
-/// A change of files, checked as far as that does not depend on the table.
-pub(super) struct Files {
-    kind: FileChangeKind,
-    data: Option<Given>,
-    deletes: Option<Given>,
-    removed: Paths,
-    removed_deletes: Paths,
-    filter: Option<String>,
-    data_sequence_number: Option<i64>,
-    since: Option<i64>,
-    isolation: Isolation,
-    conflict_filter: Option<String>,
-    merge: bool,
-}
-
-impl Files {
-    /// # Errors
-    /// Those of [`Given::new`] and [`Paths::new`]; `Argument` for a replacement without files to remove.
-    pub(super) fn new(change: FileChange) -> Result<Files> {
-        let some = |files: &Option<RecordBatch>| files.as_ref().is_some_and(|files| files.num_rows() > 0);
-        let none_goes =
-            change.removed.is_empty() && (some(&change.data) || change.removed_deletes.is_empty());
-        if change.kind == FileChangeKind::Replace && none_goes {
-            let message = "there is nothing to replace: name the files to remove";
-            return Err(Error::new(ErrorKind::Argument, message));
-        }
-        let given =
-            |files: Option<RecordBatch>, content| files.map(|files| Given::new(files, content)).transpose();
-        Ok(Files {
-            kind: change.kind,
-            data: given(change.data, ManifestContent::Data)?,
-            deletes: given(change.deletes, ManifestContent::Deletes)?,
-            removed: Paths::new(change.removed)?,
-            removed_deletes: Paths::new(change.removed_deletes)?,
-            filter: change.filter,
-            data_sequence_number: change.data_sequence_number,
-            since: change.since,
-            isolation: change.isolation,
-            conflict_filter: change.conflict_filter,
-            merge: change.merge,
-        })
-    }
-
+impl FileChange {
     /// The operation of the snapshot.
     fn operation(&self) -> &'static str {
-        let some = |given: &Option<Given>| given.as_ref().is_some_and(|given| !given.is_empty());
+        let some = |given: &Option<InputFiles>| given.as_ref().is_some_and(|given| !given.is_empty());
         let (adds, deletes) = (some(&self.data), some(&self.deletes));
         let removes = !self.removed.is_empty() || self.filter.is_some();
         match self.kind {
@@ -155,6 +115,17 @@ impl Files {
             targets.entry(path).and_modify(|known| known.1 = known.1.or(marked)).or_insert((row, marked));
         }
         Ok(targets)
+    }
+
+    /// Refuses a replacement of nothing.
+    fn check_replaces(&self) -> Result<()> {
+        let adds = self.data.as_ref().is_some_and(|data| !data.is_empty());
+        let removes = !self.removed.is_empty() || !adds && !self.removed_deletes.is_empty();
+        if self.kind != FileChangeKind::Replace || removes {
+            return Ok(());
+        }
+        let message = "there is nothing to replace: name the files to remove";
+        Err(Error::new(ErrorKind::Argument, message))
     }
 
     /// Refuses delete files that the format version does not have.
@@ -228,20 +199,21 @@ impl Files {
     }
 }
 
-impl Change for Files {
-    fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>> {
+impl Change for FileChange {
+    fn apply(&self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<Option<Outcome>> {
+        self.check_replaces()?;
         self.check_version(base)?;
         let types = base.table.types()?;
         let filter = self.filter.as_deref().map(|text| FileFilter::new(text, &types)).transpose()?;
         let targets = self.targets(base)?;
-        let given = |given: &Option<Given>| match given {
+        let given = |given: &Option<InputFiles>| match given {
             Some(given) => entries_of(given, base, self.data_sequence_number),
             None => Ok(Vec::new()),
         };
         let (data, deletes) = (given(&self.data)?, given(&self.deletes)?);
         let removals = Removals {
-            data: &self.removed,
-            deletes: &self.removed_deletes,
+            data: &Paths::new(&self.removed)?,
+            deletes: &Paths::new(&self.removed_deletes)?,
             filter: filter.as_ref(),
             targets: &targets,
             with_files: self.isolation != Isolation::None || self.kind == FileChangeKind::Replace,
@@ -250,23 +222,23 @@ impl Change for Files {
         history.iter().try_for_each(|history| history.check_targets(&targets))?;
         let selected = removals.select(base, &types)?;
         history.iter().try_for_each(|history| self.check_history(history, &types, &selected))?;
-        let mut summary = Summary::default();
+        let mut summary = Summary::new(&self.properties);
         let mut new = Vec::new();
         for (content, of_specs) in [(ManifestContent::Data, data), (ManifestContent::Deletes, deletes)] {
             for (spec_id, entries) in of_specs.into_iter().filter(|(_, entries)| entries.num_rows() > 0) {
                 let spec = base.spec(spec_id)?;
                 count_files(base, &mut summary, spec, &entries, true)?;
-                new.extend(drafts(base, scratch, spec, content, &entries)?.into_iter().map(Listed::new));
+                new.extend(drafts(base, uncommitted, spec, content, &entries)?.into_iter().map(Listed::new));
             }
         }
-        new.extend(rewritten(base, scratch, &selected, &mut summary)?);
+        new.extend(rewritten(base, uncommitted, &selected, &mut summary)?);
         if self.kind == FileChangeKind::Replace && summary.has_more_rows() {
             let message = "the added files have more rows than the removed files: they cannot be the same \
                 rows";
             return Err(Error::new(ErrorKind::Argument, message).in_field("record_count"));
         }
-        let merged = if self.merge { merge(base, scratch, &selected, new)? } else { new };
-        let manifests = stored(base, scratch, &selected, merged, &mut summary)?;
+        let merged = if self.merge { merge(base, uncommitted, &selected, new)? } else { new };
+        let manifests = stored(base, uncommitted, &selected, merged, &mut summary)?;
         Ok(Some(Outcome::Snapshot(Box::new(Snapshot { operation: self.operation(), manifests, summary }))))
     }
 }
@@ -274,7 +246,7 @@ impl Change for Files {
 /// The kept manifests, and rewritten ones in which removed files have DELETED entries.
 pub(super) fn rewritten(
     base: &Base,
-    scratch: &Scratch,
+    uncommitted: &UncommittedFiles,
     selected: &Selected,
     summary: &mut Summary,
 ) -> Result<Vec<Listed>> {
@@ -292,10 +264,10 @@ pub(super) fn rewritten(
         count_files(base, summary, spec, &rows_where(&live, &removed)?, false)?;
         let status = removed.iter().map(|removed| if removed == Some(true) { DELETED } else { EXISTING });
         let status: Int32Array = status.collect::<Vec<_>>().into();
-        let written = with_status(&live, &status, scratch.identity().snapshot_id())?;
+        let written = with_status(&live, &status, uncommitted.snapshot_id())?;
         let is_deletes = manifest.content == DELETES;
         let content = if is_deletes { ManifestContent::Deletes } else { ManifestContent::Data };
-        let written = draft(base, scratch, spec, content, &written)?;
+        let written = draft(base, uncommitted, spec, content, &written)?;
         rest.push(Listed::new(Draft { replaces: 1, ..written }));
     }
     Ok(rest)

@@ -28,6 +28,15 @@ const REMOVES_DATA: [&str; 3] = ["overwrite", "replace", "delete"];
 const ADDS_DELETES: [&str; 2] = ["overwrite", "delete"];
 const ADDS_VECTORS: [&str; 3] = ["overwrite", "delete", "replace"];
 
+/// Whose snapshots a change is checked against.
+#[derive(Clone, Copy, PartialEq)]
+enum Whose {
+    /// Those of other commits.
+    Others,
+    /// Also those that earlier changes of the same commit have made: their caller may not have known them.
+    Everyones,
+}
+
 /// The snapshots of a branch after the one that a change started from, the newest first.
 pub(super) struct History<'b> {
     base: &'b Base,
@@ -59,11 +68,11 @@ impl<'b> History<'b> {
         )))
     }
 
-    /// The entries that snapshots with these operations added themselves, in batches of one manifest; tuples
-    /// are in the table's partition type.
-    fn own(
+    /// The entries that snapshots of `whose` with these operations added themselves, in batches of one manifest;
+    /// tuples are in the table's partition type.
+    fn added(
         &self,
-        operations: &[&str],
+        (whose, operations): (Whose, &[&str]),
         content: i32,
         columns: &[&str],
         mut each: impl FnMut(&ManifestFile, &RecordBatch) -> Result<()>,
@@ -72,7 +81,9 @@ impl<'b> History<'b> {
             ["status", "snapshot_id", "file_path"].iter().chain(columns).copied().collect();
         let entries = Entries::shown(self.base, &columns, self.types)?;
         let of_operation = |snapshot: &&&Snapshot| {
-            snapshot.operation.as_deref().is_some_and(|operation| operations.contains(&operation))
+            let is_meant = whose == Whose::Everyones || !self.base.is_own(snapshot.snapshot_id);
+            let has = |operation| operations.contains(&operation);
+            is_meant && snapshot.operation.as_deref().is_some_and(has)
         };
         for snapshot in self.snapshots.iter().filter(of_operation) {
             let manifests = ManifestFile::all(&self.base.table.list_of(snapshot)?)?;
@@ -99,7 +110,7 @@ impl<'b> History<'b> {
     ) -> Result<Option<String>> {
         let columns: Vec<&str> = filter.into_iter().flat_map(FileFilter::input).collect();
         let mut first = None;
-        self.own(operations, content, &columns, |manifest, entries| {
+        self.added((Whose::Others, operations), content, &columns, |manifest, entries| {
             let statuses = find(entries, "status")?;
             let statuses = statuses.as_primitive::<Int32Type>();
             let mut found = BooleanBuffer::collect_bool(statuses.len(), |row| statuses.value(row) == status);
@@ -140,8 +151,8 @@ impl<'b> History<'b> {
         refuse(self.first(&ADDS_DELETES, (DELETES, ADDED), filter)?, "was added meanwhile, and deletes rows")
     }
 
-    /// Refuses delete files of concurrent commits that apply to removed data files: the rows that they delete
-    /// would reappear.
+    /// Refuses delete files, of concurrent commits and of earlier changes of this one, that apply to removed
+    /// data files: the rows that they delete would reappear.
     ///
     /// # Errors
     /// `Conflict`.
@@ -150,7 +161,7 @@ impl<'b> History<'b> {
             return Ok(());
         }
         // Each snapshot is checked separately: a vector may have replaced another.
-        self.own(&ADDS_DELETES, DELETES, &DELETE_INPUT, |_, entries| {
+        self.added((Whose::Everyones, &ADDS_DELETES), DELETES, &DELETE_INPUT, |manifest, entries| {
             let (statuses, content) = (find(entries, "status")?, find(entries, "content")?);
             let (statuses, content) =
                 (statuses.as_primitive::<Int32Type>(), content.as_primitive::<Int32Type>());
@@ -158,7 +169,11 @@ impl<'b> History<'b> {
             let added =
                 pairs.map(|(status, content)| Some(*status == ADDED && (with_equality || *content == 1)));
             let index = self.index(&rows_where(entries, &added.collect())?)?;
-            refuse(gone.first_deleted(&index)?, "has new deletes of another commit since it was read")
+            self.refuse_by(
+                manifest,
+                gone.first_deleted(&index)?,
+                "has new deletes of another commit since it was read",
+            )
         })
     }
 
@@ -171,8 +186,8 @@ impl<'b> History<'b> {
         index.finish(equality_fields(&schemas, &ids))
     }
 
-    /// Refuses concurrent removals of data files that get new deletes, and concurrent deletion vectors for
-    /// them.
+    /// Refuses concurrent removals of data files that get new deletes, and deletion vectors for them, of
+    /// concurrent commits and of earlier changes of this one.
     ///
     /// # Errors
     /// `Conflict`.
@@ -188,20 +203,41 @@ impl<'b> History<'b> {
             let row = (0..entries.num_rows()).find(is_meant);
             Ok(row.map(|row| names.value(row).to_owned()))
         };
-        self.own(&REMOVES_DATA, DATA, &[], |_, entries| {
+        self.added((Whose::Others, &REMOVES_DATA), DATA, &[], |_, entries| {
             refuse(
                 named(entries, DELETED, "file_path", false)?,
                 "was removed meanwhile, and this commit adds deletes for it",
             )
         })?;
         let columns = ["referenced_data_file", "content_offset"];
-        self.own(&ADDS_VECTORS, DELETES, &columns, |_, entries| {
+        self.added((Whose::Everyones, &ADDS_VECTORS), DELETES, &columns, |manifest, entries| {
             let offsets = find(entries, "content_offset")?;
             let are_vectors = (0..offsets.len()).map(|row| Some(offsets.is_valid(row)));
             let vectors = rows_where(entries, &are_vectors.collect())?;
             let found = named(&vectors, ADDED, "referenced_data_file", true)?;
-            refuse(found, "was given a deletion vector meanwhile: merge it into the new one")
+            self.refuse_by(
+                manifest,
+                found,
+                "was given a deletion vector meanwhile: merge it into the new one",
+            )
         })
+    }
+}
+
+impl History<'_> {
+    /// Refuses a file that the snapshot of a manifest, of whoever's, makes impossible.
+    ///
+    /// # Errors
+    /// `Conflict`; `Unsupported` where an earlier change of the same commit made that snapshot, since trying
+    /// again does not help then.
+    fn refuse_by(&self, manifest: &ManifestFile, found: Option<String>, why: &str) -> Result<()> {
+        match found {
+            Some(path) if manifest.added_snapshot_id.is_some_and(|id| self.base.is_own(id)) => {
+                let message = format!("{path:?} has new deletes of an earlier change of this commit");
+                Err(Error::new(ErrorKind::Unsupported, message))
+            }
+            found => refuse(found, why),
+        }
     }
 }
 

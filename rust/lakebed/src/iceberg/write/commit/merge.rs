@@ -9,10 +9,10 @@ use arrow_select::take::take_record_batch;
 use super::base::Base;
 use super::entries::{Entries, rows_where, with_status};
 use super::head::{HeadList, Listing};
-use super::scratch::{LIST_CODEC, Scratch};
 use super::select::Selected;
 use super::store::{Draft, draft, joined};
 use super::summary::Summary;
+use super::uncommitted::{LIST_CODEC, UncommittedFiles};
 use crate::error::Result;
 use crate::iceberg::manifest::{EXISTING, Statuses};
 use crate::iceberg::manifest_list::{DATA, DELETES, ManifestFile, manifest_rows};
@@ -44,7 +44,7 @@ impl Listed {
 /// the target size, starting at the end, so that the newest manifest stays small and can grow.
 pub(super) fn merge(
     base: &Base,
-    scratch: &Scratch,
+    uncommitted: &UncommittedFiles,
     selected: &Selected,
     all: Vec<Listed>,
 ) -> Result<Vec<Listed>> {
@@ -71,7 +71,7 @@ pub(super) fn merge(
             if bin.len() == 1 || waits {
                 merged.extend(bin);
             } else {
-                merged.push(Listed::new(together(base, scratch, selected, bin)?));
+                merged.push(Listed::new(together(base, uncommitted, selected, bin)?));
             }
         }
     }
@@ -101,7 +101,12 @@ fn bins(group: Vec<Listed>, target_bytes: u64, selected: &Selected) -> Vec<Vec<L
 
 /// Merges several manifests into one: entries that the commit adds or deletes keep their status, other live
 /// ones become EXISTING.
-fn together(base: &Base, scratch: &Scratch, selected: &Selected, bin: Vec<Listed>) -> Result<Draft> {
+fn together(
+    base: &Base,
+    uncommitted: &UncommittedFiles,
+    selected: &Selected,
+    bin: Vec<Listed>,
+) -> Result<Draft> {
     let entries = Entries::all(base)?;
     let (mut batches, mut of) = (Vec::with_capacity(bin.len()), (DATA, 0));
     let mut replaced = 0;
@@ -126,14 +131,14 @@ fn together(base: &Base, scratch: &Scratch, selected: &Selected, bin: Vec<Listed
     }
     let (content, spec_id) = of;
     let content = if content == DATA { ManifestContent::Data } else { ManifestContent::Deletes };
-    let written = draft(base, scratch, base.spec(spec_id)?, content, &carried::joined(&batches)?)?;
+    let written = draft(base, uncommitted, base.spec(spec_id)?, content, &carried::joined(&batches)?)?;
     Ok(Draft { replaces: replaced, ..written })
 }
 
 /// Writes the new manifests. Returns the list of all manifests, data before deletes.
 pub(super) fn stored(
     base: &Base,
-    scratch: &mut Scratch,
+    uncommitted: &mut UncommittedFiles,
     selected: &Selected,
     all: Vec<Listed>,
     summary: &mut Summary,
@@ -147,7 +152,7 @@ pub(super) fn stored(
             Listed::New(draft) => {
                 replaced += draft.replaces;
                 order.push((content, false, new.len()));
-                new.push(draft.store(base, scratch)?);
+                new.push(draft.store(base, uncommitted)?);
             }
             Listed::Kept(row) => {
                 order.push((content, true, row));

@@ -16,9 +16,9 @@ mod entries;
 mod expire;
 mod files;
 mod filter;
-mod given;
 mod head;
 mod history;
+mod input_files;
 mod merge;
 mod next;
 mod options;
@@ -26,7 +26,6 @@ mod partition_by;
 mod refs;
 mod rewrite;
 mod schema;
-mod scratch;
 mod select;
 mod settings;
 mod spec;
@@ -34,13 +33,17 @@ mod stats;
 mod store;
 mod summary;
 mod tally;
+mod uncommitted;
 mod update;
 mod upgrade;
 
 pub use attempt::Staged;
+pub use cherry_pick::CherryPick;
 pub use columns::fields_json;
 pub use create::{NewTable, create_table};
+pub use expire::Expire;
 pub use files::{FileChange, FileChangeKind, Isolation};
+pub use input_files::InputFiles;
 pub use options::{CommitOptions, Identity};
 pub use refs::{NewRef, RefChange, Rules};
 pub use rewrite::Rewrite;
@@ -51,15 +54,13 @@ pub use update::StatisticsKind;
 
 use std::sync::Arc;
 
-use self::attempt::{Change, commit, stage};
-use self::cherry_pick::CherryPick;
-use self::expire::Expire;
-use self::files::Files;
+use self::attempt::{Change, CommitAttempt};
 use crate::error::Result;
-use crate::reach::Retention;
 use crate::storage::Storage;
+use crate::write::commit as engine;
 
-/// The change that a commit makes.
+/// A change that a commit makes, alone or after others.
+#[derive(Debug)]
 pub enum Action {
     /// Adds and removes files.
     Files(FileChange),
@@ -74,53 +75,59 @@ pub enum Action {
     /// Adds or removes partition fields.
     Spec(SpecChange),
     /// Expires snapshots, branches and tags by the retention rules; their files are kept.
-    Expire(Retention),
+    Expire(Expire),
     /// Adds the files that another snapshot of the table added.
-    CherryPick(i64),
+    CherryPick(CherryPick),
 }
 
 impl Action {
-    fn change(self) -> Result<Box<dyn Change>> {
-        Ok(match self {
-            Action::Files(change) => Box::new(Files::new(change)?),
-            Action::RewriteManifests(rewrite) => Box::new(rewrite),
-            Action::Refs(change) => Box::new(change),
-            Action::Settings(change) => Box::new(change),
-            Action::Schema(change) => Box::new(change),
-            Action::Spec(change) => Box::new(change),
-            Action::Expire(retention) => Box::new(Expire { retention }),
-            Action::CherryPick(snapshot_id) => Box::new(CherryPick { snapshot_id }),
-        })
+    fn change(&self) -> &dyn Change {
+        match self {
+            Action::Files(change) => change,
+            Action::RewriteManifests(rewrite) => rewrite,
+            Action::Refs(change) => change,
+            Action::Settings(change) => change,
+            Action::Schema(change) => change,
+            Action::Spec(change) => change,
+            Action::Expire(expire) => expire,
+            Action::CherryPick(pick) => pick,
+        }
     }
 }
 
 /// Commits to the table at `location`, a folder in which the latest metadata is looked for: a table without a
-/// catalog, on a local `storage` that reads it and decides which files may be opened. Returns the metadata file
-/// that the commit is based on; `None` where there was nothing to do.
+/// catalog, on a local `storage` that reads it and decides which files may be opened. The actions are made in
+/// order, each to the state which those before it leave: one metadata file, or nothing. Returns the metadata
+/// file that the commit is based on; `None` where no action had anything to do.
+///
+/// After each action but the last, the metadata is read once more, from memory.
 ///
 /// # Errors
-/// `Argument`, `Required`, `UnknownColumn` and others for a change that does not fit the table, with field
-/// and row, before anything is written; `Location` for a file that may not be opened; `Unsupported` for a table
-/// with a catalog, and for one that was moved; `Io`.
-pub fn commit_action(
+/// `Argument`, `Required`, `UnknownColumn` and others for an action that does not fit the table, with field
+/// and row, and its number where there are several; of the first one before anything is written; `Location` for a
+/// file that may not be opened; `Unsupported` for a table with a catalog, for one that was moved, and for files that
+/// an earlier action gives deletes; `Conflict`; `Io`. No file is left behind, unless it is unknown whether the
+/// commit has happened.
+pub fn commit(
     location: &str,
     storage: Arc<dyn Storage>,
-    action: Action,
+    actions: &[Arc<Action>],
     options: &CommitOptions,
 ) -> Result<Option<String>> {
-    commit(location, storage, action.change()?.as_ref(), options)
+    engine::commit(CommitAttempt { location, storage, actions, options })
 }
 
 /// Writes the files of a commit to the table at `location`, its folder or one of its metadata files, on the
-/// storage that reads it; a catalog then makes the commit. `None` where there is nothing to do.
+/// storage that reads it; a catalog then makes the commit, of updates and requirements. `None` where no action has
+/// anything to do.
 ///
 /// # Errors
-/// Those of [`commit_action`], except that tables may have a catalog; `Unsupported` for a read-only storage.
-pub fn stage_action(
+/// Those of [`commit`], except that tables may have a catalog; `Unsupported` for a read-only storage.
+pub fn stage(
     location: &str,
     storage: Arc<dyn Storage>,
-    action: Action,
+    actions: &[Arc<Action>],
     options: &CommitOptions,
 ) -> Result<Option<Staged>> {
-    stage(location, storage, action.change()?.as_ref(), options)
+    attempt::stage(location, storage, actions, options)
 }

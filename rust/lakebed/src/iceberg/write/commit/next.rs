@@ -21,16 +21,26 @@ pub(super) struct NewSnapshot {
     pub(super) row_ids: Option<RowIds>,
 }
 
-/// The metadata after all updates.
+/// The metadata after the updates of a change.
 ///
 /// # Errors
 /// Those of the updates.
-pub(super) fn next_metadata(base: &Base, updates: &[Update], now_ms: i64) -> Result<Document> {
+pub(super) fn updated(base: &Base, updates: &[Update], now_ms: i64) -> Result<Document> {
     let mut next = base.json.clone();
     for update in updates {
         update.apply(base, &mut next, now_ms)?;
     }
     next.values_mut().insert("last-updated-ms".to_owned(), now_ms.into());
+    Ok(next)
+}
+
+/// The metadata after the changes of a commit, which made these snapshots, as the file after that of `base`.
+///
+/// # Errors
+/// `Json` for a log that is no list.
+pub(super) fn next_metadata(base: &Base, mut next: Document, snapshots: &[i64]) -> Result<Document> {
+    let current = next.values().get("current-snapshot-id").and_then(Value::as_i64);
+    next.forget_log(|id| Some(id) != current && snapshots.contains(&id));
     let previous = base.path(base.table.metadata_file().rsplit('/').next().unwrap_or_default());
     let replaced = json!({ "timestamp-ms": base.metadata.last_updated_ms, "metadata-file": previous });
     next.list("metadata-log")?.push(replaced);

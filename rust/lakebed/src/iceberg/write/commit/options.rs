@@ -1,6 +1,8 @@
 //! How a commit is made, and what identifies it.
 
-use lakebed_avro::{Codec, Limits};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use lakebed_avro::Limits;
 
 use crate::iceberg::value::uuid::write_uuid;
 
@@ -11,12 +13,6 @@ pub struct CommitOptions {
     pub identity: Identity,
     /// The branch that is committed to.
     pub branch: String,
-    /// Additional keys of its snapshot's summary.
-    pub properties: Vec<(String, String)>,
-    /// The codec of the manifests that are written; `None` for that of the table.
-    pub codec: Option<Codec>,
-    /// Bytes of entries, not compressed, at which a block of those manifests ends.
-    pub block_bytes: usize,
     /// The limits of reading the table.
     pub limits: Limits,
 }
@@ -37,9 +33,15 @@ impl Identity {
         Identity { uuid: uuid_of(uuid), snapshot_id }
     }
 
-    /// The id of the snapshot that is made.
-    pub(super) fn snapshot_id(&self) -> i64 {
-        self.snapshot_id
+    /// The id of the snapshot that the change with that number makes, from 0.
+    pub(super) fn snapshot_id(&self, change: usize) -> i64 {
+        if change == 0 {
+            return self.snapshot_id;
+        }
+        // As random as the bytes that it is made of.
+        let mut hasher = DefaultHasher::new();
+        (self.uuid, self.snapshot_id, change).hash(&mut hasher);
+        hasher.finish().cast_signed() & i64::MAX
     }
 
     /// The bytes that mark its files.

@@ -1,20 +1,17 @@
 //! Creates, moves and removes branches and tags (Iceberg's `UpdateSnapshotReferencesOperation.java`,
 //! `SetSnapshotOperation.java`).
 
-use serde::Deserialize;
-
 use super::attempt::{Change, Outcome};
 use super::base::Base;
 use super::create::exists;
-use super::scratch::Scratch;
+use super::uncommitted::UncommittedFiles;
 use super::update::Update;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::metadata::{MAIN, RefKind, SnapshotRef};
 use crate::words::listed;
 
 /// How long a branch or tag, and the snapshots of a branch, are kept; `None` for the table's own rules.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rules {
     /// How many snapshots of a branch are kept regardless of age.
     pub min_snapshots_to_keep: Option<i32>,
@@ -25,7 +22,7 @@ pub struct Rules {
 }
 
 /// A new branch or tag.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRef {
     /// Its name.
     pub name: String,
@@ -40,8 +37,7 @@ pub struct NewRef {
 }
 
 /// A change of branches and tags.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefChange {
     /// Creates or moves one.
     Create(NewRef),
@@ -59,7 +55,7 @@ pub enum RefChange {
 }
 
 impl Change for RefChange {
-    fn apply(&self, base: &Base, _: &mut Scratch) -> Result<Option<Outcome>> {
+    fn apply(&self, base: &Base, _: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         let updates = match self {
             RefChange::Create(new) => create(base, new)?,
             RefChange::Delete(name, kind) => delete(base, name, *kind)?,

@@ -10,9 +10,9 @@ use super::attempt::{Change, Outcome, Snapshot};
 use super::base::Base;
 use super::entries::{Entries, SpecEntries, is_of, rows_where, with_status};
 use super::head::Listing;
-use super::scratch::Scratch;
 use super::store::{encoded, joined, write_entries};
 use super::summary::Summary;
+use super::uncommitted::{ManifestEncoding, UncommittedFiles};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::fields::ENTRY;
 use crate::iceberg::manifest::EXISTING;
@@ -34,11 +34,18 @@ pub struct Rewrite {
     pub filter: Option<String>,
     /// How many bytes of entries are sorted in memory, the others on disk; `None` for 256 MiB.
     pub memory_bytes: Option<usize>,
+    /// The codec of the manifests that are written; `None` for that of the table.
+    pub codec: Option<Codec>,
+    /// Bytes of entries, not compressed, at which a block of those manifests ends; `None` for 64 kB.
+    pub block_bytes: Option<usize>,
+    /// Additional keys of the snapshot's summary.
+    pub properties: Vec<(String, String)>,
 }
 
 impl Change for Rewrite {
-    fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>> {
+    fn apply(&self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         self.check(base)?;
+        uncommitted.encode_as(ManifestEncoding { codec: self.codec, block_bytes: self.block_bytes });
         let list = base.manifests()?;
         let is_data = self.chosen(base, &list)?;
         let replaced = ManifestFile::all(&rows_where(&list, &is_data)?)?;
@@ -56,11 +63,11 @@ impl Change for Rewrite {
             processed += entries.rows();
             let rows = self.rows_of_a_part(entries.rows(), &manifests);
             for part in entries.sorted(rows)? {
-                new.push(write_entries(base, scratch, spec, ManifestContent::Data, &part?)?);
+                new.push(write_entries(base, uncommitted, spec, ManifestContent::Data, &part?)?);
             }
         }
         let counts = [new.len(), kept.num_rows(), replaced.len()];
-        let mut summary = Summary::default();
+        let mut summary = Summary::new(&self.properties);
         (summary.manifests, summary.entries_processed) = (counts, Some(processed));
         let manifests = Listing::Rows(joined(&new, &kept)?);
         Ok(Some(Outcome::Snapshot(Box::new(Snapshot { operation: "replace", manifests, summary }))))

@@ -10,8 +10,8 @@ use arrow_buffer::BooleanBuffer;
 use super::base::Base;
 use super::entries::{Entries, rows_where};
 use super::filter::FileFilter;
-use super::given::written_path;
 use super::head::HeadList;
+use super::input_files::written_path;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::{DELETE_INPUT, DeleteIndex};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
@@ -20,18 +20,17 @@ use crate::iceberg::write::FormatVersion;
 use crate::record::find;
 
 /// Paths that a caller gives, each once, with their rows.
-#[derive(Debug, Default)]
-pub(super) struct Paths(HashMap<String, usize>);
+pub(super) struct Paths<'c>(HashMap<&'c str, usize>);
 
-impl Paths {
+impl Paths<'_> {
     /// Takes paths in the given order.
     ///
     /// # Errors
     /// `Argument` for a path that appears twice.
-    pub(super) fn new(paths: Vec<String>) -> Result<Paths> {
+    pub(super) fn new(paths: &[String]) -> Result<Paths<'_>> {
         let mut known = HashMap::with_capacity(paths.len());
-        for (row, path) in paths.into_iter().enumerate() {
-            if let Some(first) = known.insert(path.clone(), row) {
+        for (row, path) in paths.iter().enumerate() {
+            if let Some(first) = known.insert(path.as_str(), row) {
                 let message = format!("{path:?} appears twice, first in row {first}");
                 return Err(Error::new(ErrorKind::Argument, message).in_field("file_path").in_row(row));
             }
@@ -55,8 +54,8 @@ pub(super) type Targets = HashMap<String, (usize, Option<i64>)>;
 
 /// What a commit removes from a table.
 pub(super) struct Removals<'c> {
-    pub(super) data: &'c Paths,
-    pub(super) deletes: &'c Paths,
+    pub(super) data: &'c Paths<'c>,
+    pub(super) deletes: &'c Paths<'c>,
     pub(super) filter: Option<&'c FileFilter>,
     /// The data files that added delete files apply to: they must exist, and their old vectors are removed.
     pub(super) targets: &'c Targets,

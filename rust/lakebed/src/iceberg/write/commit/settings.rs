@@ -9,12 +9,12 @@ use serde_json::Value;
 use super::attempt::{Change, Outcome};
 use super::base::Base;
 use super::options::uuid_text;
-use super::scratch::Scratch;
+use super::uncommitted::UncommittedFiles;
 use super::update::{StatisticsKind, Update};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::metadata::{PartitionStatisticsFile, StatisticsFile};
 use crate::iceberg::write::FormatVersion;
-use crate::json::{strings, words};
+use crate::json::words;
 use crate::location::check_file;
 
 /// Names that are fields of the metadata, and cannot be properties (`TableProperties.java`).
@@ -31,13 +31,11 @@ const RESERVED: [&str; 9] = [
 ];
 
 /// A change of a table's settings.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum SettingsChange {
     /// Sets and removes properties.
     Properties {
         /// Keys and values to set.
-        #[serde(deserialize_with = "strings")]
         set: Vec<(String, String)>,
         /// Keys to remove, if they exist.
         remove: Vec<String>,
@@ -61,10 +59,10 @@ pub enum SettingsChange {
 }
 
 impl Change for SettingsChange {
-    fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>> {
+    fn apply(&self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         let updates = match self {
             SettingsChange::Properties { set, remove } => properties(base, set, remove)?,
-            SettingsChange::Upgrade(number) => upgrade(base, *number, scratch)?,
+            SettingsChange::Upgrade(number) => upgrade(base, *number, uncommitted)?,
             SettingsChange::SetStatistics { kind, file } => {
                 let id = check_statistics(base, *kind, file)?;
                 let same = named(base, *kind, id).is_some_and(|known| known == file);
@@ -102,7 +100,7 @@ fn properties(base: &Base, set: &[(String, String)], remove: &[String]) -> Resul
     Ok(updates)
 }
 
-fn upgrade(base: &Base, number: i32, scratch: &Scratch) -> Result<Vec<Update>> {
+fn upgrade(base: &Base, number: i32, uncommitted: &UncommittedFiles) -> Result<Vec<Update>> {
     let version = FormatVersion::try_from(number)?;
     if version < base.version {
         let message = format!("the table has version {}, which cannot be lowered", base.version.number());
@@ -112,7 +110,7 @@ fn upgrade(base: &Base, number: i32, scratch: &Scratch) -> Result<Vec<Update>> {
     if version > base.version {
         // In version 1 it was optional.
         let absent = base.metadata.table_uuid.is_none();
-        updates.extend(absent.then(|| Update::AssignUuid(uuid_text(&scratch.identity().uuid()))));
+        updates.extend(absent.then(|| Update::AssignUuid(uuid_text(&uncommitted.identity().uuid()))));
         updates.push(Update::UpgradeFormatVersion(version));
     }
     Ok(updates)

@@ -3,12 +3,10 @@
 
 use std::collections::HashMap;
 
-use serde::Deserialize;
-
 use super::attempt::{Change, Outcome};
 use super::base::Base;
 use super::partition_by::term_of;
-use super::scratch::Scratch;
+use super::uncommitted::UncommittedFiles;
 use super::update::Update;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition::{PartitionField, PartitionSpec};
@@ -18,7 +16,7 @@ use crate::iceberg::write::FormatVersion;
 use crate::write::fitting;
 
 /// Changes of a table's partition spec: fields are removed, renamed and added, in this order.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecChange {
     /// Fields to remove, by name.
     pub remove: Vec<String>,
@@ -29,7 +27,7 @@ pub struct SpecChange {
 }
 
 impl Change for SpecChange {
-    fn apply(&self, base: &Base, _: &mut Scratch) -> Result<Option<Outcome>> {
+    fn apply(&self, base: &Base, _: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         let schema = base.current_schema()?;
         let mut draft = Draft::new(base)?;
         self.remove.iter().try_for_each(|name| draft.remove(name))?;

@@ -9,9 +9,9 @@ use lakebed_avro::WriteOptions;
 
 use super::base::Base;
 use super::head::Listing;
-use super::scratch::Scratch;
 use super::summary::Summary;
 use super::tally::Tally;
+use super::uncommitted::UncommittedFiles;
 use crate::error::Result;
 use crate::iceberg::manifest_list::{DATA, DELETES, ManifestFile, manifest_rows};
 use crate::iceberg::partition::PartitionSpec;
@@ -33,9 +33,9 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Writes it. Returns its row in the list.
-    pub(super) fn store(self, base: &Base, scratch: &mut Scratch) -> Result<ManifestFile> {
-        let path = base.path(&scratch.manifest_name());
-        scratch.write(&path, &self.bytes)?;
+    pub(super) fn store(self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<ManifestFile> {
+        let path = base.path(&uncommitted.manifest_name());
+        uncommitted.write(&path, &self.bytes)?;
         Ok(ManifestFile { path, ..self.file })
     }
 }
@@ -43,13 +43,13 @@ impl Draft {
 /// Encodes a manifest of entries; there must be at least one.
 pub(super) fn draft(
     base: &Base,
-    scratch: &Scratch,
+    uncommitted: &UncommittedFiles,
     spec: &PartitionSpec,
     content: ManifestContent,
     entries: &RecordBatch,
 ) -> Result<Draft> {
-    let options = scratch.manifest_options(base.manifest_codec()?, base.table.decoding().limits);
-    encoded(base, spec, content, entries, (scratch.identity().snapshot_id(), options))
+    let options = uncommitted.manifest_options(base.manifest_codec()?, base.table.decoding().limits);
+    encoded(base, spec, content, entries, (uncommitted.snapshot_id(), options))
 }
 
 /// The same, with a given snapshot and options.
@@ -87,12 +87,12 @@ pub(super) fn encoded(
 /// The same, as several manifests if one would be larger than the table's target size.
 pub(super) fn drafts(
     base: &Base,
-    scratch: &Scratch,
+    uncommitted: &UncommittedFiles,
     spec: &PartitionSpec,
     content: ManifestContent,
     entries: &RecordBatch,
 ) -> Result<Vec<Draft>> {
-    let whole = draft(base, scratch, spec, content, entries)?;
+    let whole = draft(base, uncommitted, spec, content, entries)?;
     let parts = (whole.bytes.len() as u64).div_ceil(base.merging().target_bytes);
     let parts = usize::try_from(parts).unwrap_or(usize::MAX).min(entries.num_rows());
     if parts <= 1 {
@@ -101,18 +101,18 @@ pub(super) fn drafts(
     let rows = entries.num_rows().div_ceil(parts);
     let part = |start: usize| entries.slice(start, rows.min(entries.num_rows() - start));
     let starts = (0..entries.num_rows()).step_by(rows);
-    starts.map(|start| draft(base, scratch, spec, content, &part(start))).collect()
+    starts.map(|start| draft(base, uncommitted, spec, content, &part(start))).collect()
 }
 
 /// Writes a manifest of entries, at least one. Returns its row in the list.
 pub(super) fn write_entries(
     base: &Base,
-    scratch: &mut Scratch,
+    uncommitted: &mut UncommittedFiles,
     spec: &PartitionSpec,
     content: ManifestContent,
     entries: &RecordBatch,
 ) -> Result<ManifestFile> {
-    draft(base, scratch, spec, content, entries)?.store(base, scratch)
+    draft(base, uncommitted, spec, content, entries)?.store(base, uncommitted)
 }
 
 /// Entries without the columns that the version does not have and readers fill in.
@@ -141,7 +141,7 @@ pub(super) struct RowIds {
 /// Writes the list of the new snapshot. Returns its path and the assigned row ids.
 pub(super) fn write_list(
     base: &Base,
-    scratch: &mut Scratch,
+    uncommitted: &mut UncommittedFiles,
     attempt: u32,
     listing: Listing,
 ) -> Result<(String, Option<RowIds>)> {
@@ -156,16 +156,15 @@ pub(super) fn write_list(
         }
         _ => (without_row_ids(&manifests)?, None),
     };
-    let identity = *scratch.identity();
     let header = ListHeader {
         version: base.version,
-        snapshot_id: identity.snapshot_id(),
+        snapshot_id: uncommitted.snapshot_id(),
         parent_snapshot_id: base.head(),
         sequence_number: base.next_sequence_number()?,
         first_row_id: row_ids.as_ref().map(|ids| ids.first),
     };
     let decoding = base.table.decoding();
-    let options = scratch.list_options(decoding.limits);
+    let options = uncommitted.list_options(decoding.limits);
     let bytes = match &before {
         Some(before) => write_in_front(&manifests, before, &header, options, decoding)?,
         None => {
@@ -173,9 +172,9 @@ pub(super) fn write_list(
             write_manifest_list(&schema, std::iter::once(Ok(manifests)), &header, Vec::new(), options)?
         }
     };
-    let name = format!("snap-{}-{attempt}-{}.avro", identity.snapshot_id(), identity.text());
+    let name = format!("snap-{}-{attempt}-{}.avro", uncommitted.snapshot_id(), uncommitted.identity().text());
     let path = base.path(&name);
-    scratch.write(&path, &bytes)?;
+    uncommitted.write(&path, &bytes)?;
     Ok((path, row_ids))
 }
 

@@ -37,11 +37,16 @@ pub(super) struct Summary {
     pub(super) manifests: [usize; 3],
     /// The number of rewritten entries, for a rewrite.
     pub(super) entries_processed: Option<usize>,
-    /// Keys that the operation itself adds.
+    /// Further keys: those of the operation, and the caller's.
     pub(super) properties: Vec<(String, String)>,
 }
 
 impl Summary {
+    /// Nothing counted yet, with these further keys.
+    pub(super) fn new(properties: &[(String, String)]) -> Summary {
+        Summary { properties: properties.to_vec(), ..Summary::default() }
+    }
+
     /// Counts files of a spec that are added, with the values of their tuples.
     pub(super) fn add(&mut self, spec_id: i32, files: &RecordBatch, tuples: &[ArrayRef]) -> Result<()> {
         self.added.count(files)?;
@@ -70,13 +75,8 @@ impl Summary {
         Ok(())
     }
 
-    /// The summary of a snapshot with the parent `parent`, followed by the caller's keys.
-    pub(super) fn json(
-        &self,
-        operation: &str,
-        parent: Option<&Snapshot>,
-        properties: &[(String, String)],
-    ) -> Map<String, Value> {
+    /// The summary of a snapshot with the parent `parent`.
+    pub(super) fn json(&self, operation: &str, parent: Option<&Snapshot>) -> Map<String, Value> {
         let mut pairs: Vec<(&str, i64)> = Vec::new();
         let [created, kept, replaced] = self.manifests.map(|count| count as i64);
         pairs.extend([
@@ -93,7 +93,7 @@ impl Summary {
         json.extend(pairs.into_iter().map(|(key, count)| (key.to_owned(), Value::String(count.to_string()))));
         json.insert("engine-name".to_owned(), text("lakebed"));
         json.insert("engine-version".to_owned(), text(env!("CARGO_PKG_VERSION")));
-        json.extend(self.properties.iter().chain(properties).map(|(key, value)| (key.clone(), text(value))));
+        json.extend(self.properties.iter().map(|(key, value)| (key.clone(), text(value))));
         json
     }
 

@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::base::Base;
@@ -15,8 +14,7 @@ use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::write::FormatVersion;
 
 /// The kinds of statistics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatisticsKind {
     /// Of the whole table.
     Table,

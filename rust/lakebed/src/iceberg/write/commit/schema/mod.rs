@@ -15,14 +15,14 @@ use self::check::{check_identifiers, check_sources, check_version};
 use self::draft::Draft;
 use super::attempt::{Change, Outcome};
 use super::base::Base;
-use super::scratch::Scratch;
+use super::uncommitted::UncommittedFiles;
 use super::update::Update;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Schema;
 use crate::write::fitting;
 
 /// Changes of a table's schema: all of them, or none.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SchemaChange {
     /// The changes, in order.
     pub changes: Vec<ColumnChange>,
@@ -75,7 +75,7 @@ pub enum ColumnChange {
 }
 
 impl Change for SchemaChange {
-    fn apply(&self, base: &Base, _: &mut Scratch) -> Result<Option<Outcome>> {
+    fn apply(&self, base: &Base, _: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         let current = base.current_schema()?;
         let mut draft = Draft::new(current, base, self.allow_incompatible_changes);
         self.changes.iter().try_for_each(|change| draft.take(change))?;

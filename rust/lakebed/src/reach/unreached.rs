@@ -1,4 +1,4 @@
-//! What an expiry of snapshots would delete.
+//! What nothing reaches once snapshots, tags or branches are removed.
 
 use std::sync::Arc;
 
@@ -9,50 +9,72 @@ use super::found::{Found, Walked, count};
 use super::kind::Kinds;
 use super::looks::{Comparison, Looks, Seen};
 use super::rows::{nothing, schema};
+use super::walk::Removal;
 use super::{NewestReach, Reach, Retention};
 use crate::distributed::{Distributed, Exchanged};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 
-/// The snapshots that expire by the rules, and the files that no root reaches after that.
-pub(crate) struct ExpirePlan<R> {
-    /// The version whose snapshots expire; `None` for the newest.
-    of: Option<R>,
+/// What removed roots reach, and no other: of the snapshots that rules of retention expire, or of what commits have
+/// removed since an earlier version.
+pub(crate) struct Unreached<R> {
+    /// The version whose roots are removed.
+    of: NewestReach<R>,
     newest: NewestReach<R>,
-    retention: Retention,
+    /// `None` where [`Unreached::of`] marks the removed roots.
+    retention: Option<Retention>,
     options: ScanOptions,
     schema: SchemaRef,
     notes: Notes,
 }
 
-impl<R: Reach> ExpirePlan<R> {
-    /// The plan of a version of a table, or of the newest. Columns and filter are checked; no file is read.
+impl<R: Reach> Unreached<R> {
+    /// The plan of an expiry of the newest version's snapshots. Columns and filter are checked; no file is read.
     ///
     /// # Errors
     /// `UnknownColumn`, `FilterColumn`, `Predicate`.
-    pub(crate) fn new(
-        of: Option<R>,
+    pub(crate) fn expired(
         newest: NewestReach<R>,
         retention: Retention,
         options: ScanOptions,
-    ) -> Result<ExpirePlan<R>> {
-        let schema = schema(&options)?;
-        Ok(ExpirePlan { of, newest, retention, options, schema, notes: Notes::default() })
+    ) -> Result<Unreached<R>> {
+        Unreached::new(Arc::clone(&newest), newest, Some(retention), options)
     }
 
-    /// Does `work` with the version whose snapshots expire.
-    fn with_reach<T>(&self, work: impl FnOnce(&R) -> Result<T>) -> Result<T> {
-        match &self.of {
-            Some(reach) => work(reach),
-            None => work(&(self.newest)()?),
-        }
+    /// What the newest version does not reach any more of an earlier one, which `before` makes of it with the removed
+    /// roots marked. Columns and filter are checked; no file is read.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
+    pub(crate) fn freed(
+        newest: NewestReach<R>,
+        before: impl Fn(&R) -> Result<R> + Send + Sync + 'static,
+        options: ScanOptions,
+    ) -> Result<Unreached<R>> {
+        let of = Arc::clone(&newest);
+        Unreached::new(Arc::new(move || before(&of()?)), newest, None, options)
+    }
+
+    fn new(
+        of: NewestReach<R>,
+        newest: NewestReach<R>,
+        retention: Option<Retention>,
+        options: ScanOptions,
+    ) -> Result<Unreached<R>> {
+        let schema = schema(&options)?;
+        Ok(Unreached { of, newest, retention, options, schema, notes: Notes::default() })
+    }
+
+    fn removal(&self) -> Removal<'_> {
+        self.retention.as_ref().map_or(Removal::Marked, Removal::By)
     }
 
     fn looks(&self) -> Result<Looks<R>> {
         Ok(Looks {
             newest: Arc::clone(&self.newest),
-            retention: Some(self.retention),
+            retention: self.retention,
+            are_placed: true,
             kinds: Kinds::matching(self.options.filter.as_deref(), &nothing()?.schema())?,
             threads: threads(self.options.threads),
             comparison: Comparison::Paths,
@@ -60,11 +82,10 @@ impl<R: Reach> ExpirePlan<R> {
     }
 
     fn walked(&self, seen: &mut Seen) -> Result<Walked> {
-        self.with_reach(|reach| {
-            let walked = Found::walk(reach, Some(&self.retention), &self.options, seen);
-            reach.notes().take().into_iter().for_each(|note| self.notes.add(note));
-            walked
-        })
+        let reach = (self.of)()?;
+        let walked = Found::walk(&reach, self.removal(), &self.options, seen);
+        reach.notes().take().into_iter().for_each(|note| self.notes.add(note));
+        walked
     }
 
     /// The rows, which a look checks after all has been read.
@@ -73,9 +94,9 @@ impl<R: Reach> ExpirePlan<R> {
     }
 }
 
-impl<R: Reach> Distributed for ExpirePlan<R> {
+impl<R: Reach> Distributed for Unreached<R> {
     fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
-        self.with_reach(|reach| exchanged(reach, Some(&self.retention), &self.options))
+        exchanged(&(self.of)()?, self.removal(), &self.options)
     }
 
     fn looked_again(&self, rows: Batches, seen: &str) -> Result<Batches> {
@@ -84,7 +105,7 @@ impl<R: Reach> Distributed for ExpirePlan<R> {
     }
 }
 
-impl<R: Reach> Scan for ExpirePlan<R> {
+impl<R: Reach> Scan for Unreached<R> {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -104,7 +125,7 @@ impl<R: Reach> Scan for ExpirePlan<R> {
     fn explain(&self) -> Result<Vec<Step>> {
         let mut seen = Seen::default();
         let Walked { manifests, snapshots: (removed, all), found } = self.walked(&mut seen)?;
-        let why = "snapshots, tags and changelogs that the retention rules expire";
+        let why = "snapshots, tags and changelogs that are removed";
         let roots = Step::rows("roots", removed, all, why);
         let files = count(self.checked(found, seen)?)?;
         let why = "reached by no root that is kept";

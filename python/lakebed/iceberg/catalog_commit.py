@@ -22,7 +22,7 @@ from lakebed.storage.failures import failure
 
 if TYPE_CHECKING:
     from lakebed.catalogs import Entry
-    from lakebed.iceberg.committing import StagedCommit
+    from lakebed.iceberg._commit import StagedCommit
     from lakebed.table import Table
 
 # As of tables without a catalog: each attempt that is lost has made way for another.
@@ -35,11 +35,13 @@ _REFUSED = (
 )
 
 
-def commit_through(table: Table, stage: Callable[[Table], StagedCommit | None]) -> Table:
+def commit_through(table: Table, stage: Callable[[Table], StagedCommit | None]) -> tuple[Table, str | None]:
     """Commits through the table's catalog, again and again until no other was first.
 
     Args: stage, writes the files of the commit to the table that it is given, None where there is nothing to
         do.
+    Returns: the table after the commit, and the metadata file that this builds on; None where nothing was to
+        be done.
     Raises: what `stage` raises; CommitConflictError where the last attempt was lost too; TableNotFoundError;
         UnsupportedError (no catalog that commits); OSError of the catalog. Where that leaves open whether the
         commit has happened, its files stay, and the message says so.
@@ -56,17 +58,18 @@ def commit_through(table: Table, stage: Callable[[Table], StagedCommit | None]) 
     while (staged := stage(table)) is not None:
         attempt += 1
         error = _offered(_entry(table), staged)
+        before = _entry(table).path
         if error is None:
-            return table.refresh()
+            return table.refresh(), before
         table, made = _after(error, table, staged)
         if made:
-            return table
+            return table, before
         if attempt >= attempts:
             path = _native.without_credentials(_entry(table).path)
             message = f"{attempt} attempts lost to other commits ({path})"
             raise CommitConflictError(message, kind="conflict", path=path, retryable=True)
         time.sleep(random.uniform(0, min(_LONGEST_WAIT, 0.004 * 2 ** min(attempt, 10))))
-    return table
+    return table, None
 
 
 def _offered(entry: Entry, staged: StagedCommit) -> Exception | None:

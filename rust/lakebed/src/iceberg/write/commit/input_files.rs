@@ -44,19 +44,20 @@ const PUFFIN: &str = "PUFFIN";
 /// The column of typed metrics.
 const STATS: &str = "stats";
 
-/// Files in columns of the view `files`, with types checked.
-pub(super) struct Given {
+/// Files that a change adds, in columns of the view `files`, with types checked.
+#[derive(Debug, Clone)]
+pub struct InputFiles {
     files: RecordBatch,
     content: ManifestContent,
 }
 
-impl Given {
+impl InputFiles {
     /// Takes files in one batch; checks what does not depend on the table.
     ///
     /// # Errors
     /// `UnknownColumn` for a missing column, or one that files do not have; `Argument` for a column of
     /// another type, a null or an invalid value; each with field and row.
-    pub(super) fn new(files: RecordBatch, content: ManifestContent) -> Result<Given> {
+    pub fn new(files: RecordBatch, content: ManifestContent) -> Result<InputFiles> {
         check_names(&files)?;
         for name in REQUIRED {
             let column = column(&files, name)?;
@@ -76,7 +77,7 @@ impl Given {
             ManifestContent::Deletes => check_deletes(&files)?,
         }
         check_twice(&files)?;
-        Ok(Given { files, content })
+        Ok(InputFiles { files, content })
     }
 
     /// The number of files.
@@ -236,7 +237,7 @@ pub(super) fn written_path(base: &Base, path: &str) -> String {
 /// have, or one with unknown transforms; for an unknown file format; those of [`metric_maps`]; each with field and
 /// row.
 pub(super) fn entries_of(
-    given: &Given,
+    given: &InputFiles,
     base: &Base,
     data_sequence_number: Option<i64>,
 ) -> Result<Vec<(i32, RecordBatch)>> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lakebed_avro::{Codec, Limits, WriteOptions};
 
 use super::base::Base;
-use super::options::{CommitOptions, Identity};
+use super::options::Identity;
 use crate::error::Result;
 use crate::scan::threads;
 use crate::write::commit::Written;
@@ -13,24 +13,49 @@ use crate::write::commit::Written;
 /// The codec of manifest lists, whatever codec the table's manifests have.
 pub(super) const LIST_CODEC: Codec = Codec::Deflate;
 
-/// The files that an attempt has written so far.
-pub(super) struct Scratch {
+/// The files that an attempt has written so far, for one change after the other.
+pub(super) struct UncommittedFiles {
     identity: Identity,
-    codec: Option<Codec>,
-    block_bytes: usize,
+    /// The number of the change that is made, from 0.
+    change: usize,
+    encoding: ManifestEncoding,
     manifests: usize,
     written: Written,
 }
 
-impl Scratch {
-    pub(super) fn new(options: &CommitOptions, base: &Base) -> Scratch {
-        let CommitOptions { identity, codec, block_bytes, .. } = *options;
+/// How a change encodes its manifests, where it does not leave that to the table.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ManifestEncoding {
+    pub(super) codec: Option<Codec>,
+    /// Bytes of entries, not compressed, at which a block ends.
+    pub(super) block_bytes: Option<usize>,
+}
+
+impl UncommittedFiles {
+    /// No files yet.
+    pub(super) fn new(identity: Identity, base: &Base) -> UncommittedFiles {
         let written = Written::on(Arc::clone(base.table.storage()));
-        Scratch { identity, codec, block_bytes, manifests: 0, written }
+        let encoding = ManifestEncoding::default();
+        UncommittedFiles { identity, change: 0, encoding, manifests: 0, written }
+    }
+
+    /// The files that follow are those of the change with that number.
+    pub(super) fn begin(&mut self, change: usize) {
+        (self.change, self.encoding) = (change, ManifestEncoding::default());
+    }
+
+    /// The manifests that follow are encoded like this.
+    pub(super) fn encode_as(&mut self, encoding: ManifestEncoding) {
+        self.encoding = encoding;
     }
 
     pub(super) fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    /// The id of the snapshot that the change makes.
+    pub(super) fn snapshot_id(&self) -> i64 {
+        self.identity.snapshot_id(self.change)
     }
 
     /// The name of the next manifest.
@@ -42,9 +67,10 @@ impl Scratch {
 
     /// The options for manifests of this commit, in a table with this codec and level for manifests.
     pub(super) fn manifest_options(&self, of_table: (Codec, Option<i32>), limits: Limits) -> WriteOptions {
-        let (codec, level) = self.codec.map_or(of_table, |codec| (codec, None));
+        let (codec, level) = self.encoding.codec.map_or(of_table, |codec| (codec, None));
         let options = WriteOptions::new(self.identity.uuid());
-        WriteOptions { codec, level, limits, block_bytes: self.block_bytes, threads: threads(0), ..options }
+        let block_bytes = self.encoding.block_bytes.unwrap_or(options.block_bytes);
+        WriteOptions { codec, level, limits, block_bytes, threads: threads(0), ..options }
     }
 
     /// The options for its manifest list, which as in Java do not depend on the table's codec.

@@ -1,0 +1,409 @@
+"""Several changes of an Iceberg table in one commit, without a catalog and through one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from iceberg_commits import metadata, metadata_names
+
+import lakebed
+from lakebed import avro, iceberg
+from lakebed.errors import (
+    CommitConflictError,
+    LakebedError,
+    SchemaError,
+    SnapshotNotFoundError,
+    UnsupportedError,
+)
+from lakebed.iceberg import SchemaChange, _actions
+from lakebed.iceberg._commit import commit
+
+SCHEMA = pa.schema([("id", pa.int64())])
+
+
+def files(*names: str, **columns: Any) -> pa.Table:
+    count = len(names)
+    paths = [f"data/{name}.parquet" for name in names]
+    rows = {"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count}
+    return pa.table(rows | columns)
+
+
+@pytest.fixture(params=["v1", "v2", "v3", "catalog"])
+def made(request: pytest.FixtureRequest, tmp_path: Path) -> lakebed.Table:
+    """A table of one commit, `a`; without a catalog, or in one of PyIceberg."""
+    if request.param != "catalog":
+        version = int(request.param[1:])
+        table = iceberg.create_table(tmp_path / "t", SCHEMA, format_version=version)
+    else:
+        tables = pytest.importorskip("catalog_tables")
+        table = lakebed.open_table(tables.sqlite(tmp_path).create_table("db.t", SCHEMA))
+    return iceberg.append_files(table, files("a", stats=ids(1, 2)))
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> lakebed.Table:
+    """The same, of version 2 and without a catalog."""
+    return iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a", stats=ids(1, 2)))
+
+
+def ids(least: int, most: int, count: int = 1) -> pa.Array:
+    """Metrics of files whose ids are between these."""
+    return pa.array([{"id": {"lower_bound": least, "upper_bound": most, "null_count": 0}}] * count)
+
+
+def names(table: lakebed.Table) -> list[str]:
+    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
+    return sorted(Path(path).stem for path in paths)
+
+
+def path(table: lakebed.Table, name: str) -> str:
+    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
+    return str(next(found for found in paths if Path(found).stem == name))
+
+
+def written(table: lakebed.Table) -> int:
+    """How many metadata files the table has had."""
+    return len(table.refresh().metadata_table("metadata_log_entries").to_arrow())
+
+
+def test_files_of_a_new_schema_and_spec_come_with_them(made: lakebed.Table):
+    before, first = written(made), made.snapshot_id
+    bounds = pa.array([{"note": {"upper_bound": "x"}}])
+    table = commit(
+        made,
+        _actions.update_schema(SchemaChange.add_column("note", pa.string())),
+        _actions.append_files(files("b", stats=bounds)),
+        _actions.update_spec(add=["note"]),
+        _actions.append_files(files("c", partition=pa.array([{"note": "n"}]))),
+    )
+    assert written(table) == before + 1
+    assert names(table) == ["a", "b", "c"]
+    rows = {Path(row["file_path"]).stem: row for row in table.files(stats=["note"]).to_arrow().to_pylist()}
+    assert rows["b"]["stats"]["note"]["upper_bound"] == "x"
+    assert [rows[name]["partition"] for name in "abc"] == [{"note": None}, {"note": None}, {"note": "n"}]
+    assert [rows[name]["spec_id"] for name in "abc"] == [0, 0, 1]
+    snapshots = table.snapshots().to_arrow().to_pylist()
+    assert [one["parent_id"] for one in snapshots] == [None, *(one["snapshot_id"] for one in snapshots[:-1])]
+    assert table.schemas().to_arrow().num_rows == 2
+    # Snapshots that nobody saw as the current one are not logged, as in Java.
+    log = table.metadata_table("history").to_arrow()["snapshot_id"].to_pylist()
+    assert (log[0], log[-1]) == (first, table.snapshot_id)
+    if made.format_version != 1:
+        assert [rows[name]["sequence_number"] for name in "abc"] == [1, 2, 3]
+    if made.format_version == 3:
+        assert [rows[name]["first_row_id"] for name in "abc"] == [0, 7, 14]
+    assert table.verify().to_arrow().num_rows == 0
+
+
+def test_the_log_has_what_was_current(local: lakebed.Table):
+    first = local.snapshot_id
+    table = commit(local, *(_actions.append_files(files(name)) for name in "bcd"))
+    assert [entry["snapshot-id"] for entry in metadata(table)["snapshot-log"]] == [first, table.snapshot_id]
+    assert len(metadata(table)["snapshots"]) == 4
+
+
+def test_a_file_may_be_removed_that_an_earlier_change_adds(made: lakebed.Table):
+    table = commit(
+        made,
+        _actions.append_files(files("b", "c", stats=ids(8, 9, 2))),
+        _actions.delete_files(["data/b.parquet"]),
+        _actions.rewrite_manifests(),
+        _actions.overwrite_files(made, files("d"), where="id > 5"),
+        _actions.replace_files(made, ["data/d.parquet"], files("e")),
+    )
+    assert names(table) == ["a", "e"]
+    assert table.verify().to_arrow().num_rows == 0
+    # The next commit reads what this one has written.
+    assert names(iceberg.append_files(table, files("f"))) == ["a", "e", "f"]
+
+
+def test_refs_move_with_what_the_changes_make(made: lakebed.Table):
+    first = made.snapshot_id
+    assert first is not None
+    table = commit(
+        made,
+        _actions.create_branch(made, "before"),
+        _actions.append_files(files("b")),
+        _actions.set_retention("before", min_snapshots_to_keep=3),
+        _actions.create_tag(made, "tag"),
+        _actions.rollback_to(first),
+        _actions.append_files(files("c")),
+        _actions.delete_tag("tag"),
+    )
+    assert names(table) == ["a", "c"]
+    refs = {row["name"]: row for row in table.refs().to_arrow().to_pylist()}
+    assert {name: row["snapshot_id"] for name, row in refs.items()} == {
+        "before": first,
+        "main": table.snapshot_id,
+    }
+    assert len(table.snapshots().to_arrow()) == 3
+    assert table.verify().to_arrow().num_rows == 0
+
+
+def test_each_change_has_its_own_properties_and_encoding(local: lakebed.Table):
+    table = commit(
+        local,
+        _actions.set_properties({"write.manifest.compression-codec": "zstd"}),
+        _actions.append_files(files("b"), merge=False, properties={"job": "1"}),
+        _actions.rewrite_manifests(codec="snappy", properties={"job": "2"}),
+        _actions.append_files(files("c"), merge=False),
+    )
+    summaries = [one["summary"].get("job") for one in metadata(table)["snapshots"]]
+    assert summaries == [None, "1", "2", None]
+    manifests = table.manifests(columns=["path", "added_snapshot_id"]).to_arrow().to_pylist()
+    order = {one["snapshot-id"]: place for place, one in enumerate(metadata(table)["snapshots"])}
+    codecs = {
+        order[row["added_snapshot_id"]]: avro.read_metadata(row["path"])["avro.codec"] for row in manifests
+    }
+    assert codecs == {2: b"snappy", 3: b"zstandard"}
+
+
+def test_tables_are_upgraded_before_files_come(tmp_path: Path):
+    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA, format_version=1), files("a"))
+    table = commit(
+        table,
+        _actions.upgrade(2),
+        _actions.append_files(files("b")),
+        _actions.upgrade(3),
+        _actions.append_files(files("c")),
+    )
+    assert (table.format_version, names(table)) == (3, ["a", "b", "c"])
+    rows = {Path(row["file_path"]).stem: row for row in table.files().to_arrow().to_pylist()}
+    assert [rows[name]["sequence_number"] for name in "abc"] == [0, 1, 2]
+    assert sorted(row["first_row_id"] for row in rows.values()) == [0, 7, 14]
+    static = pytest.importorskip("pyiceberg.table").StaticTable
+    newest = table.metadata_table("metadata_log_entries").to_arrow()["file"][-1].as_py()
+    assert len(static.from_metadata(newest).inspect.files()) == 3
+
+
+Change = Callable[[lakebed.Table], Any]
+REFUSED: list[tuple[Change, type[Exception], str]] = [
+    (lambda _: _actions.delete_files(["data/none.parquet"]), SchemaError, "is not a live file"),
+    (lambda _: _actions.append_files(files("x", spec_id=[9])), SchemaError, "no partition spec 9"),
+    (lambda _: _actions.update_schema(SchemaChange.delete_column("none")), SchemaError, "no column"),
+    (lambda _: _actions.update_spec(remove=["none"]), SchemaError, "no partition field"),
+    (lambda t: _actions.create_tag(t, "main"), SchemaError, "main is a branch"),
+    (lambda _: _actions.rollback_to(5), SnapshotNotFoundError, "no snapshot 5"),
+    (lambda _: _actions.cherry_pick(5), SnapshotNotFoundError, "no snapshot 5"),
+    (lambda _: _actions.set_properties({"uuid": "x"}), SchemaError, "is not a property"),
+    (lambda _: _actions.upgrade(9), UnsupportedError, "version"),
+    (lambda _: _actions.rewrite_manifests(by=["none"]), SchemaError, "neither a partition field"),
+]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_refused_change_says_which_and_leaves_nothing(local: lakebed.Table, place: int):
+    before = metadata_names(local)
+    for change, error, message in REFUSED:
+        actions = [_actions.append_files(files("b")), _actions.append_files(files("c"))]
+        actions.insert(place, change(local))
+        with pytest.raises(error, match=rf"^change {place + 1} of 3: .*{message}"):
+            commit(local, *actions)
+        with pytest.raises(error) as alone:
+            commit(local, change(local))
+        assert "change 1 of" not in str(alone.value)
+    assert metadata_names(local) == before
+    assert local.refresh().snapshot_id == local.snapshot_id
+
+
+def test_a_refused_change_is_not_staged(made: lakebed.Table):
+    before = metadata_names(made)
+    change, error, message = REFUSED[0]
+    actions = [_actions.append_files(files("b")), change(made)]
+    with pytest.raises(error, match=rf"^change 2 of 2: .*{message}"):
+        iceberg.stage(made, actions)
+    with pytest.raises(error, match=rf"^change 2 of 2: .*{message}"):
+        commit(made, *actions)
+    assert metadata_names(made) == before
+
+
+def test_changes_with_nothing_to_do_keep_no_other_from_being_made(made: lakebed.Table):
+    table = iceberg.set_properties(made, {"a": "1"})
+    before, there = written(table), metadata_names(table)
+    nothing = [
+        _actions.set_properties({"a": "1"}),
+        _actions.upgrade(table.format_version or 0),
+        _actions.set_current_snapshot(table.snapshot_id or 0),
+    ]
+    assert commit(table, *nothing).snapshot_id == table.snapshot_id
+    assert iceberg.stage(table, nothing) is None
+    assert (written(table), metadata_names(table)) == (before, there)
+    table = commit(table, nothing[0], _actions.append_files(files("b")), *nothing)
+    assert (names(table), written(table)) == (["a"], before + 1)
+    assert names(table.at(snapshot=table.snapshots().to_arrow()["snapshot_id"][-1].as_py())) == ["a", "b"]
+    table = commit(table, _actions.append_files(files("c")), *nothing[:2])
+    assert names(table) == ["a", "c"]
+
+
+def test_what_an_earlier_change_does_is_no_conflict(local: lakebed.Table):
+    table = commit(
+        local,
+        _actions.append_files(files("b", stats=ids(3, 4))),
+        _actions.overwrite_files(local, files("c", stats=ids(7, 8)), where="id < 5"),
+        _actions.row_delta(local, files=files("d", stats=ids(9, 9))),
+    )
+    assert names(table) == ["c", "d"]
+    # What others have done since is one still.
+    iceberg.append_files(table, files("e", stats=ids(1, 4)))
+    actions = [
+        _actions.append_files(files("f", stats=ids(7, 8))),
+        _actions.overwrite_files(table, files("g"), where="id < 5"),
+    ]
+    with pytest.raises(CommitConflictError, match=r"^change 2 of 2: .*e\.parquet"):
+        commit(table, *actions)
+    assert commit(table.refresh(), actions[0]).snapshot_id != table.snapshot_id
+
+
+def equality_deletes(name: str) -> pa.Table:
+    ids = pa.array([[1]], pa.list_(pa.int32()))
+    return files(name, content=[2], equality_ids=ids)
+
+
+def vector(name: str, of: str, rows: int) -> pa.Table:
+    more = {"content": [1], "file_format": ["PUFFIN"], "referenced_data_file": [of]}
+    given = files(name, content_offset=[4], content_size_in_bytes=[10], **more)
+    return given.set_column(1, "record_count", pa.array([rows], pa.int64()))
+
+
+def test_files_that_an_earlier_change_gives_deletes_cannot_go(tmp_path: Path):
+    """Whoever replaced them did not know of the deletes: their rows would come back."""
+    table = iceberg.append_files(
+        iceberg.create_table(tmp_path / "t", SCHEMA, format_version=3), files("a", "b")
+    )
+    deletes = _actions.row_delta(table, delete_files=equality_deletes("d"))
+    for change in (
+        _actions.replace_files(table, ["data/a.parquet"], files("c")),
+        _actions.overwrite_files(table, files("c"), removed=["data/a.parquet"]),
+    ):
+        with pytest.raises(UnsupportedError, match=r"^change 2 of 2: .*deletes of an earlier change"):
+            commit(table, deletes, change)
+    first = _actions.row_delta(table, delete_files=vector("v", path(table, "a"), 1))
+    second = _actions.row_delta(table, delete_files=vector("w", path(table, "a"), 2))
+    with pytest.raises(UnsupportedError, match=r"^change 2 of 2: .*deletes of an earlier change"):
+        commit(table, first, second)
+    gone = _actions.delete_files(["data/a.parquet"])
+    with pytest.raises(SchemaError, match=r"^change 2 of 2: .*is not a live file"):
+        commit(table, gone, first)
+    assert names(commit(table, deletes, _actions.append_files(files("e")))) == ["a", "b", "d", "e"]
+
+
+def test_a_staged_transaction_requires_the_state_before_it(made: lakebed.Table):
+    if made.format_version == 3:
+        pytest.skip("PyIceberg 0.12 writes no version 3")
+    before = iceberg.read_metadata(
+        made.metadata_table("metadata_log_entries").to_arrow()["file"][-1].as_py().removeprefix("file://")
+    )
+    staged = iceberg.stage(
+        made,
+        [
+            _actions.update_schema(SchemaChange.add_column("x", pa.int64())),
+            _actions.append_files(files("b")),
+            _actions.update_schema(SchemaChange.add_column("y", pa.int64())),
+            _actions.update_spec(add=["x"]),
+            _actions.append_files(files("c", partition=pa.array([{"x": 1}]))),
+            _actions.create_tag(made, "tag"),
+        ],
+    )
+    assert staged is not None
+    assert {one["type"]: one for one in staged.requirements} == {
+        "assert-table-uuid": {"type": "assert-table-uuid", "uuid": before["table-uuid"]},
+        "assert-last-assigned-field-id": {
+            "type": "assert-last-assigned-field-id",
+            "last-assigned-field-id": 1,
+        },
+        "assert-current-schema-id": {"type": "assert-current-schema-id", "current-schema-id": 0},
+        "assert-last-assigned-partition-id": {
+            "type": "assert-last-assigned-partition-id",
+            "last-assigned-partition-id": before["last-partition-id"],
+        },
+        "assert-default-spec-id": {"type": "assert-default-spec-id", "default-spec-id": 0},
+        "assert-ref-snapshot-id": {"type": "assert-ref-snapshot-id", "ref": "tag", "snapshot-id": None},
+    }
+    of_main = {"type": "assert-ref-snapshot-id", "ref": "main", "snapshot-id": made.snapshot_id}
+    assert staged.requirements.count(of_main) == 1
+    assert len(staged.requirements) == 7
+    added = [one["snapshot"] for one in staged.updates if one["action"] == "add-snapshot"]
+    assert [one["schema-id"] for one in added] == [1, 2]
+    assert staged.snapshot_id == added[-1]["snapshot-id"] == staged.metadata["current-snapshot-id"]
+    assert added[1]["parent-snapshot-id"] == added[0]["snapshot-id"]
+    staged.discard()
+    assert names(iceberg.append_files(made, files("d"))) == ["a", "d"]
+
+
+def test_a_branch_that_an_earlier_change_removes_takes_no_commit(local: lakebed.Table):
+    side = iceberg.create_branch(local, "side")
+    with pytest.raises(SnapshotNotFoundError, match=r"^change 2 of 2: .*side"):
+        commit(side, _actions.delete_branch("side"), _actions.append_files(files("b")))
+    assert names(iceberg.append_files(side, files("b"))) == ["a", "b"]
+
+
+def test_what_a_change_makes_an_expiry_keeps(made: lakebed.Table):
+    first = made.snapshot_id
+    soon = datetime.now(timezone.utc) + timedelta(minutes=1)
+    table = commit(made, _actions.append_files(files("b")), _actions.expire_snapshots(soon, retain_last=1))
+    assert names(table) == ["a", "b"]
+    assert table.snapshots().to_arrow()["snapshot_id"].to_pylist() == [table.snapshot_id]
+    with pytest.raises(SnapshotNotFoundError):
+        table.at(snapshot=first)
+    assert table.verify().to_arrow().num_rows == 0
+
+
+def test_a_lost_race_makes_all_changes_again(tmp_path: Path):
+    tables = pytest.importorskip("catalog_tables")
+    catalog = tables.sqlite(tmp_path)
+    there = catalog.create_table("db.t", SCHEMA)
+
+    class Overtaken:
+        """A catalog to which another commits first, twice."""
+
+        attempts = 0
+
+        def load_table(self, name: Any) -> Any:
+            table = catalog.load_table(name)
+            table.catalog = self
+            return table
+
+        def commit_table(self, *given: Any) -> Any:
+            self.attempts += 1
+            if self.attempts < 3:
+                theirs = lakebed.open_table(catalog.load_table("db.t"))
+                iceberg.append_files(theirs, files(f"other-{self.attempts}"))
+            return catalog.commit_table(*given)
+
+    overtaken = Overtaken()
+    table = commit(
+        lakebed.open_table(overtaken.load_table("db.t")),
+        _actions.append_files(files("a")),
+        _actions.update_schema(SchemaChange.add_column("x", pa.int64())),
+        _actions.append_files(files("b")),
+    )
+    assert (overtaken.attempts, names(table)) == (3, ["a", "b", "other-1", "other-2"])
+    numbers = table.snapshots().to_arrow()["snapshot_id"]
+    assert len(numbers) == 4
+    folder = Path(there.location().removeprefix("file://"), "metadata")
+    used = {Path(row["file_path"]).name for row in table.reachable().to_arrow().to_pylist()}
+    assert {path.name for path in folder.glob("*.avro")} <= used
+
+
+def test_what_a_storage_raises_is_the_error_of_a_transaction_too(
+    local: lakebed.Table, monkeypatch: pytest.MonkeyPatch
+):
+    before = metadata_names(local)
+    Path(local.location, "metadata").chmod(0o500)
+    try:
+        probe = Path(local.location, "metadata", "probe")
+        probe.touch()
+        probe.unlink()
+        pytest.skip("root may write everywhere")
+    except PermissionError:
+        with pytest.raises(PermissionError) as caught:
+            commit(local, _actions.append_files(files("b")), _actions.append_files(files("c")))
+        assert not isinstance(caught.value, LakebedError)
+    finally:
+        Path(local.location, "metadata").chmod(0o700)
+    assert metadata_names(local) == before
