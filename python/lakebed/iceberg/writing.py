@@ -100,7 +100,7 @@ def _layout(
     schema: Mapping[str, Any] | Table, spec: Mapping[str, Any] | Sequence[Mapping[str, Any]] | Table | int
 ) -> tuple[str, str]:
     """A schema and a spec in JSON. Raises: TypeError for the id of a spec without a table."""
-    schemas, specs = getattr(schema, "_native", None), getattr(spec, "_native", None)
+    schemas, specs = getattr(schema, "core", None), getattr(spec, "core", None)
     if isinstance(spec, int) and schemas is None:
         raise TypeError("spec takes the id of a partition spec only where schema is a table")
     if isinstance(spec, int):

@@ -90,7 +90,8 @@ pub trait Table: Send + Sync {
         }
         match view.composed(options, |view, options| self.scan(view, options))? {
             Composed::Of(scan) => Ok(scan),
-            Composed::Simple(view, options) => {
+            Composed::Simple(simple) => {
+                let (view, options) = *simple;
                 filtered(view, options, &self.data_schema(), &|view, options| self.resolve(view, options))
             }
         }

@@ -84,13 +84,12 @@ impl WalkRoots {
     /// Adds the wanted files.
     fn add<'r>(&self, rows: &mut Rows, files: impl Iterator<Item = Reached<'r>>) {
         // Files of one manifest follow each other, and the same roots reach them.
-        let mut last: Option<(SetId, Option<(usize, usize)>, bool)> = None;
+        let (mut known, mut ends, mut is_current) = (None, None, false);
         for Reached { path, kind, size, set } in files {
-            let (ends, is_current) = match last {
-                Some((known, ends, is_current)) if known == set => (ends, is_current),
-                _ => (self.ends(set), self.sets.difference(set, self.current) != set),
-            };
-            last = Some((set, ends, is_current));
+            if known != Some(set) {
+                (known, ends) = (Some(set), self.ends(set));
+                is_current = self.sets.difference(set, self.current) != set;
+            }
             if let Some((first, last)) = ends {
                 rows.push(Some(path), kind, size, self.roots.get(first), self.roots.get(last), is_current);
             }

@@ -119,7 +119,7 @@ pub(crate) enum Composed {
     /// A view that is made of other views.
     Of(Box<dyn Distributed>),
     /// A view that a format makes.
-    Simple(View, ScanOptions),
+    Simple(Box<(View, ScanOptions)>),
 }
 
 /// What live files are summed up by.
@@ -147,7 +147,7 @@ impl View {
                 let orphans = orphans.map(|view| *view);
                 Composed::Of(Box::new(totals::Totals::new(orphans, options, scan)?))
             }
-            view => Composed::Simple(view, options),
+            view => Composed::Simple(Box::new((view, options))),
         })
     }
 
