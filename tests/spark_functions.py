@@ -74,7 +74,7 @@ def others(spark: SparkSession, table: lakebed.Table, path: str) -> Answers:
         "metadata_table",
         actual(ls.metadata_table(spark, table, name)) == expected(table.metadata_table(name)),
     )
-    kept = {"filter": "record_count > 1", "columns": ["file_path"]}
+    kept: dict[str, Any] = {"filter": "record_count > 1", "columns": ["file_path"]}
     of_spark = ls.open_table(spark, table, read="executors")
     yield "open_table", actual(of_spark.files(**kept)) == expected(table.files(**kept))
     checked = ls.check(spark).collect()

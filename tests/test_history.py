@@ -164,7 +164,7 @@ def test_a_filter_on_partitions_leaves_out_manifests(name: str) -> None:
         ({"filter": "record_count = 'x'"}, "^filter: "),
     ):
         with pytest.raises(PredicateError, match=meant):
-            table.file_history(**given)
+            table.file_history(**given)  # type: ignore[arg-type]
 
 
 @BOTH

@@ -228,5 +228,7 @@ def test_where_keeps_what_files_of_both_keep() -> None:
 
 @pytest.mark.parametrize("place", [1.5, True, None, b"main"])
 def test_a_place_is_an_id_or_a_name(place: Any) -> None:
-    with pytest.raises(TypeError, match="snapshot_a takes a snapshot's id or the name of a tag or branch"):
+    with pytest.raises(
+        TypeError, match="takes a snapshot's id, the name of a tag or branch, a time or a Ver"
+    ):
         sample().diff(place, "main")

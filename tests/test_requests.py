@@ -41,7 +41,7 @@ class Call:
             return int(table.diff(ids[0], ids[-1], threads=THREADS).to_arrow().num_rows)
         if view in JOBS:
             # A filter that leaves out what manifests name, and a listing of what lies there.
-            more: dict[str, Any] = {"where": "kind = 'manifest'"} if options.startswith("kind") else {}
+            more: dict[str, Any] = {"filter": "kind = 'manifest'"} if options.startswith("kind") else {}
             more |= {"listing": pa.table(LISTED)} if view == "orphans" else {}
             return int(getattr(table, view)(threads=THREADS, **more).to_arrow().num_rows)
         if options == "header":

@@ -24,6 +24,7 @@ import lakebed
 from lakebed import catalogs
 from lakebed.cli import cli
 from lakebed.locations import check_locations
+from lakebed.table import Reopening
 from lakebed.table.opening import Opening
 
 CANARY = "c4n4ry"
@@ -279,5 +280,7 @@ def test_what_asks_a_catalog_and_opens_again_shows_no_secrets():
         catalogs._PaimonPointer(Loader(), "db.t"),
     ]
     for pointer in pointers:
-        opening = Opening(((URIS[2], URIS[3]),), (URIS[2],), lakebed.Limits(), 3, entry, URIS[2], pointer)  # type: ignore[arg-type]
+        moved = ((URIS[2], URIS[3]),)
+        opening: Any = Opening(Loader(), URIS[2], moved, (URIS[2],), lakebed.Limits(), 3, entry, pointer)  # type: ignore[arg-type]
+        opening = (opening, Reopening(opening, "iceberg", "main", None))
         assert CANARY not in f"{pointer!r} {entry!r} {opening!r}"

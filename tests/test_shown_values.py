@@ -315,7 +315,7 @@ LONE = "a\ud800"
     "ask",
     [
         *(
-            lambda table, view=view: getattr(table, view)(where=f"s = '{LONE}'")
+            lambda table, view=view: getattr(table, view)(filter=f"s = '{LONE}'")
             for view in (
                 "files",
                 "plan",

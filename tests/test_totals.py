@@ -98,4 +98,4 @@ def test_columns_filter_and_limit() -> None:
     every = [row for row in rows(table.totals()) if row["current_file_count"] > 0]
     assert rows(scan) == [{name: row[name] for name in ("kind", "file_count")} for row in every[:2]]
     with pytest.raises(TypeError, match="filter= tests the columns of the view"):
-        table.totals(where="dt = '2026-01-02'")
+        table.totals(where="dt = '2026-01-02'")  # type: ignore[call-arg]

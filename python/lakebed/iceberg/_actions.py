@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakebed import _arrow
-from lakebed._arguments import MOST_RETAINED, age, milliseconds, names, one_of, positive
+from lakebed._arguments import MOST_RETAINED, age, encodable, milliseconds, names, one_of, positive
 from lakebed._arguments import snapshot_id as known_id
 from lakebed._native import FileChangeKind, IcebergAction
 from lakebed._native import Isolation as _Isolation
@@ -192,7 +192,9 @@ def create_branch(
 ) -> IcebergAction:
     """Creates or moves a branch, by default to the snapshot of `table`."""
     kept = _kept(min_snapshots_to_keep, max_snapshot_age, max_ref_age)
-    return IcebergAction.create_branch(name, _snapshot(table, "branch", snapshot_id), replace, kept)
+    return IcebergAction.create_branch(
+        encodable("name", name), _snapshot(table, "branch", snapshot_id), replace, kept
+    )
 
 
 def create_tag(
@@ -205,17 +207,19 @@ def create_tag(
 ) -> IcebergAction:
     """Creates or moves a tag, by default to the snapshot of `table`."""
     kept = _kept(None, None, max_ref_age)
-    return IcebergAction.create_tag(name, _snapshot(table, "tag", snapshot_id), replace, kept)
+    return IcebergAction.create_tag(
+        encodable("name", name), _snapshot(table, "tag", snapshot_id), replace, kept
+    )
 
 
 def delete_branch(name: str) -> IcebergAction:
     """Removes a branch."""
-    return IcebergAction.delete_branch(name)
+    return IcebergAction.delete_branch(encodable("name", name))
 
 
 def delete_tag(name: str) -> IcebergAction:
     """Removes a tag."""
-    return IcebergAction.delete_tag(name)
+    return IcebergAction.delete_tag(encodable("name", name))
 
 
 def set_retention(
@@ -226,7 +230,9 @@ def set_retention(
     max_ref_age: timedelta | None = None,
 ) -> IcebergAction:
     """Says how long a branch or tag is kept."""
-    return IcebergAction.set_retention(name, _kept(min_snapshots_to_keep, max_snapshot_age, max_ref_age))
+    return IcebergAction.set_retention(
+        encodable("name", name), _kept(min_snapshots_to_keep, max_snapshot_age, max_ref_age)
+    )
 
 
 def fast_forward(to: str) -> IcebergAction:

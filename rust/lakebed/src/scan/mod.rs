@@ -63,7 +63,8 @@ pub enum DeletesAs {
     /// Each in full, in the column `delete_files`.
     #[default]
     Files,
-    /// By their numbers among the rows of [`Distributed::deletes`](crate::distributed::Distributed::deletes), in the column `delete_ids`.
+    /// By their numbers among the rows of [`Distributed::deletes`](crate::distributed::Distributed::deletes), in the
+    /// column `delete_ids`.
     Ids,
 }
 
