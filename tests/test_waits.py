@@ -30,7 +30,7 @@ def location(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 class Hanging(CountingStorage):
-    """All manifests but the first one are read once they are let go; a while after they wait, the alarm rings."""
+    """All manifests but the first are read once they are let go; the alarm rings a while after one waits."""
 
     def __init__(self, manifests: list[str]) -> None:
         super().__init__(0, 8)
