@@ -139,15 +139,19 @@ def locally(table: lakebed.Table, retain: int | None, listing: pa.Table | None) 
     return lambda: scan.to_arrow().to_pylist()
 
 
-def outcome(history: History, folder: Path, job: Job = locally) -> Outcome:
-    """Lets a history happen, and asks."""
+def outcome(history: History, folder: Path, job: Job = locally, walks_when_asked: bool = False) -> Outcome:
+    """Lets a history happen, and asks.
+
+    Args: walks_when_asked, whether the job reads what the table keeps when it is asked for, not when its rows
+        are read: then files that are free since need not be found, and one that is gone since is an error.
+    """
     alive.forget()
-    return _Run(history, folder, job).run()
+    return _Run(history, folder, job, walks_when_asked).run()
 
 
 class _Run:
-    def __init__(self, history: History, folder: Path, job: Job) -> None:
-        self.history, self.job = history, job
+    def __init__(self, history: History, folder: Path, job: Job, walks_when_asked: bool) -> None:
+        self.history, self.job, self.walks_when_asked = history, job, walks_when_asked
         self.world = World(folder)
         situation = SITUATIONS[history.format][history.situation]
         self.strays: set[str] = set()
@@ -185,13 +189,14 @@ class _Run:
         world.at_last()
         aged(self.world.root)
         start = None
-        self.outcome.is_calm = storage is None
+        self.outcome.is_calm = storage is None and not (self.walks_when_asked and history.asked)
         try:
             world.say("the table is opened")
             opened = self.at(world.opened(storage))
             self.happen(history.opened)
             world.say("the job is asked for")
             read = self.job(opened, history.retain, self.inventory() if history.has_inventory else None)
+            walked = set(world.main.strays)
             self.happen(history.asked)
             aged(self.world.root)
             if storage is not None:
@@ -204,6 +209,8 @@ class _Run:
                 for path in world.main.strays
                 if path.startswith(inside) and Path(path).name in shown.get(str(Path(path).parent), path)
             }
+            if self.walks_when_asked:
+                self.strays &= walked
             if self.listed is not None:
                 # What is made later is in no inventory.
                 self.strays &= self.listed

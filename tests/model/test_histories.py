@@ -24,24 +24,34 @@ SHARED_MEMORY = Path("/dev/shm")
 """Where there is one, a sync costs nothing."""
 
 
-def asked(history: History, job: Job = locally) -> Outcome:
+def asked(history: History, job: Job = locally, walks_when_asked: bool = False) -> Outcome:
     """What comes of a history, in a folder of its own."""
     with tempfile.TemporaryDirectory(dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None) as folder:
-        return outcome(history, Path(folder), job)
+        return outcome(history, Path(folder), job, walks_when_asked)
 
 
-def counted(kind: str, seeds: range, job: Job = locally, on_storage: bool = True) -> Counter[str]:
-    """Lets histories happen, and counts what came of them. Raises: AssertionError with the smallest history
-    in which something that lives is named, or something that nothing names is not found.
+def counted(
+    kind: str, seeds: range, job: Job = locally, on_storage: bool = True, walks_when_asked: bool = False
+) -> Counter[str]:
+    """Lets histories happen, and counts what came of them.
+
+    Args: on_storage, whether something may happen at what the job asks of its storage; walks_when_asked, as
+        `outcome` has it.
+    Raises: AssertionError with the smallest history in which something that lives is named, or something that
+        nothing names is not found.
     """
+
+    def once(history: History) -> Outcome:
+        return asked(history, job, walks_when_asked)
+
     seen: Counter[str] = Counter(histories=len(seeds))
     for seed in seeds:
         history = random_history(kind, seed, on_storage)
-        came = asked(history, job)
+        came = once(history)
         if came.wrong:
-            small = smallest(history, lambda one: bool(asked(one, job).wrong))
+            small = smallest(history, lambda one: bool(once(one).wrong))
             # What races may end otherwise when it is told again.
-            told = again if (again := asked(small, job)).wrong else came
+            told = again if (again := once(small)).wrong else came
             pytest.fail("\n".join([f"seed {seed}: {small}", *told.log, *told.wrong]), pytrace=False)
         seen["answers"] += came.rows is not None
         seen["rows"] += bool(came.rows)

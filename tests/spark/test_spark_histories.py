@@ -54,6 +54,8 @@ def test_what_lives_is_never_named(spark: Any, kind: str, run: int):
             frame = ls.expire_plan(spark, table, timedelta(0), retain)
         return lambda: collected(frame)
 
-    seen = counted(kind, range(run * EACH, (run + 1) * EACH), on_spark, on_storage=False)
+    seen = counted(
+        kind, range(run * EACH, (run + 1) * EACH), on_spark, on_storage=False, walks_when_asked=True
+    )
     assert seen["answers"] >= 0.4 * seen["histories"], seen
     assert seen["rows"] >= 0.2 * seen["histories"], seen
