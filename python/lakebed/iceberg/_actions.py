@@ -237,7 +237,7 @@ def set_retention(
 
 def fast_forward(to: str) -> IcebergAction:
     """Moves the branch forward to where another branch or a tag is."""
-    return IcebergAction.fast_forward(to)
+    return IcebergAction.fast_forward(encodable("to", to))
 
 
 def rollback_to(snapshot_id: int) -> IcebergAction:
