@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _html, _native, _overview
+from lakebed.commits.change import Freed, unsupported
+from lakebed.commits.changes import Changes
+from lakebed.commits.transaction import Staging, Transaction, commit
 from lakebed.errors import UnsupportedError
 from lakebed.table import contents, history, jobs
 from lakebed.version import AnyVersion, Version, place_of
@@ -19,10 +22,11 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from lakebed.commits.change import Change
     from lakebed.table.opening import Opening
 
 
-class Table:
+class Table(Changes["Table", Freed]):
     """A table that is at one snapshot. `open_table` opens one; `at` gives the same table at another.
 
     The views return a lazy `Scan` and take the same keywords:
@@ -182,6 +186,32 @@ class Table:
         except UnsupportedError:
             # Of a catalog's table that was given without the catalog, which then nobody asks.
             return Reopening.of(self), ()
+
+    def transaction(self) -> Transaction:
+        """Begins several changes that are made in one commit.
+
+        >>> with table.transaction() as tx:
+        ...     tx.update_properties({"owner": "etl"})
+        ...     tx.append_files(files)
+        >>> table = tx.table
+        """
+        return Transaction(self)
+
+    def stage(self) -> Staging:
+        """(Iceberg) Writes the files of a change for a catalog to commit: `table.stage().append_files(files)`.
+
+        Raises: UnsupportedError for a Paimon table, whose snapshots are files themselves.
+        """
+        if self.format != "iceberg":
+            raise unsupported("a commit to a Paimon table is not staged: its snapshot is the commit", self)
+        return Staging(self)
+
+    def _changed(self, change: Change) -> Table:
+        return commit(self, change)[0]
+
+    def _freed(self, change: Change) -> Freed:
+        table, freed = commit(self, change)
+        return Freed(table, freed())
 
     def __repr__(self) -> str:
         return f"<lakebed {self.format} table {self.location!r} {place(self.core)}>"

@@ -1,28 +1,29 @@
-"""What commits to Iceberg tables do, as the core takes it: one function for each kind of change."""
+"""Commits to Iceberg tables: what they change, as the core takes it, and how they are made."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-from lakebed import _arrow
-from lakebed._arguments import MOST_RETAINED, age, encodable, milliseconds, names, one_of, positive
+from lakebed import _arrow, _native
+from lakebed._arguments import names, one_of, positive
 from lakebed._arguments import snapshot_id as known_id
 from lakebed._native import FileChangeKind, IcebergAction
 from lakebed._native import Isolation as _Isolation
+from lakebed.commits.staged import StagedCommit
 from lakebed.errors import SchemaError, SnapshotNotFoundError
 from lakebed.predicates import to_sql
+from lakebed.version import Version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from lakebed.iceberg.schemas import SchemaChange
     from lakebed.predicates import Predicate
+    from lakebed.scan import Scan
     from lakebed.table import Table
+    from lakebed.version import AnyVersion
 
     Properties = Mapping[str, str] | None
     Filter = str | Predicate | None
@@ -180,119 +181,6 @@ def rewrite_manifests(
     return IcebergAction.rewrite_manifests(rewrite)
 
 
-def create_branch(
-    table: Table,
-    name: str,
-    *,
-    snapshot_id: int | None = None,
-    replace: bool = False,
-    min_snapshots_to_keep: int | None = None,
-    max_snapshot_age: timedelta | None = None,
-    max_ref_age: timedelta | None = None,
-) -> IcebergAction:
-    """Creates or moves a branch, by default to the snapshot of `table`."""
-    kept = _kept(min_snapshots_to_keep, max_snapshot_age, max_ref_age)
-    return IcebergAction.create_branch(
-        encodable("name", name), _snapshot(table, "branch", snapshot_id), replace, kept
-    )
-
-
-def create_tag(
-    table: Table,
-    name: str,
-    *,
-    snapshot_id: int | None = None,
-    replace: bool = False,
-    max_ref_age: timedelta | None = None,
-) -> IcebergAction:
-    """Creates or moves a tag, by default to the snapshot of `table`."""
-    kept = _kept(None, None, max_ref_age)
-    return IcebergAction.create_tag(
-        encodable("name", name), _snapshot(table, "tag", snapshot_id), replace, kept
-    )
-
-
-def delete_branch(name: str) -> IcebergAction:
-    """Removes a branch."""
-    return IcebergAction.delete_branch(encodable("name", name))
-
-
-def delete_tag(name: str) -> IcebergAction:
-    """Removes a tag."""
-    return IcebergAction.delete_tag(encodable("name", name))
-
-
-def set_retention(
-    name: str,
-    *,
-    min_snapshots_to_keep: int | None = None,
-    max_snapshot_age: timedelta | None = None,
-    max_ref_age: timedelta | None = None,
-) -> IcebergAction:
-    """Says how long a branch or tag is kept."""
-    return IcebergAction.set_retention(
-        encodable("name", name), _kept(min_snapshots_to_keep, max_snapshot_age, max_ref_age)
-    )
-
-
-def fast_forward(to: str) -> IcebergAction:
-    """Moves the branch forward to where another branch or a tag is."""
-    return IcebergAction.fast_forward(encodable("to", to))
-
-
-def rollback_to(snapshot_id: int) -> IcebergAction:
-    """Moves the branch back to an ancestor of its head."""
-    return IcebergAction.rollback_to(known_id(snapshot_id))
-
-
-def set_current_snapshot(snapshot_id: int) -> IcebergAction:
-    """Moves the branch to any snapshot."""
-    return IcebergAction.set_current_snapshot(known_id(snapshot_id))
-
-
-def cherry_pick(snapshot_id: int) -> IcebergAction:
-    """Applies another snapshot to the branch."""
-    return IcebergAction.cherry_pick(known_id(snapshot_id))
-
-
-def expire_snapshots(
-    older_than: timedelta | datetime | None = None, retain_last: int | None = None
-) -> IcebergAction:
-    """Removes snapshots, and overdue branches and tags, by the rules of retention."""
-    now = milliseconds(datetime.now(timezone.utc))
-    before = None if older_than is None else age("older_than", older_than)
-    least = positive("retain_last", retain_last, most=MOST_RETAINED)
-    return IcebergAction.expire_snapshots(before, least, now)
-
-
-def set_properties(properties: Properties = None, *, remove: Sequence[str] = ()) -> IcebergAction:
-    """Sets properties, and removes others."""
-    return IcebergAction.set_properties(_pairs(properties), names("remove", remove) or [])
-
-
-def upgrade(format_version: int) -> IcebergAction:
-    """Makes the table one of a later version of the format."""
-    return IcebergAction.upgrade(format_version)
-
-
-def set_statistics(statistics: Mapping[str, Any], *, of_partitions: bool = False) -> IcebergAction:
-    """Names a file of statistics of a snapshot."""
-    return IcebergAction.set_statistics(json.dumps(dict(statistics)), of_partitions)
-
-
-def remove_statistics(snapshot_id: int, *, of_partitions: bool = False) -> IcebergAction:
-    """Removes the statistics of a snapshot."""
-    return IcebergAction.remove_statistics(snapshot_id, of_partitions)
-
-
-def update_schema(
-    changes: SchemaChange | Iterable[SchemaChange], *, allow_incompatible_changes: bool = False
-) -> IcebergAction:
-    """Changes the current schema."""
-    every = changes if hasattr(changes, "__iter__") else [changes]
-    return IcebergAction.update_schema([change.json for change in every], allow_incompatible_changes)
-
-
 def update_spec(
     *,
     add: Sequence[str] | Mapping[str, str] = (),
@@ -340,18 +228,61 @@ def _paths(files: Any) -> list[str]:
     return [os.fspath(path) for path in files]
 
 
-def _snapshot(table: Table, kind: str, snapshot_id: int | None) -> int:
-    """The snapshot that a branch or tag is made for."""
-    snapshot_id = table.snapshot_id if snapshot_id is None else known_id(snapshot_id)
-    if snapshot_id is None:
-        message = f"the table has no snapshot that a {kind} could name ({table.location})"
+def snapshot_at(table: Table, at: AnyVersion | None, kind: str | None = None) -> int:
+    """The id of a snapshot of the table; an id itself is not looked for.
+
+    Args: at, None for that of the table; kind, what is made for it.
+    Raises: SnapshotNotFoundError.
+    """
+    if isinstance(at, Version) and at.snapshot is not None:
+        at = at.snapshot
+    if isinstance(at, int) and not isinstance(at, bool):
+        return known_id(at)
+    found = table.snapshot_id if at is None else table.at(at).snapshot_id
+    if found is None:
+        message = f"there is no snapshot that a {kind or 'commit'} could name ({table.location})"
         raise SnapshotNotFoundError(message, kind="snapshot-not-found", path=table.location)
-    return snapshot_id
+    return found
 
 
-def _kept(
+def kept(
     least: int | None, snapshot: timedelta | None, ref: timedelta | None
 ) -> tuple[int | None, int | None, int | None]:
     """The rules of retention as the core takes them, ages in milliseconds."""
     ages = [None if one is None else one // timedelta(milliseconds=1) for one in (snapshot, ref)]
     return least, ages[0], ages[1]
+
+
+def commit(table: Table, actions: Sequence[IcebergAction]) -> tuple[Table, Callable[[], Scan]]:
+    """Makes changes, in order, in one commit, on the local file system or through the table's catalog.
+
+    Returns: the table after it, opened as it was, on its branch, as it is now where nothing is to be done; and what
+        gives the files that the commit has freed.
+    """
+    from lakebed.table.jobs import freed
+
+    after, before = _committed(table, actions)
+    return after, lambda: freed(after, before)
+
+
+def _committed(table: Table, actions: Sequence[IcebergAction]) -> tuple[Table, str | None]:
+    """The table after a commit, and the metadata file before it; None where nothing was to be done."""
+    if table.opening.entry is not None:
+        from lakebed.commits.catalogs import commit_through
+
+        return commit_through(table, lambda now: stage(now, actions))
+    from lakebed.table import table_of
+
+    before = _native.iceberg_commit(table.core, actions, os.urandom(24))
+    opening = replace(table.opening, path=table.core.location)
+    return table_of(opening.core("iceberg", table.branch), opening), before
+
+
+def stage(table: Table, actions: Sequence[IcebergAction]) -> StagedCommit | None:
+    """Writes the files of one commit, for a catalog to make it; None where there is nothing to do."""
+    staged = _native.iceberg_stage(table.core, actions, os.urandom(24))
+    if staged is None:
+        return None
+    files, *parts = staged
+    metadata, requirements, updates = (json.loads(part) for part in parts)
+    return StagedCommit(tuple(files), metadata, requirements, updates, table.opening.storage)

@@ -1,0 +1,174 @@
+"""Commits to Paimon tables: what they change, as the core takes it, and how they are made."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from lakebed import _arrow, _display, _native
+from lakebed._arguments import encodable
+from lakebed.commits.change import CommitOptions, unsupported
+from lakebed.errors import SchemaError
+from lakebed.scan import Scan
+from lakebed.version import Version
+
+if TYPE_CHECKING:
+    from lakebed._native import PaimonChange
+    from lakebed.table import Table
+    from lakebed.version import AnyVersion
+
+
+@dataclass(frozen=True)
+class _Author:
+    """What a snapshot keeps of its commit; the compiled core reads the attributes.
+
+    `uuid`: a random number, which is part of the names of the commit's files. `zone_offset_millis`: the local time, in
+    which Paimon writes when a file or tag was made.
+    """
+
+    user: str
+    identifier: int | None
+    properties: dict[str, str]
+    watermark: int | None
+    uuid: int
+    zone_offset_millis: int
+
+    @staticmethod
+    def of(options: CommitOptions) -> _Author:
+        """What was said of the commit, and what only Python knows: randomness, and the local time."""
+        offset = datetime.now(timezone.utc).astimezone().utcoffset() or timedelta(0)
+        millis = offset // timedelta(milliseconds=1)
+        user, properties = options.user or str(uuid.uuid4()), dict(options.properties)
+        return _Author(user, options.identifier, properties, options.watermark, uuid.uuid4().int, millis)
+
+
+def commit(
+    table: Table, changes: Sequence[PaimonChange], options: CommitOptions
+) -> tuple[Table, Callable[[], Scan]]:
+    """Makes changes in one commit.
+
+    Returns: the table after it, opened as it was; and what gives the files that the commit has freed, which were
+        found before anything was removed.
+    Raises: UnsupportedError for changes that are not one commit, and where a catalog makes the commits.
+    """
+    from lakebed.table import table_of
+
+    if table.opening.entry is not None and table.opening.entry.commits:
+        raise unsupported(
+            "the table's catalog makes its commits: a snapshot beside it would be ignored", table
+        )
+    after, files = _native.paimon_commit(table.core, list(changes), _Author.of(options))
+    left = table_of(after, table.opening)
+    name = f"files that {left.location!r} no longer reaches"
+    return left, lambda: Scan(files, name, "reachable", _display.FIRST["reachable"])
+
+
+def paths_of(files: Any) -> Any:
+    """Paths as an array of texts. Raises: SchemaError (no column `file_path`), TypeError (a single path)."""
+    import pyarrow as pa
+
+    if not hasattr(files, "__arrow_c_stream__"):
+        if isinstance(files, str):
+            raise TypeError(f"files takes a list of paths, not {files!r}")
+        return pa.array(list(files), pa.string())
+    reader = _arrow.writable(files)
+    if "file_path" not in reader.schema.names:
+        raise SchemaError("files need a column 'file_path'", kind="unknown-column", field="file_path")
+    column = reader.read_all()["file_path"].cast(pa.string())
+    return column.combine_chunks() if column.num_chunks else pa.array([], pa.string())
+
+
+def rows_of(files: Any) -> Any:
+    """A stream of Arrow data that may be absent."""
+    return None if files is None else _arrow.writable(files)
+
+
+def no_files() -> Any:
+    """A stream of no files."""
+    import pyarrow as pa
+
+    fields = [("file_path", pa.string()), ("record_count", pa.int64()), ("file_size_in_bytes", pa.int64())]
+    return _arrow.writable(pa.schema(fields).empty_table())
+
+
+def snapshot_at(table: Table, at: AnyVersion) -> int:
+    """The number of a snapshot; a number itself is not looked for. Raises: SnapshotNotFoundError."""
+    target = target_of(table, at)
+    if isinstance(target, int):
+        return target
+    number = table.at(tag=target).snapshot_id
+    assert number is not None
+    return number
+
+
+def target_of(table: Table, at: AnyVersion) -> int | str:
+    """A snapshot by its number, or a tag of the table's branch by its name. Raises: SnapshotNotFoundError."""
+    if isinstance(at, Mapping):
+        at = Version(**at)
+    if isinstance(at, Version):
+        given = at.snapshot if at.tag is None else encodable("tag", at.tag)
+        if given is not None:
+            return given
+    if isinstance(at, int) and not isinstance(at, bool):
+        return at
+    if isinstance(at, str) and _is_tag(table, encodable("at", at)):
+        return at
+    number = table.at(at).snapshot_id
+    if number is None:
+        raise unsupported("the branch has no snapshot", table)
+    return number
+
+
+def start_of(table: Table, at: AnyVersion | None) -> int | str | None:
+    """What a branch starts from: a tag of the table's branch, or a snapshot that has one."""
+    return None if at is None else target_of(table, at)
+
+
+def _is_tag(table: Table, name: str) -> bool:
+    refs = table.refs(columns=["name", "type"]).to_arrow().to_pylist()
+    return {"name": name, "type": "tag"} in refs
+
+
+def micros(argument: str, value: timedelta | None) -> int | None:
+    """A time in microseconds. Raises: ValueError below zero, SchemaError beyond 64 bits."""
+    if value is None:
+        return None
+    if value < timedelta(0):
+        raise ValueError(f"{argument} is not negative: {value}")
+    micros = value // timedelta(microseconds=1)
+    if micros >= 1 << 64:
+        raise SchemaError(f"{argument} is longer than 2^64 microseconds: {value}", kind="argument")
+    return micros
+
+
+def partition_of(table: Table, partition: Mapping[str, Any]) -> Any:
+    """Values of partition columns as an array of one struct. Raises: SchemaError with `.field`."""
+    import pyarrow as pa
+
+    kind = table.files(columns=["partition"]).schema.field("partition").type
+    types = {field.name: field.type for field in kind}
+    unknown = [name for name in partition if name not in types]
+    if unknown:
+        raise SchemaError(
+            f"the table is not partitioned by {unknown[0]!r}", kind="unknown-column", field=unknown[0]
+        )
+    columns = [_column(name, value, types[name]) for name, value in partition.items()]
+    if not columns:
+        return pa.array([{}], pa.struct([]))
+    return pa.StructArray.from_arrays(columns, names=list(partition))
+
+
+def _column(name: str, value: Any, kind: Any) -> Any:
+    """A partition column's value as an array. Raises: SchemaError where it is none of its type."""
+    import pyarrow as pa
+
+    # Nanoseconds have no room for all that Python's datetime has.
+    wide = isinstance(value, datetime) and pa.types.is_timestamp(kind) and kind.unit == "ns"
+    try:
+        return pa.array([value], pa.timestamp("us", kind.tz) if wide else kind)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        message = f"partition column {name!r} of type {kind} has no value {value!r}: {error}"
+        raise SchemaError(message, kind="type", field=name) from error
