@@ -53,7 +53,7 @@ def _every_commit(table: Table, writer: str, commits: int) -> Iterator[int]:
     yield -1
 
     def rewritten(table: Table, number: int) -> Table:
-        return paimon.compact_manifests(table, sort=number % 8 == 1)
+        return table.rewrite_manifests(sort=number % 8 == 1)
 
     yield from writers.commits(table, "bucket-0", writer, commits, paimon, rewritten)
 

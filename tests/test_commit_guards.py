@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import lakebed
 from lakebed import Limits, Table, iceberg, open_table, paimon
 from lakebed.errors import CorruptError, LimitError, LocationError
 from lakebed.iceberg import _actions
@@ -53,46 +54,46 @@ def head(table: Table, branch: str) -> int:
 
 
 ICEBERG: dict[str, Commit] = {
-    "append_files": lambda t: iceberg.append_files(t, files("c")),
-    "cherry_pick": lambda t: iceberg.cherry_pick(t, head(t, "side")),
-    "create_branch": lambda t: iceberg.create_branch(t, "new"),
-    "create_tag": lambda t: iceberg.create_tag(t, "other"),
-    "delete_branch": lambda t: iceberg.delete_branch(t, "side"),
-    "delete_files": lambda t: iceberg.delete_files(t, ["data/a.parquet"]),
-    "delete_tag": lambda t: iceberg.delete_tag(t, "mark"),
-    "expire_snapshots": lambda t: iceberg.expire_snapshots(t, timedelta(0), 1),
-    "fast_forward": lambda t: iceberg.fast_forward(t, "side"),
-    "overwrite_files": lambda t: iceberg.overwrite_files(t, removed=["data/a.parquet"]),
-    "remove_statistics": lambda t: iceberg.remove_statistics(t, t.snapshot_id),
-    "replace_files": lambda t: iceberg.replace_files(t, ["data/a.parquet"], files("c")),
-    "rewrite_manifests": lambda t: iceberg.rewrite_manifests(t),
-    "rollback_to": lambda t: iceberg.rollback_to(t, first(t)),
-    "row_delta": lambda t: iceberg.row_delta(t, files=files("c")),
-    "set_current_snapshot": lambda t: iceberg.set_current_snapshot(t, first(t)),
-    "set_properties": lambda t: iceberg.set_properties(t, {"a": "b"}),
-    "set_retention": lambda t: iceberg.set_retention(t, "side", min_snapshots_to_keep=2),
-    "set_statistics": lambda t: iceberg.set_statistics(t, statistics(t) | {"file-size-in-bytes": 2}),
+    "append_files": lambda t: t.append_files(files("c")),
+    "cherry_pick": lambda t: t.cherry_pick(head(t, "side")),
+    "create_branch": lambda t: t.create_branch("new"),
+    "create_tag": lambda t: t.create_tag("other"),
+    "delete_branch": lambda t: t.delete_branch("side"),
+    "delete_files": lambda t: t.delete_files(["data/a.parquet"]),
+    "delete_tag": lambda t: t.delete_tag("mark"),
+    "expire_snapshots": lambda t: t.expire_snapshots(timedelta(0), 1),
+    "fast_forward": lambda t: t.fast_forward("main", "side"),
+    "overwrite_files": lambda t: t.overwrite_files(removed=["data/a.parquet"]),
+    "remove_statistics": lambda t: t.remove_statistics(t.snapshot_id),
+    "replace_files": lambda t: t.replace_files(["data/a.parquet"], files("c")),
+    "rewrite_manifests": lambda t: t.rewrite_manifests(),
+    "rollback_to": lambda t: t.rollback_to(first(t)),
+    "row_delta": lambda t: t.add_deletes(files=files("c")),
+    "set_current_snapshot": lambda t: t.set_current_snapshot(first(t)),
+    "set_properties": lambda t: t.update_properties({"a": "b"}),
+    "set_retention": lambda t: t.set_retention("side", min_snapshots_to_keep=2),
+    "set_statistics": lambda t: t.set_statistics(statistics(t) | {"file-size-in-bytes": 2}),
     "stage": lambda t: iceberg.stage(t, [_actions.append_files(files("c"))]),
-    "update_schema": lambda t: iceberg.update_schema(t, iceberg.SchemaChange.rename_column("day", "date")),
-    "update_spec": lambda t: iceberg.update_spec(t, add=["id"]),
-    "upgrade": lambda t: iceberg.upgrade(t, 3),
+    "update_schema": lambda t: t.update_schema(lakebed.SchemaChange.rename_column("day", "date")),
+    "update_spec": lambda t: t.update_spec(add=["id"]),
+    "upgrade": lambda t: t.upgrade(3),
 }
 PAIMON: dict[str, Commit] = {
-    "alter_table": lambda t: paimon.alter_table(t, paimon.SchemaChange.set_option("a", "b")),
-    "append_files": lambda t: paimon.append_files(t, of_paimon("c")),
-    "compact_files": lambda t: paimon.compact_files(t, ["bucket-0/a.orc"], of_paimon("c")),
-    "compact_manifests": lambda t: paimon.compact_manifests(t, sort=True),
-    "create_branch": lambda t: paimon.create_branch(t, "new"),
-    "create_tag": lambda t: paimon.create_tag(t, "new"),
-    "delete_branch": lambda t: paimon.delete_branch(t, "side"),
-    "delete_files": lambda t: paimon.delete_files(t, ["bucket-0/a.orc"]),
-    "delete_tag": lambda t: paimon.delete_tag(t, "mark"),
-    "expire_snapshots": lambda t: paimon.expire_snapshots(t, timedelta(0), retain_last=1),
-    "fast_forward": lambda t: paimon.fast_forward(t, "side"),
-    "overwrite_files": lambda t: paimon.overwrite_files(t, of_paimon("c"), removed=["bucket-0/a.orc"]),
-    "overwrite_partition": lambda t: paimon.overwrite_partition(t, of_paimon("c"), {}),
-    "replace_deletion_vectors": lambda t: paimon.replace_deletion_vectors(t, vectors("a.orc"), []),
-    "rollback_to": lambda t: paimon.rollback_to(t, snapshot=1),
+    "alter_table": lambda t: t.update_schema(lakebed.SchemaChange.set_option("a", "b")),
+    "append_files": lambda t: t.append_files(of_paimon("c")),
+    "compact_files": lambda t: t.replace_files(["bucket-0/a.orc"], of_paimon("c")),
+    "compact_manifests": lambda t: t.rewrite_manifests(sort=True),
+    "create_branch": lambda t: t.create_branch("new"),
+    "create_tag": lambda t: t.create_tag("new"),
+    "delete_branch": lambda t: t.delete_branch("side"),
+    "delete_files": lambda t: t.delete_files(["bucket-0/a.orc"]),
+    "delete_tag": lambda t: t.delete_tag("mark"),
+    "expire_snapshots": lambda t: t.expire_snapshots(timedelta(0), retain_last=1),
+    "fast_forward": lambda t: t.fast_forward("main", "side"),
+    "overwrite_files": lambda t: t.overwrite_files(of_paimon("c"), removed=["bucket-0/a.orc"]),
+    "overwrite_partition": lambda t: t.overwrite_partitions(of_paimon("c"), {}),
+    "replace_deletion_vectors": lambda t: t.add_deletes(vectors("a.orc"), removed_deletes=[]),
+    "rollback_to": lambda t: t.rollback_to(1),
 }
 # These change metadata without a look at a manifest list; in an order in which each can be made.
 WITHOUT_LISTS = [
@@ -148,22 +149,22 @@ def test_no_commit_is_left_out():
 
 @pytest.fixture
 def in_iceberg(tmp_path: Path) -> Path:
-    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a"))
-    table = iceberg.append_files(table, files("b"), merge=False)
-    table = iceberg.set_statistics(table, statistics(table))
-    iceberg.create_tag(table, "mark")
-    iceberg.append_files(iceberg.create_branch(table, "side"), files("s"))
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg").append_files(files("a"))
+    table = table.append_files(files("b"), merge=False)
+    table = table.set_statistics(statistics(table))
+    table.create_tag("mark")
+    table.create_branch("side").append_files(files("s"))
     return tmp_path / "t"
 
 
 @pytest.fixture
 def in_paimon(tmp_path: Path) -> Path:
     options = {"deletion-vectors.enabled": "true", "bucket": "-1"}
-    table = paimon.create_table(tmp_path / "t", SCHEMA, options=options)
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", properties=options)
     for name in ("a", "b"):
-        table = paimon.append_files(table, of_paimon(name))
-    paimon.create_tag(table, "mark")
-    paimon.create_branch(table, "side", tag="mark")
+        table = table.append_files(of_paimon(name))
+    table.create_tag("mark")
+    table.create_branch("side", at="mark")
     return tmp_path / "t"
 
 
@@ -188,7 +189,7 @@ def test_an_iceberg_table_stays_opened_as_it_was(name: str, in_iceberg: Path):
     )
     behind = after(ICEBERG[name](table))
     same_opening(table, behind)
-    same_opening(table, after(iceberg.set_properties(behind, {"c": "d"})))
+    same_opening(table, after(behind.update_properties({"c": "d"})))
 
 
 @pytest.mark.parametrize("name", PAIMON)
@@ -204,7 +205,7 @@ def test_a_table_that_was_opened_at_a_metadata_file_is_returned_at_its_newest(in
         in_iceberg.glob("metadata/v*.metadata.json"), key=lambda path: int(path.name[1:].split(".")[0])
     )
     table = open_table(newest, allowed_prefixes=[])
-    behind = iceberg.append_files(table, files("c"))
+    behind = table.append_files(files("c"))
     assert behind.snapshot_id != table.snapshot_id
     assert behind.refresh().snapshot_id == behind.snapshot_id
     assert behind.opening.allowed == ()
@@ -289,4 +290,4 @@ def test_a_table_of_a_catalog_stays_opened_as_it_was(tmp_path: Path):
         assert opening == ((), limits, 3)
     few = open_table(loaded, limits=FEW)
     with pytest.raises(LimitError):
-        iceberg.append_files(few, files("e"), merge=False)
+        few.append_files(files("e"), merge=False)

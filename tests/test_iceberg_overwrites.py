@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import lakebed
-from lakebed import iceberg
 from lakebed.errors import UnsupportedError
 
 NAN = float("nan")
@@ -33,17 +32,17 @@ def rows(count: int, **columns: list[Any]) -> pa.Table:
 
 def outcome(location: Path, data: pa.Table, where: str, **given: Any) -> str:
     """What `overwrite_files` does with a file of these rows."""
-    table = iceberg.create_table(location, data.schema, **given)
+    table = lakebed.create_table(location, data.schema, "iceberg", **given)
     (location / "data").mkdir()
     pq.write_table(data, location / "data" / "a.parquet")
-    table = iceberg.append_files(table, lakebed.describe_file(table, "data/a.parquet", data))
+    table = table.append_files(lakebed.describe_file(table, "data/a.parquet", data))
     return outcome_in(table, where)
 
 
 def outcome_in(table: lakebed.Table, where: str) -> str:
     """The same of a table with one file."""
     try:
-        left = iceberg.overwrite_files(table, where=where)
+        left = table.overwrite_files(where=where)
     except UnsupportedError as error:
         return REFUSED if "some rows" in str(error) else str(error)
     return KEPT if left.files().to_arrow().num_rows else REMOVED
@@ -126,7 +125,7 @@ def test_what_no_metrics_tell_is_not_removed(tmp_path: Path, modes: dict[str, st
 
 
 def test_nan_that_are_not_counted_may_be_there(tmp_path: Path):
-    table = iceberg.create_table(tmp_path / "t", pa.schema([("d", pa.float64())]))
+    table = lakebed.create_table(tmp_path / "t", pa.schema([("d", pa.float64())]), "iceberg")
     stats = {"value_count": 2, "null_count": 0, "nan_count": None, "lower_bound": 5.0, "upper_bound": 6.0}
     file = {
         "file_path": ["data/a.parquet"],
@@ -134,10 +133,10 @@ def test_nan_that_are_not_counted_may_be_there(tmp_path: Path):
         "file_size_in_bytes": [1],
         "stats": [{"d": stats}],
     }
-    table = iceberg.append_files(table, pa.table(file))
+    table = table.append_files(pa.table(file))
     with pytest.raises(UnsupportedError, match="some rows"):
-        iceberg.overwrite_files(table, where="d > 1")
-    assert iceberg.overwrite_files(table, where="d <> 1").files().to_arrow().num_rows == 0
+        table.overwrite_files(where="d > 1")
+    assert table.overwrite_files(where="d <> 1").files().to_arrow().num_rows == 0
 
 
 @pytest.mark.parametrize(
@@ -153,12 +152,14 @@ def test_nan_that_are_not_counted_may_be_there(tmp_path: Path):
     ],
 )
 def test_a_partition_is_judged_like_its_rows(tmp_path: Path, value: float | None, where: str, expected: str):
-    table = iceberg.create_table(tmp_path / "t", pa.schema([("d", pa.float64())]), partition_by=["d"])
+    table = lakebed.create_table(
+        tmp_path / "t", pa.schema([("d", pa.float64())]), "iceberg", partition_by=["d"]
+    )
     file = {
         "file_path": ["data/a.parquet"],
         "record_count": [2],
         "file_size_in_bytes": [1],
         "partition": pa.array([{"d": value}], pa.struct([("d", pa.float64())])),
     }
-    table = iceberg.append_files(table, pa.table(file))
+    table = table.append_files(pa.table(file))
     assert outcome_in(table, where) == expected

@@ -20,7 +20,7 @@ from lakebed.errors import (
     SnapshotNotFoundError,
     UnsupportedError,
 )
-from lakebed.iceberg import SchemaChange, _actions
+from lakebed.iceberg import _actions
 from lakebed.iceberg._commit import commit
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -38,17 +38,17 @@ def made(request: pytest.FixtureRequest, tmp_path: Path) -> lakebed.Table:
     """A table of one commit, `a`; without a catalog, or in one of PyIceberg."""
     if request.param != "catalog":
         version = int(request.param[1:])
-        table = iceberg.create_table(tmp_path / "t", SCHEMA, format_version=version)
+        table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", format_version=version)
     else:
         tables = pytest.importorskip("catalog_tables")
         table = lakebed.open_table(tables.sqlite(tmp_path).create_table("db.t", SCHEMA))
-    return iceberg.append_files(table, files("a", stats=ids(1, 2)))
+    return table.append_files(files("a", stats=ids(1, 2)))
 
 
 @pytest.fixture
 def local(tmp_path: Path) -> lakebed.Table:
     """The same, of version 2 and without a catalog."""
-    return iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a", stats=ids(1, 2)))
+    return lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg").append_files(files("a", stats=ids(1, 2)))
 
 
 def ids(least: int, most: int, count: int = 1) -> pa.Array:
@@ -76,7 +76,7 @@ def test_files_of_a_new_schema_and_spec_come_with_them(made: lakebed.Table):
     bounds = pa.array([{"note": {"upper_bound": "x"}}])
     table = commit(
         made,
-        _actions.update_schema(SchemaChange.add_column("note", pa.string())),
+        _actions.update_schema(lakebed.SchemaChange.add_column("note", pa.string())),
         _actions.append_files(files("b", stats=bounds)),
         _actions.update_spec(add=["note"]),
         _actions.append_files(files("c", partition=pa.array([{"note": "n"}]))),
@@ -119,7 +119,7 @@ def test_a_file_may_be_removed_that_an_earlier_change_adds(made: lakebed.Table):
     assert names(table) == ["a", "e"]
     assert table.verify().to_arrow().num_rows == 0
     # The next commit reads what this one has written.
-    assert names(iceberg.append_files(table, files("f"))) == ["a", "e", "f"]
+    assert names(table.append_files(files("f"))) == ["a", "e", "f"]
 
 
 def test_refs_move_with_what_the_changes_make(made: lakebed.Table):
@@ -164,7 +164,7 @@ def test_each_change_has_its_own_properties_and_encoding(local: lakebed.Table):
 
 
 def test_tables_are_upgraded_before_files_come(tmp_path: Path):
-    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA, format_version=1), files("a"))
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", format_version=1).append_files(files("a"))
     table = commit(
         table,
         _actions.upgrade(2),
@@ -185,7 +185,7 @@ Change = Callable[[lakebed.Table], Any]
 REFUSED: list[tuple[Change, type[Exception], str]] = [
     (lambda _: _actions.delete_files(["data/none.parquet"]), SchemaError, "is not a live file"),
     (lambda _: _actions.append_files(files("x", spec_id=[9])), SchemaError, "no partition spec 9"),
-    (lambda _: _actions.update_schema(SchemaChange.delete_column("none")), SchemaError, "no column"),
+    (lambda _: _actions.update_schema(lakebed.SchemaChange.drop_column("none")), SchemaError, "no column"),
     (lambda _: _actions.update_spec(remove=["none"]), SchemaError, "no partition field"),
     (lambda t: _actions.create_tag(t, "main"), SchemaError, "main is a branch"),
     (lambda _: _actions.rollback_to(5), SnapshotNotFoundError, "no snapshot 5"),
@@ -223,7 +223,7 @@ def test_a_refused_change_is_not_staged(made: lakebed.Table):
 
 
 def test_changes_with_nothing_to_do_keep_no_other_from_being_made(made: lakebed.Table):
-    table = iceberg.set_properties(made, {"a": "1"})
+    table = made.update_properties({"a": "1"})
     before, there = written(table), metadata_names(table)
     nothing = [
         _actions.set_properties({"a": "1"}),
@@ -249,7 +249,7 @@ def test_what_an_earlier_change_does_is_no_conflict(local: lakebed.Table):
     )
     assert names(table) == ["c", "d"]
     # What others have done since is one still.
-    iceberg.append_files(table, files("e", stats=ids(1, 4)))
+    table.append_files(files("e", stats=ids(1, 4)))
     actions = [
         _actions.append_files(files("f", stats=ids(7, 8))),
         _actions.overwrite_files(table, files("g"), where="id < 5"),
@@ -272,8 +272,8 @@ def vector(name: str, of: str, rows: int) -> pa.Table:
 
 def test_files_that_an_earlier_change_gives_deletes_cannot_go(tmp_path: Path):
     """Whoever replaced them did not know of the deletes: their rows would come back."""
-    table = iceberg.append_files(
-        iceberg.create_table(tmp_path / "t", SCHEMA, format_version=3), files("a", "b")
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", format_version=3).append_files(
+        files("a", "b")
     )
     deletes = _actions.row_delta(table, delete_files=equality_deletes("d"))
     for change in (
@@ -301,9 +301,9 @@ def test_a_staged_transaction_requires_the_state_before_it(made: lakebed.Table):
     staged = iceberg.stage(
         made,
         [
-            _actions.update_schema(SchemaChange.add_column("x", pa.int64())),
+            _actions.update_schema(lakebed.SchemaChange.add_column("x", pa.int64())),
             _actions.append_files(files("b")),
-            _actions.update_schema(SchemaChange.add_column("y", pa.int64())),
+            _actions.update_schema(lakebed.SchemaChange.add_column("y", pa.int64())),
             _actions.update_spec(add=["x"]),
             _actions.append_files(files("c", partition=pa.array([{"x": 1}]))),
             _actions.create_tag(made, "tag"),
@@ -332,14 +332,14 @@ def test_a_staged_transaction_requires_the_state_before_it(made: lakebed.Table):
     assert staged.snapshot_id == added[-1]["snapshot-id"] == staged.metadata["current-snapshot-id"]
     assert added[1]["parent-snapshot-id"] == added[0]["snapshot-id"]
     staged.discard()
-    assert names(iceberg.append_files(made, files("d"))) == ["a", "d"]
+    assert names(made.append_files(files("d"))) == ["a", "d"]
 
 
 def test_a_branch_that_an_earlier_change_removes_takes_no_commit(local: lakebed.Table):
-    side = iceberg.create_branch(local, "side")
+    side = local.create_branch("side")
     with pytest.raises(SnapshotNotFoundError, match=r"^change 2 of 2: .*side"):
         commit(side, _actions.delete_branch("side"), _actions.append_files(files("b")))
-    assert names(iceberg.append_files(side, files("b"))) == ["a", "b"]
+    assert names(side.append_files(files("b"))) == ["a", "b"]
 
 
 def test_what_a_change_makes_an_expiry_keeps(made: lakebed.Table):
@@ -372,14 +372,14 @@ def test_a_lost_race_makes_all_changes_again(tmp_path: Path):
             self.attempts += 1
             if self.attempts < 3:
                 theirs = lakebed.open_table(catalog.load_table("db.t"))
-                iceberg.append_files(theirs, files(f"other-{self.attempts}"))
+                theirs.append_files(files(f"other-{self.attempts}"))
             return catalog.commit_table(*given)
 
     overtaken = Overtaken()
     table = commit(
         lakebed.open_table(overtaken.load_table("db.t")),
         _actions.append_files(files("a")),
-        _actions.update_schema(SchemaChange.add_column("x", pa.int64())),
+        _actions.update_schema(lakebed.SchemaChange.add_column("x", pa.int64())),
         _actions.append_files(files("b")),
     )
     assert (overtaken.attempts, names(table)) == (3, ["a", "b", "other-1", "other-2"])

@@ -125,9 +125,9 @@ def big(folder: Path, form: object) -> Table:
         files = pa.table({"file_path": names, "record_count": [1] * 2000, "file_size_in_bytes": [1] * 2000})
         if form is iceberg:
             formats = pa.array(["parquet"] * 2000)
-            table = iceberg.append_files(table, files.append_column("file_format", formats), merge=False)
+            table = table.append_files(files.append_column("file_format", formats), merge=False)
         else:
-            table = paimon.append_files(table, files)
+            table = table.append_files(files)
     return table
 
 

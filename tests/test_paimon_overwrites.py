@@ -11,10 +11,9 @@ import pytest
 from paimon_commits import FIRST, SCHEMA, SECOND, files, folder, metadata, names, snapshot
 
 import lakebed
-from lakebed import Table, col, paimon
+from lakebed import Table, col
 from lakebed._native import PaimonChange
 from lakebed.errors import PredicateError, SchemaError, UnsupportedError
-from lakebed.paimon import SchemaChange
 from lakebed.paimon._commit import commit, options
 
 THIRD = date(2024, 1, 3)
@@ -23,23 +22,25 @@ THIRD = date(2024, 1, 3)
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
     """Two files of the first day, one of the second, one of no day."""
-    table = paimon.create_table(tmp_path / "t", SCHEMA, partition_by=["day"])
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", partition_by=["day"])
     no_day = files(FIRST, "n").set_column(0, "file_path", pa.array(["day=__DEFAULT_PARTITION__/bucket-0/n"]))
     no_day = no_day.set_column(3, "partition", pa.array([{"day": None}], no_day["partition"].type))
-    return paimon.append_files(table, pa.concat_tables([files(FIRST, "a", "b"), files(SECOND, "c"), no_day]))
+    return table.append_files(pa.concat_tables([files(FIRST, "a", "b"), files(SECOND, "c"), no_day]))
 
 
 def test_files_are_replaced_by_their_paths(table: Table) -> None:
-    after = paimon.overwrite_files(
-        table, files(SECOND, "d"), removed=[f"{folder(FIRST)}/a"], properties={"k": "v"}, watermark=3
+    after = table.overwrite_files(
+        files(SECOND, "d"),
+        removed=[f"{folder(FIRST)}/a"],
+        options=lakebed.CommitOptions(properties={"k": "v"}, watermark=3),
     )
     assert names(after) == ["b", "c", "d", "n"]
     said = snapshot(after)
     assert (said["id"], said["commitKind"], said["deltaRecordCount"]) == (2, "OVERWRITE", 0)
     assert (said["properties"], said["watermark"]) == ({"k": "v"}, 3)
     # Only additions are an append.
-    assert snapshot(paimon.overwrite_files(after, files(SECOND, "e")))["commitKind"] == "APPEND"
-    nothing = paimon.overwrite_files(after)
+    assert snapshot(after.overwrite_files(files(SECOND, "e")))["commitKind"] == "APPEND"
+    nothing = after.overwrite_files()
     assert nothing.snapshot_id == 3
 
 
@@ -57,7 +58,7 @@ def test_what_cannot_be_replaced_is_refused(
 ) -> None:
     before = metadata(table)
     with pytest.raises(SchemaError, match=words) as refused:
-        paimon.overwrite_files(table, **arguments)
+        table.overwrite_files(**arguments)
     assert (refused.value.field, refused.value.record) == (field, 0)
     assert metadata(table) == before
 
@@ -78,7 +79,7 @@ def test_what_cannot_be_replaced_is_refused(
     ],
 )
 def test_whole_partitions_are_removed_by_a_condition(table: Table, where: Any, left: str) -> None:
-    after = paimon.delete_files(table, where=where)
+    after = table.delete_files(where=where)
     assert "".join(names(after)) == left
     assert after.snapshot_id == (1 if left == "abcn" else 2)
     if left != "abcn":
@@ -87,9 +88,9 @@ def test_whole_partitions_are_removed_by_a_condition(table: Table, where: Any, l
 
 
 def test_a_condition_and_paths_are_both_removed(table: Table) -> None:
-    after = paimon.delete_files(table, [f"{folder(FIRST)}/a"], where="day IS NULL")
+    after = table.delete_files([f"{folder(FIRST)}/a"], where="day IS NULL")
     assert (names(after), after.snapshot_id) == (["b", "c"], 2)
-    after = paimon.overwrite_files(after, files(THIRD, "d"), where=f"day <= DATE '{SECOND}'")
+    after = after.overwrite_files(files(THIRD, "d"), where=f"day <= DATE '{SECOND}'")
     assert (names(after), snapshot(after)["commitKind"]) == (["d"], "OVERWRITE")
 
 
@@ -106,41 +107,41 @@ def test_a_condition_and_paths_are_both_removed(table: Table) -> None:
 def test_other_conditions_are_refused(table: Table, where: str, error: Any, field: str | None) -> None:
     before = metadata(table)
     for refuse in (
-        lambda: paimon.delete_files(table, where=where),
-        lambda: paimon.overwrite_files(table, files(FIRST, "d"), where=where),
+        lambda: table.delete_files(where=where),
+        lambda: table.overwrite_files(files(FIRST, "d"), where=where),
     ):
         with pytest.raises(error) as refused:
             refuse()
         assert refused.value.field == field
     assert metadata(table) == before
     with pytest.raises(TypeError, match="files, where, or both"):
-        paimon.delete_files(table)
+        table.delete_files()
     with pytest.raises(TypeError, match="a list of paths"):
-        paimon.delete_files(table, f"{folder(FIRST)}/a")
+        table.delete_files(f"{folder(FIRST)}/a")
 
 
 def test_conditions_are_asked_of_the_latest_snapshot(table: Table) -> None:
-    paimon.append_files(table, files(FIRST, "later"))
-    assert names(paimon.delete_files(table, where="day = DATE '2024-01-01'")) == ["c", "n"]
+    table.append_files(files(FIRST, "later"))
+    assert names(table.delete_files(where="day = DATE '2024-01-01'")) == ["c", "n"]
 
 
 def test_an_unpartitioned_table_has_no_condition_but_all(tmp_path: Path) -> None:
-    table = paimon.create_table(tmp_path / "u", SCHEMA)
+    table = lakebed.create_table(tmp_path / "u", SCHEMA, "paimon")
     file = {"file_path": ["bucket-0/a"], "record_count": [1], "file_size_in_bytes": [1]}
-    table = paimon.append_files(table, pa.table(file))
+    table = table.append_files(pa.table(file))
     with pytest.raises(UnsupportedError, match="the table has none") as refused:
-        paimon.delete_files(table, where="day IS NULL")
+        table.delete_files(where="day IS NULL")
     assert refused.value.field == "day"
-    assert names(paimon.delete_files(table, where="TRUE")) == []
+    assert names(table.delete_files(where="TRUE")) == []
 
 
 def test_single_files_of_data_evolution_stay_but_partitions_go(tmp_path: Path) -> None:
     rows = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
-    table = paimon.create_table(tmp_path / "e", SCHEMA, partition_by=["day"], options=rows)
-    table = paimon.append_files(table, pa.concat_tables([files(FIRST, "a"), files(SECOND, "b")]))
+    table = lakebed.create_table(tmp_path / "e", SCHEMA, "paimon", partition_by=["day"], properties=rows)
+    table = table.append_files(pa.concat_tables([files(FIRST, "a"), files(SECOND, "b")]))
     with pytest.raises(UnsupportedError, match="data evolution"):
-        paimon.overwrite_files(table, files(FIRST, "c"), removed=[f"{folder(FIRST)}/a"])
-    assert names(paimon.delete_files(table, where="day = DATE '2024-01-01'")) == ["b"]
+        table.overwrite_files(files(FIRST, "c"), removed=[f"{folder(FIRST)}/a"])
+    assert names(table.delete_files(where="day = DATE '2024-01-01'")) == ["b"]
 
 
 def added(*rows: pa.Table) -> PaimonChange:
@@ -183,7 +184,7 @@ def test_rows_of_errors_are_those_of_their_own_change(table: Table) -> None:
 
 def test_what_is_no_one_commit_is_named(table: Table) -> None:
     before = metadata(table)
-    schema = PaimonChange.alter_table(f"[{SchemaChange.set_option('k', 'v').json}]")
+    schema = PaimonChange.alter_table(f"[{lakebed.SchemaChange.set_option('k', 'v').json}]")
     for changes, words in [
         ([added(files(THIRD, "d")), schema], "added files and a change of the schema cannot be one commit"),
         ([schema, PaimonChange.create_tag("t", None, None, False)], "a change of the schema and a new tag"),
@@ -199,7 +200,9 @@ def test_what_is_no_one_commit_is_named(table: Table) -> None:
         with pytest.raises(UnsupportedError, match=words):
             commit(table, *changes)
     assert metadata(table) == before
-    both = commit(table, schema, PaimonChange.alter_table(f"[{SchemaChange.set_option('l', 'w').json}]"))
+    both = commit(
+        table, schema, PaimonChange.alter_table(f"[{lakebed.SchemaChange.set_option('l', 'w').json}]")
+    )
     assert ((both.properties["k"], both.properties["l"]), both.snapshot_id) == (("v", "w"), 1)
     assert (Path(table.location) / "schema" / "schema-1").is_file()
     assert not (Path(table.location) / "schema" / "schema-2").exists()

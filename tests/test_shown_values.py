@@ -261,7 +261,7 @@ def test_far_years_are_no_formulas(far: Table) -> None:
 
 
 def with_nul(folder: Path) -> Table:
-    lakebed.iceberg.create_table(folder, pa.schema([("id", pa.int64())]))
+    lakebed.create_table(folder, pa.schema([("id", pa.int64())]), "iceberg")
     path = folder / "metadata/v1.metadata.json"
     metadata = json.loads(path.read_text())
     metadata["schemas"][0]["fields"] += [

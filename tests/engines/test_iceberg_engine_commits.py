@@ -64,15 +64,15 @@ def live(table: lakebed.Table) -> set[str]:
 def made(tmp_path: Path, request: pytest.FixtureRequest) -> MadeTable:
     """Created, appended to, deleted from, its manifests rewritten, and once more."""
     made = MadeTable(tmp_path / "orders")
-    iceberg.create_table(made.root, SCHEMA, partition_by=["region"], format_version=request.param)
+    lakebed.create_table(made.root, SCHEMA, "iceberg", partition_by=["region"], format_version=request.param)
     both = [made.written("emea", "a", 1, 2), made.written("emea", "b", 3, 4)]
-    table = iceberg.append_files(made.now(), pa.concat_tables(both))
-    table = iceberg.append_files(table, made.written("us", "c", 5, 6))
-    table = iceberg.append_files(table, made.written("apac", "e", 9))
-    table = iceberg.delete_files(table, [made.path("emea", "a")])
-    table = iceberg.rewrite_manifests(table)
-    table = iceberg.append_files(table, made.written("us", "f", 10, 11))
-    table = iceberg.delete_files(table, [made.path("us", "c")])
+    table = made.now().append_files(pa.concat_tables(both))
+    table = table.append_files(made.written("us", "c", 5, 6))
+    table = table.append_files(made.written("apac", "e", 9))
+    table = table.delete_files([made.path("emea", "a")])
+    table = table.rewrite_manifests()
+    table = table.append_files(made.written("us", "f", 10, 11))
+    table = table.delete_files([made.path("us", "c")])
     assert live(table) == NAMES
     return made
 
@@ -103,12 +103,12 @@ def test_java_reads_and_commits(made: MadeTable, iceberg_java: JavaEngine):
     file = {"path": path, "partition": "region=emea", "records": 1, "size": path.stat().st_size}
     commit("append", files=[file])
     assert ids() == [*IDS, 20]
-    iceberg.append_files(made.now(), made.written("us", "h", 21))
+    made.now().append_files(made.written("us", "h", 21))
     agrees()
     commit("delete", files=[made.path("us", "f")])
     commit("rewrite_manifests")
-    table = iceberg.delete_files(made.now(), [path])
-    table = iceberg.rewrite_manifests(table)
+    table = made.now().delete_files([path])
+    table = table.rewrite_manifests()
     agrees()
     assert live(table) == {"b", "e", "h"}
     assert ids() == [3, 4, 9, 21]
