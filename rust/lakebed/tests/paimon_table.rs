@@ -7,10 +7,10 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_select::concat::concat_batches;
-use lakebed::distributed::Distributed as _;
-use lakebed::paimon::{Scan, Table};
-use lakebed::scan::{Scan as _, ScanOptions};
+use lakebed::paimon::Table;
+use lakebed::scan::ScanOptions;
 use lakebed::storage::Storage;
+use lakebed::table::Table as _;
 use lakebed::view::View;
 use lakebed::{Error, ErrorKind, Limits, Result};
 
@@ -52,7 +52,7 @@ impl Memory {
     }
 
     fn scan(&self, view: View, options: ScanOptions) -> Result<RecordBatch> {
-        let scan = Scan::new(self.open()?, view, options)?;
+        let scan = self.open()?.scan(view, options)?;
         let batches = scan.stream()?.collect::<Result<Vec<_>>>()?;
         Ok(concat_batches(scan.schema(), &batches).unwrap())
     }
@@ -78,7 +78,7 @@ impl Storage for Memory {
 
 /// Path and records of the manifests in use.
 fn manifests(memory: &Memory) -> Vec<String> {
-    let scan = Scan::new(memory.open().unwrap(), View::Entries, ScanOptions::default()).unwrap();
+    let scan = memory.open().unwrap().scan(View::Entries, ScanOptions::default()).unwrap();
     scan.manifests().unwrap().into_iter().map(|manifest| manifest.path).collect()
 }
 
@@ -230,7 +230,7 @@ fn wrong_requests_are_refused_before_a_manifest_is_read() {
         lists_only.0.remove(&path);
     }
     let refused = |options: ScanOptions| {
-        let scan = Scan::new(lists_only.open().unwrap(), View::Files, options);
+        let scan = lists_only.open().unwrap().scan(View::Files, options);
         scan.err().expect("refused").kind()
     };
     let text = |text: &str| Some(text.to_owned());

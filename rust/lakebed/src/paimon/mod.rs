@@ -33,7 +33,6 @@ mod view;
 pub mod write;
 
 pub(crate) use reach::reach_at;
-pub use scan::Scan;
 pub(crate) use scan::WORK_TYPES;
 pub use table::Table;
 pub use view::{EntryView, Role};

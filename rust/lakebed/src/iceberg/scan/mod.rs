@@ -66,7 +66,7 @@ pub(crate) const WORK_TYPES: WorkTypes = WorkTypes {
 };
 
 /// A view of a table, resolved: its schema is known, and none of its rows are read.
-pub struct Scan {
+pub(in crate::iceberg) struct Scan {
     table: Table,
     view: View,
     options: ScanOptions,
@@ -82,7 +82,7 @@ impl Scan {
     /// # Errors
     /// `UnknownColumn`; `UnknownView` for a view that Iceberg tables do not have; `FilterColumn`, `Predicate`;
     /// `Argument` for statistics of a view that has none.
-    pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
+    pub(in crate::iceberg) fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
         if options.stats.is_some() && !matches!(view, View::Entries | View::Files | View::Plan) {
             return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries, files and plan"));
         }

@@ -72,7 +72,7 @@ pub(crate) const WORK_TYPES: WorkTypes = WorkTypes {
 };
 
 /// One view of a table, resolved: its schema is known, none of its rows is read.
-pub struct Scan {
+pub(in crate::paimon) struct Scan {
     table: Table,
     view: View,
     options: ScanOptions,
@@ -87,7 +87,7 @@ impl Scan {
     ///
     /// # Errors
     /// `UnknownColumn`, `FilterColumn`, `Predicate`; `Argument` for statistics of a view that has none.
-    pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
+    pub(in crate::paimon) fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
         let table = table.noting();
         let columns = options.columns.as_deref();
         let (table_filter, filter) = (options.table_filter.as_deref(), options.filter.as_deref());

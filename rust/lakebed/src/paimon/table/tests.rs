@@ -8,7 +8,7 @@ use lakebed_avro::Limits;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::paimon::Scan;
+use crate::paimon::scan::Scan;
 use crate::paimon::system::SYSTEM_TABLES;
 use crate::scan::{Scan as _, ScanOptions};
 use crate::system::MetadataScan;
