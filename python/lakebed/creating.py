@@ -35,8 +35,8 @@ class _IcebergDefinition:
 
 @dataclass(frozen=True)
 class _PaimonDefinition:
-    """A new table; the compiled core reads the attributes. `columns`: anything with `__arrow_c_schema__`, or `fields`
-    of a schema file as JSON text.
+    """A new table; the compiled core reads the attributes. `columns`: anything with `__arrow_c_schema__`, or
+    `fields` of a schema file as JSON text.
     """
 
     columns: Any
@@ -62,38 +62,39 @@ def create_table(
     """Makes a table without a catalog and without a snapshot, where none is.
 
     Args:
-        path: a folder, which need not be there; of Paimon also a URI. Paths of an Iceberg table start with it, so it
-            becomes absolute.
-        schema: anything with `__arrow_c_schema__`. Iceberg: field ids are given out anew, columns that may not be null
-            are required; times in seconds or milliseconds become microseconds, 8- and 16-bit integers int;
-            nanoseconds and null columns need version 3. Paimon: a field's metadata may name its type (`paimon.type`:
-            `VARCHAR(10)`); or the `fields` of a schema file, a list of dicts of `name` and `type`.
+        path: a folder, which need not be there; of Paimon also a URI. Paths of an Iceberg table start with
+            it, so it becomes absolute.
+        schema: anything with `__arrow_c_schema__`. Iceberg: field ids are given out anew, columns that may
+            not be null are required; times in seconds or milliseconds become microseconds, 8- and 16-bit
+            integers int; nanoseconds and null columns need version 3. Paimon: a field's metadata may name its
+            type (`paimon.type`: `VARCHAR(10)`); or the `fields` of a schema file, a list of dicts of `name`
+            and `type`.
         format: "iceberg" or "paimon".
         partition_by: Iceberg: partition fields: "region", "day(ts)", "month(ts)", "year(ts)", "hour(ts)",
-            "bucket(16, id)", "truncate(4, name)"; nested columns by their full names. Paimon: names of columns, in the
-            order of its folders.
+            "bucket(16, id)", "truncate(4, name)"; nested columns by their full names. Paimon: names of
+            columns, in the order of its folders.
         primary_key: (Paimon) names of the key columns, including those of the partition; they are never null.
-        properties: the table's: Iceberg's properties, such as `write.metadata.compression-codec`, or Paimon's options,
-            such as `{"bucket": "4", "bucket-key": "id"}`. Paimon's `manifest.format` may be `orc` or `parquet`, which
-            Paimon reads up to 2.0.
+        properties: the table's: Iceberg's properties, such as `write.metadata.compression-codec`, or Paimon's
+            options, such as `{"bucket": "4", "bucket-key": "id"}`. Paimon's `manifest.format` may be `orc` or
+            `parquet`, which Paimon reads up to 2.0.
         comment: (Paimon) of the table.
         format_version: (Iceberg) 1, 2 or 3; None for 2.
-        storage: (Paimon) what `open_table` takes as `storage`: a store of obstore that has conditional puts, or a
-            storage that publishes files.
+        storage: (Paimon) what `open_table` takes as `storage`: a store of obstore that has conditional puts,
+            or a storage that publishes files.
         limits: of the table; of Iceberg also what looking for a table that is there may cost.
     Returns: the table.
-    Raises: FileExistsError (there is a table), SchemaError with `.field` (no such column or transform, types, keys or
-        buckets that make no table), UnsupportedError (a type that the version does not have, a column that the
-        transform does not take, a storage without commits, a format or codec of manifests that is not written, an
-        argument of the other format), LocationError (a location with control characters), ValueError (another
-        format), OSError. Nothing is left behind then, except an empty file where a storage fails on the way, and what
-        was written where that does not report whether it has.
+    Raises: FileExistsError (there is a table), SchemaError with `.field` (no such column or transform, types,
+        keys or buckets that make no table), UnsupportedError (a type that the version does not have, a column
+        that the transform does not take, a storage without commits, a format or codec of manifests that is
+        not written, an argument of the other format), LocationError (a location with control characters),
+        ValueError (another format), OSError. Nothing is left behind then, except an empty file where a
+        storage fails on the way, and what was written where that does not report whether it has.
     Cost: writes two small files (Iceberg), one (Paimon).
-    Source: Iceberg's `HadoopTables.java`, `AssignFreshIds.java`, `PartitionSpec.java`; Paimon's `SchemaManager.java`,
-        `SchemaValidation.java`.
+    Source: Iceberg's `HadoopTables.java`, `AssignFreshIds.java`, `PartitionSpec.java`; Paimon's
+        `SchemaManager.java`, `SchemaValidation.java`.
 
-    >>> trips = lakebed.create_table("/lake/trips", pa.schema([("id", pa.int64()), ("day", pa.date32())]), "iceberg",
-    ...                              partition_by=["day"])
+    >>> schema = pa.schema([("id", pa.int64()), ("day", pa.date32())])
+    >>> trips = lakebed.create_table("/lake/trips", schema, "iceberg", partition_by=["day"])
     """
     pairs = [
         (encodable("properties", key), encodable("properties", str(value)))
@@ -103,13 +104,14 @@ def create_table(
     keys = names("primary_key", primary_key) or []
     if one_of("format", format, ("iceberg", "paimon")) == "iceberg":
         _refuse("iceberg", primary_key=keys or None, comment=comment, storage=storage)
-        return _iceberg(path, _IcebergDefinition(_arrow.named(schema), fields, format_version or 2, pairs), limits)
+        definition = _IcebergDefinition(_arrow.named(schema), fields, format_version or 2, pairs)
+        return _iceberg(path, definition, limits)
     _refuse("paimon", format_version=format_version)
     location, adapter = resolve(path, storage)
     location = location if adapter else without_climbing(location)
     columns = _arrow.named(schema) if hasattr(schema, "__arrow_c_schema__") else json.dumps(list(schema))
-    definition = _PaimonDefinition(columns, fields, keys, pairs, comment)
-    core = _native.paimon_create_table(location, adapter, definition, limits)
+    made = _PaimonDefinition(columns, fields, keys, pairs, comment)
+    core = _native.paimon_create_table(location, adapter, made, limits)
     return table_of(core, Opening(adapter, location, limits=limits))
 
 

@@ -1,8 +1,9 @@
 """Commits: what can be changed of a table, each change a method, alone or several in one commit.
 
-A change is written down as each format's core takes it (`change.Change`); who made it says what becomes of it: a
-`Table` commits it, a `Transaction` collects it, `Staging` writes its files for a catalog. `files`, `settings` and
-`refs` have the methods, a function each; `iceberg` and `paimon` commit, `catalogs` through PyIceberg.
+A change is written down as each format's core takes it (`change.Change`); who made it says what becomes of
+it: a `Table` commits it, a `Transaction` collects it, `Staging` writes its files for a catalog. `files`,
+`settings` and `refs` have the methods, a function each; `iceberg` and `paimon` commit, `catalogs` through
+PyIceberg.
 """
 
 from __future__ import annotations

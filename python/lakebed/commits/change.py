@@ -19,13 +19,14 @@ class CommitOptions:
     """What a commit says of itself.
 
     Attributes:
-        properties: pairs of texts that the new snapshot keeps: more keys of Iceberg's summary, Paimon's properties.
+        properties: pairs of texts that the new snapshot keeps: more keys of Iceberg's summary, Paimon's
+            properties.
         user: (Paimon) who commits; None for a new UUID.
         identifier: (Paimon) the user's number of this commit. If a snapshot of the same user, number and kind
-            exists, nothing is committed and the table is returned at that snapshot; all snapshots are read to find
-            it. None for batch writers.
-        watermark: (Paimon) the event time before which all rows have arrived; the snapshot has the larger of this
-            and the previous one.
+            exists, nothing is committed and the table is returned at that snapshot; all snapshots are read to
+            find it. None for batch writers.
+        watermark: (Paimon) the event time before which all rows have arrived; the snapshot has the larger of
+            this and the previous one.
     """
 
     properties: Mapping[str, str] = field(default_factory=dict)
@@ -46,20 +47,20 @@ class Freed(NamedTuple):
     table: Table
     """The table after the commit, at the head of its branch."""
     files: Scan
-    """The files that the commit has freed, in the columns of `Table.reachable`; of Iceberg also a row without a path
-    for each snapshot, branch and tag that is gone. Of Iceberg a lazy scan, which asks for the newest version of the
-    table when its rows are read; of Paimon they were found before anything was removed. The files are there still:
-    delete them, or leave them to `Table.orphans`."""
+    """The files that the commit has freed, in the columns of `Table.reachable`; of Iceberg also a row without
+    a path for each snapshot, branch and tag that is gone. Of Iceberg a lazy scan, which asks for the newest
+    version of the table when its rows are read; of Paimon they were found before anything was removed. The
+    files are there still: delete them, or leave them to `Table.orphans`."""
 
 
 @dataclass(frozen=True)
 class Change:
     """A change, as the core of each format takes it.
 
-    Attributes: name, of the method that makes it; iceberg and paimon, what makes it for a table of that format, None
-        where the format has none; options, what its commit says of itself; then, the table that is returned, of the
-        one after the commit; on, the branch that it changes, where that need not be the table's; off, the branch that
-        it removes.
+    Attributes: name, of the method that makes it; iceberg and paimon, what makes it for a table of that
+        format, None where the format has none; options, what its commit says of itself; then, the table that
+        is returned, of the one after the commit; on, the branch that it changes, where that need not be the
+        table's; off, the branch that it removes.
     """
 
     name: str

@@ -17,15 +17,15 @@ F = TypeVar("F")
 
 
 class Changes(ABC, Generic[R, F]):
-    """What can be changed of a table: of both formats by the same names, with the same arguments where they mean the
-    same. What only one format has is an `UnsupportedError` in the other.
+    """What can be changed of a table: of both formats by the same names, with the same arguments where they
+    mean the same. What only one format has is an `UnsupportedError` in the other.
 
-    All of them raise, besides what each says: CommitConflictError where every attempt was lost to another commit
-    (Iceberg: `commit.retry.num-retries`, 1,000 unless set; Paimon: 200), SnapshotNotFoundError where the table's
-    branch is gone, UnsupportedError for a storage without commits, a table opened with `relocate=`, and one that was
-    opened by its path though a catalog has it; LocationError where metadata leads to where the table may not read;
-    CorruptError and its subclasses (the table's own files); OSError. The table is then as before, unless the message
-    says that the commit may have happened.
+    All of them raise, besides what each says: CommitConflictError where every attempt was lost to another
+    commit (Iceberg: `commit.retry.num-retries`, 1,000 unless set; Paimon: 200), SnapshotNotFoundError where
+    the table's branch is gone, UnsupportedError for a storage without commits, a table opened with
+    `relocate=`, and one that was opened by its path though a catalog has it; LocationError where metadata
+    leads to where the table may not read; CorruptError and its subclasses (the table's own files); OSError.
+    The table is then as before, unless the message says that the commit may have happened.
     """
 
     @abstractmethod

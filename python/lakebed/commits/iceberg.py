@@ -256,8 +256,8 @@ def kept(
 def commit(table: Table, actions: Sequence[IcebergAction]) -> tuple[Table, Callable[[], Scan]]:
     """Makes changes, in order, in one commit, on the local file system or through the table's catalog.
 
-    Returns: the table after it, opened as it was, on its branch, as it is now where nothing is to be done; and what
-        gives the files that the commit has freed.
+    Returns: the table after it, opened as it was, on its branch, as it is now where nothing is to be done;
+        and what gives the files that the commit has freed.
     """
     from lakebed.table.jobs import freed
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class _Author:
     """What a snapshot keeps of its commit; the compiled core reads the attributes.
 
-    `uuid`: a random number, which is part of the names of the commit's files. `zone_offset_millis`: the local time, in
-    which Paimon writes when a file or tag was made.
+    `uuid`: a random number, which is part of the names of the commit's files. `zone_offset_millis`: the local
+    time, in which Paimon writes when a file or tag was made.
     """
 
     user: str
@@ -50,8 +50,8 @@ def commit(
 ) -> tuple[Table, Callable[[], Scan]]:
     """Makes changes in one commit.
 
-    Returns: the table after it, opened as it was; and what gives the files that the commit has freed, which were
-        found before anything was removed.
+    Returns: the table after it, opened as it was; and what gives the files that the commit has freed, which
+        were found before anything was removed.
     Raises: UnsupportedError for changes that are not one commit, and where a catalog makes the commits.
     """
     from lakebed.table import table_of

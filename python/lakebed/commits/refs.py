@@ -28,24 +28,26 @@ def create_branch(
     max_snapshot_age: timedelta | None = None,
     max_age: timedelta | None = None,
 ) -> R:
-    """Makes a branch, to which commits can be made beside `main`. No data is copied: Paimon's has snapshots, schemas
-    and tags of its own, and shares all other files.
+    """Makes a branch, to which commits can be made beside `main`. No data is copied: Paimon's has snapshots,
+    schemas and tags of its own, and shares all other files.
 
     Args:
         name: of the branch; of Paimon not "main", not digits alone.
-        at: its first snapshot: an id, the name of a tag or branch, or a `Version`. None for the table's own; of
-            Paimon for the latest schema without snapshots, as Paimon makes it. Paimon's branches start from tags:
-            a snapshot without one is refused, since an expiry would delete files that only the branch reaches.
+        at: its first snapshot: an id, the name of a tag or branch, or a `Version`. None for the table's own;
+            of Paimon for the latest schema without snapshots, as Paimon makes it. Paimon's branches start
+            from tags: a snapshot without one is refused, since an expiry would delete files that only the
+            branch reaches.
         replace: (Iceberg) move a branch that is there, with the rules of retention that are not given anew.
         min_snapshots_to_keep: (Iceberg) how many of its snapshots an expiry keeps, however old they are.
         max_snapshot_age: (Iceberg) for how long an expiry keeps its other snapshots.
-        max_age: (Iceberg) for how long an expiry keeps the branch itself, by the age of its head. None for each of
-            them is the table's own rule.
+        max_age: (Iceberg) for how long an expiry keeps the branch itself, by the age of its head. None for
+            each of them is the table's own rule.
     Returns: the table on the branch: commits to it are commits to the branch.
-    Raises: FileExistsError (a branch of that name, without `replace`), SnapshotNotFoundError (no such snapshot or
-        tag; none to replace), SchemaError (a tag of that name, a name that no branch can have, a rule below 1).
-    Cost: Iceberg: reads and writes the metadata file. Paimon: writes a file for each schema up to the tag's, a tag and
-        a snapshot.
+    Raises: FileExistsError (a branch of that name, without `replace`), SnapshotNotFoundError (no such
+        snapshot or tag; none to replace), SchemaError (a tag of that name, a name that no branch can have, a
+        rule below 1).
+    Cost: Iceberg: reads and writes the metadata file. Paimon: writes a file for each schema up to the tag's,
+        a tag and a snapshot.
     Source: Iceberg's `UpdateSnapshotReferencesOperation.java`; Paimon's `FileSystemBranchManager.java`.
 
     >>> audit = table.create_branch("audit")
@@ -82,12 +84,13 @@ def create_tag(
         name: of the tag. One of digits only hides the snapshot of that number from Paimon's `scan.version`.
         at: the snapshot: an id, the name of a tag or branch, or a `Version`; None for the table's own.
         replace: move a tag that is there; Iceberg's keeps its rule of retention if none is given.
-        max_age: for how long the tag is kept: of Iceberg by the age of its snapshot, of Paimon from now on. None for
-            the table's own rule (Paimon: option `tag.default-time-retained`, for ever where it has none).
+        max_age: for how long the tag is kept: of Iceberg by the age of its snapshot, of Paimon from now on.
+            None for the table's own rule (Paimon: option `tag.default-time-retained`, for ever where it has
+            none).
     Returns: the table at the tag.
-    Raises: FileExistsError (a tag of that name, without `replace`), SnapshotNotFoundError (no such snapshot; the
-        table has none), SchemaError (a branch of that name, a name that no file can have), ValueError (a negative
-        age).
+    Raises: FileExistsError (a tag of that name, without `replace`), SnapshotNotFoundError (no such snapshot;
+        the table has none), SchemaError (a branch of that name, a name that no file can have), ValueError (a
+        negative age).
     Cost: Iceberg: reads and writes the metadata file. Paimon: writes a file.
     Source: Iceberg's `UpdateSnapshotReferencesOperation.java`; Paimon's `TagManager.java`, `Tag.java`.
     """
@@ -124,8 +127,8 @@ def set_retention(
         max_snapshot_age: for how long an expiry keeps other snapshots of a branch.
         max_age: for how long an expiry keeps the branch or tag itself, by the age of its snapshot.
     Returns: the table at the head of its branch.
-    Raises: SnapshotNotFoundError (no such branch or tag), SchemaError (a rule below 1, of a tag one that is of
-        branches), UnsupportedError (a Paimon table).
+    Raises: SnapshotNotFoundError (no such branch or tag), SchemaError (a rule below 1, of a tag one that is
+        of branches), UnsupportedError (a Paimon table).
     Cost: reads and writes the metadata file.
     Source: Iceberg's `UpdateSnapshotReferencesOperation.java`.
     """
@@ -156,16 +159,16 @@ def set_current_snapshot(self: Changes[R, F], at: AnyVersion) -> R:
 def cherry_pick(self: Changes[R, F], at: AnyVersion) -> R:
     """(Iceberg) Applies what another snapshot of the table changed to the table's branch.
 
-    The branch moves to the snapshot if that was made from its head. The data files of another append are added in a
-    new snapshot, whose summary has `source-snapshot-id` (and `published-wap-id`, if the snapshot was staged with a
-    `wap.id`).
+    The branch moves to the snapshot if that was made from its head. The data files of another append are
+    added in a new snapshot, whose summary has `source-snapshot-id` (and `published-wap-id`, if the snapshot
+    was staged with a `wap.id`).
 
     Args: at, the snapshot: an id, the name of a tag or branch, or a `Version`.
     Returns: the table at the new head of its branch.
-    Raises: SnapshotNotFoundError (no such snapshot), SchemaError (the branch has it, or has picked it before),
-        UnsupportedError (one that is not an append, and was not made from the head; a Paimon table).
-    Cost: reads the metadata file, the manifest list, the manifests that the snapshot wrote, and those that are merged;
-        writes one manifest per spec, a manifest list and the metadata.
+    Raises: SnapshotNotFoundError (no such snapshot), SchemaError (the branch has it, or has picked it
+        before), UnsupportedError (one that is not an append, and was not made from the head; a Paimon table).
+    Cost: reads the metadata file, the manifest list, the manifests that the snapshot wrote, and those that
+        are merged; writes one manifest per spec, a manifest list and the metadata.
     Source: Iceberg's `CherryPickOperation.java`.
     """
 
@@ -176,16 +179,16 @@ def cherry_pick(self: Changes[R, F], at: AnyVersion) -> R:
 
 
 def delete_branch(self: Changes[R, F], name: str) -> F:
-    """Removes a branch: of Iceberg the name, whose snapshots stay until they expire; of Paimon its snapshots, schemas,
-    tags, changelogs and consumers.
+    """Removes a branch: of Iceberg the name, whose snapshots stay until they expire; of Paimon its snapshots,
+    schemas, tags, changelogs and consumers.
 
     Args: name, of the branch.
-    Returns: the table at the head of its branch, of `main` where it was on the removed one (Iceberg), and what
-        nothing reaches any more. No file is deleted.
-    Raises: SnapshotNotFoundError (no such branch), SchemaError (a tag, "main"; of Paimon the table's own branch, or
-        one that an option of the table names).
-    Cost: Iceberg: reads and writes the metadata file; the rows cost reading two metadata files. Paimon: that of
-        `Table.reachable`, before anything is removed.
+    Returns: the table at the head of its branch, of `main` where it was on the removed one (Iceberg), and
+        what nothing reaches any more. No file is deleted.
+    Raises: SnapshotNotFoundError (no such branch), SchemaError (a tag, "main"; of Paimon the table's own
+        branch, or one that an option of the table names).
+    Cost: Iceberg: reads and writes the metadata file; the rows cost reading two metadata files. Paimon: that
+        of `Table.reachable`, before anything is removed.
     Source: Iceberg's `UpdateSnapshotReferencesOperation.java`; Paimon's `FileSystemBranchManager.java`.
     """
 
@@ -202,12 +205,13 @@ def delete_tag(self: Changes[R, F], name: str) -> F:
     """Removes a tag; its snapshot stays until it expires.
 
     Args: name, of the tag; of Paimon of the table's branch.
-    Returns: the table at the head of its branch, and what nothing reaches any more: no file while the snapshot is
-        there. No file is deleted; Paimon's own `deleteTag` deletes those.
+    Returns: the table at the head of its branch, and what nothing reaches any more: no file while the
+        snapshot is there. No file is deleted; Paimon's own `deleteTag` deletes those.
     Raises: SnapshotNotFoundError (no such tag), SchemaError (a branch).
-    Cost: Iceberg: reads and writes the metadata file; the rows cost reading two metadata files. Paimon: that of
-        `Table.reachable`, before anything is removed.
-    Source: Iceberg's `UpdateSnapshotReferencesOperation.java`; Paimon's `TagManager.java`, `TagDeletion.java`.
+    Cost: Iceberg: reads and writes the metadata file; the rows cost reading two metadata files. Paimon: that
+        of `Table.reachable`, before anything is removed.
+    Source: Iceberg's `UpdateSnapshotReferencesOperation.java`; Paimon's `TagManager.java`,
+        `TagDeletion.java`.
     """
 
     def of_iceberg(_: Table) -> IcebergAction:
@@ -222,19 +226,19 @@ def delete_tag(self: Changes[R, F], name: str) -> F:
 def fast_forward(self: Changes[R, F], name: str, to: str) -> F:
     """Moves a branch forward to where another one is.
 
-    Iceberg: the other's snapshot, or a tag's, descends from the head of the branch. Paimon: what the branch has since
-    the other one began is replaced by what that has: snapshots, schemas and tags, file by file, so that the table can
-    be read all the time. That is not a commit, so it conflicts with none: writers must not commit to the branch
-    meanwhile, as with Paimon's own.
+    Iceberg: the other's snapshot, or a tag's, descends from the head of the branch. Paimon: what the branch
+    has since the other one began is replaced by what that has: snapshots, schemas and tags, file by file, so
+    that the table can be read all the time. That is not a commit, so it conflicts with none: writers must not
+    commit to the branch meanwhile, as with Paimon's own.
 
-    Args: name, of the branch that moves, mostly "main"; to, the name of the other branch (Iceberg: or tag), which
-        stays.
-    Returns: the table at the new head of the branch that moved, and what nothing reaches any more: none of Iceberg,
-        whose snapshots all stay.
-    Raises: SnapshotNotFoundError (no such name; Iceberg: one that does not descend from the head; Paimon: a branch
-        without snapshots), SchemaError (Paimon: "main", or the branch itself).
-    Cost: Iceberg: reads and writes the metadata file. Paimon: that of `Table.reachable`, before anything is changed;
-        reads and writes each file of the branch.
+    Args: name, of the branch that moves, mostly "main"; to, the name of the other branch (Iceberg: or tag),
+        which stays.
+    Returns: the table at the new head of the branch that moved, and what nothing reaches any more: none of
+        Iceberg, whose snapshots all stay.
+    Raises: SnapshotNotFoundError (no such name; Iceberg: one that does not descend from the head; Paimon: a
+        branch without snapshots), SchemaError (Paimon: "main", or the branch itself).
+    Cost: Iceberg: reads and writes the metadata file. Paimon: that of `Table.reachable`, before anything is
+        changed; reads and writes each file of the branch.
     Source: Iceberg's `UpdateSnapshotReferencesOperation.java`; Paimon's `FileSystemBranchManager.java`.
     """
 
@@ -251,15 +255,16 @@ def rollback_to(self: Changes[R, F], at: AnyVersion) -> F:
     """Moves the table's branch back to an earlier snapshot.
 
     Iceberg: one from which its head descends; what was committed since stays until it expires. Paimon: later
-    snapshots, tags and changelogs are removed, the latest first; schemas are kept. That is not a commit that could
-    conflict with others: writers must not commit meanwhile, as with Paimon's own.
+    snapshots, tags and changelogs are removed, the latest first; schemas are kept. That is not a commit that
+    could conflict with others: writers must not commit meanwhile, as with Paimon's own.
 
-    Args: at, the snapshot: an id, the name of a tag or branch, or a `Version`; of Paimon it may have expired if a tag
-        has it.
-    Returns: the table at that snapshot, the head of its branch, and what nothing reaches any more: none of Iceberg.
-        No file is deleted.
+    Args: at, the snapshot: an id, the name of a tag or branch, or a `Version`; of Paimon it may have expired
+        if a tag has it.
+    Returns: the table at that snapshot, the head of its branch, and what nothing reaches any more: none of
+        Iceberg. No file is deleted.
     Raises: SnapshotNotFoundError (no such snapshot, or of Iceberg one from which the head does not descend).
-    Cost: Iceberg: reads and writes the metadata file. Paimon: that of `Table.reachable`, before anything is removed.
+    Cost: Iceberg: reads and writes the metadata file. Paimon: that of `Table.reachable`, before anything is
+        removed.
     Source: Iceberg's `SetSnapshotOperation.java`; Paimon's `RollbackHelper.java`.
     """
 
@@ -277,19 +282,21 @@ def expire_snapshots(
 ) -> F:
     """Removes snapshots by the rules of retention: the plan is that of `Table.expire_plan`.
 
-    Iceberg: from the metadata, and branches and tags that are overdue. Paimon: of the table's branch, the earliest
-    first; where changelogs are kept longer than snapshots, snapshots become changelogs, and old changelogs are
-    removed. Data files, manifests and lists stay: what nothing reaches is rows, for whoever deletes it.
+    Iceberg: from the metadata, and branches and tags that are overdue. Paimon: of the table's branch, the
+    earliest first; where changelogs are kept longer than snapshots, snapshots become changelogs, and old
+    changelogs are removed. Data files, manifests and lists stay: what nothing reaches is rows, for whoever
+    deletes it.
 
     Args:
         older_than: an age, or a time: only older snapshots are removed, whatever the table says.
         retain_last: so many are kept however old they are, whatever the table says.
-    Returns: the table at the head of its branch, and what nothing reaches any more: manifests, lists, index and data
-        files; no rows where nothing was to be removed.
-    Raises: UnsupportedError (Iceberg: `gc.enabled` is false), ValueError for a `retain_last` below 1, SchemaError
-        (Paimon: a rule that is not a number or duration, a `retain_last` above `snapshot.num-retained.max`).
-    Cost: Iceberg: reads and writes the metadata file; the rows cost what those of `Table.reachable` do. Paimon: that
-        of `Table.reachable`, before anything is removed.
+    Returns: the table at the head of its branch, and what nothing reaches any more: manifests, lists, index
+        and data files; no rows where nothing was to be removed.
+    Raises: UnsupportedError (Iceberg: `gc.enabled` is false), ValueError for a `retain_last` below 1,
+        SchemaError (Paimon: a rule that is not a number or duration, a `retain_last` above
+        `snapshot.num-retained.max`).
+    Cost: Iceberg: reads and writes the metadata file; the rows cost what those of `Table.reachable` do.
+        Paimon: that of `Table.reachable`, before anything is removed.
     Source: Iceberg's `RemoveSnapshots.java`; Paimon's `ExpireSnapshotsImpl.java`, `ExpireChangelogImpl.java`.
 
     >>> table, freed = table.expire_snapshots(timedelta(days=7))

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 class SchemaChange:
     """One change of a schema, for `Table.update_schema`; of both formats by the same names.
 
-    A column is named by its name; a nested one by the names of all that it is in (`["address", "zip"]`; of Iceberg
-    also `"address.zip"`), with `element` for what a list holds, and `key` and `value` for a map. A type is one of
-    Arrow's (of Paimon a field's metadata may name it: `paimon.type`), or the format's own: `"decimal(10, 2)"`, or the
-    object that metadata has for nested types.
+    A column is named by its name; a nested one by the names of all that it is in (`["address", "zip"]`; of
+    Iceberg also `"address.zip"`), with `element` for what a list holds, and `key` and `value` for a map. A
+    type is one of Arrow's (of Paimon a field's metadata may name it: `paimon.type`), or the format's own:
+    `"decimal(10, 2)"`, or the object that metadata has for nested types.
 
-    Attributes: name, of the change; iceberg and paimon, what makes the JSON that each format's core takes, None where
-        the format has no such change.
+    Attributes: name, of the change; iceberg and paimon, what makes the JSON that each format's core takes,
+        None where the format has no such change.
     """
 
     name: str
@@ -55,8 +55,9 @@ class SchemaChange:
     ) -> SchemaChange:
         """Adds a column: last, first, or beside another; a nested one by a sequence of names.
 
-        Rows that are there have null, of Iceberg the default (version 3): a JSON single value, or a `date`, `time`,
-        `datetime`, `Decimal`, `UUID` or `bytes` that becomes one. A required column (Iceberg) needs one.
+        Rows that are there have null, of Iceberg the default (version 3): a JSON single value, or a `date`,
+        `time`, `datetime`, `Decimal`, `UUID` or `bytes` that becomes one. A required column (Iceberg) needs
+        one.
         """
         *parent, name = _names(path)
         place = _place(first, after, before, last=False)
@@ -92,16 +93,16 @@ class SchemaChange:
 
     @classmethod
     def rename_column(cls, path: Path, new_name: str) -> SchemaChange:
-        """Gives a column another name, in its struct; of Paimon also in the key and in options that name it."""
-        iceberg = {"rename_column": [_full(path), new_name]}
-        return cls(
+        """Gives a column another name, in its struct; of Paimon also in the key and in options that name
+        it."""
+        iceberg = {"rename_column": [_full(path), new_name]} return cls(
             "rename_column", lambda: [iceberg], lambda: [_paimon("renameColumn", path, newName=new_name)]
         )
 
     @classmethod
     def update_type(cls, path: Path, field_type: Type) -> SchemaChange:
-        """Gives a column another type: of Iceberg a wider one (int to long, float to double, a decimal with more
-        digits), of Paimon one that its values can be cast to, as null or not null as it is.
+        """Gives a column another type: of Iceberg a wider one (int to long, float to double, a decimal with
+        more digits), of Paimon one that its values can be cast to, as null or not null as it is.
         """
         return cls(
             "update_type",
@@ -121,17 +122,17 @@ class SchemaChange:
 
     @classmethod
     def update_default(cls, path: Path, default: Any) -> SchemaChange:
-        """Says what new rows have where nothing is given (Iceberg: version 3; Paimon: a text); None for null."""
-        return cls(
-            "update_default",
+        """Says what new rows have where nothing is given (Iceberg: version 3; Paimon: a text); None for
+        null."""
+            return cls( "update_default",
             lambda: [{"update_column_default": [_full(path), _single_value(default)]}],
             lambda: [_paimon("updateColumnDefaultValue", path, newDefaultValue=default)],
         )
 
     @classmethod
     def update_required(cls, path: Path, *, required: bool) -> SchemaChange:
-        """Says whether a column may be null. That it may no longer is an incompatible change of Iceberg's, but for a
-        new column with a default.
+        """Says whether a column may be null. That it may no longer is an incompatible change of Iceberg's,
+        but for a new column with a default.
         """
         iceberg = {"require_column" if required else "make_column_optional": _full(path)}
         return cls(
@@ -150,9 +151,9 @@ class SchemaChange:
         before: Path | None = None,
         last: bool = False,
     ) -> SchemaChange:
-        """Moves a column within its struct: first, beside another, or (Paimon, whose nested columns stay) last."""
-        place = _place(first, after, before, last)
-        if place is None:
+        """Moves a column within its struct: first, beside another, or (Paimon, whose nested columns stay)
+        last."""
+        place = _place(first, after, before, last) if place is None:
             raise TypeError("move_column takes one of first, after, before and last")
         name = _names(path)
         move = {"fieldName": name[-1], "referenceFieldName": place[1], "type": place[0]}

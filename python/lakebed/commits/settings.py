@@ -33,18 +33,18 @@ def update_schema(
 
     Args:
         changes: one, or several, made one after the other.
-        allow_incompatible_changes: (Iceberg) lets columns be required without a default, though files that are
-            there may have nulls.
+        allow_incompatible_changes: (Iceberg) lets columns be required without a default, though files that
+            are there may have nulls.
     Returns: the table at the head of its branch, read with the new schema; as it is where nothing changes.
-    Raises: before anything is written: SchemaError with `.field` (a column that is not there, a name that is taken,
-        a type that values cannot be read as, a default that is not a value of the type, a column removed that the
-        table is partitioned, sorted or keyed by, and whatever else Paimon's rules of compatibility forbid),
-        UnsupportedError (types and defaults that the table's version does not have; a change that the format has
-        none of).
-    Cost: Iceberg: reads and writes the metadata file. Paimon: reads the latest schema and looks for a snapshot,
-        writes a schema. No data file is read.
-    Source: Iceberg specification, "Schema Evolution"; Iceberg's `SchemaUpdate.java`; Paimon's `SchemaManager.java`,
-        `DataTypeCasts.java`, `SchemaValidation.java`.
+    Raises: before anything is written: SchemaError with `.field` (a column that is not there, a name that is
+        taken, a type that values cannot be read as, a default that is not a value of the type, a column
+        removed that the table is partitioned, sorted or keyed by, and whatever else Paimon's rules of
+        compatibility forbid), UnsupportedError (types and defaults that the table's version does not have; a
+        change that the format has none of).
+    Cost: Iceberg: reads and writes the metadata file. Paimon: reads the latest schema and looks for a
+        snapshot, writes a schema. No data file is read.
+    Source: Iceberg specification, "Schema Evolution"; Iceberg's `SchemaUpdate.java`; Paimon's
+        `SchemaManager.java`, `DataTypeCasts.java`, `SchemaValidation.java`.
 
     >>> table = table.update_schema([SchemaChange.add_column("note", pa.string(), after="id"),
     ...                              SchemaChange.rename_column("ts", "time")])
@@ -72,8 +72,8 @@ def update_properties(
     Returns: the table at the head of its branch.
     Raises: SchemaError for a key that is not to be set (of Iceberg what follows from what the table is:
         `format-version`, `uuid`, `current-schema` and others; of Paimon what cannot change once there are
-        snapshots), and one that is both set and removed; UnsupportedError (an option that only Paimon's own writers
-        check).
+        snapshots), and one that is both set and removed; UnsupportedError (an option that only Paimon's own
+        writers check).
     Cost: Iceberg: reads and writes the metadata file. Paimon: reads the latest schema, writes a schema.
     Source: Iceberg's `PropertiesUpdate.java`, `TableProperties.java`; Paimon's `SchemaManager.java`.
     """
@@ -101,8 +101,8 @@ def update_spec(
     """(Iceberg) Changes what new files of the table are partitioned by; files that are there stay in their
     partitions.
 
-    Fields are removed first, then some are renamed, then others added. In version 1 a removed field stays as one that
-    is always null. A field that some spec of the table has had keeps its id.
+    Fields are removed first, then some are renamed, then others added. In version 1 a removed field stays as
+    one that is always null. A field that some spec of the table has had keeps its id.
 
     Args:
         add: fields to add: `"region"`, `"bucket(16, id)"`, `"day(ts)"`; or their names and what they are:
@@ -110,9 +110,9 @@ def update_spec(
         remove: names of fields to remove.
         rename: names of fields, and their new ones.
     Returns: the table at the head of its branch; as it is where nothing changes.
-    Raises: before anything is written: SchemaError with `.field` (no such field or column, a name that is taken, a
-        field that is there already), UnsupportedError (a column that the transform does not take, a spec of
-        transforms that are not known, a Paimon table).
+    Raises: before anything is written: SchemaError with `.field` (no such field or column, a name that is
+        taken, a field that is there already), UnsupportedError (a column that the transform does not take, a
+        spec of transforms that are not known, a Paimon table).
     Cost: reads and writes the metadata file.
     Source: Iceberg specification, "Partition Evolution"; Iceberg's `BaseUpdatePartitionSpec.java`.
 
@@ -126,10 +126,11 @@ def update_spec(
 
 
 def upgrade(self: Changes[R, F], format_version: int) -> R:
-    """(Iceberg) Makes the table one of a later version of the format; no file is written again but the metadata.
+    """(Iceberg) Makes the table one of a later version of the format; no file is written again but the
+    metadata.
 
-    Snapshots that are there stay readable as they are. In version 3 rows of older files get ids with the next commit,
-    and position deletes are added as deletion vectors alone.
+    Snapshots that are there stay readable as they are. In version 3 rows of older files get ids with the next
+    commit, and position deletes are added as deletion vectors alone.
 
     Args: format_version, 2 or 3.
     Returns: the table at the head of its branch; the same where it is of that version.
@@ -144,12 +145,12 @@ def set_statistics(self: Changes[R, F], statistics: Mapping[str, Any], *, of_par
     """(Iceberg) Names a file of statistics of a snapshot, in the place of the one that the snapshot has.
 
     Args: statistics, the file's record in the metadata, as `statistics` or `partition-statistics` of
-        `lakebed.iceberg.read_metadata` have it: `snapshot-id`, `statistics-path`, `file-size-in-bytes`, and of a
-        whole table `file-footer-size-in-bytes` and `blob-metadata`. The file is written already, and is not looked
-        at; of_partitions, statistics of each partition instead.
+        `lakebed.iceberg.read_metadata` have it: `snapshot-id`, `statistics-path`, `file-size-in-bytes`, and
+        of a whole table `file-footer-size-in-bytes` and `blob-metadata`. The file is written already, and is
+        not looked at; of_partitions, statistics of each partition instead.
     Returns: the table at the head of its branch.
-    Raises: SchemaError (a key that is absent or of another type, no such snapshot), UnsupportedError (a Paimon
-        table).
+    Raises: SchemaError (a key that is absent or of another type, no such snapshot), UnsupportedError (a
+        Paimon table).
     Cost: reads and writes the metadata file.
     Source: Iceberg specification, "Table Statistics", "Partition Statistics"; Iceberg's `SetStatistics.java`,
         `SetPartitionStatistics.java`.

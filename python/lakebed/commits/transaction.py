@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def commit(table: Table, *changes: Change) -> tuple[Table, Callable[[], Scan]]:
-    """Makes changes in one commit. Returns: the table after it, and what gives the files that it has freed."""
-    table = changes[0].table(table)
-    if table.format == "iceberg":
+    """Makes changes in one commit. Returns: the table after it, and what gives the files that it has
+    freed."""
+    table = changes[0].table(table) if table.format == "iceberg":
         after, freed = iceberg.commit(table, [change.of_iceberg(table) for change in changes])
     else:
         of_paimon = [change.of_paimon(table) for change in changes]
@@ -31,9 +31,9 @@ def commit(table: Table, *changes: Change) -> tuple[Table, Callable[[], Scan]]:
 
 
 def options_of(changes: Sequence[Change], table: Table) -> CommitOptions:
-    """What the commit of all changes says of itself. Raises: UnsupportedError where they say different things."""
-    given = [change.options for change in changes if change.options != CommitOptions()]
-    if any(options != given[0] for options in given):
+    """What the commit of all changes says of itself. Raises: UnsupportedError where they say different
+    things."""
+    given = [change.options for change in changes if change.options != CommitOptions()] if any(options != given[0] for options in given):
         raise unsupported("a snapshot says one thing of itself: the options of its changes differ", table)
     return given[0] if given else CommitOptions()
 
@@ -41,15 +41,16 @@ def options_of(changes: Sequence[Change], table: Table) -> CommitOptions:
 class Transaction(Changes[None, None]):
     """Several changes of a table, made in one commit: all of them or none. `Table.transaction` begins one.
 
-    Each change applies to what those before it leave: of Iceberg also files of a schema or spec that the transaction
-    changes. Of Paimon one snapshot has all changes of files; what it cannot have beside them is an UnsupportedError
-    that names it (a schema beside files, tags, branches, a compaction beside other changes).
+    Each change applies to what those before it leave: of Iceberg also files of a schema or spec that the
+    transaction changes. Of Paimon one snapshot has all changes of files; what it cannot have beside them is
+    an UnsupportedError that names it (a schema beside files, tags, branches, a compaction beside other
+    changes).
 
-    A change is checked for its arguments when it is called, and against the table when the block ends, which commits;
-    a lost race makes all of them again. A block that ends with an exception changes nothing.
+    A change is checked for its arguments when it is called, and against the table when the block ends, which
+    commits; a lost race makes all of them again. A block that ends with an exception changes nothing.
 
-    Attributes: table, the one that the changes were begun at, and after the block the one after the commit; freed,
-        after the block, the files that nothing reaches any more, as `Freed.files`; None before.
+    Attributes: table, the one that the changes were begun at, and after the block the one after the commit;
+        freed, after the block, the files that nothing reaches any more, as `Freed.files`; None before.
 
     >>> with table.transaction() as tx:
     ...     tx.update_schema(SchemaChange.add_column("note", pa.string()))

@@ -198,7 +198,7 @@ class Table(Changes["Table", Freed]):
         return Transaction(self)
 
     def stage(self) -> Staging:
-        """(Iceberg) Writes the files of a change for a catalog to commit: `table.stage().append_files(files)`.
+        """(Iceberg) Writes the files of a change, for a catalog to commit: `table.stage().append_files(…)`.
 
         Raises: UnsupportedError for a Paimon table, whose snapshots are files themselves.
         """
