@@ -104,14 +104,15 @@ def create_table(
     keys = names("primary_key", primary_key) or []
     if one_of("format", format, ("iceberg", "paimon")) == "iceberg":
         _refuse("iceberg", primary_key=keys or None, comment=comment, storage=storage)
-        definition = _IcebergDefinition(_arrow.named(schema), fields, format_version or 2, pairs)
-        return _iceberg(path, definition, limits)
+        return _iceberg(
+            path, _IcebergDefinition(_arrow.named(schema), fields, format_version or 2, pairs), limits
+        )
     _refuse("paimon", format_version=format_version)
     location, adapter = resolve(path, storage)
     location = location if adapter else without_climbing(location)
     columns = _arrow.named(schema) if hasattr(schema, "__arrow_c_schema__") else json.dumps(list(schema))
-    made = _PaimonDefinition(columns, fields, keys, pairs, comment)
-    core = _native.paimon_create_table(location, adapter, made, limits)
+    definition = _PaimonDefinition(columns, fields, keys, pairs, comment)
+    core = _native.paimon_create_table(location, adapter, definition, limits)
     return table_of(core, Opening(adapter, location, limits=limits))
 
 

@@ -176,8 +176,9 @@ def overwrite_files(
         isolation: (Iceberg) what others may not have committed since the table's snapshot, at which the
             change was
             begun: "snapshot", no deletes that apply to the removed files, and of `where` no delete files and
-            removed files that may be of its rows; "serializable", no data files either that may have such
-            rows; None for no check.
+                removed
+            files that may be of its rows; "serializable", no data files either that may have such rows; None
+            for no check.
         conflict_where: (Iceberg) which rows that is about; None for `where` where no file is removed by path,
             else for all.
         options: what the commit says of itself.

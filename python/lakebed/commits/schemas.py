@@ -94,8 +94,10 @@ class SchemaChange:
     @classmethod
     def rename_column(cls, path: Path, new_name: str) -> SchemaChange:
         """Gives a column another name, in its struct; of Paimon also in the key and in options that name
-        it."""
-        iceberg = {"rename_column": [_full(path), new_name]} return cls(
+        it.
+        """
+        iceberg = {"rename_column": [_full(path), new_name]}
+        return cls(
             "rename_column", lambda: [iceberg], lambda: [_paimon("renameColumn", path, newName=new_name)]
         )
 
@@ -123,8 +125,10 @@ class SchemaChange:
     @classmethod
     def update_default(cls, path: Path, default: Any) -> SchemaChange:
         """Says what new rows have where nothing is given (Iceberg: version 3; Paimon: a text); None for
-        null."""
-            return cls( "update_default",
+        null.
+        """
+        return cls(
+            "update_default",
             lambda: [{"update_column_default": [_full(path), _single_value(default)]}],
             lambda: [_paimon("updateColumnDefaultValue", path, newDefaultValue=default)],
         )
@@ -152,8 +156,10 @@ class SchemaChange:
         last: bool = False,
     ) -> SchemaChange:
         """Moves a column within its struct: first, beside another, or (Paimon, whose nested columns stay)
-        last."""
-        place = _place(first, after, before, last) if place is None:
+        last.
+        """
+        place = _place(first, after, before, last)
+        if place is None:
             raise TypeError("move_column takes one of first, after, before and last")
         name = _names(path)
         move = {"fieldName": name[-1], "referenceFieldName": place[1], "type": place[0]}

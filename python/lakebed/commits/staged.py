@@ -35,8 +35,10 @@ class StagedCommit:
 
     def discard(self) -> None:
         """Removes the files, where the catalog has refused the commit; those that are gone already are no
-        error."""
-            for file in self.files: if self._storage is None:
+        error.
+        """
+        for file in self.files:
+            if self._storage is None:
                 # Paths stand in the metadata as they are: nothing in them is escaped.
                 Path(file.removeprefix("file://").removeprefix("file:")).unlink(missing_ok=True)
             else:

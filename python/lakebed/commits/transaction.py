@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
+    from typing_extensions import Self
+
     from lakebed._native import IcebergAction, PaimonChange
     from lakebed.scan import Scan
     from lakebed.table import Table
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
 
 def commit(table: Table, *changes: Change) -> tuple[Table, Callable[[], Scan]]:
     """Makes changes in one commit. Returns: the table after it, and what gives the files that it has
-    freed."""
-    table = changes[0].table(table) if table.format == "iceberg":
+    freed.
+    """
+    table = changes[0].table(table)
+    if table.format == "iceberg":
         after, freed = iceberg.commit(table, [change.of_iceberg(table) for change in changes])
     else:
         of_paimon = [change.of_paimon(table) for change in changes]
@@ -32,8 +36,10 @@ def commit(table: Table, *changes: Change) -> tuple[Table, Callable[[], Scan]]:
 
 def options_of(changes: Sequence[Change], table: Table) -> CommitOptions:
     """What the commit of all changes says of itself. Raises: UnsupportedError where they say different
-    things."""
-    given = [change.options for change in changes if change.options != CommitOptions()] if any(options != given[0] for options in given):
+    things.
+    """
+    given = [change.options for change in changes if change.options != CommitOptions()]
+    if any(options != given[0] for options in given):
         raise unsupported("a snapshot says one thing of itself: the options of its changes differ", table)
     return given[0] if given else CommitOptions()
 
@@ -63,7 +69,7 @@ class Transaction(Changes[None, None]):
         self.freed: Scan | None = None
         self._changes: list[Change] = []
 
-    def __enter__(self) -> Transaction:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

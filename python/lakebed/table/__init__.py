@@ -198,7 +198,8 @@ class Table(Changes["Table", Freed]):
         return Transaction(self)
 
     def stage(self) -> Staging:
-        """(Iceberg) Writes the files of a change, for a catalog to commit: `table.stage().append_files(…)`.
+        """(Iceberg) Writes the files of a change for a catalog to commit:
+        `table.stage().append_files(files)`.
 
         Raises: UnsupportedError for a Paimon table, whose snapshots are files themselves.
         """
