@@ -19,7 +19,6 @@ from pyiceberg.exceptions import CommitFailedException
 from trust import long_or
 
 import lakebed
-from lakebed import iceberg
 
 # In the long form a table anew after some kills, so that those are most of what it takes.
 KILLS = long_or((6,), (10,) * 20, (2,))
@@ -38,7 +37,7 @@ def by_lakebed(properties: dict[str, str], writer: str, commits: int) -> Iterato
     def rewritten(table: lakebed.Table, _: int) -> lakebed.Table:
         return table.rewrite_manifests()
 
-    yield from writers.commits(table, "data", writer, commits, iceberg, rewritten)
+    yield from writers.commits(table, "data", writer, commits, rewritten)
 
 
 def by_pyiceberg(properties: dict[str, str], writer: str, commits: int) -> Iterator[int]:

@@ -11,8 +11,6 @@ import pyarrow as pa
 
 import lakebed
 from lakebed import iceberg
-from lakebed.iceberg import _actions
-from lakebed.iceberg._commit import commit
 
 
 def appends(location: str, name: str, commits: int, others: bool = False) -> Iterator[int]:
@@ -52,9 +50,11 @@ def _other(table: lakebed.Table, name: str, number: int) -> lakebed.Table:
         return table.expire_snapshots(timedelta(0), retain_last=20).table
     if kind == 6:
         file = {"file_path": [f"data/{name}-t.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
-        added = _actions.append_files(pa.table(file | {"spec_id": [0]}))
-        removed = _actions.delete_files([f"data/{name}-t.parquet"])
-        return commit(table, added, _actions.set_properties({"in": name}), removed)
+        with table.transaction() as transaction:
+            transaction.append_files(pa.table(file | {"spec_id": [0]}))
+            transaction.update_properties({"in": name})
+            transaction.delete_files([f"data/{name}-t.parquet"])
+        return transaction.table
     return table.update_properties({"last": name})
 
 

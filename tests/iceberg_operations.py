@@ -10,9 +10,6 @@ from pathlib import Path
 import pyarrow as pa
 
 import lakebed
-from lakebed import iceberg
-from lakebed.iceberg import _actions
-from lakebed.iceberg._commit import commit as commit_all
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("region", pa.string())])
 
@@ -85,6 +82,29 @@ def _statistics(table: lakebed.Table) -> lakebed.Table:
     return table.set_statistics({"snapshot-id": table.snapshot_id, **STATISTICS})
 
 
+def _transaction(table: lakebed.Table) -> lakebed.Table:
+    with table.transaction() as transaction:
+        transaction.append_files(files("d"))
+        transaction.update_schema(lakebed.SchemaChange.add_column("note", pa.string()))
+        transaction.update_schema(lakebed.SchemaChange.add_column("more", pa.string()))
+        transaction.update_spec(add=["note"])
+        transaction.append_files(files("e", "f", partition={"note": "n"}))
+        transaction.delete_files(["data/d.parquet"])
+        transaction.rewrite_manifests()
+        transaction.update_properties({"a": "1"})
+        transaction.create_tag("before")
+    return transaction.table
+
+
+def _transaction_of_refs(table: lakebed.Table) -> lakebed.Table:
+    with table.transaction() as transaction:
+        transaction.append_files(files("d"), merge=False)
+        transaction.delete_branch("staged")
+        transaction.expire_snapshots(timedelta(0), 1)
+        transaction.append_files(files("e"))
+    return transaction.table
+
+
 OPERATIONS: dict[str, Operation] = {
     "append_files": commit(lambda t: t.append_files(files("d"))),
     "fast append": commit(lambda t: t.append_files(files("d"), merge=False)),
@@ -92,7 +112,7 @@ OPERATIONS: dict[str, Operation] = {
     "overwrite_files": commit(lambda t: t.overwrite_files(files("d"), removed=[path(t, "a")])),
     "replace_files": commit(lambda t: t.replace_files([path(t, "a")], files("d"))),
     "row_delta": commit(lambda t: t.add_deletes(deletes=files("p", content=1))),
-    "rewrite_manifests": commit(iceberg.rewrite_manifests),
+    "rewrite_manifests": commit(lambda t: t.rewrite_manifests()),
     "cherry_pick": commit(lambda t: t.cherry_pick(head(t, "staged"))),
     "commit to a branch": commit(lambda t: t.at(branch="old").append_files(files("d"))),
     "create_branch": Operation(lambda t: t.create_branch("new"), MOVED, OF_REF),
@@ -100,7 +120,7 @@ OPERATIONS: dict[str, Operation] = {
     "set_retention": Operation(lambda t: t.set_retention("old", max_age=timedelta(days=1)), MOVED, OF_REF),
     "delete_branch": Operation(lambda t: t.delete_branch("old"), ("remove-snapshot-ref",), OF_REF),
     "delete_tag": Operation(lambda t: t.delete_tag("tag"), ("remove-snapshot-ref",), OF_REF),
-    "fast_forward": Operation(lambda t: t.at(branch="old").fast_forward("main", "main"), MOVED, OF_REF),
+    "fast_forward": Operation(lambda t: t.fast_forward("old", "main"), MOVED, OF_REF),
     "rollback_to": Operation(lambda t: t.rollback_to(head(t, "old")), MOVED, OF_REF),
     "set_current_snapshot": Operation(lambda t: t.set_current_snapshot(head(t, "staged")), MOVED, OF_REF),
     "expire_snapshots": Operation(
@@ -145,29 +165,12 @@ OPERATIONS: dict[str, Operation] = {
         ("assert-default-spec-id",),
     ),
     "transaction": Operation(
-        lambda t: commit_all(
-            t,
-            _actions.append_files(files("d")),
-            _actions.update_schema(lakebed.SchemaChange.add_column("note", pa.string())),
-            _actions.update_schema(lakebed.SchemaChange.add_column("more", pa.string())),
-            _actions.update_spec(add=["note"]),
-            _actions.append_files(files("e", "f", partition={"note": "n"})),
-            _actions.delete_files(["data/d.parquet"]),
-            _actions.rewrite_manifests(),
-            _actions.set_properties({"a": "1"}),
-            _actions.create_tag(t, "before"),
-        ),
+        _transaction,
         (*SNAPSHOT, *NEW_SCHEMA, *NEW_SCHEMA, *NEW_SPEC, *SNAPSHOT * 3, "set-properties", *MOVED),
         ("assert-ref-snapshot-id", *OF_SCHEMA, *OF_SPEC),
     ),
     "transaction of refs": Operation(
-        lambda t: commit_all(
-            t,
-            _actions.append_files(files("d"), merge=False),
-            _actions.delete_branch("staged"),
-            _actions.expire_snapshots(timedelta(0), 1),
-            _actions.append_files(files("e")),
-        ),
+        _transaction_of_refs,
         (*SNAPSHOT, "remove-snapshot-ref", "remove-snapshots", *SNAPSHOT),
         OF_REF,
     ),

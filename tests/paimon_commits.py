@@ -12,7 +12,7 @@ import pyarrow as pa
 import writers
 from object_store import client
 
-from lakebed import open_table, paimon
+from lakebed import open_table
 
 if TYPE_CHECKING:
     from lakebed import Table
@@ -55,7 +55,7 @@ def _every_commit(table: Table, writer: str, commits: int) -> Iterator[int]:
     def rewritten(table: Table, number: int) -> Table:
         return table.rewrite_manifests(sort=number % 8 == 1)
 
-    yield from writers.commits(table, "bucket-0", writer, commits, paimon, rewritten)
+    yield from writers.commits(table, "bucket-0", writer, commits, rewritten)
 
 
 def names(table: Table) -> list[str]:

@@ -136,7 +136,7 @@ def steps(writer: str) -> list[Step]:
         same(lambda table: table.at(branch=branch).append_files(_files(writer, e))),
         # Back to the snapshot of the tag, and on from there: the schema too.
         Step(
-            lambda table: table.fast_forward("main", branch),
+            lambda table: table.fast_forward("main", to=branch),
             lambda states: replace(states[4].also(live={e}), comment=states[4].comment),
             through=6,
         ),

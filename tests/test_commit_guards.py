@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import shutil
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import lakebed
-from lakebed import Limits, Table, iceberg, open_table, paimon
-from lakebed.errors import CorruptError, LimitError, LocationError
-from lakebed.iceberg import _actions
+from lakebed import Limits, Table, open_table
+from lakebed.commits import Changes
+from lakebed.errors import CorruptError, LimitError, LocationError, UnsupportedError
 
 Commit = Callable[..., Any]
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.int32())])
@@ -53,7 +51,14 @@ def head(table: Table, branch: str) -> int:
     return snapshot
 
 
+def transacted(table: Table, added: pa.Table) -> Table:
+    with table.transaction() as transaction:
+        transaction.append_files(added)
+    return transaction.table
+
+
 ICEBERG: dict[str, Commit] = {
+    "add_deletes": lambda t: t.add_deletes(files=files("c")),
     "append_files": lambda t: t.append_files(files("c")),
     "cherry_pick": lambda t: t.cherry_pick(head(t, "side")),
     "create_branch": lambda t: t.create_branch("new"),
@@ -68,21 +73,19 @@ ICEBERG: dict[str, Commit] = {
     "replace_files": lambda t: t.replace_files(["data/a.parquet"], files("c")),
     "rewrite_manifests": lambda t: t.rewrite_manifests(),
     "rollback_to": lambda t: t.rollback_to(first(t)),
-    "row_delta": lambda t: t.add_deletes(files=files("c")),
     "set_current_snapshot": lambda t: t.set_current_snapshot(first(t)),
-    "set_properties": lambda t: t.update_properties({"a": "b"}),
     "set_retention": lambda t: t.set_retention("side", min_snapshots_to_keep=2),
     "set_statistics": lambda t: t.set_statistics(statistics(t) | {"file-size-in-bytes": 2}),
-    "stage": lambda t: iceberg.stage(t, [_actions.append_files(files("c"))]),
+    "stage": lambda t: t.stage().append_files(files("c")),
+    "transaction": lambda t: transacted(t, files("c")),
+    "update_properties": lambda t: t.update_properties({"a": "b"}),
     "update_schema": lambda t: t.update_schema(lakebed.SchemaChange.rename_column("day", "date")),
     "update_spec": lambda t: t.update_spec(add=["id"]),
     "upgrade": lambda t: t.upgrade(3),
 }
 PAIMON: dict[str, Commit] = {
-    "alter_table": lambda t: t.update_schema(lakebed.SchemaChange.set_option("a", "b")),
+    "add_deletes": lambda t: t.add_deletes(vectors("a.orc"), removed_deletes=[]),
     "append_files": lambda t: t.append_files(of_paimon("c")),
-    "compact_files": lambda t: t.replace_files(["bucket-0/a.orc"], of_paimon("c")),
-    "compact_manifests": lambda t: t.rewrite_manifests(sort=True),
     "create_branch": lambda t: t.create_branch("new"),
     "create_tag": lambda t: t.create_tag("new"),
     "delete_branch": lambda t: t.delete_branch("side"),
@@ -91,13 +94,17 @@ PAIMON: dict[str, Commit] = {
     "expire_snapshots": lambda t: t.expire_snapshots(timedelta(0), retain_last=1),
     "fast_forward": lambda t: t.fast_forward("main", "side"),
     "overwrite_files": lambda t: t.overwrite_files(of_paimon("c"), removed=["bucket-0/a.orc"]),
-    "overwrite_partition": lambda t: t.overwrite_partitions(of_paimon("c"), {}),
-    "replace_deletion_vectors": lambda t: t.add_deletes(vectors("a.orc"), removed_deletes=[]),
+    "overwrite_partitions": lambda t: t.overwrite_partitions(of_paimon("c"), {}),
+    "replace_files": lambda t: t.replace_files(["bucket-0/a.orc"], of_paimon("c")),
+    "rewrite_manifests": lambda t: t.rewrite_manifests(sort=True),
     "rollback_to": lambda t: t.rollback_to(1),
+    "transaction": lambda t: transacted(t, of_paimon("c")),
+    "update_properties": lambda t: t.update_properties({"a": "b"}),
+    "update_schema": lambda t: t.update_schema(lakebed.SchemaChange.rename_column("day", "date")),
 }
 # These change metadata without a look at a manifest list; in an order in which each can be made.
 WITHOUT_LISTS = [
-    "set_properties",
+    "update_properties",
     "set_retention",
     "set_statistics",
     "remove_statistics",
@@ -115,7 +122,17 @@ WITHOUT_LISTS = [
     "upgrade",
 ]
 WITH_LISTS = sorted(set(ICEBERG) - set(WITHOUT_LISTS))
-PAIMON_WITHOUT_LISTS = {"alter_table", "create_branch", "create_tag"}
+PAIMON_WITHOUT_LISTS = {"update_properties", "update_schema", "create_branch", "create_tag"}
+# Paimon has none of these.
+OF_ICEBERG = {
+    "cherry_pick",
+    "remove_statistics",
+    "set_current_snapshot",
+    "set_retention",
+    "set_statistics",
+    "update_spec",
+    "upgrade",
+}
 
 
 def vectors(name: str) -> pa.Table:
@@ -133,39 +150,46 @@ def vectors(name: str) -> pa.Table:
     )
 
 
-def committing(module: ModuleType) -> set[str]:
-    """The functions that commit to a table."""
-    found = {name: getattr(module, name) for name in module.__all__}
-    functions = {name: one for name, one in found.items() if inspect.isfunction(one)}
-    return {
-        name for name, one in functions.items() if next(iter(inspect.signature(one).parameters)) == "table"
-    }
-
-
 def test_no_commit_is_left_out():
-    assert committing(iceberg) == set(ICEBERG)
-    assert committing(paimon) == set(PAIMON)
+    changes = {name for name in vars(Changes) if not name.startswith("_")}
+    assert changes | {"stage", "transaction"} == set(ICEBERG) | {"overwrite_partitions"}
+    assert changes | {"transaction"} == set(PAIMON) | OF_ICEBERG
+    assert not OF_ICEBERG & set(PAIMON)
 
 
 @pytest.fixture
 def in_iceberg(tmp_path: Path) -> Path:
-    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg").append_files(files("a"))
+    table = lakebed.create_table(tmp_path / "iceberg" / "t", SCHEMA, "iceberg").append_files(files("a"))
     table = table.append_files(files("b"), merge=False)
     table = table.set_statistics(statistics(table))
     table.create_tag("mark")
     table.create_branch("side").append_files(files("s"))
-    return tmp_path / "t"
+    return tmp_path / "iceberg" / "t"
 
 
 @pytest.fixture
 def in_paimon(tmp_path: Path) -> Path:
     options = {"deletion-vectors.enabled": "true", "bucket": "-1"}
-    table = lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", properties=options)
+    table = lakebed.create_table(tmp_path / "paimon" / "t", SCHEMA, "paimon", properties=options)
     for name in ("a", "b"):
         table = table.append_files(of_paimon(name))
     table.create_tag("mark")
     table.create_branch("side", at="mark")
-    return tmp_path / "t"
+    return tmp_path / "paimon" / "t"
+
+
+def test_what_one_format_has_is_refused_by_the_other(in_iceberg: Path, in_paimon: Path):
+    table = open_table(in_paimon)
+    for name in OF_ICEBERG:
+        with pytest.raises(UnsupportedError, match=rf"^{name} is of Iceberg's tables"):
+            ICEBERG[name](table)
+    with pytest.raises(UnsupportedError, match="is not staged"):
+        ICEBERG["stage"](table)
+    assert table.refresh().snapshot_id == table.snapshot_id
+    table = open_table(in_iceberg, format="iceberg")
+    with pytest.raises(UnsupportedError, match=r"^overwrite_partitions is of Paimon's tables"):
+        PAIMON["overwrite_partitions"](table)
+    assert table.refresh().snapshot_id == table.snapshot_id
 
 
 def after(result: Any) -> Table:
@@ -284,7 +308,7 @@ def test_a_table_of_a_catalog_stays_opened_as_it_was(tmp_path: Path):
     limits = Limits(max_rows=1000)
     loaded = tables.sqlite(tmp_path).create_table("db.t", SCHEMA)
     table = open_table(loaded, allowed_prefixes=[], limits=limits, concurrent_reads=3)
-    for name in ("append_files", "set_properties", "append_files"):
+    for name in ("append_files", "update_properties", "append_files"):
         table = after(ICEBERG[name](table))
         opening = (table.opening.allowed, table.opening.limits, table.opening.reads)
         assert opening == ((), limits, 3)

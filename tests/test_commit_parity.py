@@ -1,4 +1,4 @@
-"""Commits of both formats are the same methods: what only one has is written down, and refused by the other."""
+"""Commits of both formats are the same methods; what only one has is written here, and the other refuses it."""
 
 from __future__ import annotations
 

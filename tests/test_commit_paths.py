@@ -14,9 +14,8 @@ import pytest
 from counting_storage import CountingStorage
 
 import lakebed
-from lakebed import LakebedError, Table, iceberg, open_table, paimon
+from lakebed import LakebedError, Table, open_table
 from lakebed.errors import LocationError, SchemaError
-from lakebed.iceberg import _actions
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 # Characters that guards of paths refuse, climbing in several spellings, and what is no file.
@@ -61,7 +60,7 @@ ICEBERG: dict[str, Callable[[Table, str], Any]] = {
     "replace_files": lambda t, path: t.replace_files(["data/a.parquet"], files(path)),
     "row_delta": lambda t, path: t.add_deletes(files=files(path)),
     "row_delta, delete files": lambda t, path: t.add_deletes(deletes=deletes(path)),
-    "staged": lambda t, path: iceberg.stage(t, [_actions.append_files(files(path))]),
+    "staged": lambda t, path: t.stage().append_files(files(path)),
     "statistics": lambda t, path: t.set_statistics(statistics(t, f"{t.location}/{path}")),
     "statistics of partitions": lambda t, path: t.set_statistics(
         statistics(t, f"{t.location}/{path}"), of_partitions=True
@@ -168,29 +167,32 @@ PLACES = ["x\ny/t", "x\0y/t", "x\x85/t", "x\\y/t"]
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("module", [iceberg, paimon])
-def test_no_table_is_made_at_a_place_that_nobody_could_open(tmp_path: Path, module: Any, place: str):
+@pytest.mark.parametrize("format", ["iceberg", "paimon"])
+def test_no_table_is_made_at_a_place_that_nobody_could_open(tmp_path: Path, format: Any, place: str):
     with pytest.raises(LocationError, match=r"may not be opened|has no NUL"):
-        module.create_table(f"{tmp_path}/{place}", SCHEMA)
+        lakebed.create_table(f"{tmp_path}/{place}", SCHEMA, format)
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("module", [iceberg, paimon])
-def test_a_climbing_location_is_where_it_leads(tmp_path: Path, module: Any, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("format", ["iceberg", "paimon"])
+def test_a_climbing_location_is_where_it_leads(tmp_path: Path, format: Any, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "real" / "a").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "real" / "a")
     monkeypatch.chdir(tmp_path)
-    table = module.create_table("link/../t", SCHEMA)
+    table = lakebed.create_table("link/../t", SCHEMA, format)
     assert ".." not in table.location
     assert open_table(tmp_path / "real" / "t").format == table.format
 
 
-@pytest.mark.parametrize("module", [iceberg, paimon])
-def test_a_refused_table_leaves_nothing(tmp_path: Path, module: Any):
+@pytest.mark.parametrize("format", ["iceberg", "paimon"])
+def test_a_refused_table_leaves_nothing(tmp_path: Path, format: Any):
     (tmp_path / "file").write_bytes(b"")
     refused: list[tuple[type[Exception], Callable[[], Any]]] = [
-        (LakebedError, lambda: module.create_table(tmp_path / "t", SCHEMA, partition_by=["missing"])),
-        (OSError, lambda: module.create_table(tmp_path / "file" / "t", SCHEMA)),
+        (
+            LakebedError,
+            lambda: lakebed.create_table(tmp_path / "t", SCHEMA, format, partition_by=["missing"]),
+        ),
+        (OSError, lambda: lakebed.create_table(tmp_path / "file" / "t", SCHEMA, format)),
     ]
     for error, make in refused:
         with pytest.raises(error):
@@ -199,13 +201,13 @@ def test_a_refused_table_leaves_nothing(tmp_path: Path, module: Any):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-@pytest.mark.parametrize("module", [iceberg, paimon])
-def test_folders_that_were_made_go_with_the_table(tmp_path: Path, module: Any):
-    name = "metadata" if module is iceberg else "schema"
+@pytest.mark.parametrize("format", ["iceberg", "paimon"])
+def test_folders_that_were_made_go_with_the_table(tmp_path: Path, format: Any):
+    name = "metadata" if format == "iceberg" else "schema"
     (tmp_path / "t" / name).mkdir(parents=True)
     (tmp_path / "t" / name).chmod(stat.S_IRUSR | stat.S_IXUSR)
     with pytest.raises(PermissionError):
-        module.create_table(tmp_path / "t", SCHEMA)
+        lakebed.create_table(tmp_path / "t", SCHEMA, format)
     assert list((tmp_path / "t" / name).iterdir()) == []
 
 

@@ -13,7 +13,6 @@ import pytest
 from trust import long_or
 
 import lakebed
-from lakebed import iceberg
 from lakebed.errors import (
     CommitConflictError,
     LakebedWarning,
@@ -22,7 +21,6 @@ from lakebed.errors import (
     UnsupportedError,
     is_retryable,
 )
-from lakebed.iceberg import _actions
 
 tables = pytest.importorskip("catalog_tables")
 catalog_writer = pytest.importorskip("catalog_writer")
@@ -152,7 +150,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(made: Made, tmp
 
 def test_a_staged_commit_is_discarded_where_it_was_written(made: Made, tmp_path: Path) -> None:
     _, there = made
-    staged = iceberg.stage(lakebed.open_table(there), [_actions.append_files(files("1"))])
+    staged = lakebed.open_table(there).stage().append_files(files("1"))
     assert staged is not None
     assert {Path(file).name for file in staged.files} == on_disk(tmp_path)
     staged.discard()
@@ -198,7 +196,7 @@ def test_tables_elsewhere_are_made_by_catalogs() -> None:
 def test_commits_are_staged_on_any_storage_that_writes(tmp_path: Path) -> None:
     there = tables.far(tmp_path).create_table("db.t", pa.schema([("id", pa.int64())]))
     table = lakebed.open_table(there.metadata_location, storage=Writable(tmp_path / "bucket"))
-    staged = iceberg.stage(table, [_actions.append_files(files("1"))])
+    staged = table.stage().append_files(files("1"))
     assert staged is not None
     assert len(on_disk(tmp_path)) == 2
     assert all(file.startswith(f"{there.location()}/metadata/") for file in staged.files)
@@ -208,7 +206,7 @@ def test_commits_are_staged_on_any_storage_that_writes(tmp_path: Path) -> None:
         table.append_files(files("1"))
     table = lakebed.open_table(there.metadata_location, storage=Bucket(tmp_path / "bucket"))
     with pytest.raises(UnsupportedError, match=r"staged where the storage writes.*without storage="):
-        iceberg.stage(table, [_actions.append_files(files("1"))])
+        table.stage().append_files(files("1"))
 
 
 def test_what_a_storage_raises_while_files_are_written_comes_as_it_is(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ from iceberg_commits import live, metadata, metadata_names
 
 import lakebed
 from lakebed import avro, iceberg
-from lakebed.errors import SchemaError, UnsupportedError
-from lakebed.iceberg import _actions
+from lakebed.errors import PredicateError, SchemaError, UnsupportedError
 
 SCHEMA = pa.schema(
     [
@@ -314,6 +313,9 @@ def test_files_that_are_not_there_are_not_deleted(tmp_path: Path):
             table.delete_files(pa.table(rows))
         assert (caught.value.field, caught.value.record) == ("file_path", record)
     with pytest.raises(TypeError, match="list of paths"):
+        table.delete_files(Path("data/1.parquet"))
+    # A text is a condition.
+    with pytest.raises(PredicateError, match=r"data/1\.parquet"):
         table.delete_files("data/1.parquet")
     assert metadata_names(table) == before
     table = table.delete_files(pa.table({"file_path": ["data/1.parquet"]}))
@@ -400,7 +402,7 @@ def test_a_catalog_commits_what_is_staged(tmp_path: Path):
         given = files(number).drop_columns(["partition"])
         with pytest.raises(UnsupportedError, match="catalog"):
             table.append_files(given)
-        staged = iceberg.stage(table, [_actions.append_files(given)])
+        staged = table.stage().append_files(given)
         assert staged is not None
         assert all(Path(file.removeprefix("file://")).is_file() for file in staged.files)
         catalog.commit_table(
@@ -413,7 +415,7 @@ def test_a_catalog_commits_what_is_staged(tmp_path: Path):
     assert len(there.inspect.files()) == 2
     assert there.metadata.current_snapshot_id == current
     table = lakebed.open_table(there.metadata_location)
-    staged = iceberg.stage(table, [_actions.delete_files(["data/1.parquet"])])
+    staged = table.stage().delete_files(["data/1.parquet"])
     assert staged is not None
     staged.discard()
     assert not any(Path(file.removeprefix("file://")).exists() for file in staged.files)
@@ -452,5 +454,5 @@ def test_rewritten_manifests_are_of_the_codec_and_blocks_asked_for(tmp_path: Pat
 def test_nothing_to_rewrite_is_no_commit(tmp_path: Path):
     table = made(tmp_path)
     assert table.rewrite_manifests().snapshot_id is None
-    assert iceberg.stage(table, [_actions.rewrite_manifests()]) is None
+    assert table.stage().rewrite_manifests() is None
     assert metadata_names(table) == {"v1.metadata.json", "version-hint.text"}

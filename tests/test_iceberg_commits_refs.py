@@ -144,7 +144,7 @@ def test_a_branch_moves_back_anywhere_and_forward(made: lakebed.Table):
     aside = made.create_branch("aside", at=first)
     with pytest.raises(SnapshotNotFoundError, match="not a descendant of the head"):
         main.fast_forward("main", "aside")
-    assert names(aside.fast_forward("main", "main").table) == ["a", "b", "d"]
+    assert names(aside.fast_forward("aside", "main").table) == ["a", "b", "d"]
     log = made.refresh().metadata_table("history").to_arrow()["snapshot_id"].to_pylist()
     assert log == [first, second, first, other.snapshot_id, second, dev.snapshot_id]
 

@@ -1,4 +1,4 @@
-"""`overwrite_files(where=…)` removes a file only where each of its rows matches, whichever engine asks."""
+"""A file is removed by `where=` only where each of its rows matches, whichever engine asks."""
 
 from __future__ import annotations
 
@@ -163,3 +163,27 @@ def test_a_partition_is_judged_like_its_rows(tmp_path: Path, value: float | None
     }
     table = table.append_files(pa.table(file))
     assert outcome_in(table, where) == expected
+
+
+def test_files_are_deleted_by_a_condition_alone(tmp_path: Path):
+    """Whatever matches when the commit is made goes, also what others have added meanwhile."""
+    schema = pa.schema([("day", pa.int32())])
+    table = lakebed.create_table(tmp_path / "t", schema, "iceberg", partition_by=["day"])
+
+    def added(table: lakebed.Table, name: str, day: int) -> lakebed.Table:
+        columns = {"file_path": [f"data/{name}.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
+        return table.append_files(pa.table(columns | {"partition": pa.array([{"day": day}])}))
+
+    opened = added(added(table, "a", 1), "b", 2)
+    added(opened, "c", 1)
+    assert opened.delete_files("day = 9").files().to_arrow().num_rows == 3
+    left = opened.delete_files(lakebed.col("day") == 1)
+    assert [Path(path).stem for path in left.files().to_arrow()["file_path"].to_pylist()] == ["b"]
+    assert left.snapshots().to_arrow()["operation"].to_pylist()[-1] == "delete"
+    added(left, "d", 3)
+    left = left.delete_files([f"{left.location}/data/b.parquet"], where="day > 2")
+    assert left.files().to_arrow().num_rows == 0
+    with pytest.raises(TypeError, match="files, where, or both"):
+        left.delete_files()
+    with pytest.raises(TypeError, match="one condition"):
+        left.delete_files("day = 1", where="day = 2")

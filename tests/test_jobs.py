@@ -24,7 +24,6 @@ import lakebed
 from lakebed import Table
 from lakebed.cli import cli
 from lakebed.errors import LocationError, SchemaError, UnsupportedError
-from lakebed.paimon import create_tag
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE, GoldenTable
 
 if TYPE_CHECKING:
@@ -209,7 +208,7 @@ def test_young_files_are_no_orphans(paimon: Path, bucket: str):
 def test_what_a_commit_added_meanwhile_is_reached(paimon: Path):
     standing = lakebed.open_table(paimon)
     before = paths(standing.orphans(None))
-    create_tag(standing, "later")
+    standing.create_tag("later")
     assert paths(standing.orphans(None)) == before
 
 

@@ -24,7 +24,7 @@ from catalog_tables import ROWS, orders, sqlite
 from trust import long_or
 
 import lakebed
-from lakebed import Table, iceberg, paimon
+from lakebed import Table
 
 Change = Callable[[Table], object]
 Job = Callable[[Table], lakebed.Scan]
@@ -95,15 +95,13 @@ def named(scan: lakebed.Scan) -> set[str]:
 
 def added(table: Table, *names: str) -> Table:
     """The table after a commit that adds files, which lie there without content."""
-    module: Any = iceberg if table.format == "iceberg" else paimon
     folder = "data" if table.format == "iceberg" else "bucket-0"
     paths = [f"{table.location}/{folder}/{name}.parquet" for name in names]
     for path in paths:
         Path(path).parent.mkdir(exist_ok=True)
         Path(path).touch()
     columns = {"file_path": paths, "record_count": [1] * len(paths), "file_size_in_bytes": [1] * len(paths)}
-    after: Table = module.append_files(table, pa.table(columns))
-    return after
+    return table.append_files(pa.table(columns))
 
 
 def aged(folder: Path) -> None:
@@ -139,7 +137,7 @@ def tag_becomes_branch(table: Table) -> None:
 
 
 def branch_becomes_main(table: Table) -> None:
-    table.fast_forward("main", "b")
+    table.fast_forward("main", to="b")
     lakebed.open_table(table.location).delete_branch("b")
 
 
@@ -173,8 +171,7 @@ def kept_after(job: str, folder: Path) -> set[str]:
     """What the table keeps, of an expiry after it was made."""
     table = lakebed.open_table(folder)
     if job == "expire_plan":
-        module: Any = iceberg if table.format == "iceberg" else paimon
-        module.expire_snapshots(table, NOW, retain_last=1)
+        table.expire_snapshots(NOW, retain_last=1)
     return kept(lakebed.open_table(folder))
 
 

@@ -237,11 +237,10 @@ def test_manifests_end_at_their_size(tmp_path: Path, manifests: str) -> None:
 
 def test_an_option_that_is_set_before_the_first_snapshot_holds(tmp_path: Path, manifests: str) -> None:
     table = created(tmp_path / "t", "avro")
-    change = lakebed.SchemaChange.set_option("manifest.format", manifests)
-    table = table.update_schema(change).append_files(files(FIRST, "a"))
+    table = table.update_properties({"manifest.format": manifests}).append_files(files(FIRST, "a"))
     assert formats(table) == {FORMATS[manifests][:3]}
     with pytest.raises(SchemaError, match="engines read by it"):
-        table.update_schema(lakebed.SchemaChange.set_option("manifest.format", "avro"))
+        table.update_properties({"manifest.format": "avro"})
 
 
 @pytest.mark.parametrize(

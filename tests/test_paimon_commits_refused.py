@@ -26,20 +26,31 @@ def table(tmp_path: Path) -> Table:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"partition_keys": ["nothing"]}, "nothing"),
-        ({"primary_keys": ["id", "id"]}, "twice"),
-        ({"primary_keys": ["day"], "partition_keys": ["day"]}, "primaryKeys"),
-        ({"options": {"bucket": "4"}}, "bucket-key"),
-        ({"options": {"bucket": "0"}}, "0 buckets"),
-        ({"options": {"manifest.format": "csv"}}, "manifest.format"),
-        ({"options": {"manifest.compression": "lz4"}}, "manifest.compression"),
-        ({"options": {"manifest.format": "orc", "manifest.compression": "gzip"}}, "manifest.compression"),
-        ({"options": {"manifest.format": "parquet", "manifest.compression": "zlib"}}, "manifest.compression"),
+        ({"partition_by": ["nothing"]}, "nothing"),
+        ({"primary_key": ["id", "id"]}, "twice"),
+        ({"primary_key": ["day"], "partition_by": ["day"]}, "primaryKeys"),
     ],
 )
 def test_what_makes_no_table_is_refused(arguments: dict[str, Any], words: str, tmp_path: Path) -> None:
     with pytest.raises(LakebedError, match=words):
         lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", **arguments)
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"bucket": "4"}, "bucket-key"),
+        ({"bucket": "0"}, "0 buckets"),
+        ({"manifest.format": "csv"}, "manifest.format"),
+        ({"manifest.compression": "lz4"}, "manifest.compression"),
+        ({"manifest.format": "orc", "manifest.compression": "gzip"}, "manifest.compression"),
+        ({"manifest.format": "parquet", "manifest.compression": "zlib"}, "manifest.compression"),
+    ],
+)
+def test_options_that_make_no_table_are_refused(options: dict[str, str], words: str, tmp_path: Path) -> None:
+    with pytest.raises(LakebedError, match=words):
+        lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", properties=options)
     assert not (tmp_path / "t").exists()
 
 

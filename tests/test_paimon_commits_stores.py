@@ -17,7 +17,7 @@ from trust import long_or
 from writers import Writer, killed, left, race
 
 import lakebed
-from lakebed import Table
+from lakebed import CommitOptions, Table
 from lakebed.errors import LakebedError, UnsupportedError, is_retryable
 
 obstore = pytest.importorskip("obstore.store")
@@ -61,16 +61,10 @@ def test_every_commit_is_made_as_on_a_local_disk(tmp_path: Path) -> None:
     tables = [created(store), lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", partition_by=["day"])]
     seen = []
     for table in tables:
-        table = table.append_files(
-            files(FIRST, "a", "b"), options=lakebed.CommitOptions(user="me", identifier=1)
-        )
-        table = table.append_files(files(SECOND, "c"), options=lakebed.CommitOptions(user="me", identifier=2))
-        assert (
-            table.append_files(
-                files(SECOND, "c"), options=lakebed.CommitOptions(user="me", identifier=2)
-            ).snapshot_id
-            == 2
-        )
+        table = table.append_files(files(FIRST, "a", "b"), options=CommitOptions(user="me", identifier=1))
+        second = CommitOptions(user="me", identifier=2)
+        table = table.append_files(files(SECOND, "c"), options=second)
+        assert table.append_files(files(SECOND, "c"), options=second).snapshot_id == 2
         table = table.delete_files([f"{folder(FIRST)}/a"])
         tagged = table.create_tag("before")
         with pytest.raises(FileExistsError):

@@ -10,7 +10,7 @@ import pytest
 from paimon_commits import FIRST, SECOND, files, metadata, names, snapshot
 
 import lakebed
-from lakebed import Table, paimon
+from lakebed import CommitOptions, SchemaChange, Table, paimon
 from lakebed.errors import CommitConflictError, SchemaError, UnsupportedError
 
 COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
@@ -98,7 +98,7 @@ def test_what_another_commit_took_away_is_not_compacted(table: Table) -> None:
 def test_a_numbered_compaction_is_made_once(table: Table) -> None:
     def again() -> Table:
         return table.replace_files(
-            ["bucket-0/a"], keyed("c", 1, 5, 5), options=lakebed.CommitOptions(user="u", identifier=1)
+            ["bucket-0/a"], keyed("c", 1, 5, 5), options=CommitOptions(user="u", identifier=1)
         )
 
     assert again().snapshot_id == again().snapshot_id == 2
@@ -130,8 +130,8 @@ def test_a_changelog_comes_with_appended_files(table: Table) -> None:
 def test_files_of_older_schemas_are_read_by_them(table: Table) -> None:
     table = table.update_schema(
         [
-            lakebed.SchemaChange.rename_column("name", "text"),
-            lakebed.SchemaChange.add_column("more", "INT", first=True),
+            SchemaChange.rename_column("name", "text"),
+            SchemaChange.add_column("more", "INT", first=True),
         ]
     )
     bounds = pa.struct(

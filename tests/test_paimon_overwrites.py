@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,8 @@ import pytest
 from paimon_commits import FIRST, SCHEMA, SECOND, files, folder, metadata, names, snapshot
 
 import lakebed
-from lakebed import Table, col
-from lakebed._native import PaimonChange
+from lakebed import CommitOptions, Table, Transaction, col
 from lakebed.errors import PredicateError, SchemaError, UnsupportedError
-from lakebed.paimon._commit import commit, options
 
 THIRD = date(2024, 1, 3)
 
@@ -32,7 +31,7 @@ def test_files_are_replaced_by_their_paths(table: Table) -> None:
     after = table.overwrite_files(
         files(SECOND, "d"),
         removed=[f"{folder(FIRST)}/a"],
-        options=lakebed.CommitOptions(properties={"k": "v"}, watermark=3),
+        options=CommitOptions(properties={"k": "v"}, watermark=3),
     )
     assert names(after) == ["b", "c", "d", "n"]
     said = snapshot(after)
@@ -116,8 +115,10 @@ def test_other_conditions_are_refused(table: Table, where: str, error: Any, fiel
     assert metadata(table) == before
     with pytest.raises(TypeError, match="files, where, or both"):
         table.delete_files()
-    with pytest.raises(TypeError, match="a list of paths"):
+    with pytest.raises(PredicateError):
         table.delete_files(f"{folder(FIRST)}/a")
+    with pytest.raises(TypeError, match="a list of paths"):
+        table.overwrite_files(removed=f"{folder(FIRST)}/a")
 
 
 def test_conditions_are_asked_of_the_latest_snapshot(table: Table) -> None:
@@ -144,65 +145,105 @@ def test_single_files_of_data_evolution_stay_but_partitions_go(tmp_path: Path) -
     assert names(table.delete_files(where="day = DATE '2024-01-01'")) == ["b"]
 
 
-def added(*rows: pa.Table) -> PaimonChange:
-    return PaimonChange.append_files(pa.concat_tables(rows), None, True)
-
-
 def test_several_changes_are_one_snapshot(table: Table) -> None:
-    changes = [
-        added(files(THIRD, "d", "e")),
-        PaimonChange.overwrite_files(None, pa.array([f"{folder(FIRST)}/a"]), None),
-        PaimonChange.overwrite_partition(files(SECOND, "f"), None),
-        PaimonChange.overwrite_files(None, None, "day IS NULL"),
-    ]
-    who = options("u", 5, {"k": "v"}, 9)
-    after = commit(table, *changes, made_by=who)
+    who = CommitOptions({"k": "v"}, user="u", identifier=5, watermark=9)
+
+    def changed(table: Table) -> Table:
+        with table.transaction() as tx:
+            tx.append_files(files(THIRD, "d", "e"), options=who)
+            tx.delete_files([f"{folder(FIRST)}/a"], options=who)
+            tx.overwrite_partitions(files(SECOND, "f"))
+            tx.delete_files(where="day IS NULL")
+        return tx.table
+
+    after = changed(table)
     assert (names(after), after.snapshot_id) == (["b", "d", "e", "f"], 2)
     said = snapshot(after)
     assert (said["commitKind"], said["deltaRecordCount"], said["totalRecordCount"]) == ("OVERWRITE", 0, 40)
     assert (said["commitUser"], said["commitIdentifier"], said["watermark"]) == ("u", 5, 9)
     # It is not made again.
-    assert commit(after, *changes, made_by=who).snapshot_id == 2
+    assert changed(after).snapshot_id == 2
     entries = after.entries(columns=["kind", "file_name"]).to_arrow().to_pylist()
     assert sorted(row["file_name"] for row in entries if row["kind"] == 1) == ["a", "c", "n"]
     assert after.verify().filter("severity = 'error'").to_arrow().num_rows == 0
 
 
-def test_rows_of_errors_are_those_of_their_own_change(table: Table) -> None:
-    changes = [added(files(THIRD, "d", "e")), added(files(FIRST, "x", "a"))]
-    with pytest.raises(SchemaError, match="in the table already") as refused:
-        commit(table, *changes)
-    assert (refused.value.field, refused.value.record) == ("file_path", 1)
-    with pytest.raises(SchemaError, match="appears twice") as refused:
-        commit(table, added(files(THIRD, "d", "e")), added(files(THIRD, "e")))
-    assert refused.value.record == 0
-    gone = [PaimonChange.overwrite_files(None, pa.array([f"{folder(FIRST)}/{name}"]), None) for name in "ax"]
-    with pytest.raises(SchemaError, match="live file") as refused:
-        commit(table, *gone)
-    assert refused.value.record == 0
-
-
-def test_what_is_no_one_commit_is_named(table: Table) -> None:
+def test_a_snapshot_says_one_thing_of_itself(table: Table) -> None:
     before = metadata(table)
-    schema = PaimonChange.alter_table(f"[{lakebed.SchemaChange.set_option('k', 'v').json}]")
-    for changes, words in [
-        ([added(files(THIRD, "d")), schema], "added files and a change of the schema cannot be one commit"),
-        ([schema, PaimonChange.create_tag("t", None, None, False)], "a change of the schema and a new tag"),
-        (
-            [PaimonChange.delete_tag("t"), PaimonChange.create_branch("b", None)],
-            "a removed tag and a new branch",
-        ),
-        (
-            [added(files(FIRST, "d")), PaimonChange.overwrite_files(None, None, "TRUE")],
-            "the later change replaces",
-        ),
-    ]:
-        with pytest.raises(UnsupportedError, match=words):
-            commit(table, *changes)
+    tx = table.transaction()
+    tx.append_files(files(THIRD, "d"), options=CommitOptions(user="u"))
+    tx.append_files(files(THIRD, "e"), options=CommitOptions(user="v"))
+    with pytest.raises(UnsupportedError, match="options of its changes differ"):
+        tx.commit()
     assert metadata(table) == before
-    both = commit(
-        table, schema, PaimonChange.alter_table(f"[{lakebed.SchemaChange.set_option('l', 'w').json}]")
-    )
+
+
+def test_rows_of_errors_are_those_of_their_own_change(table: Table) -> None:
+    tx = table.transaction()
+    tx.append_files(files(THIRD, "d", "e"))
+    tx.append_files(files(FIRST, "x", "a"))
+    with pytest.raises(SchemaError, match="in the table already") as refused:
+        tx.commit()
+    assert (refused.value.field, refused.value.record) == ("file_path", 1)
+    tx = table.transaction()
+    tx.append_files(files(THIRD, "d", "e"))
+    tx.append_files(files(THIRD, "e"))
+    with pytest.raises(SchemaError, match="appears twice") as refused:
+        tx.commit()
+    assert refused.value.record == 0
+    tx = table.transaction()
+    tx.delete_files([f"{folder(FIRST)}/a"])
+    tx.delete_files([f"{folder(FIRST)}/x"])
+    with pytest.raises(SchemaError, match="live file") as refused:
+        tx.commit()
+    assert refused.value.record == 0
+
+
+def files_and_schema(tx: Transaction) -> None:
+    tx.append_files(files(THIRD, "d"))
+    tx.update_properties({"k": "v"})
+
+
+def schema_and_tag(tx: Transaction) -> None:
+    tx.update_properties({"k": "v"})
+    tx.create_tag("t")
+
+
+def tag_and_branch(tx: Transaction) -> None:
+    tx.delete_tag("t")
+    tx.create_branch("b")
+
+
+def files_that_the_next_change_replaces(tx: Transaction) -> None:
+    tx.append_files(files(FIRST, "d"))
+    tx.delete_files(where="TRUE")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (files_and_schema, "added files and a change of the schema cannot be one commit"),
+        (schema_and_tag, "a change of the schema and a new tag"),
+        (tag_and_branch, "a removed tag and a new branch"),
+        (files_that_the_next_change_replaces, "the later change replaces"),
+    ],
+)
+def test_what_is_no_one_commit_is_named(
+    table: Table, changes: Callable[[Transaction], None], words: str
+) -> None:
+    before = metadata(table)
+    tx = table.transaction()
+    changes(tx)
+    with pytest.raises(UnsupportedError, match=words):
+        tx.commit()
+    assert metadata(table) == before
+
+
+def test_changes_of_a_schema_are_one_schema(table: Table) -> None:
+    with table.transaction() as tx:
+        tx.update_properties({"k": "v"})
+        tx.update_properties({"l": "w"})
+    both = tx.table
     assert ((both.properties["k"], both.properties["l"]), both.snapshot_id) == (("v", "w"), 1)
     assert (Path(table.location) / "schema" / "schema-1").is_file()
     assert not (Path(table.location) / "schema" / "schema-2").exists()

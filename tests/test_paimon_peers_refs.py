@@ -68,7 +68,7 @@ def test_pypaimon_reads_branches_and_tags_and_adds_to_them(tmp_path: Path) -> No
     assert refs == {"main", "audit", "theirs", "v1", "v2"}
     made.now().at(branch="theirs").append_files(made.written("emea", "d", 6))
     assert ids(peer(made, "theirs")) == [1, 2, 4, 6]
-    made.now().fast_forward("main", "audit")
+    made.now().fast_forward("main", to="audit")
     assert ids(peer(made)) == [1, 2, 3, 5]
     made.now().rollback_to("v1")
     assert (ids(peer(made)), peer(made).snapshot_manager().get_latest_snapshot().id) == ([1, 2], 1)

@@ -12,7 +12,7 @@ from paimon_commits import FIRST, SCHEMA, SECOND, files, folder, names
 from test_paimon_commits_stores import LOCATION, Store
 
 import lakebed
-from lakebed import Table
+from lakebed import Freed, SchemaChange, Table
 from lakebed.errors import (
     CommitConflictError,
     CorruptError,
@@ -20,7 +20,6 @@ from lakebed.errors import (
     SnapshotNotFoundError,
     UnsupportedError,
 )
-from lakebed.paimon import Freed, SchemaChange
 
 
 @pytest.fixture(params=["disk", "store"])
@@ -70,7 +69,7 @@ def test_what_only_a_tag_reached_is_reported_once_its_snapshot_expired(table: Ta
 
 
 def test_tags_are_kept_as_long_as_the_table_says(table: Table) -> None:
-    table = table.update_schema(SchemaChange.set_option("tag.default-time-retained", "36 h"))
+    table = table.update_properties({"tag.default-time-retained": "36 h"})
     table.create_tag("kept")
     refs = {row["name"]: row for row in table.refs().to_arrow().to_pylist()}
     assert timedelta(milliseconds=refs["kept"]["max_reference_age_in_ms"]) == timedelta(hours=36)
@@ -90,10 +89,10 @@ def test_any_snapshot_can_have_a_tag_and_a_tag_another(table: Table) -> None:
     refs = {row["name"]: row for row in table.refs().to_arrow().to_pylist()}
     assert (refs["again"]["snapshot_id"], refs["again"]["max_reference_age_in_ms"]) == (3, 86_400_000)
     for name, arguments, error in [
-        ("new", {"snapshot": 7}, SnapshotNotFoundError),
-        ("new", {"snapshot": 1 << 64}, SnapshotNotFoundError),
+        ("new", {"at": 7}, SnapshotNotFoundError),
+        ("new", {"at": 1 << 64}, SnapshotNotFoundError),
         ("none", {"replace": True}, SnapshotNotFoundError),
-        ("again", {"snapshot": 3}, FileExistsError),
+        ("again", {"at": 3}, FileExistsError),
     ]:
         with pytest.raises(error):
             table.create_tag(name, **arguments)  # type: ignore[arg-type]
@@ -120,8 +119,6 @@ def test_a_branch_starts_from_a_snapshot_that_has_a_tag(table: Table) -> None:
         table.create_branch("c", at=2)
     with pytest.raises(SnapshotNotFoundError):
         table.create_branch("c", at=7)
-    with pytest.raises(TypeError, match="a tag or a snapshot"):
-        table.create_branch("c", at=1, at="one")
 
 
 def test_a_branch_has_its_own_commits(table: Table) -> None:
@@ -156,7 +153,7 @@ def test_a_branch_has_its_own_commits(table: Table) -> None:
 
 def test_a_branch_that_an_option_names_stays(table: Table) -> None:
     table.create_branch("b", at="one")
-    table = table.update_schema(SchemaChange.set_option("scan.fallback-branch", "b"))
+    table = table.update_properties({"scan.fallback-branch": "b"})
     with pytest.raises(SchemaError, match="fallback"):
         table.delete_branch("b")
 
@@ -167,7 +164,7 @@ def test_a_branch_becomes_the_table(table: Table) -> None:
     branch = branch.append_files(files(SECOND, "e"))
     table.append_files(files(FIRST, "f"))
     table.refresh().create_tag("late")
-    freed = table.fast_forward("main", "b")
+    freed = table.fast_forward("main", to="b")
     assert (freed.table.branch, freed.table.snapshot_id, names(freed.table)) == ("main", 3, ["a", "d", "e"])
     assert "more" in [field.name for field in freed.table.schema]
     assert sorted(told(freed)["data"]) == ["c", "f"]
@@ -178,9 +175,9 @@ def test_a_branch_becomes_the_table(table: Table) -> None:
     assert names(table.refresh().at(branch="b")) == ["a", "d", "e"]
     for name, error in [("main", SchemaError), ("none", SnapshotNotFoundError)]:
         with pytest.raises(error):
-            table.fast_forward("main", name)
+            table.fast_forward("main", to=name)
     with pytest.raises(SnapshotNotFoundError, match="no snapshot"):
-        table.create_branch("empty").at(branch="main").fast_forward("main", "empty")
+        table.create_branch("empty").at(branch="main").fast_forward("main", to="empty")
 
 
 def test_a_rollback_takes_later_snapshots_and_tags_away(table: Table) -> None:
@@ -194,12 +191,40 @@ def test_a_rollback_takes_later_snapshots_and_tags_away(table: Table) -> None:
     assert freed.table.rollback_to(1).files.to_arrow().num_rows == 0
     # The number is given again.
     assert freed.table.append_files(files(SECOND, "n")).snapshot_id == 2
-    for target, error in [({"snapshot": 7}, SnapshotNotFoundError), ({"tag": "no"}, SnapshotNotFoundError)]:
-        with pytest.raises(error):
-            table.rollback_to(**target)  # type: ignore[arg-type]
-    for wrong in ({}, {"snapshot": 1, "tag": "one"}):
-        with pytest.raises(TypeError, match="a snapshot or a tag"):
-            table.rollback_to(**wrong)  # type: ignore[arg-type]
+    for target in ({"snapshot": 7}, {"tag": "no"}):
+        with pytest.raises(SnapshotNotFoundError):
+            table.rollback_to(target)
+    for number in (7, 1 << 64):
+        with pytest.raises(SnapshotNotFoundError):
+            table.rollback_to(number)
+    with pytest.raises(SnapshotNotFoundError):
+        table.rollback_to("no")
+    with pytest.raises(TypeError, match="exactly one of"):
+        table.rollback_to({"snapshot": 1, "tag": "one"})
+
+
+def test_what_is_named_is_of_the_tables_branch(table: Table) -> None:
+    """A tag is found before a branch of its name; another branch has snapshots of its own."""
+    dev = table.create_branch("dev", at="one").append_files(files(SECOND, "d"))
+    before = paths(table)
+    for name in ("dev", {"branch": "dev"}):
+        with pytest.raises(UnsupportedError, match="snapshots of its own"):
+            table.create_tag("theirs", at=name)  # type: ignore[arg-type]
+        with pytest.raises(UnsupportedError, match="snapshots of its own"):
+            table.rollback_to(name)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match="'dev'"):
+        dev.create_tag("theirs", at={"branch": "main"})
+    with pytest.raises(TypeError, match="integer"):
+        table.rollback_to({"snapshot": "one"})
+    assert paths(table) == before
+    assert dev.create_tag("own", at="dev").snapshot_id == 2
+    assert table.create_tag("latest", at="main").snapshot_id == 3
+    table.create_tag("1", at=3)
+    assert table.create_tag("as tag", at={"tag": "1"}).snapshot_id == 3
+    assert table.create_tag("as number", at=1).snapshot_id == 1
+    assert names(table.create_branch("digits", at={"tag": "1"})) == ["c"]
+    assert table.create_tag("dev", at=1).snapshot_id == 1
+    assert table.create_tag("of tag", at="dev").snapshot_id == 1
 
 
 def test_expiry_keeps_what_the_rules_keep(table: Table) -> None:
@@ -217,11 +242,9 @@ def test_expiry_keeps_what_the_rules_keep(table: Table) -> None:
     with pytest.raises(ValueError, match="retain_last"):
         table.expire_snapshots(retain_last=0)
     with pytest.raises(SchemaError, match="retained"):
-        table.update_schema(SchemaChange.set_option("snapshot.time-retained", "a while"))
+        table.update_properties({"snapshot.time-retained": "a while"})
     with pytest.raises(SchemaError, match="kept at least"):
-        table.update_schema(SchemaChange.set_option("snapshot.num-retained.max", "10")).expire_snapshots(
-            retain_last=11
-        )
+        table.update_properties({"snapshot.num-retained.max": "10"}).expire_snapshots(retain_last=11)
 
 
 def test_what_cannot_be_read_lets_nothing_go(tmp_path: Path) -> None:
@@ -238,7 +261,7 @@ def test_what_cannot_be_read_lets_nothing_go(tmp_path: Path) -> None:
         lambda: table.rollback_to(1),
         lambda: table.delete_tag("two"),
         lambda: table.delete_branch("b"),
-        lambda: table.fast_forward("main", "b"),
+        lambda: table.fast_forward("main", to="b"),
         lambda: table.expire_snapshots(timedelta(0), 1),
     ]
     for work in works:
@@ -269,7 +292,7 @@ def test_a_commit_meanwhile_is_reported(work: str) -> None:
     assert branch.snapshot_id == 2
     store.breaks = "busy"
     with pytest.raises(CommitConflictError, match="snapshot 3 is the latest"):
-        table.rollback_to(1) if work == "rollback" else table.fast_forward("main", "b")
+        table.rollback_to(1) if work == "rollback" else table.fast_forward("main", to="b")
 
 
 def test_a_schema_is_not_changed_where_two_could_be_first() -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pytest
 from counting_storage import CountingStorage
 
 import lakebed
-from lakebed import iceberg, paimon
 from lakebed.errors import SnapshotNotFoundError, TableNotFoundError, UnsupportedError
 
 COLUMNS = pa.schema([("id", pa.int64())])
-FORMATS = {"iceberg": iceberg, "paimon": paimon}
+FORMATS: list[Literal["iceberg", "paimon"]] = ["iceberg", "paimon"]
 
 
 def file(name: str) -> pa.Table:
@@ -23,16 +23,17 @@ def file(name: str) -> pa.Table:
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_a_folder_is_at_what_was_committed_since(tmp_path: Path, format_name: str) -> None:
-    module = FORMATS[format_name]
-    made = module.create_table(tmp_path / "t", COLUMNS)
+def test_a_folder_is_at_what_was_committed_since(
+    tmp_path: Path, format_name: Literal["iceberg", "paimon"]
+) -> None:
+    made = lakebed.create_table(tmp_path / "t", COLUMNS, format_name)
     table = lakebed.open_table(tmp_path / "t")
     assert table.refresh().snapshot_id is None
-    first = module.append_files(made, file("1"))
+    first = made.append_files(file("1"))
     assert table.snapshot_id is None
     table = table.refresh()
     assert table.snapshot_id == first.snapshot_id
-    second = module.append_files(first, file("2"))
+    second = first.append_files(file("2"))
     pinned = second.at(snapshot=first.snapshot_id)
     for stale in (table, pinned, first, made):
         assert stale.refresh().snapshot_id == second.snapshot_id

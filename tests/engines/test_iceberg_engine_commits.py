@@ -11,8 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import lakebed
-from lakebed import iceberg
-from lakebed.iceberg import _actions
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -140,18 +138,18 @@ def test_pyiceberg_reads_and_commits(made: MadeTable, tmp_path: Path):
     now()[0].append(rows)
     agrees([*IDS, 20])
     theirs, ours = now()
-    commit(catalog, theirs, iceberg.stage(ours, [_actions.append_files(made.written("us", "h", 21))]))
+    commit(catalog, theirs, ours.stage().append_files(made.written("us", "h", 21)))
     agrees([*IDS, 20, 21])
     now()[0].delete("region == 'apac'")
     agrees([3, 4, 10, 11, 20, 21])
     theirs, ours = now()
-    commit(catalog, theirs, iceberg.stage(ours, [_actions.delete_files([made.path("us", "f")])]))
+    commit(catalog, theirs, ours.stage().delete_files([made.path("us", "f")]))
     theirs, ours = now()
-    commit(catalog, theirs, iceberg.stage(ours, [_actions.rewrite_manifests()]))
+    commit(catalog, theirs, ours.stage().rewrite_manifests())
     agrees([3, 4, 20, 21])
 
 
-def commit(catalog: Any, table: Any, staged: iceberg.StagedCommit | None) -> None:
+def commit(catalog: Any, table: Any, staged: lakebed.StagedCommit | None) -> None:
     """What a user of a catalog does with what lakebed has staged."""
     from pydantic import TypeAdapter
     from pyiceberg.table.update import TableRequirement, TableUpdate

@@ -261,7 +261,7 @@ def test_what_is_metadata_alone_is_as_by_java(pair: TablePair):
     ours.now().set_current_snapshot(second[0])
     ours.now().update_properties({"a": "1", "b": "2"})
     ours.now().update_properties(remove=["a"])
-    ours.now("dev").fast_forward("main", "main")
+    ours.now().fast_forward("dev", "main")
     steps = [
         ["create_branch", "dev", first[1]],
         ["keep", "dev", 3],

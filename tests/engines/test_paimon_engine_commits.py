@@ -11,9 +11,7 @@ import pytest
 from paimon_real import SCHEMA, MadeTable
 
 import lakebed
-from lakebed._native import PaimonChange
 from lakebed.errors import SchemaError
-from lakebed.paimon import _commit
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -56,10 +54,12 @@ def made(tmp_path: Path, request: pytest.FixtureRequest) -> MadeTable:
     table = table.append_files(made.written("us", "c", 5, 6))
     table = table.append_files(made.written("us", "d", 7, 8))
     if request.param == "together":
-        changes = PaimonChange.append_files(made.written("apac", "e", 9), None, check=True)
-        gone = pa.array(["region=emea/bucket-0/data-a-0.parquet"])
-        moved = PaimonChange.overwrite_files(made.written("us", "f", 10, 11), gone, "region = 'us'")
-        table = _commit.commit(table, changes, moved, PaimonChange.compact_manifests(None, True, None))
+        gone = ["region=emea/bucket-0/data-a-0.parquet"]
+        with table.transaction() as tx:
+            tx.append_files(made.written("apac", "e", 9))
+            tx.overwrite_files(made.written("us", "f", 10, 11), removed=gone, where="region = 'us'")
+            tx.rewrite_manifests(sort=True)
+        table = tx.table
         assert table.snapshot_id == 4
     else:
         table = table.append_files(made.written("apac", "e", 9))

@@ -131,10 +131,6 @@ CHANGES = [
         lakebed.SchemaChange.move_column("day", after="id"),
         lakebed.SchemaChange.update_default("day", "2026-01-01"),
     ],
-    [
-        lakebed.SchemaChange.set_option("snapshot.time-retained", "2 h"),
-        lakebed.SchemaChange.remove_option("snapshot.num-retained.min"),
-    ],
 ]
 
 
@@ -143,15 +139,24 @@ def test_schemas_change_as_paimons_own(
     changes: list[lakebed.SchemaChange], made: MadeTable, paimon_java: JavaEngine
 ):
     pair = TablePair(made.root, paimon_java)
-    pair.ask("alter", changes=[json.loads(change.json) for change in changes])
+    pair.ask("alter", changes=[json.loads(text) for change in changes for text in change.json("paimon")])
     made.now().update_schema(changes)
     pair.check()
-    assert (
-        paimon_java.ask("alter", table=made.root, changes=[{"action": "updateComment", "comment": "theirs"}])[
-            "id"
-        ]
-        == 2
-    )
+    theirs = [{"action": "updateComment", "comment": "theirs"}]
+    assert paimon_java.ask("alter", table=made.root, changes=theirs)["id"] == 2
+    made.now().update_schema(lakebed.SchemaChange.update_comment("ours"))
+    assert made.now().schemas().to_arrow().num_rows == 4
+
+
+def test_options_change_as_paimons_own(made: MadeTable, paimon_java: JavaEngine):
+    pair = TablePair(made.root, paimon_java)
+    set_option = {"action": "setOption", "key": "snapshot.time-retained", "value": "2 h"}
+    remove_option = {"action": "removeOption", "key": "snapshot.num-retained.min"}
+    pair.ask("alter", changes=[set_option, remove_option])
+    made.now().update_properties({"snapshot.time-retained": "2 h"}, remove=["snapshot.num-retained.min"])
+    pair.check()
+    theirs = [{"action": "updateComment", "comment": "theirs"}]
+    assert paimon_java.ask("alter", table=made.root, changes=theirs)["id"] == 2
     made.now().update_schema(lakebed.SchemaChange.update_comment("ours"))
     assert made.now().schemas().to_arrow().num_rows == 4
 
@@ -187,8 +192,9 @@ def test_columns_become_what_paimon_lets_them(explicit: bool, tmp_path: Path, pa
         for new in TYPES:
             change = lakebed.SchemaChange.update_type(column, new)
             allowed = [True, True]
+            (text,) = change.json("paimon")
             try:
-                paimon_java.ask("alter", table=java, changes=[json.loads(change.json)])
+                paimon_java.ask("alter", table=java, changes=[json.loads(text)])
             except EngineError:
                 allowed[0] = False
             try:
@@ -218,10 +224,7 @@ def test_a_tag_goes_and_what_it_alone_reached_is_freed(made: MadeTable, paimon_j
 def test_a_rollback_leaves_what_paimons_leaves(target: int | str, made: MadeTable, paimon_java: JavaEngine):
     pair = TablePair(made.root, paimon_java)
     pair.ask("rollback_to", name=target)
-    if isinstance(target, str):
-        freed = made.now().rollback_to(target)
-    else:
-        freed = made.now().rollback_to(target)
+    freed = made.now().rollback_to(target)
     assert freed.table.snapshot_id == int(str(target)[-1])
     pair.check(freed.files)
     pair.go_on()
@@ -265,7 +268,7 @@ def test_a_branch_becomes_the_table(made: MadeTable, paimon_java: JavaEngine):
     branch.create_tag("onbranch")
     pair = TablePair(made.root, paimon_java)
     pair.ask("fast_forward", name="b")
-    freed = made.now().fast_forward("main", "b")
+    freed = made.now().fast_forward("main", to="b")
     pair.check(freed.files)
     assert made.live() == {f"data-{name}-0.parquet" for name in "abz"}
     gone = {Path(path).name for path in freed.files.to_arrow()["file_path"].to_pylist()}
@@ -276,7 +279,7 @@ def test_a_branch_becomes_the_table(made: MadeTable, paimon_java: JavaEngine):
     "options", [{}, {"changelog.num-retained.min": "2", "changelog.num-retained.max": "3"}]
 )
 def test_snapshots_expire_as_paimons_own(options: dict[str, str], made: MadeTable, paimon_java: JavaEngine):
-    made.now().update_schema([lakebed.SchemaChange.set_option(*pair) for pair in options.items()])
+    made.now().update_properties(options)
     pair = TablePair(made.root, paimon_java)
     pair.ask("expire", options={"snapshot.num-retained.min": "2", "snapshot.time-retained": "0 ms"})
     freed = made.now().expire_snapshots(timedelta(0), 2)

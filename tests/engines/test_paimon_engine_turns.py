@@ -181,16 +181,18 @@ class Turns:
         return self.grown(self.main, {**live, name: frozenset([keep])})
 
     def do_alter(self, by_java: bool) -> bool:
-        changes = [
-            lakebed.SchemaChange.add_column(f"c{self.number}", pa.string()),
-            lakebed.SchemaChange.set_option("snapshot.num-retained.max", str(100 + self.number)),
-        ]
+        changes = [lakebed.SchemaChange.add_column(f"c{self.number}", pa.string())]
+        key, value = "snapshot.num-retained.max", str(100 + self.number)
         if self.chance.random() < 0.5:
             changes.append(lakebed.SchemaChange.update_comment(f"changed {self.number} times"))
         if by_java:
-            self.ask("alter", changes=[json.loads(change.json) for change in changes])
+            texts = [text for change in changes for text in change.json("paimon")]
+            option = {"action": "setOption", "key": key, "value": value}
+            self.ask("alter", changes=[*map(json.loads, texts), option])
         else:
-            self.made.now().update_schema(changes)
+            with self.made.now().transaction() as tx:
+                tx.update_schema(changes)
+                tx.update_properties({key: value})
         self.main.columns += 1
         return True
 
@@ -250,7 +252,7 @@ class Turns:
         if by_java:
             self.ask("fast_forward", name=name)
         else:
-            self.made.now().fast_forward("main", name)
+            self.made.now().fast_forward("main", to=name)
         # What both would have then either of them could take away.
         self.ask("delete_branch", name=name)
         branch = self.branches.pop(name)

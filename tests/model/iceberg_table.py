@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import lakebed
-from lakebed import iceberg
-from lakebed.iceberg import _actions
 from model.alive import Root, catalog_metadata, iceberg_metadata, of_iceberg, real
 from model.written import SCHEMA, Operation, Written, files, picked
 
@@ -157,7 +155,7 @@ class IcebergTable(Written):
         elif a % 4:
             self.write(self.folder / "metadata", f"stray-{next(self.numbers)}.avro")
         else:
-            iceberg.stage(self.now(), [_actions.append_files(files(self.data_file(b)))])
+            self.now().stage().append_files(files(self.data_file(b)))
         self.stray(added := self.lying() - before)
         return f"leaves {len(added)} files"
 

@@ -286,7 +286,7 @@ class PaimonTable(Written):
     def fast_forward(self, a: int, b: int) -> str | None:
         if not (branches := self.branches(table := self.now())):
             return None
-        freed = table.fast_forward("main", picked(branches, a))
+        freed = table.fast_forward("main", to=picked(branches, a))
         said = self.free(freed.files.to_arrow()["file_path"].to_pylist(), remove=b % 3 == 0)
         return f"to {picked(branches, a)}, {said}"
 

@@ -108,8 +108,8 @@ def delete_files(
             taken as `where`.
         where: a condition on rows: files are removed of which all rows match. Iceberg tells by their
             partitions and metrics, and refuses a file of which some rows may match and others not. Paimon
-            takes conditions on partition columns alone, of which it removes all files, also those that
-            another commit has just added, and the index files. As in SQL, null matches no comparison; NaN,
+            takes conditions on partition columns alone, of which it removes all files, and the index files.
+            Files that another commit has just added go too. As in SQL, null matches no comparison; NaN,
             which engines order differently, only matches `is_nan`, `IS NOT NULL`, and `<>` and `NOT IN` of
             other values.
         options: what the commit says of itself.
@@ -139,7 +139,7 @@ def delete_files(
             return iceberg.delete_files(files, properties=options.properties)
         removed = () if files is None else files
         return iceberg.overwrite_files(
-            table, None, removed=removed, where=where, properties=options.properties
+            table, None, removed=removed, where=where, isolation=None, properties=options.properties
         )
 
     def of_paimon(_: Table) -> PaimonChange:

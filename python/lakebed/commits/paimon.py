@@ -6,10 +6,11 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _display, _native
-from lakebed._arguments import encodable
+from lakebed._arguments import encodable, snapshot_id
 from lakebed.commits.change import CommitOptions, unsupported
 from lakebed.errors import SchemaError
 from lakebed.scan import Scan
@@ -105,21 +106,28 @@ def snapshot_at(table: Table, at: AnyVersion) -> int:
 
 
 def target_of(table: Table, at: AnyVersion) -> int | str:
-    """A snapshot by its number, or a tag of the table's branch by its name. Raises: SnapshotNotFoundError."""
+    """A snapshot of the table's branch by its number, or a tag of it by its name.
+
+    Raises: SnapshotNotFoundError, UnsupportedError (another branch, which has snapshots of its own).
+    """
     if isinstance(at, Mapping):
         at = Version(**at)
     if isinstance(at, Version):
-        given = at.snapshot if at.tag is None else encodable("tag", at.tag)
-        if given is not None:
-            return given
+        if at.snapshot is not None:
+            return snapshot_id(index(at.snapshot))
+        if at.tag is not None:
+            return encodable("tag", at.tag)
     if isinstance(at, int) and not isinstance(at, bool):
-        return at
+        return snapshot_id(at)
     if isinstance(at, str) and _is_tag(table, encodable("at", at)):
         return at
-    number = table.at(at).snapshot_id
-    if number is None:
+    there = table.at(at)
+    if there.branch != table.branch:
+        message = f"branch {there.branch!r} has snapshots of its own: none of them is one of {table.branch!r}"
+        raise unsupported(message, table)
+    if there.snapshot_id is None:
         raise unsupported("the branch has no snapshot", table)
-    return number
+    return there.snapshot_id
 
 
 def start_of(table: Table, at: AnyVersion | None) -> int | str | None:

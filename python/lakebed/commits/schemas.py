@@ -210,7 +210,7 @@ def _place(first: bool, after: Path | None, before: Path | None, last: bool) -> 
         raise TypeError("a column has one place: first, after, before or last")
     if not given:
         return None
-    beside = after or before
+    beside = before if after is None else after
     return given[0], None if beside is None else _full(beside)
 
 

@@ -9,6 +9,7 @@ from lakebed._arguments import encodable, names
 from lakebed._native import IcebergAction, PaimonChange
 from lakebed.commits import iceberg
 from lakebed.commits.change import Change, CommitOptions, only
+from lakebed.errors import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -77,13 +78,19 @@ def update_properties(
     Cost: Iceberg: reads and writes the metadata file. Paimon: reads the latest schema, writes a schema.
     Source: Iceberg's `PropertiesUpdate.java`, `TableProperties.java`; Paimon's `SchemaManager.java`.
     """
-    pairs = [(encodable("properties", key), str(value)) for key, value in (properties or {}).items()]
+    pairs = [
+        (encodable("properties", key), encodable("properties", str(value)))
+        for key, value in (properties or {}).items()
+    ]
     removed = names("remove", remove) or []
 
     def of_iceberg(_: Table) -> IcebergAction:
         return IcebergAction.set_properties(pairs, removed)
 
     def of_paimon(_: Table) -> PaimonChange:
+        for key, _value in pairs:
+            if key in removed:
+                raise SchemaError(f"{key} is both set and removed", kind="argument", field=key)
         changes = [{"action": "setOption", "key": key, "value": value} for key, value in pairs]
         changes += [{"action": "removeOption", "key": key} for key in removed]
         return PaimonChange.alter_table(json.dumps(changes))

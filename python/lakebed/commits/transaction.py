@@ -90,8 +90,23 @@ class Transaction(Changes[None, None]):
         self.freed = freed()
         return Freed(self.table, self.freed)
 
+    def stage(self) -> StagedCommit | None:
+        """(Iceberg) Writes the files of the changes for a catalog to commit, in place of the commit: the
+        table is not changed, and the end of the block has nothing left to commit.
+
+        Returns: what the catalog is sent; None where no change has anything to do.
+        Raises: as `commit`; UnsupportedError (a Paimon table, a storage that does not write).
+        """
+        _refuse_staging(self.table)
+        changes, self._changes = self._changes, []
+        if not changes:
+            return None
+        return iceberg.stage(self.table, [change.of_iceberg(self.table) for change in changes])
+
     def _changed(self, change: Change) -> None:
         table = self.table
+        if change.off == table.branch != "main" and table.format == "iceberg":
+            raise unsupported(f"a transaction removes no branch that it is on, {table.branch!r}", table)
         if change.table(table) is not table:
             raise unsupported(f"{change.name} is of another branch than the transaction", table)
         # Streams are read now, and arguments are checked.
@@ -115,6 +130,8 @@ class Staging(Changes[StagedCommit | None, StagedCommit | None]):
     """
 
     def __init__(self, table: Table) -> None:
+        """Raises: UnsupportedError for a Paimon table, whose snapshots are files themselves."""
+        _refuse_staging(table)
         self.table = table
 
     def _changed(self, change: Change) -> StagedCommit | None:
@@ -123,3 +140,8 @@ class Staging(Changes[StagedCommit | None, StagedCommit | None]):
 
     def _freed(self, change: Change) -> StagedCommit | None:
         return self._changed(change)
+
+
+def _refuse_staging(table: Table) -> None:
+    if table.format != "iceberg":
+        raise unsupported("a commit to a Paimon table is not staged: its snapshot is the commit", table)

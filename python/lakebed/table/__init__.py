@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _html, _native, _overview
-from lakebed.commits.change import Freed, unsupported
+from lakebed.commits.change import Freed
 from lakebed.commits.changes import Changes
 from lakebed.commits.transaction import Staging, Transaction, commit
 from lakebed.errors import UnsupportedError
@@ -203,8 +203,6 @@ class Table(Changes["Table", Freed]):
 
         Raises: UnsupportedError for a Paimon table, whose snapshots are files themselves.
         """
-        if self.format != "iceberg":
-            raise unsupported("a commit to a Paimon table is not staged: its snapshot is the commit", self)
         return Staging(self)
 
     def _changed(self, change: Change) -> Table:
