@@ -1,4 +1,4 @@
-"""Commits of both formats are the same methods; what only one has is written here, and the other refuses it."""
+"""Commits of both formats are the same methods; what only one has is listed here, and the other refuses it."""
 
 from __future__ import annotations
 
