@@ -221,7 +221,11 @@ SOUND = {
         ({"equality_delete_file_count": 11}, "equality_delete_file_count", "rewrite_data_files"),
         ({"deleted_record_ratio": 0.25}, "deleted_record_ratio", "25% of the rows"),
         ({"small_manifest_count": 101}, "small_manifest_count", "table.rewrite_manifests()"),
-        ({"format": "paimon", "small_manifest_count": 31}, "small_manifest_count", "compact_manifests"),
+        (
+            {"format": "paimon", "small_manifest_count": 31},
+            "small_manifest_count",
+            "table.rewrite_manifests()",
+        ),
         ({"deleted_entry_count": 2600}, "deleted_entry_count", "2,600 of 5,000"),
         ({"snapshot_count": 501}, "snapshot_count", "lakebed expire-plan TABLE"),
     ],
