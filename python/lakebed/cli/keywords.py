@@ -13,8 +13,6 @@ from lakebed.cli import options
 
 def _version(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
     """A snapshot's id, the name of a tag or branch, `tag=…`, `branch=…` or a time."""
-    from datetime import datetime
-
     from lakebed.version import Version
 
     if value is None or value.isdecimal():
@@ -24,21 +22,21 @@ def _version(_context: click.Context, _parameter: click.Parameter, value: str | 
     if given and name in ("tag", "branch"):
         return Version(tag=text) if name == "tag" else Version(branch=text)
     try:
-        return datetime.fromisoformat(value.replace("Z", "+00:00"))
+        return options.time(value)
     except ValueError:
         return value
 
 
 def _age(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
     """`3d`, `12h`, `0s`, or an instant as ISO 8601 has it."""
-    from datetime import datetime, timedelta
+    from datetime import timedelta
 
     if value is None:
         return None
     if match := re.fullmatch(r"(\d{1,9})\s*([smhd])", value.strip()):
         return timedelta(**{_AGES[match[2]]: int(match[1])})
     try:
-        return datetime.fromisoformat(value.replace("Z", "+00:00"))
+        return options.time(value)
     except ValueError:
         message = f"{value!r} is neither an age such as 3d, 12h or 30m nor an ISO 8601 time"
         raise click.BadParameter(message) from None

@@ -39,14 +39,19 @@ def names(_context: click.Context, _parameter: click.Parameter, value: str | Non
     return None if value is None else [name.strip() for name in value.split(",")]
 
 
-def _time(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime | int | None:
+def time(text: str) -> datetime:
+    """A time as ISO 8601 has it. Raises: ValueError."""
     from datetime import datetime
 
+    # Before Python 3.11 `fromisoformat` knows no Z.
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _time(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime | int | None:
     if value is None:
         return None
     try:
-        # Before Python 3.11 `fromisoformat` knows no Z.
-        return int(value) if value.isdecimal() else datetime.fromisoformat(value.replace("Z", "+00:00"))
+        return int(value) if value.isdecimal() else time(value)
     except ValueError:
         message = f"{value!r} is neither an ISO 8601 time nor milliseconds since 1970"
         raise click.BadParameter(message) from None

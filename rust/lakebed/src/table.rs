@@ -118,6 +118,17 @@ pub trait Table: Send + Sync {
     fn metadata_tables(&self) -> Vec<&'static str>;
 }
 
+/// The id of the snapshot at a place; if the place is an id itself, the snapshot need not exist.
+///
+/// # Errors
+/// `SnapshotNotFound`, naming those that exist; `Unsupported` for a place that the format does not support.
+pub fn id_at(table: &dyn Table, place: &Place) -> Result<Option<i64>> {
+    match place {
+        Place::Snapshot(id) => Ok(Some(*id)),
+        place => Ok(table.at(place)?.snapshot_id()),
+    }
+}
+
 /// Reads the newest version of a table.
 pub type Newest = Arc<dyn Fn() -> Result<Arc<dyn Table>> + Send + Sync>;
 

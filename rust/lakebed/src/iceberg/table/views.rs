@@ -94,7 +94,7 @@ impl table::Table for Table {
                 Box::new(diff(self, before, after?, &options)?)
             }
             View::Appends { after } => {
-                let after = after.map(|place| self.id_at(&place)).transpose()?.flatten();
+                let after = after.map(|place| table::id_at(self, &place)).transpose()?.flatten();
                 let snapshots = self.appends_after(after)?;
                 Box::new(AppendScan(Appended::new(self.clone(), snapshots.into(), options)?))
             }
@@ -151,14 +151,6 @@ impl Table {
             Place::Watermark(_) => {
                 Err(Error::new(ErrorKind::Unsupported, "Iceberg's snapshots have no watermarks"))
             }
-        }
-    }
-
-    /// The id of the snapshot at a place; if the place is an id itself, the snapshot need not exist.
-    fn id_at(&self, place: &Place) -> Result<Option<i64>> {
-        match place {
-            Place::Snapshot(id) => Ok(Some(*id)),
-            place => Ok(table::Table::snapshot_id(&self.at_place(place)?)),
         }
     }
 }

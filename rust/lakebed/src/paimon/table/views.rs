@@ -103,7 +103,7 @@ impl table::Table for Table {
                 Box::new(diff(self, before, after?, &options)?)
             }
             View::Appends { after } => {
-                let after = after.map(|place| self.id_at(&place)).transpose()?.flatten();
+                let after = after.map(|place| table::id_at(self, &place)).transpose()?.flatten();
                 let snapshots = self.appends_after(after)?;
                 Box::new(AppendScan(Appended::new(self.clone(), snapshots.into(), options)?))
             }
@@ -153,14 +153,6 @@ impl Table {
             Place::Named(name) => named(name, |name| self.at_tag(name), |name| self.at_branch(name)),
             Place::Timestamp(millis) => self.at_timestamp(*millis),
             Place::Watermark(watermark) => self.at_watermark(*watermark),
-        }
-    }
-
-    /// The id of the snapshot at a place; if the place is an id itself, the snapshot need not exist.
-    fn id_at(&self, place: &Place) -> Result<Option<i64>> {
-        match place {
-            Place::Snapshot(id) => Ok(Some(*id)),
-            place => Ok(table::Table::snapshot_id(&self.at_place(place)?)),
         }
     }
 }
