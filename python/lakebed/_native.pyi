@@ -29,6 +29,7 @@ __all__ = [
     "avro_read",
     "avro_write",
     "check_locations",
+    "check_names",
     "decode_rows",
     "decode_values",
     "divisible",
