@@ -11,6 +11,7 @@ from typing import Any
 import lakebed
 from lakebed import iceberg
 from lakebed.iceberg import _actions
+from lakebed.iceberg._commit import commit
 from model.alive import Root, catalog_metadata, iceberg_metadata, of_iceberg, real
 from model.written import SCHEMA, Operation, Written, files, picked
 
@@ -66,7 +67,7 @@ class IcebergTable(Written):
             *(self.expire, self.expire, self.delete, self.set_current, self.set_current, self.roll_back),
             *(self.undelete, self.undelete, self.overwrite, self.compact, self.delete_rows, self.cherry_pick),
             *(self.statistics, self.forget_statistics, self.properties, self.abort, self.retain),
-            *(self.hold, self.hold),
+            *(self.hold, self.hold, self.together, self.together),
         ]
 
     def racing(self) -> list[Operation]:
@@ -74,7 +75,14 @@ class IcebergTable(Written):
             *(self.append, self.leave, self.leave, self.leave, self.renew, self.renew, self.set_current),
             *(self.expire, self.forget, self.hold),
             *(self.tag, self.branch, self.fast_forward, self.cherry_pick, self.drop_tag, self.roll_back),
-            *(self.compact, self.overwrite, self.delete_rows, self.statistics, self.properties),
+            *(
+                self.compact,
+                self.overwrite,
+                self.delete_rows,
+                self.statistics,
+                self.properties,
+                self.together,
+            ),
         ]
 
     def said(self, snapshot: int | None) -> str:
@@ -95,6 +103,17 @@ class IcebergTable(Written):
         path = self.data_file(a)
         table = iceberg.append_files(self.now(), files(path), merge=bool(b % 2))
         return f"{path} as {self.said(table.snapshot_id)}"
+
+    def together(self, a: int, b: int) -> str:
+        """Several changes in one commit: files come and go, and a branch keeps what was before them."""
+        table, paths = self.now(), [self.data_file(a), self.data_file(b)]
+        actions = [_actions.append_files(files(path), merge=bool(b % 2)) for path in paths]
+        if live := self.live(table):
+            actions.insert(1, _actions.delete_files([picked(live, a)]))
+        if table.snapshot_id is not None:
+            replace = "b0" in self.branches(table)
+            actions.insert(a % 3, _actions.create_branch(table, "b0", replace=replace))
+        return f"{', '.join(paths)} as {self.said(commit(table, *actions).snapshot_id)}"
 
     def delete(self, a: int, b: int) -> str | None:
         if not (live := self.live(table := self.now())):

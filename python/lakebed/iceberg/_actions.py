@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakebed import _arrow
-from lakebed._arguments import MOST_RETAINED, age, milliseconds, names, one_of, positive
+from lakebed._arguments import MOST_RETAINED, age, encodable, milliseconds, names, one_of, positive
 from lakebed._arguments import snapshot_id as known_id
 from lakebed._native import FileChangeKind, IcebergAction
 from lakebed._native import Isolation as _Isolation
@@ -192,7 +192,9 @@ def create_branch(
 ) -> IcebergAction:
     """Creates or moves a branch, by default to the snapshot of `table`."""
     kept = _kept(min_snapshots_to_keep, max_snapshot_age, max_ref_age)
-    return IcebergAction.create_branch(name, _snapshot(table, "branch", snapshot_id), replace, kept)
+    return IcebergAction.create_branch(
+        encodable("name", name), _snapshot(table, "branch", snapshot_id), replace, kept
+    )
 
 
 def create_tag(
@@ -205,17 +207,19 @@ def create_tag(
 ) -> IcebergAction:
     """Creates or moves a tag, by default to the snapshot of `table`."""
     kept = _kept(None, None, max_ref_age)
-    return IcebergAction.create_tag(name, _snapshot(table, "tag", snapshot_id), replace, kept)
+    return IcebergAction.create_tag(
+        encodable("name", name), _snapshot(table, "tag", snapshot_id), replace, kept
+    )
 
 
 def delete_branch(name: str) -> IcebergAction:
     """Removes a branch."""
-    return IcebergAction.delete_branch(name)
+    return IcebergAction.delete_branch(encodable("name", name))
 
 
 def delete_tag(name: str) -> IcebergAction:
     """Removes a tag."""
-    return IcebergAction.delete_tag(name)
+    return IcebergAction.delete_tag(encodable("name", name))
 
 
 def set_retention(
@@ -226,12 +230,13 @@ def set_retention(
     max_ref_age: timedelta | None = None,
 ) -> IcebergAction:
     """Says how long a branch or tag is kept."""
-    return IcebergAction.set_retention(name, _kept(min_snapshots_to_keep, max_snapshot_age, max_ref_age))
+    kept = _kept(min_snapshots_to_keep, max_snapshot_age, max_ref_age)
+    return IcebergAction.set_retention(encodable("name", name), kept)
 
 
 def fast_forward(to: str) -> IcebergAction:
     """Moves the branch forward to where another branch or a tag is."""
-    return IcebergAction.fast_forward(to)
+    return IcebergAction.fast_forward(encodable("to", to))
 
 
 def rollback_to(snapshot_id: int) -> IcebergAction:
@@ -276,7 +281,7 @@ def set_statistics(statistics: Mapping[str, Any], *, of_partitions: bool = False
 
 def remove_statistics(snapshot_id: int, *, of_partitions: bool = False) -> IcebergAction:
     """Removes the statistics of a snapshot."""
-    return IcebergAction.remove_statistics(snapshot_id, of_partitions)
+    return IcebergAction.remove_statistics(known_id(snapshot_id), of_partitions)
 
 
 def update_schema(
@@ -296,10 +301,11 @@ def update_spec(
     """Changes what new files are partitioned by."""
     new: list[tuple[str, str | None]]
     if isinstance(add, Mapping):
-        new = [(text, name) for name, text in add.items()]
+        new = [(encodable("add", text), encodable("add", name)) for name, text in add.items()]
     else:
         new = [(text, None) for text in names("add", add) or ()]
-    return IcebergAction.update_spec(names("remove", remove) or [], list((rename or {}).items()), new)
+    renamed = [(encodable("rename", name), encodable("rename", to)) for name, to in (rename or {}).items()]
+    return IcebergAction.update_spec(names("remove", remove) or [], renamed, new)
 
 
 def _added(files: Any) -> Any:
@@ -307,7 +313,8 @@ def _added(files: Any) -> Any:
 
 
 def _pairs(properties: Properties) -> list[tuple[str, str]]:
-    return [(key, str(value)) for key, value in (properties or {}).items()]
+    pairs = (properties or {}).items()
+    return [(encodable("properties", key), encodable("properties", str(value))) for key, value in pairs]
 
 
 def _isolation(name: Isolation) -> _Isolation:
