@@ -64,7 +64,7 @@ class IcebergTable(Written):
             *(self.expire, self.expire, self.delete, self.set_current, self.set_current, self.roll_back),
             *(self.undelete, self.undelete, self.overwrite, self.compact, self.delete_rows, self.cherry_pick),
             *(self.statistics, self.forget_statistics, self.properties, self.abort, self.retain),
-            *(self.hold, self.hold),
+            *(self.hold, self.hold, self.together, self.together),
         ]
 
     def racing(self) -> list[Operation]:
@@ -72,7 +72,14 @@ class IcebergTable(Written):
             *(self.append, self.leave, self.leave, self.leave, self.renew, self.renew, self.set_current),
             *(self.expire, self.forget, self.hold),
             *(self.tag, self.branch, self.fast_forward, self.cherry_pick, self.drop_tag, self.roll_back),
-            *(self.compact, self.overwrite, self.delete_rows, self.statistics, self.properties),
+            *(
+                self.compact,
+                self.overwrite,
+                self.delete_rows,
+                self.statistics,
+                self.properties,
+                self.together,
+            ),
         ]
 
     def said(self, snapshot: int | None) -> str:
@@ -93,6 +100,20 @@ class IcebergTable(Written):
         path = self.data_file(a)
         table = self.now().append_files(files(path), merge=bool(b % 2))
         return f"{path} as {self.said(table.snapshot_id)}"
+
+    def together(self, a: int, b: int) -> str:
+        """Several changes in one commit: files come and go, and a branch keeps what was before them."""
+        table, paths = self.now(), [self.data_file(a), self.data_file(b)]
+        with table.transaction() as changes:
+            if table.snapshot_id is not None and not a % 3:
+                changes.create_branch("b0", replace="b0" in self.branches(table))
+            changes.append_files(files(paths[0]), merge=bool(b % 2))
+            if live := self.live(table):
+                changes.delete_files([picked(live, a)])
+            changes.append_files(files(paths[1]), merge=bool(b % 2))
+            if table.snapshot_id is not None and a % 3:
+                changes.create_branch("b0", replace="b0" in self.branches(table))
+        return f"{', '.join(paths)} as {self.said(changes.table.snapshot_id)}"
 
     def delete(self, a: int, b: int) -> str | None:
         if not (live := self.live(table := self.now())):

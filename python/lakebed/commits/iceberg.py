@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakebed import _arrow, _native
-from lakebed._arguments import names, one_of, positive
+from lakebed._arguments import encodable, names, one_of, positive
 from lakebed._arguments import snapshot_id as known_id
 from lakebed._native import FileChangeKind, IcebergAction
 from lakebed._native import Isolation as _Isolation
@@ -190,10 +190,11 @@ def update_spec(
     """Changes what new files are partitioned by."""
     new: list[tuple[str, str | None]]
     if isinstance(add, Mapping):
-        new = [(text, name) for name, text in add.items()]
+        new = [(encodable("add", text), encodable("add", name)) for name, text in add.items()]
     else:
         new = [(text, None) for text in names("add", add) or ()]
-    return IcebergAction.update_spec(names("remove", remove) or [], list((rename or {}).items()), new)
+    renamed = [(encodable("rename", name), encodable("rename", to)) for name, to in (rename or {}).items()]
+    return IcebergAction.update_spec(names("remove", remove) or [], renamed, new)
 
 
 def _added(files: Any) -> Any:
@@ -201,7 +202,8 @@ def _added(files: Any) -> Any:
 
 
 def _pairs(properties: Properties) -> list[tuple[str, str]]:
-    return [(key, str(value)) for key, value in (properties or {}).items()]
+    pairs = (properties or {}).items()
+    return [(encodable("properties", key), encodable("properties", str(value))) for key, value in pairs]
 
 
 def _isolation(name: Isolation) -> _Isolation:

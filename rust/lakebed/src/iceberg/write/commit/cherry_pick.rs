@@ -10,9 +10,9 @@ use super::attempt::{Change, Outcome, Snapshot};
 use super::base::Base;
 use super::entries::{Entries, rows_where, with_status};
 use super::files::rewritten;
-use super::merge::{Listed, merge, stored};
+use super::merge::{SnapshotManifest, merge, stored};
 use super::select::Selected;
-use super::store::{count_files, drafts};
+use super::store::{count_files, encode_manifests};
 use super::summary::Summary;
 use super::uncommitted::UncommittedFiles;
 use super::update::Update;
@@ -60,9 +60,9 @@ impl Change for CherryPick {
             let entries = fresh(&entries, uncommitted.snapshot_id())?;
             count_files(base, &mut summary, spec, &entries, true)?;
             new.extend(
-                drafts(base, uncommitted, spec, ManifestContent::Data, &entries)?
+                encode_manifests(base, uncommitted, spec, ManifestContent::Data, &entries)?
                     .into_iter()
-                    .map(Listed::new),
+                    .map(SnapshotManifest::new),
             );
         }
         new.extend(rewritten(base, uncommitted, &selected, &mut summary)?);
