@@ -86,7 +86,7 @@ def seen(before: State, writer: str, acknowledged: int) -> list[State]:
 
 def steps(writer: str) -> list[Step]:
     """The operations of a writer, in a partition of its own."""
-    a, b, c, d, e, x = (f"{writer}-{name}" for name in "abcdex")
+    a, b, c, d, e, x, y = (f"{writer}-{name}" for name in "abcdexy")
     joined = f"{writer}-joined"
     start, keep, branch = f"{writer}-start", f"{writer}-keep", f"{writer}-branch"
 
@@ -150,8 +150,12 @@ def steps(writer: str) -> list[Step]:
             through=1,
         ),
         Step(
-            lambda table: paimon.delete_files(table, _paths(writer, e)),
-            latest(lambda state: state.without(live={e})),
+            lambda table: paimon.overwrite_files(table, _files(writer, y), removed=_paths(writer, e)),
+            latest(lambda state: state.without(live={e}).also(live={y})),
+        ),
+        Step(
+            lambda table: paimon.delete_files(table, _paths(writer, y)),
+            latest(lambda state: state.without(live={y})),
         ),
         same(lambda table: paimon.compact_manifests(table, sort=True)),
         same(lambda table: paimon.expire_snapshots(table, timedelta(0), 2)),
@@ -163,7 +167,7 @@ def steps(writer: str) -> list[Step]:
             for name in (start, keep)
         ),
         Step(
-            lambda table: paimon.delete_files(table, _paths(writer, a, b, c)),
+            lambda table: paimon.delete_files(table, where=f"writer = '{writer}'"),
             latest(lambda state: state.without(live={a, b, c})),
         ),
     ]

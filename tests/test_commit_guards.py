@@ -91,6 +91,7 @@ PAIMON: dict[str, Commit] = {
     "delete_tag": lambda t: paimon.delete_tag(t, "mark"),
     "expire_snapshots": lambda t: paimon.expire_snapshots(t, timedelta(0), retain_last=1),
     "fast_forward": lambda t: paimon.fast_forward(t, "side"),
+    "overwrite_files": lambda t: paimon.overwrite_files(t, of_paimon("c"), removed=["bucket-0/a.orc"]),
     "overwrite_partition": lambda t: paimon.overwrite_partition(t, of_paimon("c"), {}),
     "replace_deletion_vectors": lambda t: paimon.replace_deletion_vectors(t, vectors("a.orc"), []),
     "rollback_to": lambda t: paimon.rollback_to(t, snapshot=1),

@@ -116,6 +116,7 @@ def test_paimon_commits_refuse_a_path_that_nobody_could_open(tmp_path: Path, pat
         lambda: paimon.append_files(table, outside),
         lambda: paimon.compact_files(table, ["bucket-0/a.parquet"], outside),
         lambda: paimon.overwrite_partition(table, outside, {}),
+        lambda: paimon.overwrite_files(table, outside, where="TRUE"),
     ):
         with pytest.raises(LakebedError) as caught:
             commit()

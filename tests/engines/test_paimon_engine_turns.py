@@ -142,8 +142,17 @@ class Turns:
         if by_java:
             self.ask("overwrite", rows=[self.row(self.main, one, region)], partition={"region": region})
         else:
-            partition = self.chance.choice([{"region": region}, None])
-            paimon.overwrite_partition(self.made.now(), self.written(region, one), partition)
+            now, new = self.made.now(), self.written(region, one)
+            match self.chance.choice(["values", "those of files", "condition", "paths"]):
+                case "values":
+                    paimon.overwrite_partition(now, new, {"region": region})
+                case "those of files":
+                    paimon.overwrite_partition(now, new, None)
+                case "condition":
+                    paimon.overwrite_files(now, new, where=f"region = '{region}'")
+                case _:
+                    gone = [self.path(name) for name in before if name not in kept]
+                    paimon.overwrite_files(now, new, removed=gone)
         return self.grown(self.main, {**kept, self.new(None, before): frozenset([one])})
 
     def do_compact(self, by_java: bool) -> bool:

@@ -144,8 +144,13 @@ class PaimonTable(Written):
         return f"{self.tag(a if b % 2 else len(known) - 1, b)}, and forget {self.forget(a, b)}"
 
     def overwrite(self, a: int, b: int) -> str:
-        new = self.data_file(a)
-        paimon.overwrite_partition(self.now(), self.rows(new), {})
+        table, new = self.now(), self.data_file(a)
+        if b % 3 == 0:
+            paimon.overwrite_partition(table, self.rows(new), {})
+        elif b % 3 == 1:
+            paimon.overwrite_files(table, self.rows(new), where="TRUE")
+        else:
+            paimon.overwrite_files(table, self.rows(new), removed=self.live(table))
         return f"all by {new}"
 
     def compact(self, a: int, b: int) -> str | None:
@@ -235,7 +240,7 @@ class PaimonTable(Written):
         if not (known := self.snapshots()):
             return None
         snapshot = known[a % len(known)]
-        paimon.create_tag(self.now().at(snapshot=snapshot), f"v{b % 3}")
+        paimon.create_tag(self.now(), f"v{b % 3}", snapshot=snapshot)
         return f"v{b % 3} of snapshot {snapshot}"
 
     def drop_tag(self, a: int, b: int) -> str | None:

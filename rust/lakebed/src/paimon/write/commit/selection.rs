@@ -23,7 +23,7 @@ pub(super) enum Partitions {
     /// Those of some added files.
     These(HashSet<Vec<u8>>),
     /// Those that match a condition.
-    Matching(PartitionPredicate),
+    Matching(Box<PartitionPredicate>),
 }
 
 impl Partitions {
@@ -57,7 +57,7 @@ impl Partitions {
     /// # Errors
     /// Those of [`PartitionPredicate::exact`].
     pub(super) fn matching(condition: &Predicate, schema: &TableSchema) -> Result<Partitions> {
-        PartitionPredicate::exact(condition, schema).map(Partitions::Matching)
+        PartitionPredicate::exact(condition, schema).map(Box::new).map(Partitions::Matching)
     }
 
     /// Which entries are in the partitions.

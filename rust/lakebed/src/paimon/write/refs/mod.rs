@@ -124,10 +124,10 @@ fn after(table: &Table, freed: Vec<RecordBatch>) -> Result<Committed> {
 
 /// The table at a snapshot, or at a tag of it if it has expired (Paimon's `AbstractFileStoreTable.findSnapshot`).
 fn at_snapshot(table: &Table, id: i64) -> Result<Table> {
-    if present(table.files().snapshot(id))?.is_none() {
-        if let Some(name) = tag_of(table, id)? {
-            return table.at_tag(&name);
-        }
+    if present(table.files().snapshot(id))?.is_none()
+        && let Some(name) = tag_of(table, id)?
+    {
+        return table.at_tag(&name);
     }
     table.at_snapshot(id)
 }
