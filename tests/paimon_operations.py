@@ -87,7 +87,7 @@ def seen(before: State, writer: str, acknowledged: int) -> list[State]:
 
 def steps(writer: str) -> list[Step]:
     """The operations of a writer, in a partition of its own."""
-    a, b, c, d, e, x = (f"{writer}-{name}" for name in "abcdex")
+    a, b, c, d, e, x, y = (f"{writer}-{name}" for name in "abcdexy")
     joined = f"{writer}-joined"
     start, keep, branch = f"{writer}-start", f"{writer}-keep", f"{writer}-branch"
 
@@ -149,8 +149,12 @@ def steps(writer: str) -> list[Step]:
             through=1,
         ),
         Step(
-            lambda table: table.delete_files(_paths(writer, e)),
-            latest(lambda state: state.without(live={e})),
+            lambda table: table.overwrite_files(_files(writer, y), removed=_paths(writer, e)),
+            latest(lambda state: state.without(live={e}).also(live={y})),
+        ),
+        Step(
+            lambda table: table.delete_files(_paths(writer, y)),
+            latest(lambda state: state.without(live={y})),
         ),
         same(lambda table: table.rewrite_manifests(sort=True)),
         same(lambda table: table.expire_snapshots(timedelta(0), 2)),
@@ -162,7 +166,7 @@ def steps(writer: str) -> list[Step]:
             for name in (start, keep)
         ),
         Step(
-            lambda table: table.delete_files(_paths(writer, a, b, c)),
+            lambda table: table.delete_files(where=f"writer = '{writer}'"),
             latest(lambda state: state.without(live={a, b, c})),
         ),
     ]

@@ -117,6 +117,7 @@ def test_paimon_commits_refuse_a_path_that_nobody_could_open(tmp_path: Path, pat
         lambda: table.append_files(outside),
         lambda: table.replace_files(["bucket-0/a.parquet"], outside),
         lambda: table.overwrite_partitions(outside, {}),
+        lambda: table.overwrite_files(outside, where="TRUE"),
     ):
         with pytest.raises(LakebedError) as caught:
             commit()

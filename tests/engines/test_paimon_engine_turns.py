@@ -140,8 +140,17 @@ class Turns:
         if by_java:
             self.ask("overwrite", rows=[self.row(self.main, one, region)], partition={"region": region})
         else:
-            partition = self.chance.choice([{"region": region}, None])
-            self.made.now().overwrite_partitions(self.written(region, one), partition)
+            now, new = self.made.now(), self.written(region, one)
+            match self.chance.choice(["values", "those of files", "condition", "paths"]):
+                case "values":
+                    now.overwrite_partitions(new, {"region": region})
+                case "those of files":
+                    now.overwrite_partitions(new, None)
+                case "condition":
+                    now.overwrite_files(new, where=f"region = '{region}'")
+                case _:
+                    gone = [self.path(name) for name in before if name not in kept]
+                    now.overwrite_files(new, removed=gone)
         return self.grown(self.main, {**kept, self.new(None, before): frozenset([one])})
 
     def do_compact(self, by_java: bool) -> bool:

@@ -146,8 +146,13 @@ class PaimonTable(Written):
         return f"{self.tag(a if b % 2 else len(known) - 1, b)}, and forget {self.forget(a, b)}"
 
     def overwrite(self, a: int, b: int) -> str:
-        new = self.data_file(a)
-        self.now().overwrite_partitions(self.rows(new), {})
+        table, new = self.now(), self.data_file(a)
+        if b % 3 == 0:
+            table.overwrite_partitions(self.rows(new), {})
+        elif b % 3 == 1:
+            table.overwrite_files(self.rows(new), where="TRUE")
+        else:
+            table.overwrite_files(self.rows(new), removed=self.live(table))
         return f"all by {new}"
 
     def compact(self, a: int, b: int) -> str | None:
@@ -237,7 +242,7 @@ class PaimonTable(Written):
         if not (known := self.snapshots()):
             return None
         snapshot = known[a % len(known)]
-        self.now().at(snapshot=snapshot).create_tag(f"v{b % 3}")
+        self.now().create_tag(f"v{b % 3}", at=snapshot)
         return f"v{b % 3} of snapshot {snapshot}"
 
     def drop_tag(self, a: int, b: int) -> str | None:
