@@ -1,4 +1,4 @@
-"""Commits of both formats are the same methods; what only one has is listed here, and the other refuses it."""
+"""Both formats are changed by the same methods; what only one has is listed here: the other refuses it."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ Change = Callable[[lakebed.Transaction], None]
 
 def appends(*names: str) -> list[Change]:
     """Changes that add a file each."""
-    return [lambda tx, name=name: tx.append_files(files(name)) for name in names]
+    return [lambda tx, name=name: tx.append_files(files(name)) for name in names]  # type: ignore[misc]
 
 
 def commit(table: lakebed.Table, *changes: Change) -> lakebed.Table:

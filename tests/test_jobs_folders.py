@@ -440,3 +440,19 @@ def test_files_of_killed_writers_are_orphans(tmp_path: Path):
     for file in left:
         os.utime(file, (0, 0))
     assert found(lakebed.open_table(tmp_path / "p").orphans()) == left
+
+
+def test_a_branch_without_any_file_reaches_nothing(tmp_path: Path):
+    """What is left of a branch whose writer was killed before its first file, or after its last."""
+    table = paimon(tmp_path / "p", "bucket-0/data-a.parquet")
+    left = lost(tmp_path / "p/branch/branch-b/schema/.schema-0.12.0.lakebed-tmp")
+    (tmp_path / "p/branch/branch-c").mkdir()
+    for view in (table.verify(), table.orphans(older_than=NOW), table.expire_plan(NOW, 1), table.refs()):
+        assert "branch-c" not in str(view.to_arrow().to_pylist())
+    assert found(table.orphans(NOW)) == left
+    assert found(table.orphans()) == []
+    file = tmp_path / "p/branch/branch-c/tag/tag-of"
+    file.parent.mkdir()
+    file.write_text("{}")
+    with pytest.raises(CorruptError, match='branch "c" has no schema'):
+        table.orphans().to_arrow()

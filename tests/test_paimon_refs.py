@@ -209,9 +209,9 @@ def test_what_is_named_is_of_the_tables_branch(table: Table) -> None:
     before = paths(table)
     for name in ("dev", {"branch": "dev"}):
         with pytest.raises(UnsupportedError, match="snapshots of its own"):
-            table.create_tag("theirs", at=name)  # type: ignore[arg-type]
+            table.create_tag("theirs", at=name)
         with pytest.raises(UnsupportedError, match="snapshots of its own"):
-            table.rollback_to(name)  # type: ignore[arg-type]
+            table.rollback_to(name)
     with pytest.raises(UnsupportedError, match="'dev'"):
         dev.create_tag("theirs", at={"branch": "main"})
     with pytest.raises(TypeError, match="integer"):

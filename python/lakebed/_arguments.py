@@ -20,11 +20,11 @@ MOST_RETAINED = 2**31 - 1
 
 
 def names(argument: str, value: Sequence[str] | None) -> list[str] | None:
-    """A list of column names. Raises: TypeError for one string, which Python would take letter by letter."""
+    """A list of names. Raises: TypeError for one string, which Python would take letter by letter."""
     if value is None:
         return None
     if isinstance(value, str) or not all(isinstance(name, str) for name in value):
-        raise TypeError(f"{argument} takes a list of column names, not {value!r}")
+        raise TypeError(f"{argument} takes a list of names, not {value!r}")
     return [encodable(argument, name) for name in value]
 
 

@@ -71,6 +71,11 @@ class Change:
     on: str | None = None
     off: str | None = None
 
+    def __post_init__(self) -> None:
+        given: object = self.options
+        if not isinstance(given, CommitOptions):
+            raise TypeError(f"options takes CommitOptions, not {given!r}")
+
     def table(self, table: Table) -> Table:
         """The table to commit to: on the branch that is changed, and not on one that Iceberg is to remove."""
         if self.on is not None and self.on != table.branch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from lakebed.commits import files, refs, settings
+from lakebed.commits import files, refs, rewrites, settings
 
 if TYPE_CHECKING:
     from lakebed.commits.change import Change
@@ -40,9 +40,10 @@ class Changes(ABC, Generic[R, F]):
     delete_files = files.delete_files
     overwrite_files = files.overwrite_files
     overwrite_partitions = files.overwrite_partitions
-    replace_files = files.replace_files
     add_deletes = files.add_deletes
-    rewrite_manifests = files.rewrite_manifests
+
+    replace_files = rewrites.replace_files
+    rewrite_manifests = rewrites.rewrite_manifests
 
     update_schema = settings.update_schema
     update_properties = settings.update_properties

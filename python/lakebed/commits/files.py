@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow
-from lakebed._arguments import positive
-from lakebed._native import IcebergAction, PaimonChange
+from lakebed._native import FileChangeKind, IcebergAction, PaimonChange
 from lakebed.commits import iceberg, paimon
 from lakebed.commits.change import Change, CommitOptions, only
+from lakebed.commits.iceberg import FileChange
+from lakebed.commits.inputs import listed, pairs_of, paths_of, rows_of
 from lakebed.predicates import Predicate, to_sql
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from lakebed.commits.changes import Changes, F, R
     from lakebed.commits.iceberg import Isolation
@@ -79,11 +80,18 @@ def append_files(
 
     def of_iceberg(table: Table) -> IcebergAction:
         only("append_files", table, changelog=(changelog, None), check_files=(check_files, True))
-        return iceberg.append_files(files, merge=merge, properties=options.properties)
+        return IcebergAction.files(
+            FileChange(
+                FileChangeKind.APPEND,
+                data=_arrow.writable(files),
+                merge=merge,
+                properties=pairs_of(options.properties),
+            )
+        )
 
     def of_paimon(table: Table) -> PaimonChange:
         only("append_files", table, merge=(merge, True))
-        return PaimonChange.append_files(_arrow.writable(files), paimon.rows_of(changelog), check_files)
+        return PaimonChange.append_files(_arrow.writable(files), rows_of(changelog), check_files)
 
     return self._changed(Change("append_files", of_iceberg, of_paimon, options))
 
@@ -135,16 +143,18 @@ def delete_files(
         raise TypeError("delete_files takes files, where, or both")
 
     def of_iceberg(table: Table) -> IcebergAction:
-        if where is None:
-            return iceberg.delete_files(files, properties=options.properties)
-        removed = () if files is None else files
-        return iceberg.overwrite_files(
-            table, None, removed=removed, where=where, isolation=None, properties=options.properties
+        return IcebergAction.files(
+            FileChange(
+                FileChangeKind.DELETE if where is None else FileChangeKind.OVERWRITE,
+                removed=listed(files),
+                filter=to_sql(where),
+                since=None if where is None else table.snapshot_id,
+                properties=pairs_of(options.properties),
+            )
         )
 
     def of_paimon(_: Table) -> PaimonChange:
-        removed = None if files is None else paimon.paths_of(files)
-        return PaimonChange.overwrite_files(None, removed, to_sql(where))
+        return PaimonChange.overwrite_files(None, paths_of(files), to_sql(where))
 
     return self._changed(Change("delete_files", of_iceberg, of_paimon, options))
 
@@ -202,14 +212,17 @@ def overwrite_files(
     """
 
     def of_iceberg(table: Table) -> IcebergAction:
-        return iceberg.overwrite_files(
-            table,
-            files,
-            removed=() if removed is None else removed,
-            where=where,
-            isolation=isolation,
-            conflict_where=conflict_where,
-            properties=options.properties,
+        return IcebergAction.files(
+            FileChange(
+                FileChangeKind.OVERWRITE,
+                data=rows_of(files),
+                removed=listed(removed),
+                filter=to_sql(where),
+                since=table.snapshot_id,
+                isolation=iceberg.isolation_of(isolation),
+                conflict_filter=to_sql(conflict_where),
+                properties=pairs_of(options.properties),
+            )
         )
 
     def of_paimon(table: Table) -> PaimonChange:
@@ -219,8 +232,7 @@ def overwrite_files(
             isolation=(isolation, "serializable"),
             conflict_where=(conflict_where, None),
         )
-        paths = None if removed is None else paimon.paths_of(removed)
-        return PaimonChange.overwrite_files(paimon.rows_of(files), paths, to_sql(where))
+        return PaimonChange.overwrite_files(rows_of(files), paths_of(removed), to_sql(where))
 
     return self._changed(Change("overwrite_files", of_iceberg, of_paimon, options))
 
@@ -255,77 +267,6 @@ def overwrite_partitions(
         return PaimonChange.overwrite_partition(_arrow.writable(files), one)
 
     return self._changed(Change("overwrite_partitions", None, of_paimon, options))
-
-
-def replace_files(
-    self: Changes[R, F],
-    removed: Any,
-    files: Any = None,
-    *,
-    deletes: Any = None,
-    removed_deletes: Any = (),
-    data_sequence_number: int | None = None,
-    changelog: Any = None,
-    options: CommitOptions = _PLAIN,
-) -> R:
-    """Puts the same rows of the table into other data files, as a compaction has written them, in one
-    snapshot: of Iceberg's operation `replace`, of Paimon's kind COMPACT.
-
-    Args:
-        removed: the files that were read: paths, as the table names them or relative to its location, or
-            Arrow data with the column `file_path` utf8. Of Paimon, a file that only moves to another level is
-            in `removed` and in `files`. Rows that deletes have taken out of them are in none of the new ones.
-        files: the files that were written, as `append_files` takes them: `file_path`, `record_count`,
-            `file_size_in_bytes`, and where the table has them `partition`, `bucket` and keys; of Paimon
-            `level` is that of the table's merge tree, `file_source` is 1 by default, and `first_row_id` may
-            be given.
-        deletes: (Paimon) new index files of deletion vectors, in columns of
-            `lakebed.paimon.read_index_manifest`, with `partition` as a struct.
-        removed_deletes: delete files of which nothing is left, likewise by their paths; of Paimon, names or
-            paths of the index files that `deletes` replace. Vectors of removed files are removed with them.
-        data_sequence_number: (Iceberg) that of the new files; of the snapshot that was read, equality deletes
-            that others have added since still apply, and are not a conflict. None for the commit's own.
-        changelog: (Paimon) files that record what changed, for readers of changes; only for tables with
-            primary keys.
-        options: what the commit says of itself.
-    Returns: the table at its new snapshot, opened as it was; at the latest one where nothing changes
-        (Paimon).
-    Raises: CommitConflictError (Iceberg: others have added deletes since the table's snapshot that apply to
-        the removed files: their rows would come back; Paimon: a removed file that is no longer live, an index
-        file that another has replaced, a data file that another has given a vector, keys that another has
-        added to the same level); before anything is written: SchemaError (a path that is not of a live data
-        file, or that appears twice, with `.record`; more rows than those removed; a number that the table
-        does not have; what `append_files` refuses of files), UnsupportedError (of Paimon a table with data
-        evolution, rows that a global index covers).
-    Cost: reads the paths of every live entry. Iceberg: manifests that have some of the files are written
-        again, and the manifests of each snapshot since are read. Paimon: writes a manifest, two lists, a
-        snapshot, and an index manifest where index files change.
-    Source: Iceberg's `BaseRewriteFiles.java`, `MergingSnapshotProducer.java`; Paimon's
-        `FileStoreCommitImpl.java`, `ConflictDetection.java`, `CompactIncrement.java`.
-    """
-
-    def of_iceberg(table: Table) -> IcebergAction:
-        only("replace_files", table, deletes=(deletes, None), changelog=(changelog, None))
-        return iceberg.replace_files(
-            table,
-            removed,
-            files,
-            removed_deletes=removed_deletes,
-            data_sequence_number=data_sequence_number,
-            properties=options.properties,
-        )
-
-    def of_paimon(table: Table) -> PaimonChange:
-        only("replace_files", table, data_sequence_number=(data_sequence_number, None))
-        gone = paimon.paths_of(removed_deletes)
-        if deletes is None and len(gone):
-            raise TypeError("removed_deletes go with deletes, which may be empty")
-        added = paimon.no_files() if files is None else _arrow.writable(files)
-        return PaimonChange.compact_files(
-            paimon.paths_of(removed), added, paimon.rows_of(changelog), paimon.rows_of(deletes), gone
-        )
-
-    return self._changed(Change("replace_files", of_iceberg, of_paimon, options))
 
 
 def add_deletes(
@@ -376,15 +317,18 @@ def add_deletes(
     """
 
     def of_iceberg(table: Table) -> IcebergAction:
-        return iceberg.row_delta(
-            table,
-            files=files,
-            delete_files=deletes,
-            removed=removed,
-            removed_deletes=removed_deletes,
-            isolation=isolation,
-            conflict_where=conflict_where,
-            properties=options.properties,
+        return IcebergAction.files(
+            FileChange(
+                FileChangeKind.ROW_DELTA,
+                data=rows_of(files),
+                deletes=rows_of(deletes),
+                removed=listed(removed),
+                removed_deletes=listed(removed_deletes),
+                since=table.snapshot_id,
+                isolation=iceberg.isolation_of(isolation),
+                conflict_filter=to_sql(conflict_where),
+                properties=pairs_of(options.properties),
+            )
         )
 
     def of_paimon(table: Table) -> PaimonChange:
@@ -398,76 +342,6 @@ def add_deletes(
         only("add_deletes", table, conflict_where=(conflict_where, None))
         if deletes is None:
             raise TypeError("add_deletes takes deletes, which may be empty")
-        return PaimonChange.replace_deletion_vectors(
-            _arrow.writable(deletes), paimon.paths_of(removed_deletes)
-        )
+        return PaimonChange.replace_deletion_vectors(_arrow.writable(deletes), paths_of(removed_deletes))
 
     return self._changed(Change("add_deletes", of_iceberg, of_paimon, options))
-
-
-def rewrite_manifests(
-    self: Changes[R, F],
-    *,
-    target_bytes: int | None = None,
-    sort: bool | None = None,
-    by: Sequence[str] | None = None,
-    where: str | Predicate | None = None,
-    memory_bytes: int = 256 << 20,
-    codec: str | None = None,
-    block_bytes: int | None = None,
-    options: CommitOptions = _PLAIN,
-) -> R:
-    """Writes the manifests of the latest snapshot anew, without entries of deleted files, in one snapshot: of
-    Iceberg's operation `replace`, of Paimon's kind COMPACT. The table's files are the same before and after
-    it.
-
-    Iceberg: manifests of data files, whose entries keep their snapshots, sequence numbers and row ids;
-    manifests of delete files stay.
-
-    Args:
-        target_bytes: how large a manifest is to be, about; None for 8 MiB, of Paimon for option
-            `manifest.target-file-size`. Larger ones of Paimon's without deleted files are kept, unless they
-            are sorted.
-        sort: whether entries are sorted by partition (Paimon: and bucket), so that plans read fewer
-            manifests. None is what the format's engine does: Iceberg's are sorted always, Paimon's stay in
-            their order.
-        by: (Iceberg) what entries are sorted by, the first name first: partition fields, and columns of
-            `lakebed.iceberg.read_manifest` with single values, such as `file_path`. None for all partition
-            fields.
-        where: (Iceberg) only manifests that may have files which match are rewritten, whole: those of
-            `Table.manifests` with this condition.
-        memory_bytes: of entries that are sorted, about how many bytes are held in memory; the others are on
-            disk meanwhile, in the folder for temporary files.
-        codec: (Iceberg) of the manifests that are written: "deflate", "null", "snappy", "zstandard", "bzip2"
-            or "xz"; None for what the table's property `write.manifest.compression-codec` says.
-        block_bytes: (Iceberg) bytes of entries, not compressed, at which a block ends; None for 64,000.
-        options: what the commit says of itself.
-    Returns: the table at its new snapshot, opened as it was; as it is now where there is nothing to do.
-    Raises: SchemaError (no such field or column), PredicateError, ValueError (a size below 1);
-        UnsupportedError (of Paimon manifest lists in another format than `manifest.format`, ORC or Parquet
-        that pyarrow cannot write).
-    Cost: reads and writes all entries; sorting takes memory of about twice `memory_bytes`. Paimon: identities
-        of all deleted files are held.
-    Source: Iceberg's `BaseRewriteManifests.java`, `RewriteManifestsSparkAction.java`; Paimon's
-        `ManifestFileMerger.java`, `CompactManifestProcedure.java`.
-    """
-
-    def of_iceberg(table: Table) -> IcebergAction:
-        only("rewrite_manifests", table, sort=(True if sort is None else sort, True))
-        return iceberg.rewrite_manifests(
-            target_bytes=8 << 20 if target_bytes is None else target_bytes,
-            by=by,
-            where=where,
-            memory_bytes=memory_bytes,
-            codec=codec,
-            block_bytes=64_000 if block_bytes is None else block_bytes,
-            properties=options.properties,
-        )
-
-    def of_paimon(table: Table) -> PaimonChange:
-        only("rewrite_manifests", table, by=(by, None), where=(where, None), codec=(codec, None))
-        only("rewrite_manifests", table, block_bytes=(block_bytes, None))
-        size, memory = positive("target_bytes", target_bytes), positive("memory_bytes", memory_bytes)
-        return PaimonChange.compact_manifests(size, bool(sort), memory)
-
-    return self._changed(Change("rewrite_manifests", of_iceberg, of_paimon, options))

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-from lakebed import _arrow, _native
-from lakebed._arguments import encodable, names, one_of, positive
+from lakebed import _native
+from lakebed._arguments import one_of
 from lakebed._arguments import snapshot_id as known_id
 from lakebed._native import FileChangeKind, IcebergAction
 from lakebed._native import Isolation as _Isolation
 from lakebed.commits.staged import StagedCommit
-from lakebed.errors import SchemaError, SnapshotNotFoundError
-from lakebed.predicates import to_sql
+from lakebed.errors import SnapshotNotFoundError
 from lakebed.version import Version
 
 if TYPE_CHECKING:
-    from lakebed.predicates import Predicate
     from lakebed.scan import Scan
     from lakebed.table import Table
     from lakebed.version import AnyVersion
-
-    Properties = Mapping[str, str] | None
-    Filter = str | Predicate | None
 
 Isolation = Literal["serializable", "snapshot"] | None
 
@@ -71,163 +66,11 @@ class ManifestRewrite:
     properties: Sequence[tuple[str, str]]
 
 
-def append_files(files: Any, *, merge: bool = True, properties: Properties = None) -> IcebergAction:
-    """Adds data files."""
-    kind, data = FileChangeKind.APPEND, _arrow.writable(files)
-    return IcebergAction.files(FileChange(kind, data, merge=merge, properties=_pairs(properties)))
-
-
-def delete_files(files: Any, *, properties: Properties = None) -> IcebergAction:
-    """Removes whole data files, by their paths."""
-    change = FileChange(FileChangeKind.DELETE, removed=_paths(files), properties=_pairs(properties))
-    return IcebergAction.files(change)
-
-
-def overwrite_files(
-    table: Table,
-    files: Any = None,
-    *,
-    removed: Any = (),
-    where: Filter = None,
-    isolation: Isolation = "serializable",
-    conflict_where: Filter = None,
-    properties: Properties = None,
-) -> IcebergAction:
-    """Removes data files and adds others; `table` is as the change was begun."""
-    return IcebergAction.files(
-        FileChange(
-            FileChangeKind.OVERWRITE,
-            _added(files),
-            removed=_paths(removed),
-            filter=None if where is None else to_sql(where),
-            since=table.snapshot_id,
-            isolation=_isolation(isolation),
-            conflict_filter=None if conflict_where is None else to_sql(conflict_where),
-            properties=_pairs(properties),
-        )
-    )
-
-
-def row_delta(
-    table: Table,
-    *,
-    files: Any = None,
-    delete_files: Any = None,
-    removed: Any = (),
-    removed_deletes: Any = (),
-    isolation: Isolation = "serializable",
-    conflict_where: Filter = None,
-    properties: Properties = None,
-) -> IcebergAction:
-    """Deletes rows and adds others; `table` is as the change was begun."""
-    return IcebergAction.files(
-        FileChange(
-            FileChangeKind.ROW_DELTA,
-            _added(files),
-            _added(delete_files),
-            _paths(removed),
-            _paths(removed_deletes),
-            since=table.snapshot_id,
-            isolation=_isolation(isolation),
-            conflict_filter=None if conflict_where is None else to_sql(conflict_where),
-            properties=_pairs(properties),
-        )
-    )
-
-
-def replace_files(
-    table: Table,
-    removed: Any,
-    files: Any = None,
-    *,
-    removed_deletes: Any = (),
-    data_sequence_number: int | None = None,
-    properties: Properties = None,
-) -> IcebergAction:
-    """Puts the same rows into other data files; `table` is as the change was begun."""
-    return IcebergAction.files(
-        FileChange(
-            FileChangeKind.REPLACE,
-            _added(files),
-            removed=_paths(removed),
-            removed_deletes=_paths(removed_deletes),
-            data_sequence_number=data_sequence_number,
-            since=table.snapshot_id,
-            properties=_pairs(properties),
-        )
-    )
-
-
-def rewrite_manifests(
-    *,
-    target_bytes: int = 8 << 20,
-    by: Sequence[str] | None = None,
-    where: Filter = None,
-    memory_bytes: int = 256 << 20,
-    codec: str | None = None,
-    block_bytes: int = 64_000,
-    properties: Properties = None,
-) -> IcebergAction:
-    """Writes manifests of data files anew."""
-    rewrite = ManifestRewrite(
-        positive("target_bytes", target_bytes),
-        names("by", by),
-        to_sql(where),
-        positive("memory_bytes", memory_bytes),
-        codec,
-        positive("block_bytes", block_bytes),
-        _pairs(properties),
-    )
-    return IcebergAction.rewrite_manifests(rewrite)
-
-
-def update_spec(
-    *,
-    add: Sequence[str] | Mapping[str, str] = (),
-    remove: Sequence[str] = (),
-    rename: Mapping[str, str] | None = None,
-) -> IcebergAction:
-    """Changes what new files are partitioned by."""
-    new: list[tuple[str, str | None]]
-    if isinstance(add, Mapping):
-        new = [(encodable("add", text), encodable("add", name)) for name, text in add.items()]
-    else:
-        new = [(text, None) for text in names("add", add) or ()]
-    renamed = [(encodable("rename", name), encodable("rename", to)) for name, to in (rename or {}).items()]
-    return IcebergAction.update_spec(names("remove", remove) or [], renamed, new)
-
-
-def _added(files: Any) -> Any:
-    return None if files is None else _arrow.writable(files)
-
-
-def _pairs(properties: Properties) -> list[tuple[str, str]]:
-    pairs = (properties or {}).items()
-    return [(encodable("properties", key), encodable("properties", str(value))) for key, value in pairs]
-
-
-def _isolation(name: Isolation) -> _Isolation:
+def isolation_of(name: Isolation) -> _Isolation:
+    """What others may not have done. Raises: ValueError for a name that none has."""
     if name is None:
         return _Isolation.NONE
     return _ISOLATIONS[one_of("isolation", name, list(_ISOLATIONS))]
-
-
-def _paths(files: Any) -> list[str]:
-    """The paths that are meant. Raises: SchemaError (no column `file_path`, a null or no text in it)."""
-    if hasattr(files, "__arrow_c_stream__"):
-        rows = _arrow.writable(files).read_all()
-        if "file_path" not in rows.schema.names:
-            message = f"no column 'file_path' among {', '.join(rows.schema.names)}"
-            raise SchemaError(message, kind="unknown-column", field="file_path")
-        paths: list[Any] = rows["file_path"].to_pylist()
-        for record, path in enumerate(paths):
-            if not isinstance(path, str):
-                message = f"file_path is {path!r}"
-                raise SchemaError(message, kind="required", field="file_path", record=record)
-        return paths
-    if isinstance(files, (str, os.PathLike)):
-        raise TypeError(f"files takes a list of paths, not {files!r}")
-    return [os.fspath(path) for path in files]
 
 
 def snapshot_at(table: Table, at: AnyVersion | None, kind: str | None = None) -> int:

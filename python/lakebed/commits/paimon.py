@@ -67,26 +67,6 @@ def commit(
     return left, lambda: Scan(files, name, "reachable", _display.FIRST["reachable"])
 
 
-def paths_of(files: Any) -> Any:
-    """Paths as an array of texts. Raises: SchemaError (no column `file_path`), TypeError (a single path)."""
-    import pyarrow as pa
-
-    if not hasattr(files, "__arrow_c_stream__"):
-        if isinstance(files, str):
-            raise TypeError(f"files takes a list of paths, not {files!r}")
-        return pa.array(list(files), pa.string())
-    reader = _arrow.writable(files)
-    if "file_path" not in reader.schema.names:
-        raise SchemaError("files need a column 'file_path'", kind="unknown-column", field="file_path")
-    column = reader.read_all()["file_path"].cast(pa.string())
-    return column.combine_chunks() if column.num_chunks else pa.array([], pa.string())
-
-
-def rows_of(files: Any) -> Any:
-    """A stream of Arrow data that may be absent."""
-    return None if files is None else _arrow.writable(files)
-
-
 def no_files() -> Any:
     """A stream of no files."""
     import pyarrow as pa

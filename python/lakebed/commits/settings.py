@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lakebed._arguments import encodable, names
 from lakebed._native import IcebergAction, PaimonChange
 from lakebed.commits import iceberg
 from lakebed.commits.change import Change, CommitOptions, only
+from lakebed.commits.inputs import pairs_of
 from lakebed.errors import SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from lakebed.commits.changes import Changes, F, R
     from lakebed.commits.schemas import SchemaChange
@@ -78,10 +80,7 @@ def update_properties(
     Cost: Iceberg: reads and writes the metadata file. Paimon: reads the latest schema, writes a schema.
     Source: Iceberg's `PropertiesUpdate.java`, `TableProperties.java`; Paimon's `SchemaManager.java`.
     """
-    pairs = [
-        (encodable("properties", key), encodable("properties", str(value)))
-        for key, value in (properties or {}).items()
-    ]
+    pairs = pairs_of(properties)
     removed = names("remove", remove) or []
 
     def of_iceberg(_: Table) -> IcebergAction:
@@ -127,7 +126,15 @@ def update_spec(
     """
 
     def of_iceberg(_: Table) -> IcebergAction:
-        return iceberg.update_spec(add=add, remove=remove, rename=rename)
+        new: list[tuple[str, str | None]]
+        if isinstance(add, Mapping):
+            new = [(encodable("add", text), encodable("add", name)) for name, text in add.items()]
+        else:
+            new = [(text, None) for text in names("add", add) or ()]
+        renamed = [
+            (encodable("rename", name), encodable("rename", to)) for name, to in (rename or {}).items()
+        ]
+        return IcebergAction.update_spec(names("remove", remove) or [], renamed, new)
 
     return self._changed(Change("update_spec", of_iceberg, None, _PLAIN))
 
