@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import runpy
+from pathlib import Path
 from typing import Any
 
 import griffe
 
 SECTION = re.compile(r"^(Args|Returns|Raises|Warns|Units|Cost|Source):[ ]*", re.MULTILINE)
+SHARED = runpy.run_path(str(Path(__file__).parent.parent / "python/lakebed/_keywords.py"))
 ARGUMENT = re.compile(r"^    (\*{0,2}\w+): ", re.MULTILINE)
 
 
@@ -17,7 +20,15 @@ class Sections(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Called for each module, class, function and attribute."""
         if obj.docstring is not None:
-            obj.docstring.value = shown(obj.docstring.value)
+            obj.docstring.value = shown(_of_view(obj) or obj.docstring.value)
+
+
+def _of_view(obj: griffe.Object) -> str | None:
+    """The docstring of a view with the keywords that its decorator adds; None of anything else."""
+    for decorator in obj.decorators if isinstance(obj, griffe.Function) else ():
+        if view := re.fullmatch(r"view\((\w+)\)", str(decorator.value)):
+            return str(SHARED["described"](obj.docstring.value, SHARED[view[1]].__annotations__))
+    return None
 
 
 def shown(text: str) -> str:
