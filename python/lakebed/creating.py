@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakebed import _arrow, _native
-from lakebed._arguments import encodable, names, one_of
+from lakebed._arguments import names, one_of
+from lakebed.commits.inputs import pairs_of
 from lakebed.errors import UnsupportedError
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
@@ -96,17 +97,13 @@ def create_table(
     >>> schema = pa.schema([("id", pa.int64()), ("day", pa.date32())])
     >>> trips = lakebed.create_table("/lake/trips", schema, "iceberg", partition_by=["day"])
     """
-    pairs = [
-        (encodable("properties", key), encodable("properties", str(value)))
-        for key, value in (properties or {}).items()
-    ]
+    pairs = pairs_of(properties)
     fields = names("partition_by", partition_by) or []
     keys = names("primary_key", primary_key) or []
     if one_of("format", format, ("iceberg", "paimon")) == "iceberg":
         _refuse("iceberg", primary_key=keys or None, comment=comment, storage=storage)
-        return _iceberg(
-            path, _IcebergDefinition(_arrow.named(schema), fields, format_version or 2, pairs), limits
-        )
+        version = 2 if format_version is None else format_version
+        return _iceberg(path, _IcebergDefinition(_arrow.named(schema), fields, version, pairs), limits)
     _refuse("paimon", format_version=format_version)
     location, adapter = resolve(path, storage)
     location = location if adapter else without_climbing(location)

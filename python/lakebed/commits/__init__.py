@@ -2,8 +2,8 @@
 
 A change is written down as each format's core takes it (`change.Change`); who made it says what becomes of
 it: a `Table` commits it, a `Transaction` collects it, `Staging` writes its files for a catalog. `files`,
-    `settings` and
-`refs` have the methods, a function each; `iceberg` and `paimon` commit, `catalogs` through PyIceberg.
+`rewrites`, `settings` and `refs` have the methods, a function each; `iceberg` and `paimon` commit, `catalogs`
+through PyIceberg.
 """
 
 from __future__ import annotations

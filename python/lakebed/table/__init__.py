@@ -29,20 +29,9 @@ if TYPE_CHECKING:
 class Table(Changes["Table", Freed]):
     """A table that is at one snapshot. `open_table` opens one; `at` gives the same table at another.
 
-    The views return a lazy `Scan` and take the same keywords:
-
-        columns: names of the columns wanted, in this order; what is not asked for is not decoded.
-        filter: SQL-like text, or a condition made with `lakebed.col`, on the view's own columns, asked for or
-            not: rows that do not match are left out.
-        where: the same on the table's columns, of views whose rows are files, manifests, entries or sums of
-            them (`files`, `entries`, `manifests`, `deletes`, `indexes`, `partitions`, `buckets`, `health`,
-            `plan`, `diff`, `appends`, `file_history`): files are left out in which, by partition and
-            statistics, no row can match. Nested columns are named by dotted paths; of Paimon `bucket` too, of
-            Iceberg transforms (`bucket(16, id) = 3`) and partition fields whose names no column has.
-        stats: (`entries`, `files`, `plan`, `diff`, `appends`, `file_history`) names of table columns whose
-            typed bounds and counts are wanted.
-        limit: rows at most.
-        threads: None for all cores.
+    The views return a lazy `Scan`. All take `columns`, `filter`, a condition on the view's own columns,
+    `limit` and `threads`; those whose rows are files, manifests, entries or sums of them also `where`, a
+    condition on the table's columns; those whose rows are files or entries also `stats`.
 
     They raise SchemaError for a column that is not there and PredicateError for a `where` or `filter` that
     cannot be bound, at once; errors of the data come when the scan is read.
