@@ -60,7 +60,7 @@ def create_table(
     storage: object | None = None,
     limits: Limits = LIMITS,
 ) -> Table:
-    """Makes a table without a catalog and without a snapshot, where none is.
+    """Makes an empty table, without a catalog, at a place where there is none yet.
 
     Args:
         path: a folder, which need not be there; of Paimon also a URI. Paths of an Iceberg table start with
@@ -82,7 +82,7 @@ def create_table(
         format_version: (Iceberg) 1, 2 or 3; None for 2.
         storage: (Paimon) what `open_table` takes as `storage`: a store of obstore that has conditional puts,
             or a storage that publishes files.
-        limits: of the table; of Iceberg also what looking for a table that is there may cost.
+        limits: what reading one metadata file of the table may cost.
     Returns: the table.
     Raises: FileExistsError (there is a table), SchemaError with `.field` (no such column or transform, types,
         keys or buckets that make no table), UnsupportedError (a type that the version does not have, a column

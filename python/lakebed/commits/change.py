@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CommitOptions:
-    """What a commit says of itself.
+    """What a snapshot records of its commit.
 
     Attributes:
         properties: pairs of texts that the new snapshot keeps: more keys of Iceberg's summary, Paimon's

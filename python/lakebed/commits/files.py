@@ -55,7 +55,7 @@ def append_files(
         merge: (Iceberg) merge small manifests, as `commit.manifest-merge.enabled`,
             `commit.manifest.min-count-to-merge` and `commit.manifest.target-size-bytes` say; False for the
             fastest commit, which leaves those that are there alone.
-        options: what the commit says of itself.
+        options: `CommitOptions`, what the new snapshot records of its commit.
     Returns: the table at its new snapshot, opened as it was; at the latest one where there are no files
         (Paimon).
     Raises: before anything is written: SchemaError with `.field` and `.record` (a column that files do not
@@ -120,7 +120,7 @@ def delete_files(
             Files that another commit has just added go too. As in SQL, null matches no comparison; NaN,
             which engines order differently, only matches `is_nan`, `IS NOT NULL`, and `<>` and `NOT IN` of
             other values.
-        options: what the commit says of itself.
+        options: `CommitOptions`, what the new snapshot records of its commit.
     Returns: the table at its new snapshot, opened as it was; at the latest one where nothing is removed.
     Raises: before anything is written: SchemaError with `.record` (a path that is not of a live data file, or
         that appears twice), PredicateError, UnsupportedError (of Iceberg a file of which the condition may
@@ -184,14 +184,12 @@ def overwrite_files(
             latest snapshot. As in SQL, null matches no comparison; NaN, which engines order differently, only
             matches `is_nan`, `IS NOT NULL`, and `<>` and `NOT IN` of other values.
         isolation: (Iceberg) what others may not have committed since the table's snapshot, at which the
-            change was
-            begun: "snapshot", no deletes that apply to the removed files, and of `where` no delete files and
-                removed
-            files that may be of its rows; "serializable", no data files either that may have such rows; None
-            for no check.
+            change was begun. "snapshot": no deletes that apply to the removed files, and with `where` no
+            delete files, and no removals of files, that may concern rows which match. "serializable": no data
+            files either that may have such rows. None: no check.
         conflict_where: (Iceberg) which rows that is about; None for `where` where no file is removed by path,
             else for all.
-        options: what the commit says of itself.
+        options: `CommitOptions`, what the new snapshot records of its commit.
     Returns: the table at its new snapshot, opened as it was; at the latest one where nothing changes
         (Paimon).
     Raises: CommitConflictError (Iceberg: what `isolation` forbids, and where the branch does not descend from
@@ -251,7 +249,7 @@ def overwrite_partitions(
             `record_count`, `file_size_in_bytes`, `partition`, and where the table has them `bucket` and keys.
         partition: values of some or all partition columns; partitions that have them are overwritten. `{}` is
             the whole table, None every partition that one of the files is in (Paimon's dynamic overwrite).
-        options: what the commit says of itself.
+        options: `CommitOptions`, what the new snapshot records of its commit.
     Returns: the table at its new snapshot, without the index files of these partitions; at the latest one
         where nothing changes.
     Raises: before anything is written: SchemaError with `.field` and `.record` (what `append_files` refuses,
@@ -264,7 +262,7 @@ def overwrite_partitions(
 
     def of_paimon(table: Table) -> PaimonChange:
         one = None if partition is None else paimon.partition_of(table, partition)
-        return PaimonChange.overwrite_partition(_arrow.writable(files), one)
+        return PaimonChange.overwrite_partitions(_arrow.writable(files), one)
 
     return self._changed(Change("overwrite_partitions", None, of_paimon, options))
 
@@ -292,7 +290,8 @@ def add_deletes(
             3 equality delete files and vectors. A new vector replaces the one that its data file has: it must
             mark all rows of that one, and of position delete files of the data file. Paimon: index files of
             vectors, in columns of `lakebed.paimon.read_index_manifest`, with `partition` as a struct.
-        files: (Iceberg) data files to add, as `append_files` takes them.
+        files: (Iceberg) data files to add, in columns of the view `files`: `file_path`, `record_count`,
+            `file_size_in_bytes`, and `partition` where the table is partitioned.
         removed: (Iceberg) data files to remove: paths, or Arrow data with the column `file_path` utf8.
         removed_deletes: delete files to remove, likewise; Iceberg's vectors are replaced by themselves. Of
             Paimon, names or paths of the index files that the new ones replace: a data file has one vector,
@@ -302,7 +301,7 @@ def add_deletes(
             "serializable", no data files either; None for neither. Whatever it says, nobody may have removed
             a data file that new deletes refer to, or given one a vector that has a new one here.
         conflict_where: (Iceberg) which rows that is about; None for all.
-        options: what the commit says of itself.
+        options: `CommitOptions`, what the new snapshot records of its commit.
     Returns: the table at its new snapshot, opened as it was.
     Raises: CommitConflictError (what `isolation` forbids; of Paimon an index file that another commit has
         replaced, a data file that another has given a vector); before anything is written: SchemaError with
@@ -342,6 +341,6 @@ def add_deletes(
         only("add_deletes", table, conflict_where=(conflict_where, None))
         if deletes is None:
             raise TypeError("add_deletes takes deletes, which may be empty")
-        return PaimonChange.replace_deletion_vectors(_arrow.writable(deletes), paths_of(removed_deletes))
+        return PaimonChange.add_deletes(_arrow.writable(deletes), paths_of(removed_deletes))
 
     return self._changed(Change("add_deletes", of_iceberg, of_paimon, options))

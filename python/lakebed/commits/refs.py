@@ -33,10 +33,10 @@ def create_branch(
 
     Args:
         name: of the branch; of Paimon not "main", not digits alone.
-        at: its first snapshot: an id, the name of a tag or branch, or a `Version`. None for the table's own;
-            of Paimon for the latest schema without snapshots, as Paimon makes it. Paimon's branches start
-            from tags: a snapshot without one is refused, since an expiry would delete files that only the
-            branch reaches.
+        at: its first snapshot: an id, the name of a tag or branch, a time, or a `Version` or its keywords in
+            a dict. None for the table's own; of Paimon for the latest schema without snapshots, as Paimon
+            makes it. Paimon's branches start from tags: a snapshot without one is refused, since an expiry
+            would delete files that only the branch reaches.
         replace: (Iceberg) move a branch that is there, with the rules of retention that are not given anew.
         min_snapshots_to_keep: (Iceberg) how many of its snapshots an expiry keeps, however old they are.
         max_snapshot_age: (Iceberg) for how long an expiry keeps its other snapshots.
@@ -82,7 +82,8 @@ def create_tag(
 
     Args:
         name: of the tag. One of digits only hides the snapshot of that number from Paimon's `scan.version`.
-        at: the snapshot: an id, the name of a tag or branch, or a `Version`; None for the table's own.
+        at: the snapshot: an id, the name of a tag or branch, a time, or a `Version` or its keywords in a
+            dict; None for the table's own.
         replace: move a tag that is there; Iceberg's keeps its rule of retention if none is given.
         max_age: for how long the tag is kept: of Iceberg by the age of its snapshot, of Paimon from now on.
             None for the table's own rule (Paimon: option `tag.default-time-retained`, for ever where it has
@@ -143,7 +144,8 @@ def set_retention(
 def set_current_snapshot(self: Changes[R, F], at: AnyVersion) -> R:
     """(Iceberg) Moves the table's branch to any snapshot of the table.
 
-    Args: at, the snapshot: an id, the name of a tag or branch, or a `Version`.
+    Args: at, the snapshot: an id, the name of a tag or branch, a time, or a `Version` or its keywords in a
+        dict.
     Returns: the table at that snapshot, the head of its branch.
     Raises: SnapshotNotFoundError (no such snapshot), UnsupportedError (a Paimon table).
     Cost: reads and writes the metadata file.
@@ -163,7 +165,8 @@ def cherry_pick(self: Changes[R, F], at: AnyVersion) -> R:
     added in a new snapshot, whose summary has `source-snapshot-id` (and `published-wap-id`, if the snapshot
     was staged with a `wap.id`).
 
-    Args: at, the snapshot: an id, the name of a tag or branch, or a `Version`.
+    Args: at, the snapshot: an id, the name of a tag or branch, a time, or a `Version` or its keywords in a
+        dict.
     Returns: the table at the new head of its branch.
     Raises: SnapshotNotFoundError (no such snapshot), SchemaError (the branch has it, or has picked it
         before), UnsupportedError (one that is not an append, and was not made from the head; a Paimon table).
@@ -258,8 +261,8 @@ def rollback_to(self: Changes[R, F], at: AnyVersion) -> F:
     snapshots, tags and changelogs are removed, the latest first; schemas are kept. That is not a commit that
     could conflict with others: writers must not commit meanwhile, as with Paimon's own.
 
-    Args: at, the snapshot: an id, the name of a tag or branch, or a `Version`; of Paimon it may have expired
-        if a tag has it.
+    Args: at, the snapshot: an id, the name of a tag or branch, a time, or a `Version` or its keywords in a
+        dict; of Paimon it may have expired if a tag has it.
     Returns: the table at that snapshot, the head of its branch, and what nothing reaches any more: none of
         Iceberg. No file is deleted.
     Raises: SnapshotNotFoundError (no such snapshot, or of Iceberg one from which the head does not descend).

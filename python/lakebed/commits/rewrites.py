@@ -52,7 +52,7 @@ def replace_files(
             that others have added since still apply, and are not a conflict. None for the commit's own.
         changelog: (Paimon) files that record what changed, for readers of changes; only for tables with
             primary keys.
-        options: what the commit says of itself.
+        options: `CommitOptions`, what the new snapshot records of its commit.
     Returns: the table at its new snapshot, opened as it was; at the latest one where nothing changes
         (Paimon).
     Raises: CommitConflictError (Iceberg: others have added deletes since the table's snapshot that apply to
@@ -89,7 +89,7 @@ def replace_files(
         if deletes is None and len(gone):
             raise TypeError("removed_deletes go with deletes, which may be empty")
         added = paimon.no_files() if files is None else _arrow.writable(files)
-        return PaimonChange.compact_files(
+        return PaimonChange.replace_files(
             paths_of(removed), added, rows_of(changelog), rows_of(deletes), gone
         )
 
@@ -132,7 +132,7 @@ def rewrite_manifests(
         codec: (Iceberg) of the manifests that are written: "deflate", "null", "snappy", "zstandard", "bzip2"
             or "xz"; None for what the table's property `write.manifest.compression-codec` says.
         block_bytes: (Iceberg) bytes of entries, not compressed, at which a block ends; None for 64,000.
-        options: what the commit says of itself.
+        options: `CommitOptions`, what the new snapshot records of its commit.
     Returns: the table at its new snapshot, opened as it was; as it is now where there is nothing to do.
     Raises: SchemaError (no such field or column), PredicateError, ValueError (a size below 1);
         UnsupportedError (of Paimon manifest lists in another format than `manifest.format`, ORC or Parquet
@@ -160,6 +160,6 @@ def rewrite_manifests(
         only("rewrite_manifests", table, by=(by, None), where=(where, None), codec=(codec, None))
         only("rewrite_manifests", table, block_bytes=(block_bytes, None))
         size, memory = positive("target_bytes", target_bytes), positive("memory_bytes", memory_bytes)
-        return PaimonChange.compact_manifests(size, bool(sort), memory)
+        return PaimonChange.rewrite_manifests(size, bool(sort), memory)
 
     return self._changed(Change("rewrite_manifests", of_iceberg, of_paimon, options))

@@ -57,7 +57,7 @@ class SchemaChange:
 
         Rows that are there have null, of Iceberg the default (version 3): a JSON single value, or a `date`,
         `time`, `datetime`, `Decimal`, `UUID` or `bytes` that becomes one. A required column (Iceberg) needs
-        one.
+        one. Paimon takes neither `required` nor `default`, which is an UnsupportedError.
         """
         *parent, name = _names(path)
         place = _place(first, after, before, last=False)
@@ -184,7 +184,7 @@ class SchemaChange:
         """The change as the core of a format takes it. Raises: UnsupportedError where the format has none."""
         made = self.iceberg if format == "iceberg" else self.paimon
         if made is None:
-            message = f"{format} tables have no such change of a schema: {self.name}"
+            message = f"{self.name} with these arguments is no change of {format} tables"
             raise UnsupportedError(message, kind="unsupported", field=self.name)
         return [json.dumps(part) for part in made()]
 

@@ -61,7 +61,7 @@ def update_schema(
     def of_paimon(table: Table) -> PaimonChange:
         only("update_schema", table, allow_incompatible_changes=(allow_incompatible_changes, False))
         texts = [text for change in every for text in change.json("paimon")]
-        return PaimonChange.alter_table(f"[{','.join(texts)}]")
+        return PaimonChange.update_schema(f"[{','.join(texts)}]")
 
     return self._changed(Change("update_schema", of_iceberg, of_paimon, _PLAIN))
 
@@ -84,7 +84,7 @@ def update_properties(
     removed = names("remove", remove) or []
 
     def of_iceberg(_: Table) -> IcebergAction:
-        return IcebergAction.set_properties(pairs, removed)
+        return IcebergAction.update_properties(pairs, removed)
 
     def of_paimon(_: Table) -> PaimonChange:
         for key, _value in pairs:
@@ -92,7 +92,7 @@ def update_properties(
                 raise SchemaError(f"{key} is both set and removed", kind="argument", field=key)
         changes = [{"action": "setOption", "key": key, "value": value} for key, value in pairs]
         changes += [{"action": "removeOption", "key": key} for key in removed]
-        return PaimonChange.alter_table(json.dumps(changes))
+        return PaimonChange.update_schema(json.dumps(changes))
 
     return self._changed(Change("update_properties", of_iceberg, of_paimon, _PLAIN))
 
@@ -179,7 +179,8 @@ def set_statistics(self: Changes[R, F], statistics: Mapping[str, Any], *, of_par
 def remove_statistics(self: Changes[R, F], at: AnyVersion | None = None, *, of_partitions: bool = False) -> R:
     """(Iceberg) Takes the statistics of a snapshot out of the metadata, if it has some; the file stays.
 
-    Args: at, the snapshot; None for the table's own; of_partitions, statistics of each partition instead.
+    Args: at, the snapshot: an id, the name of a tag or branch, a time, or a `Version` or its keywords in a
+        dict; None for the table's own; of_partitions, statistics of each partition instead.
     Returns: the table at the head of its branch.
     Raises: SnapshotNotFoundError, UnsupportedError (a Paimon table).
     Cost: reads and writes the metadata file.

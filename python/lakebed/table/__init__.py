@@ -43,7 +43,7 @@ class Table(Changes["Table", Freed]):
     core: _native.Table
     opening: Opening
 
-    def __init__(self) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         raise TypeError("lakebed.open_table(path) opens tables, lakebed.create_table(…) makes them")
 
     snapshots = history.snapshots
@@ -133,7 +133,10 @@ class Table(Changes["Table", Freed]):
     ) -> Table:
         """The same table at another snapshot; snapshots, tags and times are those of the branch it is on.
 
-        Args: a version, or exactly one of
+        Args:
+            version: a `Version`, a snapshot's id, the name of a tag (or, where there is none of that name, of
+                a branch), a time, or the keywords of a `Version` in a dict; in its place exactly one of the
+                others.
             snapshot: an id. A tag does not stand in for a snapshot that expired: ask for the tag.
             tag: a name. Paimon's tags hold their snapshot, so that may have expired.
             branch: a name; "main" goes back to the table itself. Gives the branch's latest snapshot (none

@@ -117,8 +117,8 @@ def diff(
     names twice counts twice.
 
     Args:
-        snapshot_a: a snapshot: its id, the name of a tag or branch (of a tag, where there are both), or a
-            `Version`.
+        snapshot_a: a snapshot: its id, the name of a tag or branch (of a tag, where there are both), a time,
+            or a `Version` or its keywords in a dict.
         snapshot_b: the other one.
     Returns: `change` utf8 ("removed": live in `snapshot_a` only, "added": in `snapshot_b` only), then the
         columns of `files`, in the types of the schema of this table. Iceberg's delete files
@@ -145,9 +145,9 @@ def appends(self: Table, after: AnyVersion | None = None, **given: Unpack[FileKe
     there.
 
     Args:
-        after: a snapshot's id, or the name of a tag or branch; what that snapshot itself appended is left
-            out. It may have expired, as long as the next one has not. None for all appends that are still
-            known.
+        after: a snapshot: its id, the name of a tag or branch, a time, or a `Version` or its keywords in a
+            dict; what that snapshot itself appended is left out. It may have expired, as long as the next one
+            has not. None for all appends that are still known.
     Returns: the columns of `files`.
     Raises: SnapshotNotFoundError where the table's snapshot was not made from `after`, or one in between
         is gone, naming what is there.

@@ -65,9 +65,9 @@ def totals(
     that its snapshot reaches, only others reach, and nothing reaches.
 
     Args:
-        orphans: whether what nothing reaches is looked for too.
-        older_than: of these only files last modified longer ago than this, or before this instant; None for
-            all.
+        orphans: look also for files that nothing reaches.
+        older_than: with `orphans`, only files last modified longer ago than this, or before this instant;
+            None for all.
     Returns: `kind` utf8, of `reachable` ("data", "position deletes", "deletion vectors", "equality deletes",
         "manifest", "manifest list", "metadata", "statistics", "index" …), in the order of its letters, last
         "unknown", orphans, whose kind nothing says; then int64 `file_count` and `file_size_in_bytes` (as
@@ -200,8 +200,8 @@ def verify(self: Table, *, data_files: bool = False, **given: Unpack[Keywords]) 
     table is at.
 
     Args:
-        data_files: whether its data files, delete files and index files are looked for too: whether they are
-            there, and as long as recorded.
+        data_files: look also whether data files, delete files and index files are there, and as long as
+            recorded.
     Returns: `severity` utf8 ("error": rows are lost, doubled or not to be read; "warning": other than
         recorded, which readers can live with), `kind` utf8 (that of the error which reading raises, such
         as "missing", "truncated" and "mismatch"; "duplicate": twice in the table; "odd": what reading

@@ -149,7 +149,7 @@ impl IcebergAction {
     }
 
     #[staticmethod]
-    fn set_properties(set: Vec<(String, String)>, remove: Vec<String>) -> IcebergAction {
+    fn update_properties(set: Vec<(String, String)>, remove: Vec<String>) -> IcebergAction {
         made(commit::Action::Settings(SettingsChange::Properties { set, remove }))
     }
 

@@ -1,4 +1,4 @@
-//! Commits of `lakebed.paimon`.
+//! Commits to Paimon tables.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::storage::storage_of;
 use crate::stream::BatchStream;
 use crate::table::Table;
 
-/// The attributes of Python's `lakebed.paimon._commit.CommitOptions`.
+/// The attributes of Python's `lakebed.commits.paimon._Author`.
 #[derive(FromPyObject)]
 pub struct CommitOptions {
     user: String,
@@ -101,7 +101,7 @@ enum Columns<'py> {
     Arrow(Bound<'py, PyAny>),
 }
 
-/// The attributes of Python's `lakebed.paimon._commit.NewTable`.
+/// The attributes of Python's `lakebed.creating._PaimonDefinition`.
 #[derive(FromPyObject)]
 pub struct NewTable<'py> {
     columns: Columns<'py>,
