@@ -19,16 +19,26 @@ class Sections(griffe.Extension):
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Called for each module, class, function and attribute."""
+        if isinstance(obj, griffe.Function):
+            _as_view(obj)
         if obj.docstring is not None:
-            obj.docstring.value = shown(_of_view(obj) or obj.docstring.value)
+            obj.docstring.value = shown(obj.docstring.value)
 
 
-def _of_view(obj: griffe.Object) -> str | None:
-    """The docstring of a view with the keywords that its decorator adds; None of anything else."""
-    for decorator in obj.decorators if isinstance(obj, griffe.Function) else ():
+def _as_view(function: griffe.Function) -> None:
+    """Shows the keywords that the decorator of a view adds, as the decorator does."""
+    for decorator in function.decorators:
         if view := re.fullmatch(r"view\((\w+)\)", str(decorator.value)):
-            return str(SHARED["described"](obj.docstring.value, SHARED[view[1]].__annotations__))
-    return None
+            keywords = SHARED[view[1]].__annotations__
+            assert function.docstring is not None
+            function.docstring.value = SHARED["described"](function.docstring.value, keywords)
+            del function.parameters["given"]
+            kind = griffe.ParameterKind.keyword_only
+            for name in (name for name in SHARED["TEXTS"] if name in keywords):
+                annotation = keywords[name].__forward_arg__
+                function.parameters.add(
+                    griffe.Parameter(name, annotation=annotation, kind=kind, default="None")
+                )
 
 
 def shown(text: str) -> str:
