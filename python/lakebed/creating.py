@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakebed import _arrow, _native
-from lakebed._arguments import names, one_of
+from lakebed._arguments import integer, names, one_of
 from lakebed.commits.inputs import pairs_of
-from lakebed.errors import UnsupportedError
+from lakebed.errors import LocationError, TableNotFoundError, UnsupportedError
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
 from lakebed.storage import resolve
-from lakebed.storage.paths import scheme_of, without_climbing
+from lakebed.storage.paths import absolute, scheme_of, without_climbing
 from lakebed.table import table_of
 from lakebed.table.opening import Opening
 
@@ -97,16 +97,20 @@ def create_table(
     >>> schema = pa.schema([("id", pa.int64()), ("day", pa.date32())])
     >>> trips = lakebed.create_table("/lake/trips", schema, "iceberg", partition_by=["day"])
     """
+    given: object = limits
+    if not isinstance(given, Limits):
+        raise TypeError(f"limits takes Limits, not {limits!r}")
     pairs = pairs_of(properties)
     fields = names("partition_by", partition_by) or []
     keys = names("primary_key", primary_key) or []
     if one_of("format", format, ("iceberg", "paimon")) == "iceberg":
         _refuse("iceberg", primary_key=keys or None, comment=comment, storage=storage)
-        version = 2 if format_version is None else format_version
+        version = 2 if format_version is None else integer("format_version", format_version, bits=32)
         return _iceberg(path, _IcebergDefinition(_arrow.named(schema), fields, version, pairs), limits)
     _refuse("paimon", format_version=format_version)
     location, adapter = resolve(path, storage)
-    location = location if adapter else without_climbing(location)
+    location = location if adapter else absolute(without_climbing(location))
+    _check_free(Opening(adapter, location, limits=limits), "iceberg")
     columns = _arrow.named(schema) if hasattr(schema, "__arrow_c_schema__") else json.dumps(list(schema))
     definition = _PaimonDefinition(columns, fields, keys, pairs, comment)
     core = _native.paimon_create_table(location, adapter, definition, limits)
@@ -121,6 +125,16 @@ def _refuse(format: str, **given: object) -> None:
             raise UnsupportedError(message, kind="unsupported", field=argument)
 
 
+def _check_free(opening: Opening, other: str) -> None:
+    """Refuses a place where a table of the other format is. Raises: FileExistsError."""
+    try:
+        opening.core(other)
+    except TableNotFoundError:
+        return
+    place = _native.without_credentials(opening.path)
+    raise FileExistsError(errno.EEXIST, f"there is a table of the format {other} already", place)
+
+
 def _iceberg(path: str | os.PathLike[str], definition: _IcebergDefinition, limits: Limits) -> Table:
     # Before it is opened: that may ask a server.
     if scheme_of(os.fspath(path)) not in ("", "file"):
@@ -130,6 +144,9 @@ def _iceberg(path: str | os.PathLike[str], definition: _IcebergDefinition, limit
             path=_native.without_credentials(os.fspath(path)),
         )
     folder, _ = resolve(path)
-    location = str(Path(without_climbing(folder)).absolute())
+    if not folder:
+        raise LocationError("a table without a path: it is empty", kind="location", path=folder)
+    location = absolute(without_climbing(folder))
+    _check_free(Opening(None, location, limits=limits), "paimon")
     _native.iceberg_create_table(location, definition, os.urandom(16), limits)
     return open_table(location, format="iceberg", limits=limits)

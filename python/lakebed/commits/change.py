@@ -110,7 +110,8 @@ def only(name: str, table: Table, **given: tuple[Any, Any]) -> None:
     Raises: UnsupportedError with the argument as `.field`.
     """
     for argument, (value, default) in given.items():
-        if value is not default and value != default:
+        # Values of other types, such as data frames, compare to something that is neither true nor false.
+        if value is not default and not (type(value) is type(default) and value == default):
             error = unsupported(f"{name} of {table.format} tables takes no {argument}", table)
             error.field = argument
             raise error

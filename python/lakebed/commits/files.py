@@ -10,7 +10,7 @@ from lakebed.commits import iceberg, paimon
 from lakebed.commits.change import Change, CommitOptions, only
 from lakebed.commits.iceberg import FileChange
 from lakebed.commits.inputs import listed, pairs_of, paths_of, rows_of
-from lakebed.predicates import Predicate, to_sql
+from lakebed.predicates import Column, Predicate, to_sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -121,7 +121,8 @@ def delete_files(
             which engines order differently, only matches `is_nan`, `IS NOT NULL`, and `<>` and `NOT IN` of
             other values.
         options: `CommitOptions`, what the new snapshot records of its commit.
-    Returns: the table at its new snapshot, opened as it was; at the latest one where nothing is removed.
+    Returns: the table at its new snapshot, opened as it was; of Paimon at the latest one where nothing is
+        removed.
     Raises: before anything is written: SchemaError with `.record` (a path that is not of a live data file, or
         that appears twice), PredicateError, UnsupportedError (of Iceberg a file of which the condition may
         match some rows and not others; of Paimon a condition on another column, with its name in `.field`,
@@ -135,7 +136,9 @@ def delete_files(
 
     >>> table = table.delete_files(where="day < DATE '2026-01-01'")
     """
-    if isinstance(files, str | Predicate):
+    if isinstance(files, str | Predicate | Column):
+        if isinstance(files, str) and "/" in files and " " not in files:
+            raise TypeError(f"delete_files takes paths in a list: [{files!r}]")
         if where is not None:
             raise TypeError("delete_files takes one condition")
         files, where = None, files

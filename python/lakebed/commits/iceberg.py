@@ -10,15 +10,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakebed import _native
-from lakebed._arguments import one_of
-from lakebed._arguments import snapshot_id as known_id
+from lakebed._arguments import duration, integer, one_of
 from lakebed._native import FileChangeKind, IcebergAction
 from lakebed._native import Isolation as _Isolation
 from lakebed.commits.staged import StagedCommit
-from lakebed.errors import SnapshotNotFoundError
-from lakebed.version import Version
+from lakebed.version import place_of
 
 if TYPE_CHECKING:
+    from lakebed._native import Place
     from lakebed.scan import Scan
     from lakebed.table import Table
     from lakebed.version import AnyVersion
@@ -73,29 +72,22 @@ def isolation_of(name: Isolation) -> _Isolation:
     return _ISOLATIONS[one_of("isolation", name, list(_ISOLATIONS))]
 
 
-def snapshot_at(table: Table, at: AnyVersion | None, kind: str | None = None) -> int:
-    """The id of a snapshot of the table; an id itself is not looked for.
-
-    Args: at, None for that of the table; kind, what is made for it.
-    Raises: SnapshotNotFoundError.
-    """
-    if isinstance(at, Version) and at.snapshot is not None:
-        at = at.snapshot
-    if isinstance(at, int) and not isinstance(at, bool):
-        return known_id(at)
-    found = table.snapshot_id if at is None else table.at(at).snapshot_id
-    if found is None:
-        message = f"there is no snapshot that a {kind or 'commit'} could name ({table.location})"
-        raise SnapshotNotFoundError(message, kind="snapshot-not-found", path=table.location)
-    return found
+def chosen(table: Table, at: AnyVersion | None) -> tuple[Place | None, int | None]:
+    """Which snapshot is meant, as the core takes it: None is that of the table."""
+    return None if at is None else place_of("at", at), table.snapshot_id
 
 
 def kept(
     least: int | None, snapshot: timedelta | None, ref: timedelta | None
 ) -> tuple[int | None, int | None, int | None]:
-    """The rules of retention as the core takes them, ages in milliseconds."""
-    ages = [None if one is None else one // timedelta(milliseconds=1) for one in (snapshot, ref)]
-    return least, ages[0], ages[1]
+    """The rules of retention as the core takes them, ages in milliseconds. Raises: TypeError, ValueError."""
+    least = None if least is None else integer("min_snapshots_to_keep", least, bits=32)
+    return least, milliseconds_of("max_snapshot_age", snapshot), milliseconds_of("max_age", ref)
+
+
+def milliseconds_of(argument: str, value: timedelta | None) -> int | None:
+    """A time in milliseconds. Raises: TypeError, ValueError below zero."""
+    return None if value is None else duration(argument, value) // timedelta(milliseconds=1)
 
 
 def commit(table: Table, actions: Sequence[IcebergAction]) -> tuple[Table, Callable[[], Scan]]:
@@ -112,6 +104,9 @@ def commit(table: Table, actions: Sequence[IcebergAction]) -> tuple[Table, Calla
 
 def _committed(table: Table, actions: Sequence[IcebergAction]) -> tuple[Table, str | None]:
     """The table after a commit, and the metadata file before it; None where nothing was to be done."""
+    if table.opening.pointer is not None:
+        # Another process has the catalog's entry.
+        table = table.refresh()
     if table.opening.entry is not None:
         from lakebed.commits.catalogs import commit_through
 

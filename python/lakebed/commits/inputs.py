@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lakebed import _arrow
-from lakebed._arguments import encodable
+from lakebed._arguments import encodable, mapping
 from lakebed.errors import SchemaError
 
 
@@ -26,13 +26,14 @@ def paths_of(files: Any) -> Any:
 
     if files is None:
         return None
-    if isinstance(files, (str, os.PathLike)):
-        raise TypeError(f"a list of paths is expected, not {files!r}")
     if not hasattr(files, "__arrow_c_stream__"):
+        if isinstance(files, str | os.PathLike) or not isinstance(files, Iterable):
+            raise TypeError(f"a list of paths is expected, or Arrow data, not {files!r}")
         return pa.array([encodable("file_path", os.fspath(path)) for path in files], pa.string())
     reader = _arrow.writable(files)
-    if "file_path" not in reader.schema.names:
-        message = f"no column 'file_path' among {', '.join(reader.schema.names)}"
+    if (count := reader.schema.names.count("file_path")) != 1:
+        words = "no column" if count == 0 else f"{count} columns"
+        message = f"{words} 'file_path' among {', '.join(reader.schema.names)}"
         raise SchemaError(message, kind="unknown-column", field="file_path")
     column = reader.read_all()["file_path"]
     if column.null_count:
@@ -51,6 +52,15 @@ def listed(files: Any) -> list[str]:
 
 
 def pairs_of(properties: Mapping[str, str] | None) -> list[tuple[str, str]]:
-    """Keys and values as texts. Raises: TypeError, SchemaError for lone surrogates."""
-    pairs = (properties or {}).items()
-    return [(encodable("properties", key), encodable("properties", str(value))) for key, value in pairs]
+    """Keys and values as texts; numbers and truth values as engines write them.
+
+    Raises: TypeError, SchemaError for lone surrogates.
+    """
+    pairs = mapping("properties", properties or {}).items()
+    return [(encodable("properties", key), encodable("properties", _text(value))) for key, value in pairs]
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value

@@ -10,8 +10,9 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _display, _native
-from lakebed._arguments import encodable, snapshot_id
+from lakebed._arguments import duration, encodable, integer, mapping, snapshot_id
 from lakebed.commits.change import CommitOptions, unsupported
+from lakebed.commits.inputs import pairs_of
 from lakebed.errors import SchemaError
 from lakebed.scan import Scan
 from lakebed.version import Version
@@ -42,8 +43,18 @@ class _Author:
         """What was said of the commit, and what only Python knows: randomness, and the local time."""
         offset = datetime.now(timezone.utc).astimezone().utcoffset() or timedelta(0)
         millis = offset // timedelta(milliseconds=1)
-        user, properties = options.user or str(uuid.uuid4()), dict(options.properties)
-        return _Author(user, options.identifier, properties, options.watermark, uuid.uuid4().int, millis)
+        user = encodable("user", options.user or str(uuid.uuid4()))
+        numbers = {"identifier": options.identifier, "watermark": options.watermark}
+        for name, number in numbers.items():
+            if number is not None:
+                integer(name, number)
+        return _Author(
+            user=user,
+            properties=dict(pairs_of(options.properties)),
+            uuid=uuid.uuid4().int,
+            zone_offset_millis=millis,
+            **numbers,
+        )
 
 
 def commit(
@@ -57,7 +68,10 @@ def commit(
     """
     from lakebed.table import table_of
 
-    if table.opening.entry is not None and table.opening.entry.commits:
+    opening = table.opening
+    # Another process has the catalog's entry, and asks for one.
+    entry = opening.pointer() if opening.pointer is not None else opening.entry
+    if entry is not None and entry.commits:
         raise unsupported(
             "the table's catalog makes its commits: a snapshot beside it would be ignored", table
         )
@@ -124,9 +138,7 @@ def micros(argument: str, value: timedelta | None) -> int | None:
     """A time in microseconds. Raises: ValueError below zero, SchemaError beyond 64 bits."""
     if value is None:
         return None
-    if value < timedelta(0):
-        raise ValueError(f"{argument} is not negative: {value}")
-    micros = value // timedelta(microseconds=1)
+    micros = duration(argument, value) // timedelta(microseconds=1)
     if micros >= 1 << 64:
         raise SchemaError(f"{argument} is longer than 2^64 microseconds: {value}", kind="argument")
     return micros
@@ -138,6 +150,7 @@ def partition_of(table: Table, partition: Mapping[str, Any]) -> Any:
 
     kind = table.files(columns=["partition"]).schema.field("partition").type
     types = {field.name: field.type for field in kind}
+    partition = mapping("partition", partition)
     unknown = [name for name in partition if name not in types]
     if unknown:
         raise SchemaError(

@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 _PLAIN = CommitOptions()
 
 
+def _given(at: AnyVersion) -> AnyVersion:
+    """Raises: TypeError for None, which some take for the table's own."""
+    given: object = at
+    if given is None:
+        raise TypeError(
+            "at takes a snapshot's id, the name of a tag or branch, a time or a Version, not None"
+        )
+    return at
+
+
 def create_branch(
     self: Changes[R, F],
     name: str,
@@ -57,8 +67,8 @@ def create_branch(
 
     def of_iceberg(table: Table) -> IcebergAction:
         kept = iceberg.kept(min_snapshots_to_keep, max_snapshot_age, max_age)
-        there = iceberg.snapshot_at(table, at, "branch")
-        return IcebergAction.create_branch(encodable("name", name), there, replace, kept)
+        of = iceberg.chosen(table, at)
+        return IcebergAction.create_branch(encodable("name", name), of, replace, kept)
 
     def of_paimon(table: Table) -> PaimonChange:
         rules = {"min_snapshots_to_keep": min_snapshots_to_keep, "max_snapshot_age": max_snapshot_age}
@@ -97,10 +107,8 @@ def create_tag(
     """
 
     def of_iceberg(table: Table) -> IcebergAction:
-        there = iceberg.snapshot_at(table, at, "tag")
-        return IcebergAction.create_tag(
-            encodable("name", name), there, replace, iceberg.kept(None, None, max_age)
-        )
+        of, kept = iceberg.chosen(table, at), iceberg.kept(None, None, max_age)
+        return IcebergAction.create_tag(encodable("name", name), of, replace, kept)
 
     def of_paimon(table: Table) -> PaimonChange:
         number = None if at is None else paimon.snapshot_at(table, at)
@@ -153,7 +161,7 @@ def set_current_snapshot(self: Changes[R, F], at: AnyVersion) -> R:
     """
 
     def of_iceberg(table: Table) -> IcebergAction:
-        return IcebergAction.set_current_snapshot(iceberg.snapshot_at(table, at))
+        return IcebergAction.set_current_snapshot(iceberg.chosen(table, _given(at)))
 
     return self._changed(Change("set_current_snapshot", of_iceberg, None, _PLAIN))
 
@@ -176,7 +184,7 @@ def cherry_pick(self: Changes[R, F], at: AnyVersion) -> R:
     """
 
     def of_iceberg(table: Table) -> IcebergAction:
-        return IcebergAction.cherry_pick(iceberg.snapshot_at(table, at))
+        return IcebergAction.cherry_pick(iceberg.chosen(table, _given(at)))
 
     return self._changed(Change("cherry_pick", of_iceberg, None, _PLAIN))
 
@@ -251,7 +259,8 @@ def fast_forward(self: Changes[R, F], name: str, to: str) -> F:
     def of_paimon(_: Table) -> PaimonChange:
         return PaimonChange.fast_forward(encodable("to", to))
 
-    return self._freed(Change("fast_forward", of_iceberg, of_paimon, _PLAIN, on=name))
+    on = encodable("name", name)
+    return self._freed(Change("fast_forward", of_iceberg, of_paimon, _PLAIN, on=on))
 
 
 def rollback_to(self: Changes[R, F], at: AnyVersion) -> F:
@@ -272,10 +281,10 @@ def rollback_to(self: Changes[R, F], at: AnyVersion) -> F:
     """
 
     def of_iceberg(table: Table) -> IcebergAction:
-        return IcebergAction.rollback_to(iceberg.snapshot_at(table, at))
+        return IcebergAction.rollback_to(iceberg.chosen(table, _given(at)))
 
     def of_paimon(table: Table) -> PaimonChange:
-        return PaimonChange.rollback_to(paimon.target_of(table, at))
+        return PaimonChange.rollback_to(paimon.target_of(table, _given(at)))
 
     return self._freed(Change("rollback_to", of_iceberg, of_paimon, _PLAIN))
 

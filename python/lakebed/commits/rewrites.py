@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow
-from lakebed._arguments import names, positive
+from lakebed._arguments import integer, names, positive
 from lakebed._native import FileChangeKind, IcebergAction, PaimonChange
 from lakebed.commits import paimon
 from lakebed.commits.change import Change, CommitOptions, only
@@ -68,6 +68,12 @@ def replace_files(
     Source: Iceberg's `BaseRewriteFiles.java`, `MergingSnapshotProducer.java`; Paimon's
         `FileStoreCommitImpl.java`, `ConflictDetection.java`, `CompactIncrement.java`.
     """
+    if removed is None:
+        raise TypeError("replace_files takes paths, or Arrow data with them, as removed, not None")
+    removed_deletes = () if removed_deletes is None else removed_deletes
+    number = data_sequence_number
+    if number is not None:
+        number = integer("data_sequence_number", number)
 
     def of_iceberg(table: Table) -> IcebergAction:
         only("replace_files", table, deletes=(deletes, None), changelog=(changelog, None))
@@ -77,7 +83,7 @@ def replace_files(
                 data=rows_of(files),
                 removed=listed(removed),
                 removed_deletes=listed(removed_deletes),
-                data_sequence_number=data_sequence_number,
+                data_sequence_number=number,
                 since=table.snapshot_id,
                 properties=pairs_of(options.properties),
             )

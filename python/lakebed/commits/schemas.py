@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
+from lakebed._arguments import encodable, mapping, names
 from lakebed.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ class SchemaChange:
             added = {
                 "parent": ".".join(parent) or None,
                 "name": name,
-                "field_type": _of_iceberg(field_type),
+                "field_type": _of_iceberg(_names(path)[-1], field_type),
                 "required": required,
-                "doc": doc,
+                "doc": _doc("doc", doc),
                 "default_value": _single_value(default),
             }
             return [{"add_column": added}, *_moved(_full(path), place)]
@@ -81,7 +82,15 @@ class SchemaChange:
                 if place is None
                 else {"fieldName": None, "referenceFieldName": place[1], "type": place[0]}
             )
-            return [_paimon("addColumn", path, dataType=_of_paimon(field_type), comment=doc, move=move)]
+            return [
+                _paimon(
+                    "addColumn",
+                    path,
+                    dataType=_of_paimon(_names(path)[-1], field_type),
+                    comment=_doc("doc", doc),
+                    move=move,
+                )
+            ]
 
         return cls("add_column", iceberg, None if required or default is not None else paimon)
 
@@ -96,7 +105,7 @@ class SchemaChange:
         """Gives a column another name, in its struct; of Paimon also in the key and in options that name
         it.
         """
-        iceberg = {"rename_column": [_full(path), new_name]}
+        iceberg = {"rename_column": [_full(path), encodable("new_name", new_name)]}
         return cls(
             "rename_column", lambda: [iceberg], lambda: [_paimon("renameColumn", path, newName=new_name)]
         )
@@ -108,18 +117,25 @@ class SchemaChange:
         """
         return cls(
             "update_type",
-            lambda: [{"update_column": [_full(path), _of_iceberg(field_type)]}],
+            lambda: [{"update_column": [_full(path), _of_iceberg(_names(path)[-1], field_type)]}],
             lambda: [
-                _paimon("updateColumnType", path, newDataType=_of_paimon(field_type), keepNullability=True)
+                _paimon(
+                    "updateColumnType",
+                    path,
+                    newDataType=_of_paimon(_names(path)[-1], field_type),
+                    keepNullability=True,
+                )
             ],
         )
 
     @classmethod
     def update_doc(cls, path: Path, doc: str | None) -> SchemaChange:
         """Gives a column a comment, or none."""
-        iceberg = {"update_column_doc": [_full(path), doc]}
+        iceberg = {"update_column_doc": [_full(path), _doc("doc", doc)]}
         return cls(
-            "update_doc", lambda: [iceberg], lambda: [_paimon("updateColumnComment", path, newComment=doc)]
+            "update_doc",
+            lambda: [iceberg],
+            lambda: [_paimon("updateColumnComment", path, newComment=_doc("doc", doc))],
         )
 
     @classmethod
@@ -130,7 +146,7 @@ class SchemaChange:
         return cls(
             "update_default",
             lambda: [{"update_column_default": [_full(path), _single_value(default)]}],
-            lambda: [_paimon("updateColumnDefaultValue", path, newDefaultValue=default)],
+            lambda: [_paimon("updateColumnDefaultValue", path, newDefaultValue=_doc("default", default))],
         )
 
     @classmethod
@@ -172,13 +188,15 @@ class SchemaChange:
     @classmethod
     def set_identifier_fields(cls, paths: Iterable[Path]) -> SchemaChange:
         """(Iceberg) Says which columns tell rows apart: required ones, by their names after the changes."""
-        names = [_full(path) for path in paths]
-        return cls("set_identifier_fields", lambda: [{"set_identifier_fields": names}], None)
+        columns = [_full(path) for path in paths]
+        return cls("set_identifier_fields", lambda: [{"set_identifier_fields": columns}], None)
 
     @classmethod
     def update_comment(cls, comment: str | None) -> SchemaChange:
         """(Paimon) Gives the table a comment, or none."""
-        return cls("update_comment", None, lambda: [{"action": "updateComment", "comment": comment}])
+        return cls(
+            "update_comment", None, lambda: [{"action": "updateComment", "comment": _doc("comment", comment)}]
+        )
 
     def json(self, format: str) -> list[str]:
         """The change as the core of a format takes it. Raises: UnsupportedError where the format has none."""
@@ -195,11 +213,19 @@ def _paimon(action: str, path: Path, **values: Any) -> dict[str, Any]:
 
 
 def _full(path: Path) -> str:
-    return path if isinstance(path, str) else ".".join(path)
+    return ".".join(_names(path))
 
 
 def _names(path: Path) -> list[str]:
-    return [path] if isinstance(path, str) else list(path)
+    """The names of a column and of what it is in. Raises: TypeError, SchemaError for lone surrogates."""
+    found = [encodable("path", path)] if isinstance(path, str) else names("path", path)
+    if not found:
+        raise TypeError(f"path is a column's name, or the names that lead to it, not {path!r}")
+    return found
+
+
+def _doc(argument: str, text: str | None) -> str | None:
+    return None if text is None else encodable(argument, text)
 
 
 def _place(first: bool, after: Path | None, before: Path | None, last: bool) -> tuple[str, str | None] | None:
@@ -221,32 +247,33 @@ def _moved(name: str, place: tuple[str, str | None] | None) -> list[Any]:
     return [{"move_first": name}] if kind == "FIRST" else [{f"move_{kind.lower()}": [name, beside]}]
 
 
-def _of_iceberg(kind: Type) -> Any:
+def _of_iceberg(column: str, kind: Type) -> Any:
     """A type as Iceberg's metadata has it."""
     if isinstance(kind, str):
-        return kind
+        return encodable("field_type", kind)
     import pyarrow as pa
 
     if isinstance(kind, pa.DataType):
-        kind = pa.field("value", kind)
+        kind = pa.field(column, kind)
     if isinstance(kind, pa.Field):
+        kind = kind.with_name(column)
         return json.loads(_native.iceberg_fields(pa.schema([kind])))[0]["type"]
-    return dict(kind)
+    return dict(mapping("field_type", kind))
 
 
-def _of_paimon(kind: Type) -> Any:
+def _of_paimon(column: str, kind: Type) -> Any:
     """A type as Paimon's schema files have it."""
     if isinstance(kind, str):
-        return kind
+        return encodable("field_type", kind)
     import pyarrow as pa
 
     if isinstance(kind, pa.DataType):
-        kind = pa.field("value", kind)
+        kind = pa.field(column, kind)
     if isinstance(kind, pa.Field):
         storage = _arrow.type_schema(kind.type).field(0).type
-        stored = pa.field("value", storage, kind.nullable, kind.metadata)
+        stored = pa.field(column, storage, kind.nullable, kind.metadata)
         return json.loads(_native.paimon_fields(pa.schema([stored])))[0]["type"]
-    return dict(kind)
+    return dict(mapping("field_type", kind))
 
 
 def _single_value(value: Any) -> Any:

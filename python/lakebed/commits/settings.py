@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from lakebed._arguments import encodable, names
+from lakebed._arguments import encodable, integer, mapping, names
 from lakebed._native import IcebergAction, PaimonChange
 from lakebed.commits import iceberg
 from lakebed.commits.change import Change, CommitOptions, only
 from lakebed.commits.inputs import pairs_of
+from lakebed.commits.schemas import SchemaChange
 from lakebed.errors import SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from lakebed.commits.changes import Changes, F, R
-    from lakebed.commits.schemas import SchemaChange
     from lakebed.table import Table
     from lakebed.version import AnyVersion
 
@@ -52,7 +52,9 @@ def update_schema(
     >>> table = table.update_schema([SchemaChange.add_column("note", pa.string(), after="id"),
     ...                              SchemaChange.rename_column("ts", "time")])
     """
-    every = list(changes) if hasattr(changes, "__iter__") else [changes]
+    every = list(changes) if isinstance(changes, Iterable) else [changes]
+    if not all(isinstance(change, SchemaChange) for change in every):
+        raise TypeError(f"changes takes one SchemaChange or several, not {changes!r}")
 
     def of_iceberg(_: Table) -> IcebergAction:
         texts = [text for change in every for text in change.json("iceberg")]
@@ -132,7 +134,8 @@ def update_spec(
         else:
             new = [(text, None) for text in names("add", add) or ()]
         renamed = [
-            (encodable("rename", name), encodable("rename", to)) for name, to in (rename or {}).items()
+            (encodable("rename", name), encodable("rename", to))
+            for name, to in mapping("rename", rename or {}).items()
         ]
         return IcebergAction.update_spec(names("remove", remove) or [], renamed, new)
 
@@ -152,7 +155,8 @@ def upgrade(self: Changes[R, F], format_version: int) -> R:
     Cost: reads and writes the metadata file.
     Source: Iceberg specification, "Format version changes"; Iceberg's `TableMetadata.java`.
     """
-    return self._changed(Change("upgrade", lambda _: IcebergAction.upgrade(format_version), None, _PLAIN))
+    version = integer("format_version", format_version, bits=32)
+    return self._changed(Change("upgrade", lambda _: IcebergAction.upgrade(version), None, _PLAIN))
 
 
 def set_statistics(self: Changes[R, F], statistics: Mapping[str, Any], *, of_partitions: bool = False) -> R:
@@ -169,7 +173,7 @@ def set_statistics(self: Changes[R, F], statistics: Mapping[str, Any], *, of_par
     Source: Iceberg specification, "Table Statistics", "Partition Statistics"; Iceberg's `SetStatistics.java`,
         `SetPartitionStatistics.java`.
     """
-    text = json.dumps(dict(statistics))
+    text = json.dumps(dict(mapping("statistics", statistics)))
     change = Change(
         "set_statistics", lambda _: IcebergAction.set_statistics(text, of_partitions), None, _PLAIN
     )
@@ -188,6 +192,6 @@ def remove_statistics(self: Changes[R, F], at: AnyVersion | None = None, *, of_p
     """
 
     def of_iceberg(table: Table) -> IcebergAction:
-        return IcebergAction.remove_statistics(iceberg.snapshot_at(table, at), of_partitions)
+        return IcebergAction.remove_statistics(iceberg.chosen(table, at), of_partitions)
 
     return self._changed(Change("remove_statistics", of_iceberg, None, _PLAIN))

@@ -21,17 +21,14 @@ if TYPE_CHECKING:
 
 
 def commit(table: Table, *changes: Change) -> tuple[Table, Callable[[], Scan]]:
-    """Makes changes in one commit. Returns: the table after it, and what gives the files that it has
-    freed.
+    """Makes changes in one commit. Returns: the table after it, at the head of its branch, and what gives the
+    files that it has freed.
     """
     table = changes[0].table(table)
     if table.format == "iceberg":
-        after, freed = iceberg.commit(table, [change.of_iceberg(table) for change in changes])
-    else:
-        of_paimon = [change.of_paimon(table) for change in changes]
-        after, freed = paimon.commit(table, of_paimon, options_of(changes, table))
-    then = changes[-1].then
-    return after if then is None else then(after), freed
+        return iceberg.commit(table, [change.of_iceberg(table) for change in changes])
+    of_paimon = [change.of_paimon(table) for change in changes]
+    return paimon.commit(table, of_paimon, options_of(changes, table))
 
 
 def options_of(changes: Sequence[Change], table: Table) -> CommitOptions:
@@ -47,16 +44,18 @@ def options_of(changes: Sequence[Change], table: Table) -> CommitOptions:
 class Transaction(Changes[None, None]):
     """Several changes of a table, made in one commit: all of them or none. `Table.transaction` begins one.
 
-    Each change applies to what those before it leave: of Iceberg also files of a schema or spec that the
-    transaction changes. Of Paimon one snapshot has all changes of files; what it cannot have beside them is
-    an UnsupportedError that names it (a schema beside files, tags, branches, a compaction beside other
-    changes).
+    Iceberg: each change applies to what those before it leave: files of a schema or spec that the transaction
+    changes, a tag of the snapshot that it makes. Paimon: one snapshot has all changes of files, each of what
+    is live before it; what it cannot have beside them is an UnsupportedError that names it (a schema beside
+    files, tags, branches, a compaction beside other changes).
 
     A change is checked for its arguments when it is called, and against the table when the block ends, which
-    commits; a lost race makes all of them again. A block that ends with an exception changes nothing.
+    commits; a lost race makes all of them again. A block that ends with an exception changes nothing, and
+    forgets the changes. A commit that fails keeps them, for another try.
 
-    Attributes: table, the one that the changes were begun at, and after the block the one after the commit;
-        freed, after the block, the files that nothing reaches any more, as `Freed.files`; None before.
+    Attributes: table, the one that the changes were begun at, and after the block the one after the commit,
+        at the head of its branch; freed, after the commit, the files that nothing reaches any more, as
+        `Freed.files`; None before.
 
     >>> with table.transaction() as tx:
     ...     tx.update_schema(SchemaChange.add_column("note", pa.string()))
@@ -77,17 +76,20 @@ class Transaction(Changes[None, None]):
     ) -> None:
         if kind is None:
             self.commit()
+        else:
+            self._changes = []
 
     def commit(self) -> Freed:
         """Makes the commit, as the end of the block does; a transaction without changes makes none.
 
-        Raises: what the changes raise, with "change 2 of 3: " before the message where there are several.
+        Raises: what the changes raise; of Iceberg with "change 2 of 3: " before the message where there are
+            several.
         """
-        if not self._changes:
-            return Freed(self.table, self.table.reachable(limit=0))
-        changes, self._changes = self._changes, []
-        self.table, freed = commit(self.table, *changes)
-        self.freed = freed()
+        if self._changes:
+            self.table, freed = commit(self.table, *self._changes)
+            self._changes, self.freed = [], freed()
+        elif self.freed is None:
+            self.freed = self.table.reachable(limit=0)
         return Freed(self.table, self.freed)
 
     def stage(self) -> StagedCommit | None:
@@ -98,10 +100,11 @@ class Transaction(Changes[None, None]):
         Raises: as `commit`; UnsupportedError (a Paimon table, a storage that does not write).
         """
         _refuse_staging(self.table)
-        changes, self._changes = self._changes, []
-        if not changes:
+        if not self._changes:
             return None
-        return iceberg.stage(self.table, [change.of_iceberg(self.table) for change in changes])
+        staged = iceberg.stage(self.table, [change.of_iceberg(self.table) for change in self._changes])
+        self._changes = []
+        return staged
 
     def _changed(self, change: Change) -> None:
         table = self.table
@@ -113,10 +116,10 @@ class Transaction(Changes[None, None]):
         ready: IcebergAction | PaimonChange
         if table.format == "iceberg":
             action = change.of_iceberg(table)
-            ready_change = Change(change.name, lambda _: action, None, change.options, change.then)
+            ready_change = Change(change.name, lambda _: action, None, change.options)
         else:
             ready = change.of_paimon(table)
-            ready_change = Change(change.name, None, lambda _: ready, change.options, change.then)
+            ready_change = Change(change.name, None, lambda _: ready, change.options)
         self._changes.append(ready_change)
 
     def _freed(self, change: Change) -> None:

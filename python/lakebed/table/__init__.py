@@ -198,7 +198,8 @@ class Table(Changes["Table", Freed]):
         return Staging(self)
 
     def _changed(self, change: Change) -> Table:
-        return commit(self, change)[0]
+        table, _ = commit(self, change)
+        return table if change.then is None else change.then(table)
 
     def _freed(self, change: Change) -> Freed:
         table, freed = commit(self, change)

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use crate::arrow::import_array;
 use crate::boundary::detached;
 use crate::caller_stream::{caller_stream, sent};
-use crate::error::{to_python, write_error_to_python};
+use crate::error::write_error_to_python;
 
 /// One change of a Paimon table; a commit makes one or several.
 #[pyclass(frozen, module = "lakebed._native")]
@@ -104,7 +104,7 @@ impl PaimonChange {
     /// Schema changes as a JSON array, in the form of Paimon's REST catalogs.
     #[staticmethod]
     fn update_schema(py: Python<'_>, changes: &str) -> PyResult<PaimonChange> {
-        let changes = SchemaChange::from_json(changes).map_err(|error| to_python(py, error))?;
+        let changes = SchemaChange::from_json(changes).map_err(|error| write_error_to_python(py, error))?;
         Ok(PaimonChange(Change::AlterTable(changes)))
     }
 
