@@ -120,7 +120,8 @@ def test_a_ref_alone_names_the_tables_own_snapshot(tmp_path: Path):
 def test_generators_are_read_once(format: str, tmp_path: Path):
     table = made(tmp_path, format, partition_by=(name for name in ["region"]))
     assert table.files().schema.field("partition").type.num_fields == 1
-    table = table.update_properties({"a": "1", "b": "2"}).update_properties(remove=(key for key in ["a"]))
+    removed: Any = (key for key in ["a"])
+    table = table.update_properties({"a": "1", "b": "2"}).update_properties(remove=removed)
     assert {key for key in table.properties if key in "ab"} == {"b"}
 
 
@@ -154,57 +155,59 @@ def test_values_of_properties_are_texts(format: str, tmp_path: Path):
     assert (kept["count"], kept["new"]) == ("1", "true")
 
 
-WRONG: list[tuple[str, Callable[[Table], object], type[Exception], str]] = [
+SCHEMA_CHANGE: Any = SchemaChange
+OPTIONS: Any = CommitOptions
+WRONG: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
     ("iceberg paimon", lambda t: t.update_properties({"a": None}), TypeError, "properties"),
     ("iceberg paimon", lambda t: t.update_properties([("a", "b")]), TypeError, "properties"),
     ("iceberg paimon", lambda t: t.update_properties({"a": "\ud800"}), SchemaError, "surrogate"),
     ("iceberg paimon", lambda t: t.update_properties(remove="x"), TypeError, "remove takes a list of names"),
     ("iceberg paimon", lambda t: t.update_schema(None), TypeError, "changes"),
     ("iceberg paimon", lambda t: t.update_schema(["x"]), TypeError, "changes"),
-    ("iceberg paimon", lambda t: t.update_schema(SchemaChange.drop_column([])), TypeError, "path"),
-    ("iceberg paimon", lambda t: t.update_schema(SchemaChange.drop_column(None)), TypeError, "path"),
-    ("iceberg paimon", lambda t: t.update_schema(SchemaChange.add_column("a", 5)), TypeError, "field_type"),
-    ("iceberg paimon", lambda t: t.update_schema(SchemaChange.update_doc("id", 5)), TypeError, "doc"),
+    ("iceberg paimon", lambda t: t.update_schema(SCHEMA_CHANGE.drop_column([])), TypeError, "path"),
+    ("iceberg paimon", lambda t: t.update_schema(SCHEMA_CHANGE.drop_column(None)), TypeError, "path"),
+    ("iceberg paimon", lambda t: t.update_schema(SCHEMA_CHANGE.add_column("a", 5)), TypeError, "field_type"),
+    ("iceberg paimon", lambda t: t.update_schema(SCHEMA_CHANGE.update_doc("id", 5)), TypeError, "doc"),
     (
         "iceberg paimon",
-        lambda t: t.update_schema(SchemaChange.rename_column("id", None)),
+        lambda t: t.update_schema(SCHEMA_CHANGE.rename_column("id", None)),
         TypeError,
         "new_name",
     ),
     (
         "iceberg paimon",
-        lambda t: t.update_schema(SchemaChange.add_column("a\ud800", pa.int32())),
+        lambda t: t.update_schema(SCHEMA_CHANGE.add_column("a\ud800", pa.int32())),
         SchemaError,
         "surrogate",
     ),
     (
         "paimon",
-        lambda t: t.update_schema(SchemaChange.add_column("a", pa.float16())),
+        lambda t: t.update_schema(SCHEMA_CHANGE.add_column("a", pa.float16())),
         LakebedError,
         "Float16",
     ),
     (
         "paimon",
-        lambda t: t.update_schema(SchemaChange.add_column("a", "int", required=True)),
+        lambda t: t.update_schema(SCHEMA_CHANGE.add_column("a", "int", required=True)),
         UnsupportedError,
         "add_column with these arguments",
     ),
     ("iceberg paimon", lambda t: t.append_files(file("a"), options=None), TypeError, "options"),
     (
         "iceberg paimon",
-        lambda t: t.append_files(file("a"), options=CommitOptions(properties=[("a", "b")])),
+        lambda t: t.append_files(file("a"), options=OPTIONS(properties=[("a", "b")])),
         TypeError,
         "properties",
     ),
     (
         "paimon",
-        lambda t: t.append_files(file("a"), options=CommitOptions(identifier=2**63)),
+        lambda t: t.append_files(file("a"), options=OPTIONS(identifier=2**63)),
         ValueError,
         "identifier",
     ),
     (
         "paimon",
-        lambda t: t.append_files(file("a"), options=CommitOptions(user=5)),
+        lambda t: t.append_files(file("a"), options=OPTIONS(user=5)),
         TypeError,
         "user",
     ),
