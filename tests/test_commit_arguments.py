@@ -15,7 +15,14 @@ import pytest
 
 import lakebed
 from lakebed import CommitOptions, SchemaChange, Table
-from lakebed.errors import LakebedError, LocationError, SchemaError, SnapshotNotFoundError, UnsupportedError
+from lakebed.errors import (
+    LakebedError,
+    LocationError,
+    PredicateError,
+    SchemaError,
+    SnapshotNotFoundError,
+    UnsupportedError,
+)
 
 FORMATS = ("iceberg", "paimon")
 SCHEMA = pa.schema([("id", pa.int64()), ("region", pa.string())])
@@ -211,7 +218,7 @@ WRONG: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
         TypeError,
         "user",
     ),
-    ("iceberg paimon", lambda t: t.delete_files("bucket-0/a.parquet"), TypeError, "in a list"),
+    ("iceberg paimon", lambda t: t.delete_files("bucket-0/a.parquet"), PredicateError, "in a list"),
     ("iceberg paimon", lambda t: t.delete_files(lakebed.col("id")), TypeError, "is a column, not a filter"),
     (
         "iceberg paimon",
@@ -237,7 +244,8 @@ WRONG: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
     ("iceberg", lambda t: t.upgrade(2**31), ValueError, "format_version"),
     ("iceberg", lambda t: t.create_branch("b", min_snapshots_to_keep=2**31), ValueError, "min_snapshots"),
     ("iceberg paimon", lambda t: t.create_tag("x", max_age=5), TypeError, "max_age"),
-    ("iceberg paimon", lambda t: t.create_tag("x", max_age=timedelta(-1)), ValueError, "max_age"),
+    ("iceberg", lambda t: t.create_tag("x", max_age=timedelta(-1)), SchemaError, "an age is at least"),
+    ("paimon", lambda t: t.create_tag("x", max_age=timedelta(-1)), ValueError, "max_age"),
     ("iceberg", lambda t: t.set_current_snapshot(None), TypeError, "at takes"),
     ("iceberg paimon", lambda t: t.rollback_to(None), TypeError, "at takes"),
     ("iceberg paimon", lambda t: t.fast_forward(None, "main"), TypeError, "name"),

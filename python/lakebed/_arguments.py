@@ -86,12 +86,10 @@ def integer(argument: str, value: int, bits: int = 64) -> int:
 
 
 def duration(argument: str, value: timedelta) -> timedelta:
-    """A time that is not below zero. Raises: TypeError, ValueError."""
+    """A length of time. Raises: TypeError."""
     given: object = value
     if not isinstance(given, timedelta):
         raise TypeError(f"{argument} takes a timedelta, not {value!r}")
-    if value < timedelta(0):
-        raise ValueError(f"{argument} is not negative: {value}")
     return value
 
 

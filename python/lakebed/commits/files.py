@@ -10,6 +10,7 @@ from lakebed.commits import iceberg, paimon
 from lakebed.commits.change import Change, CommitOptions, only
 from lakebed.commits.iceberg import FileChange
 from lakebed.commits.inputs import listed, pairs_of, paths_of, rows_of
+from lakebed.errors import PredicateError
 from lakebed.predicates import Column, Predicate, to_sql
 
 if TYPE_CHECKING:
@@ -138,7 +139,8 @@ def delete_files(
     """
     if isinstance(files, str | Predicate | Column):
         if isinstance(files, str) and "/" in files and " " not in files:
-            raise TypeError(f"delete_files takes paths in a list: [{files!r}]")
+            message = f"{files} is no condition: delete_files takes paths in a list, [{files!r}]"
+            raise PredicateError(message, kind="predicate")
         if where is not None:
             raise TypeError("delete_files takes one condition")
         files, where = None, files

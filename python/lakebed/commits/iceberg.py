@@ -86,7 +86,7 @@ def kept(
 
 
 def milliseconds_of(argument: str, value: timedelta | None) -> int | None:
-    """A time in milliseconds. Raises: TypeError, ValueError below zero."""
+    """A time in milliseconds. Raises: TypeError."""
     return None if value is None else duration(argument, value) // timedelta(milliseconds=1)
 
 

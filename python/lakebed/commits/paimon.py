@@ -138,7 +138,9 @@ def micros(argument: str, value: timedelta | None) -> int | None:
     """A time in microseconds. Raises: ValueError below zero, SchemaError beyond 64 bits."""
     if value is None:
         return None
-    micros = duration(argument, value) // timedelta(microseconds=1)
+    if duration(argument, value) < timedelta(0):
+        raise ValueError(f"{argument} is not negative: {value}")
+    micros = value // timedelta(microseconds=1)
     if micros >= 1 << 64:
         raise SchemaError(f"{argument} is longer than 2^64 microseconds: {value}", kind="argument")
     return micros

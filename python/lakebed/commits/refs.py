@@ -100,8 +100,8 @@ def create_tag(
             none).
     Returns: the table at the tag.
     Raises: FileExistsError (a tag of that name, without `replace`), SnapshotNotFoundError (no such snapshot;
-        the table has none), SchemaError (a branch of that name, a name that no file can have), ValueError (a
-        negative age).
+        the table has none), SchemaError (a branch of that name, a name that no file can have), and for an age
+        below a millisecond; of Paimon ValueError (a negative age).
     Cost: Iceberg: reads and writes the metadata file. Paimon: writes a file.
     Source: Iceberg's `UpdateSnapshotReferencesOperation.java`; Paimon's `TagManager.java`, `Tag.java`.
     """

@@ -65,7 +65,9 @@ class SchemaChange:
 
         def iceberg() -> list[Any]:
             if isinstance(path, str) and "." in path:
-                raise TypeError(f"{path!r} could be nested: name a new column by a sequence, [{path!r}] here")
+                raise TypeError(
+                    f"{path!r} could be nested: name a new column by a sequence of names, [{path!r}]"
+                )
             added = {
                 "parent": ".".join(parent) or None,
                 "name": name,

@@ -192,18 +192,18 @@ impl Base {
         Ok(self.snapshots.get().and_then(|all| all.get(&id)))
     }
 
-    /// The id of a snapshot; one that is given by its id is not looked for.
+    /// The id of a snapshot; one that is given by its id is not looked for. `by` is what names it, for people.
     ///
     /// # Errors
     /// Those of [`id_at`]; `SnapshotNotFound` where there is none.
-    pub(super) fn chosen(&self, choice: &SnapshotChoice) -> Result<i64> {
+    pub(super) fn chosen(&self, choice: &SnapshotChoice, by: &str) -> Result<i64> {
         let id = match &choice.at {
             Some(place) => id_at(&self.table, place)?,
             None if self.is_moved => self.head(),
             None => choice.own,
         };
         id.ok_or_else(|| {
-            let message = "there is no snapshot yet that the change could name";
+            let message = format!("there is no snapshot that a {by} could name");
             Error::new(ErrorKind::SnapshotNotFound, message).in_file(self.table.metadata_file())
         })
     }

@@ -35,7 +35,7 @@ pub struct CherryPick(pub SnapshotChoice);
 
 impl Change for CherryPick {
     fn apply(&self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<Option<Outcome>> {
-        let id = base.chosen(&self.0)?;
+        let id = base.chosen(&self.0, "cherry-pick")?;
         let Some(picked) = base.snapshot(id)? else {
             return Err(refused(base, ErrorKind::SnapshotNotFound, format!("no snapshot {id}")));
         };

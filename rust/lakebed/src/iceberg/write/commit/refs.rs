@@ -62,13 +62,13 @@ impl Change for RefChange {
             RefChange::Retain(name, rules) => retain(base, name, rules)?,
             RefChange::FastForward(to) => fast_forward(base, to)?,
             RefChange::RollBack(choice) => {
-                let id = base.chosen(choice)?;
+                let id = base.chosen(choice, "branch")?;
                 check_there(base, id)?;
                 check_ancestor(base, id)?;
                 moved(base, id)
             }
             RefChange::SetCurrent(choice) => {
-                let id = base.chosen(choice)?;
+                let id = base.chosen(choice, "branch")?;
                 check_there(base, id)?;
                 moved(base, id)
             }
@@ -78,7 +78,7 @@ impl Change for RefChange {
 }
 
 fn create(base: &Base, new: &NewRef) -> Result<Vec<Update>> {
-    let snapshot_id = base.chosen(&new.snapshot)?;
+    let snapshot_id = base.chosen(&new.snapshot, new.kind.name())?;
     check_there(base, snapshot_id)?;
     check_rules(new.kind, &new.rules)?;
     if new.name.is_empty() {

@@ -69,7 +69,7 @@ impl Change for SettingsChange {
                 Vec::from_iter((!same).then(|| Update::SetStatistics(*kind, id, file.clone())))
             }
             SettingsChange::RemoveStatistics { kind, snapshot } => {
-                let id = base.chosen(snapshot)?;
+                let id = base.chosen(snapshot, "change")?;
                 let known = named(base, *kind, id).is_some();
                 Vec::from_iter(known.then_some(Update::RemoveStatistics(*kind, id)))
             }
