@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -49,6 +50,17 @@ def paimon(folder: Path, *names: str, **options: str) -> Table:
     for name in names:
         file = lakebed.describe_file(table, data(folder, name), ROWS, columns={"bucket": 0})
         table = table.append_files(file)
+    return table
+
+
+def shared(folder: Path, of_paimon: str, of_iceberg: str) -> Table:
+    """A Paimon table in whose folder an Iceberg table is too: other writers make that, lakebed does not."""
+    iceberg(folder, of_iceberg)
+    aside = folder.with_name("aside")
+    folder.rename(aside)
+    table = paimon(folder, of_paimon)
+    shutil.copytree(aside, folder, dirs_exist_ok=True)
+    shutil.rmtree(aside)
     return table
 
 

@@ -32,6 +32,7 @@ from small_tables import (
     newest,
     paimon,
     refused,
+    shared,
 )
 
 import lakebed
@@ -190,11 +191,8 @@ def test_metadata_of_a_table_elsewhere_keeps_its_folder(tmp_path: Path):
 
 
 def test_a_folder_that_two_formats_share_is_refused_by_one(tmp_path: Path):
-    mirror = iceberg(tmp_path / "t")
-    (tmp_path / "t").rename(tmp_path / "aside")
-    table = paimon(tmp_path / "t", "bucket-0/data-a.parquet")
-    shutil.copytree(tmp_path / "aside", tmp_path / "t", dirs_exist_ok=True)
-    shutil.rmtree(tmp_path / "aside")
+    table = shared(tmp_path / "t", "bucket-0/data-a.parquet", "bucket-0/data-b.parquet")
+    mirror = lakebed.open_table(tmp_path / "t", format="iceberg")
     for scan in (mirror.orphans(None), mirror.orphans(None, listing(lying(tmp_path)))):
         with pytest.raises(LocationError, match="paimon table too"):
             found(scan)

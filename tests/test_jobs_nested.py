@@ -24,6 +24,7 @@ from small_tables import (
     newest,
     paimon,
     refused,
+    shared,
 )
 
 import lakebed
@@ -85,8 +86,7 @@ def test_external_files_of_a_nested_paimon_table_live(tmp_path: Path):
 
 
 def test_a_table_of_another_format_in_the_same_folder_keeps_its_files(tmp_path: Path):
-    table = paimon(tmp_path / "t", "bucket-0/data-a.parquet")
-    iceberg(tmp_path / "t", "bucket-0/data-b.parquet")
+    table = shared(tmp_path / "t", "bucket-0/data-a.parquet", "bucket-0/data-b.parquet")
     (orphan,) = lost(tmp_path / "t/bucket-0/data-lost.parquet")
     assert orphans(lakebed.open_table(table.location, format="paimon")) == [orphan]
 
