@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import runpy
+from pathlib import Path
 from typing import Any
 
 import griffe
 
 SECTION = re.compile(r"^(Args|Returns|Raises|Warns|Units|Cost|Source):[ ]*", re.MULTILINE)
+SHARED = runpy.run_path(str(Path(__file__).parent.parent / "python/lakebed/_keywords.py"))
 ARGUMENT = re.compile(r"^    (\*{0,2}\w+): ", re.MULTILINE)
 
 
@@ -16,8 +19,26 @@ class Sections(griffe.Extension):
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Called for each module, class, function and attribute."""
+        if isinstance(obj, griffe.Function):
+            _as_view(obj)
         if obj.docstring is not None:
             obj.docstring.value = shown(obj.docstring.value)
+
+
+def _as_view(function: griffe.Function) -> None:
+    """Shows the keywords that the decorator of a view adds, as the decorator does."""
+    for decorator in function.decorators:
+        if view := re.fullmatch(r"view\((\w+)\)", str(decorator.value)):
+            keywords = SHARED[view[1]].__annotations__
+            assert function.docstring is not None
+            function.docstring.value = SHARED["described"](function.docstring.value, keywords)
+            del function.parameters["given"]
+            kind = griffe.ParameterKind.keyword_only
+            for name in (name for name in SHARED["TEXTS"] if name in keywords):
+                annotation = keywords[name].__forward_arg__
+                function.parameters.add(
+                    griffe.Parameter(name, annotation=annotation, kind=kind, default="None")
+                )
 
 
 def shown(text: str) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import lakebed
+
 OPTIONS = {
     # What small manifests cost is what is timed: nobody merges them, nor lets snapshots go.
     "manifest.merge-min-count": "1000000000",
@@ -38,7 +40,7 @@ def _write(root: Path, commits: int) -> None:
     from lakebed import paimon
 
     schema = pa.schema([("id", pa.int64()), ("name", pa.string())])
-    paimon.append_files(paimon.create_table(root, schema, options=OPTIONS), one_file("data-0"))
+    lakebed.create_table(root, schema, "paimon", properties=OPTIONS).append_files(one_file("data-0"))
     manifests = root / "manifest"
     first = paimon.read_snapshot(root / "snapshot" / "snapshot-1")
     record = paimon.read_manifest_list(manifests / first["deltaManifestList"]).to_arrow()

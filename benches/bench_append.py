@@ -31,10 +31,10 @@ Append = Callable[[str], Any]
 
 def made(folder: Path, commits: int, version: int = 2) -> Path:
     """A table as so many fast appends would leave it: one manifest of one file each, all in the last list."""
-    table = iceberg.create_table(
-        folder, SCHEMA, partition_by=["region"], format_version=version, properties=UNMERGED
+    table = lakebed.create_table(
+        folder, SCHEMA, "iceberg", partition_by=["region"], format_version=version, properties=UNMERGED
     )
-    iceberg.append_files(table, rows(f"{folder}/data/region=emea/0.parquet"))
+    table.append_files(rows(f"{folder}/data/region=emea/0.parquet"))
     first = folder / "metadata" / "v2.metadata.json"
     metadata = iceberg.read_metadata(first)
     (snapshot,) = metadata["snapshots"]
@@ -96,7 +96,7 @@ def rows(path: str) -> pa.Table:
 
 def by_lakebed(folder: Path) -> Append:
     table = lakebed.open_table(folder)
-    return lambda path: iceberg.append_files(table, rows(path))
+    return lambda path: table.append_files(rows(path))
 
 
 def by_pyiceberg(folder: Path) -> Append:

@@ -81,7 +81,7 @@ def _lakebed(root: Path, count: int, check: bool) -> Iterator[float]:
     for _ in range(count):
         file = append_tables.one_file(f"data-{uuid.uuid4()}")
         begun = time.perf_counter()
-        table = lakebed.paimon.append_files(table, file, check_files=check)
+        table = table.append_files(file, check_files=check)
         yield (time.perf_counter() - begun) * 1e3
 
 

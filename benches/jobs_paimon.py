@@ -45,16 +45,18 @@ def _write(root: Path, sizes: Sizes) -> None:
         "manifest.merge-min-count": str(sizes.snapshots + 1),
         "snapshot.expire.limit": str(sizes.snapshots),
     }
-    table = lakebed.paimon.create_table(root, pa.schema(columns), partition_by=["region"], options=options)
+    table = lakebed.create_table(
+        root, pa.schema(columns), "paimon", partition_by=["region"], properties=options
+    )
     for region in range(REGIONS):
         (root / _bucket(region)).mkdir(parents=True)
     live: list[int] = []
     per_commit = max(1, sizes.files // sizes.snapshots)
     for commit in range(1, sizes.snapshots + 1):
         if commit % DELETING == 0:
-            table = lakebed.paimon.delete_files(table, _paths(live.pop(0), per_commit))
+            table = table.delete_files(_paths(live.pop(0), per_commit))
         else:
-            table = lakebed.paimon.append_files(table, _files(commit, per_commit), check_files=False)
+            table = table.append_files(_files(commit, per_commit), check_files=False)
             live.append(commit)
             for path in _paths(commit, per_commit):
                 (root / path).touch()
@@ -106,7 +108,7 @@ def run(root: Path, snapshots: int, task: str) -> tuple[int, float | None]:
         start = time.perf_counter()
         table = lakebed.open_table(copy)
         if task == "paimon_compact_manifests":
-            found = _rows(lakebed.paimon.compact_manifests(table).manifests())
+            found = _rows(table.rewrite_manifests().manifests())
         else:
             plan = table.expire_plan(timedelta(0), kept(snapshots)).to_arrow_batch_reader()
             found = sum(batch["kind"].to_pylist().count("snapshot") for batch in plan)

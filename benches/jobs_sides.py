@@ -69,7 +69,7 @@ class Lakebed:
                 return _drained(table.expire_plan(older_than, 1, filter="file_path IS NOT NULL"))
             case "rewrite_manifests":
                 with restored(self._root):
-                    return lakebed.iceberg.rewrite_manifests(table).manifests().to_arrow().num_rows
+                    return table.rewrite_manifests().manifests().to_arrow().num_rows
             case "file_history":
                 return _drained(table.file_history(columns=["change", "snapshot_id", "file_path"]))
             case _:

@@ -19,7 +19,6 @@ from pyiceberg.exceptions import CommitFailedException
 from trust import long_or
 
 import lakebed
-from lakebed import iceberg
 
 # In the long form a table anew after some kills, so that those are most of what it takes.
 KILLS = long_or((6,), (10,) * 20, (2,))
@@ -36,9 +35,9 @@ def by_lakebed(properties: dict[str, str], writer: str, commits: int) -> Iterato
     yield -1
 
     def rewritten(table: lakebed.Table, _: int) -> lakebed.Table:
-        return iceberg.rewrite_manifests(table)
+        return table.rewrite_manifests()
 
-    yield from writers.commits(table, "data", writer, commits, iceberg, rewritten)
+    yield from writers.commits(table, "data", writer, commits, rewritten)
 
 
 def by_pyiceberg(properties: dict[str, str], writer: str, commits: int) -> Iterator[int]:
@@ -167,7 +166,7 @@ def kill(catalog: Any) -> None:
             assert len(found) == len(set(found))
             assert acknowledged <= set(found) <= acknowledged | possible
         last = pa.table({"file_path": ["data/last.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
-        table = iceberg.append_files(lakebed.open_table(there), last)
+        table = lakebed.open_table(there).append_files(last)
         assert (
             acknowledged | {"last.parquet"} <= set(live(table)) <= acknowledged | possible | {"last.parquet"}
         )

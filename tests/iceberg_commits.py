@@ -11,8 +11,6 @@ import pyarrow as pa
 
 import lakebed
 from lakebed import iceberg
-from lakebed.iceberg import SchemaChange, _actions
-from lakebed.iceberg._commit import commit
 
 
 def appends(location: str, name: str, commits: int, others: bool = False) -> Iterator[int]:
@@ -22,7 +20,7 @@ def appends(location: str, name: str, commits: int, others: bool = False) -> Ite
     for number in range(commits):
         path = f"data/{name}-{number}.parquet"
         rows = {"file_path": [path], "record_count": [1], "file_size_in_bytes": [1], "spec_id": [0]}
-        table = iceberg.append_files(table, pa.table(rows), merge=number % 2 == 0)
+        table = table.append_files(pa.table(rows), merge=number % 2 == 0)
         if others:
             table = _other(table, f"{name}-{number}", number)
         yield number
@@ -34,28 +32,30 @@ def _other(table: lakebed.Table, name: str, number: int) -> lakebed.Table:
     schemas = {schema["schema-id"]: schema for schema in stored["schemas"]}
     column = schemas[stored["current-schema-id"]]["fields"][0]["name"]
     if kind == 0:
-        renamed = SchemaChange.rename_column(column, "key" if column == "id" else "id")
-        return iceberg.update_schema(table, renamed)
+        renamed = lakebed.SchemaChange.rename_column(column, "key" if column == "id" else "id")
+        return table.update_schema(renamed)
     if kind == 1:
         if stored["default-spec-id"]:
-            return iceberg.update_spec(table, remove=["part"])
-        return iceberg.update_spec(table, add={"part": f"bucket(2, {column})"})
+            return table.update_spec(remove=["part"])
+        return table.update_spec(add={"part": f"bucket(2, {column})"})
     if kind == 2:
-        iceberg.create_tag(table, "tag", replace="tag" in stored["refs"])
+        table.create_tag("tag", replace="tag" in stored["refs"])
         return table.refresh()
     if kind == 3:
         file = {"file_path": [f"data/{name}-d.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
-        return iceberg.row_delta(table, delete_files=pa.table(file | {"content": [1], "spec_id": [0]}))
+        return table.add_deletes(deletes=pa.table(file | {"content": [1], "spec_id": [0]}))
     if kind == 4:
-        return iceberg.rewrite_manifests(table)
+        return table.rewrite_manifests()
     if kind == 5:
-        return iceberg.expire_snapshots(table, timedelta(0), retain_last=20).table
+        return table.expire_snapshots(timedelta(0), retain_last=20).table
     if kind == 6:
         file = {"file_path": [f"data/{name}-t.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
-        added = _actions.append_files(pa.table(file | {"spec_id": [0]}))
-        removed = _actions.delete_files([f"data/{name}-t.parquet"])
-        return commit(table, added, _actions.set_properties({"in": name}), removed)
-    return iceberg.set_properties(table, {"last": name})
+        with table.transaction() as transaction:
+            transaction.append_files(pa.table(file | {"spec_id": [0]}))
+            transaction.update_properties({"in": name})
+            transaction.delete_files([f"data/{name}-t.parquet"])
+        return transaction.table
+    return table.update_properties({"last": name})
 
 
 def live(table: lakebed.Table) -> list[str]:

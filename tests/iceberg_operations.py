@@ -10,9 +10,6 @@ from pathlib import Path
 import pyarrow as pa
 
 import lakebed
-from lakebed import iceberg
-from lakebed.iceberg import SchemaChange, _actions
-from lakebed.iceberg._commit import commit as commit_all
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("region", pa.string())])
 
@@ -43,12 +40,12 @@ def files(*names: str, **more: object) -> pa.Table:
 
 def begun(table: lakebed.Table) -> lakebed.Table:
     """An empty table with two commits, a tag and a branch."""
-    table = iceberg.append_files(iceberg.append_files(table, files("a")), files("b", "c"))
-    iceberg.create_tag(table, "tag")
+    table = table.append_files(files("a")).append_files(files("b", "c"))
+    table.create_tag("tag")
     first = table.snapshots().to_arrow()["snapshot_id"][0].as_py()
-    iceberg.create_branch(table, "old", snapshot_id=first)
-    staged = iceberg.create_branch(table, "staged", snapshot_id=first)
-    iceberg.append_files(staged, files("picked"))
+    table.create_branch("old", at=first)
+    staged = table.create_branch("staged", at=first)
+    staged.append_files(files("picked"))
     return table.refresh()
 
 
@@ -82,97 +79,101 @@ def commit(make: Make) -> Operation:
 
 
 def _statistics(table: lakebed.Table) -> lakebed.Table:
-    return iceberg.set_statistics(table, {"snapshot-id": table.snapshot_id, **STATISTICS})
+    return table.set_statistics({"snapshot-id": table.snapshot_id, **STATISTICS})
+
+
+def _transaction(table: lakebed.Table) -> lakebed.Table:
+    with table.transaction() as transaction:
+        transaction.append_files(files("d"))
+        transaction.update_schema(lakebed.SchemaChange.add_column("note", pa.string()))
+        transaction.update_schema(lakebed.SchemaChange.add_column("more", pa.string()))
+        transaction.update_spec(add=["note"])
+        transaction.append_files(files("e", "f", partition={"note": "n"}))
+        transaction.delete_files(["data/d.parquet"])
+        transaction.rewrite_manifests()
+        transaction.update_properties({"a": "1"})
+        transaction.create_tag("before")
+    return transaction.table
+
+
+def _transaction_of_refs(table: lakebed.Table) -> lakebed.Table:
+    with table.transaction() as transaction:
+        transaction.append_files(files("d"), merge=False)
+        transaction.delete_branch("staged")
+        transaction.expire_snapshots(timedelta(0), 1)
+        transaction.append_files(files("e"))
+    return transaction.table
 
 
 OPERATIONS: dict[str, Operation] = {
-    "append_files": commit(lambda t: iceberg.append_files(t, files("d"))),
-    "fast append": commit(lambda t: iceberg.append_files(t, files("d"), merge=False)),
-    "delete_files": commit(lambda t: iceberg.delete_files(t, [path(t, "a")])),
-    "overwrite_files": commit(lambda t: iceberg.overwrite_files(t, files("d"), removed=[path(t, "a")])),
-    "replace_files": commit(lambda t: iceberg.replace_files(t, [path(t, "a")], files("d"))),
-    "row_delta": commit(lambda t: iceberg.row_delta(t, delete_files=files("p", content=1))),
-    "rewrite_manifests": commit(iceberg.rewrite_manifests),
-    "cherry_pick": commit(lambda t: iceberg.cherry_pick(t, head(t, "staged"))),
-    "commit to a branch": commit(lambda t: iceberg.append_files(t.at(branch="old"), files("d"))),
-    "create_branch": Operation(lambda t: iceberg.create_branch(t, "new"), MOVED, OF_REF),
-    "create_tag": Operation(lambda t: iceberg.create_tag(t, "new"), MOVED, OF_REF),
-    "set_retention": Operation(
-        lambda t: iceberg.set_retention(t, "old", max_ref_age=timedelta(days=1)), MOVED, OF_REF
-    ),
-    "delete_branch": Operation(lambda t: iceberg.delete_branch(t, "old"), ("remove-snapshot-ref",), OF_REF),
-    "delete_tag": Operation(lambda t: iceberg.delete_tag(t, "tag"), ("remove-snapshot-ref",), OF_REF),
-    "fast_forward": Operation(lambda t: iceberg.fast_forward(t.at(branch="old"), "main"), MOVED, OF_REF),
-    "rollback_to": Operation(lambda t: iceberg.rollback_to(t, head(t, "old")), MOVED, OF_REF),
-    "set_current_snapshot": Operation(
-        lambda t: iceberg.set_current_snapshot(t, head(t, "staged")), MOVED, OF_REF
-    ),
+    "append_files": commit(lambda t: t.append_files(files("d"))),
+    "fast append": commit(lambda t: t.append_files(files("d"), merge=False)),
+    "delete_files": commit(lambda t: t.delete_files([path(t, "a")])),
+    "overwrite_files": commit(lambda t: t.overwrite_files(files("d"), removed=[path(t, "a")])),
+    "replace_files": commit(lambda t: t.replace_files([path(t, "a")], files("d"))),
+    "row_delta": commit(lambda t: t.add_deletes(deletes=files("p", content=1))),
+    "rewrite_manifests": commit(lambda t: t.rewrite_manifests()),
+    "cherry_pick": commit(lambda t: t.cherry_pick(head(t, "staged"))),
+    "commit to a branch": commit(lambda t: t.at(branch="old").append_files(files("d"))),
+    "create_branch": Operation(lambda t: t.create_branch("new"), MOVED, OF_REF),
+    "create_tag": Operation(lambda t: t.create_tag("new"), MOVED, OF_REF),
+    "set_retention": Operation(lambda t: t.set_retention("old", max_age=timedelta(days=1)), MOVED, OF_REF),
+    "delete_branch": Operation(lambda t: t.delete_branch("old"), ("remove-snapshot-ref",), OF_REF),
+    "delete_tag": Operation(lambda t: t.delete_tag("tag"), ("remove-snapshot-ref",), OF_REF),
+    "fast_forward": Operation(lambda t: t.fast_forward("old", "main"), MOVED, OF_REF),
+    "rollback_to": Operation(lambda t: t.rollback_to(head(t, "old")), MOVED, OF_REF),
+    "set_current_snapshot": Operation(lambda t: t.set_current_snapshot(head(t, "staged")), MOVED, OF_REF),
     "expire_snapshots": Operation(
-        lambda t: iceberg.expire_snapshots(iceberg.delete_branch(t, "staged").table, timedelta(0), 1),
+        lambda t: t.delete_branch("staged").table.expire_snapshots(timedelta(0), 1),
         ("remove-snapshots",),
         OF_REF,
     ),
     "set_properties": Operation(
-        lambda t: iceberg.set_properties(iceberg.set_properties(t, {"a": "1"}), {"b": "2"}, remove=["a"]),
+        lambda t: t.update_properties({"a": "1"}).update_properties({"b": "2"}, remove=["a"]),
         ("set-properties", "remove-properties"),
         (),
     ),
     "set_statistics": Operation(_statistics, ("set-statistics",), ()),
     "remove_statistics": Operation(
-        lambda t: iceberg.remove_statistics(_statistics(t), t.snapshot_id or 0), ("remove-statistics",), ()
+        lambda t: _statistics(t).remove_statistics(t.snapshot_id or 0), ("remove-statistics",), ()
     ),
     "update_schema": Operation(
-        lambda t: iceberg.update_schema(
-            t, [SchemaChange.add_column("note", pa.string()), SchemaChange.rename_column("region", "area")]
+        lambda t: t.update_schema(
+            [
+                lakebed.SchemaChange.add_column("note", pa.string()),
+                lakebed.SchemaChange.rename_column("region", "area"),
+            ]
         ),
         NEW_SCHEMA,
         OF_SCHEMA,
     ),
     "update_schema to one of before": Operation(
-        lambda t: iceberg.update_schema(
-            iceberg.update_schema(t, SchemaChange.rename_column("region", "area")),
-            SchemaChange.rename_column("area", "region"),
+        lambda t: t.update_schema(lakebed.SchemaChange.rename_column("region", "area")).update_schema(
+            lakebed.SchemaChange.rename_column("area", "region")
         ),
         ("set-current-schema",),
         ("assert-current-schema-id",),
     ),
     "update_spec": Operation(
-        lambda t: iceberg.update_spec(t, add=["region", "bucket(4, id)"]),
+        lambda t: t.update_spec(add=["region", "bucket(4, id)"]),
         NEW_SPEC,
         OF_SPEC,
     ),
     "update_spec to one of before": Operation(
-        lambda t: iceberg.update_spec(iceberg.update_spec(t, add=["region"]), remove=["region"]),
+        lambda t: t.update_spec(add=["region"]).update_spec(remove=["region"]),
         ("set-default-spec",),
         ("assert-default-spec-id",),
     ),
     "transaction": Operation(
-        lambda t: commit_all(
-            t,
-            _actions.append_files(files("d")),
-            _actions.update_schema(SchemaChange.add_column("note", pa.string())),
-            _actions.update_schema(SchemaChange.add_column("more", pa.string())),
-            _actions.update_spec(add=["note"]),
-            _actions.append_files(files("e", "f", partition={"note": "n"})),
-            _actions.delete_files(["data/d.parquet"]),
-            _actions.rewrite_manifests(),
-            _actions.set_properties({"a": "1"}),
-            _actions.create_tag(t, "before"),
-        ),
+        _transaction,
         (*SNAPSHOT, *NEW_SCHEMA, *NEW_SCHEMA, *NEW_SPEC, *SNAPSHOT * 3, "set-properties", *MOVED),
         ("assert-ref-snapshot-id", *OF_SCHEMA, *OF_SPEC),
     ),
     "transaction of refs": Operation(
-        lambda t: commit_all(
-            t,
-            _actions.append_files(files("d"), merge=False),
-            _actions.delete_branch("staged"),
-            _actions.expire_snapshots(timedelta(0), 1),
-            _actions.append_files(files("e")),
-        ),
+        _transaction_of_refs,
         (*SNAPSHOT, "remove-snapshot-ref", "remove-snapshots", *SNAPSHOT),
         OF_REF,
     ),
-    "upgrade": Operation(lambda t: iceberg.upgrade(t, 3), ("upgrade-format-version",), ()),
+    "upgrade": Operation(lambda t: t.upgrade(3), ("upgrade-format-version",), ()),
 }
 """By what they are called. The last commit that each makes is the one that is described."""

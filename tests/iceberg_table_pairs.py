@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 import lakebed
-from lakebed import iceberg
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -206,8 +205,13 @@ class TablePair:
     def made(cls, folder: Path, java: JavaEngine, version: int, **properties: str) -> TablePair:
         pair = []
         for name in ("ours", "java"):
-            iceberg.create_table(
-                folder / name, SCHEMA, partition_by=["region"], format_version=version, properties=properties
+            lakebed.create_table(
+                folder / name,
+                SCHEMA,
+                "iceberg",
+                partition_by=["region"],
+                format_version=version,
+                properties=properties,
             )
             pair.append(PairedTable(folder / name, java))
         return cls(*pair)
@@ -248,20 +252,15 @@ def lakebeds(paired: PairedTable, operation: str, table: lakebed.Table | None = 
     removed = [paired.path(name) for name in given.pop("removed", ())]
     given.pop("since", None)
     if operation in ("append", "fast_append"):
-        return iceberg.append_files(table, files, merge=operation == "append")
+        return table.append_files(files, merge=operation == "append")
     if operation == "delete":
-        return iceberg.delete_files(table, removed)
+        return table.delete_files(removed)
     if operation == "overwrite":
-        return iceberg.overwrite_files(table, files, removed=removed, **{"isolation": None, **given})
+        return table.overwrite_files(files, removed=removed, **{"isolation": None, **given})
     gone = [paired.path(name) for name in given.pop("removed_deletes", ())]
     if operation == "replace":
-        return iceberg.replace_files(table, removed, files, removed_deletes=gone, **given)
+        return table.replace_files(removed, files, removed_deletes=gone, **given)
     assert operation == "row_delta"
-    return iceberg.row_delta(
-        table,
-        files=files,
-        delete_files=deletes,
-        removed=removed,
-        removed_deletes=gone,
-        **{"isolation": None, **given},
+    return table.add_deletes(
+        files=files, deletes=deletes, removed=removed, removed_deletes=gone, **{"isolation": None, **given}
     )

@@ -12,27 +12,28 @@ import sys
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 import polars as pl
 import pyarrow as pa
 
 import lakebed
-from lakebed import Table, iceberg, paimon
+from lakebed import Table
 
+Format = Literal["iceberg", "paimon"]
+FORMATS: list[Format] = ["iceberg", "paimon"]
 COLUMNS = ["file_path"]
 SCHEMA = pa.schema([("id", pa.int64())])
 
 
-def made(folder: Path, form: ModuleType, commits: int) -> str:
+def made(folder: Path, form: Format, commits: int) -> str:
     """A table with a file of each commit, a manifest each."""
-    table = form.create_table(str(folder), SCHEMA)
+    table = lakebed.create_table(str(folder), SCHEMA, form)
     for number in range(commits):
-        name = f"bucket-0/{number}" if form is paimon else f"data/{number}.parquet"
+        name = f"bucket-0/{number}" if form == "paimon" else f"data/{number}.parquet"
         files = pa.table({"file_path": [name], "record_count": [1], "file_size_in_bytes": [1]})
-        table = form.append_files(table, files)
+        table = table.append_files(files)
     return str(folder)
 
 
@@ -145,10 +146,10 @@ def callbacks_read(location: str, other: Table, rows: int) -> None:
             assert found == [rows] * storage.calls, (name, door, found)
 
 
-def commits_read(location: str, form: ModuleType, other: Table, rows: int) -> None:
+def commits_read(location: str, form: Format, other: Table, rows: int) -> None:
     """So do generators whose batches are committed, and of Paimon storages that are written to."""
     storage, found = Calling(), list[int]()
-    table = lakebed.open_table(location, storage=storage if form is paimon else None)
+    table = lakebed.open_table(location, storage=storage if form == "paimon" else None)
 
     def inside() -> None:
         found.extend(read(other.files(columns=COLUMNS)) for read in DOORS.values())
@@ -160,13 +161,13 @@ def commits_read(location: str, form: ModuleType, other: Table, rows: int) -> No
     def files() -> Iterator[pa.RecordBatch]:
         inside()
         yield pa.record_batch(
-            [["bucket-0/new" if form is paimon else "data/new.parquet"], [1], [1]], schema=schema
+            [["bucket-0/new" if form == "paimon" else "data/new.parquet"], [1], [1]], schema=schema
         )
 
     storage.inside = inside
-    form.append_files(table, pa.RecordBatchReader.from_batches(schema, files()))
+    table.append_files(pa.RecordBatchReader.from_batches(schema, files()))
     storage.inside = None
-    assert form is iceberg or storage.calls > 3
+    assert form == "iceberg" or storage.calls > 3
     assert found == [rows] * len(DOORS) * (storage.calls + 1)
 
 
@@ -221,7 +222,7 @@ def finalisers_and_handlers_read(location: str, other: Table, rows: int) -> None
     assert set(found) == {rows}
 
 
-def main(folder: str, form: ModuleType) -> None:
+def main(folder: str, form: Format) -> None:
     outer, rows = made(Path(folder, "outer"), form, 5), 3
     other = lakebed.open_table(made(Path(folder, "other"), form, rows))
     callbacks_read(outer, other, rows)
@@ -232,4 +233,4 @@ def main(folder: str, form: ModuleType) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], {"iceberg": iceberg, "paimon": paimon}[sys.argv[2]])
+    main(sys.argv[1], "paimon" if sys.argv[2] == "paimon" else "iceberg")

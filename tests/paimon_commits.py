@@ -12,7 +12,7 @@ import pyarrow as pa
 import writers
 from object_store import client
 
-from lakebed import open_table, paimon
+from lakebed import open_table
 
 if TYPE_CHECKING:
     from lakebed import Table
@@ -53,9 +53,9 @@ def _every_commit(table: Table, writer: str, commits: int) -> Iterator[int]:
     yield -1
 
     def rewritten(table: Table, number: int) -> Table:
-        return paimon.compact_manifests(table, sort=number % 8 == 1)
+        return table.rewrite_manifests(sort=number % 8 == 1)
 
-    yield from writers.commits(table, "bucket-0", writer, commits, paimon, rewritten)
+    yield from writers.commits(table, "bucket-0", writer, commits, rewritten)
 
 
 def names(table: Table) -> list[str]:

@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 import lakebed
-from lakebed import Table, paimon
-from lakebed.paimon import SchemaChange
+from lakebed import Table
 
 SCHEMA = pa.schema([("id", pa.int64()), ("writer", pa.string())])
 
@@ -46,8 +45,10 @@ class Step:
 def created(location: Path, manifests: str = "avro") -> Table:
     """A table with one file, and manifests in a format."""
     options = {"deletion-vectors.enabled": "true", "manifest.format": manifests}
-    made = paimon.create_table(location, SCHEMA, partition_by=["writer"], options=options, comment="new")
-    return paimon.append_files(made, _files("first", "0"))
+    made = lakebed.create_table(
+        location, SCHEMA, "paimon", partition_by=["writer"], properties=options, comment="new"
+    )
+    return made.append_files(_files("first", "0"))
 
 
 def observed(location: str) -> State:
@@ -86,7 +87,7 @@ def seen(before: State, writer: str, acknowledged: int) -> list[State]:
 
 def steps(writer: str) -> list[Step]:
     """The operations of a writer, in a partition of its own."""
-    a, b, c, d, e, x = (f"{writer}-{name}" for name in "abcdex")
+    a, b, c, d, e, x, y = (f"{writer}-{name}" for name in "abcdexy")
     joined = f"{writer}-joined"
     start, keep, branch = f"{writer}-start", f"{writer}-keep", f"{writer}-branch"
 
@@ -95,22 +96,20 @@ def steps(writer: str) -> list[Step]:
 
     def alter(word: str) -> Step:
         comment = f"{writer} {word}"
-        change = SchemaChange.update_comment(comment)
+        change = lakebed.SchemaChange.update_comment(comment)
         return Step(
-            lambda table: paimon.alter_table(table, change),
+            lambda table: table.update_schema(change),
             latest(lambda state: replace(state, comment=comment)),
         )
 
     def append(*names: str) -> Step:
         files = _files(writer, *names)
         return Step(
-            lambda table: paimon.append_files(table, files), latest(lambda state: state.also(live=set(names)))
+            lambda table: table.append_files(files), latest(lambda state: state.also(live=set(names)))
         )
 
     def tag(name: str) -> Step:
-        return Step(
-            lambda table: paimon.create_tag(table, name), latest(lambda state: state.also(tags={name}))
-        )
+        return Step(lambda table: table.create_tag(name), latest(lambda state: state.also(tags={name})))
 
     def same(run: Callable[[Table], object]) -> Step:
         return Step(run, latest(lambda state: state))
@@ -121,49 +120,53 @@ def steps(writer: str) -> list[Step]:
         append(c),
         tag(start),
         Step(
-            lambda table: paimon.compact_files(table, _paths(writer, a, b), _files(writer, joined)),
+            lambda table: table.replace_files(_paths(writer, a, b), _files(writer, joined)),
             latest(lambda state: state.without(live={a, b}).also(live={joined})),
         ),
         Step(
-            lambda table: paimon.replace_deletion_vectors(table, _vector(writer, c)),
+            lambda table: table.add_deletes(_vector(writer, c)),
             latest(lambda state: state.also(marked={c})),
         ),
         Step(
-            lambda table: paimon.overwrite_partition(table, _files(writer, d), {"writer": writer}),
+            lambda table: table.overwrite_partitions(_files(writer, d), {"writer": writer}),
             latest(lambda state: state.without(live={joined, c}, marked={c}).also(live={d})),
         ),
         alter("two"),
-        same(lambda table: paimon.create_branch(table, branch, tag=start)),
-        same(lambda table: paimon.append_files(table.at(branch=branch), _files(writer, e))),
+        same(lambda table: table.create_branch(branch, at=start)),
+        same(lambda table: table.at(branch=branch).append_files(_files(writer, e))),
         # Back to the snapshot of the tag, and on from there: the schema too.
         Step(
-            lambda table: paimon.fast_forward(table, branch),
+            lambda table: table.fast_forward("main", to=branch),
             lambda states: replace(states[4].also(live={e}), comment=states[4].comment),
             through=6,
         ),
-        same(lambda table: paimon.delete_branch(table, branch)),
+        same(lambda table: table.delete_branch(branch)),
         tag(keep),
         append(x),
         Step(
-            lambda table: paimon.rollback_to(table, tag=keep),
+            lambda table: table.rollback_to(keep),
             latest(lambda state: state.without(live={x})),
             through=1,
         ),
         Step(
-            lambda table: paimon.delete_files(table, _paths(writer, e)),
-            latest(lambda state: state.without(live={e})),
+            lambda table: table.overwrite_files(_files(writer, y), removed=_paths(writer, e)),
+            latest(lambda state: state.without(live={e}).also(live={y})),
         ),
-        same(lambda table: paimon.compact_manifests(table, sort=True)),
-        same(lambda table: paimon.expire_snapshots(table, timedelta(0), 2)),
+        Step(
+            lambda table: table.delete_files(_paths(writer, y)),
+            latest(lambda state: state.without(live={y})),
+        ),
+        same(lambda table: table.rewrite_manifests(sort=True)),
+        same(lambda table: table.expire_snapshots(timedelta(0), 2)),
         *(
             Step(
-                lambda table, name=name: paimon.delete_tag(table, name),  # type: ignore[misc]
+                lambda table, name=name: table.delete_tag(name),  # type: ignore[misc]
                 latest(lambda state, name=name: state.without(tags={name})),  # type: ignore[misc]
             )
             for name in (start, keep)
         ),
         Step(
-            lambda table: paimon.delete_files(table, _paths(writer, a, b, c)),
+            lambda table: table.delete_files(where=f"writer = '{writer}'"),
             latest(lambda state: state.without(live={a, b, c})),
         ),
     ]

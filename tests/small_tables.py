@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -32,23 +33,34 @@ def data(folder: Path, name: str) -> str:
 
 def iceberg(folder: Path, *names: str, **properties: str) -> Table:
     """An Iceberg table with these files, which may be elsewhere."""
-    table = lakebed.iceberg.create_table(folder, ROWS.schema, properties=properties)
+    table = lakebed.create_table(folder, ROWS.schema, "iceberg", properties=properties)
     return added(table, *(data(folder, name) for name in names))
 
 
 def added(table: Table, *paths: str) -> Table:
     """An Iceberg table with more files."""
     for path in paths:
-        table = lakebed.iceberg.append_files(table, lakebed.describe_file(table, path, ROWS))
+        table = table.append_files(lakebed.describe_file(table, path, ROWS))
     return table
 
 
 def paimon(folder: Path, *names: str, **options: str) -> Table:
     """A Paimon table with these files, in its bucket or at full paths."""
-    table = lakebed.paimon.create_table(folder, ROWS.schema, options={"bucket": "-1", **options})
+    table = lakebed.create_table(folder, ROWS.schema, "paimon", properties={"bucket": "-1", **options})
     for name in names:
         file = lakebed.describe_file(table, data(folder, name), ROWS, columns={"bucket": 0})
-        table = lakebed.paimon.append_files(table, file)
+        table = table.append_files(file)
+    return table
+
+
+def shared(folder: Path, of_paimon: str, of_iceberg: str) -> Table:
+    """A Paimon table in whose folder an Iceberg table is too: other writers make that, lakebed does not."""
+    iceberg(folder, of_iceberg)
+    aside = folder.with_name("aside")
+    folder.rename(aside)
+    table = paimon(folder, of_paimon)
+    shutil.copytree(aside, folder, dirs_exist_ok=True)
+    shutil.rmtree(aside)
     return table
 
 

@@ -43,8 +43,8 @@ def clustering(table: Table) -> list[Any]:
 def made(folder: Path, version: int = 2) -> Table:
     """Three manifests with the days 1 to 3 of two regions each, then one of day 9 alone."""
     schema = pa.schema([("id", pa.int64()), ("region", pa.utf8()), ("day", pa.int32())])
-    table = lakebed.iceberg.create_table(
-        folder, schema, partition_by=["region", "day"], format_version=version
+    table = lakebed.create_table(
+        folder, schema, "iceberg", partition_by=["region", "day"], format_version=version
     )
     for commit in range(4):
         days = [1, 2, 3] if commit < 3 else [9]
@@ -55,7 +55,7 @@ def made(folder: Path, version: int = 2) -> Table:
             "file_size_in_bytes": [100] * len(tuples),
             "partition": pa.array(tuples, pa.struct([("region", pa.utf8()), ("day", pa.int32())])),
         }
-        table = lakebed.iceberg.append_files(table, pa.table(columns))
+        table = table.append_files(pa.table(columns))
     return table
 
 
@@ -76,7 +76,7 @@ def test_health_says_how_many_manifests_a_partition_reads(tmp_path: Path):
     average, most, *after = clustering(table)
     assert (average, most) == (sum(read) / len(read), max(read))
     assert after == [1, 1.0, 1]
-    assert clustering(lakebed.iceberg.rewrite_manifests(table)) == [1.0, 1, 1, 1.0, 1]
+    assert clustering(table.rewrite_manifests()) == [1.0, 1, 1, 1.0, 1]
 
 
 @each_covering_iceberg_table("format", "one ", "no ", "several")
@@ -115,18 +115,18 @@ def test_manifests_are_rewritten_in_part_and_by_other_columns(tmp_path: Path, ve
     before = entries(table)
     old = {row["path"] for row in rows(table.manifests())}
     day_9 = next(row["path"] for row in rows(table.manifests(where="day = 9")))
-    table = lakebed.iceberg.rewrite_manifests(table, where="day < 9", by=["day"])
+    table = table.rewrite_manifests(where="day < 9", by=["day"])
     new = {row["path"] for row in rows(table.manifests())}
     assert new & old == {day_9}
     assert len(new) == 2
     assert entries(table) == before
     days = [row["partition"]["day"] for row in rows(table.entries(where="day < 9"))]
     assert days == sorted(days)
-    table = lakebed.iceberg.rewrite_manifests(table, by=["record_count", "file_path"])
+    table = table.rewrite_manifests(by=["record_count", "file_path"])
     found = [(row["record_count"], row["file_path"]) for row in rows(table.entries())]
     assert found == sorted(found)
     assert entries(table) == before
-    assert lakebed.iceberg.rewrite_manifests(table, where="day = 77").snapshot_id == table.snapshot_id
+    assert table.rewrite_manifests(where="day = 77").snapshot_id == table.snapshot_id
 
 
 def entries(table: Table) -> dict[str, Any]:
@@ -158,10 +158,10 @@ def order(table: Table) -> list[list[dict[str, Any]]]:
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_little_memory_makes_the_same_manifests(tmp_path: Path, version: int, by: list[str] | None):
     table = made(tmp_path / "t", version)
-    branches = [lakebed.iceberg.create_branch(table, name) for name in ("much", "little")]
+    branches = [table.create_branch(name) for name in ("much", "little")]
     # Each manifest is a run of its own on disk, each entry a piece of it.
     much, little = (
-        lakebed.iceberg.rewrite_manifests(branch, by=by, target_bytes=9_000, memory_bytes=memory_bytes)
+        branch.rewrite_manifests(by=by, target_bytes=9_000, memory_bytes=memory_bytes)
         for branch, memory_bytes in zip(branches, (256 << 20, 1), strict=True)
     )
     assert entries(little) == entries(table)
@@ -172,7 +172,7 @@ def test_little_memory_makes_the_same_manifests(tmp_path: Path, version: int, by
 def test_little_memory_makes_the_same_manifests_of_paimon(tmp_path: Path):
     copies = [Path(shutil.copytree(SAMPLE_TABLE, tmp_path / name)) for name in ("much", "little")]
     much, little = (
-        lakebed.paimon.compact_manifests(lakebed.open_table(copy), sort=True, memory_bytes=memory_bytes)
+        lakebed.open_table(copy).rewrite_manifests(sort=True, memory_bytes=memory_bytes)
         for copy, memory_bytes in zip(copies, (256 << 20, 1), strict=True)
     )
     own = {"path", "file_name"}
@@ -202,7 +202,7 @@ def test_row_ids_of_golden_tables_stay(table: GoldenIcebergTable, tmp_path: Path
     except FileNotFoundError:
         pytest.skip("position delete files are not there")
     before = lakebed.open_table(new)
-    after = lakebed.iceberg.rewrite_manifests(before, by=["file_path"])
+    after = before.rewrite_manifests(by=["file_path"])
     assert entries(after) == entries(before)
 
 
@@ -216,5 +216,5 @@ def test_what_nothing_sorts_by_is_an_error(tmp_path: Path):
         (ValueError, {"memory_bytes": 0}),
     ):
         with pytest.raises(error):
-            lakebed.iceberg.rewrite_manifests(table, **keywords)
+            table.rewrite_manifests(**keywords)
     assert lakebed.open_table(tmp_path / "t").snapshot_id == table.snapshot_id

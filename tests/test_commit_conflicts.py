@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lakebed import iceberg
+import lakebed
 from lakebed.errors import CommitConflictError, is_retryable
 
 FILES = pa.table({"file_path": ["data/f.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
@@ -18,18 +18,21 @@ def test_a_commit_to_iceberg_that_loses_every_race_is_a_conflict(tmp_path: Path)
 
     Of Paimon's commits `rust/lakebed/src/paimon/write/commit/tests.rs` has the same.
     """
-    made = iceberg.create_table(
-        tmp_path / "t", pa.schema([("id", pa.int64())]), properties={"commit.retry.num-retries": "2"}
+    made = lakebed.create_table(
+        tmp_path / "t",
+        pa.schema([("id", pa.int64())]),
+        "iceberg",
+        properties={"commit.retry.num-retries": "2"},
     )
     folder = Path(made.location) / "metadata"
     (folder / "v2.metadata.json").symlink_to(tmp_path / "not there")
     before = sorted(folder.iterdir())
     with pytest.raises(CommitConflictError, match="3 attempts lost") as caught:
-        iceberg.append_files(made, FILES)
+        made.append_files(FILES)
     assert caught.value.kind == "conflict"
     assert caught.value.retryable
     assert is_retryable(caught.value)
     assert not isinstance(caught.value, OSError)
     assert sorted(folder.iterdir()) == before
     (folder / "v2.metadata.json").unlink()
-    assert iceberg.append_files(made, FILES).files().to_arrow().num_rows == 1
+    assert made.append_files(FILES).files().to_arrow().num_rows == 1

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 from counting_storage import CountingStorage
 
-from lakebed import LakebedError, Table, iceberg, open_table, paimon
+import lakebed
+from lakebed import LakebedError, Table, open_table
 from lakebed.errors import InternalError, LakebedWarning
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -33,8 +34,8 @@ def refused(commit: Callable[[], Any]) -> LakebedError:
 
 
 def paimon_table(folder: Path, **options: str) -> Table:
-    table = paimon.create_table(folder, SCHEMA, options={"bucket": "-1"} | options)
-    return paimon.append_files(table, files("bucket-0/a.orc"))
+    table = lakebed.create_table(folder, SCHEMA, "paimon", properties={"bucket": "-1"} | options)
+    return table.append_files(files("bucket-0/a.orc"))
 
 
 def edit(path: Path, **values: Any) -> dict[str, Any]:
@@ -51,8 +52,8 @@ def test_the_last_snapshot_there_can_be(tmp_path: Path):
     for hint in ("1", str(MOST)):
         (tmp_path / "t" / "snapshot" / "LATEST").write_text(hint)
         assert open_table(tmp_path / "t").snapshot_id == MOST
-        refused(lambda: paimon.append_files(open_table(tmp_path / "t"), files("bucket-0/b.orc")))
-        refused(lambda: paimon.compact_manifests(open_table(tmp_path / "t"), sort=True))
+        refused(lambda: open_table(tmp_path / "t").append_files(files("bucket-0/b.orc")))
+        refused(lambda: open_table(tmp_path / "t").rewrite_manifests(sort=True))
 
 
 @pytest.mark.parametrize("total", [MOST, MOST - 6])
@@ -60,45 +61,45 @@ def test_more_rows_than_can_be_counted(tmp_path: Path, total: int):
     paimon_table(tmp_path / "t")
     edit(tmp_path / "t/snapshot/snapshot-1", totalRecordCount=total)
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
-    refused(lambda: paimon.append_files(open_table(tmp_path / "t"), files("bucket-0/b.orc")))
+    refused(lambda: open_table(tmp_path / "t").append_files(files("bucket-0/b.orc")))
     assert {path for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_fewer_rows_than_can_be_counted(tmp_path: Path):
     paimon_table(tmp_path / "t")
     edit(tmp_path / "t/snapshot/snapshot-1", totalRecordCount=-MOST - 1)
-    refused(lambda: paimon.delete_files(open_table(tmp_path / "t"), ["bucket-0/a.orc"]))
+    refused(lambda: open_table(tmp_path / "t").delete_files(["bucket-0/a.orc"]))
 
 
 def test_rows_of_files_that_add_up_to_too_many(tmp_path: Path):
-    table = paimon.create_table(tmp_path / "t", SCHEMA, options={"bucket": "-1"})
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", properties={"bucket": "-1"})
     two = pa.concat_tables([files("bucket-0/a.orc", MOST), files("bucket-0/b.orc", MOST)])
-    refused(lambda: paimon.append_files(table, two))
-    table = iceberg.create_table(tmp_path / "i", SCHEMA)
+    refused(lambda: table.append_files(two))
+    table = lakebed.create_table(tmp_path / "i", SCHEMA, "iceberg")
     two = pa.concat_tables([files("data/a.orc", MOST), files("data/b.orc", MOST)])
-    refused(lambda: iceberg.append_files(table, two))
+    refused(lambda: table.append_files(two))
 
 
 @pytest.mark.parametrize("number", [MOST, MOST - 6])
 def test_row_ids_that_end(tmp_path: Path, number: int):
     paimon_table(tmp_path / "t", **{"row-tracking.enabled": "true"})
     edit(tmp_path / "t/snapshot/snapshot-1", nextRowId=number)
-    refused(lambda: paimon.append_files(open_table(tmp_path / "t"), files("bucket-0/b.orc")))
+    refused(lambda: open_table(tmp_path / "t").append_files(files("bucket-0/b.orc")))
 
 
 def test_sequence_numbers_that_end(tmp_path: Path):
-    table = paimon.create_table(tmp_path / "t", SCHEMA, options={"bucket": "-1"})
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", properties={"bucket": "-1"})
     given = files("bucket-0/b.orc").append_column("min_sequence_number", pa.array([MOST]))
-    assert refused(lambda: paimon.append_files(table, given)).field == "min_sequence_number"
+    assert refused(lambda: table.append_files(given)).field == "min_sequence_number"
 
 
 def test_the_last_schema_there_can_be(tmp_path: Path):
-    paimon.create_table(tmp_path / "t", SCHEMA)
+    lakebed.create_table(tmp_path / "t", SCHEMA, "paimon")
     last = tmp_path / "t" / "schema" / f"schema-{MOST}"
     (tmp_path / "t" / "schema" / "schema-0").rename(last)
     edit(last, id=MOST)
     table = open_table(tmp_path / "t")
-    refused(lambda: paimon.alter_table(table, paimon.SchemaChange.set_option("a", "b")))
+    refused(lambda: table.update_properties({"a": "b"}))
 
 
 def iceberg_metadata(table: Table) -> Path:
@@ -117,26 +118,26 @@ def number(key: str, value: int) -> Callable[[dict[str, Any]], None]:
     return lambda metadata: metadata.update({key: value})
 
 
-ADD = iceberg.SchemaChange.add_column("more", "long")
-NESTED = iceberg.SchemaChange.add_column("more", pa.list_(pa.struct([("a", pa.int64()), ("b", pa.int64())])))
+ADD = lakebed.SchemaChange.add_column("more", "long")
+NESTED = lakebed.SchemaChange.add_column("more", pa.list_(pa.struct([("a", pa.int64()), ("b", pa.int64())])))
 FORGED: list[tuple[Callable[[dict[str, Any]], None], Callable[[Table], Any]]] = [
-    (number("last-sequence-number", MOST), lambda t: iceberg.append_files(t, files("data/b.orc"))),
-    (number("last-sequence-number", MOST), lambda t: iceberg.delete_files(t, ["data/a.orc"])),
-    (number("last-sequence-number", MOST), iceberg.rewrite_manifests),
-    (number("next-row-id", MOST - 6), lambda t: iceberg.append_files(t, files("data/b.orc"))),
-    (last_schema, lambda t: iceberg.update_schema(t, ADD)),
-    (number("last-column-id", MOST_INT), lambda t: iceberg.update_schema(t, ADD)),
-    (number("last-column-id", MOST_INT - 2), lambda t: iceberg.update_schema(t, NESTED)),
-    (last_spec, lambda t: iceberg.update_spec(t, add=["id"])),
-    (number("last-partition-id", MOST_INT), lambda t: iceberg.update_spec(t, add=["id"])),
+    (number("last-sequence-number", MOST), lambda t: t.append_files(files("data/b.orc"))),
+    (number("last-sequence-number", MOST), lambda t: t.delete_files(["data/a.orc"])),
+    (number("last-sequence-number", MOST), lambda t: t.rewrite_manifests()),
+    (number("next-row-id", MOST - 6), lambda t: t.append_files(files("data/b.orc"))),
+    (last_schema, lambda t: t.update_schema(ADD)),
+    (number("last-column-id", MOST_INT), lambda t: t.update_schema(ADD)),
+    (number("last-column-id", MOST_INT - 2), lambda t: t.update_schema(NESTED)),
+    (last_spec, lambda t: t.update_spec(add=["id"])),
+    (number("last-partition-id", MOST_INT), lambda t: t.update_spec(add=["id"])),
 ]
 
 
 @pytest.mark.parametrize("case", range(len(FORGED)))
 def test_numbers_of_iceberg_metadata_that_end(tmp_path: Path, case: int):
     forge, commit = FORGED[case]
-    table = iceberg.create_table(tmp_path / "t", SCHEMA, format_version=3)
-    table = iceberg.append_files(table, files("data/a.orc"))
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", format_version=3)
+    table = table.append_files(files("data/a.orc"))
     path = iceberg_metadata(table)
     metadata = json.loads(path.read_text("utf-8"))
     forge(metadata)
@@ -147,17 +148,17 @@ def test_numbers_of_iceberg_metadata_that_end(tmp_path: Path, case: int):
 
 
 def test_the_last_metadata_file_there_can_be(tmp_path: Path):
-    table = iceberg.create_table(tmp_path / "t", SCHEMA)
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg")
     folder = Path(table.location, "metadata")
     (folder / "v1.metadata.json").rename(folder / f"v{2**64 - 1}.metadata.json")
     (folder / "version-hint.text").unlink()
     table = open_table(tmp_path / "t", format="iceberg")
-    refused(lambda: iceberg.set_properties(table, {"a": "b"}))
+    refused(lambda: table.update_properties({"a": "b"}))
 
 
 def test_times_that_are_as_far_apart_as_can_be(tmp_path: Path):
-    table = iceberg.create_table(tmp_path / "t", SCHEMA)
-    table = iceberg.append_files(table, files("data/a.orc"))
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg")
+    table = table.append_files(files("data/a.orc"))
     path = iceberg_metadata(table)
     metadata = json.loads(path.read_text("utf-8"))
     (log,) = metadata["snapshot-log"]
@@ -220,21 +221,21 @@ def test_a_passing_failure_takes_no_statistics_out_of_a_snapshot(analyzed: Path,
     table = open_table(analyzed, storage=storage)
     before = sorted(path for path in analyzed.rglob("*") if path.is_file())
     with pytest.raises(type(error)):
-        paimon.append_files(table, files("bucket-0/b.orc"))
+        table.append_files(files("bucket-0/b.orc"))
     assert sorted(path for path in analyzed.rglob("*") if path.is_file()) == before
     storage.error = None
-    paimon.append_files(table, files("bucket-0/b.orc"))
+    table.append_files(files("bucket-0/b.orc"))
     assert statistics(analyzed) == "stat-1"
 
 
 def test_statistics_that_are_gone_are_named_no_more(analyzed: Path):
     (analyzed / "statistics" / "stat-1").unlink()
-    paimon.append_files(open_table(analyzed), files("bucket-0/b.orc"))
+    open_table(analyzed).append_files(files("bucket-0/b.orc"))
     assert statistics(analyzed) is None
 
 
 def test_statistics_that_cannot_be_read_are_an_error_with_their_path(analyzed: Path):
     (analyzed / "statistics" / "stat-1").write_bytes(b"{")
     with pytest.raises(LakebedError) as caught:
-        paimon.append_files(open_table(analyzed), files("bucket-0/b.orc"))
+        open_table(analyzed).append_files(files("bucket-0/b.orc"))
     assert str(caught.value.path).endswith("statistics/stat-1")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import shutil
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from lakebed import Limits, Table, iceberg, open_table, paimon
-from lakebed.errors import CorruptError, LimitError, LocationError
-from lakebed.iceberg import _actions
+import lakebed
+from lakebed import Limits, Table, open_table
+from lakebed.commits import Changes
+from lakebed.errors import CorruptError, LimitError, LocationError, UnsupportedError
 
 Commit = Callable[..., Any]
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.int32())])
@@ -52,51 +51,60 @@ def head(table: Table, branch: str) -> int:
     return snapshot
 
 
+def transacted(table: Table, added: pa.Table) -> Table:
+    with table.transaction() as transaction:
+        transaction.append_files(added)
+    return transaction.table
+
+
 ICEBERG: dict[str, Commit] = {
-    "append_files": lambda t: iceberg.append_files(t, files("c")),
-    "cherry_pick": lambda t: iceberg.cherry_pick(t, head(t, "side")),
-    "create_branch": lambda t: iceberg.create_branch(t, "new"),
-    "create_tag": lambda t: iceberg.create_tag(t, "other"),
-    "delete_branch": lambda t: iceberg.delete_branch(t, "side"),
-    "delete_files": lambda t: iceberg.delete_files(t, ["data/a.parquet"]),
-    "delete_tag": lambda t: iceberg.delete_tag(t, "mark"),
-    "expire_snapshots": lambda t: iceberg.expire_snapshots(t, timedelta(0), 1),
-    "fast_forward": lambda t: iceberg.fast_forward(t, "side"),
-    "overwrite_files": lambda t: iceberg.overwrite_files(t, removed=["data/a.parquet"]),
-    "remove_statistics": lambda t: iceberg.remove_statistics(t, t.snapshot_id),
-    "replace_files": lambda t: iceberg.replace_files(t, ["data/a.parquet"], files("c")),
-    "rewrite_manifests": lambda t: iceberg.rewrite_manifests(t),
-    "rollback_to": lambda t: iceberg.rollback_to(t, first(t)),
-    "row_delta": lambda t: iceberg.row_delta(t, files=files("c")),
-    "set_current_snapshot": lambda t: iceberg.set_current_snapshot(t, first(t)),
-    "set_properties": lambda t: iceberg.set_properties(t, {"a": "b"}),
-    "set_retention": lambda t: iceberg.set_retention(t, "side", min_snapshots_to_keep=2),
-    "set_statistics": lambda t: iceberg.set_statistics(t, statistics(t) | {"file-size-in-bytes": 2}),
-    "stage": lambda t: iceberg.stage(t, [_actions.append_files(files("c"))]),
-    "update_schema": lambda t: iceberg.update_schema(t, iceberg.SchemaChange.rename_column("day", "date")),
-    "update_spec": lambda t: iceberg.update_spec(t, add=["id"]),
-    "upgrade": lambda t: iceberg.upgrade(t, 3),
+    "add_deletes": lambda t: t.add_deletes(files=files("c")),
+    "append_files": lambda t: t.append_files(files("c")),
+    "cherry_pick": lambda t: t.cherry_pick(head(t, "side")),
+    "create_branch": lambda t: t.create_branch("new"),
+    "create_tag": lambda t: t.create_tag("other"),
+    "delete_branch": lambda t: t.delete_branch("side"),
+    "delete_files": lambda t: t.delete_files(["data/a.parquet"]),
+    "delete_tag": lambda t: t.delete_tag("mark"),
+    "expire_snapshots": lambda t: t.expire_snapshots(timedelta(0), 1),
+    "fast_forward": lambda t: t.fast_forward("main", "side"),
+    "overwrite_files": lambda t: t.overwrite_files(removed=["data/a.parquet"]),
+    "remove_statistics": lambda t: t.remove_statistics(t.snapshot_id),
+    "replace_files": lambda t: t.replace_files(["data/a.parquet"], files("c")),
+    "rewrite_manifests": lambda t: t.rewrite_manifests(),
+    "rollback_to": lambda t: t.rollback_to(first(t)),
+    "set_current_snapshot": lambda t: t.set_current_snapshot(first(t)),
+    "set_retention": lambda t: t.set_retention("side", min_snapshots_to_keep=2),
+    "set_statistics": lambda t: t.set_statistics(statistics(t) | {"file-size-in-bytes": 2}),
+    "stage": lambda t: t.stage().append_files(files("c")),
+    "transaction": lambda t: transacted(t, files("c")),
+    "update_properties": lambda t: t.update_properties({"a": "b"}),
+    "update_schema": lambda t: t.update_schema(lakebed.SchemaChange.rename_column("day", "date")),
+    "update_spec": lambda t: t.update_spec(add=["id"]),
+    "upgrade": lambda t: t.upgrade(3),
 }
 PAIMON: dict[str, Commit] = {
-    "alter_table": lambda t: paimon.alter_table(t, paimon.SchemaChange.set_option("a", "b")),
-    "append_files": lambda t: paimon.append_files(t, of_paimon("c")),
-    "compact_files": lambda t: paimon.compact_files(t, ["bucket-0/a.orc"], of_paimon("c")),
-    "compact_manifests": lambda t: paimon.compact_manifests(t, sort=True),
-    "create_branch": lambda t: paimon.create_branch(t, "new"),
-    "create_tag": lambda t: paimon.create_tag(t, "new"),
-    "delete_branch": lambda t: paimon.delete_branch(t, "side"),
-    "delete_files": lambda t: paimon.delete_files(t, ["bucket-0/a.orc"]),
-    "delete_tag": lambda t: paimon.delete_tag(t, "mark"),
-    "expire_snapshots": lambda t: paimon.expire_snapshots(t, timedelta(0), retain_last=1),
-    "fast_forward": lambda t: paimon.fast_forward(t, "side"),
-    "overwrite_files": lambda t: paimon.overwrite_files(t, of_paimon("c"), removed=["bucket-0/a.orc"]),
-    "overwrite_partition": lambda t: paimon.overwrite_partition(t, of_paimon("c"), {}),
-    "replace_deletion_vectors": lambda t: paimon.replace_deletion_vectors(t, vectors("a.orc"), []),
-    "rollback_to": lambda t: paimon.rollback_to(t, snapshot=1),
+    "add_deletes": lambda t: t.add_deletes(vectors("a.orc"), removed_deletes=[]),
+    "append_files": lambda t: t.append_files(of_paimon("c")),
+    "create_branch": lambda t: t.create_branch("new"),
+    "create_tag": lambda t: t.create_tag("new"),
+    "delete_branch": lambda t: t.delete_branch("side"),
+    "delete_files": lambda t: t.delete_files(["bucket-0/a.orc"]),
+    "delete_tag": lambda t: t.delete_tag("mark"),
+    "expire_snapshots": lambda t: t.expire_snapshots(timedelta(0), retain_last=1),
+    "fast_forward": lambda t: t.fast_forward("main", "side"),
+    "overwrite_files": lambda t: t.overwrite_files(of_paimon("c"), removed=["bucket-0/a.orc"]),
+    "overwrite_partitions": lambda t: t.overwrite_partitions(of_paimon("c"), {}),
+    "replace_files": lambda t: t.replace_files(["bucket-0/a.orc"], of_paimon("c")),
+    "rewrite_manifests": lambda t: t.rewrite_manifests(sort=True),
+    "rollback_to": lambda t: t.rollback_to(1),
+    "transaction": lambda t: transacted(t, of_paimon("c")),
+    "update_properties": lambda t: t.update_properties({"a": "b"}),
+    "update_schema": lambda t: t.update_schema(lakebed.SchemaChange.rename_column("day", "date")),
 }
 # These change metadata without a look at a manifest list; in an order in which each can be made.
 WITHOUT_LISTS = [
-    "set_properties",
+    "update_properties",
     "set_retention",
     "set_statistics",
     "remove_statistics",
@@ -114,7 +122,17 @@ WITHOUT_LISTS = [
     "upgrade",
 ]
 WITH_LISTS = sorted(set(ICEBERG) - set(WITHOUT_LISTS))
-PAIMON_WITHOUT_LISTS = {"alter_table", "create_branch", "create_tag"}
+PAIMON_WITHOUT_LISTS = {"update_properties", "update_schema", "create_branch", "create_tag"}
+# Paimon has none of these.
+OF_ICEBERG = {
+    "cherry_pick",
+    "remove_statistics",
+    "set_current_snapshot",
+    "set_retention",
+    "set_statistics",
+    "update_spec",
+    "upgrade",
+}
 
 
 def vectors(name: str) -> pa.Table:
@@ -132,39 +150,46 @@ def vectors(name: str) -> pa.Table:
     )
 
 
-def committing(module: ModuleType) -> set[str]:
-    """The functions that commit to a table."""
-    found = {name: getattr(module, name) for name in module.__all__}
-    functions = {name: one for name, one in found.items() if inspect.isfunction(one)}
-    return {
-        name for name, one in functions.items() if next(iter(inspect.signature(one).parameters)) == "table"
-    }
-
-
 def test_no_commit_is_left_out():
-    assert committing(iceberg) == set(ICEBERG)
-    assert committing(paimon) == set(PAIMON)
+    changes = {name for name in vars(Changes) if not name.startswith("_")}
+    assert changes | {"stage", "transaction"} == set(ICEBERG) | {"overwrite_partitions"}
+    assert changes | {"transaction"} == set(PAIMON) | OF_ICEBERG
+    assert not OF_ICEBERG & set(PAIMON)
 
 
 @pytest.fixture
 def in_iceberg(tmp_path: Path) -> Path:
-    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a"))
-    table = iceberg.append_files(table, files("b"), merge=False)
-    table = iceberg.set_statistics(table, statistics(table))
-    iceberg.create_tag(table, "mark")
-    iceberg.append_files(iceberg.create_branch(table, "side"), files("s"))
-    return tmp_path / "t"
+    table = lakebed.create_table(tmp_path / "iceberg" / "t", SCHEMA, "iceberg").append_files(files("a"))
+    table = table.append_files(files("b"), merge=False)
+    table = table.set_statistics(statistics(table))
+    table.create_tag("mark")
+    table.create_branch("side").append_files(files("s"))
+    return tmp_path / "iceberg" / "t"
 
 
 @pytest.fixture
 def in_paimon(tmp_path: Path) -> Path:
     options = {"deletion-vectors.enabled": "true", "bucket": "-1"}
-    table = paimon.create_table(tmp_path / "t", SCHEMA, options=options)
+    table = lakebed.create_table(tmp_path / "paimon" / "t", SCHEMA, "paimon", properties=options)
     for name in ("a", "b"):
-        table = paimon.append_files(table, of_paimon(name))
-    paimon.create_tag(table, "mark")
-    paimon.create_branch(table, "side", tag="mark")
-    return tmp_path / "t"
+        table = table.append_files(of_paimon(name))
+    table.create_tag("mark")
+    table.create_branch("side", at="mark")
+    return tmp_path / "paimon" / "t"
+
+
+def test_what_one_format_has_is_refused_by_the_other(in_iceberg: Path, in_paimon: Path):
+    table = open_table(in_paimon)
+    for name in OF_ICEBERG:
+        with pytest.raises(UnsupportedError, match=rf"^{name} is of Iceberg's tables"):
+            ICEBERG[name](table)
+    with pytest.raises(UnsupportedError, match="is not staged"):
+        ICEBERG["stage"](table)
+    assert table.refresh().snapshot_id == table.snapshot_id
+    table = open_table(in_iceberg, format="iceberg")
+    with pytest.raises(UnsupportedError, match=r"^overwrite_partitions is of Paimon's tables"):
+        PAIMON["overwrite_partitions"](table)
+    assert table.refresh().snapshot_id == table.snapshot_id
 
 
 def after(result: Any) -> Table:
@@ -188,7 +213,7 @@ def test_an_iceberg_table_stays_opened_as_it_was(name: str, in_iceberg: Path):
     )
     behind = after(ICEBERG[name](table))
     same_opening(table, behind)
-    same_opening(table, after(iceberg.set_properties(behind, {"c": "d"})))
+    same_opening(table, after(behind.update_properties({"c": "d"})))
 
 
 @pytest.mark.parametrize("name", PAIMON)
@@ -204,7 +229,7 @@ def test_a_table_that_was_opened_at_a_metadata_file_is_returned_at_its_newest(in
         in_iceberg.glob("metadata/v*.metadata.json"), key=lambda path: int(path.name[1:].split(".")[0])
     )
     table = open_table(newest, allowed_prefixes=[])
-    behind = iceberg.append_files(table, files("c"))
+    behind = table.append_files(files("c"))
     assert behind.snapshot_id != table.snapshot_id
     assert behind.refresh().snapshot_id == behind.snapshot_id
     assert behind.opening.allowed == ()
@@ -283,10 +308,10 @@ def test_a_table_of_a_catalog_stays_opened_as_it_was(tmp_path: Path):
     limits = Limits(max_rows=1000)
     loaded = tables.sqlite(tmp_path).create_table("db.t", SCHEMA)
     table = open_table(loaded, allowed_prefixes=[], limits=limits, concurrent_reads=3)
-    for name in ("append_files", "set_properties", "append_files"):
+    for name in ("append_files", "update_properties", "append_files"):
         table = after(ICEBERG[name](table))
         opening = (table.opening.allowed, table.opening.limits, table.opening.reads)
         assert opening == ((), limits, 3)
     few = open_table(loaded, limits=FEW)
     with pytest.raises(LimitError):
-        iceberg.append_files(few, files("e"), merge=False)
+        few.append_files(files("e"), merge=False)

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 from counting_storage import CountingStorage
 
-from lakebed import LakebedError, Table, iceberg, open_table, paimon
+import lakebed
+from lakebed import LakebedError, Table, open_table
 from lakebed.errors import LocationError, SchemaError
-from lakebed.iceberg import _actions
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 # Characters that guards of paths refuse, climbing in several spellings, and what is no file.
@@ -55,15 +55,15 @@ def statistics(table: Table, path: str) -> dict[str, Any]:
 
 
 ICEBERG: dict[str, Callable[[Table, str], Any]] = {
-    "append_files": lambda t, path: iceberg.append_files(t, files(path)),
-    "overwrite_files": lambda t, path: iceberg.overwrite_files(t, files(path), removed=["data/a.parquet"]),
-    "replace_files": lambda t, path: iceberg.replace_files(t, ["data/a.parquet"], files(path)),
-    "row_delta": lambda t, path: iceberg.row_delta(t, files=files(path)),
-    "row_delta, delete files": lambda t, path: iceberg.row_delta(t, delete_files=deletes(path)),
-    "staged": lambda t, path: iceberg.stage(t, [_actions.append_files(files(path))]),
-    "statistics": lambda t, path: iceberg.set_statistics(t, statistics(t, f"{t.location}/{path}")),
-    "statistics of partitions": lambda t, path: iceberg.set_statistics(
-        t, statistics(t, f"{t.location}/{path}"), of_partitions=True
+    "append_files": lambda t, path: t.append_files(files(path)),
+    "overwrite_files": lambda t, path: t.overwrite_files(files(path), removed=["data/a.parquet"]),
+    "replace_files": lambda t, path: t.replace_files(["data/a.parquet"], files(path)),
+    "row_delta": lambda t, path: t.add_deletes(files=files(path)),
+    "row_delta, delete files": lambda t, path: t.add_deletes(deletes=deletes(path)),
+    "staged": lambda t, path: t.stage().append_files(files(path)),
+    "statistics": lambda t, path: t.set_statistics(statistics(t, f"{t.location}/{path}")),
+    "statistics of partitions": lambda t, path: t.set_statistics(
+        statistics(t, f"{t.location}/{path}"), of_partitions=True
     ),
 }
 
@@ -74,7 +74,7 @@ def everything(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("path", BAD)
 def test_iceberg_commits_refuse_a_path_that_nobody_could_open(tmp_path: Path, path: str):
-    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("data/a.parquet"))
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg").append_files(files("data/a.parquet"))
     before = everything(tmp_path)
     for commit in ICEBERG.values():
         with pytest.raises(LocationError, match="may not be opened") as caught:
@@ -85,38 +85,39 @@ def test_iceberg_commits_refuse_a_path_that_nobody_could_open(tmp_path: Path, pa
 
 
 def test_a_deletion_vector_is_refused_likewise(tmp_path: Path):
-    table = iceberg.create_table(tmp_path / "t", SCHEMA, format_version=3)
-    table = iceberg.append_files(table, files("data/a.parquet"))
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", format_version=3)
+    table = table.append_files(files("data/a.parquet"))
     for path, target, field in [
         ("x\ny.puffin", "data/a.parquet", "file_path"),
         ("v.puffin", "x\ny", "referenced_data_file"),
     ]:
         with pytest.raises(LocationError) as caught:
-            iceberg.row_delta(table, delete_files=vector(path, target))
+            table.add_deletes(deletes=vector(path, target))
         assert (caught.value.field, caught.value.record) == (field, 0)
 
 
 def test_what_is_outside_of_allowed_prefixes_is_not_committed(tmp_path: Path):
-    iceberg.create_table(tmp_path / "t", SCHEMA)
+    lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg")
     elsewhere = tmp_path / "elsewhere" / "a.parquet"
     table = open_table(tmp_path / "t", format="iceberg", allowed_prefixes=[])
     with pytest.raises(LocationError, match=r"not below an allowed prefix|another kind of storage"):
-        iceberg.append_files(table, files(str(elsewhere)))
+        table.append_files(files(str(elsewhere)))
     table = open_table(tmp_path / "t", format="iceberg", allowed_prefixes=[elsewhere.parent])
-    assert iceberg.append_files(table, files(str(elsewhere))).files().to_arrow().num_rows == 1
+    assert table.append_files(files(str(elsewhere))).files().to_arrow().num_rows == 1
 
 
 @pytest.mark.parametrize("path", BAD)
 def test_paimon_commits_refuse_a_path_that_nobody_could_open(tmp_path: Path, path: str):
-    table = paimon.create_table(tmp_path / "t", SCHEMA, options={"bucket": "-1"})
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", properties={"bucket": "-1"})
     own = files("bucket-0/a.parquet").drop(["file_format"])
-    table = paimon.append_files(table, own)
+    table = table.append_files(own)
     before = everything(tmp_path)
     outside = files(f"{tmp_path}/outside/{path}").drop(["file_format"])
     for commit in (
-        lambda: paimon.append_files(table, outside),
-        lambda: paimon.compact_files(table, ["bucket-0/a.parquet"], outside),
-        lambda: paimon.overwrite_partition(table, outside, {}),
+        lambda: table.append_files(outside),
+        lambda: table.replace_files(["bucket-0/a.parquet"], outside),
+        lambda: table.overwrite_partitions(outside, {}),
+        lambda: table.overwrite_files(outside, where="TRUE"),
     ):
         with pytest.raises(LakebedError) as caught:
             commit()
@@ -128,8 +129,8 @@ def test_paimon_commits_refuse_a_path_that_nobody_could_open(tmp_path: Path, pat
 
 def test_the_place_of_an_index_file_is_refused_likewise(tmp_path: Path):
     options = {"bucket": "-1", "deletion-vectors.enabled": "true"}
-    table = paimon.create_table(tmp_path / "t", SCHEMA, options=options)
-    table = paimon.append_files(table, files("bucket-0/a.orc").drop(["file_format"]))
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", properties=options)
+    table = table.append_files(files("bucket-0/a.orc").drop(["file_format"]))
     ranges = [[{"f0": "a.orc", "f1": 1, "f2": 22, "f3": 1}]]
     kind = pa.list_(
         pa.struct([("f0", pa.string()), ("f1", pa.int32()), ("f2", pa.int32()), ("f3", pa.int64())])
@@ -139,13 +140,15 @@ def test_the_place_of_an_index_file_is_refused_likewise(tmp_path: Path):
         columns | {"deletions_vectors_ranges": pa.array(ranges, kind), "external_path": ["/x\ny/i"]}
     )
     with pytest.raises(LocationError) as caught:
-        paimon.replace_deletion_vectors(table, index, [])
+        table.add_deletes(index, removed_deletes=[])
     assert caught.value.field == "external_path"
 
 
 @pytest.mark.parametrize("value", ["x\ny", "x\x85y", ".."])
 def test_values_that_become_folders_lead_nowhere_else(tmp_path: Path, value: str):
-    table = paimon.create_table(tmp_path / "t", SCHEMA, partition_by=["name"], options={"bucket": "-1"})
+    table = lakebed.create_table(
+        tmp_path / "t", SCHEMA, "paimon", partition_by=["name"], properties={"bucket": "-1"}
+    )
     named = [
         f"{table.location}/name={folder}/bucket-0/a.orc" for folder in (value, value.replace("\n", "%0A"))
     ]
@@ -154,7 +157,7 @@ def test_values_that_become_folders_lead_nowhere_else(tmp_path: Path, value: str
         partition = pa.array([{"name": value}], pa.struct([("name", pa.string())]))
         given = files(path, partition=partition).drop(["file_format"])
         with contextlib.suppress(SchemaError, LocationError):
-            table = paimon.append_files(table, given)
+            table = table.append_files(given)
             committed += 1
     # What was committed can be looked at in every way.
     assert table.files().to_arrow().num_rows == min(committed, 1)
@@ -165,29 +168,32 @@ PLACES = ["x\ny/t", "x\0y/t", "x\x85/t", "x\\y/t"]
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("module", [iceberg, paimon])
-def test_no_table_is_made_at_a_place_that_nobody_could_open(tmp_path: Path, module: Any, place: str):
+@pytest.mark.parametrize("format", ["iceberg", "paimon"])
+def test_no_table_is_made_at_a_place_that_nobody_could_open(tmp_path: Path, format: Any, place: str):
     with pytest.raises(LocationError, match=r"may not be opened|has no NUL"):
-        module.create_table(f"{tmp_path}/{place}", SCHEMA)
+        lakebed.create_table(f"{tmp_path}/{place}", SCHEMA, format)
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("module", [iceberg, paimon])
-def test_a_climbing_location_is_where_it_leads(tmp_path: Path, module: Any, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("format", ["iceberg", "paimon"])
+def test_a_climbing_location_is_where_it_leads(tmp_path: Path, format: Any, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "real" / "a").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "real" / "a")
     monkeypatch.chdir(tmp_path)
-    table = module.create_table("link/../t", SCHEMA)
+    table = lakebed.create_table("link/../t", SCHEMA, format)
     assert ".." not in table.location
     assert open_table(tmp_path / "real" / "t").format == table.format
 
 
-@pytest.mark.parametrize("module", [iceberg, paimon])
-def test_a_refused_table_leaves_nothing(tmp_path: Path, module: Any):
+@pytest.mark.parametrize("format", ["iceberg", "paimon"])
+def test_a_refused_table_leaves_nothing(tmp_path: Path, format: Any):
     (tmp_path / "file").write_bytes(b"")
     refused: list[tuple[type[Exception], Callable[[], Any]]] = [
-        (LakebedError, lambda: module.create_table(tmp_path / "t", SCHEMA, partition_by=["missing"])),
-        (OSError, lambda: module.create_table(tmp_path / "file" / "t", SCHEMA)),
+        (
+            LakebedError,
+            lambda: lakebed.create_table(tmp_path / "t", SCHEMA, format, partition_by=["missing"]),
+        ),
+        (OSError, lambda: lakebed.create_table(tmp_path / "file" / "t", SCHEMA, format)),
     ]
     for error, make in refused:
         with pytest.raises(error):
@@ -196,13 +202,13 @@ def test_a_refused_table_leaves_nothing(tmp_path: Path, module: Any):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-@pytest.mark.parametrize("module", [iceberg, paimon])
-def test_folders_that_were_made_go_with_the_table(tmp_path: Path, module: Any):
-    name = "metadata" if module is iceberg else "schema"
+@pytest.mark.parametrize("format", ["iceberg", "paimon"])
+def test_folders_that_were_made_go_with_the_table(tmp_path: Path, format: Any):
+    name = "metadata" if format == "iceberg" else "schema"
     (tmp_path / "t" / name).mkdir(parents=True)
     (tmp_path / "t" / name).chmod(stat.S_IRUSR | stat.S_IXUSR)
     with pytest.raises(PermissionError):
-        module.create_table(tmp_path / "t", SCHEMA)
+        lakebed.create_table(tmp_path / "t", SCHEMA, format)
     assert list((tmp_path / "t" / name).iterdir()) == []
 
 
@@ -236,20 +242,20 @@ class Torn(CountingStorage):
 def test_a_storage_that_fails_midway_leaves_no_table(tmp_path: Path, part: float | None):
     storage = Torn(part)
     with pytest.raises(ConnectionError, match="dead"):
-        paimon.create_table(tmp_path / "t", SCHEMA, storage=storage)
+        lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", storage=storage)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-    assert paimon.create_table(tmp_path / "t", SCHEMA, storage=storage).snapshot_id is None
+    assert lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", storage=storage).snapshot_id is None
 
 
 def test_a_file_that_another_writer_may_have_begun_stays(tmp_path: Path):
     """Nobody can tell whose an empty file is."""
     storage = Torn(0.0)
     with pytest.raises(ConnectionError, match="dead"):
-        paimon.create_table(tmp_path / "t", SCHEMA, storage=storage)
+        lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", storage=storage)
     (begun,) = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert begun.name == "schema-0"
     with pytest.raises(FileExistsError):
-        paimon.create_table(tmp_path / "t", SCHEMA, storage=storage)
+        lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", storage=storage)
     assert begun.exists()
 
 
@@ -266,13 +272,13 @@ def test_a_table_that_cannot_be_opened_is_not_made(tmp_path: Path):
     storage = Blind(None)
     storage.published = 1
     with pytest.raises(ConnectionError, match="dead"):
-        paimon.create_table(tmp_path / "t", SCHEMA, storage=storage)
+        lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", storage=storage)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_a_new_table_is_guarded(tmp_path: Path):
-    table = paimon.create_table(tmp_path / "t", SCHEMA, options={"bucket": "-1"})
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", properties={"bucket": "-1"})
     given = files(f"{tmp_path}/x\ny/a.orc").drop(["file_format"])
     with pytest.raises(LakebedError):
-        paimon.append_files(table, given)
+        table.append_files(given)
     assert table.refresh().snapshot_id is None

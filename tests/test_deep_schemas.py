@@ -134,10 +134,9 @@ import lakebed
 def read():
     for location in sys.argv[2:]:
         table = lakebed.open_table(location)
-        formats = lakebed.iceberg if table.format == "iceberg" else lakebed.paimon
         file = "bucket-0/b.parquet" if table.format == "paimon" else table.location + "/data/b.parquet"
         rows = {"file_path": [file], "record_count": [1], "file_size_in_bytes": [1]}
-        table = formats.append_files(table, pa.table(rows))
+        table = table.append_files(pa.table(rows))
         for view in (table.files, table.entries, table.schemas, table.verify, table.partitions):
             view().to_arrow()
         assert table.plan(where="id = 1").to_arrow().num_rows == 2

@@ -40,12 +40,12 @@ def blocks(path: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_the_list_before_is_copied_block_by_block(tmp_path: Path, version: int) -> None:
-    table = iceberg.create_table(
-        tmp_path / "t", SCHEMA, partition_by=["region"], format_version=version, properties=APART
+    table = lakebed.create_table(
+        tmp_path / "t", SCHEMA, "iceberg", partition_by=["region"], format_version=version, properties=APART
     )
-    table = iceberg.append_files(table, files(*range(60)))
+    table = table.append_files(files(*range(60)))
     for number in range(60, 64):
-        table = iceberg.append_files(table, files(number))
+        table = table.append_files(files(number))
     paths = lists(table)
     rows = [iceberg.read_manifest_list(path).to_arrow() for path in paths]
     for before, after in pairwise(rows):
@@ -60,26 +60,26 @@ def test_the_list_before_is_copied_block_by_block(tmp_path: Path, version: int) 
     assert [size[-2:] for size in sizes] == [sizes[0][-2:]] * 5
     assert len(table.files().to_arrow()) == 64
     # What is removed is not copied.
-    table = iceberg.delete_files(table, ["data/3.parquet"])
-    table = iceberg.append_files(table, files(64))
+    table = table.delete_files(["data/3.parquet"])
+    table = table.append_files(files(64))
     assert len(table.files().to_arrow()) == 64
 
 
 def test_what_others_wrote_of_a_snapshot_stays_to_the_letter(tmp_path: Path) -> None:
-    table = iceberg.append_files(
-        iceberg.create_table(tmp_path / "t", pa.schema([("a", pa.int32())])), plain("a")
+    table = lakebed.create_table(tmp_path / "t", pa.schema([("a", pa.int32())]), "iceberg").append_files(
+        plain("a")
     )
     file = next(Path(table.location, "metadata").glob("v2.*"))
     stored = json.loads(file.read_text())
     stored["snapshots"][0]["other"] = [1.50, {"b": None}]
     # As a writer that indents leaves it, with a number that would be written otherwise.
     file.write_text(json.dumps(stored, indent=1).replace("1.5", "1.50"))
-    table = iceberg.append_files(lakebed.open_table(table.location), plain("b"))
+    table = lakebed.open_table(table.location).append_files(plain("b"))
     text = Path(table.location, "metadata", "v3.metadata.json").read_text()
     assert "1.50" in text
     assert [one["snapshot-id"] for one in json.loads(text)["snapshots"]] == ids(table)
-    iceberg.set_properties(table, {"a": "b"})
-    table, _ = iceberg.expire_snapshots(table, retain_last=1, older_than=timedelta(0))
+    table.update_properties({"a": "b"})
+    table, _ = table.expire_snapshots(retain_last=1, older_than=timedelta(0))
     assert ids(table) == [table.snapshot_id]
     assert (
         len(json.loads(Path(table.location, "metadata", "v5.metadata.json").read_text())["snapshot-log"]) == 1

@@ -14,7 +14,7 @@ from iceberg_commits import metadata
 from test_iceberg_commits import files, made
 
 import lakebed
-from lakebed import Table, errors, iceberg
+from lakebed import Table, errors
 
 POINT: dict[str, Any] = {
     "type": "record",
@@ -121,14 +121,14 @@ def held(row: dict[str, Any], more: dict[str, Any] | None = None) -> dict[str, A
 @pytest.fixture(params=[1, 2, 3])
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
     """Two appends."""
-    table = iceberg.append_files(made(tmp_path, request.param), files(1, 2))
-    return iceberg.append_files(table, files(3))
+    table = made(tmp_path, request.param).append_files(files(1, 2))
+    return table.append_files(files(3))
 
 
 def test_rows_of_lists_keep_what_others_wrote(table: Table) -> None:
     told = rewritten(table)
     before = listed(table)
-    after = iceberg.append_files(lakebed.open_table(table.location), files(4))
+    after = lakebed.open_table(table.location).append_files(files(4))
     rows = listed(after)
     (new,) = rows.keys() - before.keys()
     assert {path: held(rows[path]) for path in before} == {path: told[path] for path in before}
@@ -138,7 +138,7 @@ def test_rows_of_lists_keep_what_others_wrote(table: Table) -> None:
     (point,) = (field for field in schema["fields"] if field["name"] == "point")
     assert (point["field-id"], point["doc"]) == (9001, "where it came from")
     assert point["type"][1]["fields"][0]["field-id"] == 9002
-    again = iceberg.append_files(after, files(5))
+    again = after.append_files(files(5))
     assert {path: held(listed(again)[path]) for path in before} == {path: told[path] for path in before}
 
 
@@ -152,8 +152,8 @@ def test_summaries_of_partitions_keep_what_others_wrote(table: Table) -> None:
         summary |= invented(number) | {"deep": number / 7}
     before = {row["manifest_path"]: row["partitions"] for row in rows}
     write(place, schema, header, rows)
-    after = iceberg.append_files(lakebed.open_table(table.location), files(4))
-    again = iceberg.append_files(after, files(5))
+    after = lakebed.open_table(table.location).append_files(files(4))
+    again = after.append_files(files(5))
     for standing in (after, again):
         found = {path: row["partitions"] for path, row in listed(standing).items()}
         assert {path: found[path] for path in before} == before
@@ -166,8 +166,8 @@ def test_summaries_of_partitions_keep_what_others_wrote(table: Table) -> None:
 
 def test_entries_keep_what_others_wrote(table: Table) -> None:
     told = rewritten(table)
-    grown = iceberg.append_files(lakebed.open_table(table.location), files(4))
-    after = iceberg.rewrite_manifests(grown)
+    grown = lakebed.open_table(table.location).append_files(files(4))
+    after = grown.rewrite_manifests()
     found = entries(after)
     assert found.keys() == {"1.parquet", "2.parquet", "3.parquet", "4.parquet"}
     kept = {name: held(row, {"deep": row["data_file"]["deep"]}) for name, row in found.items()}
@@ -185,8 +185,8 @@ def test_entries_beside_deleted_ones_keep_theirs(table: Table) -> None:
     (gone,) = (
         path for path in opened.files().to_arrow()["file_path"].to_pylist() if path.endswith("/1.parquet")
     )
-    after = iceberg.delete_files(opened, [gone])
-    again = iceberg.rewrite_manifests(after)
+    after = opened.delete_files([gone])
+    again = after.rewrite_manifests()
     for standing in (after, again):
         found = entries(standing)
         kept = {name: held(row, {"deep": row["data_file"]["deep"]}) for name, row in found.items()}
@@ -197,7 +197,7 @@ def test_entries_beside_deleted_ones_keep_theirs(table: Table) -> None:
 def test_peers_read_what_is_kept(table: Table) -> None:
     # PyIceberg passes over no record that it does not know.
     rewritten(table, INVENTED[1:])
-    after = iceberg.rewrite_manifests(iceberg.append_files(lakebed.open_table(table.location), files(4)))
+    after = lakebed.open_table(table.location).append_files(files(4)).rewrite_manifests()
     newest = max(
         Path(after.location, "metadata").glob("v*.metadata.json"), key=lambda path: int(path.name[1:-14])
     )
@@ -220,7 +220,7 @@ def test_fields_of_two_types_are_refused(table: Table) -> None:
             row["manifest_length"] = length
     write(place, schema, header, rows)
     with pytest.raises(errors.UnsupportedError, match="code, a field of another writer, is of two types"):
-        iceberg.rewrite_manifests(lakebed.open_table(table.location))
+        lakebed.open_table(table.location).rewrite_manifests()
 
 
 def everywhere(value: Any, invented: dict[str, Any]) -> Any:
@@ -239,7 +239,7 @@ def everywhere(value: Any, invented: dict[str, Any]) -> Any:
 
 
 def test_metadata_keeps_keys_of_others_at_every_depth(table: Table) -> None:
-    table = iceberg.append_files(table, files(9))
+    table = table.append_files(files(9))
     stored = metadata(table)
     changed = everywhere(stored, {"x-future": {"deep": [1, {"y": None}]}})
     assert json.dumps(changed).count("x-future") > 8
@@ -247,7 +247,7 @@ def test_metadata_keeps_keys_of_others_at_every_depth(table: Table) -> None:
         Path(table.location, "metadata").glob("v*.metadata.json"), key=lambda path: int(path.name[1:-14])
     )
     newest.write_text(json.dumps(changed))
-    after = metadata(iceberg.append_files(lakebed.open_table(table.location), files(10)))
+    after = metadata(lakebed.open_table(table.location).append_files(files(10)))
     assert lost(changed, after) == []
 
 

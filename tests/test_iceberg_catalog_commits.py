@@ -13,7 +13,6 @@ import pytest
 from trust import long_or
 
 import lakebed
-from lakebed import iceberg, paimon
 from lakebed.errors import (
     CommitConflictError,
     LakebedWarning,
@@ -22,7 +21,6 @@ from lakebed.errors import (
     UnsupportedError,
     is_retryable,
 )
-from lakebed.iceberg import _actions
 
 tables = pytest.importorskip("catalog_tables")
 catalog_writer = pytest.importorskip("catalog_writer")
@@ -58,12 +56,12 @@ def on_disk(folder: Path) -> set[str]:
 def test_commits_go_through_the_catalog(made: Made) -> None:
     catalog, there = made
     table = lakebed.open_table(there)
-    one = iceberg.append_files(table, files("1", "2"))
+    one = table.append_files(files("1", "2"))
     assert one.snapshot_id == catalog.load_table("db.t").metadata.current_snapshot_id
-    two = iceberg.append_files(table, files("3"), properties={"who": "me"})
+    two = table.append_files(files("3"), options=lakebed.CommitOptions(properties={"who": "me"}))
     assert theirs(catalog) == ["1", "2", "3"]
-    three = iceberg.delete_files(two, ["data/2.parquet"])
-    four = iceberg.rewrite_manifests(one)
+    three = two.delete_files(["data/2.parquet"])
+    four = one.rewrite_manifests()
     assert theirs(catalog) == ["1", "3"]
     now = catalog.load_table("db.t")
     assert [snapshot.summary.operation.value for snapshot in now.metadata.snapshots] == [
@@ -83,12 +81,12 @@ def test_commits_go_through_the_catalog(made: Made) -> None:
 def test_pyiceberg_goes_on_where_lakebed_was(made: Made, tmp_path: Path) -> None:
     catalog, there = made
     there.append(pa.table({"id": [1, 2]}))
-    table = iceberg.append_files(lakebed.open_table(there), files("ours"))
+    table = lakebed.open_table(there).append_files(files("ours"))
     catalog.load_table("db.t").append(pa.table({"id": [3]}))
     table = table.refresh()
     assert table.files().to_arrow()["record_count"].to_pylist() == [1, 7, 2]
     (path,) = (row["file_path"] for row in table.files().to_arrow().to_pylist() if row["record_count"] == 7)
-    iceberg.delete_files(table, [path])
+    table.delete_files([path])
     assert sorted(catalog.load_table("db.t").scan().to_arrow()["id"].to_pylist()) == [1, 2, 3]
 
 
@@ -103,7 +101,7 @@ def five_commits(there: Any, enabled: str) -> None:
         )
     table = lakebed.open_table(there)
     for name in "abcde":
-        table = iceberg.append_files(table, files(name))
+        table = table.append_files(files(name))
 
 
 def test_old_metadata_goes_where_the_table_says_so(made: Made, tmp_path: Path) -> None:
@@ -139,20 +137,20 @@ def test_old_metadata_that_cannot_be_deleted_is_a_warning(
 
 def test_nothing_to_rewrite_is_no_commit(made: Made) -> None:
     catalog, there = made
-    assert iceberg.rewrite_manifests(lakebed.open_table(there)).snapshot_id is None
+    assert lakebed.open_table(there).rewrite_manifests().snapshot_id is None
     assert catalog.load_table("db.t").metadata_location == there.metadata_location
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_written(made: Made, tmp_path: Path) -> None:
     _, there = made
     with pytest.raises(SchemaError, match="file_path"):
-        iceberg.delete_files(lakebed.open_table(there), ["data/none.parquet"])
+        lakebed.open_table(there).delete_files(["data/none.parquet"])
     assert on_disk(tmp_path) == set()
 
 
 def test_a_staged_commit_is_discarded_where_it_was_written(made: Made, tmp_path: Path) -> None:
     _, there = made
-    staged = iceberg.stage(lakebed.open_table(there), [_actions.append_files(files("1"))])
+    staged = lakebed.open_table(there).stage().append_files(files("1"))
     assert staged is not None
     assert {Path(file).name for file in staged.files} == on_disk(tmp_path)
     staged.discard()
@@ -190,7 +188,7 @@ class Writable(Bucket):
 def test_tables_elsewhere_are_made_by_catalogs() -> None:
     # Nothing is asked of the server, which is not there.
     with pytest.raises(UnsupportedError, match=r"elsewhere by a catalog") as caught:
-        iceberg.create_table("s3://key:c4n4ry@bucket/t", pa.schema([("id", pa.int64())]))
+        lakebed.create_table("s3://key:c4n4ry@bucket/t", pa.schema([("id", pa.int64())]), "iceberg")
     assert caught.value.path is not None
     assert "c4n4ry" not in f"{caught.value}{caught.value.path}"
 
@@ -198,17 +196,17 @@ def test_tables_elsewhere_are_made_by_catalogs() -> None:
 def test_commits_are_staged_on_any_storage_that_writes(tmp_path: Path) -> None:
     there = tables.far(tmp_path).create_table("db.t", pa.schema([("id", pa.int64())]))
     table = lakebed.open_table(there.metadata_location, storage=Writable(tmp_path / "bucket"))
-    staged = iceberg.stage(table, [_actions.append_files(files("1"))])
+    staged = table.stage().append_files(files("1"))
     assert staged is not None
     assert len(on_disk(tmp_path)) == 2
     assert all(file.startswith(f"{there.location()}/metadata/") for file in staged.files)
     staged.discard()
     assert on_disk(tmp_path) == set()
     with pytest.raises(UnsupportedError, match=r"local file system alone.*catalog makes them"):
-        iceberg.append_files(table, files("1"))
+        table.append_files(files("1"))
     table = lakebed.open_table(there.metadata_location, storage=Bucket(tmp_path / "bucket"))
     with pytest.raises(UnsupportedError, match=r"staged where the storage writes.*without storage="):
-        iceberg.stage(table, [_actions.append_files(files("1"))])
+        table.stage().append_files(files("1"))
 
 
 def test_what_a_storage_raises_while_files_are_written_comes_as_it_is(tmp_path: Path) -> None:
@@ -221,7 +219,7 @@ def test_what_a_storage_raises_while_files_are_written_comes_as_it_is(tmp_path: 
     there = tables.far(tmp_path).create_table("db.t", pa.schema([("id", pa.int64())]))
     table = lakebed.open_table(there, storage=Full(tmp_path / "bucket"))
     with pytest.raises(OSError, match="no space"):
-        iceberg.append_files(table, files("1"))
+        table.append_files(files("1"))
     assert on_disk(tmp_path) == set()
 
 
@@ -249,10 +247,10 @@ def test_a_commit_that_lost_begins_anew_from_what_won(made: Made, tmp_path: Path
 
     def other(attempt: int) -> None:
         if attempt < 3:
-            iceberg.append_files(lakebed.open_table(catalog.load_table("db.t")), files(f"other{attempt}"))
+            lakebed.open_table(catalog.load_table("db.t")).append_files(files(f"other{attempt}"))
 
     between = Between(catalog, other)
-    table = iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("ours"))
+    table = lakebed.open_table(between.load_table("db.t")).append_files(files("ours"))
     assert between.commits == 3
     assert theirs(catalog) == ["other1", "other2", "ours"]
     # One manifest and one list of each commit: what was lost is gone.
@@ -263,7 +261,7 @@ def test_a_commit_that_lost_begins_anew_from_what_won(made: Made, tmp_path: Path
 def test_a_commit_to_another_branch_meanwhile_is_no_harm(made: Made) -> None:
     """It takes the sequence number that the commit to main was to have, which a catalog refuses."""
     catalog, there = made
-    one = iceberg.append_files(lakebed.open_table(there), files("1"))
+    one = lakebed.open_table(there).append_files(files("1"))
     catalog.load_table("db.t").manage_snapshots().create_branch(one.snapshot_id, "dev").commit()
 
     def other(attempt: int) -> None:
@@ -271,7 +269,7 @@ def test_a_commit_to_another_branch_meanwhile_is_no_harm(made: Made) -> None:
             catalog.load_table("db.t").append(pa.table({"id": [1]}), branch="dev")
 
     between = Between(catalog, other)
-    table = iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("2"))
+    table = lakebed.open_table(between.load_table("db.t")).append_files(files("2"))
     assert theirs(catalog) == ["1", "2"]
     assert sorted(table.snapshots().to_arrow()["sequence_number"].to_pylist()) == [1, 2, 3]
     assert between.commits == 2
@@ -279,14 +277,14 @@ def test_a_commit_to_another_branch_meanwhile_is_no_harm(made: Made) -> None:
 
 def test_a_file_that_another_deleted_meanwhile_is_reported(made: Made, tmp_path: Path) -> None:
     catalog, there = made
-    iceberg.append_files(lakebed.open_table(there), files("1", "2"))
+    lakebed.open_table(there).append_files(files("1", "2"))
 
     def other(attempt: int) -> None:
-        iceberg.delete_files(lakebed.open_table(catalog.load_table("db.t")), ["data/1.parquet"])
+        lakebed.open_table(catalog.load_table("db.t")).delete_files(["data/1.parquet"])
 
     between = Between(catalog, other)
     with pytest.raises(SchemaError, match=r"1\.parquet"):
-        iceberg.delete_files(lakebed.open_table(between.load_table("db.t")), ["data/1.parquet"])
+        lakebed.open_table(between.load_table("db.t")).delete_files(["data/1.parquet"])
     assert theirs(catalog) == ["2"]
 
 
@@ -300,7 +298,7 @@ def test_a_commit_that_loses_every_race_is_a_conflict(made: Made, tmp_path: Path
 
     between = Between(catalog, other)
     with pytest.raises(CommitConflictError, match="3 attempts lost to other commits") as caught:
-        iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("1"))
+        lakebed.open_table(between.load_table("db.t")).append_files(files("1"))
     assert (caught.value.kind, caught.value.retryable, between.commits) == ("conflict", True, 3)
     assert on_disk(tmp_path) == set()
 
@@ -337,11 +335,11 @@ def test_errors_of_catalogs_are_told_apart_by_class(
     between = Between(catalog, other)
     between.properties = catalog.properties  # type: ignore[attr-defined]
     if lost:
-        iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("1"))
+        lakebed.open_table(between.load_table("db.t")).append_files(files("1"))
         assert (theirs(catalog), between.commits) == (["1"], 2)
     else:
         with pytest.raises(OSError, match="may have happened, or may yet: its files stay"):
-            iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("1"))
+            lakebed.open_table(between.load_table("db.t")).append_files(files("1"))
         assert len(on_disk(tmp_path)) == 2
 
 
@@ -355,7 +353,7 @@ def test_a_commit_whose_answer_is_lost_is_made(made: Made, error: type[Exception
             raise error("no answer")
 
     lost = Lost(catalog, lambda _: None)
-    table = iceberg.append_files(lakebed.open_table(lost.load_table("db.t")), files("1"))
+    table = lakebed.open_table(lost.load_table("db.t")).append_files(files("1"))
     assert lost.commits == 1
     assert table.files().to_arrow().num_rows == 1
     assert theirs(catalog) == ["1"]
@@ -370,7 +368,7 @@ def test_a_commit_that_may_still_happen_keeps_its_files(made: Made, tmp_path: Pa
     between = Between(catalog, fails)
     between.properties = catalog.properties  # type: ignore[attr-defined]
     with pytest.raises(OSError, match="may have happened, or may yet: its files stay") as caught:
-        iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("1"))
+        lakebed.open_table(between.load_table("db.t")).append_files(files("1"))
     assert not isinstance(caught.value, CommitConflictError)
     assert not is_retryable(pickle.loads(pickle.dumps(caught.value)))
     assert len(on_disk(tmp_path)) == 2
@@ -387,7 +385,7 @@ def test_a_commit_that_is_refused_leaves_nothing(made: Made, tmp_path: Path) -> 
 
     between = Between(catalog, refuses)
     with pytest.raises(OSError, match="ForbiddenError: NotAuthorizedException"):
-        iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("1"))
+        lakebed.open_table(between.load_table("db.t")).append_files(files("1"))
     assert (on_disk(tmp_path), between.commits) == (set(), 1)
 
 
@@ -395,7 +393,7 @@ def test_a_table_that_is_gone_is_reported(made: Made, tmp_path: Path) -> None:
     catalog, _ = made
     table = lakebed.open_table(Between(catalog, lambda _: catalog.drop_table("db.t")).load_table("db.t"))
     with pytest.raises(TableNotFoundError, match=r"no table db\.t"):
-        iceberg.append_files(table, files("1"))
+        table.append_files(files("1"))
     assert on_disk(tmp_path) == set()
 
 
@@ -404,23 +402,23 @@ def test_tables_that_no_catalog_commits_are_refused(tmp_path: Path) -> None:
     there = catalog.create_table("db.t", pa.schema([("id", pa.int64())]))
     static = pytest.importorskip("pyiceberg.table").StaticTable.from_metadata(there.metadata_location)
     with pytest.raises(UnsupportedError, match="without a catalog"):
-        iceberg.append_files(lakebed.open_table(static), files("1"))
+        lakebed.open_table(static).append_files(files("1"))
     with pytest.raises(UnsupportedError, match="relocate="):
-        iceberg.append_files(lakebed.open_table(there, relocate={"/a": "/b"}), files("1"))
+        lakebed.open_table(there, relocate={"/a": "/b"}).append_files(files("1"))
     there.catalog = object()
     with pytest.raises(UnsupportedError, match="the catalog cannot commit"):
-        iceberg.append_files(lakebed.open_table(there), files("1"))
+        lakebed.open_table(there).append_files(files("1"))
 
 
 def test_commits_to_a_folder_of_pypaimon_stay_as_they_were(tmp_path: Path) -> None:
     there = tables.paimon_orders(tmp_path)
-    table = paimon.create_tag(lakebed.open_table(there), "one")
+    table = lakebed.open_table(there).create_tag("one")
     assert table.refs().to_arrow().num_rows == 2
     assert table.refresh().snapshot_id == 2
     # As in a REST catalog, which keeps the snapshots.
     there.catalog_environment.supports_version_management = True
     with pytest.raises(UnsupportedError, match="the table's catalog makes its commits"):
-        paimon.create_tag(lakebed.open_table(there), "two")
+        lakebed.open_table(there).create_tag("two")
 
 
 @pytest.mark.parametrize("other", ["lakebed", "pyiceberg"])
@@ -441,7 +439,7 @@ def test_threads_of_one_catalog_lose_nothing(tmp_path: Path) -> None:
 
     def write(writer: int) -> None:
         for number in range(commits):
-            iceberg.append_files(table, files(f"{writer}-{number}"))
+            table.append_files(files(f"{writer}-{number}"))
 
     threads = [threading.Thread(target=write, args=(writer,)) for writer in range(2)]
     for thread in threads:

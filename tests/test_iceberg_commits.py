@@ -14,8 +14,7 @@ from iceberg_commits import live, metadata, metadata_names
 
 import lakebed
 from lakebed import avro, iceberg
-from lakebed.errors import SchemaError, UnsupportedError
-from lakebed.iceberg import _actions
+from lakebed.errors import PredicateError, SchemaError, UnsupportedError
 
 SCHEMA = pa.schema(
     [
@@ -32,8 +31,13 @@ PARTITION = pa.struct([("ts_day", pa.date32()), ("id_bucket", pa.int32()), ("reg
 
 
 def made(path: Path, version: int = 2, properties: dict[str, str] | None = None) -> lakebed.Table:
-    return iceberg.create_table(
-        path / "t", SCHEMA, partition_by=PARTITION_BY, format_version=version, properties=properties
+    return lakebed.create_table(
+        path / "t",
+        SCHEMA,
+        "iceberg",
+        partition_by=PARTITION_BY,
+        format_version=version,
+        properties=properties,
     )
 
 
@@ -91,7 +95,7 @@ def test_a_new_table_has_columns_and_partitions_and_no_snapshot(version: int, tm
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_appends_deletes_and_rewrites(version: int, tmp_path: Path):
     table = made(tmp_path, version)
-    table = iceberg.append_files(table, files(0, 1, 2), properties={"who": "me"})
+    table = table.append_files(files(0, 1, 2), options=lakebed.CommitOptions(properties={"who": "me"}))
     first = table.snapshot_id
     said = summary(table)
     assert (
@@ -110,10 +114,10 @@ def test_appends_deletes_and_rewrites(version: int, tmp_path: Path):
             "who": "me",
         }.items()
     )
-    table = iceberg.append_files(table, files(3, 4))
+    table = table.append_files(files(3, 4))
     assert live(table) == [f"data/{n}.parquet" for n in range(5)]
     assert table.at(snapshot=first or 0).files().to_arrow().num_rows == 3
-    table = iceberg.delete_files(table, ["data/1.parquet", f"{table.location}/data/3.parquet"])
+    table = table.delete_files(["data/1.parquet", f"{table.location}/data/3.parquet"])
     assert live(table) == [f"data/{n}.parquet" for n in (0, 2, 4)]
     assert (
         summary(table).items()
@@ -129,7 +133,7 @@ def test_appends_deletes_and_rewrites(version: int, tmp_path: Path):
         }.items()
     )
     check_entries(table, version)
-    table = iceberg.rewrite_manifests(table)
+    table = table.rewrite_manifests()
     assert live(table) == [f"data/{n}.parquet" for n in (0, 2, 4)]
     assert (
         summary(table).items()
@@ -187,7 +191,7 @@ def check_pyiceberg(table: lakebed.Table) -> None:
 
 
 def test_a_list_says_what_its_manifests_hold(tmp_path: Path):
-    table = iceberg.append_files(made(tmp_path), files(5, 9, 1))
+    table = made(tmp_path).append_files(files(5, 9, 1))
     (manifest,) = table.manifests().to_arrow().to_pylist()
     (stored,) = (row for row in iceberg.read_manifest_list(current_list(table)).to_arrow().to_pylist())
     assert stored["manifest_length"] == Path(stored["manifest_path"]).stat().st_size
@@ -205,10 +209,10 @@ def current_list(table: lakebed.Table) -> str:
 
 
 def test_what_one_table_says_of_its_files_goes_into_another(tmp_path: Path):
-    one = iceberg.append_files(made(tmp_path / "one"), files(1, 2))
+    one = made(tmp_path / "one").append_files(files(1, 2))
     two = made(tmp_path / "two", 3)
     names = ["id", "region", "ts", "price"]
-    two = iceberg.append_files(two, one.files(stats=names).to_arrow())
+    two = two.append_files(one.files(stats=names).to_arrow())
     read = [
         table.files(stats=names).to_arrow().drop_columns(["snapshot_id", "first_row_id"])
         for table in (one, two)
@@ -220,9 +224,9 @@ def test_what_one_table_says_of_its_files_goes_into_another(tmp_path: Path):
 def test_manifests_are_clustered_by_partition(tmp_path: Path):
     table = made(tmp_path)
     for number in range(6):
-        table = iceberg.append_files(table, files(number, number + 20, number + 40))
+        table = table.append_files(files(number, number + 20, number + 40))
     before = live(table)
-    table = iceberg.rewrite_manifests(table, target_bytes=1)
+    table = table.rewrite_manifests(target_bytes=1)
     manifests = iceberg.read_manifest_list(current_list(table)).to_arrow().to_pylist()
     assert len(manifests) == 18
     assert live(table) == before
@@ -233,12 +237,12 @@ def test_manifests_are_clustered_by_partition(tmp_path: Path):
 
 
 def test_row_ids_stay_what_they_are(tmp_path: Path):
-    table = iceberg.append_files(made(tmp_path, 3), files(0, 1))
-    table = iceberg.append_files(table, files(2))
+    table = made(tmp_path, 3).append_files(files(0, 1))
+    table = table.append_files(files(2))
     ids = {row["file_path"]: row["first_row_id"] for row in entries(table)}
     assert (sorted(ids.values()), metadata(table)["next-row-id"]) == ([0, 10, 21], 33)
-    table = iceberg.delete_files(table, ["data/0.parquet"])
-    table = iceberg.rewrite_manifests(table)
+    table = table.delete_files(["data/0.parquet"])
+    table = table.rewrite_manifests()
     after = {row["file_path"]: row["first_row_id"] for row in entries(table)}
     assert after == {path: id_ for path, id_ in ids.items() if not path.endswith("/0.parquet")}
     snapshots = metadata(table)["snapshots"]
@@ -284,7 +288,7 @@ def test_files_that_do_not_fit_are_refused_before_anything_is_written(
         place = names.index(name) if name in names else len(names)
         given = given.set_column(place, name, values) if name in names else given.append_column(name, values)
     with pytest.raises(SchemaError) as caught:
-        iceberg.append_files(table, given)
+        table.append_files(given)
     assert (caught.value.field, caught.value.record) == (field, record)
     assert metadata_names(table) == before
 
@@ -293,27 +297,30 @@ def test_missing_columns_are_refused(tmp_path: Path):
     table = made(tmp_path)
     for name in ("file_path", "record_count", "file_size_in_bytes", "partition"):
         with pytest.raises(SchemaError) as caught:
-            iceberg.append_files(table, files(1).drop_columns([name]))
+            table.append_files(files(1).drop_columns([name]))
         assert caught.value.field == name
 
 
 def test_files_that_are_not_there_are_not_deleted(tmp_path: Path):
-    table = iceberg.append_files(made(tmp_path), files(1, 2))
+    table = made(tmp_path).append_files(files(1, 2))
     before = metadata_names(table)
     for gone in (["data/1.parquet", "data/7.parquet"], ["data/1.parquet", "data/1.parquet"]):
         with pytest.raises(SchemaError) as caught:
-            iceberg.delete_files(table, gone)
+            table.delete_files(gone)
         assert (caught.value.field, caught.value.record) == ("file_path", 1)
     for rows, record in (({"path": ["data/1.parquet"]}, None), ({"file_path": ["data/1.parquet", None]}, 1)):
         with pytest.raises(SchemaError) as caught:
-            iceberg.delete_files(table, pa.table(rows))
+            table.delete_files(pa.table(rows))
         assert (caught.value.field, caught.value.record) == ("file_path", record)
     with pytest.raises(TypeError, match="list of paths"):
-        iceberg.delete_files(table, "data/1.parquet")
+        table.delete_files(Path("data/1.parquet"))
+    # A text is a condition.
+    with pytest.raises(PredicateError, match=r"data/1\.parquet"):
+        table.delete_files("data/1.parquet")
     assert metadata_names(table) == before
-    table = iceberg.delete_files(table, pa.table({"file_path": ["data/1.parquet"]}))
+    table = table.delete_files(pa.table({"file_path": ["data/1.parquet"]}))
     with pytest.raises(SchemaError, match="not a live file"):
-        iceberg.delete_files(table, ["data/1.parquet"])
+        table.delete_files(["data/1.parquet"])
 
 
 @pytest.mark.parametrize(
@@ -339,7 +346,9 @@ def test_tables_that_cannot_be_are_refused(
     schema: pa.Schema, partition_by: list[str], version: int, error: type[Any], field: str, tmp_path: Path
 ):
     with pytest.raises(error) as caught:
-        iceberg.create_table(tmp_path / "t", schema, partition_by=partition_by, format_version=version)
+        lakebed.create_table(
+            tmp_path / "t", schema, "iceberg", partition_by=partition_by, format_version=version
+        )
     assert caught.value.field == field
     assert not (tmp_path / "t").exists()
 
@@ -348,35 +357,35 @@ def test_metadata_is_compressed_where_the_table_says_so(tmp_path: Path):
     properties = {"write.metadata.compression-codec": "gzip", "write.metadata.previous-versions-max": "2"}
     table = made(tmp_path, 2, properties)
     for number in range(4):
-        table = iceberg.append_files(table, files(number))
+        table = table.append_files(files(number))
     newest = Path(table.location, "metadata", "v5.gz.metadata.json")
     assert newest.read_bytes().startswith(b"\x1f\x8b")
     assert len(iceberg.read_metadata(newest)["metadata-log"]) == 2
 
 
 def test_unknown_keys_and_other_refs_stay(tmp_path: Path):
-    table = iceberg.append_files(made(tmp_path), files(1))
+    table = made(tmp_path).append_files(files(1))
     file = Path(table.location, "metadata", "v2.metadata.json")
     stored = iceberg.read_metadata(file)
     stored["x-own"] = {"big": 2**62 + 1}
     stored["refs"]["kept"] = {"snapshot-id": table.snapshot_id, "type": "tag", "max-ref-age-ms": 5}
     stored["refs"]["main"]["min-snapshots-to-keep"] = 3
     iceberg.write_metadata(stored, file, overwrite=True)
-    after = metadata(iceberg.append_files(table, files(2)))
+    after = metadata(table.append_files(files(2)))
     assert after["x-own"] == stored["x-own"]
     assert after["refs"]["kept"] == stored["refs"]["kept"]
     assert after["refs"]["main"]["min-snapshots-to-keep"] == 3
 
 
 def test_tables_that_were_moved_or_are_elsewhere_are_refused(tmp_path: Path):
-    table = iceberg.append_files(made(tmp_path), files(1))
+    table = made(tmp_path).append_files(files(1))
     Path(table.location).rename(tmp_path / "moved")
     for moved in (
         lakebed.open_table(tmp_path / "moved"),
         lakebed.open_table(tmp_path / "moved", relocate={table.location: tmp_path / "moved"}),
     ):
         with pytest.raises(UnsupportedError):
-            iceberg.append_files(moved, files(2))
+            moved.append_files(files(2))
 
 
 def test_a_catalog_commits_what_is_staged(tmp_path: Path):
@@ -392,8 +401,8 @@ def test_a_catalog_commits_what_is_staged(tmp_path: Path):
         table = lakebed.open_table(there.metadata_location, format="iceberg")
         given = files(number).drop_columns(["partition"])
         with pytest.raises(UnsupportedError, match="catalog"):
-            iceberg.append_files(table, given)
-        staged = iceberg.stage(table, [_actions.append_files(given)])
+            table.append_files(given)
+        staged = table.stage().append_files(given)
         assert staged is not None
         assert all(Path(file.removeprefix("file://")).is_file() for file in staged.files)
         catalog.commit_table(
@@ -406,7 +415,7 @@ def test_a_catalog_commits_what_is_staged(tmp_path: Path):
     assert len(there.inspect.files()) == 2
     assert there.metadata.current_snapshot_id == current
     table = lakebed.open_table(there.metadata_location)
-    staged = iceberg.stage(table, [_actions.delete_files(["data/1.parquet"])])
+    staged = table.stage().delete_files(["data/1.parquet"])
     assert staged is not None
     staged.discard()
     assert not any(Path(file.removeprefix("file://")).exists() for file in staged.files)
@@ -414,13 +423,13 @@ def test_a_catalog_commits_what_is_staged(tmp_path: Path):
 
 def test_json_of_the_metadata_is_javas(tmp_path: Path):
     """What a commit writes is what `write_metadata` makes of it: one form of keys for all."""
-    table = iceberg.append_files(made(tmp_path, 3), files(1))
+    table = made(tmp_path, 3).append_files(files(1))
     file = Path(table.location, "metadata", "v2.metadata.json")
     assert iceberg.write_metadata(json.loads(file.read_text())) == file.read_bytes()
 
 
 def test_a_table_says_how_its_manifests_are_laid_out(tmp_path: Path):
-    table = iceberg.append_files(made(tmp_path), files(1, 2))
+    table = made(tmp_path).append_files(files(1, 2))
     (path,) = table.manifests(columns=["path"]).to_arrow()["path"].to_pylist()
     rows = iceberg.read_manifest(path).to_arrow()
     for spec in (table, 0):
@@ -434,8 +443,8 @@ def test_a_table_says_how_its_manifests_are_laid_out(tmp_path: Path):
 
 
 def test_rewritten_manifests_are_of_the_codec_and_blocks_asked_for(tmp_path: Path):
-    table = iceberg.append_files(made(tmp_path), files(*range(20)))
-    table = iceberg.rewrite_manifests(table, codec="zstandard", block_bytes=500)
+    table = made(tmp_path).append_files(files(*range(20)))
+    table = table.rewrite_manifests(codec="zstandard", block_bytes=500)
     (path,) = table.manifests(columns=["path"]).to_arrow()["path"].to_pylist()
     assert avro.read_metadata(path)["avro.codec"] == b"zstandard"
     assert avro.read_blocks(path).num_rows > 3
@@ -444,6 +453,6 @@ def test_rewritten_manifests_are_of_the_codec_and_blocks_asked_for(tmp_path: Pat
 
 def test_nothing_to_rewrite_is_no_commit(tmp_path: Path):
     table = made(tmp_path)
-    assert iceberg.rewrite_manifests(table).snapshot_id is None
-    assert iceberg.stage(table, [_actions.rewrite_manifests()]) is None
+    assert table.rewrite_manifests().snapshot_id is None
+    assert table.stage().rewrite_manifests() is None
     assert metadata_names(table) == {"v1.metadata.json", "version-hint.text"}

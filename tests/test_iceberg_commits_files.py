@@ -11,7 +11,6 @@ import pytest
 from iceberg_commits import live, metadata, metadata_names
 
 import lakebed
-from lakebed import iceberg
 from lakebed.errors import CommitConflictError, SchemaError, SnapshotNotFoundError, UnsupportedError
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -43,11 +42,11 @@ def vector(target: str = "a", **columns: Any) -> pa.Table:
 def made(request: pytest.FixtureRequest, tmp_path: Path) -> lakebed.Table:
     """A table with the files `a` and `b`; without a catalog, or in one of PyIceberg."""
     if request.param == "local":
-        table = iceberg.create_table(tmp_path / "t", SCHEMA)
+        table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg")
     else:
         tables = pytest.importorskip("catalog_tables")
         table = lakebed.open_table(tables.sqlite(tmp_path).create_table("db.t", SCHEMA))
-    return iceberg.append_files(table, files("a", "b"))
+    return table.append_files(files("a", "b"))
 
 
 def plan(table: lakebed.Table) -> dict[str, list[str]]:
@@ -66,23 +65,25 @@ def summary(table: lakebed.Table) -> dict[str, str]:
 
 def test_files_come_and_go_and_rows_are_deleted(made: lakebed.Table):
     equality = deletes(content=[2], equality_ids=pa.array([[1]], pa.list_(pa.int32())))
-    table = iceberg.row_delta(made, files=files("c"), delete_files=equality)
+    table = made.add_deletes(files=files("c"), deletes=equality)
     assert plan(table) == {"a": ["d"], "b": ["d"], "c": []}
     assert summary(table)["operation"] == "overwrite"
-    table = iceberg.overwrite_files(table, files("e"), removed=files("a"), properties={"who": "me"})
+    table = table.overwrite_files(
+        files("e"), removed=files("a"), options=lakebed.CommitOptions(properties={"who": "me"})
+    )
     assert (plan(table), summary(table)["who"]) == ({"b": ["d"], "c": [], "e": []}, "me")
-    table = iceberg.replace_files(table, ["data/b.parquet"], files("f"), data_sequence_number=1)
+    table = table.replace_files(["data/b.parquet"], files("f"), data_sequence_number=1)
     assert plan(table) == {"c": [], "e": [], "f": ["d"]}
     if not Path(table.location, "metadata", "version-hint.text").exists():
         return  # PyIceberg's catalogs, of which version 0.12 commits to no table of version 3.
-    table = iceberg.upgrade(table, 3)
-    table = iceberg.row_delta(table, delete_files=vector("c"), removed_deletes=["data/d.parquet"])
+    table = table.upgrade(3)
+    table = table.add_deletes(deletes=vector("c"), removed_deletes=["data/d.parquet"])
     assert plan(table) == {"c": ["v"], "e": [], "f": []}
     newer = vector("c", file_path=["data/w.puffin"], record_count=[3])
-    table = iceberg.row_delta(table, delete_files=newer)
+    table = table.add_deletes(deletes=newer)
     assert plan(table) == {"c": ["w"], "e": [], "f": []}
     assert summary(table)["removed-dvs"] == "1"
-    table = iceberg.delete_files(table, ["data/c.parquet"])
+    table = table.delete_files(["data/c.parquet"])
     assert plan(table) == {"e": [], "f": []}
     static = pytest.importorskip("pyiceberg.table").StaticTable
     newest = table.metadata_table("metadata_log_entries").to_arrow()["file"][-1].as_py()
@@ -91,14 +92,14 @@ def test_files_come_and_go_and_rows_are_deleted(made: lakebed.Table):
 
 
 def test_what_others_have_done_meanwhile_is_a_conflict(made: lakebed.Table):
-    iceberg.append_files(made, files("c"))
+    made.append_files(files("c"))
     with pytest.raises(CommitConflictError, match=r"c\.parquet.* was added meanwhile") as caught:
-        iceberg.overwrite_files(made, files("d"), removed=["data/a.parquet"])
+        made.overwrite_files(files("d"), removed=["data/a.parquet"])
     assert (caught.value.kind, caught.value.retryable) == ("conflict", False)
-    table = iceberg.overwrite_files(made, files("d"), removed=["data/a.parquet"], isolation="snapshot")
+    table = made.overwrite_files(files("d"), removed=["data/a.parquet"], isolation="snapshot")
     assert set(plan(table)) == {"b", "c", "d"}
-    table = iceberg.overwrite_files(
-        made, files("e"), removed=["data/b.parquet"], conflict_where="id = 1", isolation=None
+    table = made.overwrite_files(
+        files("e"), removed=["data/b.parquet"], conflict_where="id = 1", isolation=None
     )
     assert set(plan(table)) == {"c", "d", "e"}
 
@@ -106,77 +107,75 @@ def test_what_others_have_done_meanwhile_is_a_conflict(made: lakebed.Table):
 Change = Callable[[lakebed.Table], object]
 V2: list[tuple[Change, type[Exception], str, str | None]] = [
     (
-        lambda t: iceberg.row_delta(t, delete_files=deletes(content=[0])),
+        lambda t: t.add_deletes(deletes=deletes(content=[0])),
         SchemaError,
         "has content 1",
         "content",
     ),
     (
-        lambda t: iceberg.row_delta(t, delete_files=deletes(content=[2])),
+        lambda t: t.add_deletes(deletes=deletes(content=[2])),
         SchemaError,
         "ids of the col",
         "equality_ids",
     ),
     (
-        lambda t: iceberg.row_delta(
-            t, delete_files=deletes(equality_ids=pa.array([[1]], pa.list_(pa.int32())))
-        ),
+        lambda t: t.add_deletes(deletes=deletes(equality_ids=pa.array([[1]], pa.list_(pa.int32())))),
         SchemaError,
         "other files must have none",
         "equality_ids",
     ),
     (
-        lambda t: iceberg.row_delta(t, delete_files=vector()),
+        lambda t: t.add_deletes(deletes=vector()),
         UnsupportedError,
         "no deletion vectors",
         "content",
     ),
     (
-        lambda t: iceberg.row_delta(t, delete_files=vector(content_offset=pa.nulls(1, pa.int64()))),
+        lambda t: t.add_deletes(deletes=vector(content_offset=pa.nulls(1, pa.int64()))),
         SchemaError,
         "offset and size of its bytes",
         "content_offset",
     ),
     (
-        lambda t: iceberg.row_delta(t, delete_files=vector(referenced_data_file=pa.nulls(1, pa.string()))),
+        lambda t: t.add_deletes(deletes=vector(referenced_data_file=pa.nulls(1, pa.string()))),
         SchemaError,
         "one data file",
         "referenced_data_file",
     ),
     (
-        lambda t: iceberg.row_delta(t, delete_files=deletes(referenced_data_file=["data/x"])),
+        lambda t: t.add_deletes(deletes=deletes(referenced_data_file=["data/x"])),
         SchemaError,
         "not a live file",
         "referenced_data_file",
     ),
     (
-        lambda t: iceberg.row_delta(
-            t, delete_files=deletes(referenced_data_file=["data/a.parquet"]), removed=["data/a.parquet"]
+        lambda t: t.add_deletes(
+            deletes=deletes(referenced_data_file=["data/a.parquet"]), removed=["data/a.parquet"]
         ),
         SchemaError,
         "cannot have new deletes",
         "referenced_data_file",
     ),
-    (lambda t: iceberg.row_delta(t, removed_deletes=["data/x"]), SchemaError, "not a live file", "file_path"),
-    (lambda t: iceberg.row_delta(t, files=deletes()), SchemaError, "a delete file among", "content"),
-    (lambda t: iceberg.overwrite_files(t, removed=["data/x"]), SchemaError, "not a live file", "file_path"),
-    (lambda t: iceberg.overwrite_files(t, where="id = 1"), UnsupportedError, "some rows", "file_path"),
-    (lambda t: iceberg.overwrite_files(t, where="x = 1"), lakebed.LakebedError, "x", "x"),
+    (lambda t: t.add_deletes(removed_deletes=["data/x"]), SchemaError, "not a live file", "file_path"),
+    (lambda t: t.add_deletes(files=deletes()), SchemaError, "a delete file among", "content"),
+    (lambda t: t.overwrite_files(removed=["data/x"]), SchemaError, "not a live file", "file_path"),
+    (lambda t: t.overwrite_files(where="id = 1"), UnsupportedError, "some rows", "file_path"),
+    (lambda t: t.overwrite_files(where="x = 1"), lakebed.LakebedError, "x", "x"),
     (
-        lambda t: iceberg.replace_files(t, ["data/a.parquet"], files("y", "z")),
+        lambda t: t.replace_files(["data/a.parquet"], files("y", "z")),
         SchemaError,
         "more rows",
         "record_count",
     ),
-    (lambda t: iceberg.replace_files(t, [], files("y")), SchemaError, "nothing to replace", None),
+    (lambda t: t.replace_files([], files("y")), SchemaError, "nothing to replace", None),
     (
-        lambda t: iceberg.replace_files(t, ["data/a.parquet"], files("y"), data_sequence_number=2),
+        lambda t: t.replace_files(["data/a.parquet"], files("y"), data_sequence_number=2),
         SchemaError,
         "must be 0 to 1",
         "data_sequence_number",
     ),
     (
-        lambda t: iceberg.overwrite_files(t, removed=["data/a.parquet"], isolation=cast("Any", "none")),
+        lambda t: t.overwrite_files(removed=["data/a.parquet"], isolation=cast("Any", "none")),
         ValueError,
         "isolation",
         None,
@@ -185,31 +184,29 @@ V2: list[tuple[Change, type[Exception], str, str | None]] = [
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path: Path):
-    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a", "b"))
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg").append_files(files("a", "b"))
     before = metadata_names(table)
     for change, error, message, field in V2:
         with pytest.raises(error, match=message) as caught:
             change(table)
         assert getattr(caught.value, "field", None) == field
     assert metadata_names(table) == before
-    table = iceberg.row_delta(iceberg.upgrade(table, 3), delete_files=vector())
+    table = table.upgrade(3).add_deletes(deletes=vector())
     before = metadata_names(table)
     refused: list[tuple[Change, type[Exception], str]] = [
         (
-            lambda t: iceberg.row_delta(t, delete_files=deletes()),
+            lambda t: t.add_deletes(deletes=deletes()),
             UnsupportedError,
             "only be added as deletion vectors",
         ),
-        (lambda t: iceberg.row_delta(t, delete_files=vector(record_count=[1])), SchemaError, "marks 1 rows"),
+        (lambda t: t.add_deletes(deletes=vector(record_count=[1])), SchemaError, "marks 1 rows"),
         (
-            lambda t: iceberg.row_delta(t, removed_deletes=["data/v.puffin"]),
+            lambda t: t.add_deletes(removed_deletes=["data/v.puffin"]),
             UnsupportedError,
             "removed with its",
         ),
         (
-            lambda t: iceberg.row_delta(
-                t, delete_files=pa.concat_tables([vector(), vector(content_offset=[50])])
-            ),
+            lambda t: t.add_deletes(deletes=pa.concat_tables([vector(), vector(content_offset=[50])])),
             SchemaError,
             "two new deletion vectors",
         ),
@@ -222,17 +219,17 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path: Path)
 
 def test_a_large_manifest_becomes_several_and_small_ones_one(tmp_path: Path):
     small = {"commit.manifest.target-size-bytes": "8000"}
-    table = iceberg.create_table(tmp_path / "t", SCHEMA, properties=small)
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", properties=small)
     many = [f"{number:04}" for number in range(4000)]
-    table = iceberg.append_files(table, files(*many))
+    table = table.append_files(files(*many))
     sizes = table.manifests().to_arrow()["length"].to_pylist()
     assert len(sizes) > 1
     assert max(sizes) < 10_000
     rules = {"commit.manifest.min-count-to-merge": "4"}
-    table = iceberg.create_table(tmp_path / "u", SCHEMA, properties=rules)
+    table = lakebed.create_table(tmp_path / "u", SCHEMA, "iceberg", properties=rules)
     counts = []
     for number in range(8):
-        table = iceberg.append_files(table, files(str(number)), merge=number != 3)
+        table = table.append_files(files(str(number)), merge=number != 3)
         counts.append(table.manifests().to_arrow().num_rows)
     assert counts == [1, 2, 3, 4, 1, 2, 3, 1]
     assert live(table) == [f"data/{number}.parquet" for number in range(8)]
@@ -244,31 +241,33 @@ def test_a_large_manifest_becomes_several_and_small_ones_one(tmp_path: Path):
 
 
 def test_an_append_is_picked(made: lakebed.Table):
-    aside = iceberg.append_files(iceberg.create_branch(made, "aside"), files("c"), properties={"wap.id": "w"})
+    aside = made.create_branch("aside").append_files(
+        files("c"), options=lakebed.CommitOptions(properties={"wap.id": "w"})
+    )
     picked = aside.snapshot_id
     assert picked is not None
-    table = iceberg.append_files(made, files("d"))
-    table = iceberg.cherry_pick(table, picked)
+    table = made.append_files(files("d"))
+    table = table.cherry_pick(picked)
     assert set(plan(table)) == {"a", "b", "c", "d"}
     said = summary(table)
     assert (said["source-snapshot-id"], said["published-wap-id"]) == (str(picked), "w")
     for again in (picked, made.snapshot_id):
         with pytest.raises(SchemaError, match="already"):
-            iceberg.cherry_pick(table, again or 0)
+            table.cherry_pick(again or 0)
     with pytest.raises(SnapshotNotFoundError):
-        iceberg.cherry_pick(table, 1)
+        table.cherry_pick(1)
     head = table.snapshot_id
-    other = iceberg.create_branch(table, "other")
-    other = iceberg.delete_files(other, ["data/a.parquet"])
-    moved = iceberg.cherry_pick(table, other.snapshot_id or 0)
+    other = table.create_branch("other")
+    other = other.delete_files(["data/a.parquet"])
+    moved = table.cherry_pick(other.snapshot_id or 0)
     assert (moved.snapshot_id, set(plan(moved))) == (other.snapshot_id, {"b", "c", "d"})
-    back = iceberg.append_files(iceberg.rollback_to(moved, head or 0).table, files("e"))
+    back = moved.rollback_to(head or 0).table.append_files(files("e"))
     with pytest.raises(UnsupportedError, match="is not an append"):
-        iceberg.cherry_pick(back, other.snapshot_id or 0)
+        back.cherry_pick(other.snapshot_id or 0)
 
 
 def test_statistics_are_named(tmp_path: Path):
-    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a"))
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg").append_files(files("a"))
     blob = {"type": "apache-datasketches-theta-v1", "snapshot-id": table.snapshot_id, "sequence-number": 1}
     given = {
         "snapshot-id": table.snapshot_id,
@@ -277,17 +276,17 @@ def test_statistics_are_named(tmp_path: Path):
         "file-footer-size-in-bytes": 4,
         "blob-metadata": [blob | {"fields": [1]}],
     }
-    table = iceberg.set_statistics(table, given)
-    table = iceberg.set_statistics(table, given | {"statistics-path": "/s/2.puffin"})
+    table = table.set_statistics(given)
+    table = table.set_statistics(given | {"statistics-path": "/s/2.puffin"})
     of_partitions = {key: given[key] for key in ("snapshot-id", "statistics-path", "file-size-in-bytes")}
-    table = iceberg.set_statistics(table, of_partitions, of_partitions=True)
+    table = table.set_statistics(of_partitions, of_partitions=True)
     now = metadata(table)
     assert [one["statistics-path"] for one in now["statistics"]] == ["/s/2.puffin"]
     assert now["partition-statistics"] == [of_partitions]
     for wrong in (of_partitions, given | {"snapshot-id": 1}, given | {"file-size-in-bytes": "x"}):
         with pytest.raises(SchemaError) as caught:
-            iceberg.set_statistics(table, wrong)
+            table.set_statistics(wrong)
         assert caught.value.field == "statistics"
-    table = iceberg.remove_statistics(table, table.snapshot_id or 0)
-    table = iceberg.remove_statistics(table, table.snapshot_id or 0, of_partitions=True)
+    table = table.remove_statistics(table.snapshot_id or 0)
+    table = table.remove_statistics(table.snapshot_id or 0, of_partitions=True)
     assert (metadata(table)["statistics"], metadata(table)["partition-statistics"]) == ([], [])

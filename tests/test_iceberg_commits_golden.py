@@ -80,7 +80,7 @@ def plan(table: lakebed.Table) -> list[dict[str, Any]]:
 def test_javas_tables_take_commits(golden: GoldenTable, tmp_path: Path):
     table = copied(golden, tmp_path)
     before, planned = live(table), plan(table)
-    rewritten = iceberg.rewrite_manifests(table, target_bytes=10_000)
+    rewritten = table.rewrite_manifests(target_bytes=10_000)
     if table.snapshot_id is not None:
         assert rewritten.snapshot_id != table.snapshot_id
     assert repr(live(rewritten).to_pylist()) == repr(before.to_pylist())
@@ -89,15 +89,13 @@ def test_javas_tables_take_commits(golden: GoldenTable, tmp_path: Path):
     if not data.num_rows:
         return
     gone = data["file_path"][0].as_py()
-    deleted = iceberg.delete_files(rewritten, [gone])
+    deleted = rewritten.delete_files([gone])
     assert plan(deleted) == [row for row in planned if row["file_path"] != gone]
     vectors = {
         row["referenced_data_file"] for row in live(deleted).to_pylist() if row["content_offset"] is not None
     }
     assert gone not in vectors
-    back = iceberg.append_files(
-        deleted, table.files(where=None).to_arrow().filter(pc.field("file_path") == gone)
-    )
+    back = deleted.append_files(table.files(where=None).to_arrow().filter(pc.field("file_path") == gone))
     assert len(plan(back)) == len(planned)
     check_totals(back)
 

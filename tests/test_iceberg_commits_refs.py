@@ -42,11 +42,11 @@ def made(request: pytest.FixtureRequest, tmp_path: Path) -> lakebed.Table:
     """A table of two commits, `a` and `b`; without a catalog, or in one of PyIceberg."""
     if request.param != "catalog":
         version = int(request.param[1:])
-        table = iceberg.create_table(tmp_path / "t", SCHEMA, format_version=version)
+        table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", format_version=version)
     else:
         tables = pytest.importorskip("catalog_tables")
         table = lakebed.open_table(tables.sqlite(tmp_path).create_table("db.t", SCHEMA))
-    return iceberg.append_files(iceberg.append_files(table, files("a")), files("b"))
+    return table.append_files(files("a")).append_files(files("b"))
 
 
 def names(table: lakebed.Table) -> list[str]:
@@ -67,12 +67,12 @@ def ids(table: lakebed.Table) -> list[int]:
 
 def test_commits_go_to_the_branch_that_the_table_stands_on(made: lakebed.Table):
     first, second = ids(made)
-    dev = iceberg.create_branch(made, "dev", snapshot_id=first)
-    dev = iceberg.append_files(dev, files("c"))
+    dev = made.create_branch("dev", at=first)
+    dev = dev.append_files(files("c"))
     assert (dev.branch, names(dev), names(made.refresh())) == ("dev", ["a", "c"], ["a", "b"])
-    dev = iceberg.rewrite_manifests(iceberg.delete_files(dev, [_path(dev, "a")]))
+    dev = dev.delete_files([_path(dev, "a")]).rewrite_manifests()
     assert (names(dev), names(made.refresh())) == (["c"], ["a", "b"])
-    main = iceberg.append_files(made.at(snapshot=first), files("d"))
+    main = made.at(snapshot=first).append_files(files("d"))
     assert (main.branch, names(main)) == ("main", ["a", "b", "d"])
     parents = _parents(main)
     assert [parents[id_] for id_ in ids(main)] == [None, first, first, *ids(main)[2:4], second]
@@ -97,122 +97,122 @@ def metadata_of(table: lakebed.Table) -> dict[str, Any]:
 
 def test_branches_and_tags_are_made_moved_and_removed(made: lakebed.Table):
     first, second = ids(made)
-    tag = iceberg.create_tag(made, "t", snapshot_id=first, max_ref_age=timedelta(days=2))
+    tag = made.create_tag("t", at=first, max_age=timedelta(days=2))
     assert (tag.snapshot_id, names(tag)) == (first, ["a"])
-    iceberg.create_branch(made, "b", min_snapshots_to_keep=3, max_snapshot_age=timedelta(hours=1))
+    made.create_branch("b", min_snapshots_to_keep=3, max_snapshot_age=timedelta(hours=1))
     day = 24 * 60 * 60 * 1000
     assert refs(made) == {
         "main": ("branch", second, None, None, None),
         "t": ("tag", first, None, None, 2 * day),
         "b": ("branch", second, 3, day // 24, None),
     }
-    iceberg.create_tag(made, "t", replace=True)
-    iceberg.create_branch(made, "b", snapshot_id=first, replace=True, min_snapshots_to_keep=4)
-    iceberg.set_retention(made, "b", max_ref_age=timedelta(days=1))
-    iceberg.set_retention(made, "main", min_snapshots_to_keep=9)
-    after = iceberg.append_files(made, files("c"))
+    made.create_tag("t", replace=True)
+    made.create_branch("b", at=first, replace=True, min_snapshots_to_keep=4)
+    made.set_retention("b", max_age=timedelta(days=1))
+    made.set_retention("main", min_snapshots_to_keep=9)
+    after = made.append_files(files("c"))
     assert refs(made) == {
         "main": ("branch", after.snapshot_id, 9, None, None),
         "t": ("tag", second, None, None, 2 * day),
         "b": ("branch", first, 4, day // 24, day),
     }
     dev = made.refresh().at(branch="b")
-    gone, freed = iceberg.delete_branch(dev, "b")
+    gone, freed = dev.delete_branch("b")
     assert [(row["kind"], row["file_path"]) for row in freed.to_arrow().to_pylist()] == [("branch", None)]
     assert (gone.branch, names(gone)) == ("main", ["a", "b", "c"])
     with pytest.raises(SnapshotNotFoundError):
-        iceberg.append_files(dev, files("d"))
-    freed = iceberg.delete_tag(made, "t").files
+        dev.append_files(files("d"))
+    freed = made.delete_tag("t").files
     assert freed.to_arrow()["first_reached_by"].to_pylist() == ["tag t"]
     assert set(refs(made)) == {"main"}
 
 
 def test_a_branch_moves_back_anywhere_and_forward(made: lakebed.Table):
     first, second = ids(made)
-    back, freed = iceberg.rollback_to(made, first)
+    back, freed = made.rollback_to(first)
     assert freed.to_arrow().num_rows == 0
     assert (back.snapshot_id, names(back)) == (first, ["a"])
-    other = iceberg.append_files(back, files("c"))
+    other = back.append_files(files("c"))
     assert names(other) == ["a", "c"]
     with pytest.raises(SnapshotNotFoundError, match=r"does not descend from snapshot .*set_current_snapshot"):
-        iceberg.rollback_to(other, second)
-    assert names(iceberg.set_current_snapshot(other, second)) == ["a", "b"]
-    dev = iceberg.append_files(iceberg.create_branch(made, "dev"), files("d"))
-    main, freed = iceberg.fast_forward(made, "dev")
+        other.rollback_to(second)
+    assert names(other.set_current_snapshot(second)) == ["a", "b"]
+    dev = made.create_branch("dev").append_files(files("d"))
+    main, freed = made.fast_forward("main", "dev")
     assert freed.to_arrow().num_rows == 0
     assert (main.snapshot_id, main.branch) == (dev.snapshot_id, "main")
-    aside = iceberg.create_branch(made, "aside", snapshot_id=first)
+    aside = made.create_branch("aside", at=first)
     with pytest.raises(SnapshotNotFoundError, match="not a descendant of the head"):
-        iceberg.fast_forward(main, "aside")
-    assert names(iceberg.fast_forward(aside, "main").table) == ["a", "b", "d"]
+        main.fast_forward("main", "aside")
+    assert names(aside.fast_forward("aside", "main").table) == ["a", "b", "d"]
     log = made.refresh().metadata_table("history").to_arrow()["snapshot_id"].to_pylist()
     assert log == [first, second, first, other.snapshot_id, second, dev.snapshot_id]
 
 
 REFUSED: list[tuple[Callable[[lakebed.Table], object], type[Exception], str]] = [
-    (lambda t: iceberg.create_tag(t, "tag"), FileExistsError, 'a tag "tag" exists already'),
-    (lambda t: iceberg.create_branch(t, "main"), FileExistsError, "already"),
-    (lambda t: iceberg.create_branch(t, "tag"), SchemaError, "is a tag, not a branch"),
-    (lambda t: iceberg.create_tag(t, "main"), SchemaError, "main is a branch"),
-    (lambda t: iceberg.create_tag(t, ""), SchemaError, "needs a name"),
-    (lambda t: iceberg.create_tag(t, "no", replace=True), SnapshotNotFoundError, "no tag .*main"),
-    (lambda t: iceberg.create_tag(t, "x", snapshot_id=1), SnapshotNotFoundError, "no snapshot 1; there"),
-    (lambda t: iceberg.create_branch(t, "x", min_snapshots_to_keep=0), SchemaError, "at least 1"),
-    (lambda t: iceberg.create_branch(t, "x", max_snapshot_age=NONE), SchemaError, "at least a milli"),
-    (lambda t: iceberg.create_tag(t, "x", max_ref_age=-timedelta(1)), SchemaError, "at least a milli"),
-    (lambda t: iceberg.set_retention(t, "tag", min_snapshots_to_keep=1), SchemaError, "a tag keeps one"),
-    (lambda t: iceberg.set_retention(t, "no", max_ref_age=timedelta(1)), SnapshotNotFoundError, "no branch"),
-    (lambda t: iceberg.delete_branch(t, "main"), SchemaError, "main cannot be removed"),
-    (lambda t: iceberg.delete_branch(t, "tag"), SchemaError, "is a tag"),
-    (lambda t: iceberg.delete_tag(t, "no"), SnapshotNotFoundError, "no tag"),
-    (lambda t: iceberg.fast_forward(t, "no"), SnapshotNotFoundError, "no branch"),
-    (lambda t: iceberg.set_current_snapshot(t, 1), SnapshotNotFoundError, "no snapshot 1"),
-    (lambda t: iceberg.rollback_to(t, 1), SnapshotNotFoundError, "no snapshot 1"),
-    (lambda t: iceberg.set_properties(t, {"uuid": "x"}), SchemaError, "uuid is not a property"),
-    (lambda t: iceberg.set_properties(t, {"a": "x"}, remove=["a"]), SchemaError, "both set and removed"),
-    (lambda t: iceberg.upgrade(t, 1), UnsupportedError, "cannot be lowered"),
-    (lambda t: iceberg.upgrade(t, 4), UnsupportedError, "4 cannot be written"),
-    (lambda t: iceberg.expire_snapshots(t, retain_last=0), ValueError, "retain_last"),
+    (lambda t: t.create_tag("tag"), FileExistsError, 'a tag "tag" exists already'),
+    (lambda t: t.create_branch("main"), FileExistsError, "already"),
+    (lambda t: t.create_branch("tag"), SchemaError, "is a tag, not a branch"),
+    (lambda t: t.create_tag("main"), SchemaError, "main is a branch"),
+    (lambda t: t.create_tag(""), SchemaError, "needs a name"),
+    (lambda t: t.create_tag("no", replace=True), SnapshotNotFoundError, "no tag .*main"),
+    (lambda t: t.create_tag("x", at=1), SnapshotNotFoundError, "no snapshot 1; there"),
+    (lambda t: t.create_branch("x", min_snapshots_to_keep=0), SchemaError, "at least 1"),
+    (lambda t: t.create_branch("x", max_snapshot_age=NONE), SchemaError, "at least a milli"),
+    (lambda t: t.create_tag("x", max_age=-timedelta(1)), SchemaError, "at least a milli"),
+    (lambda t: t.set_retention("tag", min_snapshots_to_keep=1), SchemaError, "a tag keeps one"),
+    (lambda t: t.set_retention("no", max_age=timedelta(1)), SnapshotNotFoundError, "no branch"),
+    (lambda t: t.delete_branch("main"), SchemaError, "main cannot be removed"),
+    (lambda t: t.delete_branch("tag"), SchemaError, "is a tag"),
+    (lambda t: t.delete_tag("no"), SnapshotNotFoundError, "no tag"),
+    (lambda t: t.fast_forward("main", "no"), SnapshotNotFoundError, "no branch"),
+    (lambda t: t.set_current_snapshot(1), SnapshotNotFoundError, "no snapshot 1"),
+    (lambda t: t.rollback_to(1), SnapshotNotFoundError, "no snapshot 1"),
+    (lambda t: t.update_properties({"uuid": "x"}), SchemaError, "uuid is not a property"),
+    (lambda t: t.update_properties({"a": "x"}, remove=["a"]), SchemaError, "both set and removed"),
+    (lambda t: t.upgrade(1), UnsupportedError, "cannot be lowered"),
+    (lambda t: t.upgrade(4), UnsupportedError, "4 cannot be written"),
+    (lambda t: t.expire_snapshots(retain_last=0), ValueError, "retain_last"),
 ]
 
 
 def test_what_cannot_be_is_refused_and_changes_nothing(tmp_path: Path):
-    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a"))
-    iceberg.create_tag(table, "tag")
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg").append_files(files("a"))
+    table.create_tag("tag")
     before = metadata_names(table)
     for change, error, message in REFUSED:
         with pytest.raises(error, match=message):
             change(table)
     assert metadata_names(table) == before
-    empty = iceberg.create_table(tmp_path / "empty", SCHEMA)
+    empty = lakebed.create_table(tmp_path / "empty", SCHEMA, "iceberg")
     with pytest.raises(SnapshotNotFoundError, match="no snapshot that a tag could name"):
-        iceberg.create_tag(empty, "x")
-    assert iceberg.expire_snapshots(empty, NONE).files.to_arrow().num_rows == 0
+        empty.create_tag("x")
+    assert empty.expire_snapshots(NONE).files.to_arrow().num_rows == 0
 
 
 def test_what_is_so_already_is_no_commit(made: lakebed.Table):
-    iceberg.create_tag(made, "t")
-    table = iceberg.set_properties(made, {"a": "1"})
+    made.create_tag("t")
+    table = made.update_properties({"a": "1"})
     before = len(table.metadata_table("metadata_log_entries").to_arrow())
-    iceberg.create_tag(table, "t", replace=True)
-    iceberg.set_retention(table, "t")
-    iceberg.set_current_snapshot(table, ids(table)[-1])
-    iceberg.fast_forward(table, "t")
-    iceberg.set_properties(table, {"a": "1"}, remove=["nothing"])
-    iceberg.upgrade(table, table.format_version or 0)
+    table.create_tag("t", replace=True)
+    table.set_retention("t")
+    table.set_current_snapshot(ids(table)[-1])
+    table.fast_forward("main", "t")
+    table.update_properties({"a": "1"}, remove=["nothing"])
+    table.upgrade(table.format_version or 0)
     assert len(table.refresh().metadata_table("metadata_log_entries").to_arrow()) == before
 
 
 def test_properties_are_set_and_removed(made: lakebed.Table):
     before = made.properties
-    table = iceberg.set_properties(made, {"x": "1", "y": "2"})
+    table = made.update_properties({"x": "1", "y": "2"})
     assert table.properties == before | {"x": "1", "y": "2"}
-    table = iceberg.set_properties(table, {"y": "3"}, remove=["x", "none"])
+    table = table.update_properties({"y": "3"}, remove=["x", "none"])
     assert table.properties == before | {"y": "3"}
 
 
 def test_tables_are_upgraded(tmp_path: Path):
-    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA, format_version=1), files("a"))
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", format_version=1).append_files(files("a"))
     # As a writer of long ago left it.
     file = Path(table.location, "metadata", "v2.metadata.json")
     stored = iceberg.read_metadata(file)
@@ -220,13 +220,13 @@ def test_tables_are_upgraded(tmp_path: Path):
     for key in (*later, "last-partition-id", "sort-orders", "default-sort-order-id"):
         stored.pop(key)
     iceberg.write_metadata(stored, file, overwrite=True)
-    table = iceberg.upgrade(lakebed.open_table(table.location), 2)
+    table = lakebed.open_table(table.location).upgrade(2)
     now = metadata(table)
     assert {*later, "sort-orders", "last-sequence-number"} <= set(now)
     assert not {"schema", "partition-spec"} & set(now)
-    table = iceberg.append_files(table, files("b"))
-    table = iceberg.upgrade(table, 3)
-    table = iceberg.append_files(table, files("c"))
+    table = table.append_files(files("b"))
+    table = table.upgrade(3)
+    table = table.append_files(files("c"))
     rows = {Path(row["file_path"]).stem: row for row in table.files().to_arrow().to_pylist()}
     assert {name: row["sequence_number"] for name, row in rows.items()} == {"a": 0, "b": 1, "c": 2}
     assert sorted(row["first_row_id"] for row in rows.values()) == [0, 7, 14]
@@ -238,40 +238,40 @@ def test_tables_are_upgraded(tmp_path: Path):
 
 def test_expiry_takes_snapshots_out_and_names_their_files(made: lakebed.Table):
     second = ids(made)[-1]
-    table = iceberg.delete_files(made, [_path(made, "a")])
-    iceberg.create_tag(table, "kept", snapshot_id=second)
+    table = made.delete_files([_path(made, "a")])
+    table.create_tag("kept", at=second)
     planned = table.refresh().expire_plan(NONE).to_arrow().sort_by("file_path")
-    table, gone = iceberg.expire_snapshots(table, NONE)
+    table, gone = table.expire_snapshots(NONE)
     assert gone.to_arrow().sort_by("file_path").equals(planned)
     assert ids(table) == [second, table.snapshot_id]
     assert {row["kind"] for row in gone.to_arrow().to_pylist()} == {"snapshot", "manifest list"}
-    iceberg.delete_tag(table, "kept")
-    table, gone = iceberg.expire_snapshots(table, datetime.now(timezone.utc) + timedelta(seconds=1))
+    table.delete_tag("kept")
+    table, gone = table.expire_snapshots(datetime.now(timezone.utc) + timedelta(seconds=1))
     went = [row["file_path"] for row in gone.to_arrow().to_pylist() if row["kind"] == "data"]
     assert [Path(path).stem for path in went] == ["a"]
     assert (ids(table), names(table)) == ([table.snapshot_id], ["b"])
     log = table.metadata_table("history").to_arrow()["snapshot_id"].to_pylist()
     assert log == [table.snapshot_id]
-    assert iceberg.expire_snapshots(table, NONE).files.to_arrow().num_rows == 0
-    assert names(iceberg.append_files(table, files("c"))) == ["b", "c"]
+    assert table.expire_snapshots(NONE).files.to_arrow().num_rows == 0
+    assert names(table.append_files(files("c"))) == ["b", "c"]
 
 
 def test_branches_that_are_overdue_expire(tmp_path: Path):
-    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a"))
-    dev = iceberg.create_branch(table, "dev", max_ref_age=timedelta(milliseconds=1))
-    iceberg.append_files(dev, files("b"))
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg").append_files(files("a"))
+    dev = table.create_branch("dev", max_age=timedelta(milliseconds=1))
+    dev.append_files(files("b"))
     rules = {"history.expire.min-snapshots-to-keep": "5"}
-    table = iceberg.set_properties(table, rules)
+    table = table.update_properties(rules)
     while table.expire_plan(NONE).to_arrow().num_rows == 0:
         pass
-    table, gone = iceberg.expire_snapshots(table, NONE)
+    table, gone = table.expire_snapshots(NONE)
     assert ("branch", "branch dev") in [
         (r["kind"], r["first_reached_by"]) for r in gone.to_arrow().to_pylist()
     ]
     assert (set(refs(table)), live(table)) == ({"main"}, ["data/a.parquet"])
-    table = iceberg.set_properties(table, {"gc.enabled": "false"})
+    table = table.update_properties({"gc.enabled": "false"})
     with pytest.raises(UnsupportedError, match=r"gc\.enabled"):
-        iceberg.expire_snapshots(table, NONE)
+        table.expire_snapshots(NONE)
 
 
 def test_a_change_whose_answer_is_lost_is_made(tmp_path: Path):
@@ -296,10 +296,10 @@ def test_a_change_whose_answer_is_lost_is_made(tmp_path: Path):
 
     lost = Lost()
     table = lakebed.open_table(lost.load_table("db.t"))
-    assert iceberg.set_properties(table, {"a": "1"}).properties["a"] == "1"
+    assert table.update_properties({"a": "1"}).properties["a"] == "1"
     lost.made = False
     with pytest.raises(OSError, match="may have happened") as caught:
-        iceberg.set_properties(table, {"a": "2"})
+        table.update_properties({"a": "2"})
     assert not isinstance(caught.value, LakebedError)
     # Without that it would be: nobody has answered in time.
     assert (caught.value.errno, is_retryable(caught.value)) == (errno.ETIMEDOUT, False)
@@ -308,11 +308,11 @@ def test_a_change_whose_answer_is_lost_is_made(tmp_path: Path):
 
 def test_what_an_expiry_has_freed_is_compared_with_what_is_newest_when_it_is_read(made: lakebed.Table):
     """Whatever was committed after the expiry keeps its files, with a catalog and without one."""
-    table = iceberg.delete_files(made, [_path(made, "a"), _path(made, "b")])
-    table, freed = iceberg.expire_snapshots(table, NONE)
+    table = made.delete_files([_path(made, "a"), _path(made, "b")])
+    table, freed = table.expire_snapshots(NONE)
     data = {row["file_path"] for row in freed.to_arrow().to_pylist() if row["kind"] == "data"}
     assert sorted(Path(path).stem for path in data) == ["a", "b"]
-    table = iceberg.append_files(table, files("b"))
+    table = table.append_files(files("b"))
     data = {row["file_path"] for row in freed.to_arrow().to_pylist() if row["kind"] == "data"}
     assert [Path(path).stem for path in data] == ["a"]
     kept = {row["file_path"] for row in table.reachable().to_arrow().to_pylist()}
@@ -322,20 +322,20 @@ def test_what_an_expiry_has_freed_is_compared_with_what_is_newest_when_it_is_rea
 
 def test_what_came_back_is_not_freed(made: lakebed.Table):
     """A removed tag or branch of the same name that is made again is none that has gone."""
-    iceberg.create_tag(made, "t")
-    table, freed = iceberg.delete_tag(made, "t")
+    made.create_tag("t")
+    table, freed = made.delete_tag("t")
     assert freed.to_arrow()["first_reached_by"].to_pylist() == ["tag t"]
-    iceberg.create_tag(table, "t")
+    table.create_tag("t")
     assert freed.to_arrow().num_rows == 0
-    iceberg.delete_tag(table, "t")
-    iceberg.create_branch(table, "t")
+    table.delete_tag("t")
+    table.create_branch("t")
     assert freed.to_arrow()["first_reached_by"].to_pylist() == ["tag t"]
 
 
 def test_what_a_table_freed_is_unknown_once_another_is_in_its_place(tmp_path: Path):
-    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a"))
-    table = iceberg.delete_files(table, ["data/a.parquet"])
-    _, freed = iceberg.expire_snapshots(table, NONE)
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg").append_files(files("a"))
+    table = table.delete_files(["data/a.parquet"])
+    _, freed = table.expire_snapshots(NONE)
     other = iceberg.read_metadata(tmp_path / "t" / "metadata" / "v4.metadata.json")
     other["table-uuid"] = "00000000-0000-4000-8000-000000000000"
     iceberg.write_metadata(other, tmp_path / "t" / "metadata" / "v5.metadata.json")
@@ -344,9 +344,9 @@ def test_what_a_table_freed_is_unknown_once_another_is_in_its_place(tmp_path: Pa
 
 
 def test_nothing_is_freed_where_files_may_be_of_other_tables(tmp_path: Path):
-    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a"))
-    iceberg.create_tag(table, "t")
-    table = iceberg.set_properties(table, {"gc.enabled": "false"})
-    table, freed = iceberg.delete_tag(table, "t")
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg").append_files(files("a"))
+    table.create_tag("t")
+    table = table.update_properties({"gc.enabled": "false"})
+    table, freed = table.delete_tag("t")
     with pytest.raises(UnsupportedError, match=r"gc\.enabled"):
         freed.to_arrow()

@@ -12,16 +12,15 @@ import pytest
 
 import lakebed
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
-from lakebed import iceberg
 from lakebed.errors import CorruptError, LakebedWarning
 
 KEY = b"\x22partition-spec-id"
 
 
 def made(path: Path) -> lakebed.Table:
-    table = iceberg.create_table(path / "t", pa.schema([("id", pa.int64())]))
+    table = lakebed.create_table(path / "t", pa.schema([("id", pa.int64())]), "iceberg")
     files = pa.table({"file_path": ["data/f.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
-    return iceberg.append_files(table, files)
+    return table.append_files(files)
 
 
 def patch(table: lakebed.Table, old: bytes, new: bytes) -> None:
@@ -99,9 +98,9 @@ def test_the_key_of_the_header_goes_before_the_id_in_its_schema(tmp_path: Path) 
 
 def test_a_header_longer_than_one_read_is_read_whole(tmp_path: Path) -> None:
     columns = pa.schema([(f"a_rather_long_name_of_column_{number:06}", pa.int64()) for number in range(2000)])
-    table = iceberg.create_table(tmp_path / "t", columns)
+    table = lakebed.create_table(tmp_path / "t", columns, "iceberg")
     files = pa.table({"file_path": ["data/f.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
-    table = iceberg.append_files(table, files)
+    table = table.append_files(files)
     rows = table.manifests(columns=["length", "header"]).to_arrow().to_pylist()
     assert [row["header"]["schema_id"] for row in rows] == [0]
     assert rows[0]["length"] > 2 * 64 * 1024

@@ -1,4 +1,4 @@
-"""`overwrite_files(where=…)` removes a file only where each of its rows matches, whichever engine asks."""
+"""A file is removed by `where=` only where each of its rows matches, whichever engine asks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import lakebed
-from lakebed import iceberg
 from lakebed.errors import UnsupportedError
 
 NAN = float("nan")
@@ -33,17 +32,17 @@ def rows(count: int, **columns: list[Any]) -> pa.Table:
 
 def outcome(location: Path, data: pa.Table, where: str, **given: Any) -> str:
     """What `overwrite_files` does with a file of these rows."""
-    table = iceberg.create_table(location, data.schema, **given)
+    table = lakebed.create_table(location, data.schema, "iceberg", **given)
     (location / "data").mkdir()
     pq.write_table(data, location / "data" / "a.parquet")
-    table = iceberg.append_files(table, lakebed.describe_file(table, "data/a.parquet", data))
+    table = table.append_files(lakebed.describe_file(table, "data/a.parquet", data))
     return outcome_in(table, where)
 
 
 def outcome_in(table: lakebed.Table, where: str) -> str:
     """The same of a table with one file."""
     try:
-        left = iceberg.overwrite_files(table, where=where)
+        left = table.overwrite_files(where=where)
     except UnsupportedError as error:
         return REFUSED if "some rows" in str(error) else str(error)
     return KEPT if left.files().to_arrow().num_rows else REMOVED
@@ -126,7 +125,7 @@ def test_what_no_metrics_tell_is_not_removed(tmp_path: Path, modes: dict[str, st
 
 
 def test_nan_that_are_not_counted_may_be_there(tmp_path: Path):
-    table = iceberg.create_table(tmp_path / "t", pa.schema([("d", pa.float64())]))
+    table = lakebed.create_table(tmp_path / "t", pa.schema([("d", pa.float64())]), "iceberg")
     stats = {"value_count": 2, "null_count": 0, "nan_count": None, "lower_bound": 5.0, "upper_bound": 6.0}
     file = {
         "file_path": ["data/a.parquet"],
@@ -134,10 +133,10 @@ def test_nan_that_are_not_counted_may_be_there(tmp_path: Path):
         "file_size_in_bytes": [1],
         "stats": [{"d": stats}],
     }
-    table = iceberg.append_files(table, pa.table(file))
+    table = table.append_files(pa.table(file))
     with pytest.raises(UnsupportedError, match="some rows"):
-        iceberg.overwrite_files(table, where="d > 1")
-    assert iceberg.overwrite_files(table, where="d <> 1").files().to_arrow().num_rows == 0
+        table.overwrite_files(where="d > 1")
+    assert table.overwrite_files(where="d <> 1").files().to_arrow().num_rows == 0
 
 
 @pytest.mark.parametrize(
@@ -153,12 +152,38 @@ def test_nan_that_are_not_counted_may_be_there(tmp_path: Path):
     ],
 )
 def test_a_partition_is_judged_like_its_rows(tmp_path: Path, value: float | None, where: str, expected: str):
-    table = iceberg.create_table(tmp_path / "t", pa.schema([("d", pa.float64())]), partition_by=["d"])
+    table = lakebed.create_table(
+        tmp_path / "t", pa.schema([("d", pa.float64())]), "iceberg", partition_by=["d"]
+    )
     file = {
         "file_path": ["data/a.parquet"],
         "record_count": [2],
         "file_size_in_bytes": [1],
         "partition": pa.array([{"d": value}], pa.struct([("d", pa.float64())])),
     }
-    table = iceberg.append_files(table, pa.table(file))
+    table = table.append_files(pa.table(file))
     assert outcome_in(table, where) == expected
+
+
+def test_files_are_deleted_by_a_condition_alone(tmp_path: Path):
+    """Whatever matches when the commit is made goes, also what others have added meanwhile."""
+    schema = pa.schema([("day", pa.int32())])
+    table = lakebed.create_table(tmp_path / "t", schema, "iceberg", partition_by=["day"])
+
+    def added(table: lakebed.Table, name: str, day: int) -> lakebed.Table:
+        columns = {"file_path": [f"data/{name}.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
+        return table.append_files(pa.table(columns | {"partition": pa.array([{"day": day}])}))
+
+    opened = added(added(table, "a", 1), "b", 2)
+    added(opened, "c", 1)
+    assert opened.delete_files("day = 9").files().to_arrow().num_rows == 3
+    left = opened.delete_files(lakebed.col("day") == 1)
+    assert [Path(path).stem for path in left.files().to_arrow()["file_path"].to_pylist()] == ["b"]
+    assert left.snapshots().to_arrow()["operation"].to_pylist()[-1] == "delete"
+    added(left, "d", 3)
+    left = left.delete_files([f"{left.location}/data/b.parquet"], where="day > 2")
+    assert left.files().to_arrow().num_rows == 0
+    with pytest.raises(TypeError, match="files, where, or both"):
+        left.delete_files()
+    with pytest.raises(TypeError, match="one condition"):
+        left.delete_files("day = 1", where="day = 2")

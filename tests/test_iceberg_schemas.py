@@ -12,9 +12,7 @@ import pytest
 from iceberg_commits import metadata
 
 import lakebed
-from lakebed import iceberg
 from lakebed.errors import SchemaError, UnsupportedError
-from lakebed.iceberg import SchemaChange
 
 SCHEMA = pa.schema(
     [
@@ -27,7 +25,9 @@ SCHEMA = pa.schema(
 
 @pytest.fixture(params=[1, 2, 3], ids="v{}".format)
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> lakebed.Table:
-    return iceberg.create_table(tmp_path / "t", SCHEMA, format_version=request.param, partition_by=["id"])
+    return lakebed.create_table(
+        tmp_path / "t", SCHEMA, "iceberg", format_version=request.param, partition_by=["id"]
+    )
 
 
 def columns(table: lakebed.Table) -> dict[str, tuple[int, str]]:
@@ -37,16 +37,15 @@ def columns(table: lakebed.Table) -> dict[str, tuple[int, str]]:
 
 
 def test_columns_come_go_and_change(table: lakebed.Table) -> None:
-    table = iceberg.append_files(table, file({"id": 1}))
-    changed = iceberg.update_schema(
-        table,
+    table = table.append_files(file({"id": 1}))
+    changed = table.update_schema(
         [
-            SchemaChange.add_column("tags", pa.list_(pa.field("element", pa.string()))),
-            SchemaChange.add_column(["at", "y"], pa.int32()),
-            SchemaChange.update_column("n", pa.int64()),
-            SchemaChange.rename_column("n", "number"),
-            SchemaChange.move_first("tags"),
-        ],
+            lakebed.SchemaChange.add_column("tags", pa.list_(pa.field("element", pa.string()))),
+            lakebed.SchemaChange.add_column(["at", "y"], pa.int32()),
+            lakebed.SchemaChange.update_type("n", pa.int64()),
+            lakebed.SchemaChange.rename_column("n", "number"),
+            lakebed.SchemaChange.move_column("tags", first=True),
+        ]
     )
     found = columns(changed)
     assert list(found) == ["tags", "id", "number", "at"]
@@ -55,10 +54,10 @@ def test_columns_come_go_and_change(table: lakebed.Table) -> None:
     assert metadata(changed)["last-column-id"] == 7
     assert changed.files(stats=["number"]).to_arrow().num_rows == 1
     # What goes gives its id to nobody.
-    changed = iceberg.update_schema(changed, SchemaChange.delete_column("number"))
-    changed = iceberg.update_schema(changed, SchemaChange.add_column("number", "int"))
+    changed = changed.update_schema(lakebed.SchemaChange.drop_column("number"))
+    changed = changed.update_schema(lakebed.SchemaChange.add_column("number", "int"))
     assert columns(changed)["number"] == (8, "int")
-    assert iceberg.update_schema(changed, []).snapshot_id == changed.snapshot_id
+    assert changed.update_schema([]).snapshot_id == changed.snapshot_id
     assert len(metadata(changed)["schemas"]) == 4
     if changed.format_version == 1:
         assert metadata(changed)["schema"]["schema-id"] == 3
@@ -66,22 +65,22 @@ def test_columns_come_go_and_change(table: lakebed.Table) -> None:
 
 def test_refusals_name_the_column(table: lakebed.Table) -> None:
     refused = {
-        "n": SchemaChange.update_column("n", pa.string()),
-        "none": SchemaChange.delete_column("none"),
-        "id": SchemaChange.delete_column("id"),
-        "at.x": SchemaChange.add_column(["at", "x"], "int"),
+        "n": lakebed.SchemaChange.update_type("n", pa.string()),
+        "none": lakebed.SchemaChange.drop_column("none"),
+        "id": lakebed.SchemaChange.drop_column("id"),
+        "at.x": lakebed.SchemaChange.add_column(["at", "x"], "int"),
     }
     for field, change in refused.items():
         with pytest.raises(SchemaError) as caught:
-            iceberg.update_schema(table, [SchemaChange.add_column("other", "int"), change])
+            table.update_schema([lakebed.SchemaChange.add_column("other", "int"), change])
         assert caught.value.field == field
     assert list(columns(table)) == ["id", "n", "at"]
     with pytest.raises(TypeError, match="sequence of names"):
-        SchemaChange.add_column("a.b", "int")
-    iceberg.update_schema(table, SchemaChange.add_column(["a.b"], "int"))
+        table.update_schema(lakebed.SchemaChange.add_column("a.b", "int"))
+    table.update_schema(lakebed.SchemaChange.add_column(["a.b"], "int"))
     assert "a.b" in columns(table)
     with pytest.raises(SchemaError, match="is not a type"):
-        iceberg.update_schema(table, SchemaChange.add_column("c", "integer"))
+        table.update_schema(lakebed.SchemaChange.add_column("c", "integer"))
 
 
 DEFAULTS = [
@@ -97,45 +96,45 @@ DEFAULTS = [
 
 
 def test_defaults_are_values_of_their_type(tmp_path: Path) -> None:
-    table = iceberg.create_table(tmp_path / "t", SCHEMA, format_version=3)
-    changes = [SchemaChange.add_column(kind, kind, default_value=value) for kind, value, _ in DEFAULTS]
-    table = iceberg.update_schema(table, changes)
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", format_version=3)
+    changes = [lakebed.SchemaChange.add_column(kind, kind, default=value) for kind, value, _ in DEFAULTS]
+    table = table.update_schema(changes)
     fields = metadata(table)["schemas"][-1]["fields"][3:]
     assert [(field["initial-default"], field["write-default"]) for field in fields] == [
         (json, json) for *_, json in DEFAULTS
     ]
     with pytest.raises(SchemaError, match="the default is not of the type decimal"):
-        iceberg.update_schema(table, SchemaChange.add_column("d", "decimal(3, 2)", default_value="10.123"))
+        table.update_schema(lakebed.SchemaChange.add_column("d", "decimal(3, 2)", default="10.123"))
 
 
 def test_what_a_version_does_not_have_is_refused(tmp_path: Path) -> None:
-    table = iceberg.create_table(tmp_path / "t", SCHEMA)
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg")
     for change in (
-        SchemaChange.add_column("v", pa.timestamp("ns")),
-        SchemaChange.add_column("v", "int", default_value=1),
+        lakebed.SchemaChange.add_column("v", pa.timestamp("ns")),
+        lakebed.SchemaChange.add_column("v", "int", default=1),
     ):
         with pytest.raises(UnsupportedError, match="format version 3"):
-            iceberg.update_schema(table, change)
+            table.update_schema(change)
 
 
 def test_specs_change_and_files_stay(table: lakebed.Table) -> None:
-    table = iceberg.append_files(table, file({"id": 1}))
-    table = iceberg.update_spec(table, remove=["id"], add=["bucket(4, id)", "truncate(10, n)"])
+    table = table.append_files(file({"id": 1}))
+    table = table.update_spec(remove=["id"], add=["bucket(4, id)", "truncate(10, n)"])
     spec = metadata(table)["partition-specs"][-1]["fields"]
     names = [field["name"] for field in spec]
     assert names == [*(["id"] if table.format_version == 1 else []), "id_bucket_4", "n_trunc_10"]
     assert metadata(table)["last-partition-id"] == 1002
-    table = iceberg.append_files(table, file({"id_bucket_4": 2, "n_trunc_10": 0}, "b"))
+    table = table.append_files(file({"id_bucket_4": 2, "n_trunc_10": 0}, "b"))
     rows = table.files(columns=["file_path", "spec_id", "partition"]).to_arrow().to_pylist()
     assert sorted(row["spec_id"] for row in rows) == [0, 1]
-    table = iceberg.update_spec(table, add={"shard": "n"}, rename={"id_bucket_4": "part"})
+    table = table.update_spec(add={"shard": "n"}, rename={"id_bucket_4": "part"})
     assert [field["name"] for field in metadata(table)["partition-specs"][-1]["fields"]][-3:] == [
         "part",
         "n_trunc_10",
         "shard",
     ]
     with pytest.raises(SchemaError, match="no partition field") as caught:
-        iceberg.update_spec(table, remove=["none"])
+        table.update_spec(remove=["none"])
     assert caught.value.field == "none"
     assert table.plan(where="n = 3").to_arrow().num_rows == 2
 

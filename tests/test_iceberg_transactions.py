@@ -20,8 +20,6 @@ from lakebed.errors import (
     SnapshotNotFoundError,
     UnsupportedError,
 )
-from lakebed.iceberg import SchemaChange, _actions
-from lakebed.iceberg._commit import commit
 
 SCHEMA = pa.schema([("id", pa.int64())])
 
@@ -38,17 +36,17 @@ def made(request: pytest.FixtureRequest, tmp_path: Path) -> lakebed.Table:
     """A table of one commit, `a`; without a catalog, or in one of PyIceberg."""
     if request.param != "catalog":
         version = int(request.param[1:])
-        table = iceberg.create_table(tmp_path / "t", SCHEMA, format_version=version)
+        table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", format_version=version)
     else:
         tables = pytest.importorskip("catalog_tables")
         table = lakebed.open_table(tables.sqlite(tmp_path).create_table("db.t", SCHEMA))
-    return iceberg.append_files(table, files("a", stats=ids(1, 2)))
+    return table.append_files(files("a", stats=ids(1, 2)))
 
 
 @pytest.fixture
 def local(tmp_path: Path) -> lakebed.Table:
     """The same, of version 2 and without a catalog."""
-    return iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a", stats=ids(1, 2)))
+    return lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg").append_files(files("a", stats=ids(1, 2)))
 
 
 def ids(least: int, most: int, count: int = 1) -> pa.Array:
@@ -66,6 +64,30 @@ def path(table: lakebed.Table, name: str) -> str:
     return str(next(found for found in paths if Path(found).stem == name))
 
 
+Change = Callable[[lakebed.Transaction], None]
+
+
+def appends(*names: str) -> list[Change]:
+    """Changes that add a file each."""
+    return [lambda tx, name=name: tx.append_files(files(name)) for name in names]  # type: ignore[misc]
+
+
+def commit(table: lakebed.Table, *changes: Change) -> lakebed.Table:
+    """The table after a commit of several changes."""
+    with table.transaction() as transaction:
+        for change in changes:
+            change(transaction)
+    return transaction.table
+
+
+def stage(table: lakebed.Table, *changes: Change) -> lakebed.StagedCommit | None:
+    """The same changes, for a catalog to make."""
+    transaction = table.transaction()
+    for change in changes:
+        change(transaction)
+    return transaction.stage()
+
+
 def written(table: lakebed.Table) -> int:
     """How many metadata files the table has had."""
     return len(table.refresh().metadata_table("metadata_log_entries").to_arrow())
@@ -74,13 +96,12 @@ def written(table: lakebed.Table) -> int:
 def test_files_of_a_new_schema_and_spec_come_with_them(made: lakebed.Table):
     before, first = written(made), made.snapshot_id
     bounds = pa.array([{"note": {"upper_bound": "x"}}])
-    table = commit(
-        made,
-        _actions.update_schema(SchemaChange.add_column("note", pa.string())),
-        _actions.append_files(files("b", stats=bounds)),
-        _actions.update_spec(add=["note"]),
-        _actions.append_files(files("c", partition=pa.array([{"note": "n"}]))),
-    )
+    with made.transaction() as transaction:
+        transaction.update_schema(lakebed.SchemaChange.add_column("note", pa.string()))
+        transaction.append_files(files("b", stats=bounds))
+        transaction.update_spec(add=["note"])
+        transaction.append_files(files("c", partition=pa.array([{"note": "n"}])))
+    table = transaction.table
     assert written(table) == before + 1
     assert names(table) == ["a", "b", "c"]
     rows = {Path(row["file_path"]).stem: row for row in table.files(stats=["note"]).to_arrow().to_pylist()}
@@ -102,39 +123,40 @@ def test_files_of_a_new_schema_and_spec_come_with_them(made: lakebed.Table):
 
 def test_the_log_has_what_was_current(local: lakebed.Table):
     first = local.snapshot_id
-    table = commit(local, *(_actions.append_files(files(name)) for name in "bcd"))
+    with local.transaction() as transaction:
+        for name in "bcd":
+            transaction.append_files(files(name))
+    table = transaction.table
     assert [entry["snapshot-id"] for entry in metadata(table)["snapshot-log"]] == [first, table.snapshot_id]
     assert len(metadata(table)["snapshots"]) == 4
 
 
 def test_a_file_may_be_removed_that_an_earlier_change_adds(made: lakebed.Table):
-    table = commit(
-        made,
-        _actions.append_files(files("b", "c", stats=ids(8, 9, 2))),
-        _actions.delete_files(["data/b.parquet"]),
-        _actions.rewrite_manifests(),
-        _actions.overwrite_files(made, files("d"), where="id > 5"),
-        _actions.replace_files(made, ["data/d.parquet"], files("e")),
-    )
+    with made.transaction() as transaction:
+        transaction.append_files(files("b", "c", stats=ids(8, 9, 2)))
+        transaction.delete_files(["data/b.parquet"])
+        transaction.rewrite_manifests()
+        transaction.overwrite_files(files("d"), where="id > 5")
+        transaction.replace_files(["data/d.parquet"], files("e"))
+    table = transaction.table
     assert names(table) == ["a", "e"]
     assert table.verify().to_arrow().num_rows == 0
     # The next commit reads what this one has written.
-    assert names(iceberg.append_files(table, files("f"))) == ["a", "e", "f"]
+    assert names(table.append_files(files("f"))) == ["a", "e", "f"]
 
 
 def test_refs_move_with_what_the_changes_make(made: lakebed.Table):
     first = made.snapshot_id
     assert first is not None
-    table = commit(
-        made,
-        _actions.create_branch(made, "before"),
-        _actions.append_files(files("b")),
-        _actions.set_retention("before", min_snapshots_to_keep=3),
-        _actions.create_tag(made, "tag"),
-        _actions.rollback_to(first),
-        _actions.append_files(files("c")),
-        _actions.delete_tag("tag"),
-    )
+    with made.transaction() as transaction:
+        transaction.create_branch("before")
+        transaction.append_files(files("b"))
+        transaction.set_retention("before", min_snapshots_to_keep=3)
+        transaction.create_tag("tag")
+        transaction.rollback_to(first)
+        transaction.append_files(files("c"))
+        transaction.delete_tag("tag")
+    table = transaction.table
     assert names(table) == ["a", "c"]
     refs = {row["name"]: row for row in table.refs().to_arrow().to_pylist()}
     assert {name: row["snapshot_id"] for name, row in refs.items()} == {
@@ -146,13 +168,13 @@ def test_refs_move_with_what_the_changes_make(made: lakebed.Table):
 
 
 def test_each_change_has_its_own_properties_and_encoding(local: lakebed.Table):
-    table = commit(
-        local,
-        _actions.set_properties({"write.manifest.compression-codec": "zstd"}),
-        _actions.append_files(files("b"), merge=False, properties={"job": "1"}),
-        _actions.rewrite_manifests(codec="snappy", properties={"job": "2"}),
-        _actions.append_files(files("c"), merge=False),
-    )
+    first, second = (lakebed.CommitOptions(properties={"job": job}) for job in "12")
+    with local.transaction() as transaction:
+        transaction.update_properties({"write.manifest.compression-codec": "zstd"})
+        transaction.append_files(files("b"), merge=False, options=first)
+        transaction.rewrite_manifests(codec="snappy", options=second)
+        transaction.append_files(files("c"), merge=False)
+    table = transaction.table
     summaries = [one["summary"].get("job") for one in metadata(table)["snapshots"]]
     assert summaries == [None, "1", "2", None]
     manifests = table.manifests(columns=["path", "added_snapshot_id"]).to_arrow().to_pylist()
@@ -164,14 +186,13 @@ def test_each_change_has_its_own_properties_and_encoding(local: lakebed.Table):
 
 
 def test_tables_are_upgraded_before_files_come(tmp_path: Path):
-    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA, format_version=1), files("a"))
-    table = commit(
-        table,
-        _actions.upgrade(2),
-        _actions.append_files(files("b")),
-        _actions.upgrade(3),
-        _actions.append_files(files("c")),
-    )
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", format_version=1).append_files(files("a"))
+    with table.transaction() as transaction:
+        transaction.upgrade(2)
+        transaction.append_files(files("b"))
+        transaction.upgrade(3)
+        transaction.append_files(files("c"))
+    table = transaction.table
     assert (table.format_version, names(table)) == (3, ["a", "b", "c"])
     rows = {Path(row["file_path"]).stem: row for row in table.files().to_arrow().to_pylist()}
     assert [rows[name]["sequence_number"] for name in "abc"] == [0, 1, 2]
@@ -181,18 +202,17 @@ def test_tables_are_upgraded_before_files_come(tmp_path: Path):
     assert len(static.from_metadata(newest).inspect.files()) == 3
 
 
-Change = Callable[[lakebed.Table], Any]
 REFUSED: list[tuple[Change, type[Exception], str]] = [
-    (lambda _: _actions.delete_files(["data/none.parquet"]), SchemaError, "is not a live file"),
-    (lambda _: _actions.append_files(files("x", spec_id=[9])), SchemaError, "no partition spec 9"),
-    (lambda _: _actions.update_schema(SchemaChange.delete_column("none")), SchemaError, "no column"),
-    (lambda _: _actions.update_spec(remove=["none"]), SchemaError, "no partition field"),
-    (lambda t: _actions.create_tag(t, "main"), SchemaError, "main is a branch"),
-    (lambda _: _actions.rollback_to(5), SnapshotNotFoundError, "no snapshot 5"),
-    (lambda _: _actions.cherry_pick(5), SnapshotNotFoundError, "no snapshot 5"),
-    (lambda _: _actions.set_properties({"uuid": "x"}), SchemaError, "is not a property"),
-    (lambda _: _actions.upgrade(9), UnsupportedError, "version"),
-    (lambda _: _actions.rewrite_manifests(by=["none"]), SchemaError, "neither a partition field"),
+    (lambda tx: tx.delete_files(["data/none.parquet"]), SchemaError, "is not a live file"),
+    (lambda tx: tx.append_files(files("x", spec_id=[9])), SchemaError, "no partition spec 9"),
+    (lambda tx: tx.update_schema(lakebed.SchemaChange.drop_column("none")), SchemaError, "no column"),
+    (lambda tx: tx.update_spec(remove=["none"]), SchemaError, "no partition field"),
+    (lambda tx: tx.create_tag("main"), SchemaError, "main is a branch"),
+    (lambda tx: tx.rollback_to(5), SnapshotNotFoundError, "no snapshot 5"),
+    (lambda tx: tx.cherry_pick(5), SnapshotNotFoundError, "no snapshot 5"),
+    (lambda tx: tx.update_properties({"uuid": "x"}), SchemaError, "is not a property"),
+    (lambda tx: tx.upgrade(9), UnsupportedError, "version"),
+    (lambda tx: tx.rewrite_manifests(by=["none"]), SchemaError, "neither a partition field"),
 ]
 
 
@@ -200,12 +220,12 @@ REFUSED: list[tuple[Change, type[Exception], str]] = [
 def test_a_refused_change_says_which_and_leaves_nothing(local: lakebed.Table, place: int):
     before = metadata_names(local)
     for change, error, message in REFUSED:
-        actions = [_actions.append_files(files("b")), _actions.append_files(files("c"))]
-        actions.insert(place, change(local))
+        changes = appends("b", "c")
+        changes.insert(place, change)
         with pytest.raises(error, match=rf"^change {place + 1} of 3: .*{message}"):
-            commit(local, *actions)
+            commit(local, *changes)
         with pytest.raises(error) as alone:
-            commit(local, change(local))
+            commit(local, change)
         assert "change 1 of" not in str(alone.value)
     assert metadata_names(local) == before
     assert local.refresh().snapshot_id == local.snapshot_id
@@ -214,49 +234,49 @@ def test_a_refused_change_says_which_and_leaves_nothing(local: lakebed.Table, pl
 def test_a_refused_change_is_not_staged(made: lakebed.Table):
     before = metadata_names(made)
     change, error, message = REFUSED[0]
-    actions = [_actions.append_files(files("b")), change(made)]
+    changes = [*appends("b"), change]
     with pytest.raises(error, match=rf"^change 2 of 2: .*{message}"):
-        iceberg.stage(made, actions)
+        stage(made, *changes)
     with pytest.raises(error, match=rf"^change 2 of 2: .*{message}"):
-        commit(made, *actions)
+        commit(made, *changes)
     assert metadata_names(made) == before
 
 
 def test_changes_with_nothing_to_do_keep_no_other_from_being_made(made: lakebed.Table):
-    table = iceberg.set_properties(made, {"a": "1"})
+    table = made.update_properties({"a": "1"})
     before, there = written(table), metadata_names(table)
-    nothing = [
-        _actions.set_properties({"a": "1"}),
-        _actions.upgrade(table.format_version or 0),
-        _actions.set_current_snapshot(table.snapshot_id or 0),
+    version, head = table.format_version or 0, table.snapshot_id or 0
+    nothing: list[Change] = [
+        lambda tx: tx.update_properties({"a": "1"}),
+        lambda tx: tx.upgrade(version),
+        lambda tx: tx.set_current_snapshot(head),
     ]
     assert commit(table, *nothing).snapshot_id == table.snapshot_id
-    assert iceberg.stage(table, nothing) is None
+    assert stage(table, *nothing) is None
     assert (written(table), metadata_names(table)) == (before, there)
-    table = commit(table, nothing[0], _actions.append_files(files("b")), *nothing)
+    table = commit(table, nothing[0], *appends("b"), *nothing)
     assert (names(table), written(table)) == (["a"], before + 1)
     assert names(table.at(snapshot=table.snapshots().to_arrow()["snapshot_id"][-1].as_py())) == ["a", "b"]
-    table = commit(table, _actions.append_files(files("c")), *nothing[:2])
+    table = commit(table, *appends("c"), *nothing[:2])
     assert names(table) == ["a", "c"]
 
 
 def test_what_an_earlier_change_does_is_no_conflict(local: lakebed.Table):
-    table = commit(
-        local,
-        _actions.append_files(files("b", stats=ids(3, 4))),
-        _actions.overwrite_files(local, files("c", stats=ids(7, 8)), where="id < 5"),
-        _actions.row_delta(local, files=files("d", stats=ids(9, 9))),
-    )
+    with local.transaction() as transaction:
+        transaction.append_files(files("b", stats=ids(3, 4)))
+        transaction.overwrite_files(files("c", stats=ids(7, 8)), where="id < 5")
+        transaction.add_deletes(files=files("d", stats=ids(9, 9)))
+    table = transaction.table
     assert names(table) == ["c", "d"]
     # What others have done since is one still.
-    iceberg.append_files(table, files("e", stats=ids(1, 4)))
-    actions = [
-        _actions.append_files(files("f", stats=ids(7, 8))),
-        _actions.overwrite_files(table, files("g"), where="id < 5"),
+    table.append_files(files("e", stats=ids(1, 4)))
+    changes: list[Change] = [
+        lambda tx: tx.append_files(files("f", stats=ids(7, 8))),
+        lambda tx: tx.overwrite_files(files("g"), where="id < 5"),
     ]
     with pytest.raises(CommitConflictError, match=r"^change 2 of 2: .*e\.parquet"):
-        commit(table, *actions)
-    assert commit(table.refresh(), actions[0]).snapshot_id != table.snapshot_id
+        commit(table, *changes)
+    assert commit(table.refresh(), changes[0]).snapshot_id != table.snapshot_id
 
 
 def equality_deletes(name: str) -> pa.Table:
@@ -272,24 +292,29 @@ def vector(name: str, of: str, rows: int) -> pa.Table:
 
 def test_files_that_an_earlier_change_gives_deletes_cannot_go(tmp_path: Path):
     """Whoever replaced them did not know of the deletes: their rows would come back."""
-    table = iceberg.append_files(
-        iceberg.create_table(tmp_path / "t", SCHEMA, format_version=3), files("a", "b")
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", format_version=3).append_files(
+        files("a", "b")
     )
-    deletes = _actions.row_delta(table, delete_files=equality_deletes("d"))
-    for change in (
-        _actions.replace_files(table, ["data/a.parquet"], files("c")),
-        _actions.overwrite_files(table, files("c"), removed=["data/a.parquet"]),
-    ):
+
+    def deletes(tx: lakebed.Transaction) -> None:
+        tx.add_deletes(equality_deletes("d"))
+
+    def first(tx: lakebed.Transaction) -> None:
+        tx.add_deletes(vector("v", path(table, "a"), 1))
+
+    replacing: list[Change] = [
+        lambda tx: tx.replace_files(["data/a.parquet"], files("c")),
+        lambda tx: tx.overwrite_files(files("c"), removed=["data/a.parquet"]),
+    ]
+    for change in replacing:
         with pytest.raises(UnsupportedError, match=r"^change 2 of 2: .*deletes of an earlier change"):
             commit(table, deletes, change)
-    first = _actions.row_delta(table, delete_files=vector("v", path(table, "a"), 1))
-    second = _actions.row_delta(table, delete_files=vector("w", path(table, "a"), 2))
     with pytest.raises(UnsupportedError, match=r"^change 2 of 2: .*deletes of an earlier change"):
-        commit(table, first, second)
-    gone = _actions.delete_files(["data/a.parquet"])
+        commit(table, first, lambda tx: tx.add_deletes(vector("w", path(table, "a"), 2)))
     with pytest.raises(SchemaError, match=r"^change 2 of 2: .*is not a live file"):
-        commit(table, gone, first)
-    assert names(commit(table, deletes, _actions.append_files(files("e")))) == ["a", "b", "d", "e"]
+        commit(table, lambda tx: tx.delete_files(["data/a.parquet"]), first)
+    after = commit(table, deletes, *appends("e"))
+    assert names(after) == ["a", "b", "d", "e"]
 
 
 def test_a_staged_transaction_requires_the_state_before_it(made: lakebed.Table):
@@ -298,17 +323,14 @@ def test_a_staged_transaction_requires_the_state_before_it(made: lakebed.Table):
     before = iceberg.read_metadata(
         made.metadata_table("metadata_log_entries").to_arrow()["file"][-1].as_py().removeprefix("file://")
     )
-    staged = iceberg.stage(
-        made,
-        [
-            _actions.update_schema(SchemaChange.add_column("x", pa.int64())),
-            _actions.append_files(files("b")),
-            _actions.update_schema(SchemaChange.add_column("y", pa.int64())),
-            _actions.update_spec(add=["x"]),
-            _actions.append_files(files("c", partition=pa.array([{"x": 1}]))),
-            _actions.create_tag(made, "tag"),
-        ],
-    )
+    transaction = made.transaction()
+    transaction.update_schema(lakebed.SchemaChange.add_column("x", pa.int64()))
+    transaction.append_files(files("b"))
+    transaction.update_schema(lakebed.SchemaChange.add_column("y", pa.int64()))
+    transaction.update_spec(add=["x"])
+    transaction.append_files(files("c", partition=pa.array([{"x": 1}])))
+    transaction.create_tag("tag")
+    staged = transaction.stage()
     assert staged is not None
     assert {one["type"]: one for one in staged.requirements} == {
         "assert-table-uuid": {"type": "assert-table-uuid", "uuid": before["table-uuid"]},
@@ -332,20 +354,23 @@ def test_a_staged_transaction_requires_the_state_before_it(made: lakebed.Table):
     assert staged.snapshot_id == added[-1]["snapshot-id"] == staged.metadata["current-snapshot-id"]
     assert added[1]["parent-snapshot-id"] == added[0]["snapshot-id"]
     staged.discard()
-    assert names(iceberg.append_files(made, files("d"))) == ["a", "d"]
+    assert names(made.append_files(files("d"))) == ["a", "d"]
 
 
-def test_a_branch_that_an_earlier_change_removes_takes_no_commit(local: lakebed.Table):
-    side = iceberg.create_branch(local, "side")
-    with pytest.raises(SnapshotNotFoundError, match=r"^change 2 of 2: .*side"):
-        commit(side, _actions.delete_branch("side"), _actions.append_files(files("b")))
-    assert names(iceberg.append_files(side, files("b"))) == ["a", "b"]
+def test_a_transaction_does_not_remove_the_branch_that_it_is_on(local: lakebed.Table):
+    side = local.create_branch("side")
+    with pytest.raises(UnsupportedError, match=r"removes no branch that it is on.*\bside\b"):
+        commit(side, lambda tx: tx.delete_branch("side"), *appends("b"))
+    assert names(side.append_files(files("b"))) == ["a", "b"]
 
 
 def test_what_a_change_makes_an_expiry_keeps(made: lakebed.Table):
     first = made.snapshot_id
     soon = datetime.now(timezone.utc) + timedelta(minutes=1)
-    table = commit(made, _actions.append_files(files("b")), _actions.expire_snapshots(soon, retain_last=1))
+    with made.transaction() as transaction:
+        transaction.append_files(files("b"))
+        transaction.expire_snapshots(soon, retain_last=1)
+    table = transaction.table
     assert names(table) == ["a", "b"]
     assert table.snapshots().to_arrow()["snapshot_id"].to_pylist() == [table.snapshot_id]
     with pytest.raises(SnapshotNotFoundError):
@@ -372,16 +397,15 @@ def test_a_lost_race_makes_all_changes_again(tmp_path: Path):
             self.attempts += 1
             if self.attempts < 3:
                 theirs = lakebed.open_table(catalog.load_table("db.t"))
-                iceberg.append_files(theirs, files(f"other-{self.attempts}"))
+                theirs.append_files(files(f"other-{self.attempts}"))
             return catalog.commit_table(*given)
 
     overtaken = Overtaken()
-    table = commit(
-        lakebed.open_table(overtaken.load_table("db.t")),
-        _actions.append_files(files("a")),
-        _actions.update_schema(SchemaChange.add_column("x", pa.int64())),
-        _actions.append_files(files("b")),
-    )
+    with lakebed.open_table(overtaken.load_table("db.t")).transaction() as transaction:
+        transaction.append_files(files("a"))
+        transaction.update_schema(lakebed.SchemaChange.add_column("x", pa.int64()))
+        transaction.append_files(files("b"))
+    table = transaction.table
     assert (overtaken.attempts, names(table)) == (3, ["a", "b", "other-1", "other-2"])
     numbers = table.snapshots().to_arrow()["snapshot_id"]
     assert len(numbers) == 4
@@ -402,7 +426,7 @@ def test_what_a_storage_raises_is_the_error_of_a_transaction_too(
         pytest.skip("root may write everywhere")
     except PermissionError:
         with pytest.raises(PermissionError) as caught:
-            commit(local, _actions.append_files(files("b")), _actions.append_files(files("c")))
+            commit(local, *appends("b", "c"))
         assert not isinstance(caught.value, LakebedError)
     finally:
         Path(local.location, "metadata").chmod(0o700)

@@ -23,7 +23,7 @@ ONE = {
 
 
 def test_two_writers_lose_nothing(tmp_path: Path):
-    iceberg.create_table(tmp_path / "t", pa.schema([("id", pa.int64())]))
+    lakebed.create_table(tmp_path / "t", pa.schema([("id", pa.int64())]), "iceberg")
     commits = long_or(10, 50)
     race(*(Writer(appends, str(tmp_path / "t"), name, commits) for name in "ab"), commits=commits)
     table = lakebed.open_table(tmp_path / "t")
@@ -52,7 +52,7 @@ def test_a_killed_writer_breaks_no_table(tmp_path: Path):
     """
     moments = random.Random(7)
     path = tmp_path / "t"
-    iceberg.create_table(path, pa.schema([("id", pa.int64())]))
+    lakebed.create_table(path, pa.schema([("id", pa.int64())]), "iceberg")
     committed: set[str] = set()
     for time_ in range(long_or(6, 200)):
         reported = killed(Writer(appends, str(path), f"w{time_}", 10_000, True), moments, 0.15)
@@ -62,7 +62,7 @@ def test_a_killed_writer_breaks_no_table(tmp_path: Path):
         # One more may have been committed than was reported.
         assert committed <= found <= committed | {f"data/w{time_}-{reported}.parquet"}
         committed = found
-    table = iceberg.append_files(lakebed.open_table(path), pa.table(ONE))
+    table = lakebed.open_table(path).append_files(pa.table(ONE))
     assert set(live(table)) == committed | {"data/1.parquet"}
     leftovers = {name for name in metadata_names(table) if name.endswith(".lakebed-tmp")}
     assert all(name.startswith(".") for name in leftovers)

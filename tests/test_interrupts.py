@@ -16,21 +16,20 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from counting_storage import CountingStorage
-from nested_reads import COLUMNS, made
+from nested_reads import COLUMNS, FORMATS, Format, made
 from test_process import forks, in_a_fork
 from trust import not_in_check
 
 import lakebed
-from lakebed import LakebedError, Table, iceberg, paimon
+from lakebed import LakebedError, Table
 from shared_data import PROJECT
 
-FORMS = {"iceberg": iceberg, "paimon": paimon}
 COMMITS = 30
 
 
-@pytest.fixture(scope="module", params=FORMS)
+@pytest.fixture(scope="module", params=FORMATS)
 def location(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return made(tmp_path_factory.mktemp("ends") / "t", FORMS[request.param], COMMITS)
+    return made(tmp_path_factory.mktemp("ends") / "t", request.param, COMMITS)
 
 
 HANGING = """
@@ -117,23 +116,24 @@ def test_an_interpreter_ends_whatever_is_open(location: str, how: str):
         assert lines[2:] == [str(COMMITS)]
 
 
-def big(folder: Path, form: object) -> Table:
+def big(folder: Path, form: Format) -> Table:
     """A table of so many rows that no stream has all in its first batch."""
-    table = lakebed.open_table(made(folder, form, 1))  # type: ignore[arg-type]
+    table = lakebed.open_table(made(folder, form, 1))
     for number in range(12):
-        names = [f"{'bucket-0' if form is paimon else 'data'}/{number}-{n}" for n in range(2000)]
+        within = "bucket-0" if form == "paimon" else "data"
+        names = [f"{within}/{number}-{n}" for n in range(2000)]
         files = pa.table({"file_path": names, "record_count": [1] * 2000, "file_size_in_bytes": [1] * 2000})
-        if form is iceberg:
+        if form == "iceberg":
             formats = pa.array(["parquet"] * 2000)
-            table = iceberg.append_files(table, files.append_column("file_format", formats), merge=False)
+            table = table.append_files(files.append_column("file_format", formats), merge=False)
         else:
-            table = paimon.append_files(table, files)
+            table = table.append_files(files)
     return table
 
 
-@pytest.fixture(scope="module", params=FORMS)
+@pytest.fixture(scope="module", params=FORMATS)
 def many_rows(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Table:
-    return big(tmp_path_factory.mktemp("many") / "t", FORMS[request.param])
+    return big(tmp_path_factory.mktemp("many") / "t", request.param)
 
 
 class Held(CountingStorage):

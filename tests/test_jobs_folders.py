@@ -32,6 +32,7 @@ from small_tables import (
     newest,
     paimon,
     refused,
+    shared,
 )
 
 import lakebed
@@ -85,9 +86,9 @@ def test_a_relocated_copy_has_its_own_files(tmp_path: Path):
 def test_files_that_relocation_leaves_out_are_refused(tmp_path: Path):
     table = iceberg(tmp_path / "second/t")
     first = data(tmp_path / "first/t", "data/a.parquet")
-    table = lakebed.iceberg.append_files(table, lakebed.describe_file(table, first, ROWS))
-    table = lakebed.iceberg.append_files(
-        table, lakebed.describe_file(table, data(tmp_path / "second/t", "data/b.parquet"), ROWS)
+    table = table.append_files(lakebed.describe_file(table, first, ROWS))
+    table = table.append_files(
+        lakebed.describe_file(table, data(tmp_path / "second/t", "data/b.parquet"), ROWS)
     )
     now = tmp_path / "third/t"
     shutil.copytree(tmp_path / "second/t", now)
@@ -190,8 +191,8 @@ def test_metadata_of_a_table_elsewhere_keeps_its_folder(tmp_path: Path):
 
 
 def test_a_folder_that_two_formats_share_is_refused_by_one(tmp_path: Path):
-    table = paimon(tmp_path / "t", "bucket-0/data-a.parquet")
-    mirror = iceberg(tmp_path / "t")
+    table = shared(tmp_path / "t", "bucket-0/data-a.parquet", "bucket-0/data-b.parquet")
+    mirror = lakebed.open_table(tmp_path / "t", format="iceberg")
     for scan in (mirror.orphans(None), mirror.orphans(None, listing(lying(tmp_path)))):
         with pytest.raises(LocationError, match="paimon table too"):
             found(scan)
@@ -209,7 +210,7 @@ def test_external_folders_of_paimon_are_not_looked_into(tmp_path: Path):
         table = paimon(tmp_path / name, **options)
         path = data(outside, f"bucket-0/data-{name}.parquet")
         file = lakebed.describe_file(table, path, ROWS, columns={"bucket": 0})
-        tables.append(lakebed.paimon.append_files(table, file))
+        tables.append(table.append_files(file))
     (orphan,) = lost(tmp_path / "a/bucket-0/data-lost.parquet")
     lost(outside / "bucket-0/data-lost.parquet")
     with pytest.warns(LakebedWarning, match="not looked into"):
@@ -230,10 +231,10 @@ def test_links_lead_to_the_same_files(tmp_path: Path):
     table = iceberg(tmp_path / "link/t", "data/a.parquet")
     for folder in ("real/t", "link/t"):
         path = data(tmp_path / folder, f"data/{folder[:4]}.parquet")
-        table = lakebed.iceberg.append_files(table, lakebed.describe_file(table, path, ROWS))
+        table = table.append_files(lakebed.describe_file(table, path, ROWS))
     (tmp_path / "link/t/alias").symlink_to(tmp_path / "real/t/data", target_is_directory=True)
     alias = data(tmp_path / "link/t", "alias/c.parquet")
-    lakebed.iceberg.append_files(table, lakebed.describe_file(table, alias, ROWS))
+    table.append_files(lakebed.describe_file(table, alias, ROWS))
     lost(tmp_path / "real/t/data/lost.parquet")
     for folder in ("real/t", "link/t"):
         opened = lakebed.open_table(tmp_path / folder)
@@ -248,7 +249,7 @@ def test_a_linked_folder_in_the_table_keeps_its_files(tmp_path: Path):
     (tmp_path / "disk").mkdir()
     (tmp_path / "t/data").symlink_to(tmp_path / "disk", target_is_directory=True)
     for path in (data(tmp_path, "disk/a.parquet"), data(tmp_path, "t/data/b.parquet")):
-        table = lakebed.iceberg.append_files(table, lakebed.describe_file(table, path, ROWS))
+        table = table.append_files(lakebed.describe_file(table, path, ROWS))
     with pytest.warns(LakebedWarning, match="it is a link"):
         assert found(table.orphans(None)) == []
     names = [f"{tmp_path}/t/data/{name}.parquet" for name in "ab"]
@@ -298,8 +299,8 @@ def test_names_that_only_look_encoded_are_names(tmp_path: Path):
 
 def test_encoded_partitions_of_paimon_are_refused(tmp_path: Path):
     rows = pa.table({"id": [1], "day": ["x"]})
-    table = lakebed.paimon.create_table(
-        tmp_path / "t", rows.schema, partition_keys=["day"], options={"bucket": "-1"}
+    table = lakebed.create_table(
+        tmp_path / "t", rows.schema, "paimon", partition_by=["day"], properties={"bucket": "-1"}
     )
     lost(tmp_path / "t/day=x/bucket-0/data-lost.parquet")
     files = lying(tmp_path / "t")
@@ -425,7 +426,7 @@ def test_files_of_killed_writers_are_orphans(tmp_path: Path):
     assert found(table.orphans(None)) == left
     assert found(table.orphans()) == [], "young ones may be written just now"
     table = paimon(tmp_path / "p", "bucket-0/data-a.parquet")
-    lakebed.paimon.create_branch(table, "b")
+    table.create_branch("b")
     folders = (
         "snapshot",
         "schema",
@@ -440,3 +441,19 @@ def test_files_of_killed_writers_are_orphans(tmp_path: Path):
     for file in left:
         os.utime(file, (0, 0))
     assert found(lakebed.open_table(tmp_path / "p").orphans()) == left
+
+
+def test_a_branch_without_any_file_reaches_nothing(tmp_path: Path):
+    """What is left of a branch whose writer was killed before its first file, or after its last."""
+    table = paimon(tmp_path / "p", "bucket-0/data-a.parquet")
+    left = lost(tmp_path / "p/branch/branch-b/schema/.schema-0.12.0.lakebed-tmp")
+    (tmp_path / "p/branch/branch-c").mkdir()
+    for view in (table.verify(), table.orphans(older_than=NOW), table.expire_plan(NOW, 1), table.refs()):
+        assert "branch-c" not in str(view.to_arrow().to_pylist())
+    assert found(table.orphans(NOW)) == left
+    assert found(table.orphans()) == []
+    file = tmp_path / "p/branch/branch-c/tag/tag-of"
+    file.parent.mkdir()
+    file.write_text("{}")
+    with pytest.raises(CorruptError, match='branch "c" has no schema'):
+        table.orphans().to_arrow()

@@ -24,6 +24,7 @@ from small_tables import (
     newest,
     paimon,
     refused,
+    shared,
 )
 
 import lakebed
@@ -56,7 +57,7 @@ def test_files_of_a_nested_table_live_in_any_folder(made: Callable[..., Table], 
         *(data(place, "live.parquet") for place in (once, named)),
         data(by_path, "of-b.parquet"),
     )
-    lakebed.iceberg.set_properties(inner, {"write.data.path": str(named)})
+    inner.update_properties({"write.data.path": str(named)})
     (orphan, *_) = lost(by_path / "lost.parquet", named / "lost.parquet")
     assert orphans(outer) == [orphan]
 
@@ -66,9 +67,9 @@ def test_files_of_earlier_snapshots_and_branches_of_a_nested_table_live(tmp_path
     shared = tmp_path / "a/shared"
     paths = [data(shared, f"{number}.parquet") for number in range(4)]
     inner = added(iceberg(tmp_path / "a/b"), *paths[:2])
-    lakebed.iceberg.create_branch(inner, "kept")
+    inner.create_branch("kept")
     inner = added(lakebed.open_table(inner.location).at(branch="kept"), paths[2])
-    lakebed.iceberg.delete_files(lakebed.open_table(inner.location), [paths[0]])
+    lakebed.open_table(inner.location).delete_files([paths[0]])
     assert orphans(outer) == [paths[3]]
 
 
@@ -79,14 +80,13 @@ def test_external_files_of_a_nested_paimon_table_live(tmp_path: Path):
     inner = paimon(tmp_path / "a/_p", **options)
     for path in (data(outside, "bucket-0/data-0.parquet"), data(tmp_path / "a/by-path", "data-1.parquet")):
         file = lakebed.describe_file(inner, path, ROWS, columns={"bucket": 0})
-        inner = lakebed.paimon.append_files(inner, file)
+        inner = inner.append_files(file)
     (orphan, *_) = lost(tmp_path / "a/by-path/lost.parquet", outside / "bucket-0/lost.parquet")
     assert orphans(outer) == [orphan]
 
 
 def test_a_table_of_another_format_in_the_same_folder_keeps_its_files(tmp_path: Path):
-    table = paimon(tmp_path / "t", "bucket-0/data-a.parquet")
-    iceberg(tmp_path / "t", "bucket-0/data-b.parquet")
+    table = shared(tmp_path / "t", "bucket-0/data-a.parquet", "bucket-0/data-b.parquet")
     (orphan,) = lost(tmp_path / "t/bucket-0/data-lost.parquet")
     assert orphans(lakebed.open_table(table.location, format="paimon")) == [orphan]
 
@@ -101,7 +101,7 @@ def test_nested_tables_are_moved_with_the_outer_one(earlier: bool, tmp_path: Pat
         data(tmp_path / "old/a/data", "of-b.parquet"),
     )
     if earlier:
-        lakebed.iceberg.set_properties(inner, {"write.data.path": f"{inner.location}/data"})
+        inner.update_properties({"write.data.path": f"{inner.location}/data"})
     (tmp_path / "old").rename(tmp_path / "new")
     orphan, *_ = sorted(
         lost(tmp_path / "new/a/data/lost.parquet", tmp_path / "new/a/b/lost.parquet"), reverse=True

@@ -24,7 +24,7 @@ from catalog_tables import ROWS, orders, sqlite
 from trust import long_or
 
 import lakebed
-from lakebed import Table, iceberg, paimon
+from lakebed import Table
 
 Change = Callable[[Table], object]
 Job = Callable[[Table], lakebed.Scan]
@@ -95,15 +95,13 @@ def named(scan: lakebed.Scan) -> set[str]:
 
 def added(table: Table, *names: str) -> Table:
     """The table after a commit that adds files, which lie there without content."""
-    module: Any = iceberg if table.format == "iceberg" else paimon
     folder = "data" if table.format == "iceberg" else "bucket-0"
     paths = [f"{table.location}/{folder}/{name}.parquet" for name in names]
     for path in paths:
         Path(path).parent.mkdir(exist_ok=True)
         Path(path).touch()
     columns = {"file_path": paths, "record_count": [1] * len(paths), "file_size_in_bytes": [1] * len(paths)}
-    after: Table = module.append_files(table, pa.table(columns))
-    return after
+    return table.append_files(pa.table(columns))
 
 
 def aged(folder: Path) -> None:
@@ -117,38 +115,38 @@ def paimon_table(tmp_path: Path) -> Path:
     none."""
     folder = tmp_path / "paimon"
     options = {"bucket": "-1", "changelog.num-retained.max": "100", "changelog.time-retained": "1000 d"}
-    table = added(added(paimon.create_table(folder, SCHEMA, options=options), "a"), "b")
-    table = paimon.delete_files(table, ["bucket-0/b.parquet"])
-    tagged = paimon.create_tag(added(table, "d"), "v").at(branch="main")
-    paimon.create_tag(table, "base")
-    branch = paimon.create_branch(table, "b", tag="base")
+    table = added(added(lakebed.create_table(folder, SCHEMA, "paimon", properties=options), "a"), "b")
+    table = table.delete_files(["bucket-0/b.parquet"])
+    tagged = added(table, "d").create_tag("v").at(branch="main")
+    table.create_tag("base")
+    branch = table.create_branch("b", at="base")
     added(branch, "c")
-    paimon.rollback_to(tagged, snapshot=3)
+    tagged.rollback_to(3)
     restored = folder / "tag"
     assert not (restored / "tag-v").exists()
     table = added(lakebed.open_table(folder), "d")
-    paimon.create_tag(table, "v")
+    table.create_tag("v")
     (folder / "bucket-0" / "x.parquet").touch()
     aged(folder)
     return folder
 
 
 def tag_becomes_branch(table: Table) -> None:
-    paimon.create_branch(table, "of_tag", tag="v")
-    paimon.delete_tag(table, "v")
+    table.create_branch("of_tag", at="v")
+    table.delete_tag("v")
 
 
 def branch_becomes_main(table: Table) -> None:
-    paimon.fast_forward(table, "b")
-    paimon.delete_branch(lakebed.open_table(table.location), "b")
+    table.fast_forward("main", to="b")
+    lakebed.open_table(table.location).delete_branch("b")
 
 
 def snapshots_become_changelogs(table: Table) -> None:
-    paimon.expire_snapshots(table, NOW, retain_last=1)
+    table.expire_snapshots(NOW, retain_last=1)
 
 
 def snapshot_is_tagged(table: Table) -> None:
-    paimon.create_tag(table.at(snapshot=2), "second")
+    table.at(snapshot=2).create_tag("second")
 
 
 def everything_in_turn(table: Table) -> None:
@@ -173,8 +171,7 @@ def kept_after(job: str, folder: Path) -> set[str]:
     """What the table keeps, of an expiry after it was made."""
     table = lakebed.open_table(folder)
     if job == "expire_plan":
-        module: Any = iceberg if table.format == "iceberg" else paimon
-        module.expire_snapshots(table, NOW, retain_last=1)
+        table.expire_snapshots(NOW, retain_last=1)
     return kept(lakebed.open_table(folder))
 
 
@@ -205,13 +202,15 @@ def test_a_tag_becomes_a_branch_within_a_look(tmp_path: Path):
     takes its place: whichever folders were read before, the branch keeps what the tag kept.
     """
     source, folder = tmp_path / "source", tmp_path / "t"
-    table = added(added(paimon.create_table(folder, SCHEMA, options={"bucket": "-1"}), "a"), "b")
-    added(paimon.delete_files(table, ["bucket-0/b.parquet"]), "c")
+    table = added(
+        added(lakebed.create_table(folder, SCHEMA, "paimon", properties={"bucket": "-1"}), "a"), "b"
+    )
+    added(table.delete_files(["bucket-0/b.parquet"]), "c")
     folder.rename(source)
 
     def moved() -> None:
-        paimon.create_branch(lakebed.open_table(folder), "kept", tag="second")
-        paimon.delete_tag(lakebed.open_table(folder), "second")
+        lakebed.open_table(folder).create_branch("kept", at="second")
+        lakebed.open_table(folder).delete_tag("second")
 
     def rows(storage: RacingStorage) -> set[str]:
         shutil.copytree(source, folder, symlinks=True)
@@ -231,9 +230,9 @@ def test_a_tag_becomes_a_branch_within_a_look(tmp_path: Path):
 def iceberg_table(tmp_path: Path) -> Path:
     """Three snapshots: file a is live in the first, b in the second, c in the third; x is in none."""
     folder = tmp_path / "iceberg"
-    table = added(iceberg.create_table(folder, SCHEMA), "a")
+    table = added(lakebed.create_table(folder, SCHEMA, "iceberg"), "a")
     for before, name in (("a", "b"), ("b", "c")):
-        table = added(iceberg.delete_files(table, [f"data/{before}.parquet"]), name)
+        table = added(table.delete_files([f"data/{before}.parquet"]), name)
     (folder / "data" / "x.parquet").touch()
     aged(folder)
     return folder
@@ -245,15 +244,15 @@ def first(table: Table) -> int:
 
 
 def old_snapshot_is_current(table: Table) -> None:
-    iceberg.set_current_snapshot(table, first(table))
+    table.set_current_snapshot(first(table))
 
 
 def old_snapshot_is_tagged(table: Table) -> None:
-    iceberg.create_tag(table, "first", snapshot_id=first(table))
+    table.create_tag("first", at=first(table))
 
 
 def old_snapshot_is_a_branch(table: Table) -> None:
-    iceberg.create_branch(table, "first", snapshot_id=first(table))
+    table.create_branch("first", at=first(table))
 
 
 def file_is_added(table: Table) -> None:
@@ -262,7 +261,7 @@ def file_is_added(table: Table) -> None:
         "record_count": [1],
         "file_size_in_bytes": [1],
     }
-    iceberg.append_files(table, pa.table(columns))
+    table.append_files(pa.table(columns))
 
 
 ICEBERG = [old_snapshot_is_current, old_snapshot_is_tagged, old_snapshot_is_a_branch, file_is_added]
@@ -324,10 +323,10 @@ def test_snapshots_that_a_listing_lacks_are_reached(paimon_table: Path):
 
 
 REMOVALS: dict[str, Change] = {
-    "delete_tag": lambda table: paimon.delete_tag(table, "v"),
-    "delete_branch": lambda table: paimon.delete_branch(table, "b"),
-    "expire_snapshots": lambda table: paimon.expire_snapshots(table, NOW, retain_last=1),
-    "rollback_to": lambda table: paimon.rollback_to(table, snapshot=1),
+    "delete_tag": lambda table: table.delete_tag("v"),
+    "delete_branch": lambda table: table.delete_branch("b"),
+    "expire_snapshots": lambda table: table.expire_snapshots(NOW, retain_last=1),
+    "rollback_to": lambda table: table.rollback_to(1),
 }
 
 

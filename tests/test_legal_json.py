@@ -13,7 +13,6 @@ import pytest
 from java_engine import EngineError
 
 import lakebed
-from lakebed import iceberg
 from lakebed.errors import CorruptError
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def test_iceberg_metadata_is_read_in_every_encoding_of_json(tmp_path: Path, enco
     assert [row["name"] for row in lakebed.find_tables(tmp_path).to_arrow().to_pylist()] == ["t"]
     path = f"{made.root}/a.parquet"
     files = pa.table({"file_path": [path], "record_count": [1], "file_size_in_bytes": [1]})
-    after = iceberg.append_files(before, files)
+    after = before.append_files(files)
     assert after.properties["note"] == "𝄞"
     assert (made.root / "metadata" / "v2.metadata.json").read_bytes().startswith(b"{")
 
@@ -138,9 +137,9 @@ def test_icebergs_engine_reads_the_same(tmp_path: Path, encoding: str, iceberg_j
 @pytest.mark.parametrize("path", PAIMON[:2])
 def test_paimons_engine_reads_and_refuses_the_same(tmp_path: Path, path: str, paimon_java: JavaEngine):
     schema = pa.schema([("id", pa.int64())])
-    table = lakebed.paimon.create_table(tmp_path / "t", schema)
+    table = lakebed.create_table(tmp_path / "t", schema, "paimon")
     columns = {"file_path": ["bucket-0/a"], "record_count": [1], "file_size_in_bytes": [1]}
-    table = lakebed.paimon.append_files(table, pa.table(columns))
+    table = table.append_files(pa.table(columns))
     file = Path(table.location) / path
     text = file.read_bytes()
     file.write_bytes(text + NULS)

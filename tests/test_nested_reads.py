@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
@@ -15,24 +16,22 @@ import nested_reads
 import polars as pl
 import pyarrow as pa
 import pytest
-from nested_reads import COLUMNS, DOORS, Calling, made
+from nested_reads import COLUMNS, DOORS, FORMATS, Calling, made
 
 import lakebed
-from lakebed import LakebedError, iceberg, paimon
-
-FORMS = {"iceberg": iceberg, "paimon": paimon}
+from lakebed import LakebedError
 
 
 class OwnError(Exception):
     """What a storage may raise."""
 
 
-@pytest.fixture(scope="module", params=FORMS)
+@pytest.fixture(scope="module", params=FORMATS)
 def location(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return made(tmp_path_factory.mktemp("nested") / "t", FORMS[request.param], 12)
+    return made(tmp_path_factory.mktemp("nested") / "t", request.param, 12)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_whatever_lakebed_calls_reads_by_every_door(form: str, tmp_path: Path):
     done = subprocess.run(
         [sys.executable, nested_reads.__file__, str(tmp_path), form],
@@ -87,6 +86,8 @@ def test_the_c_stream_tells_what_a_storage_raises(location: str, door: str, erro
 def test_an_interrupt_passes_the_c_stream(location: str, raised: BaseException, door: str):
     table = lakebed.open_table(location, storage=Raising(raised))
     caught: BaseException | None = None
+    # What is raised while a callback of the collector runs is lost, and the tests have one.
+    gc.disable()
     try:
         try:
             DOORS[door](table.files(columns=COLUMNS))
@@ -95,6 +96,8 @@ def test_an_interrupt_passes_the_c_stream(location: str, raised: BaseException, 
                 time.sleep(0.001)
     except BaseException as error:  # noqa: BLE001 - an interrupt is what is expected
         caught = error
+    finally:
+        gc.enable()
     assert caught is raised
 
 
@@ -109,11 +112,10 @@ def test_what_a_given_stream_raises_arrives(location: str, raised: BaseException
 
         return pa.RecordBatchReader.from_batches(pa.schema(columns), batches())
 
-    form = FORMS[table.format]
     files = [("file_path", pa.string()), ("record_count", pa.int64()), ("file_size_in_bytes", pa.int64())]
     listed = [("path", pa.string()), ("size", pa.int64()), ("modified", pa.timestamp("ms"))]
     calls: list[Callable[[], Any]] = [
-        lambda: form.append_files(table, reader(*files)),
+        lambda: table.append_files(reader(*files)),
         lambda: table.orphans(listing=reader(*listed)).to_arrow(),
         lambda: lakebed.avro.write(reader(*files), None),
     ]

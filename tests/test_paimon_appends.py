@@ -31,8 +31,8 @@ def listed(table: Table) -> pa.Table:
 
 def many(tmp_path: Path, **written: Any) -> Table:
     """A table whose base list has as many manifests, which nobody needs who does not look into them."""
-    table = paimon.create_table(tmp_path / "t", COLUMNS)
-    table = paimon.append_files(table, one_file("a"))
+    table = lakebed.create_table(tmp_path / "t", COLUMNS, "paimon")
+    table = table.append_files(one_file("a"))
     base, delta = lists(table)
     record = paimon.read_manifest_list(delta).to_arrow()
     place = record.schema.get_field_index("file_name")
@@ -62,7 +62,7 @@ def test_lists_are_joined(written: dict[str, Any], copied: bool, tmp_path: Path)
     table = many(tmp_path, **written)
     before, payload = listed(table), lists(table)[0].read_bytes()[4000:4100]
     for name in ("b", "c"):
-        table = paimon.append_files(table, one_file(name), check_files=False)
+        table = table.append_files(one_file(name), check_files=False)
         after = listed(table)
         assert after.slice(0, len(before)).to_pylist() == before.to_pylist()
         assert len(after) == len(before) + 1
@@ -81,6 +81,6 @@ def test_a_list_that_is_damaged_is_not_passed_on(tmp_path: Path) -> None:
     base.write_bytes(damaged)
     before = sorted(Path(table.location, "manifest").iterdir())
     with pytest.raises(LakebedError) as refused:
-        paimon.append_files(table, one_file("b"), check_files=False)
+        table.append_files(one_file("b"), check_files=False)
     assert refused.value.path == str(base)
     assert sorted(Path(table.location, "manifest").iterdir()) == before

@@ -138,9 +138,9 @@ def holds(row: Record, told: Record) -> bool:
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
     """Two appends."""
-    made = paimon.create_table(tmp_path / "t", SCHEMA, partition_keys=["day"])
-    made = paimon.append_files(made, files(FIRST, "a", "b"))
-    return paimon.append_files(made, files(SECOND, "c"))
+    made = lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", partition_by=["day"])
+    made = made.append_files(files(FIRST, "a", "b"))
+    return made.append_files(files(SECOND, "c"))
 
 
 @pytest.mark.parametrize("kind", ["append", "delete", "overwrite"])
@@ -149,11 +149,11 @@ def test_rows_of_lists_keep_what_others_wrote(table: Table, kind: str) -> None:
     before = listed(table)
     table = lakebed.open_table(table.location)
     if kind == "append":
-        after = paimon.append_files(table, files(FIRST, "d"))
+        after = table.append_files(files(FIRST, "d"))
     elif kind == "delete":
-        after = paimon.delete_files(table, table.files().to_arrow()["file_path"].to_pylist()[:1])
+        after = table.delete_files(table.files().to_arrow()["file_path"].to_pylist()[:1])
     else:
-        after = paimon.overwrite_partition(table, files(SECOND, "d"), {"day": SECOND})
+        after = table.overwrite_partitions(files(SECOND, "d"), {"day": SECOND})
     rows = listed(after)
     assert len(rows) == len(before) + 1
     for name in before:
@@ -165,7 +165,7 @@ def test_rows_of_lists_keep_what_others_wrote(table: Table, kind: str) -> None:
     assert {row["file_name"]: (row["total_buckets"], row["extra_files"]) for row in shown} == {
         name: (row.get("_TOTAL_BUCKETS"), row.get("_EXTRA_FILES")) for name, row in rows.items()
     }
-    again = paimon.append_files(after, files(FIRST, "e"))
+    again = after.append_files(files(FIRST, "e"))
     rows = listed(again)
     assert all(holds(rows[name], told[name]) for name in before)
     assert rows[new]["_POINT"] is None
@@ -177,8 +177,8 @@ def test_entries_keep_what_others_wrote(table: Table, sort: bool) -> None:
     told = rewritten(table)
     table = lakebed.open_table(table.location)
     before = names(table)
-    mixed = paimon.append_files(table, files(FIRST, "d"))
-    compacted = paimon.compact_manifests(mixed, sort=sort)
+    mixed = table.append_files(files(FIRST, "d"))
+    compacted = mixed.rewrite_manifests(sort=sort)
     assert names(compacted) == sorted([*before, "d"])
     entries = entries_of(compacted)
     for name in before:
@@ -186,7 +186,7 @@ def test_entries_keep_what_others_wrote(table: Table, sort: bool) -> None:
         deep = {"_DEEP": file["_DEEP"], "_DEEPER": file["_KEY_STATS"]["_DEEPER"]}
         assert holds(entries[name] | deep, told[name]), name
     assert entries["d"].get("_CODE") is None
-    again = paimon.compact_manifests(compacted, sort=True)
+    again = compacted.rewrite_manifests(sort=True)
     assert all(holds(entries_of(again)[name], {"_CODE": told[name]["_CODE"]}) for name in before)
 
 
@@ -195,9 +195,9 @@ def test_snapshots_and_tags_keep_keys_of_others(table: Table) -> None:
     place = Path(table.location) / "snapshot" / f"snapshot-{table.snapshot_id}"
     place.write_text(json.dumps(json.loads(place.read_text("utf-8")) | told), "utf-8")
     opened = lakebed.open_table(table.location)
-    paimon.create_tag(opened, "kept")
-    after = paimon.append_files(opened, files(FIRST, "d"))
-    after = paimon.compact_manifests(after)
+    opened.create_tag("kept")
+    after = opened.append_files(files(FIRST, "d"))
+    after = after.rewrite_manifests()
     tag = json.loads((Path(table.location) / "tag" / "tag-kept").read_text("utf-8"))
     for stored in (tag, snapshot(after)):
         assert {key: stored.get(key) for key in told} == told
@@ -210,10 +210,10 @@ def test_a_tag_whose_snapshot_is_gone_keeps_keys_of_others(table: Table) -> None
     folder = Path(table.location)
     place = folder / "snapshot" / f"snapshot-{table.snapshot_id}"
     place.write_text(json.dumps(json.loads(place.read_text("utf-8")) | told), "utf-8")
-    paimon.create_tag(lakebed.open_table(folder), "kept", time_retained=timedelta(days=1))
-    paimon.append_files(lakebed.open_table(folder), files(FIRST, "d"))
+    lakebed.open_table(folder).create_tag("kept", max_age=timedelta(days=1))
+    lakebed.open_table(folder).append_files(files(FIRST, "d"))
     place.unlink()
-    again = paimon.create_tag(lakebed.open_table(folder).at(tag="kept"), "again")
+    again = lakebed.open_table(folder).at(tag="kept").create_tag("again")
     stored = json.loads((folder / "tag" / "tag-again").read_text("utf-8"))
     assert {key: stored.get(key) for key in told} == told
     # How long the other tag is kept is its own affair.
@@ -227,7 +227,7 @@ def test_rewrites_of_other_containers_keep_all_known_fields(table: Table, kind: 
     entries, manifests = entries_of(table), listed(table)
     convert_table(folder, COLUMNAR[kind])
     opened = lakebed.open_table(folder)
-    grown = paimon.append_files(opened, files(FIRST, "d"))
+    grown = opened.append_files(files(FIRST, "d"))
     kept = listed(grown)
     starts = {path.read_bytes()[:3] for path in (folder / "manifest").iterdir()}
     assert starts == {b"ORC" if kind == "ORC" else b"PAR"}
@@ -236,7 +236,7 @@ def test_rewrites_of_other_containers_keep_all_known_fields(table: Table, kind: 
         same = row.keys() - {"_FILE_SIZE"}
         assert {key: kept[name][key] for key in same} == {key: row[key] for key in same}
         assert kept[name]["_FILE_SIZE"] == (folder / "manifest" / name).stat().st_size
-    after = entries_of(paimon.compact_manifests(grown, sort=True))
+    after = entries_of(grown.rewrite_manifests(sort=True))
     assert {name: after[name] for name in entries} == entries
 
 
@@ -257,7 +257,7 @@ def test_entries_of_index_manifests_keep_fields_of_others(tmp_path: Path) -> Non
     told = {row["_FILE_NAME"]: invented(number) for number, row in enumerate(rows)}
     of = opened.deletes(columns=["referenced_data_file"]).to_arrow()["referenced_data_file"].to_pylist()
     # The manifest is written anew without the vector of this file.
-    after = paimon.delete_files(opened, of[:1])
+    after = opened.delete_files(of[:1])
     kept = records(folder / "manifest" / snapshot(after)["indexManifest"])
     assert kept
     for row in kept:
@@ -274,7 +274,7 @@ def test_fields_of_others_in_other_containers_are_not_lost(table: Table, kind: s
     convert_table(folder, COLUMNAR[kind])
     opened = lakebed.open_table(folder)
     with pytest.raises(errors.UnsupportedError, match="another writer's field in ORC or Parquet"):
-        paimon.compact_manifests(opened, sort=True)
+        opened.rewrite_manifests(sort=True)
     assert lakebed.open_table(folder).snapshot_id == opened.snapshot_id
 
 
@@ -287,7 +287,7 @@ def test_fields_of_two_types_are_refused(table: Table) -> None:
     code["type"] = "string"
     path.write_bytes(avro_file(schema, [row | {"_CODE": "é"} for row in records(path)]))
     with pytest.raises(errors.UnsupportedError, match="_CODE, a field of another writer, is of two types"):
-        paimon.append_files(lakebed.open_table(root), files(FIRST, "d"))
+        lakebed.open_table(root).append_files(files(FIRST, "d"))
 
 
 def test_more_entries_than_listed_are_a_warning_and_fewer_an_error(table: Table) -> None:
@@ -337,8 +337,8 @@ def test_entries_of_other_buckets_than_listed_are_a_warning(table: Table) -> Non
 
 def test_pypaimon_reads_what_it_needs_of_kept_rows(table: Table) -> None:
     told = rewritten(table)
-    after = paimon.append_files(lakebed.open_table(table.location), files(FIRST, "d"))
-    compacted = paimon.compact_manifests(after, sort=True)
+    after = lakebed.open_table(table.location).append_files(files(FIRST, "d"))
+    compacted = after.rewrite_manifests(sort=True)
     peers = pytest.importorskip("pypaimon.table.file_store_table")
     peer = peers.FileStoreTable.from_path(table.location)
     lists = pytest.importorskip("pypaimon.manifest.manifest_list_manager").ManifestListManager(peer)

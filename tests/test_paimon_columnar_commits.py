@@ -37,7 +37,7 @@ def created(root: Path, manifests: str, **options: str) -> Table:
         "manifest.format": manifests,
         **{name.replace("_", "."): value for name, value in options.items()},
     }
-    return paimon.create_table(root, SCHEMA, partition_keys=["day"], options=options)
+    return lakebed.create_table(root, SCHEMA, "paimon", partition_by=["day"], properties=options)
 
 
 def written(table: Table, prefix: str) -> list[Path]:
@@ -66,7 +66,7 @@ def test_files_have_the_schemas_of_javas(table: GoldenTable, tmp_path: Path) -> 
     theirs = {prefix: file_schema(written(copy, prefix)[0]) for prefix in ("manifest-", "manifest-list-")}
     before = {path.name for path in Path(copy.location, "manifest").iterdir()}
     live = copy.files().to_arrow()
-    copy = paimon.delete_files(paimon.compact_manifests(copy, sort=True), live.slice(0, 1))
+    copy = copy.rewrite_manifests(sort=True).delete_files(live.slice(0, 1))
     for prefix, schema in theirs.items():
         for path in written(copy, prefix):
             assert file_schema(path) == schema
@@ -85,7 +85,7 @@ def test_the_format_of_the_lists_is_kept_where_the_option_is_absent(
     opened = lakebed.open_table(copy)
     (before,) = formats(opened)
     live = opened.files().to_arrow()
-    opened = paimon.delete_files(paimon.compact_manifests(opened, sort=True), live.slice(0, 1))
+    opened = opened.rewrite_manifests(sort=True).delete_files(live.slice(0, 1))
     assert formats(opened) == {before}
     assert opened.files().to_arrow().num_rows == live.num_rows - 1
 
@@ -110,9 +110,9 @@ def test_an_option_that_the_lists_contradict_is_refused(
 
 def test_lists_in_avro_stay_so_whatever_the_option(tmp_path: Path, manifests: str) -> None:
     """Paimon from 2.1 on ignores the option, and reads and writes Avro."""
-    table = paimon.append_files(created(tmp_path / "t", "avro"), files(FIRST, "a"))
+    table = created(tmp_path / "t", "avro").append_files(files(FIRST, "a"))
     set_option(tmp_path / "t", manifests)
-    table = paimon.append_files(lakebed.open_table(table.location), files(FIRST, "b"))
+    table = lakebed.open_table(table.location).append_files(files(FIRST, "b"))
     assert (names(table), formats(table)) == (["a", "b"], {b"Obj"})
 
 
@@ -128,9 +128,9 @@ def set_option(root: Path, value: str | None) -> None:
 def commits(table: Table) -> list[Callable[[Table], object]]:
     first = table.files().to_arrow().slice(0, 1)
     return [
-        lambda one: paimon.compact_manifests(one, sort=True),
-        lambda one: paimon.delete_files(one, first),
-        lambda one: paimon.overwrite_partition(one, first.slice(1), {}),
+        lambda one: one.rewrite_manifests(sort=True),
+        lambda one: one.delete_files(first),
+        lambda one: one.overwrite_partitions(first.slice(1), {}),
     ]
 
 
@@ -153,14 +153,14 @@ def test_the_table_is_as_in_avro(tmp_path: Path, manifests: str) -> None:
 
 
 def every_kind_of_commit(table: Table) -> Table:
-    table = paimon.append_files(table, pa.concat_tables([files(FIRST, "a", "b"), files(SECOND, "c")]))
-    table = paimon.append_files(table, files(SECOND, "d"))
-    table = paimon.compact_files(table, [f"{folder(FIRST)}/a"], files(FIRST, "e"))
-    table = paimon.replace_deletion_vectors(table, vectors("c", "d"))
-    table = paimon.overwrite_partition(table, files(FIRST, "f", "g"), {"day": FIRST})
-    table = paimon.alter_table(table, paimon.SchemaChange.add_column("more", pa.int16()))
-    table = paimon.compact_manifests(table, sort=True)
-    return paimon.delete_files(table, [f"{folder(FIRST)}/g"])
+    table = table.append_files(pa.concat_tables([files(FIRST, "a", "b"), files(SECOND, "c")]))
+    table = table.append_files(files(SECOND, "d"))
+    table = table.replace_files([f"{folder(FIRST)}/a"], files(FIRST, "e"))
+    table = table.add_deletes(vectors("c", "d"))
+    table = table.overwrite_partitions(files(FIRST, "f", "g"), {"day": FIRST})
+    table = table.update_schema(lakebed.SchemaChange.add_column("more", pa.int16()))
+    table = table.rewrite_manifests(sort=True)
+    return table.delete_files([f"{folder(FIRST)}/g"])
 
 
 def vectors(*data_files: str) -> pa.Table:
@@ -185,7 +185,7 @@ def test_every_codec(tmp_path: Path, manifests: str) -> None:
     sizes = {}
     for codec in CODECS[manifests]:
         table = created(tmp_path / codec, manifests, manifest_compression=codec)
-        table = paimon.append_files(table, files(FIRST, *(f"file-{number}" for number in range(500))))
+        table = table.append_files(files(FIRST, *(f"file-{number}" for number in range(500))))
         (manifest,) = written(table, "manifest-")
         sizes[codec] = manifest.stat().st_size
         if manifests == "orc":
@@ -202,13 +202,14 @@ def test_a_level_of_zstandard(tmp_path: Path, manifests: str) -> None:
     """Parquet has it; pyarrow's ORC has but one."""
     sizes = []
     for level in ("1", "19"):
-        table = paimon.create_table(
+        table = lakebed.create_table(
             tmp_path / level,
             SCHEMA,
-            partition_keys=["day"],
-            options={"manifest.format": manifests, "file.compression.zstd-level": level},
+            "paimon",
+            partition_by=["day"],
+            properties={"manifest.format": manifests, "file.compression.zstd-level": level},
         )
-        table = paimon.append_files(table, files(FIRST, *(f"file-{number:09}" for number in range(3000))))
+        table = table.append_files(files(FIRST, *(f"file-{number:09}" for number in range(3000))))
         sizes.append(written(table, "manifest-")[0].stat().st_size)
     assert (sizes[1] < 0.95 * sizes[0]) is (manifests == "parquet")
 
@@ -216,33 +217,30 @@ def test_a_level_of_zstandard(tmp_path: Path, manifests: str) -> None:
 def test_manifests_end_at_their_size(tmp_path: Path, manifests: str) -> None:
     table = created(tmp_path / "t", manifests)
     count, target = 60_000, 30_000
-    table = paimon.append_files(
-        table, files(FIRST, *(f"{number * 7919 % count:05}" for number in range(count)))
-    )
+    table = table.append_files(files(FIRST, *(f"{number * 7919 % count:05}" for number in range(count))))
     (whole,) = written(table, "manifest-")
     assert whole.stat().st_size > 3 * target
-    table = paimon.compact_manifests(table, target_bytes=target, sort=True)
+    table = table.rewrite_manifests(target_bytes=target, sort=True)
     sizes = table.manifests(columns=["length"]).to_arrow()["length"].to_pylist()
     assert len(sizes) > 3
     assert all(target <= size < target * 1.5 for size in sizes[:-1])
     assert names(table) == sorted(f"{number:05}" for number in range(count))
     # Those that are large enough stay.
-    again = paimon.compact_manifests(table, target_bytes=target)
+    again = table.rewrite_manifests(target_bytes=target)
     kept = set(table.manifests(columns=["path"]).to_arrow()["path"].to_pylist()[:-1])
     assert kept <= set(again.manifests(columns=["path"]).to_arrow()["path"].to_pylist())
     # However small, a manifest has rows.
-    table = paimon.compact_manifests(table, target_bytes=1, sort=True)
+    table = table.rewrite_manifests(target_bytes=1, sort=True)
     assert table.manifests().to_arrow().num_rows == count // 1000
     assert names(table) == sorted(f"{number:05}" for number in range(count))
 
 
 def test_an_option_that_is_set_before_the_first_snapshot_holds(tmp_path: Path, manifests: str) -> None:
     table = created(tmp_path / "t", "avro")
-    change = paimon.SchemaChange.set_option("manifest.format", manifests)
-    table = paimon.append_files(paimon.alter_table(table, change), files(FIRST, "a"))
+    table = table.update_properties({"manifest.format": manifests}).append_files(files(FIRST, "a"))
     assert formats(table) == {FORMATS[manifests][:3]}
     with pytest.raises(SchemaError, match="engines read by it"):
-        paimon.alter_table(table, paimon.SchemaChange.set_option("manifest.format", "avro"))
+        table.update_properties({"manifest.format": "avro"})
 
 
 @pytest.mark.parametrize(
@@ -257,7 +255,7 @@ def test_an_option_that_is_set_before_the_first_snapshot_holds(tmp_path: Path, m
 def test_what_pyarrow_raises_is_a_typed_error(
     raised: Exception, error: type[Exception], manifests: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = paimon.append_files(created(tmp_path / "t", manifests), files(FIRST, "a"))
+    table = created(tmp_path / "t", manifests).append_files(files(FIRST, "a"))
     before = metadata(table)
 
     def fails(*_: Any) -> bytes:
@@ -265,7 +263,7 @@ def test_what_pyarrow_raises_is_a_typed_error(
 
     monkeypatch.setattr(_columnar, manifests, fails)
     with pytest.raises(error, match=str(raised)) as caught:
-        paimon.append_files(table, files(FIRST, "b"))
+        table.append_files(files(FIRST, "b"))
     assert caught.value.__cause__ is None or caught.value.__cause__ is raised
     assert metadata(table) == before
 
@@ -277,7 +275,7 @@ def test_an_interrupt_passes(manifests: str, tmp_path: Path, monkeypatch: pytest
     table = created(tmp_path / "t", manifests)
     monkeypatch.setattr(_columnar, manifests, fails)
     with pytest.raises(KeyboardInterrupt):
-        paimon.append_files(table, files(FIRST, "a"))
+        table.append_files(files(FIRST, "a"))
 
 
 @pytest.mark.parametrize("change", ["a value", "a row less", "a row more", "no file at all"])
@@ -285,7 +283,7 @@ def test_a_file_that_is_not_what_it_should_be_is_not_published(
     change: str, manifests: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """pyarrow's ORC loses values behind a record that is null within another."""
-    table = paimon.append_files(created(tmp_path / "t", manifests), files(FIRST, "a"))
+    table = created(tmp_path / "t", manifests).append_files(files(FIRST, "a"))
     before = metadata(table)
     encode = getattr(_columnar, manifests)
 
@@ -308,7 +306,7 @@ def test_a_file_that_is_not_what_it_should_be_is_not_published(
 
     monkeypatch.setattr(_columnar, manifests, changes)
     with pytest.raises(InternalError, match="does not have the rows"):
-        paimon.append_files(table, files(FIRST, "b"))
+        table.append_files(files(FIRST, "b"))
     assert metadata(table) == before
 
 
@@ -316,7 +314,7 @@ def test_a_file_that_readers_would_refuse_is_not_written(manifests: str, tmp_pat
     created(tmp_path / "t", manifests)
     table = lakebed.open_table(tmp_path / "t", limits=replace(LIMITS, max_value_bytes=64))
     with pytest.raises(LimitError):
-        paimon.append_files(table, files(FIRST, "a" * 100))
+        table.append_files(files(FIRST, "a" * 100))
     assert lakebed.open_table(tmp_path / "t").snapshot_id is None
 
 
@@ -334,10 +332,10 @@ def test_fields_of_other_writers_are_refused_by_name(
 
     with monkeypatch.context() as patched:
         patched.setattr(_columnar, manifests, with_another)
-        table = paimon.append_files(created(tmp_path / "t", manifests), files(FIRST, "a"))
-    table = paimon.append_files(table, files(FIRST, "b"))
+        table = created(tmp_path / "t", manifests).append_files(files(FIRST, "a"))
+    table = table.append_files(files(FIRST, "b"))
     before = metadata(table)
     with pytest.raises(UnsupportedError, match="another writer") as refused:
-        paimon.compact_manifests(table, sort=True)
+        table.rewrite_manifests(sort=True)
     assert refused.value.field == "_THEIRS"
     assert metadata(table) == before

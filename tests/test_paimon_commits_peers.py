@@ -44,12 +44,12 @@ def test_deletion_vectors_go_with_their_files(table: GoldenTable, tmp_path: Path
     if not before:
         pytest.skip("no row of its latest snapshot is deleted")
     gone = sorted(before)[0][0]
-    after = paimon.delete_files(copy, [gone])
+    after = copy.delete_files([gone])
     assert rows_of(after, "deletes", "referenced_data_file", "content_offset", "file_path") == {
         row for row in before if row[0] != gone
     }
     assert rows_of(after, "files", "file_path") == rows_of(copy, "files", "file_path") - {(gone,)}
-    emptied = paimon.overwrite_partition(after, after.files().to_arrow().slice(0, 0), {})
+    emptied = after.overwrite_partitions(after.files().to_arrow().slice(0, 0), {})
     assert rows_of(emptied, "deletes", "referenced_data_file") == set()
     assert rows_of(emptied, "files", "file_path") == set()
     assert (
@@ -70,7 +70,7 @@ def test_tables_of_the_engine_are_committed_to(table: GoldenTable, tmp_path: Pat
         rows_of(copy, "deletes", "referenced_data_file"),
     )
     files = rows_of(copy, "files", "file_path", "level", "record_count")
-    compacted = paimon.compact_manifests(copy, sort=True)
+    compacted = copy.rewrite_manifests(sort=True)
     assert rows_of(compacted, "files", "file_path", "level", "record_count") == files
     assert rows_of(compacted, "deletes", "referenced_data_file") == index
     assert before >= rows_of(compacted, "entries", "file_name", "level")
@@ -78,21 +78,23 @@ def test_tables_of_the_engine_are_committed_to(table: GoldenTable, tmp_path: Pat
     paths = compacted.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
     if copy.properties.get("data-evolution.enabled") == "true":
         with pytest.raises(UnsupportedError, match="data evolution"):
-            paimon.delete_files(compacted, paths[:1])
+            compacted.delete_files(paths[:1])
         return
-    fewer = paimon.delete_files(compacted, paths[: len(paths) // 2])
+    fewer = compacted.delete_files(paths[: len(paths) // 2])
     assert rows_of(fewer, "files", "file_path") == {(path,) for path in paths[len(paths) // 2 :]}
     assert fewer.at(snapshot=copy.snapshot_id).files().to_arrow().num_rows == len(paths)
 
 
 def test_row_ids_are_given(tmp_path: Path) -> None:
-    table = paimon.create_table(tmp_path / "t", COLUMNS, options={"row-tracking.enabled": "true"})
-    table = paimon.append_files(table, one_file("bucket-0/a", 7))
+    table = lakebed.create_table(
+        tmp_path / "t", COLUMNS, "paimon", properties={"row-tracking.enabled": "true"}
+    )
+    table = table.append_files(one_file("bucket-0/a", 7))
     two = pa.concat_tables(
         [one_file("bucket-0/b", 3), one_file("bucket-0/c", 2, min_sequence_number=5)],
         promote_options="default",
     )
-    table = paimon.append_files(table, two)
+    table = table.append_files(two)
     columns = ["file_name", "first_row_id", "min_sequence_number", "sequence_number"]
     found = table.files(columns=columns).to_arrow().to_pylist()
     assert [tuple(row.values()) for row in found] == [("a", 0, 1, 1), ("b", 7, 2, 2), ("c", 10, 5, 6)]
@@ -100,22 +102,26 @@ def test_row_ids_are_given(tmp_path: Path) -> None:
     manifests = table.manifests(columns=["min_row_id", "max_row_id"]).to_arrow().to_pylist()
     assert [(row["min_row_id"], row["max_row_id"]) for row in manifests] == [(0, 6), (7, 11)]
     # Ids are never given twice.
-    table = paimon.append_files(paimon.delete_files(table, ["bucket-0/c"]), one_file("bucket-0/d", 1))
+    table = table.delete_files(["bucket-0/c"]).append_files(one_file("bucket-0/d", 1))
     assert table.files(columns=["first_row_id"]).to_arrow()["first_row_id"].to_pylist() == [0, 7, 12]
 
 
 def test_blobs_are_rows_of_the_file_before(tmp_path: Path) -> None:
-    table = paimon.create_table(tmp_path / "t", COLUMNS, options={"row-tracking.enabled": "true"})
+    table = lakebed.create_table(
+        tmp_path / "t", COLUMNS, "paimon", properties={"row-tracking.enabled": "true"}
+    )
     cols = pa.array([["name"]], pa.list_(pa.string()))
     files = [one_file("bucket-0/a.parquet", 10), one_file("bucket-0/b.blob", 4, write_cols=cols)]
     files += [one_file("bucket-0/c.blob", 6, write_cols=cols), one_file("bucket-0/d.parquet", 1)]
-    table = paimon.append_files(table, pa.concat_tables(files, promote_options="default"))
+    table = table.append_files(pa.concat_tables(files, promote_options="default"))
     assert table.files(columns=["first_row_id"]).to_arrow()["first_row_id"].to_pylist() == [0, 0, 4, 10]
 
 
 def test_buckets_are_those_of_their_partition(tmp_path: Path) -> None:
-    table = paimon.create_table(tmp_path / "t", COLUMNS, options={"bucket": "4", "bucket-key": "id"})
-    table = paimon.append_files(table, one_file("bucket-3/a", bucket=3))
+    table = lakebed.create_table(
+        tmp_path / "t", COLUMNS, "paimon", properties={"bucket": "4", "bucket-key": "id"}
+    )
+    table = table.append_files(one_file("bucket-3/a", bucket=3))
     assert table.buckets().to_arrow()["bucket"].to_pylist() == [3]
     for file, field, words in [
         (one_file("bucket-3/b"), "bucket", "bucket"),
@@ -124,26 +130,28 @@ def test_buckets_are_those_of_their_partition(tmp_path: Path) -> None:
         (one_file("bucket-2/b", bucket=1), "file_path", "bucket-1"),
     ]:
         with pytest.raises(SchemaError, match=words) as refused:
-            paimon.append_files(table, file)
+            table.append_files(file)
         assert refused.value.field == field
 
 
 def test_files_of_tables_with_keys_have_them(tmp_path: Path) -> None:
-    table = paimon.create_table(tmp_path / "t", COLUMNS, primary_keys=["id"], options={"bucket": "1"})
+    table = lakebed.create_table(
+        tmp_path / "t", COLUMNS, "paimon", primary_key=["id"], properties={"bucket": "1"}
+    )
     types = pa.schema([("id", pa.int64())])
     low, high = (paimon.encode_rows(pa.array([{"id": value}], pa.struct(types)), types) for value in (1, 9))
     keys = {"min_key": low, "max_key": high, "min_sequence_number": 0, "sequence_number": 8}
-    table = paimon.append_files(table, one_file("bucket-0/a", bucket=0, **keys))
+    table = table.append_files(one_file("bucket-0/a", bucket=0, **keys))
     assert paimon.decode_rows(table.files().to_arrow()["max_key"].combine_chunks(), types).to_pylist() == [
         {"id": 9}
     ]
     for name in keys:
         with pytest.raises(SchemaError, match=name):
-            paimon.append_files(
-                table, one_file("bucket-0/b", bucket=0, **{k: v for k, v in keys.items() if k != name})
+            table.append_files(
+                one_file("bucket-0/b", bucket=0, **{k: v for k, v in keys.items() if k != name})
             )
     with pytest.raises(LakebedError, match="min_key"):
-        paimon.append_files(table, one_file("bucket-0/b", bucket=0, **{**keys, "min_key": b"no row"}))
+        table.append_files(one_file("bucket-0/b", bucket=0, **{**keys, "min_key": b"no row"}))
 
 
 @each_golden_paimon_table()
@@ -155,7 +163,7 @@ def test_pypaimon_reads_what_is_written_anew(table: GoldenTable, tmp_path: Path)
         pytest.skip("pypaimon reads manifests in Avro alone")
     if copy.properties.get("manifest.compression") == "zstandard":
         pytest.skip("pypaimon knows the codec as zstd only")
-    copy = paimon.compact_manifests(copy, sort=True)
+    copy = copy.rewrite_manifests(sort=True)
     peer = managers.ManifestFileManager(tables.FileStoreTable.from_path(copy.location))
     for path in copy.manifests(columns=["path"]).to_arrow()["path"].to_pylist():
         expected = [peer_row(entry) for entry in peer.read(Path(path).name, drop_stats=False)]
@@ -165,10 +173,10 @@ def test_pypaimon_reads_what_is_written_anew(table: GoldenTable, tmp_path: Path)
 
 def test_pypaimon_reads_what_is_committed(tmp_path: Path) -> None:
     tables = pytest.importorskip("pypaimon.table.file_store_table")
-    table = paimon.create_table(tmp_path / "t", COLUMNS)
-    table = paimon.append_files(table, one_file("bucket-0/a.parquet"))
-    table = paimon.append_files(table, one_file("bucket-0/b.parquet", 5), watermark=3)
-    table = paimon.delete_files(table, ["bucket-0/a.parquet"])
+    table = lakebed.create_table(tmp_path / "t", COLUMNS, "paimon")
+    table = table.append_files(one_file("bucket-0/a.parquet"))
+    table = table.append_files(one_file("bucket-0/b.parquet", 5), options=lakebed.CommitOptions(watermark=3))
+    table = table.delete_files(["bucket-0/a.parquet"])
     peer = tables.FileStoreTable.from_path(table.location)
     snapshot = peer.snapshot_manager().get_latest_snapshot()
     assert (snapshot.id, snapshot.total_record_count, snapshot.commit_kind) == (3, 5, "OVERWRITE")

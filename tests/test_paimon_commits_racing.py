@@ -21,7 +21,7 @@ from lakebed import Table, paimon
 
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
-    return paimon.create_table(tmp_path / "t", pa.schema([("id", pa.int64())]))
+    return lakebed.create_table(tmp_path / "t", pa.schema([("id", pa.int64())]), "paimon")
 
 
 def live(table: Table) -> list[str]:
@@ -84,7 +84,7 @@ def test_a_killed_writer_breaks_nothing(table: Table) -> None:
     _, others = leftovers(table)
     # What was being written when the writer died is told by its name.
     assert all(name.startswith(".") and name.endswith(".lakebed-tmp") for name in others)
-    after = paimon.append_files(lakebed.open_table(table.location), one_file("last"))
+    after = lakebed.open_table(table.location).append_files(one_file("last"))
     assert set(live(after)) >= acknowledged | {"last"}
 
 
@@ -108,8 +108,8 @@ def test_a_killed_operation_is_made_or_not(manifests: str, tmp_path: Path) -> No
         assert table.verify(filter="severity = 'error'").to_arrow().to_pylist() == []
         for row in table.refs(filter="type = 'branch' AND name <> 'main'").to_arrow().to_pylist():
             assert row["name"] == f"{kill}-branch"
-            table = paimon.delete_branch(table, row["name"]).table
-        paimon.append_files(table, paimon_operations.one_file(f"last-{kill}"))
+            table = table.delete_branch(row["name"]).table
+        table.append_files(paimon_operations.one_file(f"last-{kill}"))
 
 
 def one_file(name: str) -> pa.Table:

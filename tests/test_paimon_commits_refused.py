@@ -12,7 +12,7 @@ import pytest
 from paimon_commits import DAY, FIRST, SCHEMA, SECOND, files, folder, metadata
 
 import lakebed
-from lakebed import Table, paimon
+from lakebed import Table
 from lakebed.errors import LakebedError, SchemaError, UnsupportedError
 from shared_data import SAMPLE_TABLE
 
@@ -20,26 +20,37 @@ from shared_data import SAMPLE_TABLE
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
     """A table partitioned by day, without snapshots."""
-    return paimon.create_table(tmp_path / "t", SCHEMA, partition_keys=["day"])
+    return lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", partition_by=["day"])
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"partition_keys": ["nothing"]}, "nothing"),
-        ({"primary_keys": ["id", "id"]}, "twice"),
-        ({"primary_keys": ["day"], "partition_keys": ["day"]}, "primaryKeys"),
-        ({"options": {"bucket": "4"}}, "bucket-key"),
-        ({"options": {"bucket": "0"}}, "0 buckets"),
-        ({"options": {"manifest.format": "csv"}}, "manifest.format"),
-        ({"options": {"manifest.compression": "lz4"}}, "manifest.compression"),
-        ({"options": {"manifest.format": "orc", "manifest.compression": "gzip"}}, "manifest.compression"),
-        ({"options": {"manifest.format": "parquet", "manifest.compression": "zlib"}}, "manifest.compression"),
+        ({"partition_by": ["nothing"]}, "nothing"),
+        ({"primary_key": ["id", "id"]}, "twice"),
+        ({"primary_key": ["day"], "partition_by": ["day"]}, "primaryKeys"),
     ],
 )
 def test_what_makes_no_table_is_refused(arguments: dict[str, Any], words: str, tmp_path: Path) -> None:
     with pytest.raises(LakebedError, match=words):
-        paimon.create_table(tmp_path / "t", SCHEMA, **arguments)
+        lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", **arguments)
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"bucket": "4"}, "bucket-key"),
+        ({"bucket": "0"}, "0 buckets"),
+        ({"manifest.format": "csv"}, "manifest.format"),
+        ({"manifest.compression": "lz4"}, "manifest.compression"),
+        ({"manifest.format": "orc", "manifest.compression": "gzip"}, "manifest.compression"),
+        ({"manifest.format": "parquet", "manifest.compression": "zlib"}, "manifest.compression"),
+    ],
+)
+def test_options_that_make_no_table_are_refused(options: dict[str, str], words: str, tmp_path: Path) -> None:
+    with pytest.raises(LakebedError, match=words):
+        lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", properties=options)
     assert not (tmp_path / "t").exists()
 
 
@@ -116,24 +127,24 @@ def test_files_that_do_not_fit_are_refused(
 ) -> None:
     before = metadata(table)
     with pytest.raises(SchemaError) as refused:
-        paimon.append_files(table, changed(files(FIRST, "a", "b", "c")))
+        table.append_files(changed(files(FIRST, "a", "b", "c")))
     assert (refused.value.field, refused.value.record) == (field, record)
     assert metadata(table) == before
 
 
 def test_what_is_live_is_not_added_and_what_is_not_is_not_taken(table: Table) -> None:
-    table = paimon.append_files(table, files(FIRST, "a", "b"))
+    table = table.append_files(files(FIRST, "a", "b"))
     before = metadata(table)
     for commit, words, record in [
-        (lambda: paimon.append_files(table, files(FIRST, "c", "b")), "already", 1),
-        (lambda: paimon.overwrite_partition(table, files(FIRST, "a"), {"day": FIRST}), "already", 0),
+        (lambda: table.append_files(files(FIRST, "c", "b")), "already", 1),
+        (lambda: table.overwrite_partitions(files(FIRST, "a"), {"day": FIRST}), "already", 0),
         (
-            lambda: paimon.delete_files(table, [f"{folder(FIRST)}/a", f"{folder(SECOND)}/a"]),
+            lambda: table.delete_files([f"{folder(FIRST)}/a", f"{folder(SECOND)}/a"]),
             "path of a live",
             1,
         ),
-        (lambda: paimon.delete_files(table, [f"{folder(FIRST)}/a"] * 2), "twice", 1),
-        (lambda: paimon.delete_files(table, pa.table({"file_path": [None]})), "null", 0),
+        (lambda: table.delete_files([f"{folder(FIRST)}/a"] * 2), "twice", 1),
+        (lambda: table.delete_files(pa.table({"file_path": [None]})), "null", 0),
     ]:
         with pytest.raises(SchemaError, match=words) as refused:
             commit()
@@ -142,17 +153,19 @@ def test_what_is_live_is_not_added_and_what_is_not_is_not_taken(table: Table) ->
 
 
 def test_what_nobody_looks_for_is_not_read(table: Table) -> None:
-    table = paimon.append_files(table, files(FIRST, "a"))
+    table = table.append_files(files(FIRST, "a"))
     (manifest,) = Path(table.location, "manifest").glob("manifest-????????-*")
     manifest.write_bytes(b"")
     with pytest.raises(LakebedError):
-        paimon.append_files(table, files(FIRST, "b"))
-    assert paimon.append_files(table, files(FIRST, "b"), check_files=False).snapshot_id == 2
+        table.append_files(files(FIRST, "b"))
+    assert table.append_files(files(FIRST, "b"), check_files=False).snapshot_id == 2
 
 
 def test_decimals_and_times_fit_or_are_refused(tmp_path: Path) -> None:
     kinds = {"d": pa.decimal128(5, 2), "t": pa.timestamp("ms"), "n": pa.int32()}
-    table = paimon.create_table(tmp_path / "t", pa.schema(list(kinds.items())), partition_keys=list(kinds))
+    table = lakebed.create_table(
+        tmp_path / "t", pa.schema(list(kinds.items())), "paimon", partition_by=list(kinds)
+    )
 
     def placed(d: Any, t: Any, n: Any) -> pa.Table:
         fields = [("d", pa.decimal128(9, 2)), ("t", pa.timestamp("us")), ("n", pa.int64())]
@@ -161,7 +174,7 @@ def test_decimals_and_times_fit_or_are_refused(tmp_path: Path) -> None:
             {"file_path": ["/else/f"], "record_count": [1], "file_size_in_bytes": [1], "partition": partition}
         )
 
-    good = paimon.append_files(table, placed(Decimal("123.45"), 5000, None))
+    good = table.append_files(placed(Decimal("123.45"), 5000, None))
     assert good.files().to_arrow()["external_path"].to_pylist() == ["/else/f"]
     for bad, field in [
         (placed(Decimal("1234.56"), 0, 0), "partition.d"),
@@ -169,20 +182,22 @@ def test_decimals_and_times_fit_or_are_refused(tmp_path: Path) -> None:
         (placed(None, 0, 1 << 40), "partition.n"),
     ]:
         with pytest.raises(SchemaError) as refused:
-            paimon.append_files(table, bad)
+            table.append_files(bad)
         assert (refused.value.field, refused.value.record) == (field, 0)
 
 
 def test_tables_that_need_more_than_entries_are_refused(tmp_path: Path) -> None:
     one_file = pa.table({"file_path": ["bucket-0/a"], "record_count": [1], "file_size_in_bytes": [1]})
-    table = paimon.create_table(tmp_path / "t", SCHEMA, primary_keys=["id"], options={"bucket": "-1"})
+    table = lakebed.create_table(
+        tmp_path / "t", SCHEMA, "paimon", primary_key=["id"], properties={"bucket": "-1"}
+    )
     with pytest.raises(UnsupportedError, match="dynamic"):
-        paimon.append_files(table, one_file)
+        table.append_files(one_file)
     remote = lakebed.open_table(SAMPLE_TABLE, storage=Anywhere())
     for commit in (
-        lambda: paimon.delete_files(remote, ["a"]),
-        lambda: paimon.compact_manifests(remote),
-        lambda: paimon.create_tag(remote, "t"),
+        lambda: remote.delete_files(["a"]),
+        lambda: remote.rewrite_manifests(),
+        lambda: remote.create_tag("t"),
     ):
         with pytest.raises(UnsupportedError, match="writes a file only if none exists"):
             commit()

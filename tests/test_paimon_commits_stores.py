@@ -17,7 +17,7 @@ from trust import long_or
 from writers import Writer, killed, left, race
 
 import lakebed
-from lakebed import Table, paimon
+from lakebed import CommitOptions, Table
 from lakebed.errors import LakebedError, UnsupportedError, is_retryable
 
 obstore = pytest.importorskip("obstore.store")
@@ -53,23 +53,24 @@ def obstore_listed(store: Any) -> list[str]:
 
 
 def created(storage: Any, location: str = LOCATION) -> Table:
-    return paimon.create_table(location, SCHEMA, partition_keys=["day"], storage=storage)
+    return lakebed.create_table(location, SCHEMA, "paimon", partition_by=["day"], storage=storage)
 
 
 def test_every_commit_is_made_as_on_a_local_disk(tmp_path: Path) -> None:
     store = Store()
-    tables = [created(store), paimon.create_table(tmp_path / "t", SCHEMA, partition_keys=["day"])]
+    tables = [created(store), lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", partition_by=["day"])]
     seen = []
     for table in tables:
-        table = paimon.append_files(table, files(FIRST, "a", "b"), commit_user="me", identifier=1)
-        table = paimon.append_files(table, files(SECOND, "c"), commit_user="me", identifier=2)
-        assert paimon.append_files(table, files(SECOND, "c"), commit_user="me", identifier=2).snapshot_id == 2
-        table = paimon.delete_files(table, [f"{folder(FIRST)}/a"])
-        tagged = paimon.create_tag(table, "before")
+        table = table.append_files(files(FIRST, "a", "b"), options=CommitOptions(user="me", identifier=1))
+        second = CommitOptions(user="me", identifier=2)
+        table = table.append_files(files(SECOND, "c"), options=second)
+        assert table.append_files(files(SECOND, "c"), options=second).snapshot_id == 2
+        table = table.delete_files([f"{folder(FIRST)}/a"])
+        tagged = table.create_tag("before")
         with pytest.raises(FileExistsError):
-            paimon.create_tag(table, "before")
-        table = paimon.overwrite_partition(table, files(FIRST, "d", rows=3), {"day": FIRST})
-        table = paimon.compact_manifests(table, sort=True)
+            table.create_tag("before")
+        table = table.overwrite_partitions(files(FIRST, "d", rows=3), {"day": FIRST})
+        table = table.rewrite_manifests(sort=True)
         columns = ["snapshot_id", "operation", "total_record_count", "delta_record_count"]
         seen.append((names(tagged), names(table), table.snapshots(columns=columns).to_arrow().to_pylist()))
     assert seen[0] == seen[1]
@@ -89,11 +90,11 @@ def test_every_commit_is_made_as_on_a_local_disk(tmp_path: Path) -> None:
 
 def test_a_store_that_passes_over_the_condition_is_found_out_before_a_commit_is_made() -> None:
     store = Store()
-    table = paimon.append_files(created(store), files(FIRST, "a"))
+    table = created(store).append_files(files(FIRST, "a"))
     before = store.paths()
     store.breaks = "ignores the condition"
     with pytest.raises(UnsupportedError, match="two writers would lose commits") as caught:
-        paimon.append_files(table, files(FIRST, "b"))
+        table.append_files(files(FIRST, "b"))
     assert "/manifest/" in (caught.value.path or "")
     assert store.paths() == before
     assert names(lakebed.open_table(LOCATION, storage=store)) == ["a"]
@@ -105,7 +106,7 @@ def test_a_commit_whose_answer_is_lost_is_made(breaks: str) -> None:
     table = created(store)
     store.breaks = breaks
     for number, name in enumerate("abc", 1):
-        table = paimon.append_files(table, files(FIRST, name))
+        table = table.append_files(files(FIRST, name))
         assert table.snapshot_id == number
     assert names(table) == ["a", "b", "c"]
     assert len(store.paths("snapshot-")) == 3
@@ -114,12 +115,12 @@ def test_a_commit_whose_answer_is_lost_is_made(breaks: str) -> None:
 @pytest.mark.parametrize("breaks", ["an answer that is lost", "asked twice by its client"])
 def test_a_table_and_a_tag_whose_answers_are_lost_are_made(breaks: str) -> None:
     store = Store(breaks, of="/schema-")
-    table = paimon.append_files(created(store), files(FIRST, "a"))
+    table = created(store).append_files(files(FIRST, "a"))
     store.of = "/tag-"
-    assert names(paimon.create_tag(table, "now")) == ["a"]
+    assert names(table.create_tag("now")) == ["a"]
     # What was there before is another's, with the same bytes too.
     with pytest.raises(FileExistsError):
-        paimon.create_tag(table, "now")
+        table.create_tag("now")
     store.of = "/schema-"
     with pytest.raises(FileExistsError):
         created(store)
@@ -130,13 +131,13 @@ def test_what_a_commit_wrote_stays_where_the_store_does_not_say_whether_it_was_m
     table = created(store)
     store.breaks = "a request that never comes"
     with pytest.raises(TimeoutError, match="snapshot-1") as caught:
-        paimon.append_files(table, files(FIRST, "a"))
+        table.append_files(files(FIRST, "a"))
     # Though nobody has answered in time.
     assert not is_retryable(caught.value)
     assert store.paths("snapshot-") == []
     assert len(store.paths("/manifest/")) == 3, "a server may still do what its client has given up on"
     store.breaks = ""
-    assert names(paimon.append_files(table, files(FIRST, "a"))) == ["a"]
+    assert names(table.append_files(files(FIRST, "a"))) == ["a"]
 
 
 def test_writers_in_one_process_lose_nothing() -> None:
@@ -149,7 +150,7 @@ def test_writers_in_one_process_lose_nothing() -> None:
         try:
             table = lakebed.open_table(LOCATION, storage=store)
             for number in range(commits):
-                table = paimon.append_files(table, files(FIRST, f"{writer}-{number}"))
+                table = table.append_files(files(FIRST, f"{writer}-{number}"))
         except (LakebedError, OSError) as error:
             failed.append(error)
 
@@ -168,14 +169,14 @@ def test_writers_in_one_process_lose_nothing() -> None:
 
 @pytest.mark.parametrize("library", ["pyarrow", "fsspec"])
 def test_storages_without_a_conditional_put_are_refused_with_what_to_do(library: str, tmp_path: Path) -> None:
-    paimon.append_files(
-        paimon.create_table(tmp_path / "t", SCHEMA, partition_keys=["day"]), files(FIRST, "a")
+    lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", partition_by=["day"]).append_files(
+        files(FIRST, "a")
     )
     table = lakebed.open_table(tmp_path / "t", storage=library)
     for refused in (
-        lambda: paimon.append_files(table, files(FIRST, "b")),
-        lambda: paimon.create_tag(table, "now"),
-        lambda: paimon.create_table(tmp_path / "u", SCHEMA, storage=library),
+        lambda: table.append_files(files(FIRST, "b")),
+        lambda: table.create_tag("now"),
+        lambda: lakebed.create_table(tmp_path / "u", SCHEMA, "paimon", storage=library),
     ):
         with pytest.raises(UnsupportedError, match='storage="obstore"'):
             refused()
@@ -194,9 +195,9 @@ def test_commits_through_a_server_of_s3(address: str, tmp_path: Path) -> None:
         uri = f"s3://{BUCKET}/one/shop.db/orders"
         table = created(store, uri)
         for name in "ab":
-            table = paimon.append_files(table, files(FIRST, name))
+            table = table.append_files(files(FIRST, name))
         counted.forget()
-        table = paimon.append_files(table, files(FIRST, "c"))
+        table = table.append_files(files(FIRST, "c"))
         puts = [asked.path.rpartition("/")[2] for asked in counted.asked if asked.method == "PUT"]
     # A manifest, two lists, the question whether the server knows conditions, the snapshot, and the hint.
     assert len(puts) == 6, puts
@@ -215,7 +216,7 @@ def test_a_store_whose_conditional_put_is_off_is_refused(address: str) -> None:
     table = created(client("obstore", address), uri)
     off = obstore.S3Store.from_url(f"s3://{BUCKET}", **off_configuration(address))
     with pytest.raises(UnsupportedError, match="conditional put"):
-        paimon.append_files(lakebed.open_table(uri, storage=off), files(FIRST, "a"))
+        lakebed.open_table(uri, storage=off).append_files(files(FIRST, "a"))
     assert table.refresh().snapshot_id is None
     assert [path for path in obstore_listed(off) if path.startswith("off/orders/manifest")] == []
 
@@ -232,7 +233,7 @@ def test_a_server_without_conditional_puts_is_refused_with_what_to_do(address: s
         table = lakebed.open_table(uri, storage=client("obstore", before))
         broken.breaks = breaks
         with pytest.raises(UnsupportedError, match="commit through a catalog") as caught:
-            paimon.append_files(table, files(FIRST, "a"))
+            table.append_files(files(FIRST, "a"))
         assert (caught.value.path or "").startswith(f"{uri}/manifest/")
     left_behind = [path for path in obstore_listed(client("obstore", address)) if "without/orders/" in path]
     assert left_behind == ["without/orders/schema/schema-0"]
@@ -252,7 +253,9 @@ def off_configuration(address: str) -> dict[str, Any]:
 )
 def test_writers_on_a_server_lose_nothing(address: str) -> None:
     commits, uri = 50, f"s3://{BUCKET}/race/t"
-    table = paimon.create_table(uri, pa.schema([("id", pa.int64())]), storage=client("obstore", address))
+    table = lakebed.create_table(
+        uri, pa.schema([("id", pa.int64())]), "paimon", storage=client("obstore", address)
+    )
     race(
         *(Writer(every_commit_on_a_server, address, uri, name, commits) for name in ("a", "b")),
         commits=commits,
@@ -268,7 +271,9 @@ def test_writers_on_a_server_lose_nothing(address: str) -> None:
 )
 def test_a_killed_writer_leaves_nothing_half_done_on_a_server(address: str) -> None:
     uri = f"s3://{BUCKET}/kill/t"
-    table = paimon.create_table(uri, pa.schema([("id", pa.int64())]), storage=client("obstore", address))
+    table = lakebed.create_table(
+        uri, pa.schema([("id", pa.int64())]), "paimon", storage=client("obstore", address)
+    )
     chance = random.Random(7)
     acknowledged: set[str] = set()
     for kill in range(long_or(6, 200)):

@@ -10,9 +10,8 @@ import pytest
 from paimon_commits import FIRST, SECOND, files, metadata, names, snapshot
 
 import lakebed
-from lakebed import Table, paimon
+from lakebed import CommitOptions, SchemaChange, Table, paimon
 from lakebed.errors import CommitConflictError, SchemaError, UnsupportedError
-from lakebed.paimon import SchemaChange
 
 COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
 KEY = pa.schema([("id", pa.int64())])
@@ -30,8 +29,10 @@ def keyed(name: str, low: int, high: int, level: int = 0, **columns: Any) -> pa.
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
     """A table with keys whose bucket has two files at level 0."""
-    made = paimon.create_table(tmp_path / "t", COLUMNS, primary_keys=["id"], options={"bucket": "1"})
-    return paimon.append_files(made, pa.concat_tables([keyed("a", 1, 5), keyed("b", 3, 9)]))
+    made = lakebed.create_table(
+        tmp_path / "t", COLUMNS, "paimon", primary_key=["id"], properties={"bucket": "1"}
+    )
+    return made.append_files(pa.concat_tables([keyed("a", 1, 5), keyed("b", 3, 9)]))
 
 
 def levels(table: Table) -> dict[str, int]:
@@ -41,7 +42,7 @@ def levels(table: Table) -> dict[str, int]:
 
 def test_files_take_the_place_of_those_they_were_made_of(table: Table) -> None:
     change = keyed("changelog-1", 1, 9, record_count=4)
-    one = paimon.compact_files(table, ["bucket-0/a", "bucket-0/b"], keyed("c", 1, 9, 5), changelog=change)
+    one = table.replace_files(["bucket-0/a", "bucket-0/b"], keyed("c", 1, 9, 5), changelog=change)
     assert levels(one) == {"c": 5}
     said = snapshot(one)
     assert (said["commitKind"], said["deltaRecordCount"], said["changelogRecordCount"]) == ("COMPACT", -3, 4)
@@ -53,81 +54,85 @@ def test_files_take_the_place_of_those_they_were_made_of(table: Table) -> None:
     found = one.files(columns=["file_source"]).to_arrow()["file_source"].to_pylist()
     assert found == [1]
     # A snapshot after it has no changelog of its own.
-    assert "changelogManifestList" not in snapshot(paimon.append_files(one, keyed("d", 1, 1)))
-    assert paimon.compact_files(one, [], keyed("d", 1, 1).slice(0, 0)).snapshot_id == 3
+    assert "changelogManifestList" not in snapshot(one.append_files(keyed("d", 1, 1)))
+    assert one.replace_files([], keyed("d", 1, 1).slice(0, 0)).snapshot_id == 3
 
 
 def test_a_file_moves_to_another_level(table: Table) -> None:
-    moved = paimon.compact_files(table, ["bucket-0/a"], keyed("a", 1, 5, 5))
+    moved = table.replace_files(["bucket-0/a"], keyed("a", 1, 5, 5))
     assert levels(moved) == {"a": 5, "b": 0}
     with pytest.raises(SchemaError, match="added unchanged"):
-        paimon.compact_files(moved, ["bucket-0/b"], keyed("b", 3, 9))
+        moved.replace_files(["bucket-0/b"], keyed("b", 3, 9))
     with pytest.raises(SchemaError, match="was deleted"):
-        paimon.append_files(moved, keyed("a", 1, 5))
+        moved.append_files(keyed("a", 1, 5))
 
 
 def test_keys_of_a_level_do_not_overlap(table: Table) -> None:
-    one = paimon.compact_files(table, ["bucket-0/a"], keyed("c", 1, 5, 4))
+    one = table.replace_files(["bucket-0/a"], keyed("c", 1, 5, 4))
     before = metadata(one)
     with pytest.raises(CommitConflictError, match="same bucket and level") as refused:
-        paimon.compact_files(table, ["bucket-0/b"], keyed("d", 5, 9, 4))
+        table.replace_files(["bucket-0/b"], keyed("d", 5, 9, 4))
     assert (refused.value.field, refused.value.record) == ("file_path", 0)
     both = pa.concat_tables([keyed("d", 6, 8, 4), keyed("e", 8, 9, 4)])
     with pytest.raises(SchemaError, match="has keys in the range of"):
-        paimon.append_files(one, both)
+        one.append_files(both)
     with pytest.raises(CommitConflictError, match='"c"'):
-        paimon.append_files(one, keyed("d", 0, 1, 4))
+        one.append_files(keyed("d", 0, 1, 4))
     assert metadata(one) == before
     for fitting in (keyed("d", 6, 9, 4), keyed("e", 1, 9, 5), keyed("f", 1, 9)):
-        one = paimon.append_files(one, fitting)
+        one = one.append_files(fitting)
     assert levels(one) == {"b": 0, "c": 4, "d": 4, "e": 5, "f": 0}
     # All of it goes, so that nothing is in the way.
-    assert levels(paimon.overwrite_partition(one, keyed("g", 1, 9, 4), {})) == {"g": 4}
+    assert levels(one.overwrite_partitions(keyed("g", 1, 9, 4), {})) == {"g": 4}
 
 
 def test_what_another_commit_took_away_is_not_compacted(table: Table) -> None:
-    paimon.delete_files(table, ["bucket-0/a"])
+    table.delete_files(["bucket-0/a"])
     before = metadata(table)
     with pytest.raises(CommitConflictError, match="another commit has removed it") as refused:
-        paimon.compact_files(table, ["bucket-0/b", "bucket-0/a"], keyed("c", 1, 9, 5))
+        table.replace_files(["bucket-0/b", "bucket-0/a"], keyed("c", 1, 9, 5))
     assert refused.value.record == 1
     assert metadata(table) == before
 
 
 def test_a_numbered_compaction_is_made_once(table: Table) -> None:
     def again() -> Table:
-        return paimon.compact_files(table, ["bucket-0/a"], keyed("c", 1, 5, 5), commit_user="u", identifier=1)
+        return table.replace_files(
+            ["bucket-0/a"], keyed("c", 1, 5, 5), options=CommitOptions(user="u", identifier=1)
+        )
 
     assert again().snapshot_id == again().snapshot_id == 2
 
 
 def test_only_tables_with_keys_have_levels_and_changelogs(tmp_path: Path) -> None:
-    table = paimon.create_table(tmp_path / "t", COLUMNS)
+    table = lakebed.create_table(tmp_path / "t", COLUMNS, "paimon")
     one = pa.table({"file_path": ["bucket-0/a"], "record_count": [1], "file_size_in_bytes": [1]})
     with pytest.raises(SchemaError, match="no changelog") as refused:
-        paimon.append_files(table, one, changelog=one)
+        table.append_files(one, changelog=one)
     assert refused.value.field == "changelog"
     with pytest.raises(SchemaError, match="level 0"):
-        paimon.append_files(table, one.append_column("level", pa.array([1])))
-    table = paimon.append_files(
-        table, pa.concat_tables([one, one.set_column(0, "file_path", pa.array(["bucket-0/b"]))])
+        table.append_files(one.append_column("level", pa.array([1])))
+    table = table.append_files(
+        pa.concat_tables([one, one.set_column(0, "file_path", pa.array(["bucket-0/b"]))])
     )
     joined = one.set_column(0, "file_path", pa.array(["bucket-0/c"]))
-    assert names(paimon.compact_files(table, table.files(), joined)) == ["c"]
+    assert names(table.replace_files(table.files(), joined)) == ["c"]
 
 
 def test_a_changelog_comes_with_appended_files(table: Table) -> None:
-    one = paimon.append_files(table, keyed("c", 7, 8), changelog=keyed("changelog-1", 7, 8))
+    one = table.append_files(keyed("c", 7, 8), changelog=keyed("changelog-1", 7, 8))
     assert (levels(one), snapshot(one)["changelogRecordCount"]) == ({"a": 0, "b": 0, "c": 0}, 2)
     with pytest.raises(SchemaError) as refused:
-        paimon.append_files(table, keyed("d", 7, 8), changelog=keyed("changelog-2", 7, 8, bucket=3))
+        table.append_files(keyed("d", 7, 8), changelog=keyed("changelog-2", 7, 8, bucket=3))
     assert refused.value.field == "changelog.bucket"
 
 
 def test_files_of_older_schemas_are_read_by_them(table: Table) -> None:
-    table = paimon.alter_table(
-        table,
-        [SchemaChange.rename_column("name", "text"), SchemaChange.add_column("more", "INT", first=True)],
+    table = table.update_schema(
+        [
+            SchemaChange.rename_column("name", "text"),
+            SchemaChange.add_column("more", "INT", first=True),
+        ]
     )
     bounds = pa.struct(
         [("null_count", pa.int64()), ("lower_bound", pa.string()), ("upper_bound", pa.string())]
@@ -136,7 +141,7 @@ def test_files_of_older_schemas_are_read_by_them(table: Table) -> None:
         [{"name": {"null_count": 0, "lower_bound": "x", "upper_bound": "y"}}], pa.struct([("name", bounds)])
     )
     old = keyed("c", 1, 2, schema_id=0).append_column("stats", of_old)
-    now = paimon.append_files(table, old)
+    now = table.append_files(old)
     rows = (
         now.files(columns=["file_name", "schema_id", "stats"], stats=["text", "more"]).to_arrow().to_pylist()
     )
@@ -145,51 +150,53 @@ def test_files_of_older_schemas_are_read_by_them(table: Table) -> None:
     both = pa.concat_tables(
         [keyed("d", 1, 2, schema_id=1), keyed("e", 1, 2, schema_id=0), keyed("f", 1, 2, schema_id=1)]
     )
-    now = paimon.append_files(now, both)
+    now = now.append_files(both)
     entries = now.entries(columns=["file_name", "schema_id"]).to_arrow().to_pylist()[-3:]
     assert [tuple(row.values()) for row in entries] == [("d", 1), ("e", 0), ("f", 1)]
     wrong = pa.concat_tables([keyed("g", 1, 2, schema_id=1), keyed("h", 1, 2, schema_id=0, record_count=-1)])
     for file, field, record in [(wrong, "record_count", 1), (keyed("g", 1, 2, schema_id=7), "schema_id", 0)]:
         with pytest.raises(SchemaError) as refused:
-            paimon.append_files(now, file)
+            now.append_files(file)
         assert (refused.value.field, refused.value.record) == (field, record)
 
 
 def test_files_wait_for_their_bucket(tmp_path: Path) -> None:
-    table = paimon.create_table(tmp_path / "t", COLUMNS, primary_keys=["id"], options={"bucket": "-2"})
+    table = lakebed.create_table(
+        tmp_path / "t", COLUMNS, "paimon", primary_key=["id"], properties={"bucket": "-2"}
+    )
     waiting = "data-u-me-s-0-w-1.parquet"
 
     def placed(path: str, **columns: Any) -> pa.Table:
         row = keyed("x", 1, 5, **columns).drop_columns(["bucket"] if "bucket" not in columns else [])
         return row.set_column(0, "file_path", pa.array([path]))
 
-    table = paimon.append_files(table, placed(f"bucket-postpone/{waiting}"))
+    table = table.append_files(placed(f"bucket-postpone/{waiting}"))
     entries = table.entries(columns=["bucket", "total_buckets"]).to_arrow().to_pylist()
     assert entries == [{"bucket": -2, "total_buckets": -2}]
     with pytest.raises(SchemaError, match="by which its rows are ordered"):
-        paimon.append_files(table, placed("bucket-postpone/data-1.parquet"))
+        table.append_files(placed("bucket-postpone/data-1.parquet"))
     with pytest.raises(SchemaError, match="bucket 1 does not exist where total_buckets is -2"):
-        paimon.append_files(table, placed("bucket-1/data-1.parquet", bucket=1))
+        table.append_files(placed("bucket-1/data-1.parquet", bucket=1))
     settled = placed("bucket-1/data-1.parquet", bucket=1, total_buckets=2, level=5)
-    table = paimon.compact_files(table, [f"bucket-postpone/{waiting}"], settled)
+    table = table.replace_files([f"bucket-postpone/{waiting}"], settled)
     assert levels(table) == {"data-1.parquet": 5}
 
 
 def test_only_the_partitions_of_the_files_are_overwritten(tmp_path: Path) -> None:
-    table = paimon.create_table(
-        tmp_path / "t", pa.schema([("id", pa.int64()), ("day", pa.date32())]), partition_by=["day"]
+    table = lakebed.create_table(
+        tmp_path / "t", pa.schema([("id", pa.int64()), ("day", pa.date32())]), "paimon", partition_by=["day"]
     )
-    table = paimon.append_files(table, pa.concat_tables([files(FIRST, "a", "b"), files(SECOND, "c")]))
-    table = paimon.overwrite_partition(table, files(FIRST, "d"), None)
+    table = table.append_files(pa.concat_tables([files(FIRST, "a", "b"), files(SECOND, "c")]))
+    table = table.overwrite_partitions(files(FIRST, "d"), None)
     assert (names(table), snapshot(table)["commitKind"]) == (["c", "d"], "OVERWRITE")
-    assert paimon.overwrite_partition(table, files(FIRST), None).snapshot_id == table.snapshot_id
-    table = paimon.overwrite_partition(table, pa.concat_tables([files(FIRST, "e"), files(SECOND, "f")]), None)
+    assert table.overwrite_partitions(files(FIRST), None).snapshot_id == table.snapshot_id
+    table = table.overwrite_partitions(pa.concat_tables([files(FIRST, "e"), files(SECOND, "f")]), None)
     assert names(table) == ["e", "f"]
 
 
 def test_dynamic_buckets_are_compacted_and_not_written(tmp_path: Path) -> None:
-    table = paimon.create_table(tmp_path / "t", COLUMNS, primary_keys=["id"])
+    table = lakebed.create_table(tmp_path / "t", COLUMNS, "paimon", primary_key=["id"])
     with pytest.raises(UnsupportedError, match="write them with Paimon"):
-        paimon.append_files(table, keyed("a", 1, 5))
-    assert paimon.compact_files(table, [], keyed("a", 1, 5)).snapshot_id == 1
+        table.append_files(keyed("a", 1, 5))
+    assert table.replace_files([], keyed("a", 1, 5)).snapshot_id == 1
     assert lakebed.open_table(table.location).snapshot_id == 1

@@ -15,7 +15,6 @@ from click.testing import CliRunner
 from paimon_made import ADD, MadeTable, entry
 
 import lakebed
-from lakebed import paimon
 from lakebed.cli import cli
 from lakebed.errors import LakebedWarning, PredicateError, SchemaError
 
@@ -210,7 +209,7 @@ def given(until: Any, name: str, place: int | None) -> pa.Table:
 
 def test_a_file_is_described_by_rows_with_far_times(tmp_path: Path):
     schema = pa.schema([("until", pa.timestamp("ns")), ("at", pa.timestamp("ns")), ("id", pa.int32())])
-    table = paimon.create_table(tmp_path / "t", schema, partition_by=["until"])
+    table = lakebed.create_table(tmp_path / "t", schema, "paimon", partition_by=["until"])
     far, first = datetime(9999, 12, 31), datetime(9999, 12, 30, 12)
     rows = pa.table(
         {"until": pa.array([far, far]), "at": pa.array([first, far]), "id": pa.array([1, 2], pa.int32())}
@@ -218,7 +217,7 @@ def test_a_file_is_described_by_rows_with_far_times(tmp_path: Path):
     described = lakebed.describe_file(table, f"{folder(FAR)}/bucket-0/a.parquet", rows, file_size_in_bytes=1)
     assert described["partition"][0].as_py() == {"until": far}
     assert described["stats"][0].as_py()["at"]["lower_bound"] == first
-    table = paimon.append_files(table, described)
+    table = table.append_files(described)
     assert paths(table) == [f"{folder(FAR)}/a.parquet"]
     assert paths(table, where="at >= '9999-12-31' AND until = '9999-12-31'") == [f"{folder(FAR)}/a.parquet"]
     assert paths(table, where="at < '9999-12-30 12:00:00'") == []
@@ -231,50 +230,50 @@ class Later(datetime):
 
 def test_a_partitions_values_are_of_its_type(tmp_path: Path):
     schema = pa.schema([("until", pa.timestamp("ns")), ("id", pa.int32())])
-    table = paimon.create_table(tmp_path / "t", schema, partition_by=["until"])
+    table = lakebed.create_table(tmp_path / "t", schema, "paimon", partition_by=["until"])
     new = given(datetime(9999, 12, 31), "c", FAR)
-    made = paimon.overwrite_partition(table, new, {"until": Later(9999, 12, 31)})
+    made = table.overwrite_partitions(new, {"until": Later(9999, 12, 31)})
     assert paths(made) == [f"{folder(FAR)}/c"]
     for value in ("9999-12-31", object(), 2**70):
         with pytest.raises(SchemaError, match="has no value") as refused:
-            paimon.overwrite_partition(table, new, {"until": value})
+            table.overwrite_partitions(new, {"until": value})
         assert refused.value.field == "until"
 
 
 @pytest.mark.parametrize("static", [True, False])
 def test_an_overwrite_takes_the_one_partition(tmp_path: Path, static: bool):
     schema = pa.schema([("until", pa.timestamp("ns")), ("id", pa.int32())])
-    table = paimon.create_table(tmp_path / "t", schema, partition_by=["until"])
+    table = lakebed.create_table(tmp_path / "t", schema, "paimon", partition_by=["until"])
     far, next_to_it = datetime(9999, 12, 31), datetime(9999, 12, 30)
     for until, name, place in [(None, "n", None), (far, "a", FAR), (next_to_it, "b", NEXT_TO_IT)]:
-        table = paimon.append_files(table, given(until, name, place))
+        table = table.append_files(given(until, name, place))
     before = [f"{folder(None)}/n", f"{folder(FAR)}/a", f"{folder(NEXT_TO_IT)}/b"]
     assert paths(table) == before
     new = given(far, "c", FAR)
-    table = paimon.overwrite_partition(table, new, {"until": far} if static else None)
+    table = table.overwrite_partitions(new, {"until": far} if static else None)
     assert sorted(paths(table)) == sorted([before[0], f"{folder(FAR)}/c", before[2]])
-    table = paimon.overwrite_partition(table, given(None, "m", None), {"until": None} if static else None)
+    table = table.overwrite_partitions(given(None, "m", None), {"until": None} if static else None)
     assert sorted(paths(table)) == sorted([f"{folder(None)}/m", f"{folder(FAR)}/c", before[2]])
     # Manifests that lakebed writes bound their partitions as they are.
     for sort in (False, True):
-        table = paimon.compact_manifests(table, sort=sort)
+        table = table.rewrite_manifests(sort=sort)
         assert paths(table, where="until = '9999-12-30'") == [before[2]]
         assert sorted(paths(table, where="until > '9999-01-01'")) == sorted([before[2], f"{folder(FAR)}/c"])
     with pytest.warns(LakebedWarning, match="until"):
         rows = table.files(where="until = '9999-12-31'").to_arrow()
-    table = paimon.delete_files(table, rows)
+    table = table.delete_files(rows)
     assert sorted(paths(table)) == sorted([f"{folder(None)}/m", before[2]])
 
 
 def test_statistics_that_are_committed_are_stored_as_they_are(tmp_path: Path):
-    table = paimon.create_table(tmp_path / "t", pa.schema([("until", pa.timestamp("ns"))]))
+    table = lakebed.create_table(tmp_path / "t", pa.schema([("until", pa.timestamp("ns"))]), "paimon")
     bound = pa.struct([(side, pa.timestamp("us")) for side in ("lower_bound", "upper_bound")])
     stats = pa.array(
         [{"until": {"lower_bound": datetime(2024, 1, 1), "upper_bound": datetime(9999, 12, 31)}}],
         pa.struct([("until", bound)]),
     )
     files = given(None, "a", None).drop_columns(["partition"]).set_column(0, "file_path", [["bucket-0/a"]])
-    table = paimon.append_files(table, files.append_column("stats", stats))
+    table = table.append_files(files.append_column("stats", stats))
     assert len(names(table.plan(where="until >= '9999-12-31'"))) == 1
     assert len(names(table.plan(where="until > '9999-12-31'"))) == 0
 

@@ -13,7 +13,6 @@ import pytest
 from paimon_real import SCHEMA, MadeTable
 
 import lakebed
-from lakebed import paimon
 
 pypaimon = pytest.importorskip("pypaimon")
 MAGIC = 1581511376
@@ -21,8 +20,8 @@ MAGIC = 1581511376
 
 def made_table(tmp_path: Path, primary_keys: tuple[str, ...], **options: str) -> MadeTable:
     made = MadeTable(tmp_path / "warehouse" / "shop.db" / "orders", primary_keys)
-    paimon.create_table(
-        made.root, SCHEMA, partition_by=["region"], primary_keys=primary_keys, options=options
+    lakebed.create_table(
+        made.root, SCHEMA, "paimon", partition_by=["region"], primary_key=primary_keys, properties=options
     )
     return made
 
@@ -51,11 +50,11 @@ def append(table: Any, number: int) -> None:
 
 def test_pypaimon_reads_branches_and_tags_and_adds_to_them(tmp_path: Path) -> None:
     made = made_table(tmp_path, (), bucket="-1")
-    paimon.append_files(made.now(), made.written("emea", "a", 1, 2))
-    paimon.create_tag(made.now(), "v1")
-    branch = paimon.create_branch(made.now(), "audit", tag="v1")
-    paimon.append_files(branch, made.written("emea", "b", 3))
-    paimon.append_files(made.now(), made.written("emea", "c", 4))
+    made.now().append_files(made.written("emea", "a", 1, 2))
+    made.now().create_tag("v1")
+    branch = made.now().create_branch("audit", at="v1")
+    branch.append_files(made.written("emea", "b", 3))
+    made.now().append_files(made.written("emea", "c", 4))
     assert ids(peer(made)) == [1, 2, 4]
     assert ids(peer(made, **{"scan.tag-name": "v1"})) == [1, 2]
     assert ids(peer(made, "audit")) == [1, 2, 3]
@@ -67,29 +66,29 @@ def test_pypaimon_reads_branches_and_tags_and_adds_to_them(tmp_path: Path) -> No
     assert made.now().at(branch="audit").files().to_arrow()["record_count"].to_pylist() == [2, 1, 1]
     refs = {row["name"] for row in made.now().refs().to_arrow().to_pylist()}
     assert refs == {"main", "audit", "theirs", "v1", "v2"}
-    paimon.append_files(made.now().at(branch="theirs"), made.written("emea", "d", 6))
+    made.now().at(branch="theirs").append_files(made.written("emea", "d", 6))
     assert ids(peer(made, "theirs")) == [1, 2, 4, 6]
-    paimon.fast_forward(made.now(), "audit")
+    made.now().fast_forward("main", to="audit")
     assert ids(peer(made)) == [1, 2, 3, 5]
-    paimon.rollback_to(made.now(), tag="v1")
+    made.now().rollback_to("v1")
     assert (ids(peer(made)), peer(made).snapshot_manager().get_latest_snapshot().id) == ([1, 2], 1)
     append(peer(made), 7)
     assert (ids(peer(made)), made.now().snapshot_id) == ([1, 2, 7], 2)
-    paimon.delete_branch(made.now(), "audit")
+    made.now().delete_branch("audit")
     assert sorted(peer(made).branch_manager().branches()) == ["theirs"]
 
 
 def test_pypaimon_reads_behind_a_compaction_and_an_expiry(tmp_path: Path) -> None:
     made = made_table(tmp_path, ("region", "id"), bucket="1")
     for name, some in (("a", (1, 2)), ("b", (2, 3))):
-        paimon.append_files(made.now(), made.written("emea", name, *some))
+        made.now().append_files(made.written("emea", name, *some))
     paths = [f"region=emea/bucket-0/data-{name}-0.parquet" for name in "ab"]
-    paimon.compact_files(made.now(), paths, made.written("emea", "c", 1, 2, 3, level=5))
+    made.now().replace_files(paths, made.written("emea", "c", 1, 2, 3, level=5))
     assert ids(peer(made)) == [1, 2, 3]
     append(peer(made), 2)
     append(peer(made), 4)
     assert ids(peer(made)) == [1, 2, 3, 4]
-    paimon.expire_snapshots(made.now(), timedelta(0), 1)
+    made.now().expire_snapshots(timedelta(0), 1)
     assert [path.name for path in (made.root / "snapshot").glob("snapshot-*")] == ["snapshot-5"]
     assert ids(peer(made)) == [1, 2, 3, 4]
     append(peer(made), 5)
@@ -126,15 +125,15 @@ def index_file(made: MadeTable, name: str, data_file: str, *positions: int) -> p
 def test_pypaimon_applies_deletion_vectors(tmp_path: Path) -> None:
     made = made_table(tmp_path, (), bucket="-1", **{"deletion-vectors.enabled": "true"})
     for name, some in (("a", (1, 2, 3, 4)), ("b", (5, 6, 7, 8))):
-        paimon.append_files(made.now(), made.written("emea", name, *some))
-    paimon.create_tag(made.now(), "before")
-    paimon.replace_deletion_vectors(made.now(), index_file(made, "index-1", "data-a-0.parquet", 0, 2))
+        made.now().append_files(made.written("emea", name, *some))
+    made.now().create_tag("before")
+    made.now().add_deletes(index_file(made, "index-1", "data-a-0.parquet", 0, 2))
     assert ids(peer(made)) == [2, 4, 5, 6, 7, 8]
     more = index_file(made, "index-2", "data-a-0.parquet", 0, 1, 2)
-    paimon.replace_deletion_vectors(made.now(), more, ["index-1"])
+    made.now().add_deletes(more, removed_deletes=["index-1"])
     assert ids(peer(made)) == [4, 5, 6, 7, 8]
     assert ids(peer(made, **{"scan.tag-name": "before"})) == [1, 2, 3, 4, 5, 6, 7, 8]
     joined = made.written("emea", "c", 4)
-    paimon.compact_files(made.now(), ["region=emea/bucket-0/data-a-0.parquet"], joined)
+    made.now().replace_files(["region=emea/bucket-0/data-a-0.parquet"], joined)
     assert ids(peer(made)) == [4, 5, 6, 7, 8]
     assert lakebed.open_table(made.root).deletes().to_arrow().num_rows == 0

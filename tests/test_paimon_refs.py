@@ -12,7 +12,7 @@ from paimon_commits import FIRST, SCHEMA, SECOND, files, folder, names
 from test_paimon_commits_stores import LOCATION, Store
 
 import lakebed
-from lakebed import Table, paimon
+from lakebed import Freed, SchemaChange, Table
 from lakebed.errors import (
     CommitConflictError,
     CorruptError,
@@ -20,20 +20,19 @@ from lakebed.errors import (
     SnapshotNotFoundError,
     UnsupportedError,
 )
-from lakebed.paimon import Freed, SchemaChange
 
 
 @pytest.fixture(params=["disk", "store"])
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
     """Three snapshots, the first of which has a tag; the second takes away what the first added."""
     storage = Store() if request.param == "store" else None
-    made = paimon.create_table(
-        LOCATION if storage else tmp_path / "t", SCHEMA, partition_by=["day"], storage=storage
+    made = lakebed.create_table(
+        LOCATION if storage else tmp_path / "t", SCHEMA, "paimon", partition_by=["day"], storage=storage
     )
-    made = paimon.append_files(made, files(FIRST, "a"))
-    paimon.create_tag(made, "one")
-    made = paimon.delete_files(made, [f"{folder(FIRST)}/a"])
-    return paimon.append_files(made, files(SECOND, "c"))
+    made = made.append_files(files(FIRST, "a"))
+    made.create_tag("one")
+    made = made.delete_files([f"{folder(FIRST)}/a"])
+    return made.append_files(files(SECOND, "c"))
 
 
 def paths(table: Table) -> set[str]:
@@ -54,53 +53,53 @@ def told(freed: Freed) -> dict[str, list[str]]:
 
 
 def test_what_only_a_tag_reached_is_reported_once_its_snapshot_expired(table: Table) -> None:
-    assert paimon.delete_tag(paimon.create_tag(table, "two"), "two").files.to_arrow().num_rows == 0
-    expired = paimon.expire_snapshots(table, timedelta(0), 1)
+    assert table.create_tag("two").delete_tag("two").files.to_arrow().num_rows == 0
+    expired = table.expire_snapshots(timedelta(0), 1)
     # The tag keeps its file.
     assert "data" not in told(expired)
     assert [row for row in paths(table) if row.startswith("snapshot/snapshot-")] == ["snapshot/snapshot-3"]
     before = paths(table)
-    freed = paimon.delete_tag(expired.table.at(tag="one"), "one")
+    freed = expired.table.at(tag="one").delete_tag("one")
     assert before - paths(table) == {"tag/tag-one"}
     assert told(freed)["data"] == ["a"]
     assert freed.files.schema.names == table.reachable().schema.names
     assert (freed.table.tag, freed.table.snapshot_id) == (None, 3)
     with pytest.raises(SnapshotNotFoundError):
-        paimon.delete_tag(table, "one")
+        table.delete_tag("one")
 
 
 def test_tags_are_kept_as_long_as_the_table_says(table: Table) -> None:
-    table = paimon.alter_table(table, SchemaChange.set_option("tag.default-time-retained", "36 h"))
-    paimon.create_tag(table, "kept")
+    table = table.update_properties({"tag.default-time-retained": "36 h"})
+    table.create_tag("kept")
     refs = {row["name"]: row for row in table.refs().to_arrow().to_pylist()}
     assert timedelta(milliseconds=refs["kept"]["max_reference_age_in_ms"]) == timedelta(hours=36)
     assert refs["one"]["max_reference_age_in_ms"] is None
 
 
 def test_any_snapshot_can_have_a_tag_and_a_tag_another(table: Table) -> None:
-    two = paimon.create_tag(table, "two", snapshot=2)
+    two = table.create_tag("two", at=2)
     assert (two.tag, two.snapshot_id, names(two)) == ("two", 2, [])
-    paimon.expire_snapshots(table, timedelta(0), 1)
+    table.expire_snapshots(timedelta(0), 1)
     # The first snapshot has expired, and another tag has it.
-    again = paimon.create_tag(table, "again", snapshot=1)
+    again = table.create_tag("again", at=1)
     assert (again.snapshot_id, names(again)) == (1, ["a"])
-    assert names(paimon.delete_tag(table, "one").table.at(tag="again")) == ["a"]
-    moved = paimon.create_tag(table, "again", replace=True, time_retained=timedelta(days=1))
+    assert names(table.delete_tag("one").table.at(tag="again")) == ["a"]
+    moved = table.create_tag("again", replace=True, max_age=timedelta(days=1))
     assert (moved.tag, moved.snapshot_id, names(moved)) == ("again", 3, ["c"])
     refs = {row["name"]: row for row in table.refs().to_arrow().to_pylist()}
     assert (refs["again"]["snapshot_id"], refs["again"]["max_reference_age_in_ms"]) == (3, 86_400_000)
     for name, arguments, error in [
-        ("new", {"snapshot": 7}, SnapshotNotFoundError),
-        ("new", {"snapshot": 1 << 64}, SnapshotNotFoundError),
+        ("new", {"at": 7}, SnapshotNotFoundError),
+        ("new", {"at": 1 << 64}, SnapshotNotFoundError),
         ("none", {"replace": True}, SnapshotNotFoundError),
-        ("again", {"snapshot": 3}, FileExistsError),
+        ("again", {"at": 3}, FileExistsError),
     ]:
         with pytest.raises(error):
-            paimon.create_tag(table, name, **arguments)  # type: ignore[arg-type]
+            table.create_tag(name, **arguments)  # type: ignore[arg-type]
 
 
 def test_freed_files_are_read_again_and_again(table: Table) -> None:
-    freed = paimon.rollback_to(table, snapshot=2)
+    freed = table.rollback_to(2)
     assert isinstance(freed.files, lakebed.Scan)
     assert freed.files.schema.equals(table.reachable().schema)
     assert (freed.files.head(1).num_rows, "no longer reaches" in repr(freed.files)) == (1, True)
@@ -108,29 +107,27 @@ def test_freed_files_are_read_again_and_again(table: Table) -> None:
     assert freed.files.to_arrow() == freed.files.to_arrow()
     # What is reached again afterwards does not change them.
     rows = freed.files.to_arrow()
-    paimon.append_files(freed.table, files(SECOND, "c2"))
+    freed.table.append_files(files(SECOND, "c2"))
     assert freed.files.to_arrow() == rows
 
 
 def test_a_branch_starts_from_a_snapshot_that_has_a_tag(table: Table) -> None:
-    branch = paimon.create_branch(table, "b", snapshot=1)
+    branch = table.create_branch("b", at=1)
     assert (branch.branch, names(branch), branch.snapshot_id) == ("b", ["a"], 1)
     assert branch.at(tag="one").snapshot_id == 1
     with pytest.raises(UnsupportedError, match="snapshot 2 has none"):
-        paimon.create_branch(table, "c", snapshot=2)
+        table.create_branch("c", at=2)
     with pytest.raises(SnapshotNotFoundError):
-        paimon.create_branch(table, "c", snapshot=7)
-    with pytest.raises(TypeError, match="a tag or a snapshot"):
-        paimon.create_branch(table, "c", snapshot=1, tag="one")
+        table.create_branch("c", at=7)
 
 
 def test_a_branch_has_its_own_commits(table: Table) -> None:
-    branch = paimon.create_branch(table, "b", tag="one")
+    branch = table.create_branch("b", at="one")
     assert (branch.branch, names(branch), branch.snapshot_id) == ("b", ["a"], 1)
-    branch = paimon.append_files(branch, files(SECOND, "d"))
+    branch = branch.append_files(files(SECOND, "d"))
     assert (names(branch), names(table.refresh())) == (["a", "d"], ["c"])
-    empty = paimon.create_branch(table, "empty")
-    assert (empty.snapshot_id, names(paimon.append_files(empty, files(FIRST, "e")))) == (None, ["e"])
+    empty = table.create_branch("empty")
+    assert (empty.snapshot_id, names(empty.append_files(files(FIRST, "e")))) == (None, ["e"])
     for name, error in [
         ("b", FileExistsError),
         ("main", SchemaError),
@@ -138,36 +135,36 @@ def test_a_branch_has_its_own_commits(table: Table) -> None:
         ("a/b", SchemaError),
     ]:
         with pytest.raises(error):
-            paimon.create_branch(table, name, tag="one")
+            table.create_branch(name, at="one")
     with pytest.raises(SnapshotNotFoundError, match="no tag"):
-        paimon.create_branch(table, "other", tag="none")
+        table.create_branch("other", at="none")
     for name, error in [("main", SchemaError), ("none", SnapshotNotFoundError)]:
         with pytest.raises(error):
-            paimon.delete_branch(table, name)
+            table.delete_branch(name)
     with pytest.raises(SchemaError, match="cannot be deleted"):
-        paimon.delete_branch(branch, "b")
-    freed = paimon.delete_branch(table, "b")
+        branch.delete_branch("b")
+    freed = table.delete_branch("b")
     assert told(freed)["data"] == ["d"]
     assert not [path for path in paths(table) if path.startswith("branch/branch-b")]
-    assert paimon.delete_branch(table, "empty").files.to_arrow()["kind"].to_pylist().count("data") == 1
+    assert table.delete_branch("empty").files.to_arrow()["kind"].to_pylist().count("data") == 1
     with pytest.raises(SnapshotNotFoundError):
         table.at(branch="b")
 
 
 def test_a_branch_that_an_option_names_stays(table: Table) -> None:
-    paimon.create_branch(table, "b", tag="one")
-    table = paimon.alter_table(table, SchemaChange.set_option("scan.fallback-branch", "b"))
+    table.create_branch("b", at="one")
+    table = table.update_properties({"scan.fallback-branch": "b"})
     with pytest.raises(SchemaError, match="fallback"):
-        paimon.delete_branch(table, "b")
+        table.delete_branch("b")
 
 
 def test_a_branch_becomes_the_table(table: Table) -> None:
-    branch = paimon.append_files(paimon.create_branch(table, "b", tag="one"), files(SECOND, "d"))
-    branch = paimon.alter_table(branch, SchemaChange.add_column("more", "INT"))
-    branch = paimon.append_files(branch, files(SECOND, "e"))
-    paimon.append_files(table, files(FIRST, "f"))
-    paimon.create_tag(table.refresh(), "late")
-    freed = paimon.fast_forward(table, "b")
+    branch = table.create_branch("b", at="one").append_files(files(SECOND, "d"))
+    branch = branch.update_schema(SchemaChange.add_column("more", "INT"))
+    branch = branch.append_files(files(SECOND, "e"))
+    table.append_files(files(FIRST, "f"))
+    table.refresh().create_tag("late")
+    freed = table.fast_forward("main", to="b")
     assert (freed.table.branch, freed.table.snapshot_id, names(freed.table)) == ("main", 3, ["a", "d", "e"])
     assert "more" in [field.name for field in freed.table.schema]
     assert sorted(told(freed)["data"]) == ["c", "f"]
@@ -178,34 +175,62 @@ def test_a_branch_becomes_the_table(table: Table) -> None:
     assert names(table.refresh().at(branch="b")) == ["a", "d", "e"]
     for name, error in [("main", SchemaError), ("none", SnapshotNotFoundError)]:
         with pytest.raises(error):
-            paimon.fast_forward(table, name)
+            table.fast_forward("main", to=name)
     with pytest.raises(SnapshotNotFoundError, match="no snapshot"):
-        paimon.fast_forward(paimon.create_branch(table, "empty").at(branch="main"), "empty")
+        table.create_branch("empty").at(branch="main").fast_forward("main", to="empty")
 
 
 def test_a_rollback_takes_later_snapshots_and_tags_away(table: Table) -> None:
-    paimon.create_tag(table, "three")
-    freed = paimon.rollback_to(table, tag="one")
+    table.create_tag("three")
+    freed = table.rollback_to("one")
     assert (freed.table.snapshot_id, names(freed.table), told(freed)["data"]) == (1, ["a"], ["c"])
     assert {path for path in paths(table) if path.startswith(("snapshot/s", "tag/"))} == {
         "snapshot/snapshot-1",
         "tag/tag-one",
     }
-    assert paimon.rollback_to(freed.table, snapshot=1).files.to_arrow().num_rows == 0
+    assert freed.table.rollback_to(1).files.to_arrow().num_rows == 0
     # The number is given again.
-    assert paimon.append_files(freed.table, files(SECOND, "n")).snapshot_id == 2
-    for target, error in [({"snapshot": 7}, SnapshotNotFoundError), ({"tag": "no"}, SnapshotNotFoundError)]:
-        with pytest.raises(error):
-            paimon.rollback_to(table, **target)  # type: ignore[arg-type]
-    for wrong in ({}, {"snapshot": 1, "tag": "one"}):
-        with pytest.raises(TypeError, match="a snapshot or a tag"):
-            paimon.rollback_to(table, **wrong)  # type: ignore[arg-type]
+    assert freed.table.append_files(files(SECOND, "n")).snapshot_id == 2
+    for target in ({"snapshot": 7}, {"tag": "no"}):
+        with pytest.raises(SnapshotNotFoundError):
+            table.rollback_to(target)
+    for number in (7, 1 << 64):
+        with pytest.raises(SnapshotNotFoundError):
+            table.rollback_to(number)
+    with pytest.raises(SnapshotNotFoundError):
+        table.rollback_to("no")
+    with pytest.raises(TypeError, match="exactly one of"):
+        table.rollback_to({"snapshot": 1, "tag": "one"})
+
+
+def test_what_is_named_is_of_the_tables_branch(table: Table) -> None:
+    """A tag is found before a branch of its name; another branch has snapshots of its own."""
+    dev = table.create_branch("dev", at="one").append_files(files(SECOND, "d"))
+    before = paths(table)
+    for name in ("dev", {"branch": "dev"}):
+        with pytest.raises(UnsupportedError, match="snapshots of its own"):
+            table.create_tag("theirs", at=name)
+        with pytest.raises(UnsupportedError, match="snapshots of its own"):
+            table.rollback_to(name)
+    with pytest.raises(UnsupportedError, match="'dev'"):
+        dev.create_tag("theirs", at={"branch": "main"})
+    with pytest.raises(TypeError, match="integer"):
+        table.rollback_to({"snapshot": "one"})
+    assert paths(table) == before
+    assert dev.create_tag("own", at="dev").snapshot_id == 2
+    assert table.create_tag("latest", at="main").snapshot_id == 3
+    table.create_tag("1", at=3)
+    assert table.create_tag("as tag", at={"tag": "1"}).snapshot_id == 3
+    assert table.create_tag("as number", at=1).snapshot_id == 1
+    assert names(table.create_branch("digits", at={"tag": "1"})) == ["c"]
+    assert table.create_tag("dev", at=1).snapshot_id == 1
+    assert table.create_tag("of tag", at="dev").snapshot_id == 1
 
 
 def test_expiry_keeps_what_the_rules_keep(table: Table) -> None:
-    assert paimon.expire_snapshots(table).files.to_arrow().num_rows == 0
+    assert table.expire_snapshots().files.to_arrow().num_rows == 0
     plan = table.expire_plan(timedelta(0), 1).to_arrow()
-    freed = paimon.expire_snapshots(table, timedelta(0), 1)
+    freed = table.expire_snapshots(timedelta(0), 1)
     expected = {
         path
         for path, kind in zip(plan["file_path"].to_pylist(), plan["kind"].to_pylist(), strict=True)
@@ -215,32 +240,29 @@ def test_expiry_keeps_what_the_rules_keep(table: Table) -> None:
     assert names(lakebed.open_table(table.location, storage=table.opening.storage)) == ["c"]
     assert names(freed.table.at(tag="one")) == ["a"]
     with pytest.raises(ValueError, match="retain_last"):
-        paimon.expire_snapshots(table, retain_last=0)
+        table.expire_snapshots(retain_last=0)
     with pytest.raises(SchemaError, match="retained"):
-        paimon.alter_table(table, SchemaChange.set_option("snapshot.time-retained", "a while"))
+        table.update_properties({"snapshot.time-retained": "a while"})
     with pytest.raises(SchemaError, match="kept at least"):
-        paimon.expire_snapshots(
-            paimon.alter_table(table, SchemaChange.set_option("snapshot.num-retained.max", "10")),
-            retain_last=11,
-        )
+        table.update_properties({"snapshot.num-retained.max": "10"}).expire_snapshots(retain_last=11)
 
 
 def test_what_cannot_be_read_lets_nothing_go(tmp_path: Path) -> None:
-    table = paimon.create_table(tmp_path / "t", SCHEMA, partition_by=["day"])
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", partition_by=["day"])
     for name in "ab":
-        table = paimon.append_files(table, files(FIRST, name))
-    paimon.create_tag(table, "two")
-    paimon.create_branch(table, "b", tag="two")
+        table = table.append_files(files(FIRST, name))
+    table.create_tag("two")
+    table.create_branch("b", at="two")
     (tmp_path / "t" / "manifest" / Path(table.manifests().to_arrow()["path"][0].as_py()).name).write_bytes(
         b"no"
     )
     before = paths(table)
     works: list[Callable[[], Any]] = [
-        lambda: paimon.rollback_to(table, snapshot=1),
-        lambda: paimon.delete_tag(table, "two"),
-        lambda: paimon.delete_branch(table, "b"),
-        lambda: paimon.fast_forward(table, "b"),
-        lambda: paimon.expire_snapshots(table, timedelta(0), 1),
+        lambda: table.rollback_to(1),
+        lambda: table.delete_tag("two"),
+        lambda: table.delete_branch("b"),
+        lambda: table.fast_forward("main", to="b"),
+        lambda: table.expire_snapshots(timedelta(0), 1),
     ]
     for work in works:
         with pytest.raises(CorruptError):
@@ -256,31 +278,31 @@ class Busy(Store):
         if path.endswith("snapshot/LATEST") and self.breaks == "busy":
             self.breaks = ""
             table = lakebed.open_table(LOCATION, storage=self)
-            paimon.append_files(table, files(SECOND, "theirs"))
+            table.append_files(files(SECOND, "theirs"))
 
 
 @pytest.mark.parametrize("work", ["rollback", "forward"])
 def test_a_commit_meanwhile_is_reported(work: str) -> None:
     store = Busy()
-    table = paimon.create_table(LOCATION, SCHEMA, partition_by=["day"], storage=store)
+    table = lakebed.create_table(LOCATION, SCHEMA, "paimon", partition_by=["day"], storage=store)
     for name in "ab":
-        table = paimon.append_files(table, files(FIRST, name))
-    paimon.create_tag(table.at(snapshot=1), "one")
-    branch = paimon.append_files(paimon.create_branch(table, "b", tag="one"), files(FIRST, "c"))
+        table = table.append_files(files(FIRST, name))
+    table.at(snapshot=1).create_tag("one")
+    branch = table.create_branch("b", at="one").append_files(files(FIRST, "c"))
     assert branch.snapshot_id == 2
     store.breaks = "busy"
     with pytest.raises(CommitConflictError, match="snapshot 3 is the latest"):
-        paimon.rollback_to(table, snapshot=1) if work == "rollback" else paimon.fast_forward(table, "b")
+        table.rollback_to(1) if work == "rollback" else table.fast_forward("main", to="b")
 
 
 def test_a_schema_is_not_changed_where_two_could_be_first() -> None:
     store = Store()
-    table = paimon.create_table(LOCATION, SCHEMA, storage=store)
+    table = lakebed.create_table(LOCATION, SCHEMA, "paimon", storage=store)
     store.breaks = "ignores the condition"
     with pytest.raises(UnsupportedError, match="two writers would lose commits"):
-        paimon.alter_table(table, SchemaChange.update_comment("new"))
+        table.update_schema(SchemaChange.update_comment("new"))
     store.breaks = ""
     assert store.paths() == ["wh/shop.db/orders/schema/schema-0"]
     assert lakebed.open_table(LOCATION, storage=store).schema == table.schema
     store.breaks, store.of = "an answer that is lost", "/schema-"
-    assert paimon.alter_table(table, SchemaChange.add_column("more", "INT")).schema.names[-1] == "more"
+    assert table.update_schema(SchemaChange.add_column("more", "INT")).schema.names[-1] == "more"

@@ -12,9 +12,8 @@ import pytest
 from paimon_commits import FIRST, SCHEMA, files, metadata, names, stored
 
 import lakebed
-from lakebed import Table, paimon
-from lakebed.errors import SchemaError, UnsupportedError
-from lakebed.paimon import SchemaChange
+from lakebed import SchemaChange, Table, paimon
+from lakebed.errors import LakebedError, SchemaError, UnsupportedError
 
 NESTED = pa.schema(
     [
@@ -29,11 +28,12 @@ NESTED = pa.schema(
 
 @pytest.fixture
 def nested(tmp_path: Path) -> Table:
-    return paimon.create_table(
+    return lakebed.create_table(
         tmp_path / "n",
         NESTED,
-        primary_keys=["key"],
-        options={"bucket": "1", "fields.id.ignore-retract": "true"},
+        "paimon",
+        primary_key=["key"],
+        properties={"bucket": "1", "fields.id.ignore-retract": "true"},
     )
 
 
@@ -44,28 +44,29 @@ def columns(table: Table) -> list[tuple[str, Any]]:
 
 def test_columns_come_and_go_without_losing_ids(nested: Table) -> None:
     before = stored(nested, "schema/schema-0")
-    changed = paimon.alter_table(
-        nested,
-        [
-            SchemaChange.add_column("first", pa.decimal128(9, 2), "noted", first=True),
-            SchemaChange.add_column(
-                ["inner", "b", "element", "d"], {"type": "ROW", "fields": [{"name": "e", "type": "INT"}]}
-            ),
-            SchemaChange.add_column(
-                "late", pa.field("late", pa.string(), metadata={"paimon.type": "CHAR(3)"}), after="id"
-            ),
-            SchemaChange.rename_column("id", "number"),
-            SchemaChange.rename_column(["inner", "a"], "z"),
-            SchemaChange.drop_column("map"),
-            SchemaChange.update_column_type(["ints", "element"], pa.int64()),
-            SchemaChange.update_column_type(["inner", "b", "element", "c"], "DOUBLE"),
-            SchemaChange.update_column_comment(["inner", "z"], "nested"),
-            SchemaChange.update_column_default_value("number", "7"),
-            SchemaChange.update_column_position("key", before="number"),
-            SchemaChange.update_comment("of the table"),
-            SchemaChange.set_option("snapshot.time-retained", "2 h"),
-        ],
-    )
+    with nested.transaction() as tx:
+        tx.update_schema(
+            [
+                SchemaChange.add_column("first", pa.decimal128(9, 2), "noted", first=True),
+                SchemaChange.add_column(
+                    ["inner", "b", "element", "d"], {"type": "ROW", "fields": [{"name": "e", "type": "INT"}]}
+                ),
+                SchemaChange.add_column(
+                    "late", pa.field("late", pa.string(), metadata={"paimon.type": "CHAR(3)"}), after="id"
+                ),
+                SchemaChange.rename_column("id", "number"),
+                SchemaChange.rename_column(["inner", "a"], "z"),
+                SchemaChange.drop_column("map"),
+                SchemaChange.update_type(["ints", "element"], pa.int64()),
+                SchemaChange.update_type(["inner", "b", "element", "c"], "DOUBLE"),
+                SchemaChange.update_doc(["inner", "z"], "nested"),
+                SchemaChange.update_default("number", "7"),
+                SchemaChange.move_column("key", before="number"),
+                SchemaChange.update_comment("of the table"),
+            ]
+        )
+        tx.update_properties({"snapshot.time-retained": "2 h"})
+    changed = tx.table
     schema = stored(changed, "schema/schema-1")
     assert [field["name"] for field in schema["fields"]] == [
         "first",
@@ -107,9 +108,10 @@ def test_columns_come_and_go_without_losing_ids(nested: Table) -> None:
 
 def test_what_changes_nothing_makes_no_schema(nested: Table) -> None:
     there = metadata(nested)
-    nothing: Any
-    for nothing in ([], SchemaChange.update_comment(None), SchemaChange.set_option("bucket", "1")):
-        paimon.alter_table(nested, nothing)
+    nested.update_schema([])
+    nested.update_schema(SchemaChange.update_comment(None))
+    nested.update_properties({})
+    nested.update_properties({"bucket": "1"})
     assert metadata(nested) == there
 
 
@@ -121,20 +123,22 @@ FORBIDDEN = {
     "not null": (SchemaChange.add_column("new", "INT NOT NULL"), "must be nullable", "new"),
     "no type": (SchemaChange.add_column("new", "NUMBER"), "NUMBER", "new"),
     "key dropped": (SchemaChange.drop_column("key"), "primary key", "key"),
-    "key of another type": (SchemaChange.update_column_type("key", "STRING"), "primary key", "key"),
-    "key null": (SchemaChange.update_column_nullability("key", True), "primary key", "key"),
-    "null to not null": (SchemaChange.update_column_nullability("id", False), "null-to-not-null", "id"),
-    "no cast": (SchemaChange.update_column_type("ints", "INT"), "cannot become", "ints"),
-    "no cast of times": (SchemaChange.update_column_type("id", "DATE"), "cannot become", "id"),
-    "no default": (SchemaChange.update_column_default_value("id", "seven"), "default", "id"),
+    "key of another type": (SchemaChange.update_type("key", "STRING"), "primary key", "key"),
+    "key null": (SchemaChange.update_required("key", required=False), "primary key", "key"),
+    "null to not null": (SchemaChange.update_required("id", required=True), "null-to-not-null", "id"),
+    "no cast": (SchemaChange.update_type("ints", "INT"), "cannot become", "ints"),
+    "no cast of times": (SchemaChange.update_type("id", "DATE"), "cannot become", "id"),
+    "no default": (SchemaChange.update_default("id", "seven"), "default", "id"),
     "own name": (SchemaChange.add_column("_KEY_id", "INT"), "Paimon reserves", "_KEY_id"),
-    "moved to itself": (SchemaChange.update_column_position("id", first=True), "exists already", "id"),
+    "moved to itself": (SchemaChange.move_column("id", first=True), "exists already", "id"),
     "beside nothing": (SchemaChange.add_column("new", "INT", after="colour"), "no column", "colour"),
     "option of a dropped column": (SchemaChange.drop_column("id"), "fields.id.ignore-retract", None),
-    "buckets": (SchemaChange.set_option("bucket", "0"), "0 buckets", "bucket"),
-    "no column of sequence": (SchemaChange.set_option("sequence.field", "when"), "when", "sequence.field"),
-    "retention": (SchemaChange.set_option("snapshot.num-retained.min", "0"), "at least", None),
-    "what a table is": (SchemaChange.set_option("primary-key", "id"), "kind of table", "primary-key"),
+}
+FORBIDDEN_OPTIONS = {
+    "buckets": ("bucket", "0", "0 buckets"),
+    "no column of sequence": ("sequence.field", "when", "when"),
+    "retention": ("snapshot.num-retained.min", "0", "at least"),
+    "what a table is": ("primary-key", "id", "kind of table"),
 }
 
 
@@ -143,37 +147,59 @@ def test_what_paimon_forbids_is_refused(
     change: SchemaChange, words: str, field: str | None, nested: Table
 ) -> None:
     there = metadata(nested)
-    with pytest.raises(lakebed.errors.LakebedError, match=words) as refused:
-        paimon.alter_table(nested, [SchemaChange.update_comment("lost"), change])
+    with pytest.raises(LakebedError, match=words) as refused:
+        nested.update_schema([SchemaChange.update_comment("lost"), change])
     assert field is None or refused.value.field == field
+    assert metadata(nested) == there
+
+
+@pytest.mark.parametrize(("key", "value", "words"), FORBIDDEN_OPTIONS.values(), ids=FORBIDDEN_OPTIONS)
+def test_options_that_paimon_forbids_are_refused(key: str, value: str, words: str, nested: Table) -> None:
+    there = metadata(nested)
+    tx = nested.transaction()
+    tx.update_schema(SchemaChange.update_comment("lost"))
+    tx.update_properties({key: value})
+    with pytest.raises(LakebedError, match=words) as refused:
+        tx.commit()
+    assert key == "snapshot.num-retained.min" or refused.value.field == key
+    assert metadata(nested) == there
+
+
+def test_an_option_is_set_or_removed(nested: Table) -> None:
+    there = metadata(nested)
+    with pytest.raises(SchemaError, match="both set and removed") as refused:
+        nested.update_properties({"snapshot.time-retained": "2 h"}, remove=["snapshot.time-retained"])
+    assert refused.value.field == "snapshot.time-retained"
+    with pytest.raises(SchemaError, match="lone surrogate"):
+        nested.update_properties({"snapshot.time-retained": "\ud800"})
     assert metadata(nested) == there
 
 
 def test_options_that_only_paimon_checks_are_refused_by_name(nested: Table) -> None:
     with pytest.raises(UnsupportedError, match=r"chain-table\.enabled"):
-        paimon.alter_table(nested, SchemaChange.set_option("chain-table.enabled", "true"))
+        nested.update_properties({"chain-table.enabled": "true"})
 
 
 def test_some_options_are_for_good_once_there_are_rows(tmp_path: Path) -> None:
-    table = paimon.create_table(tmp_path / "t", SCHEMA, partition_by=["day"])
-    table = paimon.alter_table(table, SchemaChange.set_option("file-index.bloom-filter.columns", "id"))
-    table = paimon.alter_table(table, SchemaChange.set_option("data-file.path-directory", "data"))
-    table = paimon.alter_table(table, SchemaChange.remove_option("data-file.path-directory"))
-    table = paimon.append_files(table, files(FIRST, "a"))
-    for change, words in [
-        (SchemaChange.set_option("data-file.path-directory", "data"), "once there are snapshots"),
-        (SchemaChange.remove_option("bucket-key"), "once there are snapshots"),
-        (SchemaChange.set_option("bucket", "4"), "-1"),
-        (SchemaChange.remove_option("bucket"), "cannot be removed"),
-        (SchemaChange.set_option("deletion-vectors.enabled", "true"), "modifiable"),
-        (SchemaChange.set_option("manifest.format", "orc"), "engines read by it"),
-        (SchemaChange.rename_column("day", "date"), "partition column"),
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", partition_by=["day"])
+    table = table.update_properties({"file-index.bloom-filter.columns": "id"})
+    table = table.update_properties({"data-file.path-directory": "data"})
+    table = table.update_properties(remove=["data-file.path-directory"])
+    table = table.append_files(files(FIRST, "a"))
+    for refuse, words in [
+        (lambda: table.update_properties({"data-file.path-directory": "data"}), "once there are snapshots"),
+        (lambda: table.update_properties(remove=["bucket-key"]), "once there are snapshots"),
+        (lambda: table.update_properties({"bucket": "4"}), "-1"),
+        (lambda: table.update_properties(remove=["bucket"]), "cannot be removed"),
+        (lambda: table.update_properties({"deletion-vectors.enabled": "true"}), "modifiable"),
+        (lambda: table.update_properties({"manifest.format": "orc"}), "engines read by it"),
+        (lambda: table.update_schema(SchemaChange.rename_column("day", "date")), "partition column"),
     ]:
         with pytest.raises(SchemaError, match=words):
-            paimon.alter_table(table, change)
+            refuse()
     assert len(list(Path(table.location, "schema").iterdir())) == 4
-    table = paimon.alter_table(table, SchemaChange.add_column("more", pa.int16()))
-    after = paimon.append_files(table, files(FIRST, "b"))
+    table = table.update_schema(SchemaChange.add_column("more", pa.int16()))
+    after = table.append_files(files(FIRST, "b"))
     assert (names(after), stored(after, "snapshot/snapshot-2")["schemaId"]) == (["a", "b"], 4)
     assert after.files(stats=["more"]).to_arrow()["schema_id"].to_pylist() == [0 + 3, 4]
 
@@ -181,16 +207,16 @@ def test_some_options_are_for_good_once_there_are_rows(tmp_path: Path) -> None:
 def test_other_writers_keys_are_kept(nested: Table) -> None:
     path = Path(nested.location, "schema/schema-0")
     path.write_text(json.dumps({**json.loads(path.read_text()), "theirs": {"b": 1, "a": 2}}))
-    changed = paimon.alter_table(lakebed.open_table(nested.location), SchemaChange.update_comment("new"))
+    changed = lakebed.open_table(nested.location).update_schema(SchemaChange.update_comment("new"))
     assert stored(changed, "schema/schema-1")["theirs"] == {"b": 1, "a": 2}
 
 
 def test_changes_that_meet_are_all_made(tmp_path: Path) -> None:
-    table = paimon.create_table(tmp_path / "t", SCHEMA)
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "paimon")
 
     def add(writer: str) -> None:
         for number in range(10):
-            paimon.alter_table(table, SchemaChange.add_column(f"{writer}{number}", "INT"))
+            table.update_schema(SchemaChange.add_column(f"{writer}{number}", "INT"))
 
     threads = [threading.Thread(target=add, args=(writer,)) for writer in "ab"]
     for thread in threads:
@@ -204,11 +230,9 @@ def test_changes_that_meet_are_all_made(tmp_path: Path) -> None:
 
 
 def test_a_type_is_named_in_arrows_words_or_paimons() -> None:
-    assert json.loads(SchemaChange.add_column("a", pa.list_(pa.date32())).json)["dataType"] == {
-        "type": "ARRAY",
-        "element": "DATE",
-    }
+    (text,) = SchemaChange.add_column("a", pa.list_(pa.date32())).json("paimon")
+    assert json.loads(text)["dataType"] == {"type": "ARRAY", "element": "DATE"}
     with pytest.raises(TypeError, match="one place"):
-        SchemaChange.update_column_position("a", first=True, after="b")
+        SchemaChange.move_column("a", first=True, after="b")
     with pytest.raises(TypeError, match="takes one of"):
-        SchemaChange.update_column_position("a")
+        SchemaChange.move_column("a")

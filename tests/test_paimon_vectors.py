@@ -65,16 +65,16 @@ def test_index_files_replace_each_other(table: GoldenTable, tmp_path: Path) -> N
     there = metadata(copy)
     gone = new.set_column(new.schema.names.index("file_name"), "file_name", pa.array(["other"] * len(new)))
     for refused, error, words in [
-        (lambda: paimon.replace_deletion_vectors(copy, new), CommitConflictError, "not replaced"),
-        (lambda: paimon.replace_deletion_vectors(copy, new.slice(0, 0), old), SchemaError, "come back"),
-        (lambda: paimon.replace_deletion_vectors(copy, new, [*old, "none"]), CommitConflictError, "'?none"),
+        (lambda: copy.add_deletes(new), CommitConflictError, "not replaced"),
+        (lambda: copy.add_deletes(new.slice(0, 0), removed_deletes=old), SchemaError, "come back"),
+        (lambda: copy.add_deletes(new, removed_deletes=[*old, "none"]), CommitConflictError, "'?none"),
         (
-            lambda: paimon.replace_deletion_vectors(copy, new.drop_columns(["bucket"]), old),
+            lambda: copy.add_deletes(new.drop_columns(["bucket"]), removed_deletes=old),
             SchemaError,
             "bucket",
         ),
         (
-            lambda: paimon.replace_deletion_vectors(copy, pa.concat_tables([new, gone]), old),
+            lambda: copy.add_deletes(pa.concat_tables([new, gone]), removed_deletes=old),
             SchemaError,
             "two vectors",
         ),
@@ -84,9 +84,9 @@ def test_index_files_replace_each_other(table: GoldenTable, tmp_path: Path) -> N
     unknown = pa.array(["HASH"] * len(new))
     hashes = new.set_column(new.schema.names.index("index_type"), "index_type", unknown)
     with pytest.raises(UnsupportedError, match="deletion vectors"):
-        paimon.replace_deletion_vectors(copy, hashes, old)
+        copy.add_deletes(hashes, removed_deletes=old)
     assert metadata(copy) == there
-    after = paimon.replace_deletion_vectors(copy, new, old)
+    after = copy.add_deletes(new, removed_deletes=old)
     assert deletes(after) == before
     assert sorted(row["file_name"] for row in index_files(after)) == sorted(new["file_name"].to_pylist())
     others = [name for name in metadata(copy) if name.startswith("manifest/")]
@@ -95,9 +95,11 @@ def test_index_files_replace_each_other(table: GoldenTable, tmp_path: Path) -> N
 
 def test_a_file_that_is_not_live_gets_no_vector(tmp_path: Path) -> None:
     options = {"deletion-vectors.enabled": "true"}
-    table = paimon.create_table(tmp_path / "t", pa.schema([("id", pa.int64())]), options=options)
+    table = lakebed.create_table(
+        tmp_path / "t", pa.schema([("id", pa.int64())]), "paimon", properties=options
+    )
     one = pa.table({"file_path": ["bucket-0/a"], "record_count": [3], "file_size_in_bytes": [100]})
-    table = paimon.append_files(table, one)
+    table = table.append_files(one)
 
     def marking(name: str) -> pa.Table:
         ranges = [[{"f0": name, "f1": 1, "f2": 22, "cardinality": 1}]]
@@ -115,17 +117,17 @@ def test_a_file_that_is_not_live_gets_no_vector(tmp_path: Path) -> None:
         return pa.table({**columns, "deletions_vectors_ranges": pa.array(ranges, kinds)})
 
     with pytest.raises(SchemaError, match="not a live file") as refused:
-        paimon.replace_deletion_vectors(table, marking("b"))
+        table.add_deletes(marking("b"))
     assert (refused.value.field, refused.value.record) == ("deletions_vectors_ranges", 0)
-    marked = paimon.replace_deletion_vectors(table, marking("a"))
+    marked = table.add_deletes(marking("a"))
     said = paimon.read_snapshot(tmp_path / "t" / "snapshot" / "snapshot-2")
     assert (marked.snapshot_id, said["commitKind"]) == (2, "OVERWRITE")
     # A file and its vector come at once; what goes takes its vector along.
     two = one.set_column(0, "file_path", pa.array(["bucket-0/b"]))
-    both = paimon.compact_files(marked, ["bucket-0/a"], two, index_files=marking("b"))
+    both = marked.replace_files(["bucket-0/a"], two, deletes=marking("b"))
     found = both.deletes(columns=["referenced_data_file"]).to_arrow()["referenced_data_file"].to_pylist()
     assert [path.rpartition("/")[2] for path in found] == ["b"]
     with pytest.raises(LakebedError):
-        paimon.compact_files(both, ["bucket-0/b"], one, index_files=marking("b"))
-    with pytest.raises(TypeError, match="index_files"):
-        paimon.compact_files(both, ["bucket-0/b"], one, removed_index_files=["index-b"])
+        both.replace_files(["bucket-0/b"], one, deletes=marking("b"))
+    with pytest.raises(TypeError, match="removed_deletes go with deletes"):
+        both.replace_files(["bucket-0/b"], one, removed_deletes=["index-b"])

@@ -17,7 +17,7 @@ import pytest
 from counting_storage import CountingStorage
 
 import lakebed
-from lakebed import Table, iceberg, paimon
+from lakebed import Table
 
 COLUMNS = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("region", pa.string())])
 MANIFESTS = 40
@@ -33,13 +33,13 @@ def location(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """A table of as many manifests, with a file in each."""
     root = tmp_path_factory.mktemp(request.param) / "t"
     if request.param == "iceberg":
-        table = iceberg.create_table(root, COLUMNS)
+        table = lakebed.create_table(root, COLUMNS, "iceberg")
         for number in range(MANIFESTS):
-            table = iceberg.append_files(table, files(f"data/{number:03}.parquet"))
+            table = table.append_files(files(f"data/{number:03}.parquet"))
     else:
-        table = paimon.create_table(root, COLUMNS)
+        table = lakebed.create_table(root, COLUMNS, "paimon")
         for number in range(MANIFESTS):
-            table = paimon.append_files(table, files(f"bucket-0/{number:03}"))
+            table = table.append_files(files(f"bucket-0/{number:03}"))
     return str(root)
 
 

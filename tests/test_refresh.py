@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pytest
 from counting_storage import CountingStorage
 
 import lakebed
-from lakebed import iceberg, paimon
 from lakebed.errors import SnapshotNotFoundError, TableNotFoundError, UnsupportedError
 
 COLUMNS = pa.schema([("id", pa.int64())])
-FORMATS = {"iceberg": iceberg, "paimon": paimon}
+FORMATS: list[Literal["iceberg", "paimon"]] = ["iceberg", "paimon"]
 
 
 def file(name: str) -> pa.Table:
@@ -23,16 +23,17 @@ def file(name: str) -> pa.Table:
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_a_folder_is_at_what_was_committed_since(tmp_path: Path, format_name: str) -> None:
-    module = FORMATS[format_name]
-    made = module.create_table(tmp_path / "t", COLUMNS)
+def test_a_folder_is_at_what_was_committed_since(
+    tmp_path: Path, format_name: Literal["iceberg", "paimon"]
+) -> None:
+    made = lakebed.create_table(tmp_path / "t", COLUMNS, format_name)
     table = lakebed.open_table(tmp_path / "t")
     assert table.refresh().snapshot_id is None
-    first = module.append_files(made, file("1"))
+    first = made.append_files(file("1"))
     assert table.snapshot_id is None
     table = table.refresh()
     assert table.snapshot_id == first.snapshot_id
-    second = module.append_files(first, file("2"))
+    second = first.append_files(file("2"))
     pinned = second.at(snapshot=first.snapshot_id)
     for stale in (table, pinned, first, made):
         assert stale.refresh().snapshot_id == second.snapshot_id
@@ -41,14 +42,14 @@ def test_a_folder_is_at_what_was_committed_since(tmp_path: Path, format_name: st
 
 
 def test_the_metadata_that_is_still_current_is_not_read_again(tmp_path: Path) -> None:
-    made = iceberg.append_files(iceberg.create_table(tmp_path / "t", COLUMNS), file("1"))
+    made = lakebed.create_table(tmp_path / "t", COLUMNS, "iceberg").append_files(file("1"))
     storage = CountingStorage()
     table = lakebed.open_table(str(tmp_path / "t"), storage=storage)
     storage.forget()
     assert table.refresh().snapshot_id == made.snapshot_id
     whole = [path for path, _, end in storage.reads if path.endswith(".json") and end != 1]
     assert (whole, storage.listings) == ([], [])
-    made = iceberg.append_files(made, file("2"))
+    made = made.append_files(file("2"))
     storage.forget()
     assert table.refresh().snapshot_id == made.snapshot_id
     whole = [Path(path).name for path, _, end in storage.reads if path.endswith(".json") and end != 1]
@@ -56,15 +57,15 @@ def test_the_metadata_that_is_still_current_is_not_read_again(tmp_path: Path) ->
 
 
 def test_a_file_that_is_named_stays_the_newest(tmp_path: Path) -> None:
-    made = iceberg.append_files(iceberg.create_table(tmp_path / "t", COLUMNS), file("1"))
+    made = lakebed.create_table(tmp_path / "t", COLUMNS, "iceberg").append_files(file("1"))
     table = lakebed.open_table(tmp_path / "t" / "metadata" / "v2.metadata.json")
-    iceberg.append_files(made, file("2"))
+    made.append_files(file("2"))
     assert table.refresh().snapshot_id == made.snapshot_id
 
 
 def test_a_table_stays_on_its_branch(tmp_path: Path) -> None:
-    made = paimon.append_files(paimon.create_table(tmp_path / "t", COLUMNS), file("1"))
-    paimon.append_files(made, file("2"))
+    made = lakebed.create_table(tmp_path / "t", COLUMNS, "paimon").append_files(file("1"))
+    made.append_files(file("2"))
     branch = tmp_path / "t" / "branch" / "branch-dev"
     for name in ("schema/schema-0", "snapshot/snapshot-1"):
         (branch / name).parent.mkdir(parents=True)
@@ -80,11 +81,11 @@ def test_a_table_stays_on_its_branch(tmp_path: Path) -> None:
 
 
 def test_a_number_that_is_given_out_anew_is_read_anew(tmp_path: Path) -> None:
-    made = paimon.append_files(paimon.create_table(tmp_path / "t", COLUMNS), file("1"))
+    made = lakebed.create_table(tmp_path / "t", COLUMNS, "paimon").append_files(file("1"))
     table = lakebed.open_table(tmp_path / "t")
     (tmp_path / "t/snapshot/snapshot-1").unlink()
     (tmp_path / "t/snapshot/LATEST").unlink(missing_ok=True)
-    paimon.append_files(made.refresh(), file("other"))
+    made.refresh().append_files(file("other"))
     (path,) = table.refresh().files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
     assert path.endswith("/other.parquet")
 

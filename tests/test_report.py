@@ -50,7 +50,7 @@ class Page(HTMLParser):
 def made(folder: Path, regions: list[str], size: int = 40 * MIB, commits: int = 3) -> Table:
     """A table with a data file for each region in each commit; of every second one a small file."""
     schema = pa.schema([("id", pa.int64()), ("region", pa.utf8())])
-    table = lakebed.iceberg.create_table(folder, schema, partition_by=["region"])
+    table = lakebed.create_table(folder, schema, "iceberg", partition_by=["region"])
     for commit in range(commits):
         columns = {
             "file_path": [f"data/{commit}-{number}.parquet" for number in range(len(regions))],
@@ -58,7 +58,7 @@ def made(folder: Path, regions: list[str], size: int = 40 * MIB, commits: int = 
             "file_size_in_bytes": [size if number % 2 else 1000 for number in range(len(regions))],
             "partition": pa.array([{"region": region} for region in regions]),
         }
-        table = lakebed.iceberg.append_files(table, pa.table(columns))
+        table = table.append_files(pa.table(columns))
     return table
 
 
@@ -138,7 +138,7 @@ def test_a_thousand_partitions_are_a_curve(tmp_path: Path):
 def test_several_tables_begin_with_a_list_of_all(tmp_path: Path):
     tables = [made(tmp_path / name, ["x"]) for name in ("one", "two")]
     text = lakebed.report(
-        [*tables, lakebed.iceberg.create_table(tmp_path / "empty", pa.schema([("a", pa.int64())]))]
+        [*tables, lakebed.create_table(tmp_path / "empty", pa.schema([("a", pa.int64())]), "iceberg")]
     )
     for number in range(3):
         assert text.count(f'href="#table-{number}"') == text.count(f'id="table-{number}"') == 1

@@ -167,6 +167,17 @@ def test_a_call_asks_so_often(format_name: str, call: Call) -> None:
         assert len(storage.reads) == call.reads
 
 
+@pytest.mark.parametrize("format_name", OPENING)
+def test_a_filter_on_the_views_columns_reads_nothing_more(format_name: str) -> None:
+    table, storage = opened(format_name, WIDTH, 0)
+    ids = table.snapshots().to_arrow()["snapshot_id"].to_pylist()
+    storage.forget()
+    added = table.diff(ids[0], ids[-1], columns=["file_path"], filter="change = 'added'").to_arrow()
+    assert added.num_rows > 0
+    assert added.column_names == ["file_path"]
+    assert len(storage.reads) == next(call.reads for call in CALLS[format_name] if "diff" in call.name)
+
+
 @pytest.mark.parametrize(("format_name", "call"), EACH_CALL)
 def test_a_storage_is_never_asked_for_more_at_once_than_it_serves(format_name: str, call: Call) -> None:
     assert asked(format_name, call, width=2, seconds=0.002).most_at_once <= 2

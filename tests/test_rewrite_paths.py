@@ -44,7 +44,7 @@ def view(table: Table, name: str) -> Any:
 def made(folder: Path, count: int = 3) -> Table:
     """An Iceberg table with a snapshot for each of its data files."""
     schema = pa.schema([("id", pa.int64()), ("day", pa.int32())])
-    table = lakebed.iceberg.create_table(folder, schema, partition_by=["day"])
+    table = lakebed.create_table(folder, schema, "iceberg", partition_by=["day"])
     for number in range(count):
         file = folder / f"data/{number}.parquet"
         file.parent.mkdir(exist_ok=True)
@@ -52,7 +52,7 @@ def made(folder: Path, count: int = 3) -> Table:
         size = file.stat().st_size
         partition = pa.array([{"day": number}], pa.struct([("day", pa.int32())]))
         columns = {"file_path": [str(file)], "record_count": [1], "file_size_in_bytes": [size]}
-        table = lakebed.iceberg.append_files(table, pa.table({**columns, "partition": partition}))
+        table = table.append_files(pa.table({**columns, "partition": partition}))
     return table
 
 
@@ -156,7 +156,7 @@ def test_what_came_after_a_version_completes_an_earlier_copy(tmp_path: Path, by_
     old, new = str(tmp_path / "old"), str(tmp_path / "new")
     since = "v3.metadata.json" if by_file else table.snapshot_id
     copied(lakebed.rewrite_paths(table, {old: new}, to=tmp_path / "one"))
-    table = lakebed.iceberg.rewrite_manifests(made_again(table, 7), target_bytes=1)
+    table = made_again(table, 7).rewrite_manifests(target_bytes=1)
     files = lakebed.rewrite_paths(table, {old: new}, to=tmp_path / "two", since=since)
     kinds = sorted(row["kind"] for row in rows(files) if row["kind"] not in ("metadata", "hint"))
     assert kinds == ["data", "manifest", "manifest", "manifest", "manifest", "manifest list", "manifest list"]
@@ -172,7 +172,7 @@ def made_again(table: Table, number: int) -> Table:
     pq.write_table(pa.table({"id": [number], "day": pa.array([number], pa.int32())}), file)
     partition = pa.array([{"day": number}], pa.struct([("day", pa.int32())]))
     columns = {"file_path": [str(file)], "record_count": [1], "file_size_in_bytes": [file.stat().st_size]}
-    return lakebed.iceberg.append_files(table, pa.table({**columns, "partition": partition}))
+    return table.append_files(pa.table({**columns, "partition": partition}))
 
 
 def test_paths_in_position_deletes_and_their_bounds_are_exchanged(tmp_path: Path):
@@ -211,7 +211,7 @@ def test_what_nobody_said_where_it_leads_is_an_error_and_nothing_is_left(tmp_pat
         assert raised.value.path == named
     columns = {"file_path": ["/elsewhere/x.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
     partition = pa.array([{"day": 1}], pa.struct([("day", pa.int32())]))
-    table = lakebed.iceberg.append_files(table, pa.table({**columns, "partition": partition}))
+    table = table.append_files(pa.table({**columns, "partition": partition}))
     with pytest.raises(LocationError, match="no prefix covers") as raised:
         lakebed.rewrite_paths(table, {old: new}, to=new)
     assert not [file for file in Path(new).rglob("*") if file.is_file()]

@@ -154,7 +154,7 @@ def test_values_of_iceberg_properties(said: Callable[..., str], tmp_path: Path, 
         table.files(stats=["id"]).to_arrow()
         shown = repr(table) + table._repr_html_()
         file = lakebed.describe_file(table, str(made.root / "data" / "f.parquet"), rows, file_size_in_bytes=1)
-        return shown, repr(lakebed.iceberg.append_files(table, file))
+        return shown, repr(table.append_files(file))
 
     assert CANARY not in said(use)
 
@@ -168,7 +168,7 @@ def test_values_of_paimon_options(said: Callable[..., str], tmp_path: Path, name
         table = lakebed.open_table(made.root)
         table.files(stats=["id"], where="id = 1").to_arrow()
         shown = repr(table) + table._repr_html_()
-        return shown, repr(lakebed.paimon.compact_manifests(table))
+        return shown, repr(table.rewrite_manifests())
 
     assert CANARY not in said(use)
 

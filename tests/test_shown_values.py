@@ -7,7 +7,7 @@ import io
 import json
 import re
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from lakebed.table import Table
 
+Format = Literal["iceberg", "paimon"]
 LAST = 2**63 - 1
 DAYS = [2_932_897, 2**31 - 1, -719_163, -(2**31), 0]
 DATES = ["+10000-01-01", "+5881580-07-11", "0000-12-31", "-5877641-06-23", "1970-01-01"]
@@ -76,7 +77,7 @@ def test_times_are_the_same_on_both_sides_of_the_calendar() -> None:
         assert f"{int(year) - 12_000:04}-{rest}" == one
 
 
-def far_table(folder: Path, format_name: str) -> Table:
+def far_table(folder: Path, format_name: Format) -> Table:
     """Partitioned by dates of all kinds of years, with timestamps as far."""
     schema = pa.schema([("d", pa.date32()), ("ts", pa.timestamp("us")), ("s", pa.string())])
     rows = [
@@ -88,11 +89,8 @@ def far_table(folder: Path, format_name: str) -> Table:
             strict=True,
         )
     ]
-    module: Any = getattr(lakebed, format_name)
-    if format_name == "iceberg":
-        table = module.create_table(folder, schema, partition_by=["d"])
-    else:
-        table = module.create_table(folder, schema, partition_by=["d"], options={"bucket": "-1"})
+    properties = {} if format_name == "iceberg" else {"bucket": "-1"}
+    table = lakebed.create_table(folder, schema, format_name, partition_by=["d"], properties=properties)
     described = []
     for number, one in enumerate(rows):
         place = (
@@ -103,7 +101,7 @@ def far_table(folder: Path, format_name: str) -> Table:
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(one, folder / place)
         described.append(lakebed.describe_file(table, place, one))
-    return module.append_files(table, pa.concat_tables([pa.table(one) for one in described]))  # type: ignore[no-any-return]
+    return table.append_files(pa.concat_tables([pa.table(one) for one in described]))
 
 
 @pytest.fixture(scope="module", params=["iceberg", "paimon"])
@@ -261,7 +259,7 @@ def test_far_years_are_no_formulas(far: Table) -> None:
 
 
 def with_nul(folder: Path) -> Table:
-    lakebed.iceberg.create_table(folder, pa.schema([("id", pa.int64())]))
+    lakebed.create_table(folder, pa.schema([("id", pa.int64())]), "iceberg")
     path = folder / "metadata/v1.metadata.json"
     metadata = json.loads(path.read_text())
     metadata["schemas"][0]["fields"] += [
@@ -298,13 +296,14 @@ def test_a_name_that_arrow_does_not_have(tmp_path: Path) -> None:
             with pytest.raises(LakebedError):
                 read()
     assert "a\\\\u0000b" in run("schemas", table.location)
-    for module in (lakebed.iceberg, lakebed.paimon):
+    formats: list[Format] = ["iceberg", "paimon"]
+    for made in formats:
         for schema in (
             pa.schema([("a\0b", pa.int32())]),
             pa.schema([("a", pa.struct([("x\0y", pa.int32())]))]),
         ):
             with pytest.raises(UnsupportedError, match="names have no NUL"):
-                module.create_table(tmp_path / "new", schema)
+                lakebed.create_table(tmp_path / "new", schema, made)
     assert not (tmp_path / "new").exists()
 
 
@@ -346,8 +345,8 @@ LONE = "a\ud800"
         lambda table: lakebed.open_table(table.location, allowed_prefixes=[LONE]),
         lambda _: lakebed.find_tables(LONE),
         lambda _: lakebed.avro.read(LONE),
-        lambda table: getattr(lakebed, table.format).create_tag(table, LONE),
-        lambda table: getattr(lakebed, table.format).create_branch(table, LONE),
+        lambda table: table.create_tag(LONE),
+        lambda table: table.create_branch(LONE),
     ],
 )
 def test_texts_that_no_table_has_are_typed_errors(far: Table, ask: Callable[[Table], Any]) -> None:
@@ -416,18 +415,17 @@ def test_ages_and_numbers_of_any_size(far: Table) -> None:
     run("expire-plan", place, "--older-than", "999999999d", "--retain-last", HUGE)
 
 
-@pytest.mark.parametrize(("name", "key"), [("iceberg", "max_ref_age"), ("paimon", "time_retained")])
-def test_retention_of_any_length(tmp_path: Path, name: str, key: str) -> None:
-    table, module = far_table(tmp_path / name, name), getattr(lakebed, name)
+@pytest.mark.parametrize("name", ["iceberg", "paimon"])
+def test_retention_of_any_length(tmp_path: Path, name: Format) -> None:
+    table = far_table(tmp_path / name, name)
     if name == "iceberg":
-        assert module.create_tag(table, "t", **{key: timedelta.max}).tag == "t"
+        assert table.create_tag("t", max_age=timedelta.max).tag == "t"
         with pytest.raises(SchemaError):
-            module.create_tag(table, "u", **{key: timedelta.min})
+            table.create_tag("u", max_age=timedelta.min)
     else:
         with pytest.raises(SchemaError, match="longer than"):
-            module.create_tag(table, "t", **{key: timedelta.max})
-    module.expire_snapshots(table, timedelta.max)
-    module.expire_snapshots(table, datetime.max, HUGE)
-    back = {"snapshot": HUGE} if name == "paimon" else {"snapshot_id": HUGE}
+            table.create_tag("t", max_age=timedelta.max)
+    table.expire_snapshots(timedelta.max)
+    table.expire_snapshots(datetime.max, HUGE)
     with pytest.raises(SnapshotNotFoundError):
-        module.rollback_to(table, **back)
+        table.rollback_to(HUGE)

@@ -10,7 +10,6 @@ import pytest
 from nested_reads import Calling
 
 import lakebed
-from lakebed import paimon
 from lakebed.errors import UnsupportedError
 from lakebed.file_io import IcebergFiles, PaimonFiles
 from lakebed.storage import (
@@ -81,11 +80,11 @@ def test_an_object_that_reads_and_lists_is_a_storage(tmp_path: Path) -> None:
     ("call", "method", "protocol"),
     [
         (lambda table: table.orphans().to_arrow(), "contents", "DetailListingStorage"),
-        (lambda table: paimon.append_files(table, FILES), "publish", "PublishingStorage"),
+        (lambda table: table.append_files(FILES), "publish", "PublishingStorage"),
     ],
 )
 def test_what_is_missing_is_named(tmp_path: Path, call: Any, method: str, protocol: str) -> None:
-    paimon.create_table(tmp_path / "t", SCHEMA)
+    lakebed.create_table(tmp_path / "t", SCHEMA, "paimon")
     table = lakebed.open_table(tmp_path / "t", storage=Least())
     with pytest.raises(UnsupportedError, match=rf"\b{method}\b") as caught:
         call(table)
@@ -121,7 +120,7 @@ class Watched(Calling):
 
 
 def test_what_it_has_is_asked_when_a_table_is_opened(tmp_path: Path) -> None:
-    paimon.append_files(paimon.create_table(tmp_path / "t", SCHEMA), FILES)
+    lakebed.create_table(tmp_path / "t", SCHEMA, "paimon").append_files(FILES)
     storage = Watched()
     table = lakebed.open_table(tmp_path / "t", storage=storage)
     storage.asked.clear()
@@ -150,9 +149,9 @@ class Handing:
 
 
 def test_a_wrapper_can_do_what_it_hands_on(tmp_path: Path) -> None:
-    paimon.create_table(tmp_path / "t", SCHEMA)
+    lakebed.create_table(tmp_path / "t", SCHEMA, "paimon")
     table = lakebed.open_table(tmp_path / "t", storage=Handing(Calling()))
-    table = paimon.append_files(table, FILES)
+    table = table.append_files(FILES)
     assert table.snapshot_id == 1
     assert abilities(Handing(Calling())) == abilities(Calling())
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import lakebed
-from lakebed import _notes, iceberg, paimon
+from lakebed import _notes
 from lakebed.cli import cli
 from lakebed.errors import CorruptError, LakebedWarning, PredicateError, SchemaError
 
@@ -30,8 +30,8 @@ STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 def table(tmp_path: Path) -> lakebed.Table:
     """Its columns, the partition of its file, its option and comment are all named so."""
     schema = pa.schema([(EVIL, pa.string()), (PARTITION, pa.string()), ("id", pa.int64())])
-    made = paimon.create_table(
-        tmp_path / "t", schema, partition_keys=[PARTITION], options={"note": EVIL}, comment=EVIL
+    made = lakebed.create_table(
+        tmp_path / "t", schema, "paimon", partition_by=[PARTITION], properties={"note": EVIL}, comment=EVIL
     )
     files = pa.table(
         {
@@ -41,7 +41,7 @@ def table(tmp_path: Path) -> lakebed.Table:
             "file_size_in_bytes": [1],
         }
     )
-    return paimon.append_files(made, files)
+    return made.append_files(files)
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_what_prints_itself_is_spelled_out(table: lakebed.Table) -> None:
 
 
 def test_summaries_and_names_of_refs_of_iceberg_are_spelled_out(tmp_path: Path) -> None:
-    made = iceberg.create_table(tmp_path / "t", pa.schema([("id", pa.int64())]))
+    made = lakebed.create_table(tmp_path / "t", pa.schema([("id", pa.int64())]), "iceberg")
     files = pa.table({"file_path": ["data/f.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
-    made = iceberg.append_files(made, files, properties={EVIL: EVIL})
+    made = made.append_files(files, options=lakebed.CommitOptions(properties={EVIL: EVIL}))
     file = Path(made.location) / "metadata" / "v2.metadata.json"
     metadata = json.loads(file.read_text())
     current = metadata["current-snapshot-id"]
@@ -125,7 +125,7 @@ def test_summaries_and_names_of_refs_of_iceberg_are_spelled_out(tmp_path: Path) 
 
 def test_summaries_and_names_of_refs_of_paimon_are_spelled_out(table: lakebed.Table) -> None:
     with pytest.raises(SchemaError, match="not the name of a tag") as refused:
-        paimon.create_tag(table, EVIL)
+        table.create_tag(EVIL)
     assert not STEERING.search(str(refused.value))
     # Other writers may be less strict, but a file whose name has control characters is no tag.
     folder = Path(table.location)

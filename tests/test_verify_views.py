@@ -273,7 +273,7 @@ def test_tables_whose_files_may_be_others(tmp_path: Path):
     iceberg.set(properties={"gc.enabled": "no"})
     paimon = MadePaimonTable(tmp_path / "p", ("id", "INT"))
     paimon.commit(paimon_entry(ADD, "a"))
-    (paimon.root / "branch" / "branch-b" / "schema").mkdir(parents=True)
+    (paimon.root / "branch" / "branch-b" / "schema" / "of-what").mkdir(parents=True)
     for folder, expected in {
         "copy": ("warning", "location"),
         "t": ("warning", "unsupported"),

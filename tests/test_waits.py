@@ -15,18 +15,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from counting_storage import CountingStorage
-from nested_reads import COLUMNS, made
+from nested_reads import COLUMNS, FORMATS, made
 from test_process import forks, in_a_fork
 
 import lakebed
-from lakebed import Table, _native, iceberg, paimon
-
-FORMS = {"iceberg": iceberg, "paimon": paimon}
+from lakebed import Table, _native
 
 
-@pytest.fixture(scope="module", params=FORMS)
+@pytest.fixture(scope="module", params=FORMATS)
 def location(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return made(tmp_path_factory.mktemp("waits") / "t", FORMS[request.param], 12)
+    return made(tmp_path_factory.mktemp("waits") / "t", request.param, 12)
 
 
 class Hanging(CountingStorage):
@@ -190,7 +188,7 @@ class Sessions(CountingStorage):
 
 
 def test_reads_one_after_another_share_a_session(tmp_path: Path):
-    location = made(tmp_path / "t", iceberg, 1)
+    location = made(tmp_path / "t", "iceberg", 1)
     metadata = max(Path(location, "metadata").glob("*.metadata.json"))
     storage = Sessions()
     for _ in range(20):

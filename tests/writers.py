@@ -12,7 +12,6 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -42,20 +41,18 @@ def commits(
     folder: str,
     writer: str,
     count: int,
-    tool: ModuleType,
     rewritten: Callable[[Table, int], Table],
 ) -> Iterator[int]:
     """Appends of a file each, of which each fifth is deleted again; the manifests are rewritten now and then.
 
-    Args: folder, of the files; tool, the format's own commits; rewritten, the table behind the commit of that
-        number.
+    Args: folder, of the files; rewritten, the table behind the commit of that number.
     """
     for number in range(count):
         path = f"{folder}/{writer}-{number}.parquet"
         rows = {"file_path": [path], "record_count": [1], "file_size_in_bytes": [1]}
-        table = tool.append_files(table, pa.table(rows))
+        table = table.append_files(pa.table(rows))
         if number % 5 == 4:
-            table = tool.delete_files(table, [path])
+            table = table.delete_files([path])
         if number % 4 == 1:
             table = rewritten(table, number)
         yield number

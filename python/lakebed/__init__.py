@@ -2,6 +2,8 @@
 
 from lakebed import avro, errors, iceberg, paimon
 from lakebed._native import __version__
+from lakebed.commits import CommitOptions, Freed, SchemaChange, StagedCommit, Transaction
+from lakebed.creating import create_table
 from lakebed.describe import describe_file
 from lakebed.errors import CommitConflictError, LakebedError
 from lakebed.explain import Explain
@@ -21,8 +23,10 @@ from lakebed.view import PlanScan, ViewScan
 __all__ = [
     "LIMITS",
     "CommitConflictError",
+    "CommitOptions",
     "CopyScan",
     "Explain",
+    "Freed",
     "LakebedError",
     "Limits",
     "ListableStorage",
@@ -30,8 +34,11 @@ __all__ = [
     "Predicate",
     "ReadableStorage",
     "Scan",
+    "SchemaChange",
+    "StagedCommit",
     "Storage",
     "Table",
+    "Transaction",
     "Version",
     "ViewScan",
     "WritableStorage",
@@ -39,6 +46,7 @@ __all__ = [
     "avro",
     "check_locations",
     "col",
+    "create_table",
     "describe_file",
     "errors",
     "find_tables",

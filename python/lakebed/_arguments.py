@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
+from operator import index
+from typing import TYPE_CHECKING, TypeVar
 
 from lakebed.errors import SchemaError, SnapshotNotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1)
 _MILLISECOND = timedelta(milliseconds=1)
 # What the compiled core takes. No count reaches it, and no instant of a table.
@@ -20,12 +23,14 @@ MOST_RETAINED = 2**31 - 1
 
 
 def names(argument: str, value: Sequence[str] | None) -> list[str] | None:
-    """A list of column names. Raises: TypeError for one string, which Python would take letter by letter."""
+    """A list of names. Raises: TypeError for one string, which Python would take letter by letter."""
     if value is None:
         return None
-    if isinstance(value, str) or not all(isinstance(name, str) for name in value):
-        raise TypeError(f"{argument} takes a list of column names, not {value!r}")
-    return [encodable(argument, name) for name in value]
+    given: object = value
+    every = list(value) if isinstance(given, Iterable) and not isinstance(given, str) else [None]
+    if not all(isinstance(name, str) for name in every):
+        raise TypeError(f"{argument} takes a list of names, not {value!r}")
+    return [encodable(argument, name) for name in every if name is not None]
 
 
 def encodable(argument: str, text: str) -> str:
@@ -68,6 +73,32 @@ def positive(argument: str, value: int | None, least: int = 1, most: int = _MOST
     if value is not None and value < least:
         raise ValueError(f"{argument} must be at least {least}, not {value}")
     return None if value is None else min(value, most)
+
+
+def integer(argument: str, value: int, bits: int = 64) -> int:
+    """A number of so many bits. Raises: TypeError, ValueError."""
+    given: object = value
+    if isinstance(given, bool) or not hasattr(given, "__index__"):
+        raise TypeError(f"{argument} takes a whole number, not {value!r}")
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise ValueError(f"{argument} is a number of {bits} bits, not {value}")
+    return index(value)
+
+
+def duration(argument: str, value: timedelta) -> timedelta:
+    """A length of time. Raises: TypeError."""
+    given: object = value
+    if not isinstance(given, timedelta):
+        raise TypeError(f"{argument} takes a timedelta, not {value!r}")
+    return value
+
+
+def mapping(argument: str, value: Mapping[str, T]) -> Mapping[str, T]:
+    """A mapping. Raises: TypeError."""
+    given: object = value
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{argument} takes a mapping, such as a dict, not {value!r}")
+    return value
 
 
 def version(argument: str, value: int | str) -> int | str:

@@ -22,8 +22,7 @@ def resolve_source(source: Source, storage: object | None = None) -> Resolved:
 
     The bytes that a storage reads come with their path, which errors name.
 
-    Args: source, as in `Source`: objects that are open files are read to their end here, once; storage, what
-        reads a path or URI, as `open_table` has it.
+    Args: source, of which open files are read to their end here, once; storage, what reads a path or URI.
     Raises: TypeError for anything else, also for a storage without a path; UnsupportedError, ValueError
         as `open_table`; the `OSError` of a storage that fails.
     Cost: local files are not opened, unless a storage reads them; a URI is fetched.

@@ -123,8 +123,8 @@ def _deletes(row: dict[str, Any], table_format: str, _small_bytes: int) -> Itera
 def _manifests(row: dict[str, Any], table_format: str, _small_bytes: int) -> Iterator[Finding]:
     small, entries = row.get("small_manifest_count", 0), row.get("entry_count", 0)
     own = {
-        "iceberg": "`lakebed.iceberg.rewrite_manifests(table)`",
-        "paimon": "`lakebed.paimon.compact_manifests(table)`",
+        "iceberg": "`table.rewrite_manifests()`",
+        "paimon": "`table.rewrite_manifests()`",
     }
     step = f"{own.get(table_format)}, or {_call(table_format, 'compact_manifest', 'rewrite_manifests')}"
     if small > _MANIFESTS.get(table_format, 0):

@@ -48,7 +48,7 @@ def read(
             for each other; enum symbols that this schema lacks become its default; logical types are this
             schema's. Of a union the branch of the same type is taken, else the first that the value can be
             promoted to. `columns` are then paths of this schema, and only what they name is resolved.
-        storage: what reads a path or URI, as `open_table` has it.
+        storage: what reads a path or URI: anything that `open_table` takes as such.
     Returns: a `Scan` with one column per field of the record schema. It reads the file when it is asked for
         its schema or rows, again each time.
     Raises: (when read) CorruptError, TruncatedError, UnsupportedError (codec, recursive schema), LimitError,
@@ -73,7 +73,10 @@ def _schema_text(schema: Schema) -> str:
 def read_schema(source: Source, limits: Limits = LIMITS, *, storage: object | None = None) -> Any:
     """The schema of an Avro file as its header spells it, parsed from JSON.
 
-    Args: as in `read`.
+    Args:
+        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
+        limits: what the file may cost.
+        storage: what reads a path or URI: anything that `open_table` takes as such.
     Returns: a dict for a record and for whatever else has attributes, a list for a union, a string for a
         plain type by its name. Types that `read` refuses, such as recursive ones, are given all the same.
     Raises: CorruptError (also where the text is not JSON), TruncatedError, LimitError.
@@ -92,7 +95,10 @@ def read_metadata(
     """The metadata map of an Avro file's header, as stored: `avro.schema`, `avro.codec` and the writer's own
     keys.
 
-    Args: as in `read`.
+    Args:
+        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
+        limits: what the file may cost.
+        storage: what reads a path or URI: anything that `open_table` takes as such.
     Raises: CorruptError, TruncatedError, LimitError.
     Cost: reads the header only.
     """
@@ -103,7 +109,10 @@ def read_metadata(
 def read_blocks(source: Source, limits: Limits = LIMITS, *, storage: object | None = None) -> pa.Table:
     """The blocks of an Avro file, one row each, without decoding a record.
 
-    Args: as in `read`.
+    Args:
+        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
+        limits: what the file may cost.
+        storage: what reads a path or URI: anything that `open_table` takes as such.
     Returns: `offset` int64 [byte in the file] of the block's data, after its two counts, `row_count` int64,
         `size_in_bytes` int64 (as stored, compressed).
     Raises: CorruptError, TruncatedError, LimitError.

@@ -120,7 +120,7 @@ class SchemaError(LakebedError, TypeError):
 
 
 class PredicateError(LakebedError, ValueError):
-    """A `where=` that does not parse, or does not fit the columns it names.
+    """A condition (`where=` or `filter=`) that does not parse, or does not fit the columns it names.
 
     Kinds: `unknown-column`, with the name as `field`; `predicate` (all else).
     """

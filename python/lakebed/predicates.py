@@ -1,4 +1,4 @@
-"""Filters built in Python: `col("dt") >= "2026-01-01"`, rendered as the SQL text that `where=` reads."""
+"""Conditions built in Python: `col("dt") >= "2026-01-01"`, as SQL text for `where=` and `filter=`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Predicate:
     """
 
     sql: str
-    """The text, as `where=` takes it."""
+    """The text, as `where=` and `filter=` take it."""
 
     _joined: Literal["", "AND", "OR"] = ""
     """What joins the text at its outermost level, where something does."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from lakebed import _arrow, _display, _native
 from lakebed._arguments import names, positive
+from lakebed._keywords import TEXTS, described
 from lakebed._values import to_records
 from lakebed._verdict import SMALL_BYTES, findings
 from lakebed.explain import Explain
@@ -21,29 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from lakebed.predicates import Predicate
     from lakebed.table import Table
-
-
-class Keywords(TypedDict, total=False):
-    """What every view takes."""
-
-    columns: Sequence[str] | None
-    filter: str | Predicate | None
-    limit: int | None
-    threads: int | None
-
-
-class TableKeywords(Keywords, total=False):
-    """What views take whose rows are manifests or files, or sums of them."""
-
-    where: str | Predicate | None
-
-
-class FileKeywords(TableKeywords, total=False):
-    """What views take whose rows are files or entries, which have statistics."""
-
-    stats: Sequence[str] | None
 
 
 KEYWORDS: dict[str, frozenset[str]] = {}
@@ -53,33 +32,26 @@ ViewFunction = TypeVar("ViewFunction", bound="Callable[..., ViewScan]")
 
 
 def view(keywords: type) -> Callable[[ViewFunction], ViewFunction]:
-    """Makes a function a view of a table: its signature shows each of the keywords."""
+    """Makes a function a view of a table: its signature and its docstring have each of the keywords."""
 
     def decorate(function: ViewFunction) -> ViewFunction:
+        annotations = keywords.__annotations__
         # Of a TypedDict its own come last: those that all views take are at the end of the signature.
-        names = sorted(keywords.__annotations__, key=_ORDER.index)
+        names = [name for name in TEXTS if name in annotations]
         KEYWORDS[function.__name__] = frozenset(names)
-        table, *own, _ = inspect.signature(function).parameters.values()
+        signature = inspect.signature(function)
+        itself, *own, _ = signature.parameters.values()
+        kind = inspect.Parameter.KEYWORD_ONLY
         shown = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_SHOWN[name])
+            inspect.Parameter(name, kind, default=None, annotation=annotations[name].__forward_arg__)
             for name in names
         ]
-        signature = inspect.signature(function).replace(parameters=[table.replace(name="self"), *own, *shown])
+        signature = signature.replace(parameters=[itself, *own, *shown])
         function.__signature__ = signature  # type: ignore[attr-defined]
+        function.__doc__ = function.__doc__ and described(function.__doc__, names)
         return function
 
     return decorate
-
-
-_SHOWN = {
-    "columns": "Sequence[str] | None",
-    "where": "str | Predicate | None",
-    "filter": "str | Predicate | None",
-    "stats": "Sequence[str] | None",
-    "limit": "int | None",
-    "threads": "int | None",
-}
-_ORDER = tuple(_SHOWN)
 
 
 @dataclass(frozen=True)
@@ -102,7 +74,7 @@ class Options:
 
         Raises: TypeError for a keyword that the view does not take; PredicateError, SchemaError, ValueError.
         """
-        for keyword in given.keys() - KEYWORDS.get(name, _ORDER):
+        for keyword in given.keys() - KEYWORDS.get(name, TEXTS):
             message = f"{name}() got an unexpected keyword argument {keyword!r}"
             if keyword == "where":
                 message += (

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 import pytest
 
 import lakebed
-from lakebed import paimon
 from lakebed.errors import TableNotFoundError, UnsupportedError
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
@@ -73,7 +72,7 @@ def test_what_is_not_there_and_what_cannot_be_done(files: Any) -> None:
         lakebed.open_table(f"{address(files)}/wh/none", storage=files)
     table = lakebed.open_table("/wh/shop.db/orders", storage=files)
     with pytest.raises(UnsupportedError, match="writes a file only if none exists"):
-        paimon.compact_manifests(table)
+        table.rewrite_manifests()
     files.rm("/wh/ice/orders/metadata", recursive=True)
     with pytest.raises(TableNotFoundError):
         lakebed.open_table("/wh/ice/orders", storage=files)

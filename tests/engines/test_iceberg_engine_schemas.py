@@ -17,9 +17,7 @@ from java_engine import EngineError
 from trust import long_or
 
 import lakebed
-from lakebed import iceberg
 from lakebed.errors import LakebedError, UnsupportedError
-from lakebed.iceberg import SchemaChange as Change
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -82,14 +80,14 @@ class Both:
         refused = []
         try:
             if name == "schema":
-                changes = [Change(json.dumps(change)) for change in given["changes"]]
-                iceberg.update_schema(table, changes, **more)
+                changes = lakebed.SchemaChange("as Java is told", lambda: given["changes"], None)
+                table.update_schema(changes, **more)
             else:
                 add = {called: text for text, called in given.get("add", ()) if called}
                 plain = [text for text, called in given.get("add", ()) if not called]
                 assert not (add and plain)
                 rename = dict(given.get("rename", ()))
-                iceberg.update_spec(table, add=add or plain, remove=given.get("remove", ()), rename=rename)
+                table.update_spec(add=add or plain, remove=given.get("remove", ()), rename=rename)
         except LakebedError as error:
             refused.append(f"{error.field}: {error}")
         if refused:
@@ -143,97 +141,125 @@ def term(text: str) -> list[str]:
 def both(request: pytest.FixtureRequest, tmp_path: Path, iceberg_java: JavaEngine) -> Both:
     made = []
     for name in ("ours", "java"):
-        table = iceberg.create_table(
+        table = lakebed.create_table(
             tmp_path / name,
             SCHEMA,
+            "iceberg",
             partition_by=["region", "bucket(4, id)"],
             format_version=request.param,
             properties=PROPERTIES,
         )
         file = {"file_path": ["data/a.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
         partition = pa.array([{"region": "emea", "id_bucket": 1}])
-        iceberg.append_files(table, pa.table({**file, "partition": partition}))
+        table.append_files(pa.table({**file, "partition": partition}))
         made.append(tmp_path / name)
     ours, theirs = made
     return Both(ours, theirs, iceberg_java, request.param)
 
 
-def changes(*every: Change) -> dict[str, Any]:
-    return {"changes": [json.loads(change.json) for change in every]}
+def changes(*every: lakebed.SchemaChange) -> dict[str, Any]:
+    return {"changes": [json.loads(text) for change in every for text in change.json("iceberg")]}
 
 
 STRUCT = pa.struct([pa.field("a", pa.int32(), nullable=False), pa.field("b", pa.list_(pa.string()))])
-DONE: list[Sequence[Change]] = [
-    [Change.add_column("note", pa.string(), "what was said"), Change.add_column("more", STRUCT)],
-    [Change.add_column(["point", "z"], "double"), Change.add_column(["points", "z"], "decimal(3, 1)")],
+DONE: list[Sequence[lakebed.SchemaChange]] = [
     [
-        Change.add_column(["named", "z"], pa.map_(pa.string(), STRUCT)),
-        Change.move_first(["named", "value", "z"]),
+        lakebed.SchemaChange.add_column("note", pa.string(), "what was said"),
+        lakebed.SchemaChange.add_column("more", STRUCT),
     ],
     [
-        Change.rename_column("n", "number"),
-        Change.update_column("n", "long"),
-        Change.update_column_doc("n", "N"),
+        lakebed.SchemaChange.add_column(["point", "z"], "double"),
+        lakebed.SchemaChange.add_column(["points", "z"], "decimal(3, 1)"),
     ],
-    [Change.rename_column("point.x", "east"), Change.move_after("point.x", "point.y")],
-    [Change.update_column("price", "decimal(11, 2)"), Change.update_column("points.element.y", "double")],
-    [Change.delete_column("ts"), Change.add_column("ts", pa.date32()), Change.move_before("ts", "id")],
-    [Change.make_column_optional("region"), Change.set_identifier_fields(["id", "point.y"][:1])],
-    [Change.delete_column("points"), Change.rename_column("named", "points")],
-    [Change.rename_column("id", "key"), Change.move_after("id", "more")],
-    [Change.move_first("key"), Change.move_first("note"), Change.move_before("number", "note")],
-    [Change.set_identifier_fields([]), Change.delete_column("note")],
     [
-        Change.add_column("u", pa.uuid() if hasattr(pa, "uuid") else "uuid"),
-        Change.rename_column("point", "at"),
+        lakebed.SchemaChange.add_column(["named", "z"], pa.map_(pa.string(), STRUCT)),
+        lakebed.SchemaChange.move_column(["named", "value", "z"], first=True),
     ],
-    [Change.delete_column("more.a"), Change.add_column(["more", "a"], "string")],
-    [Change.update_column_doc("number", None)],
+    [
+        lakebed.SchemaChange.rename_column("n", "number"),
+        lakebed.SchemaChange.update_type("n", "long"),
+        lakebed.SchemaChange.update_doc("n", "N"),
+    ],
+    [
+        lakebed.SchemaChange.rename_column("point.x", "east"),
+        lakebed.SchemaChange.move_column("point.x", after="point.y"),
+    ],
+    [
+        lakebed.SchemaChange.update_type("price", "decimal(11, 2)"),
+        lakebed.SchemaChange.update_type("points.element.y", "double"),
+    ],
+    [
+        lakebed.SchemaChange.drop_column("ts"),
+        lakebed.SchemaChange.add_column("ts", pa.date32()),
+        lakebed.SchemaChange.move_column("ts", before="id"),
+    ],
+    [
+        lakebed.SchemaChange.update_required("region", required=False),
+        lakebed.SchemaChange.set_identifier_fields(["id", "point.y"][:1]),
+    ],
+    [lakebed.SchemaChange.drop_column("points"), lakebed.SchemaChange.rename_column("named", "points")],
+    [lakebed.SchemaChange.rename_column("id", "key"), lakebed.SchemaChange.move_column("id", after="more")],
+    [
+        lakebed.SchemaChange.move_column("key", first=True),
+        lakebed.SchemaChange.move_column("note", first=True),
+        lakebed.SchemaChange.move_column("number", before="note"),
+    ],
+    [lakebed.SchemaChange.set_identifier_fields([]), lakebed.SchemaChange.drop_column("note")],
+    [
+        lakebed.SchemaChange.add_column("u", pa.uuid() if hasattr(pa, "uuid") else "uuid"),
+        lakebed.SchemaChange.rename_column("point", "at"),
+    ],
+    [lakebed.SchemaChange.drop_column("more.a"), lakebed.SchemaChange.add_column(["more", "a"], "string")],
+    [lakebed.SchemaChange.update_doc("number", None)],
 ]
 """One commit each, one after the other."""
-REFUSED: list[Sequence[Change]] = [
-    [Change.add_column("id", "int")],
-    [Change.add_column(["point", "x"], "int")],
-    [Change.add_column(["none", "x"], "int")],
-    [Change.add_column(["n", "x"], "int")],
-    [Change.add_column("must", "int", required=True)],
-    [Change.add_column("twice", "int"), Change.add_column("twice", "int")],
-    [Change.delete_column("none")],
-    [Change.delete_column("region")],
-    [Change.delete_column("id")],
-    [Change.delete_column("n"), Change.rename_column("n", "m")],
-    [Change.rename_column("n", "m"), Change.delete_column("n")],
-    [Change.delete_column("point"), Change.add_column(["point", "z"], "int")],
-    [Change.delete_column("points.element")],
-    [Change.delete_column("named.key")],
-    [Change.rename_column("none", "m")],
-    [Change.rename_column("n", "price")],
-    [Change.rename_column("n", "id_bucket")],
-    [Change.update_column("n", "string")],
-    [Change.update_column("id", "int")],
-    [Change.update_column("price", "decimal(12, 3)")],
-    [Change.update_column("price", "decimal(8, 2)")],
-    [Change.update_column("point", "int")],
-    [Change.require_column("n")],
-    [Change.add_column(["named", "key", "k2"], "int")],
-    [Change.update_column("named.key.k", "long")],
-    [Change.move_first("none")],
-    [Change.move_after("n", "n")],
-    [Change.move_after("n", "point.x")],
-    [Change.move_before("points.element", "id")],
-    [Change.set_identifier_fields(["n"])],
-    [Change.set_identifier_fields(["none"])],
-    [Change.set_identifier_fields(["point.y"])],
-    [Change.set_identifier_fields(["points.element.y"])],
-    [Change.set_identifier_fields(["id"]), Change.delete_column("id")],
+REFUSED: list[Sequence[lakebed.SchemaChange]] = [
+    [lakebed.SchemaChange.add_column("id", "int")],
+    [lakebed.SchemaChange.add_column(["point", "x"], "int")],
+    [lakebed.SchemaChange.add_column(["none", "x"], "int")],
+    [lakebed.SchemaChange.add_column(["n", "x"], "int")],
+    [lakebed.SchemaChange.add_column("must", "int", required=True)],
+    [lakebed.SchemaChange.add_column("twice", "int"), lakebed.SchemaChange.add_column("twice", "int")],
+    [lakebed.SchemaChange.drop_column("none")],
+    [lakebed.SchemaChange.drop_column("region")],
+    [lakebed.SchemaChange.drop_column("id")],
+    [lakebed.SchemaChange.drop_column("n"), lakebed.SchemaChange.rename_column("n", "m")],
+    [lakebed.SchemaChange.rename_column("n", "m"), lakebed.SchemaChange.drop_column("n")],
+    [lakebed.SchemaChange.drop_column("point"), lakebed.SchemaChange.add_column(["point", "z"], "int")],
+    [lakebed.SchemaChange.drop_column("points.element")],
+    [lakebed.SchemaChange.drop_column("named.key")],
+    [lakebed.SchemaChange.rename_column("none", "m")],
+    [lakebed.SchemaChange.rename_column("n", "price")],
+    [lakebed.SchemaChange.rename_column("n", "id_bucket")],
+    [lakebed.SchemaChange.update_type("n", "string")],
+    [lakebed.SchemaChange.update_type("id", "int")],
+    [lakebed.SchemaChange.update_type("price", "decimal(12, 3)")],
+    [lakebed.SchemaChange.update_type("price", "decimal(8, 2)")],
+    [lakebed.SchemaChange.update_type("point", "int")],
+    [lakebed.SchemaChange.update_required("n", required=True)],
+    [lakebed.SchemaChange.add_column(["named", "key", "k2"], "int")],
+    [lakebed.SchemaChange.update_type("named.key.k", "long")],
+    [lakebed.SchemaChange.move_column("none", first=True)],
+    [lakebed.SchemaChange.move_column("n", after="n")],
+    [lakebed.SchemaChange.move_column("n", after="point.x")],
+    [lakebed.SchemaChange.move_column("points.element", before="id")],
+    [lakebed.SchemaChange.set_identifier_fields(["n"])],
+    [lakebed.SchemaChange.set_identifier_fields(["none"])],
+    [lakebed.SchemaChange.set_identifier_fields(["point.y"])],
+    [lakebed.SchemaChange.set_identifier_fields(["points.element.y"])],
+    [lakebed.SchemaChange.set_identifier_fields(["id"]), lakebed.SchemaChange.drop_column("id")],
 ]
 
 
 def test_schemas_change_as_javas(both: Both):
     for some in REFUSED:
         assert not both.step("schema", changes(*some)), some
-    assert both.step("schema", changes(Change.require_column("n")), allow_incompatible_changes=True)
-    assert both.step("schema", changes(Change.make_column_optional("n")))
+    assert both.step(
+        "schema",
+        changes(lakebed.SchemaChange.update_required("n", required=True)),
+        allow_incompatible_changes=True,
+    )
+    assert both.step("schema", changes(lakebed.SchemaChange.update_required("n", required=False)))
     # The schema is one that the table had.
     assert len(metadata(lakebed.open_table(both.ours))["schemas"]) == 2
     for some in DONE:
@@ -241,23 +267,44 @@ def test_schemas_change_as_javas(both: Both):
     assert both.step("schema", changes())
     # The specification would have these in version 3; Java's library does not.
     for wider in ("timestamp", *["timestamp_ns"][: both.version // 3]):
-        assert not both.step("schema", changes(Change.update_column("ts", wider))), wider
+        assert not both.step("schema", changes(lakebed.SchemaChange.update_type("ts", wider))), wider
 
 
-DEFAULTS: list[tuple[Sequence[Change], bool]] = [
-    ([Change.add_column("a", "int", required=True, default_value=7), Change.add_column("b", "date")], True),
-    ([Change.update_column_default("b", "2024-02-29"), Change.update_column_default("a", 8)], True),
-    ([Change.update_column_default("b", None), Change.update_column("a", "long")], True),
-    ([Change.add_column("c", "decimal(5, 2)", default_value="1.50"), Change.require_column("c")], True),
-    ([Change.add_column("d", "timestamptz", default_value="2024-02-29T01:02:03+00:00")], True),
-    ([Change.add_column("e", "string", default_value="é")], True),
-    ([Change.add_column("f", "timestamp_ns"), Change.add_column("g", "unknown")], True),
-    ([Change.add_column("h", "int", default_value="x")], False),
-    ([Change.update_column_default("a", "x")], False),
-    ([Change.add_column("h", "unknown", required=True)], False),
+DEFAULTS: list[tuple[Sequence[lakebed.SchemaChange], bool]] = [
+    (
+        [
+            lakebed.SchemaChange.add_column("a", "int", required=True, default=7),
+            lakebed.SchemaChange.add_column("b", "date"),
+        ],
+        True,
+    ),
+    (
+        [lakebed.SchemaChange.update_default("b", "2024-02-29"), lakebed.SchemaChange.update_default("a", 8)],
+        True,
+    ),
+    ([lakebed.SchemaChange.update_default("b", None), lakebed.SchemaChange.update_type("a", "long")], True),
+    (
+        [
+            lakebed.SchemaChange.add_column("c", "decimal(5, 2)", default="1.50"),
+            lakebed.SchemaChange.update_required("c", required=True),
+        ],
+        True,
+    ),
+    ([lakebed.SchemaChange.add_column("d", "timestamptz", default="2024-02-29T01:02:03+00:00")], True),
+    ([lakebed.SchemaChange.add_column("e", "string", default="é")], True),
+    (
+        [
+            lakebed.SchemaChange.add_column("f", "timestamp_ns"),
+            lakebed.SchemaChange.add_column("g", "unknown"),
+        ],
+        True,
+    ),
+    ([lakebed.SchemaChange.add_column("h", "int", default="x")], False),
+    ([lakebed.SchemaChange.update_default("a", "x")], False),
+    ([lakebed.SchemaChange.add_column("h", "unknown", required=True)], False),
     # As above: the specification would have these.
-    ([Change.update_column("g", "int")], False),
-    ([Change.update_column("g", "string")], False),
+    ([lakebed.SchemaChange.update_type("g", "int")], False),
+    ([lakebed.SchemaChange.update_type("g", "string")], False),
 ]
 
 
@@ -268,19 +315,19 @@ def test_defaults_are_of_version_3(both: Both):
     if both.version < 3:
         table = lakebed.open_table(both.ours)
         for change in (
-            Change.add_column("a", "int", default_value=1),
-            Change.update_column_default("n", 1),
-            Change.add_column("f", "timestamp_ns"),
+            lakebed.SchemaChange.add_column("a", "int", default=1),
+            lakebed.SchemaChange.update_default("n", 1),
+            lakebed.SchemaChange.add_column("f", "timestamp_ns"),
         ):
             with pytest.raises(UnsupportedError, match="need format version 3"):
-                iceberg.update_schema(table, change)
+                table.update_schema(change)
 
 
 def test_what_sorts_a_table_stays(both: Both):
     for path in (both.ours, both.theirs):
         both.java.ask("manage", table=path, steps=[["sort", "price"]])
-    assert not both.step("schema", changes(Change.delete_column("price")))
-    assert both.step("schema", changes(Change.rename_column("price", "cost")))
+    assert not both.step("schema", changes(lakebed.SchemaChange.drop_column("price")))
+    assert both.step("schema", changes(lakebed.SchemaChange.rename_column("price", "cost")))
 
 
 SPECS: list[tuple[dict[str, Any], bool]] = [
@@ -316,4 +363,4 @@ def test_specs_change_as_javas(both: Both):
         assert both.step("spec", given) == is_done, given
     assert both.step("spec", {"remove": ["id_bucket", "ts_month", "area"]})
     # What partitioned the table once may go where both say so.
-    both.step("schema", changes(Change.delete_column("region")))
+    both.step("schema", changes(lakebed.SchemaChange.drop_column("region")))

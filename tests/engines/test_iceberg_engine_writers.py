@@ -12,7 +12,6 @@ from iceberg_table_pairs import Deletes, File, PairedTable, TablePair, lakebeds
 from java_engine import EngineError
 from trust import long_or
 
-from lakebed import iceberg
 from lakebed.errors import CommitConflictError, SchemaError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -223,7 +222,7 @@ def test_what_others_have_done_elsewhere_is_no_conflict(pair: TablePair):
     pair.theirs.ask("overwrite", since=since, **change)
     pair.same()
     begun = begun.refresh()
-    iceberg.rollback_to(begun, begun.snapshots().to_arrow()["snapshot_id"][0].as_py())
+    begun.rollback_to(begun.snapshots().to_arrow()["snapshot_id"][0].as_py())
     with pytest.raises(CommitConflictError, match="no longer descends from snapshot"):
         lakebeds(pair.ours, "overwrite", begun, removed=["a"], isolation="snapshot")
 
@@ -255,14 +254,14 @@ def test_branches_are_committed_to_as_by_java(pair: TablePair):
 def test_what_is_metadata_alone_is_as_by_java(pair: TablePair):
     first, second = _snapshots(pair)
     ours = pair.ours
-    iceberg.create_branch(ours.now(), "dev", snapshot_id=first[0], min_snapshots_to_keep=3)
-    iceberg.create_tag(ours.now(), "tag", snapshot_id=second[0])
-    iceberg.set_retention(ours.now(), "tag", max_ref_age=timedelta(seconds=5))
-    iceberg.rollback_to(ours.now(), first[0])
-    iceberg.set_current_snapshot(ours.now(), second[0])
-    iceberg.set_properties(ours.now(), {"a": "1", "b": "2"})
-    iceberg.set_properties(ours.now(), remove=["a"])
-    iceberg.fast_forward(ours.now("dev"), "main")
+    ours.now().create_branch("dev", at=first[0], min_snapshots_to_keep=3)
+    ours.now().create_tag("tag", at=second[0])
+    ours.now().set_retention("tag", max_age=timedelta(seconds=5))
+    ours.now().rollback_to(first[0])
+    ours.now().set_current_snapshot(second[0])
+    ours.now().update_properties({"a": "1", "b": "2"})
+    ours.now().update_properties(remove=["a"])
+    ours.now().fast_forward("dev", "main")
     steps = [
         ["create_branch", "dev", first[1]],
         ["keep", "dev", 3],
@@ -285,7 +284,7 @@ def test_what_is_metadata_alone_is_as_by_java(pair: TablePair):
     assert pair.same()["refs"].keys() == {"main"}
     expire(pair)
     if version(pair) < 3:
-        iceberg.upgrade(ours.now(), version(pair) + 1)
+        ours.now().upgrade(version(pair) + 1)
         pair.theirs.ask("manage", steps=[["upgrade", ours.now().format_version]])
         pair.same()
         pair.both("append", files=[File("e")])
@@ -295,7 +294,7 @@ def test_what_is_metadata_alone_is_as_by_java(pair: TablePair):
 def expire(pair: TablePair) -> None:
     """Takes out all but the last snapshot."""
     now = datetime.now(timezone.utc)
-    iceberg.expire_snapshots(pair.ours.now(), now)
+    pair.ours.now().expire_snapshots(now)
     pair.theirs.ask("manage", steps=[["expire", int(now.timestamp() * 1000)]])
     pair.same()
     assert [len(paired.now().snapshots().to_arrow()) for paired in (pair.ours, pair.theirs)] == [1, 1]
@@ -311,16 +310,16 @@ def _snapshots(pair: TablePair) -> tuple[list[int], list[int]]:
 
 def test_appends_are_picked_as_by_java(pair: TablePair):
     for paired in (pair.ours, pair.theirs):
-        iceberg.create_branch(paired.now(), "dev")
+        paired.now().create_branch("dev")
     pair.both("append", files=[File("d"), File("e", "us")], branch="dev")
     picked = [paired.now("dev").snapshot_id or 0 for paired in (pair.ours, pair.theirs)]
     pair.both("append", files=[File("f")])
-    iceberg.cherry_pick(pair.ours.now(), picked[0])
+    pair.ours.now().cherry_pick(picked[0])
     pair.theirs.ask("manage", steps=[["cherrypick", picked[1]]])
     for paired, source in zip((pair.ours, pair.theirs), picked, strict=True):
         assert paired.state()["summary"]["source-snapshot-id"] == str(source)
     with pytest.raises(SchemaError, match="already"):
-        iceberg.cherry_pick(pair.ours.now(), picked[0])
+        pair.ours.now().cherry_pick(picked[0])
     with pytest.raises(EngineError, match="Cherrypick"):
         pair.theirs.ask("manage", steps=[["cherrypick", picked[1]]])
 

@@ -10,7 +10,7 @@ import pytest
 from paimon_real import SCHEMA, MadeTable, marked_elsewhere
 from test_paimon_columnar_commits import file_schema
 
-from lakebed import paimon
+import lakebed
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -33,8 +33,8 @@ def schemas(root: Path, new: set[str]) -> dict[str, set[str]]:
 def test_files_of_a_commit_have_javas_schemas(manifests: str, tmp_path: Path, paimon_java: JavaEngine):
     made = MadeTable(tmp_path / "own")
     options = {"bucket": "-1", "deletion-vectors.enabled": "true", "manifest.format": manifests}
-    paimon.create_table(made.root, SCHEMA, partition_by=["region"], options=options)
-    paimon.append_files(made.now(), made.written("emea", "a", 1, 2))
+    lakebed.create_table(made.root, SCHEMA, "paimon", partition_by=["region"], properties=options)
+    made.now().append_files(made.written("emea", "a", 1, 2))
     before = {path.name for path in (made.root / "manifest").iterdir()}
     java_table = shutil.copytree(made.root, tmp_path / "java")
     # The first of a copy is Java's alone, so that both write all kinds of files.
@@ -42,8 +42,8 @@ def test_files_of_a_commit_have_javas_schemas(manifests: str, tmp_path: Path, pa
     paimon_java.ask("prepare_mark", table=java_table, files=MARKED)
     paimon_java.ask("commit_prepared", table=java_table)
     files, removed = marked_elsewhere(paimon_java, made, MARKED)
-    paimon.append_files(made.now(), made.written("emea", "b", 3))
-    paimon.replace_deletion_vectors(made.now(), files, removed)
+    made.now().append_files(made.written("emea", "b", 3))
+    made.now().add_deletes(files, removed_deletes=removed)
     ours, theirs = (
         schemas(root, {path.name for path in (root / "manifest").iterdir()} - before)
         for root in (made.root, java_table)

@@ -10,10 +10,8 @@ import pyarrow as pa
 import pytest
 from paimon_real import SCHEMA, MadeTable
 
-from lakebed import paimon
-from lakebed._native import PaimonChange
+import lakebed
 from lakebed.errors import SchemaError
-from lakebed.paimon import _commit
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -42,25 +40,33 @@ def made(tmp_path: Path, request: pytest.FixtureRequest) -> MadeTable:
     storage = "obstore" if request.param == "store" else None
     made = MadeTable(tmp_path / "warehouse" / "shop.db" / "orders", keys, storage)
     options = bucket[request.param]
-    paimon.create_table(
-        made.root, SCHEMA, partition_keys=["region"], primary_keys=keys, options=options, storage=storage
+    lakebed.create_table(
+        made.root,
+        SCHEMA,
+        "paimon",
+        partition_by=["region"],
+        primary_key=keys,
+        properties=options,
+        storage=storage,
     )
     both = [made.written("emea", "a", 1, 2), made.written("emea", "b", 3, 4)]
-    table = paimon.append_files(made.now(), pa.concat_tables(both))
-    table = paimon.append_files(table, made.written("us", "c", 5, 6))
-    table = paimon.append_files(table, made.written("us", "d", 7, 8))
+    table = made.now().append_files(pa.concat_tables(both))
+    table = table.append_files(made.written("us", "c", 5, 6))
+    table = table.append_files(made.written("us", "d", 7, 8))
     if request.param == "together":
-        changes = PaimonChange.append_files(made.written("apac", "e", 9), None, check=True)
-        gone = pa.array(["region=emea/bucket-0/data-a-0.parquet"])
-        moved = PaimonChange.overwrite_files(made.written("us", "f", 10, 11), gone, "region = 'us'")
-        table = _commit.commit(table, changes, moved, PaimonChange.compact_manifests(None, True, None))
+        gone = ["region=emea/bucket-0/data-a-0.parquet"]
+        with table.transaction() as tx:
+            tx.append_files(made.written("apac", "e", 9))
+            tx.overwrite_files(made.written("us", "f", 10, 11), removed=gone, where="region = 'us'")
+            tx.rewrite_manifests(sort=True)
+        table = tx.table
         assert table.snapshot_id == 4
     else:
-        table = paimon.append_files(table, made.written("apac", "e", 9))
-        table = paimon.delete_files(table, ["region=emea/bucket-0/data-a-0.parquet"])
-        table = paimon.overwrite_partition(table, made.written("us", "f", 10, 11), {"region": "us"})
-    paimon.create_tag(table, "before")
-    paimon.compact_manifests(table)
+        table = table.append_files(made.written("apac", "e", 9))
+        table = table.delete_files(["region=emea/bucket-0/data-a-0.parquet"])
+        table = table.overwrite_partitions(made.written("us", "f", 10, 11), {"region": "us"})
+    table.create_tag("before")
+    table.rewrite_manifests()
     assert made.live() == LIVE
     return made
 
@@ -86,7 +92,7 @@ def test_java_reads_and_commits(made: MadeTable, paimon_java: JavaEngine):
     assert "data-b-0.parquet" not in live
     ask("compact_manifests")
     assert made.live() == live
-    paimon.append_files(made.now(), made.written("us", "z", 40))
+    made.now().append_files(made.written("us", "z", 40))
     assert read() == (live | {"data-z-0.parquet"}, [9, 30, 40])
 
 
@@ -132,13 +138,13 @@ def check_commits(
     (added,) = made.live() - LIVE
     assert made.newest() == before + 1
     assert read() == (LIVE | {added}, [*IDS, 20])
-    paimon.append_files(made.now(), made.written("emea", "g", 21))
+    made.now().append_files(made.written("emea", "g", 21))
     append(22)
     assert made.newest() == before + 3
     live = made.live()
     assert len(live) == len(LIVE) + 3
     assert read() == (live, [*IDS, 20, 21, 22])
-    paimon.delete_files(made.now(), [f"region=emea/bucket-0/{added}"])
+    made.now().delete_files([f"region=emea/bucket-0/{added}"])
     assert read() == (live - {added}, [*IDS, 21, 22])
     assert made.live() == live - {added}
     check_names(made, read)
@@ -146,13 +152,13 @@ def check_commits(
 
 def check_names(made: MadeTable, read: Callable[[], tuple[set[str], list[int]]]) -> None:
     """A file whose name the table has deleted would not be read: it is refused until manifests forget it."""
-    paimon.delete_files(made.now(), ["region=emea/bucket-0/data-b-0.parquet"])
+    made.now().delete_files(["region=emea/bucket-0/data-b-0.parquet"])
     live = made.live()
     again = made.written("emea", "b", 23)
     with pytest.raises(SchemaError, match="was deleted") as refused:
-        paimon.append_files(made.now(), again)
+        made.now().append_files(again)
     assert (refused.value.field, refused.value.record) == ("file_path", 0)
-    paimon.compact_manifests(made.now())
-    paimon.append_files(made.now(), again)
+    made.now().rewrite_manifests()
+    made.now().append_files(again)
     assert made.live() == live | {"data-b-0.parquet"}
     assert read() == (made.live(), [9, 10, 11, 21, 22, 23])

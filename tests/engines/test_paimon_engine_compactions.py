@@ -35,11 +35,16 @@ def keyed(tmp_path: Path, manifests: str) -> MadeTable:
     made = MadeTable(tmp_path / "own", ("region", "id"))
     options = {"bucket": "1", "num-sorted-run.compaction-trigger": "100", "num-levels": "6"}
     options["manifest.format"] = manifests
-    paimon.create_table(
-        made.root, SCHEMA, partition_by=["region"], primary_keys=made.primary_keys, options=options
+    lakebed.create_table(
+        made.root,
+        SCHEMA,
+        "paimon",
+        partition_by=["region"],
+        primary_key=made.primary_keys,
+        properties=options,
     )
     for name, ids in (("a", (1, 2)), ("b", (2, 3))):
-        paimon.append_files(made.now(), made.written("emea", name, *ids))
+        made.now().append_files(made.written("emea", name, *ids))
     return made
 
 
@@ -49,7 +54,7 @@ def rows(java: JavaEngine, made: MadeTable) -> list[int]:
 
 def compacted(made: MadeTable, name: str = "c") -> lakebed.Table:
     paths = [f"region=emea/bucket-0/data-{one}-0.parquet" for one in "ab"]
-    return paimon.compact_files(made.now(), paths, made.written("emea", name, 1, 2, 3, level=TOP))
+    return made.now().replace_files(paths, made.written("emea", name, 1, 2, 3, level=TOP))
 
 
 def test_java_reads_and_compacts_behind_a_compaction(keyed: MadeTable, paimon_java: JavaEngine):
@@ -66,7 +71,7 @@ def test_java_reads_and_compacts_behind_a_compaction(keyed: MadeTable, paimon_ja
     assert table.files(columns=["level", "record_count"]).to_arrow().to_pylist() == other
     assert paimon_java.ask("plan", table=keyed.root)["files"] == ["data-c-0.parquet"]
     assert rows(paimon_java, keyed) == [1, 2, 3]
-    paimon.append_files(keyed.now(), keyed.written("emea", "d", 3, 4))
+    keyed.now().append_files(keyed.written("emea", "d", 3, 4))
     paimon_java.ask("prepare_compact", table=keyed.root)
     paimon_java.ask("commit_prepared", table=keyed.root)
     assert rows(paimon_java, keyed) == [1, 2, 3, 4]
@@ -91,15 +96,15 @@ def test_keys_that_java_put_into_a_level_are_a_conflict(keyed: MadeTable, paimon
     paimon_java.ask("prepare_compact", table=keyed.root)
     paimon_java.ask("commit_prepared", table=keyed.root)
     with pytest.raises(CommitConflictError, match="same bucket and level"):
-        paimon.append_files(keyed.now(), late)
-    paimon.append_files(keyed.now(), keyed.written("emea", "fits", 8, 9, level=TOP))
+        keyed.now().append_files(late)
+    keyed.now().append_files(keyed.written("emea", "fits", 8, 9, level=TOP))
     assert rows(paimon_java, keyed) == [1, 2, 3, 8, 9]
     assert paimon_java.ask("read", table=keyed.root)["plan"]["files"]
 
 
 def test_a_changelog_is_what_java_reads_as_one(keyed: MadeTable, paimon_java: JavaEngine):
     changes = keyed.written("emea", "changes", 5)
-    table = paimon.append_files(keyed.now(), keyed.written("emea", "d", 5), changelog=changes)
+    table = keyed.now().append_files(keyed.written("emea", "d", 5), changelog=changes)
     said = paimon.read_snapshot(keyed.root / "snapshot" / f"snapshot-{table.snapshot_id}")
     answer = paimon_java.ask("read", table=keyed.root)
     (listed,) = answer["lists"][said["changelogManifestList"]]
@@ -117,23 +122,23 @@ def plain(tmp_path: Path, manifests: str) -> MadeTable:
     """A table without buckets that has deletion vectors: two files of four rows."""
     made = MadeTable(tmp_path / "own")
     options = {"bucket": "-1", "deletion-vectors.enabled": "true", "manifest.format": manifests}
-    paimon.create_table(made.root, SCHEMA, partition_by=["region"], options=options)
+    lakebed.create_table(made.root, SCHEMA, "paimon", partition_by=["region"], properties=options)
     for name, ids in (("a", (1, 2, 3, 4)), ("b", (5, 6, 7, 8))):
-        paimon.append_files(made.now(), made.written("emea", name, *ids))
+        made.now().append_files(made.written("emea", name, *ids))
     return made
 
 
 def test_java_applies_the_vectors_that_are_committed(plain: MadeTable, paimon_java: JavaEngine):
     files, removed = marked_elsewhere(paimon_java, plain, {A: [0, 2]})
-    table = paimon.replace_deletion_vectors(plain.now(), files, removed)
+    table = plain.now().add_deletes(files, removed_deletes=removed)
     said = paimon.read_snapshot(plain.root / "snapshot" / f"snapshot-{table.snapshot_id}")
     assert (said["commitKind"], said["deltaRecordCount"]) == ("OVERWRITE", 0)
     assert rows(paimon_java, plain) == [2, 4, 5, 6, 7, 8]
     files, removed = marked_elsewhere(paimon_java, plain, {A: [1], B: [3]})
     assert removed
     with pytest.raises(CommitConflictError, match="has a vector in"):
-        paimon.replace_deletion_vectors(plain.now(), files)
-    paimon.replace_deletion_vectors(plain.now(), files, removed)
+        plain.now().add_deletes(files)
+    plain.now().add_deletes(files, removed_deletes=removed)
     assert rows(paimon_java, plain) == [4, 5, 6, 7]
     assert set(paimon_java.ask("plan", table=plain.root)["deletion_files"]) == {
         "data-a-0.parquet",
@@ -141,9 +146,9 @@ def test_java_applies_the_vectors_that_are_committed(plain: MadeTable, paimon_ja
     }
     # What becomes of them: a compaction without the rows that are gone, and a file that goes.
     joined = plain.written("emea", "c", 4)
-    paimon.compact_files(plain.now(), ["region=emea/bucket-0/data-a-0.parquet"], joined)
+    plain.now().replace_files(["region=emea/bucket-0/data-a-0.parquet"], joined)
     assert rows(paimon_java, plain) == [4, 5, 6, 7]
-    paimon.delete_files(plain.now(), ["region=emea/bucket-0/data-b-0.parquet"])
+    plain.now().delete_files(["region=emea/bucket-0/data-b-0.parquet"])
     assert rows(paimon_java, plain) == [4]
     assert index_files(plain.root) == []
 
@@ -151,14 +156,14 @@ def test_java_applies_the_vectors_that_are_committed(plain: MadeTable, paimon_ja
 def test_vectors_race_with_java(plain: MadeTable, paimon_java: JavaEngine):
     files, _ = marked_elsewhere(paimon_java, plain, {A: [0]})
     paimon_java.ask("prepare_mark", table=plain.root, files={"data-a-0.parquet": [1]})
-    paimon.replace_deletion_vectors(plain.now(), files)
+    plain.now().add_deletes(files)
     with pytest.raises(EngineError, match="onflict"):
         paimon_java.ask("commit_prepared", table=plain.root)
     late, removed = marked_elsewhere(paimon_java, plain, {A: [3]})
     paimon_java.ask("prepare_mark", table=plain.root, files={"data-a-0.parquet": [2]})
     paimon_java.ask("commit_prepared", table=plain.root)
     with pytest.raises(CommitConflictError, match="another commit has replaced it"):
-        paimon.replace_deletion_vectors(plain.now(), late, removed)
+        plain.now().add_deletes(late, removed_deletes=removed)
     assert rows(paimon_java, plain) == [2, 4, 5, 6, 7, 8]
     paimon_java.ask("delete", table=plain.root, files=["data-b-0.parquet"])
     assert rows(paimon_java, plain) == [2, 4]
@@ -166,9 +171,9 @@ def test_vectors_race_with_java(plain: MadeTable, paimon_java: JavaEngine):
 
 def test_the_same_partitions_are_overwritten(plain: MadeTable, paimon_java: JavaEngine):
     """Java overwrites the partitions of its rows unless told which."""
-    paimon.append_files(plain.now(), plain.written("us", "c", 9))
+    plain.now().append_files(plain.written("us", "c", 9))
     java_table = shutil.copytree(plain.root, plain.root.with_name("java"))
     paimon_java.ask("overwrite", table=java_table, rows=[[20, "emea", None, None]], partition={})
-    paimon.overwrite_partition(plain.now(), plain.written("emea", "d", 20), None)
+    plain.now().overwrite_partitions(plain.written("emea", "d", 20), None)
     theirs = paimon_java.ask("rows", table=java_table)
     assert sorted(int(row["id"]) for row in theirs) == rows(paimon_java, plain) == [9, 20]

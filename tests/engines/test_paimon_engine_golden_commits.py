@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lakebed
-from lakebed import paimon
 from lakebed.errors import UnsupportedError
 from shared_data import GoldenTable, each_golden_paimon_table
 
@@ -30,13 +29,13 @@ def test_java_plans_what_lakebed_commits(table: GoldenTable, tmp_path: Path, pai
     if "error" in before or not before["files"]:
         pytest.skip(f"{table.name} has no plan")
     try:
-        paimon.compact_manifests(lakebed.open_table(copy), sort=True)
+        lakebed.open_table(copy).rewrite_manifests(sort=True)
     except UnsupportedError as refused:
         pytest.skip(f"{table.name}: {refused}")
     assert plan() == before
     files = lakebed.open_table(copy).files().to_arrow().slice(0, 1)
     try:
-        paimon.delete_files(lakebed.open_table(copy), files)
+        lakebed.open_table(copy).delete_files(files)
     except UnsupportedError as refused:
         pytest.skip(f"{table.name}: {refused}")
     (name,) = (path.rpartition("/")[2] for path in files["file_path"].to_pylist())

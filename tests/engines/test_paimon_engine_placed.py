@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 from paimon_real import SCHEMA, MadeTable
 
-from lakebed import paimon
-from lakebed.paimon import SchemaChange
+import lakebed
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.jvm
 
 NEWER = [
-    SchemaChange.rename_column("amount", "price"),
-    SchemaChange.update_column_type("price", pa.decimal128(20, 2)),
-    SchemaChange.drop_column("day"),
-    SchemaChange.add_column("note", pa.string(), after="id"),
+    lakebed.SchemaChange.rename_column("amount", "price"),
+    lakebed.SchemaChange.update_type("price", pa.decimal128(20, 2)),
+    lakebed.SchemaChange.drop_column("day"),
+    lakebed.SchemaChange.add_column("note", pa.string(), after="id"),
 ]
 
 
@@ -32,9 +31,11 @@ def made(tmp_path: Path, request: pytest.FixtureRequest) -> MadeTable:
     keys = ("region", "id") if request.param == "primary-key" else ()
     made = MadeTable(tmp_path / "own", keys)
     options = {"bucket": "1"} if keys else {"bucket": "-1"}
-    paimon.create_table(made.root, SCHEMA, partition_by=["region"], primary_keys=keys, options=options)
-    paimon.append_files(made.now(), made.written("emea", "a", 1, 2))
-    paimon.alter_table(made.now(), NEWER)
+    lakebed.create_table(
+        made.root, SCHEMA, "paimon", partition_by=["region"], primary_key=keys, properties=options
+    )
+    made.now().append_files(made.written("emea", "a", 1, 2))
+    made.now().update_schema(NEWER)
     return made
 
 
@@ -63,7 +64,7 @@ def read(java: JavaEngine, made: MadeTable, operation: str = "rows") -> dict[int
 
 def test_java_reads_files_by_the_schema_that_they_name(made: MadeTable, paimon_java: JavaEngine):
     for files in (older(made, "b", 3, 4), newer(made, "c", 5, 6)):
-        paimon.append_files(made.now(), files)
+        made.now().append_files(files)
     expected = {one: (None, one / 4) for one in (1, 2, 3, 4)} | {5: ("c", 5.0), 6: ("c", 6.0)}
     assert read(paimon_java, made) == expected
     entries = made.now().files(columns=["file_name", "schema_id"]).to_arrow().to_pylist()
@@ -82,7 +83,7 @@ def test_java_reads_files_by_the_schema_that_they_name(made: MadeTable, paimon_j
         if not made.primary_keys:
             assert ours == ({f"data-{wanted}-0.parquet"} if wanted else set())
     paimon_java.ask("append", table=made.root, rows=[[7, "d", "emea", "7.00"]])
-    paimon.append_files(made.now(), older(made, "e", 8))
+    made.now().append_files(older(made, "e", 8))
     expected |= {7: ("d", 7.0), 8: (None, 2.0)}
     assert read(paimon_java, made) == expected
     if made.primary_keys:
@@ -93,7 +94,7 @@ def test_java_reads_files_by_the_schema_that_they_name(made: MadeTable, paimon_j
     else:
         paimon_java.ask("delete", table=made.root, files=["data-b-0.parquet"])
         del expected[3], expected[4]
-    paimon.append_files(made.now(), older(made, "f", 9))
+    made.now().append_files(older(made, "f", 9))
     assert read(paimon_java, made) == expected | {9: (None, 2.25)}
     assert set(paimon_java.ask("plan", table=made.root)["files"]) == made.live()
 
@@ -102,8 +103,13 @@ def test_java_reads_files_by_the_schema_that_they_name(made: MadeTable, paimon_j
 def waiting(tmp_path: Path) -> MadeTable:
     """A table whose rows wait for their bucket."""
     made = MadeTable(tmp_path / "own", ("region", "id"))
-    paimon.create_table(
-        made.root, SCHEMA, partition_by=["region"], primary_keys=made.primary_keys, options={"bucket": "-2"}
+    lakebed.create_table(
+        made.root,
+        SCHEMA,
+        "paimon",
+        partition_by=["region"],
+        primary_key=made.primary_keys,
+        properties={"bucket": "-2"},
     )
     return made
 
@@ -129,7 +135,7 @@ def test_java_reads_what_waits_for_its_bucket_and_commits_behind_it(
     waiting: MadeTable, paimon_java: JavaEngine
 ):
     first = [postponed(waiting, 1, 10, 1, 2), postponed(waiting, 2, 20, 2, 3)]
-    paimon.append_files(waiting.now(), pa.concat_tables(first))
+    waiting.now().append_files(pa.concat_tables(first))
     # Readers of the table pass over them until they have a bucket.
     assert (amounts(paimon_java, waiting, "rows"), paimon_java.ask("plan", table=waiting.root)["files"]) == (
         [],
@@ -141,7 +147,7 @@ def test_java_reads_what_waits_for_its_bucket_and_commits_behind_it(
     paimon_java.ask("append", table=waiting.root, rows=[[4, "emea", "40.00", None]])
     assert len(waiting.live()) == 3
     assert set(buckets(waiting).values()) == {(-2, -2)}
-    paimon.append_files(waiting.now(), postponed(waiting, 3, 50, 5))
+    waiting.now().append_files(postponed(waiting, 3, 50, 5))
     assert amounts(paimon_java, waiting, "postponed") == [
         (1, 10),
         (2, 10),
@@ -156,7 +162,7 @@ def test_java_reads_what_waits_for_its_bucket_and_commits_behind_it(
     data = pa.Table.from_pylist(rows, SCHEMA)
     path = "region=emea/bucket-0/data-settled-0.parquet"
     settled = waiting.placed(path, data, level=5, bucket=0, total_buckets=1)
-    paimon.compact_files(waiting.now(), gone, settled)
+    waiting.now().replace_files(gone, settled)
     assert buckets(waiting)["data-settled-0.parquet"] == (0, 1)
     assert amounts(paimon_java, waiting, "rows") == [(1, 10), (2, 20), (3, 20)]
     assert paimon_java.ask("plan", table=waiting.root)["files"] == ["data-settled-0.parquet"]
@@ -165,6 +171,6 @@ def test_java_reads_what_waits_for_its_bucket_and_commits_behind_it(
     paimon_java.ask("overwrite", table=waiting.root, rows=[[6, "emea", "60.00", None]], partition={})
     assert amounts(paimon_java, waiting, "rows") == []
     assert amounts(paimon_java, waiting, "postponed") == [(6, 60)]
-    paimon.overwrite_partition(waiting.now(), postponed(waiting, 4, 70, 7), {})
+    waiting.now().overwrite_partitions(postponed(waiting, 4, 70, 7), {})
     assert amounts(paimon_java, waiting, "postponed") == [(7, 70)]
     assert waiting.live() == {"data-u-lakebed-s-0-w-4.parquet"}

@@ -14,9 +14,7 @@ from java_engine import EngineError
 from paimon_real import SCHEMA, MadeTable
 
 import lakebed
-from lakebed import paimon
 from lakebed.errors import LakebedError
-from lakebed.paimon import SchemaChange
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -95,53 +93,71 @@ def metadata(root: Path) -> dict[str, Any]:
 def made(tmp_path: Path) -> MadeTable:
     """Five snapshots; tags at two and four; the first has expired for one of them, on a branch of its own."""
     made = MadeTable(tmp_path / "own")
-    paimon.create_table(
-        made.root, SCHEMA, partition_by=["region"], options={"bucket": "-1", "snapshot.num-retained.min": "1"}
+    lakebed.create_table(
+        made.root,
+        SCHEMA,
+        "paimon",
+        partition_by=["region"],
+        properties={"bucket": "-1", "snapshot.num-retained.min": "1"},
     )
     for number, name in enumerate("abcd", 1):
-        table = paimon.append_files(made.now(), made.written("emea", name, number))
+        table = made.now().append_files(made.written("emea", name, number))
         if number in (2, 4):
-            paimon.create_tag(table, f"v{number}")
-    paimon.delete_files(made.now(), ["region=emea/bucket-0/data-a-0.parquet"])
+            table.create_tag(f"v{number}")
+    made.now().delete_files(["region=emea/bucket-0/data-a-0.parquet"])
     return made
 
 
 CHANGES = [
-    [SchemaChange.add_column("more", pa.struct([("a", pa.int32()), ("b", pa.struct([("c", pa.string())]))]))],
     [
-        SchemaChange.add_column("zero", "INT", "first", first=True),
-        SchemaChange.add_column("last", "DATE", before="day"),
-    ],
-    [SchemaChange.rename_column("amount", "price"), SchemaChange.update_column_comment("price", "of it")],
-    [SchemaChange.drop_column("day"), SchemaChange.update_comment("shorter")],
-    [
-        SchemaChange.update_column_type("amount", pa.decimal128(20, 2)),
-        SchemaChange.update_column_nullability("id", True),
+        lakebed.SchemaChange.add_column(
+            "more", pa.struct([("a", pa.int32()), ("b", pa.struct([("c", pa.string())]))])
+        )
     ],
     [
-        SchemaChange.update_column_position("day", after="id"),
-        SchemaChange.update_column_default_value("day", "2026-01-01"),
+        lakebed.SchemaChange.add_column("zero", "INT", "first", first=True),
+        lakebed.SchemaChange.add_column("last", "DATE", before="day"),
     ],
     [
-        SchemaChange.set_option("snapshot.time-retained", "2 h"),
-        SchemaChange.remove_option("snapshot.num-retained.min"),
+        lakebed.SchemaChange.rename_column("amount", "price"),
+        lakebed.SchemaChange.update_doc("price", "of it"),
+    ],
+    [lakebed.SchemaChange.drop_column("day"), lakebed.SchemaChange.update_comment("shorter")],
+    [
+        lakebed.SchemaChange.update_type("amount", pa.decimal128(20, 2)),
+        lakebed.SchemaChange.update_required("id", required=False),
+    ],
+    [
+        lakebed.SchemaChange.move_column("day", after="id"),
+        lakebed.SchemaChange.update_default("day", "2026-01-01"),
     ],
 ]
 
 
 @pytest.mark.parametrize("changes", CHANGES, ids=range(len(CHANGES)))
-def test_schemas_change_as_paimons_own(changes: list[SchemaChange], made: MadeTable, paimon_java: JavaEngine):
+def test_schemas_change_as_paimons_own(
+    changes: list[lakebed.SchemaChange], made: MadeTable, paimon_java: JavaEngine
+):
     pair = TablePair(made.root, paimon_java)
-    pair.ask("alter", changes=[json.loads(change.json) for change in changes])
-    paimon.alter_table(made.now(), changes)
+    pair.ask("alter", changes=[json.loads(text) for change in changes for text in change.json("paimon")])
+    made.now().update_schema(changes)
     pair.check()
-    assert (
-        paimon_java.ask("alter", table=made.root, changes=[{"action": "updateComment", "comment": "theirs"}])[
-            "id"
-        ]
-        == 2
-    )
-    paimon.alter_table(made.now(), SchemaChange.update_comment("ours"))
+    theirs = [{"action": "updateComment", "comment": "theirs"}]
+    assert paimon_java.ask("alter", table=made.root, changes=theirs)["id"] == 2
+    made.now().update_schema(lakebed.SchemaChange.update_comment("ours"))
+    assert made.now().schemas().to_arrow().num_rows == 4
+
+
+def test_options_change_as_paimons_own(made: MadeTable, paimon_java: JavaEngine):
+    pair = TablePair(made.root, paimon_java)
+    set_option = {"action": "setOption", "key": "snapshot.time-retained", "value": "2 h"}
+    remove_option = {"action": "removeOption", "key": "snapshot.num-retained.min"}
+    pair.ask("alter", changes=[set_option, remove_option])
+    made.now().update_properties({"snapshot.time-retained": "2 h"}, remove=["snapshot.num-retained.min"])
+    pair.check()
+    theirs = [{"action": "updateComment", "comment": "theirs"}]
+    assert paimon_java.ask("alter", table=made.root, changes=theirs)["id"] == 2
+    made.now().update_schema(lakebed.SchemaChange.update_comment("ours"))
     assert made.now().schemas().to_arrow().num_rows == 4
 
 
@@ -168,20 +184,21 @@ def test_columns_become_what_paimon_lets_them(explicit: bool, tmp_path: Path, pa
     nested = {"type": "ARRAY", "element": "INT"}
     fields += [{"name": "keep", "type": "INT NOT NULL"}, {"name": "nested", "type": nested}]
     options = {"disable-explicit-type-casting": str(not explicit).lower()}
-    table = paimon.create_table(tmp_path / "own", fields, options=options)
+    table = lakebed.create_table(tmp_path / "own", fields, "paimon", properties=options)
     java = shutil.copytree(tmp_path / "own", tmp_path / "java")
     compared = 0
     for number, old in enumerate([*TYPES, "NESTED"]):
         column = "nested" if old == "NESTED" else f"c{number}"
         for new in TYPES:
-            change = SchemaChange.update_column_type(column, new)
+            change = lakebed.SchemaChange.update_type(column, new)
             allowed = [True, True]
+            (text,) = change.json("paimon")
             try:
-                paimon_java.ask("alter", table=java, changes=[json.loads(change.json)])
+                paimon_java.ask("alter", table=java, changes=[json.loads(text)])
             except EngineError:
                 allowed[0] = False
             try:
-                paimon.alter_table(table, change)
+                table.update_schema(change)
             except LakebedError:
                 allowed[1] = False
             # Paimon refuses a type that stays the same where there is no cast for it.
@@ -199,7 +216,7 @@ def test_a_tag_goes_and_what_it_alone_reached_is_freed(made: MadeTable, paimon_j
     pair = TablePair(made.root, paimon_java)
     for name in ("v2", "v4"):
         pair.ask("delete_tag", name=name)
-        pair.check(paimon.delete_tag(made.now(), name).files)
+        pair.check(made.now().delete_tag(name).files)
     pair.go_on()
 
 
@@ -207,10 +224,7 @@ def test_a_tag_goes_and_what_it_alone_reached_is_freed(made: MadeTable, paimon_j
 def test_a_rollback_leaves_what_paimons_leaves(target: int | str, made: MadeTable, paimon_java: JavaEngine):
     pair = TablePair(made.root, paimon_java)
     pair.ask("rollback_to", name=target)
-    if isinstance(target, str):
-        freed = paimon.rollback_to(made.now(), tag=target)
-    else:
-        freed = paimon.rollback_to(made.now(), snapshot=target)
+    freed = made.now().rollback_to(target)
     assert freed.table.snapshot_id == int(str(target)[-1])
     pair.check(freed.files)
     pair.go_on()
@@ -220,41 +234,41 @@ def test_a_rollback_to_what_expired_finds_it_in_its_tag(made: MadeTable, paimon_
     paimon_java.ask("expire", table=made.root, options={"snapshot.num-retained.max": "1"})
     pair = TablePair(made.root, paimon_java)
     pair.ask("rollback_to", name=2)
-    pair.check(paimon.rollback_to(made.now(), snapshot=2).files)
+    pair.check(made.now().rollback_to(2).files)
     pair.go_on()
 
 
 @pytest.mark.parametrize("tag", ["v2", None])
 def test_branches_come_grow_and_go(tag: str | None, made: MadeTable, paimon_java: JavaEngine):
     late = made.written("emea", "z", 50)
-    paimon.alter_table(made.now(), SchemaChange.add_column("more", "INT"))
+    made.now().update_schema(lakebed.SchemaChange.add_column("more", "INT"))
     pair = TablePair(made.root, paimon_java)
     pair.ask("create_branch", name="b", **({"tag": tag} if tag else {}))
-    branch = paimon.create_branch(made.now(), "b", tag=tag)
+    branch = made.now().create_branch("b", at=tag)
     pair.check()
     row = [7, "us", "1.50", "2026-01-02"] + ([] if tag else [None])
     for root in (pair.own, pair.java):
         paimon_java.ask("append", table=root, branch="b", rows=[row])
-    branch = paimon.append_files(branch.refresh(), late)
+    branch = branch.refresh().append_files(late)
     ids = {int(one["id"]) for one in paimon_java.ask("rows", table=pair.own, branch="b")}
     assert ids == ({1, 2, 7, 50} if tag else {7, 50})
     assert {50, 7}.isdisjoint(int(one["id"]) for one in paimon_java.ask("rows", table=pair.own))
     pair.ask("delete_branch", name="b")
-    freed = paimon.delete_branch(made.now(), "b")
+    freed = made.now().delete_branch("b")
     assert "region=emea/bucket-0/data-z-0.parquet" in str(freed.files.to_arrow()["file_path"].to_pylist())
     assert not (made.root / "branch" / "branch-b").exists()
     pair.check()
 
 
 def test_a_branch_becomes_the_table(made: MadeTable, paimon_java: JavaEngine):
-    branch = paimon.create_branch(made.now(), "b", tag="v2")
+    branch = made.now().create_branch("b", at="v2")
     late = made.written("emea", "z", 50)
-    branch = paimon.alter_table(branch, SchemaChange.add_column("more", "INT"))
-    branch = paimon.append_files(branch, late)
-    paimon.create_tag(branch, "onbranch")
+    branch = branch.update_schema(lakebed.SchemaChange.add_column("more", "INT"))
+    branch = branch.append_files(late)
+    branch.create_tag("onbranch")
     pair = TablePair(made.root, paimon_java)
     pair.ask("fast_forward", name="b")
-    freed = paimon.fast_forward(made.now(), "b")
+    freed = made.now().fast_forward("main", to="b")
     pair.check(freed.files)
     assert made.live() == {f"data-{name}-0.parquet" for name in "abz"}
     gone = {Path(path).name for path in freed.files.to_arrow()["file_path"].to_pylist()}
@@ -265,10 +279,10 @@ def test_a_branch_becomes_the_table(made: MadeTable, paimon_java: JavaEngine):
     "options", [{}, {"changelog.num-retained.min": "2", "changelog.num-retained.max": "3"}]
 )
 def test_snapshots_expire_as_paimons_own(options: dict[str, str], made: MadeTable, paimon_java: JavaEngine):
-    paimon.alter_table(made.now(), [SchemaChange.set_option(*pair) for pair in options.items()])
+    made.now().update_properties(options)
     pair = TablePair(made.root, paimon_java)
     pair.ask("expire", options={"snapshot.num-retained.min": "2", "snapshot.time-retained": "0 ms"})
-    freed = paimon.expire_snapshots(made.now(), timedelta(0), 2)
+    freed = made.now().expire_snapshots(timedelta(0), 2)
     pair.check(freed.files)
     assert {file.name for file in (made.root / "snapshot").glob("snapshot-*")} == {"snapshot-4", "snapshot-5"}
     pair.go_on()

@@ -16,8 +16,6 @@ from paimon_real import SCHEMA, MadeTable, marked_elsewhere
 from trust import long_or
 
 import lakebed
-from lakebed import paimon
-from lakebed.paimon import SchemaChange
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -118,7 +116,7 @@ class Turns:
         else:
             table = self.made.now().at(branch=name or "main")
             # By the schema that the table began with, whatever became of it.
-            paimon.append_files(table, self.written(region, *ids))
+            table.append_files(self.written(region, *ids))
         self.grown(branch, {**files, self.new(name, files): frozenset(ids)}, name)
 
     def do_delete(self, by_java: bool) -> bool:
@@ -131,7 +129,7 @@ class Turns:
         if by_java:
             self.ask("delete", files=[gone])
         else:
-            paimon.delete_files(self.made.now(), [self.path(gone)])
+            self.made.now().delete_files([self.path(gone)])
         del live[gone]
         return self.grown(self.main, live)
 
@@ -142,8 +140,17 @@ class Turns:
         if by_java:
             self.ask("overwrite", rows=[self.row(self.main, one, region)], partition={"region": region})
         else:
-            partition = self.chance.choice([{"region": region}, None])
-            paimon.overwrite_partition(self.made.now(), self.written(region, one), partition)
+            now, new = self.made.now(), self.written(region, one)
+            match self.chance.choice(["values", "those of files", "condition", "paths"]):
+                case "values":
+                    now.overwrite_partitions(new, {"region": region})
+                case "those of files":
+                    now.overwrite_partitions(new, None)
+                case "condition":
+                    now.overwrite_files(new, where=f"region = '{region}'")
+                case _:
+                    gone = [self.path(name) for name in before if name not in kept]
+                    now.overwrite_files(new, removed=gone)
         return self.grown(self.main, {**kept, self.new(None, before): frozenset([one])})
 
     def do_compact(self, by_java: bool) -> bool:
@@ -155,7 +162,7 @@ class Turns:
         if by_java or len(gone) < 2:
             return False
         table = self.made.now()
-        paimon.compact_files(table, [self.path(name) for name in gone], self.written(region, *ids))
+        table.replace_files([self.path(name) for name in gone], self.written(region, *ids))
         left = {name: rows for name, rows in live.items() if name not in gone}
         return self.grown(self.main, {**left, self.new(None, live): frozenset(ids)})
 
@@ -163,7 +170,7 @@ class Turns:
         if by_java:
             self.ask("compact_manifests")
         else:
-            paimon.compact_manifests(self.made.now(), sort=self.chance.random() < 0.5)
+            self.made.now().rewrite_manifests(sort=self.chance.random() < 0.5)
         return self.grown(self.main, self.main.live())
 
     def do_mark(self, by_java: bool) -> bool:
@@ -179,20 +186,22 @@ class Turns:
             self.ask("commit_prepared")
         else:
             files, removed = marked_elsewhere(self.java, self.made, {name: [1]}, self.region(name))
-            paimon.replace_deletion_vectors(self.made.now(), files, removed)
+            self.made.now().add_deletes(files, removed_deletes=removed)
         return self.grown(self.main, {**live, name: frozenset([keep])})
 
     def do_alter(self, by_java: bool) -> bool:
-        changes = [
-            SchemaChange.add_column(f"c{self.number}", pa.string()),
-            SchemaChange.set_option("snapshot.num-retained.max", str(100 + self.number)),
-        ]
+        changes = [lakebed.SchemaChange.add_column(f"c{self.number}", pa.string())]
+        key, value = "snapshot.num-retained.max", str(100 + self.number)
         if self.chance.random() < 0.5:
-            changes.append(SchemaChange.update_comment(f"changed {self.number} times"))
+            changes.append(lakebed.SchemaChange.update_comment(f"changed {self.number} times"))
         if by_java:
-            self.ask("alter", changes=[json.loads(change.json) for change in changes])
+            texts = [text for change in changes for text in change.json("paimon")]
+            option = {"action": "setOption", "key": key, "value": value}
+            self.ask("alter", changes=[*map(json.loads, texts), option])
         else:
-            paimon.alter_table(self.made.now(), changes)
+            with self.made.now().transaction() as tx:
+                tx.update_schema(changes)
+                tx.update_properties({key: value})
         self.main.columns += 1
         return True
 
@@ -201,7 +210,7 @@ class Turns:
         if by_java:
             self.ask("create_tag", name=name)
         else:
-            paimon.create_tag(self.made.now(), name)
+            self.made.now().create_tag(name)
         self.main.tags[name] = self.main.latest
         return True
 
@@ -215,7 +224,7 @@ class Turns:
         if by_java:
             self.ask("delete_tag", name=name)
         else:
-            paimon.delete_tag(self.made.now(), name)
+            self.made.now().delete_tag(name)
         del self.main.tags[name]
         return True
 
@@ -228,7 +237,7 @@ class Turns:
         if by_java:
             self.ask("create_branch", name=name, tag=tag)
         else:
-            paimon.create_branch(self.made.now(), name, tag=tag)
+            self.made.now().create_branch(name, at=tag)
         snapshot = self.main.tags[tag]
         columns = len(self.made.now().at(branch=name).schema)
         self.branches[name] = Branch({snapshot: self.main.files[snapshot]}, {tag: snapshot}, columns)
@@ -241,7 +250,7 @@ class Turns:
         if by_java:
             self.ask("delete_branch", name=name)
         else:
-            paimon.delete_branch(self.made.now(), name)
+            self.made.now().delete_branch(name)
         del self.branches[name]
         return True
 
@@ -252,7 +261,7 @@ class Turns:
         if by_java:
             self.ask("fast_forward", name=name)
         else:
-            paimon.fast_forward(self.made.now(), name)
+            self.made.now().fast_forward("main", to=name)
         # What both would have then either of them could take away.
         self.ask("delete_branch", name=name)
         branch = self.branches.pop(name)
@@ -271,7 +280,7 @@ class Turns:
         if by_java:
             self.ask("rollback_to", name=tag)
         else:
-            paimon.rollback_to(self.made.now(), tag=tag)
+            self.made.now().rollback_to(tag)
         to = self.main.tags[tag]
         files = {number: files for number, files in self.main.files.items() if number <= to}
         tags = {name: number for name, number in self.main.tags.items() if number <= to}
@@ -284,7 +293,7 @@ class Turns:
             options = {"snapshot.num-retained.min": str(kept), "snapshot.time-retained": "0 ms"}
             self.ask("expire", options=options)
         else:
-            paimon.expire_snapshots(self.made.now(), timedelta(0), kept)
+            self.made.now().expire_snapshots(timedelta(0), kept)
         return True
 
     # Parts of them.
@@ -335,7 +344,7 @@ class Turns:
 def test_random_operations_in_turns(seed: int, manifests: str, tmp_path: Path, paimon_java: JavaEngine):
     made = MadeTable(tmp_path / "own")
     options = {"bucket": "-1", "deletion-vectors.enabled": "true", "manifest.format": manifests}
-    first = paimon.create_table(made.root, SCHEMA, partition_by=["region"], options=options)
+    first = lakebed.create_table(made.root, SCHEMA, "paimon", partition_by=["region"], properties=options)
     turns, told = Turns(made, first, paimon_java, random.Random(seed)), []
     count = long_or(12, 50)
     try:

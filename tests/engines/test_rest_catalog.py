@@ -12,7 +12,6 @@ from iceberg_operations import OPERATIONS, SCHEMA, begun
 from trust import long_or
 
 import lakebed
-from lakebed import iceberg
 from lakebed.errors import TableNotFoundError
 
 tables = pytest.importorskip("catalog_tables")
@@ -72,12 +71,12 @@ def test_java_and_pyiceberg_read_what_was_committed(
     )
     table = lakebed.open_table(made)
     assert table.format_version == int(version)
-    table = iceberg.append_files(table, files("1", "2", "3"))
+    table = table.append_files(files("1", "2", "3"))
     rest_java.ask("append", table="db.t", path=f"{made.location()}/data/java.parquet")
-    table = iceberg.append_files(table, files("4"))
+    table = table.append_files(files("4"))
     assert javas(rest_java) == ["1", "2", "3", "4", "java"]
-    table = iceberg.delete_files(table, ["data/2.parquet"])
-    table = iceberg.rewrite_manifests(table)
+    table = table.delete_files(["data/2.parquet"])
+    table = table.rewrite_manifests()
     rest_java.ask("append", table="db.t", path=f"{made.location()}/data/last.parquet")
     wanted = ["1", "3", "4", "java", "last"]
     paths = catalog.load_table("db.t").inspect.files()["file_path"].to_pylist()
@@ -120,7 +119,7 @@ def test_every_operation_is_made_by_javas_catalog(catalog: Any, rest_java: JavaE
 def test_a_commit_to_another_branch_meanwhile_is_no_harm(catalog: Any, rest_java: JavaEngine) -> None:
     """It takes the sequence number that the commit to main was to have, and nothing that main requires."""
     made = catalog.create_table("db.t", pa.schema([("id", pa.int64())]))
-    table = iceberg.append_files(lakebed.open_table(made), files("1"))
+    table = lakebed.open_table(made).append_files(files("1"))
     here = catalog.load_table("db.t")
     here.manage_snapshots().create_branch(table.snapshot_id, "dev").commit()
     commit = catalog.commit_table
@@ -132,7 +131,7 @@ def test_a_commit_to_another_branch_meanwhile_is_no_harm(catalog: Any, rest_java
 
     there = catalog.load_table("db.t")
     catalog.commit_table = others_first
-    iceberg.append_files(lakebed.open_table(there), files("2"))
+    lakebed.open_table(there).append_files(files("2"))
     assert javas(rest_java) == ["1", "2"]
     snapshots = lakebed.open_table(catalog.load_table("db.t")).snapshots().to_arrow()
     assert sorted(snapshots["sequence_number"].to_pylist()) == [1, 2, 3]
@@ -141,7 +140,7 @@ def test_a_commit_to_another_branch_meanwhile_is_no_harm(catalog: Any, rest_java
 def test_a_table_that_is_dropped_is_reported(catalog: Any) -> None:
     table = lakebed.open_table(catalog.create_table("db.t", pa.schema([("id", pa.int64())])))
     catalog.drop_table("db.t")
-    for ask in (table.refresh, lambda: iceberg.append_files(table, files("1"))):
+    for ask in (table.refresh, lambda: table.append_files(files("1"))):
         with pytest.raises(TableNotFoundError, match=r"no table db\.t"):
             ask()
 
@@ -163,8 +162,8 @@ def test_two_writers_lose_nothing(catalog: Any, rest_java: JavaEngine, other: st
 def test_javas_commit_that_lost_begins_anew_from_what_won(catalog: Any, rest_java: JavaEngine) -> None:
     made = catalog.create_table("db.t", pa.schema([("id", pa.int64())]))
     rest_java.ask("begin", table="db.t", path=f"{made.location()}/data/java.parquet")
-    table = iceberg.append_files(lakebed.open_table(made), files("1", "2"))
-    table = iceberg.delete_files(table, ["data/1.parquet"])
+    table = lakebed.open_table(made).append_files(files("1", "2"))
+    table = table.delete_files(["data/1.parquet"])
     assert rest_java.ask("finish") == 2
     assert javas(rest_java) == ["2", "java"]
     rows = table.refresh().snapshots().to_arrow()
@@ -184,7 +183,7 @@ def test_a_commit_that_java_came_before_begins_anew(catalog: Any, rest_java: Jav
         return commit(*given)
 
     catalog.commit_table = java_first
-    table = iceberg.append_files(lakebed.open_table(there), files("1"))
+    table = lakebed.open_table(there).append_files(files("1"))
     assert len(attempts) == 3
     assert javas(rest_java) == ["1", "java1", "java2"]
     rows = table.snapshots().to_arrow()

@@ -61,6 +61,6 @@ def test_iceberg_plans_and_reads_the_same(table: GoldenTable, tmp_path: Path, ic
 
     expected = read()
     for rewrite in ({"by": ["file_path"], "memory_bytes": 1}, {"where": part(opened), "target_bytes": 4_000}):
-        after = lakebed.iceberg.rewrite_manifests(lakebed.open_table(new), **rewrite)
+        after = lakebed.open_table(new).rewrite_manifests(**rewrite)
         assert after.snapshot_id != opened.snapshot_id
         assert read() == expected

@@ -18,7 +18,6 @@ from typing import Any
 import pyarrow as pa
 
 import lakebed
-from lakebed import iceberg, paimon
 from lakebed.errors import InternalError, LakebedError, UnsupportedError
 from model import alive
 from model.situations import SITUATIONS, World
@@ -341,9 +340,9 @@ class _Run:
             return frozenset()
         try:
             if self.history.format == "iceberg":
-                iceberg.expire_snapshots(self.world.main.now(), timedelta(0), self.history.retain)
+                self.world.main.now().expire_snapshots(timedelta(0), self.history.retain)
             else:
-                paimon.expire_snapshots(self.world.main.now(), timedelta(0), self.history.retain)
+                self.world.main.now().expire_snapshots(timedelta(0), self.history.retain)
         except LakebedError as error:
             self.world.say(f"the expiry is refused: {error}")
             return frozenset()

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import lakebed
-from lakebed import iceberg
-from lakebed.iceberg import _actions
 from model.alive import Root, catalog_metadata, iceberg_metadata, of_iceberg, real
 from model.written import SCHEMA, Operation, Written, files, picked
 
@@ -34,7 +32,7 @@ class IcebergTable(Written):
         """Folders that the metadata names, and where they are now."""
         self.order: list[int] = []
         if catalog is None:
-            iceberg.create_table(folder, SCHEMA, format_version=version, properties=properties)
+            lakebed.create_table(folder, SCHEMA, "iceberg", format_version=version, properties=properties)
         else:
             catalog.create_table(
                 f"db.{name}", SCHEMA, location=f"file://{folder}", properties=properties or {}
@@ -66,7 +64,7 @@ class IcebergTable(Written):
             *(self.expire, self.expire, self.delete, self.set_current, self.set_current, self.roll_back),
             *(self.undelete, self.undelete, self.overwrite, self.compact, self.delete_rows, self.cherry_pick),
             *(self.statistics, self.forget_statistics, self.properties, self.abort, self.retain),
-            *(self.hold, self.hold),
+            *(self.hold, self.hold, self.together, self.together),
         ]
 
     def racing(self) -> list[Operation]:
@@ -74,7 +72,14 @@ class IcebergTable(Written):
             *(self.append, self.leave, self.leave, self.leave, self.renew, self.renew, self.set_current),
             *(self.expire, self.forget, self.hold),
             *(self.tag, self.branch, self.fast_forward, self.cherry_pick, self.drop_tag, self.roll_back),
-            *(self.compact, self.overwrite, self.delete_rows, self.statistics, self.properties),
+            *(
+                self.compact,
+                self.overwrite,
+                self.delete_rows,
+                self.statistics,
+                self.properties,
+                self.together,
+            ),
         ]
 
     def said(self, snapshot: int | None) -> str:
@@ -93,14 +98,28 @@ class IcebergTable(Written):
 
     def append(self, a: int, b: int) -> str:
         path = self.data_file(a)
-        table = iceberg.append_files(self.now(), files(path), merge=bool(b % 2))
+        table = self.now().append_files(files(path), merge=bool(b % 2))
         return f"{path} as {self.said(table.snapshot_id)}"
+
+    def together(self, a: int, b: int) -> str:
+        """Several changes in one commit: files come and go, and a branch keeps what was before them."""
+        table, paths = self.now(), [self.data_file(a), self.data_file(b)]
+        with table.transaction() as changes:
+            if table.snapshot_id is not None and not a % 3:
+                changes.create_branch("b0", replace="b0" in self.branches(table))
+            changes.append_files(files(paths[0]), merge=bool(b % 2))
+            if live := self.live(table):
+                changes.delete_files([picked(live, a)])
+            changes.append_files(files(paths[1]), merge=bool(b % 2))
+            if table.snapshot_id is not None and a % 3:
+                changes.create_branch("b0", replace="b0" in self.branches(table))
+        return f"{', '.join(paths)} as {self.said(changes.table.snapshot_id)}"
 
     def delete(self, a: int, b: int) -> str | None:
         if not (live := self.live(table := self.now())):
             return None
         path = picked(live, a)
-        return f"{path} as {self.said(iceberg.delete_files(table, [path]).snapshot_id)}"
+        return f"{path} as {self.said(table.delete_files([path]).snapshot_id)}"
 
     def forget(self, a: int, b: int) -> str | None:
         """A file is deleted, and all snapshots before go."""
@@ -116,16 +135,16 @@ class IcebergTable(Written):
         if not (live := self.live(table := self.now())):
             return None
         old, new = picked(live, b), self.data_file(a)
-        iceberg.overwrite_files(table, files(new), removed=[old])
+        table.overwrite_files(files(new), removed=[old])
         return f"{old} by {new}"
 
     def compact(self, a: int, b: int) -> str | None:
         table = self.now()
         if a % 2 or len(live := self.live(table)) < 2:
-            iceberg.rewrite_manifests(table)
+            table.rewrite_manifests()
             return "manifests"
         new = self.data_file(b)
-        iceberg.replace_files(table, live[:2], files(new, record_count=2))
+        table.replace_files(live[:2], files(new, record_count=2))
         return f"{live[0]} and {live[1]} into {new}"
 
     def delete_rows(self, a: int, b: int) -> str | None:
@@ -137,7 +156,7 @@ class IcebergTable(Written):
             own = {"content_offset": 4, "content_size_in_bytes": 8, "file_format": "PUFFIN"}
             columns |= {"referenced_data_file": picked(live, b), **own}
         new = self.data_file(a)
-        iceberg.row_delta(table, delete_files=files(new, **columns))
+        table.add_deletes(deletes=files(new, **columns))
         return f"of {picked(live, b)} by {new}"
 
     def undelete(self, a: int, b: int) -> str | None:
@@ -147,7 +166,7 @@ class IcebergTable(Written):
             return None
         name = picked(dead, b)
         self.strays.discard(real(str(folder / name)))
-        table = iceberg.append_files(self.now(), files(f"{prefix}/{name}"))
+        table = self.now().append_files(files(f"{prefix}/{name}"))
         return f"{prefix}/{name} as {self.said(table.snapshot_id)}"
 
     def abort(self, a: int, b: int) -> str:
@@ -157,7 +176,7 @@ class IcebergTable(Written):
         elif a % 4:
             self.write(self.folder / "metadata", f"stray-{next(self.numbers)}.avro")
         else:
-            iceberg.stage(self.now(), [_actions.append_files(files(self.data_file(b)))])
+            self.now().stage().append_files(files(self.data_file(b)))
         self.stray(added := self.lying() - before)
         return f"leaves {len(added)} files"
 
@@ -175,13 +194,13 @@ class IcebergTable(Written):
         age = timedelta(milliseconds=1) if b % 7 == 6 else None
         table = self.now()
         replace = name in self.branches(table, "tag")
-        iceberg.create_tag(table, name, snapshot_id=snapshot, replace=replace, max_ref_age=age)
+        table.create_tag(name, at=snapshot, replace=replace, max_age=age)
         return f"{name} of {self.said(snapshot)}" + (" for a millisecond" if age else "")
 
     def drop_tag(self, a: int, b: int) -> str | None:
         if not (tags := self.branches(table := self.now(), "tag")):
             return None
-        iceberg.delete_tag(table, picked(tags, a))
+        table.delete_tag(picked(tags, a))
         return picked(tags, a)
 
     def branch(self, a: int, b: int) -> str | None:
@@ -189,7 +208,7 @@ class IcebergTable(Written):
             return None
         table = self.now()
         replace = f"b{b % 3}" in self.branches(table)
-        iceberg.create_branch(table, f"b{b % 3}", snapshot_id=snapshot, replace=replace)
+        table.create_branch(f"b{b % 3}", at=snapshot, replace=replace)
         return f"b{b % 3} of {self.said(snapshot)}"
 
     def leave(self, a: int, b: int) -> str | None:
@@ -199,48 +218,48 @@ class IcebergTable(Written):
         name = picked(tags, a)
         snapshot = table.at(tag=name).snapshot_id
         replace = f"b{b % 3}" in self.branches(table)
-        iceberg.create_branch(table, f"b{b % 3}", snapshot_id=snapshot, replace=replace)
-        iceberg.delete_tag(self.now(), name)
+        table.create_branch(f"b{b % 3}", at=snapshot, replace=replace)
+        self.now().delete_tag(name)
         return f"{name} for branch b{b % 3}"
 
     def commit_on_branch(self, a: int, b: int) -> str | None:
         if not (branches := self.branches(table := self.now())):
             return None
         name, path = picked(branches, b), self.data_file(a)
-        table = iceberg.append_files(table.at(branch=name), files(path))
+        table = table.at(branch=name).append_files(files(path))
         return f"{name} appends {path} as {self.said(table.snapshot_id)}"
 
     def drop_branch(self, a: int, b: int) -> str | None:
         if not (branches := self.branches(table := self.now())):
             return None
-        iceberg.delete_branch(table, picked(branches, a))
+        table.delete_branch(picked(branches, a))
         return picked(branches, a)
 
     def fast_forward(self, a: int, b: int) -> str | None:
         if not (branches := self.branches(table := self.now())):
             return None
-        iceberg.fast_forward(table, picked(branches, a))
+        table.fast_forward("main", picked(branches, a))
         return f"to {picked(branches, a)}"
 
     def set_current(self, a: int, b: int) -> str | None:
         if (snapshot := self.some(a)) is None:
             return None
-        iceberg.set_current_snapshot(self.now(), snapshot)
+        self.now().set_current_snapshot(snapshot)
         return self.said(snapshot)
 
     def roll_back(self, a: int, b: int) -> str | None:
         if (snapshot := self.some(a)) is None:
             return None
-        iceberg.rollback_to(self.now(), snapshot)
+        self.now().rollback_to(snapshot)
         return f"to {self.said(snapshot)}"
 
     def cherry_pick(self, a: int, b: int) -> str | None:
         if (snapshot := self.some(a)) is None:
             return None
-        return f"{self.said(snapshot)} as {self.said(iceberg.cherry_pick(self.now(), snapshot).snapshot_id)}"
+        return f"{self.said(snapshot)} as {self.said(self.now().cherry_pick(snapshot).snapshot_id)}"
 
     def expire(self, a: int, b: int) -> str:
-        freed = iceberg.expire_snapshots(self.now(), NOW, retain_last=1 + a % 3).files.to_arrow()
+        freed = self.now().expire_snapshots(NOW, retain_last=1 + a % 3).files.to_arrow()
         if freed.num_rows == 0:
             return "nothing"
         paths = freed["file_path"].drop_null().to_pylist()
@@ -248,7 +267,7 @@ class IcebergTable(Written):
 
     def retain(self, a: int, b: int) -> str:
         branches = ["main", *self.branches(table := self.now())]
-        iceberg.set_retention(table, picked(branches, b), min_snapshots_to_keep=1 + a % 3)
+        table.set_retention(picked(branches, b), min_snapshots_to_keep=1 + a % 3)
         return f"{1 + a % 3} snapshots of {picked(branches, b)}"
 
     def statistics(self, a: int, b: int) -> str | None:
@@ -259,13 +278,13 @@ class IcebergTable(Written):
         given |= {"file-size-in-bytes": 15}
         if of_table := not b % 2:
             given |= {"file-footer-size-in-bytes": 4, "blob-metadata": []}
-        iceberg.set_statistics(self.now(), given, of_partitions=not of_table)
+        self.now().set_statistics(given, of_partitions=not of_table)
         return f"of {self.said(snapshot)}"
 
     def forget_statistics(self, a: int, b: int) -> str | None:
         if (snapshot := self.some(a)) is None:
             return None
-        iceberg.remove_statistics(self.now(), snapshot, of_partitions=bool(b % 2))
+        self.now().remove_statistics(snapshot, of_partitions=bool(b % 2))
         return f"of {self.said(snapshot)}"
 
     def properties(self, a: int, b: int) -> str:
@@ -276,7 +295,7 @@ class IcebergTable(Written):
             {"write.metadata.previous-versions-max": "1"},
             {"history.expire.min-snapshots-to-keep": f"{1 + b % 3}"},
         ][a % 4]
-        iceberg.set_properties(self.now(), given)
+        self.now().update_properties(given)
         if path := given.get("write.data.path"):
             self.places = [(Path(path), path), *self.places]
         return str(dict(given))

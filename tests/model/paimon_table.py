@@ -49,7 +49,9 @@ class PaimonTable(Written):
             options["data-file.external-paths.strategy"] = "round-robin"
         partitions = ["k"] if kind == "partitioned" else []
         keys = ["id"] if kind == "keys" else []
-        paimon.create_table(folder, columns, partition_by=partitions, primary_keys=keys, options=options)
+        lakebed.create_table(
+            folder, columns, "paimon", partition_by=partitions, primary_key=keys, properties=options
+        )
         self.bucket = "k=1/bucket-0" if kind == "partitioned" else "bucket-0"
         self.places = [(folder / self.bucket, self.bucket)]
         if external is not None:
@@ -122,20 +124,20 @@ class PaimonTable(Written):
             changes = f"{self.bucket}/changelog-{next(self.numbers)}.parquet"
             self.write(self.folder / self.bucket, changes.rpartition("/")[2])
         rows = None if changes is None else self.rows(changes)
-        table = paimon.append_files(self.now(), self.rows(path), changelog=rows)
+        table = self.now().append_files(self.rows(path), changelog=rows)
         return f"{path}{f' with {changes}' if changes else ''} as snapshot {table.snapshot_id}"
 
     def delete(self, a: int, b: int) -> str | None:
         if not (live := self.live(table := self.now())):
             return None
         path = picked(live, a)
-        return f"{self.short(path)} as snapshot {paimon.delete_files(table, [path]).snapshot_id}"
+        return f"{self.short(path)} as snapshot {table.delete_files([path]).snapshot_id}"
 
     def forget(self, a: int, b: int) -> str | None:
         """A file is deleted for good, and all snapshots before go."""
         if (said := self.delete(a, b)) is None:
             return None
-        paimon.compact_manifests(self.now())
+        self.now().rewrite_manifests()
         return f"{said}, compacts manifests, and expire {self.expire(0, 1)}"
 
     def hold(self, a: int, b: int) -> str | None:
@@ -144,17 +146,22 @@ class PaimonTable(Written):
         return f"{self.tag(a if b % 2 else len(known) - 1, b)}, and forget {self.forget(a, b)}"
 
     def overwrite(self, a: int, b: int) -> str:
-        new = self.data_file(a)
-        paimon.overwrite_partition(self.now(), self.rows(new), {})
+        table, new = self.now(), self.data_file(a)
+        if b % 3 == 0:
+            table.overwrite_partitions(self.rows(new), {})
+        elif b % 3 == 1:
+            table.overwrite_files(self.rows(new), where="TRUE")
+        else:
+            table.overwrite_files(self.rows(new), removed=self.live(table))
         return f"all by {new}"
 
     def compact(self, a: int, b: int) -> str | None:
         table = self.now()
         if a % 2 or len(live := self.live(table)) < 2:
-            paimon.compact_manifests(table)
+            table.rewrite_manifests()
             return "manifests"
         new = self.data_file(b)
-        paimon.compact_files(table, live[:2], self.rows(new))
+        table.replace_files(live[:2], self.rows(new))
         return f"{self.short(live[0])} and {self.short(live[1])} into {new}"
 
     def delete_rows(self, a: int, b: int) -> str | None:
@@ -175,7 +182,7 @@ class PaimonTable(Written):
         ranges = [{"f0": name, "f1": 1, "f2": 2, "cardinality": 1} for name in names]
         columns = {"index_type": ["DELETION_VECTORS"], "file_name": [new], "file_size": [15], "bucket": [0]}
         given = columns | {"row_count": [1], "deletions_vectors_ranges": pa.array([ranges], pa.list_(kind))}
-        paimon.replace_deletion_vectors(table, pa.table(given), before)
+        table.add_deletes(pa.table(given), removed_deletes=before)
         return f"of {', '.join(names)} by {new}"
 
     def undelete(self, a: int, b: int) -> str | None:
@@ -184,7 +191,7 @@ class PaimonTable(Written):
         if not (dead := self.dead(folder)):
             return None
         name = picked(dead, b)
-        table = paimon.append_files(self.now(), self.rows(f"{prefix}/{name}"))
+        table = self.now().append_files(self.rows(f"{prefix}/{name}"))
         self.strays.discard(real(str(folder / name)))
         return f"{prefix}/{name} as snapshot {table.snapshot_id}"
 
@@ -235,20 +242,20 @@ class PaimonTable(Written):
         if not (known := self.snapshots()):
             return None
         snapshot = known[a % len(known)]
-        paimon.create_tag(self.now().at(snapshot=snapshot), f"v{b % 3}")
+        self.now().create_tag(f"v{b % 3}", at=snapshot)
         return f"v{b % 3} of snapshot {snapshot}"
 
     def drop_tag(self, a: int, b: int) -> str | None:
         if not (tags := self.branches(table := self.now(), "tag")):
             return None
         name = picked(tags, a)
-        freed = paimon.delete_tag(table, name)
+        freed = table.delete_tag(name)
         return f"{name}, {self.free(freed.files.to_arrow()['file_path'].to_pylist(), remove=b % 3 == 0)}"
 
     def branch(self, a: int, b: int) -> str:
         tags = self.branches(table := self.now(), "tag")
         tag = picked([*tags, ""], a) or None
-        paimon.create_branch(table, f"b{b % 3}", tag=tag)
+        table.create_branch(f"b{b % 3}", at=tag)
         return f"b{b % 3} of {tag or 'nothing'}"
 
     def leave(self, a: int, b: int) -> str | None:
@@ -256,51 +263,51 @@ class PaimonTable(Written):
         if not (tags := self.branches(table := self.now(), "tag")):
             return None
         name = picked(tags, a)
-        paimon.create_branch(table, f"b{b % 3}", tag=name)
-        paimon.delete_tag(self.now(), name)
+        table.create_branch(f"b{b % 3}", at=name)
+        self.now().delete_tag(name)
         return f"{name} for branch b{b % 3}"
 
     def tag_on_branch(self, a: int, b: int) -> str | None:
         if not (branches := self.branches(table := self.now())):
             return None
         name = picked(branches, a)
-        paimon.create_tag(table.at(branch=name), f"v{b % 3}")
+        table.at(branch=name).create_tag(f"v{b % 3}")
         return f"v{b % 3} on {name}"
 
     def commit_on_branch(self, a: int, b: int) -> str | None:
         if not (branches := self.branches(table := self.now())):
             return None
         name, path = picked(branches, b), self.data_file(a)
-        table = paimon.append_files(table.at(branch=name), self.rows(path))
+        table = table.at(branch=name).append_files(self.rows(path))
         return f"{name} appends {path} as snapshot {table.snapshot_id}"
 
     def drop_branch(self, a: int, b: int) -> str | None:
         if not (branches := self.branches(table := self.now())):
             return None
-        freed = paimon.delete_branch(table, picked(branches, a))
+        freed = table.delete_branch(picked(branches, a))
         said = self.free(freed.files.to_arrow()["file_path"].to_pylist(), remove=b % 3 == 0)
         return f"{picked(branches, a)}, {said}"
 
     def fast_forward(self, a: int, b: int) -> str | None:
         if not (branches := self.branches(table := self.now())):
             return None
-        freed = paimon.fast_forward(table, picked(branches, a))
+        freed = table.fast_forward("main", to=picked(branches, a))
         said = self.free(freed.files.to_arrow()["file_path"].to_pylist(), remove=b % 3 == 0)
         return f"to {picked(branches, a)}, {said}"
 
     def roll_back(self, a: int, b: int) -> str | None:
         table = self.now()
         if b % 2 and (tags := self.branches(table, "tag")):
-            freed, to = paimon.rollback_to(table, tag=picked(tags, a)), picked(tags, a)
+            freed, to = table.rollback_to(picked(tags, a)), picked(tags, a)
         elif known := self.snapshots():
-            freed = paimon.rollback_to(table, snapshot=known[a % len(known)])
+            freed = table.rollback_to(known[a % len(known)])
             to = f"snapshot {known[a % len(known)]}"
         else:
             return None
         return f"to {to}, {self.free(freed.files.to_arrow()['file_path'].to_pylist(), remove=b % 3 == 0)}"
 
     def expire(self, a: int, b: int) -> str:
-        freed = paimon.expire_snapshots(self.now(), NOW, 1 + a % 3)
+        freed = self.now().expire_snapshots(NOW, 1 + a % 3)
         paths = freed.files.to_arrow()["file_path"].to_pylist()
         return f"all but {1 + a % 3}, {self.free(paths, remove=b % 3 == 0)}"
 

@@ -159,7 +159,7 @@ def iceberg_scattered(world: World, number: int) -> None:
 
     def midway() -> None:
         now = str(outer / "of-inner" / "new")
-        lakebed.iceberg.set_properties(inner.now(), {"write.data.path": now})
+        inner.now().update_properties({"write.data.path": now})
         inner.places = [(Path(now), now), *inner.places]
         world.say(f"inner: files are written to {now}")
 
@@ -230,7 +230,7 @@ def kept(world: World, number: int) -> None:
     world.must_refuse = True
 
     def at_last() -> None:
-        lakebed.iceberg.set_properties(world.main.now(), {"gc.enabled": "false"})
+        world.main.now().update_properties({"gc.enabled": "false"})
         world.say("t: gc.enabled is false")
 
     world.at_last = at_last

@@ -201,7 +201,7 @@ def test_a_catalog_is_asked_when_the_rows_are_read(tmp_path: Path):
 @pytest.mark.parametrize("job", ["orphans", "expire_plan"])
 def test_files_are_others_by_the_time_when_the_rows_are_read(iceberg: IcebergTable, job: str):
     scan = getattr(iceberg.now(), job)()
-    lakebed.iceberg.set_properties(iceberg.now(), {"gc.enabled": "false"})
+    iceberg.now().update_properties({"gc.enabled": "false"})
     with pytest.raises(UnsupportedError, match=r"gc\.enabled"):
         paths(scan)
 

@@ -13,7 +13,6 @@ import pytest
 
 import lakebed
 import lakebed.spark as ls
-from lakebed import iceberg, paimon
 
 pytest.importorskip("pyspark")
 from catalog_tables import ROWS, orders, sqlite
@@ -24,13 +23,12 @@ NOW = timedelta(0)
 SCHEMA = pa.schema([("id", pa.int64())])
 
 
-def added(module: Any, table: lakebed.Table, folder: str, name: str) -> lakebed.Table:
+def added(table: lakebed.Table, folder: str, name: str) -> lakebed.Table:
     path = Path(table.location, folder, name)
     path.parent.mkdir(exist_ok=True)
     path.touch()
     columns = {"file_path": [str(path)], "record_count": [1], "file_size_in_bytes": [1]}
-    after: lakebed.Table = module.append_files(table, pa.table(columns))
-    return after
+    return table.append_files(pa.table(columns))
 
 
 def paths(frame: Any) -> set[str]:
@@ -41,22 +39,22 @@ def paths(frame: Any) -> set[str]:
 @pytest.mark.parametrize("read", ["executors", "spark"])
 def test_a_mistake_that_is_undone_after_the_call(spark, tmp_path: Path, read: Any):
     """Iceberg: what is live again by the time of the rows is not free."""
-    table = added(iceberg, iceberg.create_table(tmp_path / "t", SCHEMA), "data", "a.parquet")
+    table = added(lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg"), "data", "a.parquet")
     good = table.snapshot_id
     assert good is not None
-    emptied = iceberg.delete_files(table, ["data/a.parquet"])
+    emptied = table.delete_files(["data/a.parquet"])
     frame = ls.expire_plan(spark, emptied, NOW, retain_last=1, read=read)
     assert paths(frame) >= {f"{table.location}/data/a.parquet"}
-    iceberg.set_current_snapshot(emptied, good)
+    emptied.set_current_snapshot(good)
     assert f"{table.location}/data/a.parquet" not in paths(frame)
 
 
 def test_a_tag_that_becomes_a_branch_after_the_call(spark, tmp_path: Path):
-    table = paimon.create_table(tmp_path / "t", SCHEMA, options={"bucket": "-1"})
-    table = added(paimon, table, "bucket-0", "a.parquet")
-    paimon.create_tag(table, "v")
-    table = paimon.delete_files(added(paimon, table, "bucket-0", "b.parquet"), ["bucket-0/a.parquet"])
-    paimon.expire_snapshots(table, NOW, retain_last=1)
+    table = lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", properties={"bucket": "-1"})
+    table = added(table, "bucket-0", "a.parquet")
+    table.create_tag("v")
+    table = added(table, "bucket-0", "b.parquet").delete_files(["bucket-0/a.parquet"])
+    table.expire_snapshots(NOW, retain_last=1)
     stray = tmp_path / "t" / "bucket-0" / "x.parquet"
     stray.touch()
     for path in (tmp_path / "t").rglob("*"):
@@ -66,8 +64,8 @@ def test_a_tag_that_becomes_a_branch_after_the_call(spark, tmp_path: Path):
         ls.orphans(spark, str(tmp_path / "t"), listing=listing(spark, tmp_path / "t")),
     ]
     kept = f"{table.location}/bucket-0/a.parquet"
-    paimon.create_branch(lakebed.open_table(tmp_path / "t"), "b", tag="v")
-    paimon.delete_tag(lakebed.open_table(tmp_path / "t"), "v")
+    lakebed.open_table(tmp_path / "t").create_branch("b", at="v")
+    lakebed.open_table(tmp_path / "t").delete_tag("v")
     for frame in frames:
         assert str(stray) in paths(frame)
         assert kept not in paths(frame)

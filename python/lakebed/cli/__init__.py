@@ -69,7 +69,7 @@ class _Group(click.Group):
             ordered = {name for _, others in _GROUPS for name in others}
             more = (views.command_of(view) for view in views.VIEWS if views.section_of(view) == title)
             names = (*names, *(name for name in more if name not in ordered))
-            rows = [(name, self.commands[name].get_short_help_str(limit=90)) for name in names]
+            rows = [(name, self.commands[name].get_short_help_str(limit=200)) for name in names]
             with formatter.section(title):
                 formatter.write_dl(rows)
 

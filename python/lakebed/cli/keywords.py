@@ -58,7 +58,7 @@ def _dataset(_context: click.Context, _parameter: click.Parameter, file: str | N
 OF_KEYWORDS: dict[str, Callable[..., Any]] = {
     "snapshot_a": click.argument("snapshot_a", metavar="A", callback=_version),
     "snapshot_b": click.argument("snapshot_b", metavar="B", callback=_version),
-    "after": click.argument("after", metavar="AFTER", callback=_version, required=False),
+    "after": click.argument("after", metavar="[AFTER]", callback=_version, required=False),
     "name": click.argument(
         "name", required=False, callback=lambda _context, _parameter, name: name and name.removeprefix("$")
     ),
@@ -96,13 +96,14 @@ OF_KEYWORDS: dict[str, Callable[..., Any]] = {
         type=click.Choice(["list", "ids"]),
         default="list",
         show_default=True,
-        help="Deletes of a file in full, or as their row numbers in the output of `deletes`.",
+        help="Deletes of a file in full, or as their row numbers, from 0, in the output of `deletes` with "
+        "the same --where.",
     ),
     "row_limit": click.option(
         "--row-limit",
         type=click.IntRange(min=0),
         metavar="N",
-        help="Files that hold N rows of the table, where that can be known.",
+        help="Stop at the file with which the files hold N rows of the table, where that can be known.",
     ),
     "small_bytes": options.small_bytes,
     "columns": options.columns,

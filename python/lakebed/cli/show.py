@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @options.table
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Form of the page. json: one object.",
+)
 def command(open_table: Callable[[], Table], output: str) -> None:
     """One screen: format, columns, snapshot, size and problems of a table.
 

@@ -132,6 +132,7 @@ def section_of(view: str) -> str:
 
 def said(method: Callable[..., Any], argument: str) -> str:
     """What the docstring of a view says of an argument, as a sentence."""
-    text = " ".join((inspect.getdoc(method) or "").split())
-    words = re.search(rf"(?:Args: |; ){argument}, (.+?)[;.]", text)
-    return f"{words[1][0].upper()}{words[1][1:]}." if words else ""
+    words = re.search(rf"^    {argument}: (.+?)[:;.]", inspect.getdoc(method) or "", re.MULTILINE | re.DOTALL)
+    assert words, f"no word of {argument}"
+    text = " ".join(words[1].split())
+    return f"{text[0].upper()}{text[1:]}."

@@ -136,7 +136,8 @@ def read_deletion_vector(
     """The deleted rows of one data file, by their position in it.
 
     Args:
-        source: a Puffin file, as in `read_manifest`; its footer is not read, and need not be there.
+        source: a Puffin file: path or URI, anything with the buffer protocol (never copied), or an open
+            binary file. Its footer is not read, and need not be there.
         offset: where the vector begins [bytes]: `content_offset` of its entry or of `Table.deletes`.
         length: its recorded length [bytes]: `content_size_in_bytes`.
         limits: `max_rows` bounds the positions.
@@ -195,7 +196,7 @@ def decode_values(binary: pa.Array, type: pa.DataType) -> pa.Array:  # noqa: A00
     Args:
         binary: `binary` or `large_binary`; null stays null.
         type: the type of the values. Extension types are read as what they store.
-    Units: microseconds or nanoseconds, as in `type`.
+    Units: microseconds or nanoseconds, whichever `type` has.
     Raises: CorruptError with `.record` (wrong number of bytes, more digits than `type`, not UTF-8),
         SchemaError (any other type).
     Cost: one pass.

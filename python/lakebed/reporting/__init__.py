@@ -32,7 +32,7 @@ def report(
     Args:
         tables: where they stand; several come behind a list of all, those with most findings first.
         output: a local file to write the page to, which is replaced; None for none.
-        small_bytes: data files with fewer bytes are small, as in `Table.health`. The numbers of small files
+        small_bytes: data files with fewer bytes are small. The numbers of small files
             of single partitions are those of `Table.partitions`.
         threads: None for all cores.
     Returns: the page. For the same tables it is the same text.

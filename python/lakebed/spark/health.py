@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from typing_extensions import Unpack
 
+    from lakebed._keywords import TableKeywords
     from lakebed.limits import Limits
     from lakebed.spark.frames import TablePath
     from lakebed.spark.reach import Read
     from lakebed.storage import Storage
     from lakebed.version import AnyVersion
-    from lakebed.view import TableKeywords, ViewScan
+    from lakebed.view import ViewScan
 
 # Tasks for each core: tables are of many sizes, and a task costs a tenth of a second before it begins.
 _TASKS_PER_CORE = 16

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from typing_extensions import Unpack
 
+    from lakebed._keywords import Keywords
     from lakebed.spark.request import Request
     from lakebed.spark.table import SparkTable
-    from lakebed.view import Exchange, Keywords, ViewScan
+    from lakebed.view import Exchange, ViewScan
 
 # Those of the newest version, whichever snapshot the table is at.
 _OF_NEWEST = ("orphans", "expire_plan")

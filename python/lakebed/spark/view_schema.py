@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
     from typing_extensions import Unpack
 
+    from lakebed._keywords import FileKeywords
     from lakebed.limits import Limits
     from lakebed.spark.frames import TablePath
     from lakebed.spark.map_in_arrow import Mapper
     from lakebed.table import Table
     from lakebed.version import AnyVersion
-    from lakebed.view import FileKeywords, ViewScan
+    from lakebed.view import ViewScan
 
 
 def schema(

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _html, _native, _overview
+from lakebed.commits.change import Freed
+from lakebed.commits.changes import Changes
+from lakebed.commits.transaction import Staging, Transaction, commit
 from lakebed.errors import UnsupportedError
 from lakebed.table import contents, history, jobs
 from lakebed.version import AnyVersion, Version, place_of
@@ -19,26 +22,16 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from lakebed.commits.change import Change
     from lakebed.table.opening import Opening
 
 
-class Table:
+class Table(Changes["Table", Freed]):
     """A table that is at one snapshot. `open_table` opens one; `at` gives the same table at another.
 
-    The views return a lazy `Scan` and take the same keywords:
-
-        columns: names of the columns wanted, in this order; what is not asked for is not decoded.
-        filter: SQL-like text, or a condition made with `lakebed.col`, on the view's own columns, asked for or
-            not: rows that do not match are left out.
-        where: the same on the table's columns, of views whose rows are files, manifests, entries or sums of
-            them (`files`, `entries`, `manifests`, `deletes`, `indexes`, `partitions`, `buckets`, `health`,
-            `plan`, `diff`, `appends`, `file_history`): files are left out in which, by partition and
-            statistics, no row can match. Nested columns are named by dotted paths; of Paimon `bucket` too, of
-            Iceberg transforms (`bucket(16, id) = 3`) and partition fields whose names no column has.
-        stats: (`entries`, `files`, `plan`, `diff`, `appends`, `file_history`) names of table columns whose
-            typed bounds and counts are wanted.
-        limit: rows at most.
-        threads: None for all cores.
+    The views return a lazy `Scan`. All take `columns`, `filter`, a condition on the view's own columns,
+    `limit` and `threads`; those whose rows are files, manifests, entries or sums of them also `where`, a
+    condition on the table's columns; those whose rows are files or entries also `stats`.
 
     They raise SchemaError for a column that is not there and PredicateError for a `where` or `filter` that
     cannot be bound, at once; errors of the data come when the scan is read.
@@ -50,7 +43,7 @@ class Table:
     core: _native.Table
     opening: Opening
 
-    def __init__(self) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         raise TypeError("lakebed.open_table(path) opens tables, lakebed.create_table(…) makes them")
 
     snapshots = history.snapshots
@@ -140,7 +133,10 @@ class Table:
     ) -> Table:
         """The same table at another snapshot; snapshots, tags and times are those of the branch it is on.
 
-        Args: a version, or exactly one of
+        Args:
+            version: a `Version`, a snapshot's id, the name of a tag (or, where there is none of that name, of
+                a branch), a time, or the keywords of a `Version` in a dict; in its place exactly one of the
+                others.
             snapshot: an id. A tag does not stand in for a snapshot that expired: ask for the tag.
             tag: a name. Paimon's tags hold their snapshot, so that may have expired.
             branch: a name; "main" goes back to the table itself. Gives the branch's latest snapshot (none
@@ -182,6 +178,32 @@ class Table:
         except UnsupportedError:
             # Of a catalog's table that was given without the catalog, which then nobody asks.
             return Reopening.of(self), ()
+
+    def transaction(self) -> Transaction:
+        """Begins several changes that are made in one commit.
+
+        >>> with table.transaction() as tx:
+        ...     tx.update_properties({"owner": "etl"})
+        ...     tx.append_files(files)
+        >>> table = tx.table
+        """
+        return Transaction(self)
+
+    def stage(self) -> Staging:
+        """(Iceberg) Writes the files of a change for a catalog to commit:
+        `table.stage().append_files(files)`.
+
+        Raises: UnsupportedError for a Paimon table, whose snapshots are files themselves.
+        """
+        return Staging(self)
+
+    def _changed(self, change: Change) -> Table:
+        table, _ = commit(self, change)
+        return table if change.then is None else change.then(table)
+
+    def _freed(self, change: Change) -> Freed:
+        table, freed = commit(self, change)
+        return Freed(table, freed())
 
     def __repr__(self) -> str:
         return f"<lakebed {self.format} table {self.location!r} {place(self.core)}>"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from lakebed._arguments import encodable, one_of, positive
+from lakebed._keywords import FileKeywords, Keywords, TableKeywords
 from lakebed._native import View
 from lakebed._verdict import SMALL_BYTES
-from lakebed.view import FileKeywords, HealthScan, Keywords, PlanScan, TableKeywords, ViewScan, view
+from lakebed.view import HealthScan, PlanScan, ViewScan, view
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
 
 
 @view(TableKeywords)
-def manifests(table: Table, **given: Unpack[TableKeywords]) -> ViewScan:
+def manifests(self: Table, **given: Unpack[TableKeywords]) -> ViewScan:
     """One row per manifest of the snapshot, in the order of its lists.
 
-    Args: where, as in `files`: what summaries of partitions can tell; the others as in all views.
+    Args:
+        where: a condition on the table's columns, SQL text or made with `lakebed.col`; manifests are left out
+            of which the summaries of partitions show that no row of their files can match.
     Returns: `path` utf8, `length` int64 [bytes], `content` int32 (0 data, 1 deletes), `spec_id` int32,
         `added_files_count`, `existing_files_count`, `deleted_files_count` and the same of rows int64
         (null: not recorded), `partition_lower` and `partition_upper` struct of the partition's types,
@@ -32,14 +35,13 @@ def manifests(table: Table, **given: Unpack[TableKeywords]) -> ViewScan:
     Cost: reads the manifest lists, no manifest; with `header` one read of 64 KiB for each.
     Source: Paimon's `ManifestFileMeta.java`; Iceberg specification, "Manifest Lists".
     """
-    return ViewScan(table, "manifests", View.MANIFESTS, given)
+    return ViewScan(self, "manifests", View.MANIFESTS, given)
 
 
 @view(FileKeywords)
-def entries(table: Table, **given: Unpack[FileKeywords]) -> ViewScan:
+def entries(self: Table, **given: Unpack[FileKeywords]) -> ViewScan:
     """One row per entry of the snapshot's manifests, as stored: nothing merged, nothing hidden.
 
-    Args: where, as in `files`; the others as in all views.
     Returns: Paimon: `kind` int8 (0 add, 1 delete), `partition` struct of the partition's types, `bucket`,
         `total_buckets`, then the data file's fields, stats as stored (BinaryRow bytes and null counts).
         Iceberg: `status` int32 (0 existing, 1 added, 2 deleted), `snapshot_id`, `sequence_number`,
@@ -52,17 +54,14 @@ def entries(table: Table, **given: Unpack[FileKeywords]) -> ViewScan:
     Source: Paimon's `ManifestEntry.java`, `DataFileMeta.java`; Iceberg specification, "Manifests" and
         "Inheritance".
     """
-    return ViewScan(table, "entries", View.ENTRIES, given)
+    return ViewScan(self, "entries", View.ENTRIES, given)
 
 
 @view(FileKeywords)
-def files(table: Table, **given: Unpack[FileKeywords]) -> ViewScan:
+def files(self: Table, **given: Unpack[FileKeywords]) -> ViewScan:
     """One row per live file: of Paimon additions less deletions, of Iceberg what is added or existing,
     delete files and deletion vectors included.
 
-    Args: where, on any columns, nested ones by dotted paths, of Paimon on `bucket` too, of Iceberg on
-        transforms (`bucket(16, id) = 3`) and on partition fields whose names no column has: files are
-        left out in which, by partition and statistics, no row can match. The others as in all views.
     Returns: `content` int32 (0 data, 1 position deletes, 2 equality deletes), `file_path` utf8 (full),
         `file_format` utf8, `partition` struct of the partition's types (those of all Iceberg specs, by
         field id), `spec_id` int32, `bucket` int32, `level` int32, `record_count` int64 [rows],
@@ -80,15 +79,16 @@ def files(table: Table, **given: Unpack[FileKeywords]) -> ViewScan:
     Source: Paimon's `FileEntry.java` (merge), `DataFilePathFactory.java` (paths); Iceberg specification,
         "Scan Planning".
     """
-    return ViewScan(table, "files", View.FILES, given)
+    return ViewScan(self, "files", View.FILES, given)
 
 
 @view(TableKeywords)
-def deletes(table: Table, **given: Unpack[TableKeywords]) -> ViewScan:
+def deletes(self: Table, **given: Unpack[TableKeywords]) -> ViewScan:
     """One row per deletion vector or delete file, with the data file that it applies to.
 
-    Args: where, as in `files`, of the deletes' own partition (Paimon: and bucket) and metrics; the others
-        as in all views.
+    Args:
+        where: a condition on the table's columns, SQL text or made with `lakebed.col`, tested against the
+            deletes' own partition (Paimon: and bucket) and metrics.
     Returns: the columns of `files` as they apply to deletes. Paimon: `content` int32 (1 position
         deletes), `file_path` utf8 (full, of the index file), `file_format` utf8 ("deletion-vector"),
         `partition` struct of the partition's types, `bucket` int32, `record_count` int64 [rows deleted],
@@ -115,14 +115,16 @@ def deletes(table: Table, **given: Unpack[TableKeywords]) -> ViewScan:
     Source: Paimon's `IndexManifestEntry.java`, `DeletionVectorsIndexFile.java`; Iceberg's
         `ContentFileUtil.java`.
     """
-    return ViewScan(table, "deletes", View.DELETES, given)
+    return ViewScan(self, "deletes", View.DELETES, given)
 
 
 @view(TableKeywords)
-def indexes(table: Table, **given: Unpack[TableKeywords]) -> ViewScan:
+def indexes(self: Table, **given: Unpack[TableKeywords]) -> ViewScan:
     """(Paimon) One row per index file of the snapshot: deletion vectors, hashes of keys, global indexes.
 
-    Args: where, as in `files`: what partition and bucket can tell; the others as in all views.
+    Args:
+        where: a condition on the table's columns, SQL text or made with `lakebed.col`; files are left out of
+            whose partition and bucket no row can match.
     Returns: `file_path` utf8 (full), `index_type` utf8 ("DELETION_VECTORS", "HASH" or the kind of a
         global index), `partition` struct of the partition's types, `bucket` int32, `file_size_in_bytes`
         int64, `row_count` int64 (data files with a vector, keys, or rows covered); of global indexes
@@ -134,17 +136,20 @@ def indexes(table: Table, **given: Unpack[TableKeywords]) -> ViewScan:
     Cost: the index manifest.
     Source: Paimon's `IndexManifestEntry.java`, `GlobalIndexMeta.java`.
     """
-    return ViewScan(table, "indexes", View.INDEXES, given)
+    return ViewScan(self, "indexes", View.INDEXES, given)
 
 
 @view(TableKeywords)
-def partitions(table: Table, *, small_bytes: int = SMALL_BYTES, **given: Unpack[TableKeywords]) -> ViewScan:
+def partitions(self: Table, *, small_bytes: int = SMALL_BYTES, **given: Unpack[TableKeywords]) -> ViewScan:
     """One row per partition that has live files, in the order in which manifests first name them.
 
     Null, empty and blank partition values are partitions of their own, though they share a folder.
 
-    Args: where, as in `files`: what it drops is not counted, but for deletion vectors of Paimon, which
-        are counted by partition and bucket. small_bytes, data files with fewer bytes are small.
+    Args:
+        small_bytes: data files with fewer bytes are small.
+        where: a condition on the table's columns, SQL text or made with `lakebed.col`; files in which, by
+            partition and statistics, no row can match are not counted. Paimon's deletion vectors are left out
+            by partition and bucket alone.
     Returns: `partition` struct of the partition's types, `spec_id` int32 (null for Paimon; Iceberg has a
         row for each spec that has the tuple), `file_count` int64, `record_count` int64 [rows, deleting
         ones included] and `file_size_in_bytes` int64 of the data files, `delete_file_count` int64 (delete
@@ -163,32 +168,40 @@ def partitions(table: Table, *, small_bytes: int = SMALL_BYTES, **given: Unpack[
     Source: Paimon's `PartitionEntry.java`; Iceberg's `PartitionsTable.java`.
     """
     small = positive("small_bytes", small_bytes, least=0)
-    return ViewScan(table, "partitions", View.PARTITIONS, given, small_bytes=small)
+    return ViewScan(self, "partitions", View.PARTITIONS, given, small_bytes=small)
 
 
 @view(TableKeywords)
-def buckets(table: Table, **given: Unpack[TableKeywords]) -> ViewScan:
+def buckets(self: Table, **given: Unpack[TableKeywords]) -> ViewScan:
     """One row per bucket that has live files, in the order in which manifests first name them.
 
     Bucket -2 holds files that wait for their bucket. Iceberg's files are in no buckets but those of their
     partition: there is one row per partition, with a null `bucket`.
 
-    Args, Raises, Cost: as `partitions`.
-    Returns: `partition` struct of the partition's types, `bucket` int32, then as in `partitions`
-        `file_count`, `record_count`, `file_size_in_bytes`, `delete_file_count`, `delete_record_count`,
-        `last_updated_at` and `total_buckets`, then `min_level` and `max_level` int32 of its files, and
-        `delete_row_count`.
+    Args:
+        where: a condition on the table's columns, SQL text or made with `lakebed.col`; files in which, by
+            partition and statistics, no row can match are not counted. Paimon's deletion vectors are left out
+            by partition and bucket alone.
+    Returns: `partition` struct of the partition's types, `bucket` int32, `file_count` int64, `record_count`
+        int64 [rows, deleting ones included] and `file_size_in_bytes` int64 of the data files,
+        `delete_file_count` int64 (delete files and deletion vectors), `delete_record_count` int64 [rows in
+        those], `last_updated_at` timestamp[us] (of Paimon the creation of the newest file, local wall clock
+        of its writer; of Iceberg timestamp[us, UTC] of the newest snapshot that a file came with) and
+        `total_buckets` int32 (as the newest file records it), then `min_level` and `max_level` int32 of its
+        files, and `delete_row_count`.
     Source: Paimon's `BucketEntry.java`.
     """
-    return ViewScan(table, "buckets", View.BUCKETS, given)
+    return ViewScan(self, "buckets", View.BUCKETS, given)
 
 
 @view(TableKeywords)
-def health(table: Table, *, small_bytes: int = SMALL_BYTES, **given: Unpack[TableKeywords]) -> HealthScan:
+def health(self: Table, *, small_bytes: int = SMALL_BYTES, **given: Unpack[TableKeywords]) -> HealthScan:
     """One row about how the table is: what to compact, to expire, or to rewrite.
 
-    Args: where, as in `partitions`: only files, deletes and manifests that it leaves are counted, all
-        snapshots are. small_bytes, data files with fewer bytes are small.
+    Args:
+        small_bytes: data files with fewer bytes are small.
+        where: a condition on the table's columns, SQL text or made with `lakebed.col`; only files, deletes
+            and manifests are counted that may have rows which match, and all snapshots.
     Returns: of the table `location` and `format` utf8, `format_version` int32 (null for Paimon),
         `snapshot_id` and `schema_id` int64, `committed_at` timestamp[us, UTC] (null where the snapshot
         expired), `snapshot_count` int64, `oldest_snapshot_at` and `newest_snapshot_at`. Of the data
@@ -216,12 +229,12 @@ def health(table: Table, *, small_bytes: int = SMALL_BYTES, **given: Unpack[Tabl
     Cost: as `partitions`; besides reads what `snapshots` and `manifests` read.
     """
     small = positive("small_bytes", small_bytes, least=0)
-    return HealthScan(table, "health", View.HEALTH, given, small_bytes=small)
+    return HealthScan(self, "health", View.HEALTH, given, small_bytes=small)
 
 
 @view(FileKeywords)
 def plan(
-    table: Table,
+    self: Table,
     *,
     deletes: Literal["list", "ids"] = "list",
     row_limit: int | None = None,
@@ -230,11 +243,13 @@ def plan(
     """One row per data file that an engine must read, with the deletes that apply to it and what of
     `where` is left to test in its rows.
 
-    Args: deletes, "list": each delete in full; "ids": as a number into `plan(…).deletes`, which costs
-        four bytes where a file has the same deletes as many others. row_limit, rows of the table: the
-        plan ends with the file by which those whose rows are all returned (no deletes, no residual) hold
-        so many; Paimon's tables whose files are merged, or spread a row, are planned whole. The others
-        as in `files`; `limit` counts files.
+    Args:
+        deletes: "list": each delete in full; "ids": as a number into `plan(…).deletes`, which costs four
+            bytes where a file has the same deletes as many others.
+        row_limit: rows of the table: the plan ends with the file by which those whose rows are all returned
+            (no deletes, no residual) hold so many; Paimon's tables whose files are merged, or spread a row,
+            are planned whole.
+        limit: at most so many files.
     Returns: the columns of `files`, of data files alone, then `delete_files`
         list<struct<content int32, file_path utf8, content_offset int64, content_size int64 [bytes],
         record_count int64 [rows], sequence_number int64>> or `delete_ids` list<int32>, and `residual`
@@ -261,18 +276,19 @@ def plan(
     """
     by_id = one_of("deletes", deletes, ("list", "ids")) == "ids"
     rows = positive("row_limit", row_limit, least=0)
-    return PlanScan(table, "plan", View.PLAN, given, delete_ids=by_id, row_limit=rows)
+    return PlanScan(self, "plan", View.PLAN, given, delete_ids=by_id, row_limit=rows)
 
 
 @view(Keywords)
-def metadata_table(table: Table, name: str, **given: Unpack[Keywords]) -> ViewScan:
+def metadata_table(self: Table, name: str, **given: Unpack[Keywords]) -> ViewScan:
     """One of the engine's own metadata tables, with its column names, order, types and texts.
 
-    Args: name, one of `metadata_tables`.
+    Args:
+        name: one of `metadata_tables`.
     Raises: SchemaError (no such metadata table or column), PredicateError; errors of the data when read.
     Units: Paimon's TIMESTAMP(3) columns are timestamp[us] without a zone; instants are printed in UTC, where
         the engine takes the zone of its machine.
     Cost: that of the view of the same kind.
     Source: Paimon's package `org.apache.paimon.table.system`; Iceberg's `MetadataTableType.java`.
     """
-    return ViewScan(table, "metadata_table", View.metadata_table(encodable("name", name)), given, of=name)
+    return ViewScan(self, "metadata_table", View.metadata_table(encodable("name", name)), given, of=name)

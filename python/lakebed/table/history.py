@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakebed._keywords import FileKeywords, Keywords
 from lakebed._native import View
 from lakebed.version import place_of
-from lakebed.view import FileKeywords, Keywords, ViewScan, view
+from lakebed.view import ViewScan, view
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @view(Keywords)
-def snapshots(table: Table, **given: Unpack[Keywords]) -> ViewScan:
+def snapshots(self: Table, **given: Unpack[Keywords]) -> ViewScan:
     """One row per snapshot that exists, oldest first.
 
     Returns: `snapshot_id` int64, `parent_id` int64, `committed_at` timestamp[us, UTC], `operation` utf8,
@@ -30,11 +31,11 @@ def snapshots(table: Table, **given: Unpack[Keywords]) -> ViewScan:
     Cost: Paimon: reads every snapshot file. Iceberg: reads the metadata file.
     Source: Paimon's `Snapshot.java`; Iceberg specification, "Snapshots".
     """
-    return ViewScan(table, "snapshots", View.SNAPSHOTS, given)
+    return ViewScan(self, "snapshots", View.SNAPSHOTS, given)
 
 
 @view(Keywords)
-def refs(table: Table, **given: Unpack[Keywords]) -> ViewScan:
+def refs(self: Table, **given: Unpack[Keywords]) -> ViewScan:
     """One row per branch and tag: `main`, the other branches, then the tags of the branch the table
     is on, each by name.
 
@@ -49,11 +50,11 @@ def refs(table: Table, **given: Unpack[Keywords]) -> ViewScan:
         that opening has not read.
     Source: Paimon's `Tag.java`, `BranchManager.java`; Iceberg's metadata table `refs`.
     """
-    return ViewScan(table, "refs", View.REFS, given)
+    return ViewScan(self, "refs", View.REFS, given)
 
 
 @view(Keywords)
-def changelogs(table: Table, **given: Unpack[Keywords]) -> ViewScan:
+def changelogs(self: Table, **given: Unpack[Keywords]) -> ViewScan:
     """(Paimon) One row per long-lived changelog, oldest first: a snapshot that expired, changelog kept.
 
     Returns: the columns of `snapshots`. Only the changelog's list need still be there; base and delta
@@ -63,11 +64,11 @@ def changelogs(table: Table, **given: Unpack[Keywords]) -> ViewScan:
     Cost: reads every changelog file.
     Source: Paimon's `Changelog.java`.
     """
-    return ViewScan(table, "changelogs", View.CHANGELOGS, given)
+    return ViewScan(self, "changelogs", View.CHANGELOGS, given)
 
 
 @view(Keywords)
-def schemas(table: Table, **given: Unpack[Keywords]) -> ViewScan:
+def schemas(self: Table, **given: Unpack[Keywords]) -> ViewScan:
     """One row per version of the schema, oldest first.
 
     Returns: `schema_id` int64, `fields` list<struct<id, name, type, required, doc>>, then the format's
@@ -76,11 +77,11 @@ def schemas(table: Table, **given: Unpack[Keywords]) -> ViewScan:
     Cost: Paimon: reads every schema file. Iceberg: reads the metadata file.
     Source: Paimon's `TableSchema.java`; Iceberg specification, "Schemas and Data Types".
     """
-    return ViewScan(table, "schemas", View.SCHEMAS, given)
+    return ViewScan(self, "schemas", View.SCHEMAS, given)
 
 
 @view(Keywords)
-def growth(table: Table, **given: Unpack[Keywords]) -> ViewScan:
+def growth(self: Table, **given: Unpack[Keywords]) -> ViewScan:
     """One row per snapshot that led to the table's own, oldest first: what is live there, and what
     its commit added and removed.
 
@@ -101,12 +102,12 @@ def growth(table: Table, **given: Unpack[Keywords]) -> ViewScan:
     Source: Iceberg specification, "Manifests" (status) and "Manifest Lists" (counts); Paimon's
         `Snapshot.java` (delta manifest list), `FileEntry.java`.
     """
-    return ViewScan(table, "growth", View.GROWTH, given)
+    return ViewScan(self, "growth", View.GROWTH, given)
 
 
 @view(FileKeywords)
 def diff(
-    table: Table, snapshot_a: AnyVersion, snapshot_b: AnyVersion, **given: Unpack[FileKeywords]
+    self: Table, snapshot_a: AnyVersion, snapshot_b: AnyVersion, **given: Unpack[FileKeywords]
 ) -> ViewScan:
     """One row per file that is live in exactly one of two snapshots: those removed, then those added.
 
@@ -115,8 +116,10 @@ def diff(
     rewritten is not a difference, nor is which of the two snapshots is the older. A file that a snapshot
     names twice counts twice.
 
-    Args: snapshot_a, snapshot_b, ids, or names of tags or branches (of a tag, where there are both), as
-        `at` finds them; the others as in `files`.
+    Args:
+        snapshot_a: a snapshot: its id, the name of a tag or branch (of a tag, where there are both), a time,
+            or a `Version` or its keywords in a dict.
+        snapshot_b: the other one.
     Returns: `change` utf8 ("removed": live in `snapshot_a` only, "added": in `snapshot_b` only), then the
         columns of `files`, in the types of the schema of this table. Iceberg's delete files
         and deletion vectors are among them. A file of Paimon's that only an entry of the kind DELETE
@@ -130,20 +133,21 @@ def diff(
     Source: Paimon's `FileEntry.java` (merge); Iceberg's `DataFileSet.java`, `DeleteFileSet.java`.
     """
     between = View.diff(place_of("snapshot_a", snapshot_a), place_of("snapshot_b", snapshot_b))
-    return ViewScan(table, "diff", between, given, of=f"of {snapshot_a!r} and {snapshot_b!r}")
+    return ViewScan(self, "diff", between, given, of=f"of {snapshot_a!r} and {snapshot_b!r}")
 
 
 @view(FileKeywords)
-def appends(table: Table, after: AnyVersion | None = None, **given: Unpack[FileKeywords]) -> ViewScan:
+def appends(self: Table, after: AnyVersion | None = None, **given: Unpack[FileKeywords]) -> ViewScan:
     """One row per data file that appends added after a snapshot, up to the one the table is at: what
     an incremental read has to read. The oldest append comes first.
 
     Compactions, overwrites and deletes are passed over, so a file may be gone by now; `diff` says what is
     there.
 
-    Args: after, a snapshot's id, or the name of a tag or branch; what that snapshot itself appended is
-        left out. It may have expired, as long as the next one has not. None for all appends that are
-        still known. The others as in `files`.
+    Args:
+        after: a snapshot: its id, the name of a tag or branch, a time, or a `Version` or its keywords in a
+            dict; what that snapshot itself appended is left out. It may have expired, as long as the next one
+            has not. None for all appends that are still known.
     Returns: the columns of `files`.
     Raises: SnapshotNotFoundError where the table's snapshot was not made from `after`, or one in between
         is gone, naming what is there.
@@ -153,11 +157,11 @@ def appends(table: Table, after: AnyVersion | None = None, **given: Unpack[FileK
     Source: Paimon's `IncrementalDeltaStartingScanner.java`; Iceberg's `BaseIncrementalAppendScan.java`.
     """
     since = View.appends(None if after is None else place_of("after", after))
-    return ViewScan(table, "appends", since, given, of="" if after is None else f"after {after!r}")
+    return ViewScan(self, "appends", since, given, of="" if after is None else f"after {after!r}")
 
 
 @view(FileKeywords)
-def file_history(table: Table, **given: Unpack[FileKeywords]) -> ViewScan:
+def file_history(self: Table, **given: Unpack[FileKeywords]) -> ViewScan:
     """One row for each file that the commit of a snapshot added or removed, of all snapshots that led to
     the table's snapshot, oldest first.
 
@@ -165,8 +169,9 @@ def file_history(table: Table, **given: Unpack[FileKeywords]) -> ViewScan:
     what its own manifests say; where they do not account for what the lists count, it is what `diff` of
     the snapshot before and this one says. Files of snapshots that expired have no row.
 
-    Args: where, on the table's columns (Paimon: on its partition columns alone): files are left out in which
-        no row can match.
+    Args:
+        where: a condition on the table's columns (Paimon: on its partition columns alone), SQL text or made
+            with `lakebed.col`; files are left out in which no row can match.
     Returns: `change` utf8 ("added" | "removed"), `snapshot_id` int64, `committed_at` timestamp[us, UTC],
         `operation` utf8, then the columns of `files` but for Iceberg's `snapshot_id`, in the types of the
         schema of this table. An entry that removes a file may lack statistics.
@@ -175,4 +180,4 @@ def file_history(table: Table, **given: Unpack[FileKeywords]) -> ViewScan:
         what is asked of partitions leaves. Memory is bounded.
     Source: as `growth`.
     """
-    return ViewScan(table, "file_history", View.FILE_HISTORY, given)
+    return ViewScan(self, "file_history", View.FILE_HISTORY, given)

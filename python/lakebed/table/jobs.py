@@ -8,9 +8,10 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from lakebed._arguments import MOST_RETAINED, age, milliseconds, positive
+from lakebed._keywords import Keywords
 from lakebed._listing import listing_of
 from lakebed._native import View
-from lakebed.view import Keywords, ViewScan, view
+from lakebed.view import ViewScan, view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,13 +25,12 @@ THREE_DAYS = timedelta(days=3)
 
 
 @view(Keywords)
-def reachable(table: Table, **given: Unpack[Keywords]) -> ViewScan:
+def reachable(self: Table, **given: Unpack[Keywords]) -> ViewScan:
     """One row per file that anything of the table still reaches, whichever snapshot the table is at:
     snapshots, tags, branches, changelogs, and the table itself.
 
     A snapshot reaches the files that are live in it, not those that its entries only say are deleted.
 
-    Args: where, on the view's own columns; the others as in all views.
     Returns: `file_path` utf8 (full, as written), `kind` utf8 ("data", "manifest", "manifest list",
         "statistics", "extra" for files beside data files and manifests; Iceberg's "metadata", "position
         deletes", "equality deletes", "deletion vectors", "partition statistics"; Paimon's "snapshot",
@@ -50,12 +50,12 @@ def reachable(table: Table, **given: Unpack[Keywords]) -> ViewScan:
         disk, in the system's folder for temporary files, and comes back in 64 parts.
     Source: Iceberg's `ReachableFileUtil.java`; Paimon's `OrphanFilesClean.java`.
     """
-    return ViewScan(table, "reachable", View.REACHABLE, given)
+    return ViewScan(self, "reachable", View.REACHABLE, given)
 
 
 @view(Keywords)
 def totals(
-    table: Table,
+    self: Table,
     orphans: bool = False,
     *,
     older_than: timedelta | datetime | None = THREE_DAYS,
@@ -64,8 +64,10 @@ def totals(
     """One row per kind of file that the table has: how many there are, how large they are, and how much of
     that its snapshot reaches, only others reach, and nothing reaches.
 
-    Args: orphans, whether what nothing reaches is looked for too; older_than, of these only files last
-        modified longer ago than this, or before this instant, None for all.
+    Args:
+        orphans: look also for files that nothing reaches.
+        older_than: with `orphans`, only files last modified longer ago than this, or before this instant;
+            None for all.
     Returns: `kind` utf8, of `reachable` ("data", "position deletes", "deletion vectors", "equality deletes",
         "manifest", "manifest list", "metadata", "statistics", "index" …), in the order of its letters, last
         "unknown", orphans, whose kind nothing says; then int64 `file_count` and `file_size_in_bytes` (as
@@ -81,13 +83,13 @@ def totals(
     lying = None
     if orphans:
         before = None if older_than is None else age("older_than", older_than)
-        lying = View.orphans(before, None, table.opening.newest(table.core), [], [])
-    return ViewScan(table, "totals", View.totals(lying), given)
+        lying = View.orphans(before, None, self.opening.newest(self.core), [], [])
+    return ViewScan(self, "totals", View.totals(lying), given)
 
 
 @view(Keywords)
 def orphans(
-    table: Table,
+    self: Table,
     older_than: timedelta | datetime | None = THREE_DAYS,
     listing: Any = None,
     *,
@@ -111,17 +113,18 @@ def orphans(
     what a killed lakebed process left. Folders of other tables in the table's own, and folders outside it
     that `data-file.external-paths` names, are passed over with a warning.
 
-    Args: older_than, only files last modified longer ago than this, or before this instant; younger ones
-        may be of a commit that is under way. None for all, which is safe only while nobody writes.
-        listing, what lies there, where you know: anything with `__arrow_c_stream__` or a Dataset of
-        pyarrow, with the columns `path` (full: scheme, bucket and key), `size` [bytes] (may be absent)
-        and `modified` (a timestamp; one without zone is UTC), as an inventory of a bucket has them, with
-        decoded paths. Of rows whose `is_latest` is false or `is_delete_marker` true (may be absent) none
-        counts. Files that are not the table's are passed over; a RecordBatchReader is read once. None
-        lists the folders.
-        equal_schemes, equal_authorities, what means the same place as what: `{"oss": "s3"}`,
-        `{"old-bucket": "bucket"}`; s3, s3a and s3n are one, gs and gcs, the names of Azure's, `file:` and
-        no scheme. The others as in `reachable`.
+    Args:
+        older_than: only files last modified longer ago than this, or before this instant; younger ones may be
+            of a commit that is under way. None for all, which is safe only while nobody writes.
+        listing: what lies there, where you know: anything with `__arrow_c_stream__` or a Dataset of pyarrow,
+            with the columns `path` (full: scheme, bucket and key), `size` [bytes] (may be absent) and
+            `modified` (a timestamp; one without zone is UTC), as an inventory of a bucket has them, with
+            decoded paths. Of rows whose `is_latest` is false or `is_delete_marker` true (may be absent) none
+            counts. Files that are not the table's are passed over; a RecordBatchReader is read once. None
+            lists the folders.
+        equal_schemes: which schemes mean the same: `{"oss": "s3"}`; s3, s3a and s3n are one, gs and gcs, the
+            names of Azure's, `file:` and no scheme.
+        equal_authorities: which buckets or hosts mean the same: `{"old-bucket": "bucket"}`.
     Returns: `file_path` utf8, as listed; `file_size_in_bytes` int64 and `modified_at` timestamp[us, UTC]
         (null where the listing does not say).
     Raises: UnsupportedError for an Iceberg table with `gc.enabled` false, and for a storage that lists
@@ -139,15 +142,15 @@ def orphans(
     Source: Iceberg's `DeleteOrphanFilesSparkAction.java`; Paimon's `LocalOrphanFilesClean.java`.
     """
     before = None if older_than is None else age("older_than", older_than)
-    opened = None if listing is None else listing_of(listing, table.location)
+    opened = None if listing is None else listing_of(listing, self.location)
     schemes, authorities = list((equal_schemes or {}).items()), list((equal_authorities or {}).items())
-    lying = View.orphans(before, opened, table.opening.newest(table.core), schemes, authorities)
-    return ViewScan(table, "orphans", lying, given)
+    lying = View.orphans(before, opened, self.opening.newest(self.core), schemes, authorities)
+    return ViewScan(self, "orphans", lying, given)
 
 
 @view(Keywords)
 def expire_plan(
-    table: Table,
+    self: Table,
     older_than: timedelta | datetime | None = None,
     retain_last: int | None = None,
     **given: Unpack[Keywords],
@@ -165,9 +168,9 @@ def expire_plan(
     Before the first row that version is read again, until nothing is new: what the table keeps by then is
     no row.
 
-    Args: older_than, snapshots older than this, or before this instant, are old, whatever the table says.
-        retain_last, so many are kept however old they are, whatever the table says. The others as in
-        `reachable`.
+    Args:
+        older_than: snapshots older than this, or before this instant, are old, whatever the table says.
+        retain_last: so many are kept however old they are, whatever the table says.
     Returns: the columns of `reachable`, of files that go: what reached them goes. With `relocate` the
         paths are where files are now. For Iceberg, whose
         snapshots and refs are not files, also a row of kind "snapshot", "branch" or "tag" without a path
@@ -184,20 +187,21 @@ def expire_plan(
     now = milliseconds(datetime.now(timezone.utc))
     before = None if older_than is None else age("older_than", older_than)
     retained = positive("retain_last", retain_last, most=MOST_RETAINED)
-    freed = View.expire_plan(before, retained, now, table.opening.newest(table.core))
-    return ViewScan(table, "expire_plan", freed, given)
+    freed = View.expire_plan(before, retained, now, self.opening.newest(self.core))
+    return ViewScan(self, "expire_plan", freed, given)
 
 
 @view(Keywords)
-def verify(table: Table, *, data_files: bool = False, **given: Unpack[Keywords]) -> ViewScan:
+def verify(self: Table, *, data_files: bool = False, **given: Unpack[Keywords]) -> ViewScan:
     """One row for each thing that is wrong with the table; no rows if nothing is.
 
     All snapshots that are there, of all branches and tags, their lists and manifests, each once, are read
     whole. Whatever is wrong with one, the next is read. Live files are those of the snapshot that the
     table is at.
 
-    Args: data_files, whether its data files, delete files and index files are looked for too: whether
-        they are there, and as long as recorded; where, on these columns; the others as in `snapshots`.
+    Args:
+        data_files: look also whether data files, delete files and index files are there, and as long as
+            recorded.
     Returns: `severity` utf8 ("error": rows are lost, doubled or not to be read; "warning": other than
         recorded, which readers can live with), `kind` utf8 (that of the error which reading raises, such
         as "missing", "truncated" and "mismatch"; "duplicate": twice in the table; "odd": what reading
@@ -214,10 +218,10 @@ def verify(table: Table, *, data_files: bool = False, **given: Unpack[Keywords])
     Source: Iceberg specification, "Manifests", "Manifest Lists" and "Scan Planning"; Paimon's
         `FileEntry.java` (mergeEntries).
     """
-    return ViewScan(table, "verify", View.verify(bool(data_files)), given)
+    return ViewScan(self, "verify", View.verify(bool(data_files)), given)
 
 
-def freed(table: Table, before: str | None) -> ViewScan:
+def freed(self: Table, before: str | None) -> ViewScan:
     """What commits to an Iceberg table have freed since a metadata file; nothing for None."""
-    what = View.freed(before or "", table.opening.newest(table.core))
-    return ViewScan(table, "freed", what, {"limit": 0 if before is None else None})
+    what = View.freed(before or "", self.opening.newest(self.core))
+    return ViewScan(self, "freed", what, {"limit": 0 if before is None else None})

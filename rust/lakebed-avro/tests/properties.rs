@@ -374,13 +374,14 @@ fn every_flipped_byte_ends_in_time() {
             let mut bytes = sample.bytes.clone();
             bytes[at] ^= (rng.below(255) + 1) as u8;
             let options = ReadOptions { threads: 1 + at % 2, ..ReadOptions::default() };
-            let start = Instant::now();
-            // Rows and an error are both right: most flips cannot be detected.
-            let _ = common::read(memory(&bytes), options);
-            assert!(
-                start.elapsed() / common::slowdown() < Duration::from_secs(2),
-                "seed {seed}: flip at {at}"
-            );
+            let in_time = || {
+                let start = Instant::now();
+                // Rows and an error are both right: most flips cannot be detected.
+                let _ = common::read(memory(&bytes), options.clone());
+                start.elapsed() / common::slowdown() < Duration::from_secs(2)
+            };
+            // What takes long takes long again; a machine with other work may have been elsewhere.
+            assert!((0..3).any(|_| in_time()), "seed {seed}: flip at {at}");
         }
     }
 }

@@ -8,7 +8,7 @@ use lakebed::iceberg::metadata::RefKind;
 use lakebed::iceberg::write::ManifestContent;
 use lakebed::iceberg::write::commit::{
     self, CherryPick, ColumnChange, Expire, FileChange, InputFiles, NewRef, RefChange, Rewrite, Rules,
-    SchemaChange, SettingsChange, SpecChange, StatisticsKind,
+    SchemaChange, SettingsChange, SnapshotChoice, SpecChange, StatisticsKind,
 };
 use lakebed::reach::Retention;
 use lakebed::{Error, ErrorKind, Result};
@@ -18,7 +18,8 @@ use serde::de::DeserializeOwned;
 
 use crate::boundary::detached;
 use crate::caller_stream::{caller_stream, sent};
-use crate::error::{to_python, write_error_to_python};
+use crate::error::write_error_to_python;
+use crate::view::Place;
 
 /// The purpose of a change of files.
 #[pyclass(frozen, module = "lakebed._native")]
@@ -58,6 +59,9 @@ pub struct IcebergAction(pub Arc<commit::Action>);
 
 /// How long refs and snapshots are kept: `min_snapshots_to_keep`, `max_snapshot_age_ms`, `max_ref_age_ms`.
 type Kept = (Option<i32>, Option<i64>, Option<i64>);
+
+/// Where a snapshot is, and the id of the table's own.
+type Chosen<'py> = (Option<PyRef<'py, Place>>, Option<i64>);
 
 #[pymethods]
 impl IcebergAction {
@@ -99,13 +103,15 @@ impl IcebergAction {
     }
 
     #[staticmethod]
-    fn create_branch(name: String, snapshot_id: i64, replace: bool, kept: Kept) -> IcebergAction {
-        create(NewRef { name, kind: RefKind::Branch, snapshot_id, replace, rules: rules(kept) })
+    fn create_branch(name: String, of: Chosen<'_>, replace: bool, kept: Kept) -> IcebergAction {
+        let (snapshot, rules) = (chosen(&of), rules(kept));
+        create(NewRef { name, kind: RefKind::Branch, snapshot, replace, rules })
     }
 
     #[staticmethod]
-    fn create_tag(name: String, snapshot_id: i64, replace: bool, kept: Kept) -> IcebergAction {
-        create(NewRef { name, kind: RefKind::Tag, snapshot_id, replace, rules: rules(kept) })
+    fn create_tag(name: String, of: Chosen<'_>, replace: bool, kept: Kept) -> IcebergAction {
+        let (snapshot, rules) = (chosen(&of), rules(kept));
+        create(NewRef { name, kind: RefKind::Tag, snapshot, replace, rules })
     }
 
     #[staticmethod]
@@ -129,18 +135,18 @@ impl IcebergAction {
     }
 
     #[staticmethod]
-    fn rollback_to(snapshot_id: i64) -> IcebergAction {
-        made(commit::Action::Refs(RefChange::RollBack(snapshot_id)))
+    fn rollback_to(of: Chosen<'_>) -> IcebergAction {
+        made(commit::Action::Refs(RefChange::RollBack(chosen(&of))))
     }
 
     #[staticmethod]
-    fn set_current_snapshot(snapshot_id: i64) -> IcebergAction {
-        made(commit::Action::Refs(RefChange::SetCurrent(snapshot_id)))
+    fn set_current_snapshot(of: Chosen<'_>) -> IcebergAction {
+        made(commit::Action::Refs(RefChange::SetCurrent(chosen(&of))))
     }
 
     #[staticmethod]
-    fn cherry_pick(snapshot_id: i64) -> IcebergAction {
-        made(commit::Action::CherryPick(CherryPick(snapshot_id)))
+    fn cherry_pick(of: Chosen<'_>) -> IcebergAction {
+        made(commit::Action::CherryPick(CherryPick(chosen(&of))))
     }
 
     #[staticmethod]
@@ -149,7 +155,7 @@ impl IcebergAction {
     }
 
     #[staticmethod]
-    fn set_properties(set: Vec<(String, String)>, remove: Vec<String>) -> IcebergAction {
+    fn update_properties(set: Vec<(String, String)>, remove: Vec<String>) -> IcebergAction {
         made(commit::Action::Settings(SettingsChange::Properties { set, remove }))
     }
 
@@ -166,9 +172,9 @@ impl IcebergAction {
     }
 
     #[staticmethod]
-    fn remove_statistics(snapshot_id: i64, of_partitions: bool) -> IcebergAction {
-        let kind = kind(of_partitions);
-        made(commit::Action::Settings(SettingsChange::RemoveStatistics { kind, snapshot_id }))
+    fn remove_statistics(of: Chosen<'_>, of_partitions: bool) -> IcebergAction {
+        let (kind, snapshot) = (kind(of_partitions), chosen(&of));
+        made(commit::Action::Settings(SettingsChange::RemoveStatistics { kind, snapshot }))
     }
 
     /// Takes the changes of columns as JSON, since types and defaults are that.
@@ -201,6 +207,10 @@ fn create(new: NewRef) -> IcebergAction {
     made(commit::Action::Refs(RefChange::Create(new)))
 }
 
+fn chosen((at, own): &Chosen<'_>) -> SnapshotChoice {
+    SnapshotChoice { at: at.as_ref().map(|place| place.0.clone()), own: *own }
+}
+
 fn rules((min_snapshots_to_keep, max_snapshot_age_ms, max_ref_age_ms): Kept) -> Rules {
     Rules { min_snapshots_to_keep, max_snapshot_age_ms, max_ref_age_ms }
 }
@@ -230,5 +240,5 @@ fn whole(reader: impl RecordBatchReader) -> Result<RecordBatch> {
 /// What Python passes as JSON.
 fn parsed<T: DeserializeOwned>(py: Python<'_>, json: &str) -> PyResult<T> {
     let failed = |error| Error::new(ErrorKind::Argument, format!("a change that is none: {error}"));
-    serde_json::from_str(json).map_err(|error| to_python(py, failed(error)))
+    serde_json::from_str(json).map_err(|error| write_error_to_python(py, failed(error)))
 }

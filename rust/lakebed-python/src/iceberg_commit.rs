@@ -1,4 +1,4 @@
-//! The commits of `lakebed.iceberg`.
+//! Commits to Iceberg tables.
 
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ pub fn iceberg_stage(
     })
 }
 
-/// The attributes of Python's `TableDefinition`.
+/// The attributes of Python's `lakebed.creating._IcebergDefinition`.
 #[derive(FromPyObject)]
 pub struct TableDefinition<'py> {
     schema: Bound<'py, PyAny>,

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use crate::arrow::import_array;
 use crate::boundary::detached;
 use crate::caller_stream::{caller_stream, sent};
-use crate::error::{to_python, write_error_to_python};
+use crate::error::write_error_to_python;
 
 /// One change of a Paimon table; a commit makes one or several.
 #[pyclass(frozen, module = "lakebed._native")]
@@ -52,7 +52,7 @@ impl PaimonChange {
     }
 
     #[staticmethod]
-    fn overwrite_partition(
+    fn overwrite_partitions(
         py: Python<'_>,
         files: &Bound<'_, PyAny>,
         partition: Option<Bound<'_, PyAny>>,
@@ -71,7 +71,7 @@ impl PaimonChange {
     }
 
     #[staticmethod]
-    fn compact_files(
+    fn replace_files(
         py: Python<'_>,
         removed: &Bound<'_, PyAny>,
         added: &Bound<'_, PyAny>,
@@ -87,7 +87,7 @@ impl PaimonChange {
     }
 
     #[staticmethod]
-    fn replace_deletion_vectors(
+    fn add_deletes(
         py: Python<'_>,
         index_files: &Bound<'_, PyAny>,
         removed: &Bound<'_, PyAny>,
@@ -97,14 +97,14 @@ impl PaimonChange {
     }
 
     #[staticmethod]
-    fn compact_manifests(target_bytes: Option<u64>, sort: bool, memory_bytes: Option<usize>) -> PaimonChange {
+    fn rewrite_manifests(target_bytes: Option<u64>, sort: bool, memory_bytes: Option<usize>) -> PaimonChange {
         PaimonChange(Change::CompactManifests(ManifestCompaction { target_bytes, sort, memory_bytes }))
     }
 
     /// Schema changes as a JSON array, in the form of Paimon's REST catalogs.
     #[staticmethod]
-    fn alter_table(py: Python<'_>, changes: &str) -> PyResult<PaimonChange> {
-        let changes = SchemaChange::from_json(changes).map_err(|error| to_python(py, error))?;
+    fn update_schema(py: Python<'_>, changes: &str) -> PyResult<PaimonChange> {
+        let changes = SchemaChange::from_json(changes).map_err(|error| write_error_to_python(py, error))?;
         Ok(PaimonChange(Change::AlterTable(changes)))
     }
 

@@ -1,14 +1,17 @@
-//! Commits of `lakebed.paimon`.
+//! Commits to Paimon tables.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 use lakebed::location::Guarded;
 use lakebed::paimon;
 use lakebed::paimon::write::{self, Change, Committed, TableDefinition};
-use lakebed::{Error, ErrorKind};
+use lakebed::scan::ScanOptions;
+use lakebed::table::Table as _;
+use lakebed::view::View;
+use lakebed::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -22,7 +25,7 @@ use crate::storage::storage_of;
 use crate::stream::BatchStream;
 use crate::table::Table;
 
-/// The attributes of Python's `lakebed.paimon._commit.CommitOptions`.
+/// The attributes of Python's `lakebed.commits.paimon._Author`.
 #[derive(FromPyObject)]
 pub struct CommitOptions {
     user: String,
@@ -66,9 +69,13 @@ impl FreedFiles {
 }
 
 impl FreedFiles {
-    fn new(rows: Vec<RecordBatch>) -> FreedFiles {
-        let schema = rows.first().map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);
-        FreedFiles { schema, rows }
+    /// Of a table whose commit has freed them.
+    fn of(table: &paimon::Table, rows: Vec<RecordBatch>) -> Result<FreedFiles> {
+        let schema = match rows.first() {
+            Some(batch) => batch.schema(),
+            None => Arc::clone(table.scan(View::Reachable, ScanOptions::default())?.schema()),
+        };
+        Ok(FreedFiles { schema, rows })
     }
 }
 
@@ -88,10 +95,13 @@ pub fn paimon_commit(
         let own = own.ok_or_else(|| {
             Error::new(ErrorKind::Unsupported, format!("a Paimon table is expected, not one of {format}"))
         })?;
-        Ok(write::commit(own, &changes, &options.into()))
+        Ok(write::commit(own, &changes, &options.into()).and_then(|Committed { table, freed }| {
+            let freed = FreedFiles::of(&table, freed)?;
+            Ok((table, freed))
+        }))
     })?;
-    let Committed { table, freed } = committed.map_err(|error| refused(py, error))?;
-    Ok((Table::warned(py, Box::new(table))?, FreedFiles::new(freed)))
+    let (table, freed) = committed.map_err(|error| refused(py, error))?;
+    Ok((Table::warned(py, Box::new(table))?, freed))
 }
 
 /// Columns as an Arrow schema, or as JSON.
@@ -101,7 +111,7 @@ enum Columns<'py> {
     Arrow(Bound<'py, PyAny>),
 }
 
-/// The attributes of Python's `lakebed.paimon._commit.NewTable`.
+/// The attributes of Python's `lakebed.creating._PaimonDefinition`.
 #[derive(FromPyObject)]
 pub struct NewTable<'py> {
     columns: Columns<'py>,
@@ -138,6 +148,6 @@ pub fn paimon_create_table(
 #[pyfunction]
 pub fn paimon_fields(py: Python<'_>, schema: &Bound<'_, PyAny>) -> PyResult<String> {
     let fields = TableDefinition::fields_from_arrow(&import_schema(schema)?);
-    let fields = fields.map_err(|error| to_python(py, error))?;
+    let fields = fields.map_err(|error| write_error_to_python(py, error))?;
     Ok(serde_json::Value::Array(fields).to_string())
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use bytes::Bytes;
-use lakebed::storage::{AtOnce, Contents, FileDetails, Folders, ListedFile, Local, Storage};
+use lakebed::storage::{AtOnce, Contents, FileDetails, Folders, ListedFile, Local, Storage, present};
 use lakebed::write::Existing;
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::{
@@ -12,7 +12,7 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyTuple};
 
 use crate::arrow::import_array;
 use crate::interpreter::{attached, call_method, cause, ending, interrupted, is_ending, waited};
@@ -21,7 +21,7 @@ use crate::source::only_value;
 /// How many reads a storage serves at once by default: other than local reads, these wait for a network.
 const CONCURRENT_READS: usize = 64;
 
-/// Calls the methods of a Python object, of `read` and `list` and those that it has by the protocols of
+/// Calls `read` and `list` of a Python object, and the methods that it has by the protocols of
 /// `lakebed.storage`; attaches to the interpreter only for that.
 pub struct PyStorage {
     storage: Py<PyAny>,
@@ -54,6 +54,36 @@ impl PyStorage {
     fn reads(&self) -> usize {
         self.abilities.concurrent_reads.unwrap_or(CONCURRENT_READS)
     }
+
+    /// The result of a method.
+    ///
+    /// # Errors
+    /// What it raises; `TypeError` for a result of another type.
+    fn ask<T: for<'a, 'py> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
+        &self,
+        method: &str,
+        path: &str,
+        arguments: impl for<'py> IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>>,
+    ) -> Result<T> {
+        attached(|py| {
+            let answer = call_method(self.storage.bind(py), method, arguments);
+            answer
+                .and_then(|answer| answer.extract().map_err(Into::into))
+                .map_err(|error| failed(py, error, path))
+        })
+    }
+}
+
+/// Refuses to call a method that a storage does not have, and says what may be done instead.
+///
+/// # Errors
+/// `Unsupported`.
+fn check(has: bool, method: &str, protocol: &str, instead: &str, path: &str) -> Result<()> {
+    if has {
+        return Ok(());
+    }
+    let message = format!("the storage has no {method}(), as a lakebed.storage.{protocol} has{instead}");
+    Err(Error::new(ErrorKind::Unsupported, message).in_file(path))
 }
 
 /// The storage of a Python object, or the local file system for `None`, limited to as many reads at once as
@@ -178,50 +208,22 @@ impl Storage for PyStorage {
     }
 
     fn list(&self, folder: &str) -> Result<Vec<String>> {
-        attached(|py| {
-            let names = call_method(self.storage.bind(py), "list", (folder,));
-            match names.and_then(|names| names.extract::<Vec<String>>()) {
-                Ok(names) => Ok(names),
-                Err(error) if is_missing(py, &error) => Ok(Vec::new()),
-                Err(error) => Err(failed(py, error, folder)),
-            }
-        })
+        present(self.ask("list", folder, (folder,))).map(Option::unwrap_or_default)
     }
 
     fn folders(&self, folder: &str) -> Result<Option<Folders>> {
-        attached(|py| {
-            let method = if self.abilities.folders { "folders" } else { "list" };
-            let names = call_method(self.storage.bind(py), method, (folder,));
-            match names.and_then(|names| names.extract::<Vec<String>>()) {
-                Ok(names) => Ok(Some(Folders { names, closed: Vec::new() })),
-                Err(error) if is_missing(py, &error) => Ok(None),
-                Err(error) => Err(failed(py, error, folder)),
-            }
-        })
+        let method = if self.abilities.folders { "folders" } else { "list" };
+        let names = present(self.ask(method, folder, (folder,)))?;
+        Ok(names.map(|names| Folders { names, closed: Vec::new() }))
     }
 
     fn contents(&self, folder: &str) -> Result<Option<Contents>> {
-        if !self.abilities.contents {
-            return Err(lacks("contents", "DetailListingStorage", folder, ": give listing="));
-        }
-        attached(|py| {
-            let found = call_method(self.storage.bind(py), "contents", (folder,));
-            match found.and_then(|found| found.extract::<Vec<Listed>>()) {
-                Ok(found) => Ok(Some(contents(found))),
-                Err(error) if is_missing(py, &error) => Ok(None),
-                Err(error) => Err(failed(py, error, folder)),
-            }
-        })
+        check(self.abilities.contents, "contents", "DetailListingStorage", ": give listing=", folder)?;
+        present(self.ask("contents", folder, (folder,))).map(|found| found.map(contents))
     }
 
     fn modified(&self, path: &str) -> Result<Option<i64>> {
-        if !self.abilities.modified {
-            return Ok(None);
-        }
-        attached(|py| {
-            let modified = call_method(self.storage.bind(py), "modified", (path,));
-            modified.and_then(|time| time.extract()).map_err(|error| failed(py, error, path))
-        })
+        if self.abilities.modified { self.ask("modified", path, (path,)) } else { Ok(None) }
     }
 
     fn is_writable(&self) -> bool {
@@ -233,9 +235,7 @@ impl Storage for PyStorage {
     }
 
     fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {
-        if !self.abilities.publish {
-            return Err(lacks("publish", "PublishingStorage", path, ""));
-        }
+        check(self.abilities.publish, "publish", "PublishingStorage", "", path)?;
         let replace = existing == Existing::Replace;
         attached(|py| {
             let data = PyBytes::new(py, bytes);
@@ -248,23 +248,13 @@ impl Storage for PyStorage {
     }
 
     fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
-        if !self.abilities.write {
-            return Err(lacks("write", "WritableStorage", path, ""));
-        }
-        attached(|py| {
-            let written = call_method(self.storage.bind(py), "write", (path, PyBytes::new(py, bytes)));
-            written.map(drop).map_err(|error| failed(py, error, path))
-        })
+        check(self.abilities.write, "write", "WritableStorage", "", path)?;
+        self.ask::<Py<PyAny>>("write", path, (path, bytes)).map(drop)
     }
 
     fn remove(&self, path: &str) -> Result<()> {
-        if !self.abilities.write {
-            return Err(lacks("remove", "WritableStorage", path, ""));
-        }
-        attached(|py| {
-            let removed = call_method(self.storage.bind(py), "remove", (path,));
-            removed.map(drop).map_err(|error| failed(py, error, path))
-        })
+        check(self.abilities.write, "remove", "WritableStorage", "", path)?;
+        self.ask::<Py<PyAny>>("remove", path, (path,)).map(drop)
     }
 }
 
@@ -283,13 +273,6 @@ fn contents(listed: Vec<Listed>) -> Contents {
         }
     }
     found
-}
-
-/// The error for a method that a storage does not have, with what may be done instead.
-#[cold]
-fn lacks(method: &str, protocol: &str, path: &str, instead: &str) -> Error {
-    let message = format!("the storage has no {method}(), as a lakebed.storage.{protocol} has{instead}");
-    Error::new(ErrorKind::Unsupported, message).in_file(path)
 }
 
 /// The result of `read`, without a copy: bytes, or any object with the buffer protocol by way of Arrow, since

@@ -42,15 +42,35 @@ pub(crate) fn filtered(
     let known =
         |column: &str| rows.column_with_name(column).map(|_| "the table has such a column: where tests it");
     let predicate = Predicate::parse(&text).map_err(|error| of_filter(error, "filter", known))?;
-    predicate.bind(all(view.clone())?.schema()).map_err(|error| of_filter(error, "filter", known))?;
-    let limit = options.limit.take();
+    let (asked, limit) = (options.columns.take(), options.limit.take());
     // Rows that the filter drops count neither as rows of the view nor as rows of the table.
     (options.filter, options.row_limit) = (None, None);
-    let asked = filtered(view.clone(), options.clone(), rows, resolve)?;
-    options.columns = options.columns_and(&predicate.columns().into_iter().collect::<Vec<_>>());
-    let scan = resolve(view, options)?;
-    let filter = Arc::new(predicate.bind(scan.schema())?);
-    Ok(Box::new(Filtered { scan, filter, schema: Arc::clone(asked.schema()), limit }))
+    let with = |columns| filtered(view.clone(), ScanOptions { columns, ..options.clone() }, rows, resolve);
+    let bound = |scan: &dyn Distributed| {
+        predicate.bind(scan.schema()).map_err(|error| of_filter(error, "filter", known))
+    };
+    let Some(asked) = asked else {
+        let scan = with(None)?;
+        let (filter, schema) = (Arc::new(bound(&*scan)?), Arc::clone(scan.schema()));
+        return Ok(Box::new(Filtered { scan, filter, schema, limit }));
+    };
+    let mut tested = predicate.columns();
+    tested.retain(|name| !asked.iter().any(|column| column == name));
+    let needed = asked.iter().map(String::as_str).chain(tested.iter().copied()).map(str::to_owned).collect();
+    let scan = with(Some(needed)).or_else(|error| {
+        // A column that the view does not have is one that is asked for, or one that the filter tests.
+        with(Some(asked))?;
+        bound(&*all(view.clone())?)?;
+        Err(error)
+    })?;
+    let filter = Arc::new(bound(&*scan)?);
+    let is_asked = |name: &str| !tested.contains(name) || name == "stats" && options.stats.is_some();
+    let fields = scan.schema().fields().iter().filter(|field| is_asked(field.name()));
+    let schema = Arc::new(Schema::new_with_metadata(
+        fields.cloned().collect::<Vec<_>>(),
+        scan.schema().metadata().clone(),
+    ));
+    Ok(Box::new(Filtered { scan, filter, schema, limit }))
 }
 
 /// The same error; of a filter, it says of which, and what `known` knows of a column that the filter does not.

@@ -369,8 +369,11 @@ pub(crate) fn read_recorded(
     Err(Error::from(Limits::exceeded("max_file_bytes", most, found)).in_file(path))
 }
 
-/// `None` for a missing file.
-pub(crate) fn present<T>(read: Result<T>) -> Result<Option<T>> {
+/// `None` for a missing file or folder.
+///
+/// # Errors
+/// All others.
+pub fn present<T>(read: Result<T>) -> Result<Option<T>> {
     match read {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.kind() == ErrorKind::Missing => Ok(None),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::HINTS;
-use crate::paimon::table::Table;
+use crate::paimon::table::{Files, Table};
 use crate::reach::ListedFolder;
 use crate::relocate::below;
 use crate::write::publish::is_left_over;
@@ -23,12 +23,15 @@ const PUBLISHED: [&str; 5] = ["snapshot", "changelog", "schema", "tag", "consume
 const MANAGED_BLOB: &str = ".managed.blob";
 
 /// # Errors
-/// `Required` for a branch without a schema: what it reaches is unknown.
+/// `Required` for a branch that has files but no schema: what it reaches is unknown.
 pub(in crate::paimon) fn places(table: &Table) -> Result<Vec<ListedFolder>> {
     let files = table.files();
     let branches = files.branch_names()?;
     for branch in &branches {
-        if files.of_branch(branch).schema_ids()?.is_empty() {
+        let own = files.of_branch(branch);
+        let has_no_schema = || Ok::<_, Error>(own.schema_ids()?.is_empty());
+        // Looked for again, since a branch that is being made gets its schema first.
+        if has_no_schema()? && !is_unfinished(&own)? && has_no_schema()? {
             let message = format!("branch {branch:?} has no schema, so what it reaches is unknown");
             return Err(Error::new(ErrorKind::Required, message).in_file(table.location()));
         }
@@ -60,6 +63,17 @@ pub(in crate::paimon) fn places(table: &Table) -> Result<Vec<ListedFolder>> {
         }
     }
     Ok(places)
+}
+
+/// Whether a branch without a schema has no file at all: one whose making or removal was broken off, since its latest
+/// schema is written first and removed last.
+fn is_unfinished(branch: &Files<'_>) -> Result<bool> {
+    for folder in PUBLISHED {
+        if !branch.storage.list(&branch.own(folder))?.iter().all(|name| is_left_over(name)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The folders outside the table's own in which it writes data.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Action;
 use super::base::Base;
 use super::document::Document;
-use super::head::Listing;
+use super::head::ListContent;
 use super::next::{NewSnapshot, branch_updates, next_metadata, updated};
 use super::options::CommitOptions;
 use super::store::write_list;
@@ -41,7 +41,7 @@ pub(super) enum Outcome {
 pub(super) struct Snapshot {
     pub(super) operation: &'static str,
     /// Its manifest list.
-    pub(super) manifests: Listing,
+    pub(super) manifests: ListContent,
     pub(super) summary: Summary,
 }
 

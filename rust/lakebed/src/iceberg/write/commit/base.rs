@@ -19,6 +19,7 @@ use crate::iceberg::types::Schema;
 use crate::iceberg::write::{FormatVersion, is_gzip_name};
 use crate::local_path::local_path;
 use crate::storage::Storage;
+use crate::table::{Place, id_at};
 use crate::write::fitting;
 
 /// Properties for files outside of the table's location, which tables without a catalog do not support.
@@ -41,6 +42,18 @@ pub(super) struct Base {
     pub(super) version: FormatVersion,
     /// The snapshots that earlier changes of the same commit have made.
     own: Vec<i64>,
+    /// Whether an earlier change of the same commit has moved the branch.
+    is_moved: bool,
+}
+
+/// Which snapshot a change is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotChoice {
+    /// Where it is, among what earlier changes of the same commit leave.
+    pub at: Option<Place>,
+    /// The one of the table that the change was begun at. `at` goes first, then the head of a branch that an earlier
+    /// change of the same commit has moved.
+    pub own: Option<i64>,
 }
 
 /// How a table's manifests are merged (`TableProperties.java`).
@@ -76,13 +89,15 @@ impl Base {
     pub(super) fn after(&self, json: Document, snapshot: Option<i64>) -> Result<Base> {
         let table = self.table.with_metadata(json.clone().into_text()?, &WANTED)?;
         let own = self.own.iter().copied().chain(snapshot).collect();
-        Base::new(&table, self.branch(), json, own)
+        let mut after = Base::new(&table, self.branch(), json, own)?;
+        after.is_moved = self.is_moved || after.head() != self.head();
+        Ok(after)
     }
 
     fn new(table: &Table, branch: &str, json: Document, own: Vec<i64>) -> Result<Base> {
         let (metadata, table) = (table.shared_metadata(), table.at_branch(branch)?);
         let version = FormatVersion::try_from(metadata.format_version)?;
-        let base = Base { table, metadata, json, version, snapshots: OnceCell::new(), own };
+        let base = Base { table, metadata, json, version, snapshots: OnceCell::new(), own, is_moved: false };
         base.check_place()?;
         Ok(base)
     }
@@ -175,6 +190,22 @@ impl Base {
             _ = self.snapshots.set(all.into_iter().map(|one| (one.snapshot_id, one)).collect());
         }
         Ok(self.snapshots.get().and_then(|all| all.get(&id)))
+    }
+
+    /// The id of a snapshot; one that is given by its id is not looked for. `by` is what names it, for people.
+    ///
+    /// # Errors
+    /// Those of [`id_at`]; `SnapshotNotFound` where there is none.
+    pub(super) fn chosen(&self, choice: &SnapshotChoice, by: &str) -> Result<i64> {
+        let id = match &choice.at {
+            Some(place) => id_at(&self.table, place)?,
+            None if self.is_moved => self.head(),
+            None => choice.own,
+        };
+        id.ok_or_else(|| {
+            let message = format!("there is no snapshot that a {by} could name");
+            Error::new(ErrorKind::SnapshotNotFound, message).in_file(self.table.metadata_file())
+        })
     }
 
     /// The branch at another snapshot, with its retention rules.

@@ -7,12 +7,12 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, RecordBatch, new_null_array};
 
 use super::attempt::{Change, Outcome, Snapshot};
-use super::base::Base;
+use super::base::{Base, SnapshotChoice};
 use super::entries::{Entries, rows_where, with_status};
 use super::files::rewritten;
-use super::merge::{Listed, merge, stored};
+use super::merge::{SnapshotManifest, merge, stored};
 use super::select::Selected;
-use super::store::{count_files, drafts};
+use super::store::{count_files, encode_manifests};
 use super::summary::Summary;
 use super::uncommitted::UncommittedFiles;
 use super::update::Update;
@@ -30,29 +30,29 @@ const PUBLISHED: &str = "published-wap-id";
 
 /// Applies a snapshot of the table to the branch: if its parent is the branch's head the branch moves to it,
 /// else the files of an append are added again.
-#[derive(Debug, Clone, Copy)]
-pub struct CherryPick(pub i64);
+#[derive(Debug, Clone)]
+pub struct CherryPick(pub SnapshotChoice);
 
 impl Change for CherryPick {
     fn apply(&self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<Option<Outcome>> {
-        let Some(picked) = base.snapshot(self.0)? else {
-            return Err(refused(base, ErrorKind::SnapshotNotFound, format!("no snapshot {}", self.0)));
+        let id = base.chosen(&self.0, "cherry-pick")?;
+        let Some(picked) = base.snapshot(id)? else {
+            return Err(refused(base, ErrorKind::SnapshotNotFound, format!("no snapshot {id}")));
         };
         if picked.parent_id == base.head() {
-            let one = base.head_ref(self.0);
+            let one = base.head_ref(id);
             return Ok(Some(Outcome::Updates(vec![Update::SetRef(base.branch().to_owned(), one)])));
         }
         if picked.operation.as_deref() != Some("append") {
             let message = format!(
-                "snapshot {} is not an append, and its parent is not the head of branch {:?}: it cannot be \
+                "snapshot {id} is not an append, and its parent is not the head of branch {:?}: it cannot be \
                 cherry-picked",
-                self.0,
                 base.branch()
             );
             return Err(refused(base, ErrorKind::Unsupported, message));
         }
         let mut summary = Summary::default();
-        summary.properties = self.properties(base, picked)?;
+        summary.properties = CherryPick::properties(base, picked)?;
         let selected = Selected::none(base)?;
         let mut new = Vec::new();
         for (spec_id, entries) in added(base, picked)? {
@@ -60,9 +60,9 @@ impl Change for CherryPick {
             let entries = fresh(&entries, uncommitted.snapshot_id())?;
             count_files(base, &mut summary, spec, &entries, true)?;
             new.extend(
-                drafts(base, uncommitted, spec, ManifestContent::Data, &entries)?
+                encode_manifests(base, uncommitted, spec, ManifestContent::Data, &entries)?
                     .into_iter()
-                    .map(Listed::new),
+                    .map(SnapshotManifest::new),
             );
         }
         new.extend(rewritten(base, uncommitted, &selected, &mut summary)?);
@@ -77,14 +77,14 @@ impl CherryPick {
     ///
     /// # Errors
     /// `Argument` for a snapshot that the branch has, or has picked before.
-    fn properties(&self, base: &Base, picked: &metadata::Snapshot) -> Result<Vec<(String, String)>> {
-        let id = self.0.to_string();
+    fn properties(base: &Base, picked: &metadata::Snapshot) -> Result<Vec<(String, String)>> {
+        let id = picked.snapshot_id.to_string();
         let named = property(picked, STAGED_AS);
         for ancestor in base.ancestors(base.head()) {
             let summary = base.snapshot(ancestor)?;
             let recorded = |key: &str| summary.and_then(|snapshot| property(snapshot, key));
             let same_name = named.is_some() && (recorded(STAGED_AS) == named || recorded(PUBLISHED) == named);
-            if ancestor == self.0 || recorded(SOURCE) == Some(id.as_str()) || same_name {
+            if ancestor == picked.snapshot_id || recorded(SOURCE) == Some(id.as_str()) || same_name {
                 let message = format!("branch {:?} already has snapshot {id}, as {ancestor}", base.branch());
                 return Err(refused(base, ErrorKind::Argument, message));
             }
@@ -137,5 +137,5 @@ fn fresh(entries: &RecordBatch, snapshot_id: i64) -> Result<RecordBatch> {
 
 #[cold]
 fn refused(base: &Base, kind: ErrorKind, message: String) -> Error {
-    Error::new(kind, message).in_field("snapshot_id").in_file(base.table.metadata_file())
+    Error::new(kind, message).in_field("at").in_file(base.table.metadata_file())
 }

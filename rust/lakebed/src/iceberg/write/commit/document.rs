@@ -269,6 +269,9 @@ mod tests {
             r#"{"snapshots":[{"snapshot-id":1},{"snapshot-id":3}],"#,
             r#""snapshot-log":[{"snapshot-id":3},{"snapshot-id":1}]}"#
         );
+        one.push_log(json!({ "snapshot-id": 4 }));
+        one.forget_log(|id| id == 3 || id == 4);
+        // What was stored has been seen.
         assert_eq!(one.into_text().expect("a text"), text);
         let mut none = document("{}");
         none.remove_snapshots(|_| true).unwrap();

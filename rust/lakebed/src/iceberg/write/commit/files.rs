@@ -11,9 +11,9 @@ use super::entries::{Entries, rows_where, with_status};
 use super::filter::FileFilter;
 use super::history::History;
 use super::input_files::{InputFiles, entries_of, written_path};
-use super::merge::{Listed, merge, stored};
+use super::merge::{SnapshotManifest, merge, stored};
 use super::select::{Paths, Removals, Selected, Targets};
-use super::store::{Draft, count_files, draft, drafts};
+use super::store::{EncodedManifest, count_files, encode_manifest, encode_manifests};
 use super::summary::Summary;
 use super::uncommitted::UncommittedFiles;
 use crate::error::{Error, ErrorKind, Result};
@@ -228,7 +228,11 @@ impl Change for FileChange {
             for (spec_id, entries) in of_specs.into_iter().filter(|(_, entries)| entries.num_rows() > 0) {
                 let spec = base.spec(spec_id)?;
                 count_files(base, &mut summary, spec, &entries, true)?;
-                new.extend(drafts(base, uncommitted, spec, content, &entries)?.into_iter().map(Listed::new));
+                new.extend(
+                    encode_manifests(base, uncommitted, spec, content, &entries)?
+                        .into_iter()
+                        .map(SnapshotManifest::new),
+                );
             }
         }
         new.extend(rewritten(base, uncommitted, &selected, &mut summary)?);
@@ -249,13 +253,13 @@ pub(super) fn rewritten(
     uncommitted: &UncommittedFiles,
     selected: &Selected,
     summary: &mut Summary,
-) -> Result<Vec<Listed>> {
+) -> Result<Vec<SnapshotManifest>> {
     let entries = Entries::all(base)?;
     let mut rest = Vec::with_capacity(selected.manifests.len());
     for (row, (manifest, hit)) in selected.manifests.iter().zip(&selected.hit).enumerate() {
         // A manifest without live files is dropped, since its entries belong to an older snapshot.
         if !hit {
-            rest.extend(manifest.may_be_live().then_some(Listed::Kept(row)));
+            rest.extend(manifest.may_be_live().then_some(SnapshotManifest::Kept(row)));
             continue;
         }
         let live = entries.live(manifest)?;
@@ -267,8 +271,8 @@ pub(super) fn rewritten(
         let written = with_status(&live, &status, uncommitted.snapshot_id())?;
         let is_deletes = manifest.content == DELETES;
         let content = if is_deletes { ManifestContent::Deletes } else { ManifestContent::Data };
-        let written = draft(base, uncommitted, spec, content, &written)?;
-        rest.push(Listed::new(Draft { replaces: 1, ..written }));
+        let written = encode_manifest(base, uncommitted, spec, content, &written)?;
+        rest.push(SnapshotManifest::new(EncodedManifest { replaces: 1, ..written }));
     }
     Ok(rest)
 }

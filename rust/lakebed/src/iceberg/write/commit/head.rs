@@ -56,7 +56,7 @@ impl HeadList {
 }
 
 /// The manifests of a new snapshot.
-pub(super) enum Listing {
+pub(super) enum ListContent {
     /// All of them, as rows of its list.
     Rows(RecordBatch),
     /// New ones, followed by the whole list before.

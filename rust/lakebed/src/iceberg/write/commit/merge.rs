@@ -8,9 +8,9 @@ use arrow_select::take::take_record_batch;
 
 use super::base::Base;
 use super::entries::{Entries, rows_where, with_status};
-use super::head::{HeadList, Listing};
+use super::head::{HeadList, ListContent};
 use super::select::Selected;
-use super::store::{Draft, draft, joined};
+use super::store::{EncodedManifest, encode_manifest, joined};
 use super::summary::Summary;
 use super::uncommitted::{LIST_CODEC, UncommittedFiles};
 use crate::error::Result;
@@ -20,22 +20,22 @@ use crate::iceberg::write::{FormatVersion, ManifestContent, is_list_of};
 use crate::record::carried;
 
 /// A manifest of the new snapshot.
-pub(super) enum Listed {
+pub(super) enum SnapshotManifest {
     /// A manifest that the commit writes.
-    New(Box<Draft>),
+    New(Box<EncodedManifest>),
     /// A kept manifest, with its row in the list before.
     Kept(usize),
 }
 
-impl Listed {
-    pub(super) fn new(draft: Draft) -> Listed {
-        Listed::New(Box::new(draft))
+impl SnapshotManifest {
+    pub(super) fn new(encoded: EncodedManifest) -> SnapshotManifest {
+        SnapshotManifest::New(Box::new(encoded))
     }
 
     fn file<'l>(&'l self, selected: &'l Selected) -> Option<&'l ManifestFile> {
         match self {
-            Listed::New(draft) => Some(&draft.file),
-            Listed::Kept(row) => selected.manifests.get(*row),
+            SnapshotManifest::New(encoded) => Some(&encoded.file),
+            SnapshotManifest::Kept(row) => selected.manifests.get(*row),
         }
     }
 }
@@ -46,15 +46,16 @@ pub(super) fn merge(
     base: &Base,
     uncommitted: &UncommittedFiles,
     selected: &Selected,
-    all: Vec<Listed>,
-) -> Result<Vec<Listed>> {
+    all: Vec<SnapshotManifest>,
+) -> Result<Vec<SnapshotManifest>> {
     let rules = base.merging();
     if !rules.enabled {
         return Ok(all);
     }
-    let key =
-        |one: &Listed| one.file(selected).map_or((DATA, 0), |file| (file.content, -i64::from(file.spec_id)));
-    let mut groups: BTreeMap<(i32, i64), Vec<Listed>> = BTreeMap::new();
+    let key = |one: &SnapshotManifest| {
+        one.file(selected).map_or((DATA, 0), |file| (file.content, -i64::from(file.spec_id)))
+    };
+    let mut groups: BTreeMap<(i32, i64), Vec<SnapshotManifest>> = BTreeMap::new();
     let mut firsts: BTreeMap<i32, i64> = BTreeMap::new();
     for one in all {
         let (content, spec) = key(&one);
@@ -71,7 +72,7 @@ pub(super) fn merge(
             if bin.len() == 1 || waits {
                 merged.extend(bin);
             } else {
-                merged.push(Listed::new(together(base, uncommitted, selected, bin)?));
+                merged.push(SnapshotManifest::new(together(base, uncommitted, selected, bin)?));
             }
         }
     }
@@ -79,8 +80,8 @@ pub(super) fn merge(
 }
 
 /// Neighbours whose total size is at most the target size, packed from the end, in their order.
-fn bins(group: Vec<Listed>, target_bytes: u64, selected: &Selected) -> Vec<Vec<Listed>> {
-    let (mut bins, mut bytes) = (Vec::<Vec<Listed>>::new(), 0_u64);
+fn bins(group: Vec<SnapshotManifest>, target_bytes: u64, selected: &Selected) -> Vec<Vec<SnapshotManifest>> {
+    let (mut bins, mut bytes) = (Vec::<Vec<SnapshotManifest>>::new(), 0_u64);
     for one in group.into_iter().rev() {
         let length = one.file(selected).and_then(|file| file.length).unwrap_or(target_bytes);
         match bins.last_mut().filter(|_| bytes.saturating_add(length) <= target_bytes) {
@@ -105,23 +106,23 @@ fn together(
     base: &Base,
     uncommitted: &UncommittedFiles,
     selected: &Selected,
-    bin: Vec<Listed>,
-) -> Result<Draft> {
+    bin: Vec<SnapshotManifest>,
+) -> Result<EncodedManifest> {
     let entries = Entries::all(base)?;
     let (mut batches, mut of) = (Vec::with_capacity(bin.len()), (DATA, 0));
     let mut replaced = 0;
     for one in &bin {
         of = one.file(selected).map_or(of, |file| (file.content, file.spec_id));
         match one {
-            Listed::New(draft) => {
-                replaced += draft.replaces;
+            SnapshotManifest::New(encoded) => {
+                replaced += encoded.replaces;
                 batches.push(entries.decode(
-                    &draft.file,
-                    Buffer::from(draft.bytes.as_slice()),
+                    &encoded.file,
+                    Buffer::from(encoded.bytes.as_slice()),
                     Statuses::ALL,
                 )?);
             }
-            Listed::Kept(row) => {
+            SnapshotManifest::Kept(row) => {
                 let Some(manifest) = selected.manifests.get(*row) else { continue };
                 let live = entries.live(manifest)?;
                 replaced += 1;
@@ -131,8 +132,9 @@ fn together(
     }
     let (content, spec_id) = of;
     let content = if content == DATA { ManifestContent::Data } else { ManifestContent::Deletes };
-    let written = draft(base, uncommitted, base.spec(spec_id)?, content, &carried::joined(&batches)?)?;
-    Ok(Draft { replaces: replaced, ..written })
+    let written =
+        encode_manifest(base, uncommitted, base.spec(spec_id)?, content, &carried::joined(&batches)?)?;
+    Ok(EncodedManifest { replaces: replaced, ..written })
 }
 
 /// Writes the new manifests. Returns the list of all manifests, data before deletes.
@@ -140,21 +142,21 @@ pub(super) fn stored(
     base: &Base,
     uncommitted: &mut UncommittedFiles,
     selected: &Selected,
-    all: Vec<Listed>,
+    all: Vec<SnapshotManifest>,
     summary: &mut Summary,
-) -> Result<Listing> {
+) -> Result<ListContent> {
     let (mut new, mut order) = (Vec::new(), Vec::new());
     let mut kept = vec![false; selected.manifests.len()];
     let mut replaced = 0;
     for one in all {
         let content = one.file(selected).map_or(DATA, |file| file.content);
         match one {
-            Listed::New(draft) => {
-                replaced += draft.replaces;
+            SnapshotManifest::New(encoded) => {
+                replaced += encoded.replaces;
                 order.push((content, false, new.len()));
-                new.push(draft.store(base, uncommitted)?);
+                new.push(encoded.store(base, uncommitted)?);
             }
-            Listed::Kept(row) => {
+            SnapshotManifest::Kept(row) => {
                 order.push((content, true, row));
                 kept.iter_mut().skip(row).take(1).for_each(|kept| *kept = true);
             }
@@ -169,7 +171,7 @@ pub(super) fn stored(
             .filter(|(_, is_kept, _)| !is_kept)
             .filter_map(|(_, _, row)| new.get(row).cloned())
             .collect();
-        return Ok(Listing::InFront(manifest_rows(&new)?, list));
+        return Ok(ListContent::InFront(manifest_rows(&new)?, list));
     }
     let rows = rows_where(&selected.list.rows()?, &kept.iter().copied().map(Some).collect())?;
     // The position of each row of the list before among the kept rows.
@@ -185,7 +187,7 @@ pub(super) fn stored(
     };
     let order =
         UInt32Array::from_iter_values(order.into_iter().filter_map(|one| u32::try_from(place(one)).ok()));
-    Ok(Listing::Rows(take_record_batch(&joined(&new, &rows)?, &order)?))
+    Ok(ListContent::Rows(take_record_batch(&joined(&new, &rows)?, &order)?))
 }
 
 /// The list before, if it is kept as a whole, in its order, after the new manifests; else `None`.

@@ -38,6 +38,7 @@ mod update;
 mod upgrade;
 
 pub use attempt::Staged;
+pub use base::SnapshotChoice;
 pub use cherry_pick::CherryPick;
 pub use columns::fields_json;
 pub use create::{NewTable, create_table};

@@ -69,3 +69,20 @@ pub(super) fn uuid_text(random: &[u8; 16]) -> String {
     let _ = write_uuid(&mut text, &uuid_of(*random));
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn each_change_has_a_snapshot_id_of_its_own() {
+        let identities = [Identity::new([7; 24]), Identity::new([9; 24])];
+        let ids = identities.iter().flat_map(|one| (0..100).map(|change| one.snapshot_id(change)));
+        let ids: HashSet<i64> = ids.inspect(|id| assert!(*id >= 0)).collect();
+        assert_eq!(ids.len(), 200);
+        // A lost attempt makes the same ones again.
+        assert_eq!(Identity::new([7; 24]).snapshot_id(3), identities[0].snapshot_id(3));
+    }
+}

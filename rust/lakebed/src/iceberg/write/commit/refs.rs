@@ -2,7 +2,7 @@
 //! `SetSnapshotOperation.java`).
 
 use super::attempt::{Change, Outcome};
-use super::base::Base;
+use super::base::{Base, SnapshotChoice};
 use super::create::exists;
 use super::uncommitted::UncommittedFiles;
 use super::update::Update;
@@ -29,7 +29,7 @@ pub struct NewRef {
     /// Branch or tag.
     pub kind: RefKind,
     /// Its snapshot.
-    pub snapshot_id: i64,
+    pub snapshot: SnapshotChoice,
     /// Whether an existing one is moved; it keeps rules for which no new ones are given.
     pub replace: bool,
     /// How long it is kept.
@@ -49,9 +49,9 @@ pub enum RefChange {
     /// descendant.
     FastForward(String),
     /// Moves the branch that is committed to back to an ancestor.
-    RollBack(i64),
+    RollBack(SnapshotChoice),
     /// Moves the branch that is committed to to any snapshot.
-    SetCurrent(i64),
+    SetCurrent(SnapshotChoice),
 }
 
 impl Change for RefChange {
@@ -61,14 +61,16 @@ impl Change for RefChange {
             RefChange::Delete(name, kind) => delete(base, name, *kind)?,
             RefChange::Retain(name, rules) => retain(base, name, rules)?,
             RefChange::FastForward(to) => fast_forward(base, to)?,
-            RefChange::RollBack(id) => {
-                check_there(base, *id)?;
-                check_ancestor(base, *id)?;
-                moved(base, *id)
+            RefChange::RollBack(choice) => {
+                let id = base.chosen(choice, "branch")?;
+                check_there(base, id)?;
+                check_ancestor(base, id)?;
+                moved(base, id)
             }
-            RefChange::SetCurrent(id) => {
-                check_there(base, *id)?;
-                moved(base, *id)
+            RefChange::SetCurrent(choice) => {
+                let id = base.chosen(choice, "branch")?;
+                check_there(base, id)?;
+                moved(base, id)
             }
         };
         Ok((!updates.is_empty()).then_some(Outcome::Updates(updates)))
@@ -76,7 +78,8 @@ impl Change for RefChange {
 }
 
 fn create(base: &Base, new: &NewRef) -> Result<Vec<Update>> {
-    check_there(base, new.snapshot_id)?;
+    let snapshot_id = base.chosen(&new.snapshot, new.kind.name())?;
+    check_there(base, snapshot_id)?;
     check_rules(new.kind, &new.rules)?;
     if new.name.is_empty() {
         let message = format!("a {} needs a name", new.kind.name());
@@ -95,9 +98,9 @@ fn create(base: &Base, new: &NewRef) -> Result<Vec<Update>> {
     } else if new.replace {
         return Err(no_ref(base, &new.name, new.kind));
     }
-    let bare = SnapshotRef { kind: new.kind, ..SnapshotRef::branch(new.snapshot_id) };
+    let bare = SnapshotRef { kind: new.kind, ..SnapshotRef::branch(snapshot_id) };
     let one = with_rules(known.unwrap_or(&bare), &new.rules);
-    let one = SnapshotRef { snapshot_id: new.snapshot_id, ..one };
+    let one = SnapshotRef { snapshot_id, ..one };
     Ok(Vec::from_iter((known != Some(&one)).then(|| Update::SetRef(new.name.clone(), one))))
 }
 
@@ -153,10 +156,13 @@ fn check_ancestor(base: &Base, id: i64) -> Result<()> {
 }
 
 fn check_rules(kind: RefKind, rules: &Rules) -> Result<()> {
-    let of_branches = rules.min_snapshots_to_keep.is_some() || rules.max_snapshot_age_ms.is_some();
     let field = |name: &str, message: &str| Err(Error::new(ErrorKind::Argument, message).in_field(name));
-    if kind == RefKind::Tag && of_branches {
-        return field("max_ref_age", "a tag keeps one snapshot: rules for keeping others are for branches");
+    let of_branches = [
+        ("min_snapshots_to_keep", rules.min_snapshots_to_keep.is_some()),
+        ("max_snapshot_age", rules.max_snapshot_age_ms.is_some()),
+    ];
+    if let Some((name, _)) = of_branches.iter().find(|(_, is_given)| kind == RefKind::Tag && *is_given) {
+        return field(name, "a tag keeps one snapshot: rules for keeping others are for branches");
     }
     if rules.min_snapshots_to_keep.is_some_and(|count| count < 1) {
         return field("min_snapshots_to_keep", "at least 1 snapshot is kept");
@@ -165,7 +171,7 @@ fn check_rules(kind: RefKind, rules: &Rules) -> Result<()> {
         return field("max_snapshot_age", "an age is at least a millisecond");
     }
     if rules.max_ref_age_ms.is_some_and(|age| age < 1) {
-        return field("max_ref_age", "an age is at least a millisecond");
+        return field("max_age", "an age is at least a millisecond");
     }
     Ok(())
 }

@@ -9,8 +9,8 @@ use lakebed_avro::{Codec, WriteOptions};
 use super::attempt::{Change, Outcome, Snapshot};
 use super::base::Base;
 use super::entries::{Entries, SpecEntries, is_of, rows_where, with_status};
-use super::head::Listing;
-use super::store::{encoded, joined, write_entries};
+use super::head::ListContent;
+use super::store::{encode_with, joined, write_entries};
 use super::summary::Summary;
 use super::uncommitted::{ManifestEncoding, UncommittedFiles};
 use crate::error::{Error, ErrorKind, Result};
@@ -69,7 +69,7 @@ impl Change for Rewrite {
         let counts = [new.len(), kept.num_rows(), replaced.len()];
         let mut summary = Summary::new(&self.properties);
         (summary.manifests, summary.entries_processed) = (counts, Some(processed));
-        let manifests = Listing::Rows(joined(&new, &kept)?);
+        let manifests = ListContent::Rows(joined(&new, &kept)?);
         Ok(Some(Outcome::Snapshot(Box::new(Snapshot { operation: "replace", manifests, summary }))))
     }
 }
@@ -155,8 +155,8 @@ impl Sortable for Rewritten<'_> {
         let limits = self.base.table.decoding().limits;
         // Only this process reads the file: any sync marker will do.
         let options = WriteOptions { codec: Codec::Snappy, limits, ..WriteOptions::new([0; 16]) };
-        let draft = encoded(self.base, self.spec, ManifestContent::Data, entries, (0, options))?;
-        Ok(draft.bytes)
+        let encoded = encode_with(self.base, self.spec, ManifestContent::Data, entries, (0, options))?;
+        Ok(encoded.bytes)
     }
 
     fn decode(&self, bytes: Buffer) -> Result<RecordBatch> {

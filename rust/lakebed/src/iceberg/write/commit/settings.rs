@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::attempt::{Change, Outcome};
-use super::base::Base;
+use super::base::{Base, SnapshotChoice};
 use super::options::uuid_text;
 use super::uncommitted::UncommittedFiles;
 use super::update::{StatisticsKind, Update};
@@ -54,7 +54,7 @@ pub enum SettingsChange {
         /// The kind of statistics.
         kind: StatisticsKind,
         /// The snapshot.
-        snapshot_id: i64,
+        snapshot: SnapshotChoice,
     },
 }
 
@@ -68,9 +68,10 @@ impl Change for SettingsChange {
                 let same = named(base, *kind, id).is_some_and(|known| known == file);
                 Vec::from_iter((!same).then(|| Update::SetStatistics(*kind, id, file.clone())))
             }
-            SettingsChange::RemoveStatistics { kind, snapshot_id } => {
-                let known = named(base, *kind, *snapshot_id).is_some();
-                Vec::from_iter(known.then_some(Update::RemoveStatistics(*kind, *snapshot_id)))
+            SettingsChange::RemoveStatistics { kind, snapshot } => {
+                let id = base.chosen(snapshot, "change")?;
+                let known = named(base, *kind, id).is_some();
+                Vec::from_iter(known.then_some(Update::RemoveStatistics(*kind, id)))
             }
         };
         Ok((!updates.is_empty()).then_some(Outcome::Updates(updates)))

@@ -29,12 +29,12 @@ pub struct SpecChange {
 impl Change for SpecChange {
     fn apply(&self, base: &Base, _: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         let schema = base.current_schema()?;
-        let mut draft = Draft::new(base)?;
-        self.remove.iter().try_for_each(|name| draft.remove(name))?;
-        self.rename.iter().try_for_each(|(name, to)| draft.rename(name, to))?;
-        let add = |(text, name): &(String, Option<String>)| draft.add(schema, text, name.as_deref());
+        let mut update = SpecUpdate::new(base)?;
+        self.remove.iter().try_for_each(|name| update.remove(name))?;
+        self.rename.iter().try_for_each(|(name, to)| update.rename(name, to))?;
+        let add = |(text, name): &(String, Option<String>)| update.add(schema, text, name.as_deref());
         self.add.iter().try_for_each(add)?;
-        let fields = draft.fields(base.version);
+        let fields = update.fields(base.version);
         check(schema, &fields)?;
         let updates = updates(base, fields)?;
         Ok((!updates.is_empty()).then_some(Outcome::Updates(updates)))
@@ -67,7 +67,7 @@ fn updates(base: &Base, fields: Vec<PartitionField>) -> Result<Vec<Update>> {
 }
 
 /// The changes so far.
-struct Draft<'b> {
+struct SpecUpdate<'b> {
     base: &'b Base,
     before: &'b [PartitionField],
     removed: Vec<i32>,
@@ -76,17 +76,24 @@ struct Draft<'b> {
     last_id: i32,
 }
 
-impl<'b> Draft<'b> {
+impl<'b> SpecUpdate<'b> {
     /// # Errors
     /// `Unsupported` for a spec with unknown transforms.
-    fn new(base: &'b Base) -> Result<Draft<'b>> {
+    fn new(base: &'b Base) -> Result<SpecUpdate<'b>> {
         let before = base.spec(base.metadata.default_spec_id)?.fields.as_slice();
         if let Some(field) = before.iter().find(|field| matches!(field.transform, Transform::Unknown(_))) {
             let message = format!("the spec has the unknown transform {}", field.transform);
             return Err(Error::new(ErrorKind::Unsupported, message).in_field(&field.name));
         }
         let last_id = base.metadata.last_partition_id;
-        Ok(Draft { base, before, removed: Vec::new(), renamed: HashMap::new(), added: Vec::new(), last_id })
+        Ok(SpecUpdate {
+            base,
+            before,
+            removed: Vec::new(),
+            renamed: HashMap::new(),
+            added: Vec::new(),
+            last_id,
+        })
     }
 
     fn named(&self, name: &str) -> Result<&'b PartitionField> {

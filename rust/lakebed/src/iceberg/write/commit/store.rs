@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use lakebed_avro::WriteOptions;
 
 use super::base::Base;
-use super::head::Listing;
+use super::head::ListContent;
 use super::summary::Summary;
 use super::tally::Tally;
 use super::uncommitted::UncommittedFiles;
@@ -23,7 +23,7 @@ use crate::record::{carried, find};
 use crate::write::fitting;
 
 /// An encoded manifest that has no file yet.
-pub(super) struct Draft {
+pub(super) struct EncodedManifest {
     /// Its row in the list, without the path.
     pub(super) file: ManifestFile,
     pub(super) bytes: Vec<u8>,
@@ -31,7 +31,7 @@ pub(super) struct Draft {
     pub(super) replaces: usize,
 }
 
-impl Draft {
+impl EncodedManifest {
     /// Writes it. Returns its row in the list.
     pub(super) fn store(self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<ManifestFile> {
         let path = base.path(&uncommitted.manifest_name());
@@ -41,25 +41,25 @@ impl Draft {
 }
 
 /// Encodes a manifest of entries; there must be at least one.
-pub(super) fn draft(
+pub(super) fn encode_manifest(
     base: &Base,
     uncommitted: &UncommittedFiles,
     spec: &PartitionSpec,
     content: ManifestContent,
     entries: &RecordBatch,
-) -> Result<Draft> {
+) -> Result<EncodedManifest> {
     let options = uncommitted.manifest_options(base.manifest_codec()?, base.table.decoding().limits);
-    encoded(base, spec, content, entries, (uncommitted.snapshot_id(), options))
+    encode_with(base, spec, content, entries, (uncommitted.snapshot_id(), options))
 }
 
 /// The same, with a given snapshot and options.
-pub(super) fn encoded(
+pub(super) fn encode_with(
     base: &Base,
     spec: &PartitionSpec,
     content: ManifestContent,
     entries: &RecordBatch,
     (snapshot_id, options): (i64, WriteOptions),
-) -> Result<Draft> {
+) -> Result<EncodedManifest> {
     let layout = ManifestLayout::new(base.version, content, &base.schema_of(spec)?, spec, &entries.schema())?;
     let commit = base.next_sequence_number()?;
     let mut tally = Tally::new(layout.tuples().types().iter())?;
@@ -81,18 +81,18 @@ pub(super) fn encoded(
         partitions: Some(tally.summaries()),
         first_row_id: None,
     };
-    Ok(Draft { file, bytes, replaces: 0 })
+    Ok(EncodedManifest { file, bytes, replaces: 0 })
 }
 
 /// The same, as several manifests if one would be larger than the table's target size.
-pub(super) fn drafts(
+pub(super) fn encode_manifests(
     base: &Base,
     uncommitted: &UncommittedFiles,
     spec: &PartitionSpec,
     content: ManifestContent,
     entries: &RecordBatch,
-) -> Result<Vec<Draft>> {
-    let whole = draft(base, uncommitted, spec, content, entries)?;
+) -> Result<Vec<EncodedManifest>> {
+    let whole = encode_manifest(base, uncommitted, spec, content, entries)?;
     let parts = (whole.bytes.len() as u64).div_ceil(base.merging().target_bytes);
     let parts = usize::try_from(parts).unwrap_or(usize::MAX).min(entries.num_rows());
     if parts <= 1 {
@@ -101,7 +101,7 @@ pub(super) fn drafts(
     let rows = entries.num_rows().div_ceil(parts);
     let part = |start: usize| entries.slice(start, rows.min(entries.num_rows() - start));
     let starts = (0..entries.num_rows()).step_by(rows);
-    starts.map(|start| draft(base, uncommitted, spec, content, &part(start))).collect()
+    starts.map(|start| encode_manifest(base, uncommitted, spec, content, &part(start))).collect()
 }
 
 /// Writes a manifest of entries, at least one. Returns its row in the list.
@@ -112,7 +112,7 @@ pub(super) fn write_entries(
     content: ManifestContent,
     entries: &RecordBatch,
 ) -> Result<ManifestFile> {
-    draft(base, uncommitted, spec, content, entries)?.store(base, uncommitted)
+    encode_manifest(base, uncommitted, spec, content, entries)?.store(base, uncommitted)
 }
 
 /// Entries without the columns that the version does not have and readers fill in.
@@ -143,11 +143,11 @@ pub(super) fn write_list(
     base: &Base,
     uncommitted: &mut UncommittedFiles,
     attempt: u32,
-    listing: Listing,
+    listing: ListContent,
 ) -> Result<(String, Option<RowIds>)> {
     let (manifests, before) = match listing {
-        Listing::Rows(manifests) => (manifests, None),
-        Listing::InFront(manifests, before) => (manifests, Some(before)),
+        ListContent::Rows(manifests) => (manifests, None),
+        ListContent::InFront(manifests, before) => (manifests, Some(before)),
     };
     let (manifests, row_ids) = match base.version {
         FormatVersion::V3 => {

@@ -207,8 +207,7 @@ impl<'a> DeletedBefore<'a> {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        let why =
-            "was deleted from the table, whose manifests still say so: give another name, or compact them";
+        let why = "was deleted from the table, whose manifests still say so: give another name, or rewrite the manifests";
         self.found.map_or(Ok(()), |at| Err(self.added.refused(at, why)))
     }
 }

@@ -57,8 +57,7 @@ impl Partitions {
     /// # Errors
     /// Those of [`PartitionPredicate::exact`].
     pub(super) fn matching(condition: &Predicate, schema: &TableSchema) -> Result<Partitions> {
-        let condition = PartitionPredicate::exact(condition, schema)?;
-        Ok(Partitions::Matching(Box::new(condition)))
+        PartitionPredicate::exact(condition, schema).map(Box::new).map(Partitions::Matching)
     }
 
     /// Which entries are in the partitions.

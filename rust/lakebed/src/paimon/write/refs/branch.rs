@@ -1,6 +1,6 @@
 //! Creates and deletes branches (Paimon's `FileSystemBranchManager.java`).
 
-use super::{Committed, after, remove, snapshot_text, tag_of};
+use super::{Committed, LONGEST_NAME, after, remove, snapshot_text, tag_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::{MAIN, SCHEMA_FOLDER, is_file_name, schema_file, snapshot_file, tag_file};
 use crate::paimon::reach::BranchRemoval;
@@ -26,9 +26,11 @@ pub enum BranchStart {
 /// Creates a branch of the table. Written files are removed after an error.
 pub(super) fn create_branch(table: &Table, name: &str, start: &BranchStart) -> Result<Table> {
     let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
-    if name.trim().is_empty() || name == MAIN || is_number || !is_file_name(name) {
-        let message =
-            format!("not the name of a branch, which is neither {MAIN:?} nor digits alone: {name:?}");
+    if name.trim().is_empty() || name == MAIN || is_number || !is_file_name(name) || name.len() > LONGEST_NAME
+    {
+        let message = format!(
+            "not the name of a branch, which is neither {MAIN:?} nor digits alone, and a file's of at most {LONGEST_NAME} bytes: {name:?}"
+        );
         return Err(Error::new(ErrorKind::Argument, message));
     }
     let tag = match start {

@@ -30,6 +30,10 @@ use crate::storage::{Storage, present};
 use crate::write::Existing;
 use crate::write::commit::check_committable;
 
+/// The longest name \[bytes\]: with what goes before and after it while its file is written, it is one that file
+/// systems take.
+const LONGEST_NAME: usize = 200;
+
 /// A change of a tag, a branch, or which snapshots are kept.
 ///
 /// Removals read all files that name others before anything is removed; what only the removed files reach is

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Committed, after, remove};
+use super::{Committed, LONGEST_NAME, after, remove};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::jackson;
 use crate::paimon::paths::{is_file_name, tag_file};
@@ -32,8 +32,11 @@ pub(super) fn create_tag(
         return Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(table.location()));
     };
     let storage = table.storage().as_ref();
-    if name.trim().is_empty() || !is_file_name(name) {
-        return Err(Error::new(ErrorKind::Argument, format!("not the name of a tag: {name:?}")));
+    if name.trim().is_empty() || !is_file_name(name) || name.len() > LONGEST_NAME {
+        return Err(Error::new(
+            ErrorKind::Argument,
+            format!("not the name of a tag, which is a file's of at most {LONGEST_NAME} bytes: {name:?}"),
+        ));
     }
     let retained = match retained {
         Some(retained) => Some(retained),

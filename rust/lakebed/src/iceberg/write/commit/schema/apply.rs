@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::draft::{Draft, FieldPosition, ROOT};
 use super::refused;
+use super::schema_update::{FieldPosition, ROOT, SchemaUpdate};
 use crate::error::Result;
 use crate::iceberg::types::{FieldRef, NestedField, Type};
 
-impl Draft<'_> {
+impl SchemaUpdate<'_> {
     /// The columns after the changes.
     ///
     /// # Errors

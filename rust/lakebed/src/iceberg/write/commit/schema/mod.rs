@@ -2,8 +2,8 @@
 
 mod apply;
 mod check;
-mod draft;
 mod properties;
+mod schema_update;
 mod types;
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::check::{check_identifiers, check_sources, check_version};
-use self::draft::Draft;
+use self::schema_update::SchemaUpdate;
 use super::attempt::{Change, Outcome};
 use super::base::Base;
 use super::uncommitted::UncommittedFiles;
@@ -77,18 +77,18 @@ pub enum ColumnChange {
 impl Change for SchemaChange {
     fn apply(&self, base: &Base, _: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         let current = base.current_schema()?;
-        let mut draft = Draft::new(current, base, self.allow_incompatible_changes);
-        self.changes.iter().try_for_each(|change| draft.take(change))?;
-        draft.check_deletes()?;
-        let fields = draft.fields()?;
-        let ids = draft.identifiers(&fields)?;
+        let mut update = SchemaUpdate::new(current, base, self.allow_incompatible_changes);
+        self.changes.iter().try_for_each(|change| update.take(change))?;
+        update.check_deletes()?;
+        let fields = update.fields()?;
+        let ids = update.identifiers(&fields)?;
         let schema = Schema::new(0, fields, ids)?;
         check_identifiers(&schema)?;
         check_version(&schema, base.version)?;
         check_sources(base, &schema)?;
-        let mut updates = updates(base, schema, draft.last_column_id())?;
+        let mut updates = updates(base, schema, update.last_column_id())?;
         if !updates.is_empty() {
-            updates.extend(properties::updates(base, &draft)?);
+            updates.extend(properties::updates(base, &update)?);
         }
         Ok((!updates.is_empty()).then_some(Outcome::Updates(updates)))
     }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::draft::Draft;
 use super::refused;
+use super::schema_update::SchemaUpdate;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::{FieldRef, NestedField, Type};
 use crate::iceberg::value::{from_json, to_json};
 use crate::iceberg::write::FormatVersion;
 
-impl Draft<'_> {
+impl SchemaUpdate<'_> {
     /// A type whose fields have new ids: those of a struct before those nested in them (Iceberg's
     /// `AssignFreshIds.java`).
     ///

@@ -24,7 +24,7 @@ pub(super) enum FieldPosition {
 }
 
 /// The changes so far.
-pub(super) struct Draft<'s> {
+pub(super) struct SchemaUpdate<'s> {
     pub(super) schema: &'s Schema,
     pub(super) version: FormatVersion,
     allow_incompatible: bool,
@@ -47,11 +47,11 @@ enum Identifiers {
     Named(Vec<String>),
 }
 
-impl<'s> Draft<'s> {
-    pub(super) fn new(schema: &'s Schema, base: &Base, allow_incompatible: bool) -> Draft<'s> {
+impl<'s> SchemaUpdate<'s> {
+    pub(super) fn new(schema: &'s Schema, base: &Base, allow_incompatible: bool) -> SchemaUpdate<'s> {
         let mut parents = HashMap::new();
         schema.fields.iter().for_each(|field| note_parents(&mut parents, field));
-        Draft {
+        SchemaUpdate {
             schema,
             version: base.version,
             allow_incompatible,
@@ -102,10 +102,10 @@ impl<'s> Draft<'s> {
             ColumnChange::RequireColumn(name) => self.require(name, true),
             ColumnChange::MoveFirst(name) => self.shift(name, |_| Ok(FieldPosition::First)),
             ColumnChange::MoveBefore(name, other) => {
-                self.shift(name, |draft| draft.to_move(other).map(FieldPosition::Before))
+                self.shift(name, |update| update.to_move(other).map(FieldPosition::Before))
             }
             ColumnChange::MoveAfter(name, other) => {
-                self.shift(name, |draft| draft.to_move(other).map(FieldPosition::After))
+                self.shift(name, |update| update.to_move(other).map(FieldPosition::After))
             }
             ColumnChange::SetIdentifierFields(names) => {
                 self.identifiers = Identifiers::Named(names.clone());

@@ -22,7 +22,7 @@ from lakebed.storage.failures import failure
 
 if TYPE_CHECKING:
     from lakebed.catalogs import Entry
-    from lakebed.iceberg._commit import StagedCommit
+    from lakebed.commits.staged import StagedCommit
     from lakebed.table import Table
 
 # As of tables without a catalog: each attempt that is lost has made way for another.
