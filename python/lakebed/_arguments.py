@@ -27,10 +27,10 @@ def names(argument: str, value: Sequence[str] | None) -> list[str] | None:
     if value is None:
         return None
     given: object = value
-    every = list(value) if isinstance(given, Iterable) and not isinstance(given, str) else [None]
-    if not all(isinstance(name, str) for name in every):
+    every = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
+    if every is None or not all(isinstance(name, str) for name in every):
         raise TypeError(f"{argument} takes a list of names, not {value!r}")
-    return [encodable(argument, name) for name in every if name is not None]
+    return [encodable(argument, name) for name in every]
 
 
 def encodable(argument: str, text: str) -> str:

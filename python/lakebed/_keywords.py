@@ -51,6 +51,12 @@ TEXTS = {
 }
 """Of each keyword, in the order of signatures."""
 
+# Wrapped once: each view has most of them, and lakebed is imported by every worker.
+_LINES = {
+    name: textwrap.fill(f"    {name}: {words}", 110, subsequent_indent=" " * 8) + "\n"
+    for name, words in TEXTS.items()
+}
+
 
 def described(docstring: str, keywords: Sequence[str]) -> str:
     """A view's docstring, with those of its keywords among `Args:` that it says nothing of itself."""
@@ -62,8 +68,5 @@ def described(docstring: str, keywords: Sequence[str]) -> str:
     assert parts, docstring
     text, own, sections = parts.groups(default="")
     said = re.findall(r"^    (\w+):", own, re.MULTILINE)
-    shared = [
-        f"    {name}: {words}" for name, words in TEXTS.items() if name in keywords and name not in said
-    ]
-    wrapped = [textwrap.fill(line, 110, subsequent_indent=" " * 8) + "\n" for line in shared]
-    return f"{text}Args:\n{own}{''.join(wrapped)}{sections}"
+    shared = [lines for name, lines in _LINES.items() if name in keywords and name not in said]
+    return f"{text}Args:\n{own}{''.join(shared)}{sections}"

@@ -41,6 +41,10 @@ class CommitOptions:
         return {name: value for name, value in given.items() if value is not None}
 
 
+PLAIN = CommitOptions()
+"""Of a commit that says nothing of itself."""
+
+
 class Freed(NamedTuple):
     """What is left of a table after a commit, and what nothing of it reaches any more."""
 

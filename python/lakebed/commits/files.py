@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lakebed import _arrow
 from lakebed._native import FileChangeKind, IcebergAction, PaimonChange
 from lakebed.commits import iceberg, paimon
-from lakebed.commits.change import Change, CommitOptions, only
+from lakebed.commits.change import PLAIN, Change, CommitOptions, only
 from lakebed.commits.iceberg import FileChange
 from lakebed.commits.inputs import listed, pairs_of, paths_of, rows_of
 from lakebed.errors import PredicateError
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lakebed.commits.iceberg import Isolation
     from lakebed.table import Table
 
-_PLAIN = CommitOptions()
-
 
 def append_files(
     self: Changes[R, F],
@@ -30,7 +28,7 @@ def append_files(
     changelog: Any = None,
     check_files: bool = True,
     merge: bool = True,
-    options: CommitOptions = _PLAIN,
+    options: CommitOptions = PLAIN,
 ) -> R:
     """Adds data files, which are written already and are not looked at, to the table's branch, in one
     snapshot: of Iceberg's operation `append`, of Paimon's kind APPEND.
@@ -102,7 +100,7 @@ def delete_files(
     files: Any = None,
     *,
     where: str | Predicate | None = None,
-    options: CommitOptions = _PLAIN,
+    options: CommitOptions = PLAIN,
 ) -> R:
     """Removes whole data files from the table, in one snapshot: of Iceberg's operation `delete`, of Paimon's
     kind OVERWRITE.
@@ -172,7 +170,7 @@ def overwrite_files(
     where: str | Predicate | None = None,
     isolation: Isolation = "serializable",
     conflict_where: str | Predicate | None = None,
-    options: CommitOptions = _PLAIN,
+    options: CommitOptions = PLAIN,
 ) -> R:
     """Removes data files and adds others, in one snapshot: of Iceberg's operation `overwrite`, of Paimon's
     kind OVERWRITE; of that of an append or a delete where none is removed or added.
@@ -245,7 +243,7 @@ def overwrite_partitions(
     files: Any,
     partition: Mapping[str, Any] | None = None,
     *,
-    options: CommitOptions = _PLAIN,
+    options: CommitOptions = PLAIN,
 ) -> R:
     """(Paimon) Replaces all live files of some partitions, in a snapshot of kind OVERWRITE.
 
@@ -281,7 +279,7 @@ def add_deletes(
     removed_deletes: Iterable[str] | Any = (),
     isolation: Isolation = "serializable",
     conflict_where: str | Predicate | None = None,
-    options: CommitOptions = _PLAIN,
+    options: CommitOptions = PLAIN,
 ) -> R:
     """Deletes rows by delete files or deletion vectors, which are written already, in one snapshot: of
     Iceberg's operation `overwrite` (`delete` where no data files are added, `append` where nothing is

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 from lakebed._arguments import MOST_RETAINED, age, encodable, milliseconds, positive
 from lakebed._native import IcebergAction, PaimonChange
 from lakebed.commits import iceberg, paimon
-from lakebed.commits.change import Change, CommitOptions, only
+from lakebed.commits.change import PLAIN, Change, only
 
 if TYPE_CHECKING:
     from lakebed.commits.changes import Changes, F, R
     from lakebed.table import Table
     from lakebed.version import AnyVersion
-
-_PLAIN = CommitOptions()
 
 
 def _given(at: AnyVersion) -> AnyVersion:
@@ -77,7 +75,7 @@ def create_branch(
         return PaimonChange.create_branch(encodable("name", name), paimon.start_of(table, at))
 
     then = lambda table: table.at(branch=name)  # noqa: E731 - what is returned
-    return self._changed(Change("create_branch", of_iceberg, of_paimon, _PLAIN, then))
+    return self._changed(Change("create_branch", of_iceberg, of_paimon, PLAIN, then))
 
 
 def create_tag(
@@ -117,7 +115,7 @@ def create_tag(
         )
 
     then = lambda table: table.at(tag=name)  # noqa: E731 - what is returned
-    return self._changed(Change("create_tag", of_iceberg, of_paimon, _PLAIN, then))
+    return self._changed(Change("create_tag", of_iceberg, of_paimon, PLAIN, then))
 
 
 def set_retention(
@@ -146,7 +144,7 @@ def set_retention(
         kept = iceberg.kept(min_snapshots_to_keep, max_snapshot_age, max_age)
         return IcebergAction.set_retention(encodable("name", name), kept)
 
-    return self._changed(Change("set_retention", of_iceberg, None, _PLAIN))
+    return self._changed(Change("set_retention", of_iceberg, None, PLAIN))
 
 
 def set_current_snapshot(self: Changes[R, F], at: AnyVersion) -> R:
@@ -163,7 +161,7 @@ def set_current_snapshot(self: Changes[R, F], at: AnyVersion) -> R:
     def of_iceberg(table: Table) -> IcebergAction:
         return IcebergAction.set_current_snapshot(iceberg.chosen(table, _given(at)))
 
-    return self._changed(Change("set_current_snapshot", of_iceberg, None, _PLAIN))
+    return self._changed(Change("set_current_snapshot", of_iceberg, None, PLAIN))
 
 
 def cherry_pick(self: Changes[R, F], at: AnyVersion) -> R:
@@ -186,7 +184,7 @@ def cherry_pick(self: Changes[R, F], at: AnyVersion) -> R:
     def of_iceberg(table: Table) -> IcebergAction:
         return IcebergAction.cherry_pick(iceberg.chosen(table, _given(at)))
 
-    return self._changed(Change("cherry_pick", of_iceberg, None, _PLAIN))
+    return self._changed(Change("cherry_pick", of_iceberg, None, PLAIN))
 
 
 def delete_branch(self: Changes[R, F], name: str) -> F:
@@ -209,7 +207,7 @@ def delete_branch(self: Changes[R, F], name: str) -> F:
     def of_paimon(_: Table) -> PaimonChange:
         return PaimonChange.delete_branch(encodable("name", name))
 
-    return self._freed(Change("delete_branch", of_iceberg, of_paimon, _PLAIN, off=name))
+    return self._freed(Change("delete_branch", of_iceberg, of_paimon, PLAIN, off=name))
 
 
 def delete_tag(self: Changes[R, F], name: str) -> F:
@@ -231,7 +229,7 @@ def delete_tag(self: Changes[R, F], name: str) -> F:
     def of_paimon(_: Table) -> PaimonChange:
         return PaimonChange.delete_tag(encodable("name", name))
 
-    return self._freed(Change("delete_tag", of_iceberg, of_paimon, _PLAIN))
+    return self._freed(Change("delete_tag", of_iceberg, of_paimon, PLAIN))
 
 
 def fast_forward(self: Changes[R, F], name: str, to: str) -> F:
@@ -260,7 +258,7 @@ def fast_forward(self: Changes[R, F], name: str, to: str) -> F:
         return PaimonChange.fast_forward(encodable("to", to))
 
     on = encodable("name", name)
-    return self._freed(Change("fast_forward", of_iceberg, of_paimon, _PLAIN, on=on))
+    return self._freed(Change("fast_forward", of_iceberg, of_paimon, PLAIN, on=on))
 
 
 def rollback_to(self: Changes[R, F], at: AnyVersion) -> F:
@@ -286,7 +284,7 @@ def rollback_to(self: Changes[R, F], at: AnyVersion) -> F:
     def of_paimon(table: Table) -> PaimonChange:
         return PaimonChange.rollback_to(paimon.target_of(table, _given(at)))
 
-    return self._freed(Change("rollback_to", of_iceberg, of_paimon, _PLAIN))
+    return self._freed(Change("rollback_to", of_iceberg, of_paimon, PLAIN))
 
 
 def expire_snapshots(
@@ -324,4 +322,4 @@ def expire_snapshots(
     def of_paimon(_: Table) -> PaimonChange:
         return PaimonChange.expire_snapshots(old, least, now)
 
-    return self._freed(Change("expire_snapshots", of_iceberg, of_paimon, _PLAIN))
+    return self._freed(Change("expire_snapshots", of_iceberg, of_paimon, PLAIN))

@@ -8,7 +8,7 @@ from lakebed import _arrow
 from lakebed._arguments import integer, names, positive
 from lakebed._native import FileChangeKind, IcebergAction, PaimonChange
 from lakebed.commits import paimon
-from lakebed.commits.change import Change, CommitOptions, only
+from lakebed.commits.change import PLAIN, Change, CommitOptions, only
 from lakebed.commits.iceberg import FileChange, ManifestRewrite
 from lakebed.commits.inputs import listed, pairs_of, paths_of, rows_of
 from lakebed.predicates import Predicate, to_sql
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from lakebed.commits.changes import Changes, F, R
     from lakebed.table import Table
-
-_PLAIN = CommitOptions()
 
 
 def replace_files(
@@ -31,7 +29,7 @@ def replace_files(
     removed_deletes: Any = (),
     data_sequence_number: int | None = None,
     changelog: Any = None,
-    options: CommitOptions = _PLAIN,
+    options: CommitOptions = PLAIN,
 ) -> R:
     """Puts the same rows of the table into other data files, as a compaction has written them, in one
     snapshot: of Iceberg's operation `replace`, of Paimon's kind COMPACT.
@@ -112,7 +110,7 @@ def rewrite_manifests(
     memory_bytes: int = 256 << 20,
     codec: str | None = None,
     block_bytes: int | None = None,
-    options: CommitOptions = _PLAIN,
+    options: CommitOptions = PLAIN,
 ) -> R:
     """Writes the manifests of the latest snapshot anew, without entries of deleted files, in one snapshot: of
     Iceberg's operation `replace`, of Paimon's kind COMPACT. The table's files are the same before and after

@@ -251,20 +251,25 @@ def _moved(name: str, place: tuple[str, str | None] | None) -> list[Any]:
 
 def _of_iceberg(column: str, kind: Type) -> Any:
     """A type as Iceberg's metadata has it."""
-    if isinstance(kind, str):
-        return encodable("field_type", kind)
-    import pyarrow as pa
-
-    if isinstance(kind, pa.DataType):
-        kind = pa.field(column, kind)
-    if isinstance(kind, pa.Field):
-        kind = kind.with_name(column)
-        return json.loads(_native.iceberg_fields(pa.schema([kind])))[0]["type"]
-    return dict(mapping("field_type", kind))
+    return _of_format(column, kind, _native.iceberg_fields)
 
 
 def _of_paimon(column: str, kind: Type) -> Any:
     """A type as Paimon's schema files have it."""
+
+    def fields(schema: pa.Schema) -> str:
+        (field,) = schema
+        stored = field.with_type(_arrow.type_schema(field.type).field(0).type)
+        return _native.paimon_fields(schema.set(0, stored))
+
+    return _of_format(column, kind, fields)
+
+
+def _of_format(column: str, kind: Type, fields: Callable[[pa.Schema], str]) -> Any:
+    """A type of Arrow's as `fields` has that of a column; any other as it is.
+
+    Raises: TypeError, SchemaError; what `fields` raises.
+    """
     if isinstance(kind, str):
         return encodable("field_type", kind)
     import pyarrow as pa
@@ -272,9 +277,7 @@ def _of_paimon(column: str, kind: Type) -> Any:
     if isinstance(kind, pa.DataType):
         kind = pa.field(column, kind)
     if isinstance(kind, pa.Field):
-        storage = _arrow.type_schema(kind.type).field(0).type
-        stored = pa.field(column, storage, kind.nullable, kind.metadata)
-        return json.loads(_native.paimon_fields(pa.schema([stored])))[0]["type"]
+        return json.loads(fields(pa.schema([kind.with_name(column)])))[0]["type"]
     return dict(mapping("field_type", kind))
 
 

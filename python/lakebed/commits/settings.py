@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lakebed._arguments import encodable, integer, mapping, names
 from lakebed._native import IcebergAction, PaimonChange
 from lakebed.commits import iceberg
-from lakebed.commits.change import Change, CommitOptions, only
+from lakebed.commits.change import PLAIN, Change, only
 from lakebed.commits.inputs import pairs_of
 from lakebed.commits.schemas import SchemaChange
 from lakebed.errors import SchemaError
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lakebed.commits.changes import Changes, F, R
     from lakebed.table import Table
     from lakebed.version import AnyVersion
-
-_PLAIN = CommitOptions()
 
 
 def update_schema(
@@ -65,7 +63,7 @@ def update_schema(
         texts = [text for change in every for text in change.json("paimon")]
         return PaimonChange.update_schema(f"[{','.join(texts)}]")
 
-    return self._changed(Change("update_schema", of_iceberg, of_paimon, _PLAIN))
+    return self._changed(Change("update_schema", of_iceberg, of_paimon, PLAIN))
 
 
 def update_properties(
@@ -96,7 +94,7 @@ def update_properties(
         changes += [{"action": "removeOption", "key": key} for key in removed]
         return PaimonChange.update_schema(json.dumps(changes))
 
-    return self._changed(Change("update_properties", of_iceberg, of_paimon, _PLAIN))
+    return self._changed(Change("update_properties", of_iceberg, of_paimon, PLAIN))
 
 
 def update_spec(
@@ -139,7 +137,7 @@ def update_spec(
         ]
         return IcebergAction.update_spec(names("remove", remove) or [], renamed, new)
 
-    return self._changed(Change("update_spec", of_iceberg, None, _PLAIN))
+    return self._changed(Change("update_spec", of_iceberg, None, PLAIN))
 
 
 def upgrade(self: Changes[R, F], format_version: int) -> R:
@@ -156,7 +154,7 @@ def upgrade(self: Changes[R, F], format_version: int) -> R:
     Source: Iceberg specification, "Format version changes"; Iceberg's `TableMetadata.java`.
     """
     version = integer("format_version", format_version, bits=32)
-    return self._changed(Change("upgrade", lambda _: IcebergAction.upgrade(version), None, _PLAIN))
+    return self._changed(Change("upgrade", lambda _: IcebergAction.upgrade(version), None, PLAIN))
 
 
 def set_statistics(self: Changes[R, F], statistics: Mapping[str, Any], *, of_partitions: bool = False) -> R:
@@ -175,7 +173,7 @@ def set_statistics(self: Changes[R, F], statistics: Mapping[str, Any], *, of_par
     """
     text = json.dumps(dict(mapping("statistics", statistics)))
     change = Change(
-        "set_statistics", lambda _: IcebergAction.set_statistics(text, of_partitions), None, _PLAIN
+        "set_statistics", lambda _: IcebergAction.set_statistics(text, of_partitions), None, PLAIN
     )
     return self._changed(change)
 
@@ -194,4 +192,4 @@ def remove_statistics(self: Changes[R, F], at: AnyVersion | None = None, *, of_p
     def of_iceberg(table: Table) -> IcebergAction:
         return IcebergAction.remove_statistics(iceberg.chosen(table, at), of_partitions)
 
-    return self._changed(Change("remove_statistics", of_iceberg, None, _PLAIN))
+    return self._changed(Change("remove_statistics", of_iceberg, None, PLAIN))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakebed.commits import iceberg, paimon
-from lakebed.commits.change import Change, CommitOptions, Freed, unsupported
+from lakebed.commits.change import PLAIN, Change, CommitOptions, Freed, unsupported
 from lakebed.commits.changes import Changes
 from lakebed.commits.staged import StagedCommit
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from lakebed._native import IcebergAction, PaimonChange
     from lakebed.scan import Scan
     from lakebed.table import Table
 
@@ -35,10 +35,10 @@ def options_of(changes: Sequence[Change], table: Table) -> CommitOptions:
     """What the commit of all changes says of itself. Raises: UnsupportedError where they say different
     things.
     """
-    given = [change.options for change in changes if change.options != CommitOptions()]
+    given = [change.options for change in changes if change.options != PLAIN]
     if any(options != given[0] for options in given):
         raise unsupported("a snapshot says one thing of itself: the options of its changes differ", table)
-    return given[0] if given else CommitOptions()
+    return given[0] if given else PLAIN
 
 
 class Transaction(Changes[None, None]):
@@ -113,14 +113,12 @@ class Transaction(Changes[None, None]):
         if change.table(table) is not table:
             raise unsupported(f"{change.name} is of another branch than the transaction", table)
         # Streams are read now, and arguments are checked.
-        ready: IcebergAction | PaimonChange
         if table.format == "iceberg":
             action = change.of_iceberg(table)
-            ready_change = Change(change.name, lambda _: action, None, change.options)
+            self._changes.append(replace(change, iceberg=lambda _: action))
         else:
             ready = change.of_paimon(table)
-            ready_change = Change(change.name, None, lambda _: ready, change.options)
-        self._changes.append(ready_change)
+            self._changes.append(replace(change, paimon=lambda _: ready))
 
     def _freed(self, change: Change) -> None:
         self._changed(change)
