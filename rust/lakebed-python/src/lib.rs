@@ -8,15 +8,14 @@ mod boundary;
 mod caller_stream;
 mod columnar;
 mod error;
-mod exchange;
 mod file;
 mod finding;
-mod grouping;
 mod iceberg;
 mod iceberg_action;
 mod iceberg_commit;
 mod iceberg_write;
 mod interpreter;
+mod job;
 mod limits;
 mod listing;
 mod location;
@@ -32,7 +31,6 @@ mod source;
 mod storage;
 mod stream;
 mod table;
-mod task;
 mod turns;
 mod vector;
 mod view;
@@ -47,11 +45,7 @@ mod _native {
     #[pymodule_export]
     use super::boundary::panic;
     #[pymodule_export]
-    use super::exchange::{Exchange, ManifestPartitioner, PartRows, PieceStream};
-    #[pymodule_export]
     use super::finding::find_tables;
-    #[pymodule_export]
-    use super::grouping::{Grouping, health_row, health_schema};
     #[pymodule_export]
     use super::iceberg::{
         decode_values, encode_values, iceberg_read_manifest, iceberg_read_manifest_list,
@@ -67,6 +61,8 @@ mod _native {
     use super::iceberg_write::{iceberg_write_manifest, iceberg_write_manifest_list, iceberg_write_metadata};
     #[pymodule_export]
     use super::interpreter::interruptibly;
+    #[pymodule_export]
+    use super::job::{Job, Planned, Share, divisible, health_schema, read_share};
     #[pymodule_export]
     use super::location::{check_locations, location_of, without_credentials, without_secrets};
     #[pymodule_export]
@@ -88,8 +84,6 @@ mod _native {
     use super::stream::{Batch, BatchStream, Filter};
     #[pymodule_export]
     use super::table::{Scan, Table};
-    #[pymodule_export]
-    use super::task::{Share, Task, divisible, read_share};
     #[pymodule_export]
     use super::vector::{iceberg_read_deletion_vector, paimon_read_deletion_vector};
 

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::StructArray;
-use lakebed::distributed::{Distributed, Exchanged, Part};
+use lakebed::distributed::Distributed;
 use lakebed::format::FORMATS;
 use lakebed::location::Guarded;
 use lakebed::relocate::Relocated;
-use lakebed::scan::Batches;
 use lakebed::table;
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
@@ -16,9 +15,7 @@ use pyo3::types::PyCapsule;
 
 use crate::arrow::{SchemaCapsule, export_schema, import_batch};
 use crate::boundary::detached;
-use crate::caller_stream::{caller_stream, sent};
-use crate::exchange::PieceStream;
-use crate::grouping;
+use crate::job::{Bounds, Planned};
 use crate::limits::decoding;
 use crate::notes::warn;
 use crate::storage::storage_of;
@@ -126,10 +123,6 @@ impl Table {
     }
 }
 
-/// The manifests of each side, whether entries are combined, the work, rows that are made already, and what was
-/// read of the table.
-type ExchangeParts = (String, bool, String, Vec<Batch>, Option<String>);
-
 impl Table {
     /// The table, after its notes were issued as warnings.
     pub fn warned(py: Python<'_>, table: Box<dyn table::Table>) -> PyResult<Table> {
@@ -161,66 +154,20 @@ impl Scan {
         detached(py, || self.0.deletes()).map(Scan)
     }
 
-    fn scan_tasks(&self, py: Python<'_>) -> PyResult<String> {
+    /// As the objects that `json.loads` makes.
+    fn scan_tasks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let answer = detached(py, || to_json(&self.0.scan_tasks()?))?;
         warn(py, &self.0.notes())?;
-        Ok(answer)
+        py.import("json")?.call_method1("loads", (answer,))
     }
 
-    fn manifests(&self, py: Python<'_>) -> PyResult<String> {
-        detached(py, || to_json(&self.0.manifests()?))
-    }
-
-    fn task(&self, py: Python<'_>, part: &str) -> PyResult<String> {
-        detached(py, || {
-            let part = match part {
-                "rows" => Part::Rows,
-                "added" => Part::Added,
-                "deleted" => Part::Deleted,
-                _ => return Err(Error::new(ErrorKind::Argument, format!("unknown part {part:?}"))),
-            };
-            self.0.task(part)?.to_text()
-        })
+    fn job(&self, py: Python<'_>, bounds: Bounds) -> PyResult<Option<Planned>> {
+        Planned::of(py, self.0.as_ref(), bounds)
     }
 
     #[getter]
-    fn decides_together(&self) -> bool {
-        self.0.decides_together()
-    }
-
-    /// The manifests of each side as JSON, whether entries must be shuffled by part, the work as JSON, and rows that
-    /// are made already.
-    fn exchange(&self, py: Python<'_>, equality_ids: Vec<i32>) -> PyResult<ExchangeParts> {
-        detached(py, || {
-            let Exchanged { exchange, sides, together, made, seen } = self.0.exchange(&equality_ids)?;
-            let made = made.into_iter().map(|rows| Batch(Arc::new(StructArray::from(rows)))).collect();
-            Ok((to_json(&sides)?, together, exchange.to_text()?, made, seen))
-        })
-    }
-
-    fn looked_again(&self, py: Python<'_>, rows: &Bound<'_, PyAny>, seen: &str) -> PyResult<BatchStream> {
-        let rows: Batches = Box::new(caller_stream(rows)?.map(sent));
-        let rows = detached(py, || self.0.looked_again(rows, seen))?;
-        Ok(BatchStream::new(Arc::clone(self.0.schema()), rows))
-    }
-
-    fn listed(&self, py: Python<'_>, parts: u32) -> PyResult<PieceStream> {
-        detached(py, || self.0.listed(parts).map(PieceStream::new))
-    }
-
-    fn side(&self, py: Python<'_>, side: i32) -> PyResult<Vec<Batch>> {
-        detached(py, || {
-            self.0.side(side)?.map(|rows| Ok(Batch(Arc::new(StructArray::from(rows?))))).collect()
-        })
-    }
-
-    fn group_task(&self, py: Python<'_>) -> PyResult<String> {
-        detached(py, || self.0.group_task()?.to_text())
-    }
-
-    fn known(&self, py: Python<'_>, what: &str) -> PyResult<Batch> {
-        let rows = detached(py, || self.0.prerequisite(grouping::prerequisite(what)?))?;
-        Ok(Batch(Arc::new(StructArray::from(rows))))
+    fn is_light(&self) -> bool {
+        self.0.is_light()
     }
 }
 

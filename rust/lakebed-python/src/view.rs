@@ -108,7 +108,7 @@ impl View {
 }
 
 /// The newest version of a table, as a callable of Python's returns it.
-fn newest_of(newest: Py<PyAny>) -> Newest {
+pub fn newest_of(newest: Py<PyAny>) -> Newest {
     Arc::new(move || {
         let table = |py: Python<'_>| Ok(Arc::clone(&call(newest.bind(py), ())?.cast::<Table>()?.get().0));
         attached(|py| {

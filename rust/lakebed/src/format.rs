@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::columnar::Decoding;
-use crate::distributed::{Exchange, GroupTask, ManifestTask, WorkTypes, from_text};
+use crate::distributed::{ReadJob, read_job};
 use crate::error::{Error, ErrorKind, Result};
 use crate::reach::OtherReach;
 use crate::storage::Storage;
@@ -32,8 +32,8 @@ pub struct Format {
     pub is_file: fn(&str) -> bool,
     /// What the table at a location names, in its newest version; the errors of `open`.
     pub(crate) reach: Open<dyn OtherReach>,
-    /// The types of work of its scans that engines send to executors.
-    pub work_types: WorkTypes,
+    /// How a job of its scans is read.
+    pub job: ReadJob,
 }
 
 /// Formats, in the order in which they are tried.
@@ -49,7 +49,7 @@ pub const FORMATS: Formats = Formats(&[
         names_table: |name| !paimon::paths::schema_ids(&[name]).is_empty(),
         is_file: |_| false,
         reach: paimon::reach_at,
-        work_types: paimon::WORK_TYPES,
+        job: read_job::<paimon::PaimonJob>,
     },
     Format {
         name: "iceberg",
@@ -59,7 +59,7 @@ pub const FORMATS: Formats = Formats(&[
         names_table: iceberg::discovery::names_table,
         is_file: iceberg::discovery::is_metadata_file,
         reach: iceberg::reach_at,
-        work_types: iceberg::WORK_TYPES,
+        job: read_job::<iceberg::IcebergJob>,
     },
 ]);
 
@@ -169,30 +169,5 @@ impl Formats {
             let above = || table(folder.rsplit_once('/')?.0, format.folder);
             Some((format.name, table(folder, format.folder).or_else(above)?))
         })
-    }
-
-    /// The work on manifests, from the text that
-    /// [`to_text`](crate::distributed::SerializableWork::to_text) returned.
-    ///
-    /// # Errors
-    /// `Argument` for other text.
-    pub fn task(&self, text: &str) -> Result<Box<dyn ManifestTask>> {
-        from_text(text, "a task", self.0.iter().flat_map(|format| format.work_types.tasks))
-    }
-
-    /// The work of aggregating files, from its text.
-    ///
-    /// # Errors
-    /// As [`Formats::task`].
-    pub fn group_task(&self, text: &str) -> Result<Box<dyn GroupTask>> {
-        from_text(text, "a task", self.0.iter().flat_map(|format| format.work_types.groups))
-    }
-
-    /// The work of combining entries, from its text.
-    ///
-    /// # Errors
-    /// As [`Formats::task`].
-    pub fn exchange(&self, text: &str) -> Result<Box<dyn Exchange>> {
-        from_text(text, "an exchange", self.0.iter().flat_map(|format| format.work_types.exchanges))
     }
 }

@@ -106,7 +106,11 @@ impl<T: Table> Scan for MetadataScan<T> {
     }
 }
 
-impl<T: Table> Distributed for MetadataScan<T> {}
+impl<T: Table> Distributed for MetadataScan<T> {
+    fn is_light(&self) -> bool {
+        true
+    }
+}
 
 /// The rows of a metadata table that is read at once.
 pub(crate) fn whole(columns: Vec<Field>, arrays: Vec<ArrayRef>, rows: usize) -> Result<Batches> {

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 
-use crate::distributed::{Distributed, filtered};
+use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::ScanOptions;
-use crate::view::{Composed, View};
+use crate::view::{Composed, View, filtered};
 
 /// A table at one of its snapshots, or without a snapshot where nothing was committed yet.
 pub trait Table: Send + Sync {
@@ -137,8 +137,15 @@ pub type Newest = Arc<dyn Fn() -> Result<Arc<dyn Table>> + Send + Sync>;
 /// # Errors
 /// Those of reading it; `Internal` for a table of another format.
 pub(crate) fn newest_of<T: Clone + 'static>(newest: &Newest) -> Result<T> {
-    let table = newest()?;
-    let own = table.as_any().downcast_ref::<T>().cloned();
+    own(newest()?.as_ref()).cloned()
+}
+
+/// A table as its format's own type.
+///
+/// # Errors
+/// `Internal` for a table of another format.
+pub(crate) fn own<T: 'static>(table: &dyn Table) -> Result<&T> {
+    let own = table.as_any().downcast_ref::<T>();
     own.ok_or_else(|| Error::new(ErrorKind::Internal, "the newest version of the table is of another format"))
 }
 

@@ -2,8 +2,8 @@
 
 use arrow_schema::SchemaRef;
 
-use crate::distributed::{Distributed, ManifestTask, Part, PlannedManifest};
-use crate::error::{Error, ErrorKind, Result};
+use crate::distributed::{Bounds, Distributed, Planned};
+use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited};
 
@@ -27,21 +27,11 @@ pub(crate) trait Appends: Send + Sync + Sized {
     /// Those of reading the lists.
     fn read(&self) -> Result<(Step, Batches)>;
 
-    /// The manifests of the appends that the filter leaves, for engines that read them.
-    ///
-    /// # Errors
-    /// Those of reading the lists.
-    fn planned(&self) -> Result<Vec<PlannedManifest>> {
-        Ok(Vec::new())
-    }
-
-    /// What an executor needs to make rows from those manifests, each on its own.
+    /// The work for several processes. Reads the manifest lists of the appends.
     ///
     /// # Errors
     /// Those of reading the lists and schemas.
-    fn task(&self) -> Result<Box<dyn ManifestTask>> {
-        Err(Error::new(ErrorKind::Argument, "appends of this format are read in one process"))
-    }
+    fn job(&self, bounds: &Bounds) -> Result<Planned>;
 
     /// What is unusual about the manifests that were read.
     fn notes(&self) -> Notes {
@@ -75,15 +65,12 @@ impl<A: Appends> Scan for AppendScan<A> {
 }
 
 impl<A: Appends> Distributed for AppendScan<A> {
-    fn manifests(&self) -> Result<Vec<PlannedManifest>> {
-        self.0.planned()
+    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+        self.0.job(bounds).map(|planned| bounds.unless_small(planned))
     }
 
-    fn task(&self, part: Part) -> Result<Box<dyn ManifestTask>> {
-        match part {
-            Part::Rows => self.0.task(),
-            Part::Added | Part::Deleted => Err(Error::new(ErrorKind::Argument, "appends delete no files")),
-        }
+    fn is_light(&self) -> bool {
+        true
     }
 }
 

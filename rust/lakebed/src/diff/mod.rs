@@ -7,7 +7,7 @@
 
 mod appends;
 mod columns;
-mod exchange;
+mod job;
 mod net;
 mod scan;
 mod stream;
@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::distributed::Exchanged;
+use crate::distributed::{Bounds, Planned};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Step};
@@ -24,7 +24,7 @@ use crate::scan::{Batches, Step};
 use appends::manifests_step;
 pub(crate) use appends::{AppendScan, Appends, appended_step};
 pub(crate) use columns::ChangeColumns;
-pub(crate) use exchange::{DiffGather, diff_pieces};
+pub(crate) use job::{DiffJob, ReadFiles, SentFiles};
 pub(crate) use scan::DiffScan;
 
 /// The name of the column that tells how a file changed.
@@ -66,11 +66,11 @@ pub(crate) trait Sides: Send + Sync {
     /// Those of reading the lists.
     fn inputs(&self) -> Result<DiffInputs>;
 
-    /// What an engine needs to find the differences. Reads the manifest lists of both.
+    /// The work for several processes. Reads the manifest lists of both.
     ///
     /// # Errors
     /// Those of reading the lists.
-    fn exchange(&self) -> Result<Exchanged>;
+    fn job(&self, bounds: &Bounds) -> Result<Planned>;
 
     /// What is unusual about the manifests that were read.
     fn notes(&self) -> Notes {

@@ -5,7 +5,7 @@ use arrow_schema::SchemaRef;
 use super::columns::ChangeColumns;
 use super::stream::{Differences, count};
 use super::{Change, DiffInputs, Sides};
-use crate::distributed::{Distributed, Exchanged};
+use crate::distributed::{Bounds, Distributed, Planned};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, Step, limited};
@@ -49,7 +49,11 @@ impl<S: Sides> Scan for DiffScan<S> {
 }
 
 impl<S: Sides> Distributed for DiffScan<S> {
-    fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
-        self.sides.exchange()
+    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+        self.sides.job(bounds).map(|planned| bounds.unless_small(planned))
+    }
+
+    fn is_light(&self) -> bool {
+        true
     }
 }

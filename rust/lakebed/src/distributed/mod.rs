@@ -1,42 +1,66 @@
-//! Scans that an engine runs in many processes: one process plans work that is sent to others, and these read
-//! the manifests. A layer above scans, which do not depend on it.
+//! Views that several processes make together.
 //!
-//! No format is named here: each lists its kinds of work in one [`WorkTypes`], and `format.rs` has a row for each
-//! format.
+//! ```text
+//!             a process for each share of the manifests      a process for each part
+//! manifests → map → reduces that need no other process  ⇄  reduce → …  ⇄  reduce → rows
+//!                                                     shuffle
+//! ```
+//!
+//! A [`Job`] is the work, [`Planned`] what the process that plans it knows of its inputs, and [`SentJob`] what the
+//! others get. An engine such as Spark only moves batches between them: nothing of it knows a view, a side or a key.
+//!
+//! # Advice for whoever changes this
+//! - A reduce must not depend on the order of the pieces of one side: tasks are tried again, and run twice.
+//! - What crosses a shuffle has the same columns and types in every process ([`shuffle`]), and the same hash.
+//! - A job is read by the version that wrote it alone, so its form may change with any commit.
+//! - No format is named here: each lists its jobs in one enum ([`FormatJob`]), and `format.rs` has a row for each.
 
-mod exchange;
-mod filtered;
-mod grouping;
-mod place;
-mod placed;
-mod serialized;
+mod inputs;
+mod job;
+mod sent;
+mod shuffle;
 mod stored_options;
-mod task;
-#[cfg(test)]
-mod tests;
-mod work_types;
+
+pub use inputs::PlannedManifest;
+pub(crate) use inputs::{match_manifest_path, placed};
+pub(crate) use job::{foreign, nothing, one, rows, sides};
+pub use job::{Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, TableToLookAt};
+pub use sent::{AnyJob, FormatJob, ReadJob, RowFilter, SentJob};
+pub(crate) use sent::read_job;
+pub(crate) use shuffle::hash;
+pub(crate) use stored_options::StoredOptions;
 
 use arrow_array::RecordBatch;
-use serde::Serialize;
-
-pub use exchange::{Exchange, Exchanged, Gather, ManifestPartitioner, Pieces};
-pub(crate) use exchange::{hash, with_parts};
-pub(crate) use filtered::filtered;
-pub use grouping::{GroupTask, Grouping, Prerequisite};
-pub(crate) use place::match_manifest_path;
-pub(crate) use placed::placed;
-pub(crate) use serialized::NamedWork;
-pub use serialized::SerializableWork;
-pub(crate) use stored_options::StoredOptions;
-pub use task::{ManifestTask, ReadyTask};
-pub use work_types::{WorkType, WorkTypes};
-pub(crate) use work_types::{from_text, work_type};
+use arrow_schema::SchemaRef;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::scan::{Batches, Numbered, Scan};
+use crate::scan::{Numbered, Scan};
 
 /// A scan that an engine can run in many processes.
 pub trait Distributed: Scan {
+    /// The work of making the rows in many processes; `None` where one process makes them, or where the manifests are
+    /// small by [`Bounds::small_bytes`]. Reads the manifest lists, and what is small enough to be sent along.
+    ///
+    /// # Errors
+    /// Those of reading them.
+    fn job(&self, _bounds: &Bounds) -> Result<Option<Planned>> {
+        Ok(None)
+    }
+
+    /// Whether the rows, where there is no job, are made of so little that starting a process takes longer.
+    fn is_light(&self) -> bool {
+        false
+    }
+
+    /// Files that rows may be of and that no manifest names, as pieces for the first reduce of the job: those of a
+    /// listing, among which orphans are found. Lists the table's folders, unless the scan was given a listing.
+    ///
+    /// # Errors
+    /// `Argument` for a scan that needs no such files; those of listing.
+    fn listed(&self, _parts: u32) -> Result<Pieces> {
+        Err(Error::new(ErrorKind::Argument, "only orphans are found among listed files"))
+    }
+
     /// For a plan, the deletes that its files may have: `delete_id` int32, which [`DeletesAs::Ids`](crate::scan::DeletesAs::Ids) refers
     /// to, then the columns of the view `deletes`.
     ///
@@ -56,114 +80,113 @@ pub trait Distributed: Scan {
         let message = "only plans of Iceberg tables are what a REST catalog answers";
         Err(Error::new(ErrorKind::Unsupported, message))
     }
-
-    /// The manifests to read; none for a scan that needs none. Reads the manifest lists.
-    ///
-    /// # Errors
-    /// Those of reading the lists.
-    fn manifests(&self) -> Result<Vec<PlannedManifest>> {
-        Ok(Vec::new())
-    }
-
-    /// The work of making rows from manifests one by one, for executors.
-    ///
-    /// # Errors
-    /// `Argument` for a scan that needs no manifests or several together; those of reading the manifest lists
-    /// and schemas.
-    fn task(&self, _part: Part) -> Result<Box<dyn ManifestTask>> {
-        Err(Error::new(ErrorKind::Argument, "only entries and files are made from manifests"))
-    }
-
-    /// Whether a file may be left out because of other files, apart from deletions. Then rows are made by
-    /// [`Distributed::exchange`], and [`Distributed::task`] does not return them.
-    fn decides_together(&self) -> bool {
-        false
-    }
-
-    /// The work of making rows from entries of several manifests together. `equality_ids` are, for an Iceberg
-    /// plan, the columns that its equality deletes compare, once they are known.
-    ///
-    /// # Errors
-    /// `Argument` for scans without such rows; those of reading the manifest lists and schemas.
-    fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
-        Err(Error::new(ErrorKind::Argument, "only plans and differences are made from several manifests"))
-    }
-
-    /// The entries of one side of [`Distributed::exchange`], read here.
-    ///
-    /// # Errors
-    /// `Argument` for a side that other processes read; those of reading entries.
-    fn side(&self, side: i32) -> Result<Batches> {
-        Err(Error::new(ErrorKind::Argument, format!("side {side} is not read in this process")))
-    }
-
-    /// Files that rows may be of and that no manifest names, distributed to `parts` parts beside those of
-    /// [`Distributed::exchange`]: listed files, of which orphans are found, and index files, which are verified.
-    /// Lists the table's folders for the former, unless the scan was given a listing.
-    ///
-    /// # Errors
-    /// `Argument` for a scan that needs no such files; those of listing.
-    fn listed(&self, _parts: u32) -> Result<Pieces> {
-        Err(Error::new(
-            ErrorKind::Argument,
-            "only orphans, and what is verified, have files beside manifests",
-        ))
-    }
-
-    /// The last step of [`Distributed::exchange`], for rows by which people delete files: the rows without the
-    /// files that the table keeps by now. `rows` have all columns; `seen` is that of [`Exchanged`].
-    ///
-    /// # Errors
-    /// `Argument` for a scan without such a step; those of reading the table.
-    fn looked_again(&self, _rows: Batches, _seen: &str) -> Result<Batches> {
-        Err(Error::new(
-            ErrorKind::Argument,
-            "only rows of orphans and expiries are compared with the table again",
-        ))
-    }
-
-    /// The work of aggregating files of manifests, and of making rows of the sums.
-    ///
-    /// # Errors
-    /// `Argument` for a scan that does not aggregate; as [`Distributed::task`].
-    fn group_task(&self) -> Result<Box<dyn GroupTask>> {
-        Err(Error::new(ErrorKind::Argument, "only partitions, buckets and health aggregate files"))
-    }
-
-    /// What must be known of all files before those of some manifests are aggregated: reads the manifests
-    /// that delete files, or the number of deletion vectors.
-    ///
-    /// # Errors
-    /// `Argument` for a format that does not need it; those of reading.
-    fn prerequisite(&self, _what: Prerequisite) -> Result<RecordBatch> {
-        Err(Error::new(ErrorKind::Argument, "entries of this format record themselves which files are live"))
-    }
 }
 
 impl<S: Scan> Distributed for Numbered<S> {}
 
-/// Which rows of a scan a task makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// The rows of the scan, where no manifest deletes files that another one adds.
-    Rows,
-    /// Added files with their identity, which another process matches with deletions.
-    Added,
-    /// Identities of deleted files, which another process matches with added files.
-    Deleted,
+/// By what a job is planned.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    /// How many tasks run at a time.
+    pub at_once: usize,
+    /// Manifests of no more bytes in all are small; `None`: none are.
+    pub small_bytes: Option<u64>,
+    /// Bytes of manifests of deletes that are read while a plan is made, so that every process gets their entries.
+    pub delete_bytes: u64,
+    /// The same for manifests of Paimon that delete files.
+    pub deleting_bytes: u64,
+    /// How many entries in them do so at most.
+    pub deletions: u64,
+    /// Bytes of manifests whose entries one task reduces.
+    pub task_bytes: u64,
+    /// Into how many parts keys are divided; `None`: some for each task.
+    pub parts: Option<u32>,
+    /// Groups that a process holds before it sends on what it has, and rows of a batch of groups.
+    pub groups: usize,
+    /// The rows of [`Planned::question`], if planning asked one.
+    pub answer: Option<Vec<RecordBatch>>,
 }
 
-/// A manifest that a scan reads.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PlannedManifest {
-    /// Where it is read from. For a table that was moved this is not the path that rows show.
-    pub path: String,
-    /// Its size \[bytes\], as recorded.
-    pub size: u64,
-    /// Entries that add a file, as recorded.
-    pub added: u64,
-    /// Entries that delete a file of another manifest, as recorded.
-    pub deleted: u64,
-    /// Whether tasks may read ranges of it.
-    pub divisible: bool,
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds {
+            at_once: 1,
+            small_bytes: None,
+            delete_bytes: 16 << 20,
+            deleting_bytes: 128 << 20,
+            deletions: 100_000,
+            task_bytes: 16 << 20,
+            parts: None,
+            groups: 65_536,
+            answer: None,
+        }
+    }
+}
+
+/// What opening a file costs, in bytes that could be decoded meanwhile, where many are opened at a time.
+const OPENING: u64 = 32 << 10;
+
+impl Bounds {
+    /// Whether manifests of these sizes \[bytes\] are small.
+    pub(crate) fn are_small(&self, sizes: impl Iterator<Item = u64>) -> bool {
+        self.small_bytes.is_some_and(|most| sizes.map(|size| size.saturating_add(OPENING)).sum::<u64>() <= most)
+    }
+
+    /// The job, unless its manifests are small.
+    pub(crate) fn unless_small(&self, planned: Planned) -> Option<Planned> {
+        let sizes = planned.manifests.iter().map(|manifest| manifest.size);
+        (!self.are_small(sizes)).then_some(planned)
+    }
+}
+
+/// A job, and its inputs.
+pub struct Planned {
+    /// The work.
+    pub job: Box<dyn AnyJob>,
+    /// The manifests to map, each once.
+    pub manifests: Vec<PlannedManifest>,
+    /// Pieces that every process has, with the reduce that they are for: small deletes.
+    pub known: Vec<(usize, Piece)>,
+    /// Pieces that were made while the job was planned, with the reduce that they are for; those after the last reduce
+    /// are rows.
+    pub made: Vec<(usize, Piece)>,
+    /// How many tasks share the parts of a shuffle by keys.
+    pub tasks: usize,
+    /// How many parts there are; `None`: some for each task.
+    pub parts: Option<u32>,
+    /// Whether this is not the scan's own work: its rows are wanted as [`Bounds::answer`] to plan that.
+    pub is_question: bool,
+    /// The rows to keep, and their columns.
+    pub filter: Option<RowFilter>,
+}
+
+impl Planned {
+    /// A job on manifests, of which some may be given twice.
+    pub(crate) fn new(job: impl FormatJob, manifests: Vec<PlannedManifest>, bounds: &Bounds) -> Planned {
+        let mut seen = std::collections::HashSet::new();
+        let mut manifests = manifests;
+        manifests.retain(|manifest| seen.insert(manifest.path.clone()));
+        let bytes = manifests.iter().map(|manifest| manifest.size).sum::<u64>();
+        let tasks = usize::try_from(bytes.div_ceil(bounds.task_bytes.max(1))).unwrap_or(usize::MAX).max(1);
+        let (known, made) = (Vec::new(), Vec::new());
+        let (job, is_question) = (Box::new(job), false);
+        Planned { job, manifests, known, made, tasks, parts: bounds.parts, is_question, filter: None }
+    }
+
+    /// The same job, whose manifests are read as a whole each.
+    pub(crate) fn whole(mut self) -> Planned {
+        self.manifests.iter_mut().for_each(|manifest| manifest.divisible = false);
+        self
+    }
+
+    /// The columns of the rows.
+    ///
+    /// # Errors
+    /// Those of the job.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        match &self.filter {
+            Some(filter) => filter.schema(&self.job.job().schema()?),
+            None => self.job.job().schema(),
+        }
+    }
 }

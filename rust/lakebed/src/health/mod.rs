@@ -17,7 +17,7 @@ use facts::TableFacts;
 pub(crate) use totals::Totals;
 
 use crate::credentials::location_of;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::scan::ScanOptions;
 use crate::table::Table;
 use crate::view::{select, whole};
@@ -45,6 +45,11 @@ impl HealthTask {
         Ok(HealthTask { facts, bounds, columns: options.columns.clone() })
     }
 
+    /// The requested columns.
+    pub(crate) fn columns(&self) -> Option<&[String]> {
+        self.columns.as_deref()
+    }
+
     /// The partition bounds in the manifest lists.
     pub(crate) fn bounds(&self) -> &ManifestBounds {
         &self.bounds
@@ -59,21 +64,19 @@ impl HealthTask {
     }
 }
 
-/// The row of a `health` task, from rows with the totals of parts of the files.
+/// The row of `health`, from rows with the totals of parts of the files.
 ///
 /// # Errors
-/// `Argument` for a task of another view; `Mismatch` for a sum that does not fit 64 bits; `Required` and
-/// `Argument` for rows of another shape.
-pub(crate) fn row_of_parts(
-    task: Option<&HealthTask>,
-    parts: &mut dyn Iterator<Item = Result<RecordBatch>>,
+/// `Mismatch` for a sum that does not fit 64 bits; `Required` and `Argument` for rows of another shape.
+pub(crate) fn row_of_parts<'p>(
+    health: &HealthTask,
+    parts: impl Iterator<Item = &'p RecordBatch>,
 ) -> Result<RecordBatch> {
-    let task = task.ok_or_else(|| Error::new(ErrorKind::Argument, "this task is not one of health"))?;
     let mut totals = Totals::ZERO;
     for part in parts {
-        totals = totals.and_all(&part?)?;
+        totals = totals.and_all(part)?;
     }
-    task.row_of(&totals)
+    health.row_of(&totals)
 }
 
 /// The columns of the view, the same for all tables.

@@ -33,6 +33,6 @@ mod view;
 pub mod write;
 
 pub(crate) use reach::reach_at;
-pub(crate) use scan::WORK_TYPES;
+pub(crate) use scan::PaimonJob;
 pub use table::Table;
 pub use view::{EntryView, Role};

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::Reach;
-use super::exchange::exchanged;
+use super::job::planned;
 use super::kind::Kinds;
 use super::looks::Seen;
 use super::partitioner::Partitioner;
@@ -14,7 +14,7 @@ use super::partitions::Partitions;
 use super::rows::{nothing, schema};
 use super::walk::{Removal, Root, Walk, WalkOptions};
 use super::walk_roots::WalkRoots;
-use crate::distributed::{Distributed, Exchanged};
+use crate::distributed::{Bounds, Distributed, Planned};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
@@ -39,8 +39,8 @@ impl<R: Reach> Reachable<R> {
 }
 
 impl<R: Reach> Distributed for Reachable<R> {
-    fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
-        exchanged(&self.reach, Removal::None, &self.options)
+    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+        planned(&self.reach, Removal::None, &self.options, bounds).map(Some)
     }
 }
 

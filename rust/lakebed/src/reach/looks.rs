@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::kind::Kinds;
 use super::partitioner::{Keys, Partitioner, name};
 use super::prefixes::{Last, Prefixes};
-use super::record::{Fact, Record, each_record, foreign, records};
+use super::record::{Fact, Record, each_record, records};
 use super::walk::{Walk, WalkOptions};
 use super::{NewestReach, Reach, Retention};
 use crate::error::{Error, ErrorKind, Result};
@@ -45,20 +45,6 @@ impl Seen {
     /// Adds what a kept root names. Returns whether it is new.
     pub(crate) fn add(&mut self, content: String) -> bool {
         self.contents.insert(content)
-    }
-
-    /// The text for other processes.
-    ///
-    /// # Errors
-    /// None that input could cause.
-    pub(super) fn to_text(&self) -> Result<String> {
-        serde_json::to_string(self).map_err(|error| foreign().caused_by(error))
-    }
-
-    /// # Errors
-    /// `Internal` for a text that [`Seen::to_text`] did not make.
-    pub(super) fn from_text(text: &str) -> Result<Seen> {
-        serde_json::from_str(text).map_err(|error| foreign().caused_by(error))
     }
 
     pub(crate) fn has(&self, content: &str) -> bool {
@@ -136,24 +122,43 @@ impl<R: Reach> Looks<R> {
         }
     }
 
-    /// Rows without those of files and roots that are kept. A look is made once there is a row, when all else
-    /// has been read.
+    /// Rows without those of files and roots that are kept.
     pub(super) fn checked(
         self,
         rows: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
-        mut seen: Seen,
+        seen: Seen,
         notes: Notes,
     ) -> Batches {
-        let mut kept = None;
+        let mut checked = Checked::new(self, seen, notes);
         let has_rows = |rows: &Result<RecordBatch>| !matches!(rows, Ok(rows) if rows.num_rows() == 0);
-        Box::new(rows.filter(has_rows).map(move |rows| {
-            let rows = rows?;
-            let kept = match &kept {
-                Some(kept) => kept,
-                None => kept.insert(self.look(&mut seen, &notes)?),
-            };
-            kept.without(&rows)
-        }))
+        Box::new(rows.filter(has_rows).map(move |rows| checked.without(&rows?)))
+    }
+}
+
+/// Takes rows of kept files out. A look is made once there is a row, when all else has been read.
+pub(super) struct Checked<R> {
+    looks: Looks<R>,
+    seen: Seen,
+    notes: Notes,
+    /// Set at the first row.
+    kept: Option<Kept>,
+}
+
+impl<R: Reach> Checked<R> {
+    pub(super) fn new(looks: Looks<R>, seen: Seen, notes: Notes) -> Checked<R> {
+        Checked { looks, seen, notes, kept: None }
+    }
+
+    /// The rows whose file is not kept.
+    ///
+    /// # Errors
+    /// Those of looking; `Location` for a listed file that is kept with another prefix.
+    pub(super) fn without(&mut self, rows: &RecordBatch) -> Result<RecordBatch> {
+        let kept = match &self.kept {
+            Some(kept) => kept,
+            None => self.kept.insert(self.looks.look(&mut self.seen, &self.notes)?),
+        };
+        kept.without(rows)
     }
 }
 

@@ -4,8 +4,8 @@
 //! A root keeps files: a snapshot, a tag, a changelog, or the table itself. A format provides the roots and
 //! the files that each names. Every manifest is read once, with the set of the roots that have it.
 
-mod exchange;
 mod found;
+mod job;
 mod kind;
 mod links;
 mod listed;
@@ -14,7 +14,7 @@ mod looks;
 mod merged;
 mod moved;
 mod orphans;
-mod orphans_exchange;
+mod orphans_job;
 mod other_tables;
 mod part;
 mod partitioner;
@@ -31,10 +31,8 @@ mod walk_roots;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-pub(crate) use exchange::{
-    DistributedWalk, LocatedManifest, ManifestsByLocation, ReachExchange, Records, SentManifests,
-};
 pub(crate) use found::{Found, Reachable, count};
+pub(crate) use job::{DistributedWalk, LocatedManifest, ManifestsByLocation, ReachJob, Records, SentManifests};
 pub(crate) use kind::{Kind, Kinds};
 pub use listed::{Listing, OrphanOptions};
 pub(crate) use listing::ListedFolder;
@@ -42,7 +40,7 @@ pub(crate) use looks::Seen;
 use looks::{Comparison, Looks};
 pub(crate) use moved::Moved;
 pub(crate) use orphans::Orphans;
-pub(crate) use orphans_exchange::OrphansExchange;
+pub(crate) use orphans_job::OrphansJob;
 pub(crate) use other_tables::OtherReach;
 pub(crate) use partitioner::{Named, Partitioner};
 pub(crate) use prefixes::Prefixes;
@@ -52,11 +50,12 @@ pub(crate) use unreached::Unreached;
 pub use walk::Retention;
 pub(crate) use walk::{Files, Removed, Root, Walk, WalkOptions};
 
+use crate::distributed::FormatJob;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::threads;
 use crate::storage::Storage;
-use crate::table::{Newest, newest_of};
+use crate::table::{Newest, Table, newest_of};
 
 /// Access to the files of a table, implemented by each format.
 pub(crate) trait Reach: Send + Sync + Sized + 'static {
@@ -107,6 +106,18 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
         all: bool,
         seen: &mut Seen,
     ) -> Result<DistributedWalk<Self::SentManifests>>;
+
+    /// The job among those of the format.
+    fn reach_job(job: ReachJob<Self>) -> impl FormatJob;
+
+    /// The same of finding orphans.
+    fn orphans_job(job: OrphansJob<Self>) -> impl FormatJob;
+
+    /// What reads the newest version of a table of the format: a catalog or, without one, the table itself.
+    ///
+    /// # Errors
+    /// `Internal` for a table of another format.
+    fn newest(table: &dyn Table, catalog: Option<Newest>) -> Result<NewestReach<Self>>;
 
     /// The folders in which orphans of the table may be; `spellings` tells which paths are the same.
     ///

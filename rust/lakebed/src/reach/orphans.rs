@@ -9,13 +9,13 @@ use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 
-use super::exchange::by_part;
 use super::found::count;
 use super::kind::Kinds;
 use super::listed::{Listed, OrphanOptions, misspelled};
 use super::listing::Details;
+use super::job::{Side, by_part};
 use super::looks::{Comparison, Looks, Seen};
-use super::orphans_exchange::{LISTED, orphans_exchanged};
+use super::orphans_job::planned;
 use super::other_tables::is_below_any;
 use super::part::Part;
 use super::partitioner::{PARTS, Partitioner, seed};
@@ -25,7 +25,7 @@ use super::record::{Fact, NOT_ASKED, Record, records};
 use super::walk::WalkOptions;
 use super::{NewestReach, Reach, Walk};
 use crate::credentials::without_credentials;
-use crate::distributed::{Distributed, Exchanged, Pieces};
+use crate::distributed::{Bounds, Distributed, Pieces, Planned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::record::find;
@@ -134,17 +134,10 @@ impl<R: Reach> Orphans<R> {
 }
 
 impl<R: Reach> Distributed for Orphans<R> {
-    /// Reads the newest version of the table. The listing may be newer, since [`Distributed::looked_again`] is
-    /// later than both.
-    fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
+    /// Reads the newest version of the table. The listing may be newer, since the last look is later than both.
+    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
         let newest = self.checked_newest(&self.prefixes()?)?;
-        orphans_exchanged(&newest, &self.which, &self.options)
-    }
-
-    fn looked_again(&self, rows: Batches, seen: &str) -> Result<Batches> {
-        let looks = self.looks(Arc::new(self.prefixes()?));
-        let rows = looks.checked(rows, Seen::from_text(seen)?, self.notes.clone());
-        Ok(selected(rows, &self.options))
+        planned(&newest, &self.which, &self.options, bounds).map(Some)
     }
 
     fn listed(&self, parts: u32) -> Result<Pieces> {
@@ -170,7 +163,7 @@ impl<R: Reach> Distributed for Orphans<R> {
             Ok(listed.take_chunks().collect())
         });
         Ok(Box::new(taken.flat_map(|taken| match taken {
-            Ok(all) => all.iter().map(|chunk| Ok((LISTED, by_part(chunk)?))).collect(),
+            Ok(all) => all.iter().map(|chunk| by_part(Side::Listed, chunk)).collect(),
             Err(error) => vec![Err(error)],
         })))
     }

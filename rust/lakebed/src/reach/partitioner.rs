@@ -16,6 +16,7 @@ use super::prefixes::{Last, Prefixes};
 use super::record::{Fact, Record, foreign};
 use super::sets::SetId;
 use super::spelling::folded;
+use crate::distributed::hash;
 use crate::error::Result;
 use crate::storage::Storage;
 
@@ -236,9 +237,9 @@ impl PartitionedRecords {
     }
 }
 
-/// The part of a key. Its hash has a constant seed, so that rows always come in the same order.
+/// The part of a key, the same in every process.
 pub(super) fn part_of(key: &str, parts: usize) -> u32 {
-    (FixedState::with_seed(0).hash_one(key) >> 32) as u32 % u32::try_from(parts).unwrap_or(u32::MAX).max(1)
+    u32::try_from(hash(key.as_bytes()) % parts.max(1) as u64).unwrap_or_default()
 }
 
 /// A random seed.

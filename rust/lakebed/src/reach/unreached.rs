@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 
-use super::exchange::exchanged;
 use super::found::{Found, Walked, count};
+use super::job::planned;
 use super::kind::Kinds;
 use super::looks::{Comparison, Looks, Seen};
 use super::rows::{nothing, schema};
 use super::walk::Removal;
 use super::{NewestReach, Reach, Retention};
-use crate::distributed::{Distributed, Exchanged};
+use crate::distributed::{Bounds, Distributed, Planned};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
@@ -95,13 +95,12 @@ impl<R: Reach> Unreached<R> {
 }
 
 impl<R: Reach> Distributed for Unreached<R> {
-    fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
-        exchanged(&(self.of)()?, self.removal(), &self.options)
-    }
-
-    fn looked_again(&self, rows: Batches, seen: &str) -> Result<Batches> {
-        let rows = self.looks()?.checked(rows, Seen::from_text(seen)?, self.notes.clone());
-        Ok(selected(rows, &self.options))
+    /// What commits have freed is made by the process that committed.
+    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+        match &self.retention {
+            Some(_) => planned(&(self.of)()?, self.removal(), &self.options, bounds).map(Some),
+            None => Ok(None),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::scan::{Batches, Step};
 
 /// Rules of the caller that replace the table's, and the current time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retention {
     /// Snapshots older than this, in milliseconds since 1970 UTC, may expire; `None` for the table's rule.
     pub older_than_ms: Option<i64>,

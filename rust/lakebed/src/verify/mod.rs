@@ -5,21 +5,21 @@
 
 mod data_files;
 mod entries;
-mod exchange;
 mod finding;
-mod gather;
 mod inventory;
+mod job;
 mod links;
 mod live;
 mod live_files;
 mod manifests;
+mod reduce;
 mod scan;
 mod totals;
 
 pub(crate) use entries::ENTRY_SIGN;
-pub(crate) use exchange::VerifyExchange;
 pub(crate) use finding::{Finding, Severity};
 pub(crate) use inventory::{Inventory, NamedFile, caught};
+pub(crate) use job::VerifyJob;
 pub(crate) use links::{Links, Standing};
 pub(crate) use scan::VerifyScan;
 pub(crate) use totals::{Claim, Number};
@@ -31,6 +31,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::columnar::Decoding;
+use crate::distributed::FormatJob;
 use crate::error::{Error, Result};
 use crate::history::History;
 use crate::notes::Notes;
@@ -80,6 +81,9 @@ pub(crate) trait Verified: History {
     /// As [`Verified::whole_entries`].
     fn stored_entries(&self) -> Result<Self::Stored>;
 
+    /// The job among those of the format.
+    fn job(job: VerifyJob<Self::Stored>) -> impl FormatJob;
+
     /// A file without which the table would not have been opened.
     fn anchor(&self) -> String;
 }
@@ -128,9 +132,6 @@ pub(crate) type EntryBatches = Box<dyn Iterator<Item = Result<CheckedEntries>> +
 /// [`WholeEntries`] as they are sent to other processes.
 pub(crate) trait StoredEntries: Serialize + DeserializeOwned + Send + Sync + 'static {
     type Entries: WholeEntries;
-
-    /// The name of the work in serialized form.
-    const NAME: &'static str;
 
     /// # Errors
     /// Those of resolving schemas, for work that was changed in transit.

@@ -6,14 +6,14 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::data_files::{check, looked_for};
-use super::exchange::{exchanged, files_by_part, links_by_part};
 use super::finding::{Finding, rows};
 use super::inventory::{Inventory, NamedFile, NamedManifest};
+use super::job::planned;
 use super::live::Keys;
 use super::live_files::LiveFiles;
 use super::manifests::{Check, Checked, Keep, Manifests, Read};
 use super::{Verified, WholeEntries};
-use crate::distributed::{Distributed, Exchanged, Pieces};
+use crate::distributed::{Bounds, Distributed, Planned};
 use crate::error::Result;
 use crate::pipeline::each;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
@@ -101,15 +101,8 @@ impl<V: Verified> Scan for VerifyScan<V> {
 }
 
 impl<V: Verified> Distributed for VerifyScan<V> {
-    fn exchange(&self, _: &[i32]) -> Result<Exchanged> {
-        exchanged(&self.table, self.data_files, &self.options)
-    }
-
-    fn listed(&self, parts: u32) -> Result<Pieces> {
-        let files = if self.data_files { self.table.data_files()? } else { Vec::new() };
-        Ok(Box::new(
-            files_by_part(files, parts)?.chain(links_by_part(self.table.unlisted_deletes()?, parts)?),
-        ))
+    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+        planned(&self.table, self.data_files, &self.options, bounds).map(Some)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The views: rows of metadata under the names users know, the same words for every format.
 
 mod columns;
+mod filtered;
 mod totals;
 
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
+pub(crate) use filtered::filtered;
 pub(crate) use columns::{instants, lists, map_names, maps, planned_deletes, struct_lists};
 
 use crate::distributed::Distributed;

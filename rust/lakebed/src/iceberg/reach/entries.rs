@@ -103,7 +103,7 @@ impl Program {
 
 /// Manifests to be read elsewhere.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(in crate::iceberg) struct NamedFiles {
+pub(crate) struct NamedFiles {
     format_version: i32,
     manifests: Vec<LocatedManifest<Reached>>,
 }
@@ -125,9 +125,6 @@ impl NamedFiles {
 }
 
 impl SentManifests for NamedFiles {
-    const NAME: &'static str = "iceberg.reach";
-    const OF_ORPHANS: &'static str = "iceberg.orphans";
-
     fn records(&self, partitioner: &Arc<Partitioner>, decoding: Decoding) -> Result<Records> {
         let program = Program::new(self.format_version, Arc::clone(partitioner), Notes::default(), decoding)?;
         let manifests = ManifestsByLocation::new(&self.manifests);

@@ -21,19 +21,22 @@ pub(super) use self::retention::{check_deletable, kept};
 use super::discovery::{FOLDER, HINT};
 use super::manifest_list::{ManifestFile, brief, read_manifest_list};
 use super::metadata::{RefKind, Snapshot, SnapshotRef, TableMetadata, Wanted};
+use super::scan::IcebergJob;
 use super::table::Table;
 use crate::columnar::Decoding;
+use crate::distributed::FormatJob;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
-    DistributedWalk, Files, Kind, Kinds, ListedFolder, OtherReach, Partitioner, Prefixes, Reach, Removed,
-    Retention, Root, RootSets, Roots, Seen, Walk, WalkOptions,
+    DistributedWalk, Files, Kind, Kinds, ListedFolder, NewestReach, OrphansJob, OtherReach, Partitioner, Prefixes,
+    Reach, ReachJob, Removed, Retention, Root, RootSets, Roots, Seen, Walk, WalkOptions,
 };
 use crate::record::find;
 use crate::relocate::below;
 use crate::scan::{Batches, ManifestStream, Step};
 use crate::storage::{Storage, present};
+use crate::table::{self, Newest};
 use crate::write::publish::is_left_over;
 
 /// The first root: the table itself, with its metadata log.
@@ -56,7 +59,7 @@ const OF_LISTS: [Kind; 6] = [
 const WITH_FILES: Wanted = Wanted { metadata_log: true, statistics: true, ..Wanted::CURRENT };
 
 /// A table and its files.
-pub(super) struct TableReach {
+pub(crate) struct TableReach {
     table: Table,
     /// Whether a catalog says that this is the table, so that its location is known to be its own.
     is_of_catalog: bool,
@@ -384,6 +387,18 @@ impl Reach for TableReach {
         let (walk, manifests) = self.begun(wanted, seen)?;
         let (manifests, planned) = NamedFiles::of(&self.table, manifests)?;
         Ok(DistributedWalk { walk, manifests, planned })
+    }
+
+    fn reach_job(job: ReachJob<TableReach>) -> impl FormatJob {
+        IcebergJob::Reach(job)
+    }
+
+    fn orphans_job(job: OrphansJob<TableReach>) -> impl FormatJob {
+        IcebergJob::Orphans(job)
+    }
+
+    fn newest(table: &dyn table::Table, catalog: Option<Newest>) -> Result<NewestReach<TableReach>> {
+        Ok(table::own::<Table>(table)?.newest_reach(catalog))
     }
 
     /// Everything below the table's location except hidden files and folders (Iceberg's

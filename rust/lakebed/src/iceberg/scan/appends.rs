@@ -9,11 +9,11 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
+use super::jobs::{IcebergJob, RowsJob};
 use super::plan::{EntrySource, Plan, planned};
 use super::program::{EntryProgram, program};
-use super::task::IcebergTask;
 use crate::diff::{Appends, appended_step};
-use crate::distributed::{ManifestTask, PlannedManifest};
+use crate::distributed::{Bounds, Planned};
 use crate::error::Result;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::metadata::Snapshot;
@@ -99,15 +99,12 @@ impl Appends for Appended {
         Ok((step, Box::new(files)))
     }
 
-    fn planned(&self) -> Result<Vec<PlannedManifest>> {
-        let (manifests, _) = self.manifests(&self.ids())?;
-        planned(&manifests, self.table.storage().as_ref())
-    }
-
-    fn task(&self) -> Result<Box<dyn ManifestTask>> {
+    fn job(&self, bounds: &Bounds) -> Result<Planned> {
         let ids = self.ids();
         let (manifests, _) = self.manifests(&ids)?;
-        Ok(Box::new(IcebergTask::of_appends(&self.table, &self.options, manifests, ids)?))
+        let inputs = planned(&manifests, self.table.storage().as_ref())?;
+        let job = RowsJob::new(Role::Added, &self.table, &self.options, manifests, Some(ids))?;
+        Ok(Planned::new(IcebergJob::Rows(job), inputs, bounds))
     }
 
     fn notes(&self) -> Notes {

@@ -7,11 +7,11 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, BinaryArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
-use super::exchange::exchanged;
-use super::plan::{EntrySource, Plan};
+use super::jobs::{IcebergJob, IdentifiedFiles, RowsJob};
+use super::plan::{EntrySource, Plan, planned};
 use super::program::{EntryProgram, program};
-use crate::diff::{Change, ChangeColumns, DiffInput, DiffInputs, DiffScan, Reader, Side, Sides, apart};
-use crate::distributed::Exchanged;
+use crate::diff::{Change, ChangeColumns, DiffInput, DiffInputs, DiffJob, DiffScan, Reader, Side, Sides, apart};
+use crate::distributed::{Bounds, Planned};
 use crate::error::Result;
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::Table;
@@ -32,9 +32,10 @@ struct Snapshots {
     table: Table,
     before: Table,
     after: Table,
-    /// The options of the caller, and the part of them that is for the view `files`.
-    asked: ScanOptions,
+    /// Which rows of the view `files` are read.
     options: ScanOptions,
+    /// The columns that are requested.
+    columns: Option<Vec<String>>,
     files: Files,
     notes: Notes,
 }
@@ -69,8 +70,8 @@ pub(crate) fn diff(
         schema: with_identity(&shown),
     };
     let (table, notes) = (table.clone(), Notes::default());
-    let asked = options.clone();
-    let snapshots = Snapshots { table, before, after, asked, options: wanted, files, notes };
+    let columns = options.columns.clone();
+    let snapshots = Snapshots { table, before, after, options: wanted, columns, files, notes };
     Ok(DiffScan::new(snapshots, ChangeColumns::new(options, &shown), options.limit))
 }
 
@@ -95,9 +96,20 @@ impl Sides for Snapshots {
         Ok(DiffInputs { inputs: inputs.collect(), manifests })
     }
 
-    fn exchange(&self) -> Result<Exchanged> {
+    fn job(&self, bounds: &Bounds) -> Result<Planned> {
         let (before, after, _) = self.apart()?;
-        exchanged(&self.table, &self.asked, &[(Change::Removed, before), (Change::Added, after)])
+        let files = |manifests| {
+            RowsJob::new(Role::Files, &self.table, &self.options, manifests, None).map(IdentifiedFiles)
+        };
+        let (mut inputs, mut all) = (Vec::new(), Vec::new());
+        for (change, manifests) in [(Change::Removed, before), (Change::Added, after)] {
+            if !manifests.is_empty() {
+                all.extend(planned(&manifests, self.table.storage().as_ref())?);
+                inputs.push((change, files(manifests)?));
+            }
+        }
+        let job = DiffJob::new(self.columns.clone(), files(Vec::new())?, inputs);
+        Ok(Planned::new(IcebergJob::Diff(job), all, bounds).whole())
     }
 
     fn notes(&self) -> Notes {

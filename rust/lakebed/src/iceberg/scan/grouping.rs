@@ -4,19 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_buffer::Buffer;
 use serde::{Deserialize, Serialize};
 
-use super::plan::{EntrySource, Plan};
+use super::jobs::{IcebergJob, RowsJob};
+use super::plan::{EntrySource, Plan, planned};
 use super::program::EntryProgram;
-use super::task::IcebergTask;
 use super::{Scan, grouped};
-use crate::columnar::Decoding;
-use crate::distributed::{GroupTask, Grouping, NamedWork};
-use crate::error::{Error, ErrorKind, Result};
-use crate::health::{HealthTask, row_of_parts, small_bytes};
+use crate::distributed::{Bounds, Planned};
+use crate::error::Result;
+use crate::grouping::{Grouping, GroupsJob, SentSums};
+use crate::health::{HealthTask, small_bytes};
 use crate::iceberg::groups::{GROUP_INPUT, Groups};
-use crate::iceberg::table::{Table, TableTypes};
+use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::{Role, totals};
 use crate::notes::Notes;
 use crate::scan::{ManifestStream, ScanOptions, threads};
@@ -63,66 +62,64 @@ impl Scan {
         HealthTask::read(&self.table, i64::from(self.table.schema().schema_id), &self.options)
     }
 
-    /// The work of aggregating files, for executors.
-    pub(super) fn group_task_of(&self) -> Result<IcebergGroupTask> {
-        let message = "only partitions, buckets and health aggregate files";
-        let by = self.view.group_by().ok_or_else(|| Error::new(ErrorKind::Argument, message))?;
+    /// The job of summing up files.
+    pub(super) fn groups_job(&self, by: GroupBy, bounds: &Bounds) -> Result<Option<Planned>> {
         let is_health = by == GroupBy::Table;
         let timed = !is_health && updates(&self.options);
-        Ok(IcebergGroupTask {
-            files: self.task_in(Role::Live, Some(columns()))?,
-            by,
+        let manifests = Plan::new(&self.table, self.options.table_filter.as_deref())?.of_role(Role::Live);
+        let inputs = planned(&manifests, self.table.storage().as_ref())?;
+        if bounds.are_small(inputs.iter().map(|manifest| manifest.size)) {
+            return Ok(None);
+        }
+        let options = ScanOptions { columns: Some(columns()), ..self.options.clone() };
+        let sums = FileSums {
+            files: RowsJob::new(Role::Live, &self.table, &options, manifests, None)?,
+            types: StoredTypes::from(&self.table.types()?),
             columns: self.options.columns.clone(),
             small_bytes: small_bytes(&self.options),
             committed: if timed { self.table.commit_times()? } else { HashMap::new() },
-            health: is_health.then(|| self.health()).transpose()?,
-        })
+        };
+        let health = is_health.then(|| self.health()).transpose()?;
+        let job = GroupsJob::new(sums, by, health, bounds);
+        let made = job.made()?;
+        Ok(Some(Planned { made, ..Planned::new(IcebergJob::Groups(job), inputs, bounds) }))
     }
 }
 
-/// The work of aggregating files, independent of the table.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct IcebergGroupTask {
-    files: IcebergTask,
-    by: GroupBy,
+/// What is summed up, independent of the table.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct FileSums {
+    files: RowsJob,
+    types: StoredTypes,
     columns: Option<Vec<String>>,
     small_bytes: i64,
     /// The times of snapshots' commits, where they are requested.
     committed: HashMap<i64, i64>,
-    health: Option<HealthTask>,
 }
 
-impl NamedWork for IcebergGroupTask {
-    const NAME: &'static str = "iceberg";
-}
+impl SentSums for FileSums {
+    type Files = RowsJob;
 
-impl GroupTask for IcebergGroupTask {
-    fn start(&self, decoding: Decoding) -> Result<Box<dyn Grouping>> {
-        let program = self.files.program(decoding)?;
-        let groups = Groups::new(program.partition(), self.committed.clone())?.with_small(self.small_bytes);
-        Ok(Box::new(IcebergGrouping { task: self.clone(), program, groups }))
+    fn files(&self) -> &RowsJob {
+        &self.files
     }
 
-    fn health_row(&self, parts: &mut dyn Iterator<Item = Result<RecordBatch>>) -> Result<RecordBatch> {
-        row_of_parts(self.health.as_ref(), parts)
+    fn start(&self, by: GroupBy, health: Option<&HealthTask>) -> Result<Box<dyn Grouping>> {
+        let partition = TableTypes::try_from(&self.types)?.partition;
+        let groups = Groups::new(&partition, self.committed.clone())?.with_small(self.small_bytes);
+        Ok(Box::new(Partitions { groups, by, columns: self.columns.clone(), health: health.cloned() }))
     }
 }
 
 /// Partitions of an Iceberg table.
-struct IcebergGrouping {
-    task: IcebergGroupTask,
-    program: Arc<EntryProgram>,
+struct Partitions {
     groups: Groups,
+    by: GroupBy,
+    columns: Option<Vec<String>>,
+    health: Option<HealthTask>,
 }
 
-impl Grouping for IcebergGrouping {
-    fn read_blocks(&mut self, path: &str, bytes: Buffer, whole: bool) -> Result<()> {
-        for files in self.task.files.rows(&self.program, path, bytes, whole)? {
-            self.groups.extend(&files?).map_err(|error| error.in_file(path))?;
-        }
-        Ok(())
-    }
-
+impl Grouping for Partitions {
     fn add(&mut self, files: &RecordBatch) -> Result<()> {
         self.groups.extend(files)
     }
@@ -142,12 +139,9 @@ impl Grouping for IcebergGrouping {
     }
 
     fn rows(&self) -> Result<RecordBatch> {
-        match self.task.by {
-            GroupBy::Table => {
-                let bounds = self.task.health.as_ref().map(HealthTask::bounds);
-                totals(&self.groups, bounds)?.to_batch()
-            }
-            by => select(&grouped(by, &self.groups)?, self.task.columns.as_deref(), None),
+        match self.by {
+            GroupBy::Table => totals(&self.groups, self.health.as_ref().map(HealthTask::bounds))?.to_batch(),
+            by => select(&grouped(by, &self.groups)?, self.columns.as_deref(), None),
         }
     }
 }

@@ -4,17 +4,16 @@ mod appends;
 mod applied;
 mod deletes;
 mod diff;
-mod exchange;
 mod explain;
 mod grouping;
 mod history;
+mod jobs;
 mod plan;
 mod planned;
 mod program;
 mod residual;
 mod rest;
 mod rows;
-mod task;
 mod vectors;
 mod verify;
 
@@ -26,44 +25,25 @@ use arrow_schema::SchemaRef;
 pub(crate) use appends::Appended;
 pub(super) use deletes::equality_fields;
 pub(crate) use diff::diff;
-use exchange::{DiffExchange, PlanExchange};
-use grouping::IcebergGroupTask;
 pub(crate) use grouping::read_groups;
+pub(crate) use jobs::IcebergJob;
+use jobs::RowsJob;
 pub(super) use plan::planned;
 use plan::{EntrySource, Plan};
 use program::{EntryProgram, program};
 pub(super) use rows::rows_of;
-use task::IcebergTask;
 
 use super::groups::Groups;
-use super::reach::NamedFiles;
-use super::table::{StoredTypes, Table};
-use super::view::{DATA_FILE_COUNT, DATA_FILES, Role, buckets, partitions, refs, schemas, snapshots};
-use crate::distributed::{
-    Distributed, Exchanged, GroupTask, ManifestTask, Part, PlannedManifest, WorkTypes, work_type,
-};
+use super::table::Table;
+use super::view::{DATA_FILE_COUNT, DATA_FILES, POSITIONS, Role, buckets, partitions, refs, schemas, snapshots};
+use crate::distributed::{Bounds, Distributed, Planned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::health;
 use crate::notes::Notes;
-use crate::reach::{OrphansExchange, ReachExchange};
 use crate::scan::{
     self, Batches, ManifestStream, Numbered, ScanOptions, Step, limited, once, row_limited, threads,
 };
-use crate::verify::VerifyExchange;
 use crate::view::{GroupBy, View, select};
-
-/// The types of work of scans that engines run in many processes.
-pub(crate) const WORK_TYPES: WorkTypes = WorkTypes {
-    tasks: &[work_type!(IcebergTask)],
-    groups: &[work_type!(IcebergGroupTask)],
-    exchanges: &[
-        work_type!(PlanExchange),
-        work_type!(DiffExchange),
-        work_type!(ReachExchange<NamedFiles>),
-        work_type!(OrphansExchange<NamedFiles>),
-        work_type!(VerifyExchange<StoredTypes>),
-    ],
-};
 
 /// A view of a table, resolved: its schema is known, and none of its rows are read.
 pub(in crate::iceberg) struct Scan {
@@ -226,35 +206,24 @@ impl Distributed for Scan {
         self.answer()
     }
 
-    fn manifests(&self) -> Result<Vec<PlannedManifest>> {
-        let role = match &self.program {
-            Some(program) => program.role,
-            None if self.view.group_by().is_some() => Role::Live,
-            None => return Ok(Vec::new()),
-        };
-        let manifests = Plan::new(&self.table, self.options.table_filter.as_deref())?.of_role(role);
-        plan::planned(&manifests, self.table.storage().as_ref())
-    }
-
-    fn task(&self, part: Part) -> Result<Box<dyn ManifestTask>> {
-        Ok(Box::new(self.task_of(part)?))
-    }
-
-    fn exchange(&self, equality_ids: &[i32]) -> Result<Exchanged> {
-        match self.view {
-            View::Plan => self.plan_exchange(equality_ids),
-            _ => Err(Error::new(ErrorKind::Argument, "only plans combine manifests")),
+    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+        if let Some(by) = self.view.group_by() {
+            return self.groups_job(by, bounds);
         }
-    }
-
-    fn side(&self, side: i32) -> Result<Batches> {
-        match self.view {
-            View::Plan => self.plan_side(side),
-            _ => Err(Error::new(ErrorKind::Argument, "only plans have sides")),
+        if matches!(self.view, View::Plan) {
+            return self.plan_job(bounds);
         }
+        // Positions and data files of deletes are in other files than their manifests.
+        let needs_files =
+            |program: &&Arc<EntryProgram>| [POSITIONS, DATA_FILES, DATA_FILE_COUNT].iter().any(|name| program.view.has(name));
+        let Some(program) = self.program.as_ref().filter(|program| !needs_files(program)) else { return Ok(None) };
+        let manifests = Plan::new(&self.table, self.options.table_filter.as_deref())?.of_role(program.role);
+        let inputs = planned(&manifests, self.table.storage().as_ref())?;
+        let job = RowsJob::new(program.role, &self.table, &self.options, manifests, None)?;
+        Ok(bounds.unless_small(Planned::new(IcebergJob::Rows(job), inputs, bounds)))
     }
 
-    fn group_task(&self) -> Result<Box<dyn GroupTask>> {
-        Ok(Box::new(self.group_task_of()?))
+    fn is_light(&self) -> bool {
+        true
     }
 }

@@ -17,7 +17,6 @@ use crate::iceberg::manifest::{
 };
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::metrics::MetricsView;
-use crate::iceberg::partition::PartitionType;
 use crate::iceberg::prune::Pruner;
 use crate::iceberg::table::Table;
 use crate::iceberg::table::TableTypes;
@@ -129,11 +128,6 @@ impl EntryProgram {
     pub(super) fn reading(self, vectors: VectorReader) -> EntryProgram {
         let vectors = self.view.needs_positions().then_some(vectors);
         EntryProgram { vectors, ..self }
-    }
-
-    /// The partition type of all entries.
-    pub(super) fn partition(&self) -> &PartitionType {
-        &self.types.partition
     }
 
     /// The rows of one manifest, in file order; errors and notes name their file.

@@ -10,8 +10,10 @@ use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
 use super::diff::identities;
+use super::jobs::IcebergJob;
 use super::program::EntryProgram;
 use crate::columnar::Decoding;
+use crate::distributed::FormatJob;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::{SINGLE_INPUT, links, wrong};
 use crate::iceberg::discovery::wrong_hint;
@@ -29,7 +31,7 @@ use crate::scan::ScanOptions;
 use crate::storage::Storage;
 use crate::verify::{
     CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, IDENTITY, Inventory, Links, NamedFile, Number,
-    Severity, StoredEntries, Verified, WholeEntries, caught,
+    Severity, StoredEntries, Verified, VerifyJob, WholeEntries, caught,
 };
 use crate::view::with_columns;
 
@@ -125,6 +127,10 @@ impl Verified for Table {
         Ok(StoredTypes::from(&self.types()?))
     }
 
+    fn job(job: VerifyJob<StoredTypes>) -> impl FormatJob {
+        IcebergJob::Verify(job)
+    }
+
     fn anchor(&self) -> String {
         self.metadata_file().to_owned()
     }
@@ -150,8 +156,6 @@ impl IcebergEntries {
 
 impl StoredEntries for StoredTypes {
     type Entries = IcebergEntries;
-
-    const NAME: &'static str = "iceberg.verify";
 
     fn entries(&self, decoding: Decoding) -> Result<IcebergEntries> {
         IcebergEntries::new(TableTypes::try_from(self)?, decoding)

@@ -136,7 +136,7 @@ impl Table {
     }
 
     /// What reads the newest version: a catalog, or the table itself.
-    fn newest_reach(&self, catalog: Option<Newest>) -> NewestReach<TableReach> {
+    pub(in crate::iceberg) fn newest_reach(&self, catalog: Option<Newest>) -> NewestReach<TableReach> {
         let table = self.clone();
         newest_reach(catalog, TableReach::of_catalog, move || table.latest().map(TableReach::new))
     }

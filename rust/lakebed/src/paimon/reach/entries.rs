@@ -131,7 +131,7 @@ impl Program {
 
 /// Manifests to be read elsewhere.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(in crate::paimon) struct NamedFiles {
+pub(crate) struct NamedFiles {
     location: String,
     schema: String,
     manifests: Vec<LocatedManifest<Reached>>,
@@ -155,9 +155,6 @@ impl NamedFiles {
 }
 
 impl SentManifests for NamedFiles {
-    const NAME: &'static str = "paimon.reach";
-    const OF_ORPHANS: &'static str = "paimon.orphans";
-
     fn records(&self, partitioner: &Arc<Partitioner>, decoding: Decoding) -> Result<Records> {
         let schema = TableSchema::from_json(self.schema.as_bytes())?;
         let paths = DataPaths::new(&self.location, &schema);

@@ -19,22 +19,25 @@ pub(super) use self::retention::{check_options, duration};
 use self::snapshot_roots::OtherFiles;
 pub(super) use self::snapshot_roots::{RootKind, SnapshotRoot};
 use super::paths::MAIN;
+use super::scan::PaimonJob;
 use super::table::{Hint, Table};
 use crate::columnar::Decoding;
+use crate::distributed::FormatJob;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::reach::{
-    DistributedWalk, Files, Kinds, ListedFolder, OtherReach, Prefixes, Reach, Retention, Root, RootSets,
-    Seen, Walk, WalkOptions,
+    DistributedWalk, Files, Kinds, ListedFolder, NewestReach, OrphansJob, OtherReach, Prefixes, Reach, ReachJob,
+    Retention, Root, RootSets, Seen, Walk, WalkOptions,
 };
 use crate::scan::{Batches, ManifestStream, Step};
 use crate::storage::{Storage, present};
+use crate::table::{self, Newest};
 
 /// The first root: the table itself.
 const TABLE: usize = 0;
 
 /// A table and its files.
-pub(super) struct TableReach {
+pub(crate) struct TableReach {
     table: Table,
     /// The hint of its branch, if it was read together with the table, just now.
     hint: Option<Hint>,
@@ -265,6 +268,18 @@ impl Reach for TableReach {
         }
         let (manifests, planned) = NamedFiles::of(&self.table, needed)?;
         Ok(DistributedWalk { walk, manifests, planned })
+    }
+
+    fn reach_job(job: ReachJob<TableReach>) -> impl FormatJob {
+        PaimonJob::Reach(job)
+    }
+
+    fn orphans_job(job: OrphansJob<TableReach>) -> impl FormatJob {
+        PaimonJob::Orphans(job)
+    }
+
+    fn newest(table: &dyn table::Table, catalog: Option<Newest>) -> Result<NewestReach<TableReach>> {
+        Ok(table::own::<Table>(table)?.newest_reach(catalog))
     }
 
     fn places(&self, _spellings: &Prefixes) -> Result<Vec<ListedFolder>> {

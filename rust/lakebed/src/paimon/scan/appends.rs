@@ -5,12 +5,12 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
+use super::jobs::{PaimonJob, RowsJob};
 use super::plan::{keep, planned};
 use super::program::EntryProgram;
 use super::stream::EntrySource;
-use super::task::PaimonTask;
 use crate::diff::{Appends, appended_step};
-use crate::distributed::{ManifestTask, PlannedManifest};
+use crate::distributed::{Bounds, Planned};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
@@ -80,12 +80,10 @@ impl Appends for Appended {
         self.table.noted().clone()
     }
 
-    fn planned(&self) -> Result<Vec<PlannedManifest>> {
-        planned(&self.table, &self.manifests()?.0)
-    }
-
-    fn task(&self) -> Result<Box<dyn ManifestTask>> {
+    fn job(&self, bounds: &Bounds) -> Result<Planned> {
         let (manifests, _) = self.manifests()?;
-        Ok(Box::new(PaimonTask::new(Role::Appended, &self.table, &self.options, manifests)?))
+        let inputs = planned(&self.table, &manifests)?;
+        let job = RowsJob::new(Role::Appended, &self.table, &self.options, manifests)?;
+        Ok(Planned::new(PaimonJob::Rows(job), inputs, bounds))
     }
 }

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use super::exchange::DiffExchange;
+use super::jobs::{PaimonJob, RowsJob};
 use super::plan::{Plan, bound, planned};
 use super::program::EntryProgram;
 use super::stream::EntrySource;
-use super::task::PaimonTask;
-use crate::diff::{Change, ChangeColumns, DiffInput, DiffInputs, DiffScan, Reader, Side, Sides, apart};
-use crate::distributed::Exchanged;
+use crate::diff::{Change, ChangeColumns, DiffInput, DiffInputs, DiffJob, DiffScan, Reader, Side, Sides, apart};
+use crate::distributed::{Bounds, Planned};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::paimon::manifest_list::ManifestFile;
@@ -85,17 +84,15 @@ impl Sides for Snapshots {
         Ok(DiffInputs { inputs: inputs.collect(), manifests })
     }
 
-    fn exchange(&self) -> Result<Exchanged> {
-        let task = |role, manifests| PaimonTask::new(role, &self.table, &self.options, manifests);
-        let (mut sides, mut inputs) = (Vec::new(), Vec::new());
+    fn job(&self, bounds: &Bounds) -> Result<Planned> {
+        let files = |role, manifests| RowsJob::new(role, &self.table, &self.options, manifests);
+        let (mut all, mut inputs) = (Vec::new(), Vec::new());
         for (change, entries, manifests) in self.diff_inputs()?.0 {
-            sides.push(planned(&self.table, manifests.iter())?);
-            inputs.push((change, task(entries.rows.role, manifests.to_vec())?));
+            all.extend(planned(&self.table, manifests.iter())?);
+            inputs.push((change, files(entries.rows.role, manifests.to_vec())?));
         }
-        let together = inputs.len() > 1;
-        let files = task(Role::Files, Vec::new())?;
-        let diff = DiffExchange { columns: self.columns.clone(), files, inputs };
-        Ok(Exchanged { exchange: Box::new(diff), sides, together, made: Vec::new(), seen: None })
+        let job = DiffJob::new(self.columns.clone(), files(Role::Files, Vec::new())?, inputs);
+        Ok(Planned::new(PaimonJob::Diff(job), all, bounds).whole())
     }
 
     fn notes(&self) -> Notes {

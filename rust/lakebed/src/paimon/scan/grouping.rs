@@ -1,30 +1,20 @@
 //! Sums over live files, in this process or where manifests are read elsewhere.
 
-use std::sync::Arc;
-
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch};
-use arrow_buffer::Buffer;
+use arrow_array::RecordBatch;
 use serde::{Deserialize, Serialize};
 
 use super::deletes::{know_vectors, vector_counts};
-use super::program::EntryProgram;
+use super::jobs::{FilesJob, PaimonJob};
 use super::rows::own_rows;
-use super::stream::EntrySource;
-use super::task::PaimonTask;
 use super::{Scan, grouped};
-use crate::columnar::Decoding;
-use crate::distributed::{GroupTask, Grouping, NamedWork, Prerequisite, match_manifest_path};
-use crate::error::{Error, ErrorKind, Result};
-use crate::health::{HealthTask, row_of_parts, small_bytes};
+use crate::distributed::{Bounds, Piece, Planned};
+use crate::error::Result;
+use crate::grouping::{Grouping, GroupsJob, SentSums, Vectors};
+use crate::health::{HealthTask, small_bytes};
 use crate::paimon::groups::{GROUP_INPUT, Groups};
-use crate::paimon::identity::Deleted;
 use crate::paimon::partition::PartitionType;
-use crate::paimon::schema::TableSchema;
-use crate::paimon::view::{IDENTITY_COLUMN, Role, totals};
-use crate::record::find;
-use crate::scan::{ScanOptions, threads};
-use crate::view::{GroupBy, select, whole};
+use crate::paimon::view::{Role, totals};
+use crate::view::{GroupBy, select};
 
 impl Scan {
     /// A view of groups, computed from all manifests.
@@ -48,90 +38,58 @@ impl Scan {
         HealthTask::read(&self.table, self.table.schema().id, &self.options)
     }
 
-    /// What an executor needs to sum up files.
-    pub(super) fn group_task_of(&self) -> Result<PaimonGroupTask> {
-        let by = self.summed_by()?;
-        Ok(PaimonGroupTask {
-            files: self.task_in(Role::Live, Some(GROUP_INPUT.map(str::to_owned).to_vec()))?,
-            by,
-            columns: self.options.columns.clone(),
-            small_bytes: small_bytes(&self.options),
-            health: (by == GroupBy::Table).then(|| self.health()).transpose()?,
-        })
-    }
-
-    fn summed_by(&self) -> Result<GroupBy> {
-        let message = "only partitions, buckets and health aggregate files";
-        self.view.group_by().ok_or_else(|| Error::new(ErrorKind::Argument, message))
-    }
-
-    /// Counts that are read before the files of any manifest are summed up.
-    pub(super) fn known_of(&self, what: Prerequisite) -> Result<RecordBatch> {
-        if what == Prerequisite::Vectors {
-            return vector_counts(&self.table, &self.options, self.summed_by()?);
+    /// The job of summing up files.
+    pub(super) fn groups_job(&self, by: GroupBy, bounds: &Bounds) -> Result<Option<Planned>> {
+        let Some((files, manifests, mut known)) = self.live_files(bounds)? else { return Ok(None) };
+        let sums =
+            FileSums { files, columns: self.options.columns.clone(), small_bytes: small_bytes(&self.options) };
+        let health = (by == GroupBy::Table).then(|| self.health()).transpose()?;
+        let job = GroupsJob::new(sums, by, health, bounds);
+        let vectors = vector_counts(&self.table, &self.options, by)?;
+        if vectors.num_rows() > 0 {
+            known.push((job.merging(), Piece::alone(Vectors, vectors)));
         }
-        let options = ScanOptions { columns: Some(Vec::new()), ..self.options.clone() };
-        let program = EntryProgram::new(Role::Live, &self.table, &options)?;
-        let source = EntrySource::new(Arc::new(program), self.table.clone());
-        let deleted = source.read_deleted(&self.plan()?.manifests, threads(self.options.threads))?;
-        let identities: ArrayRef = Arc::new(BinaryArray::from_iter_values(deleted.identities()));
-        let count = identities.len();
-        whole(vec![(IDENTITY_COLUMN, identities)], count)
+        let made = job.made()?;
+        Ok(Some(Planned { known, made, ..Planned::new(PaimonJob::Groups(job), manifests, bounds) }))
     }
 }
 
-/// The work of summing up files, without the table.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct PaimonGroupTask {
-    files: PaimonTask,
-    by: GroupBy,
+/// What is summed up, independent of the table.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct FileSums {
+    files: FilesJob,
     columns: Option<Vec<String>>,
     small_bytes: i64,
-    health: Option<HealthTask>,
 }
 
-impl NamedWork for PaimonGroupTask {
-    const NAME: &'static str = "paimon";
-}
+impl SentSums for FileSums {
+    type Files = FilesJob;
 
-impl GroupTask for PaimonGroupTask {
-    fn start(&self, decoding: Decoding) -> Result<Box<dyn Grouping>> {
-        Ok(Box::new(PaimonGrouping {
-            program: self.files.program(self.files.role, decoding)?.alone(),
-            schema: self.files.table_schema()?,
-            task: self.clone(),
-            deleted: Deleted::default(),
-            groups: Groups::with_small(self.small_bytes),
-        }))
+    fn files(&self) -> &FilesJob {
+        &self.files
     }
 
-    fn health_row(&self, parts: &mut dyn Iterator<Item = Result<RecordBatch>>) -> Result<RecordBatch> {
-        row_of_parts(self.health.as_ref(), parts)
+    fn start(&self, by: GroupBy, health: Option<&HealthTask>) -> Result<Box<dyn Grouping>> {
+        Ok(Box::new(Buckets {
+            groups: Groups::with_small(self.small_bytes),
+            partition: PartitionType::new(&self.files.table_schema()?),
+            by,
+            columns: self.columns.clone(),
+            health: health.cloned(),
+        }))
     }
 }
 
 /// Buckets of a Paimon table.
-struct PaimonGrouping {
-    task: PaimonGroupTask,
-    program: EntryProgram,
-    schema: TableSchema,
-    deleted: Deleted,
+struct Buckets {
     groups: Groups,
+    partition: PartitionType,
+    by: GroupBy,
+    columns: Option<Vec<String>>,
+    health: Option<HealthTask>,
 }
 
-impl Grouping for PaimonGrouping {
-    fn read_blocks(&mut self, path: &str, bytes: Buffer, whole: bool) -> Result<()> {
-        let manifest = match_manifest_path(&self.task.files.manifests, |manifest| &manifest.file_name, path)?;
-        let read = || {
-            for entries in self.program.open(bytes, whole.then_some(manifest), 1)? {
-                let files = self.program.rows(&entries?, &manifest.file_name, &self.deleted)?;
-                self.groups.extend(&files)?;
-            }
-            Ok(())
-        };
-        read().map_err(|error: Error| error.in_file(path))
-    }
-
+impl Grouping for Buckets {
     fn add(&mut self, files: &RecordBatch) -> Result<()> {
         self.groups.extend(files)
     }
@@ -140,18 +98,8 @@ impl Grouping for PaimonGrouping {
         self.groups.merge(sums)
     }
 
-    fn know(&mut self, what: Prerequisite, rows: &RecordBatch) -> Result<()> {
-        match what {
-            Prerequisite::Deleted => {
-                let identities = find(rows, IDENTITY_COLUMN)?;
-                let identities = identities.as_binary_opt::<i32>().ok_or_else(|| {
-                    Error::new(ErrorKind::Argument, "identities are binary").in_field(IDENTITY_COLUMN)
-                })?;
-                self.deleted.extend(identities);
-                Ok(())
-            }
-            Prerequisite::Vectors => know_vectors(&mut self.groups, rows),
-        }
+    fn know_vectors(&mut self, counts: &RecordBatch) -> Result<()> {
+        know_vectors(&mut self.groups, counts)
     }
 
     fn count(&self) -> usize {
@@ -163,9 +111,7 @@ impl Grouping for PaimonGrouping {
     }
 
     fn rows(&self) -> Result<RecordBatch> {
-        let partition = PartitionType::new(&self.schema);
-        let rows = grouped(self.task.by, &self.groups, &partition, self.task.health.as_ref())?;
-        let columns = self.task.columns.as_deref().filter(|_| self.task.by != GroupBy::Table);
-        select(&rows, columns, None)
+        let rows = grouped(self.by, &self.groups, &self.partition, self.health.as_ref())?;
+        select(&rows, self.columns.as_deref().filter(|_| self.by != GroupBy::Table), None)
     }
 }

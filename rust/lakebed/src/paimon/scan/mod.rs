@@ -3,18 +3,17 @@
 mod appends;
 mod deletes;
 mod diff;
-mod exchange;
 mod explain;
 mod gather;
 mod grouping;
 mod history;
+mod jobs;
 mod plan;
 mod planned;
 mod program;
 mod rows;
 mod stages;
 mod stream;
-mod task;
 mod vectors;
 mod verify;
 
@@ -27,49 +26,29 @@ use arrow_select::filter::filter_record_batch;
 pub(crate) use appends::Appended;
 use deletes::delete_rows;
 pub(crate) use diff::diff;
-use exchange::{DiffExchange, FilesExchange};
 use gather::file_rows;
-use grouping::PaimonGroupTask;
+pub(crate) use jobs::PaimonJob;
+use jobs::RowsJob;
 pub(super) use plan::planned;
 use plan::{Plan, bound, keep};
 use planned::{Attach, planned_vectors};
 use program::EntryProgram;
 pub(super) use rows::{own_rows, read_changes};
-use task::PaimonTask;
 
 use super::fields::LIST;
 use super::groups::{GROUP_INPUT, Groups};
 use super::index_files::IndexFiles;
 use super::partition::PartitionType;
 use super::prune::{BatchRead, EntryPruner, Rule};
-use super::reach::NamedFiles;
 use super::table::Table;
 use super::view::{DeletesView, Role, buckets, indexes, partitions, refs, schemas, snapshots, totals};
-use crate::distributed::{
-    Distributed, Exchanged, GroupTask, ManifestTask, Part, PlannedManifest, Prerequisite, WorkTypes,
-    work_type,
-};
+use crate::distributed::{Bounds, Distributed, Planned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::health::{self, HealthTask};
 use crate::notes::Notes;
-use crate::reach::{OrphansExchange, ReachExchange};
 use crate::record::record_schema;
 use crate::scan::{self, Batches, Numbered, ScanOptions, Step, limited, once, row_limited, threads};
-use crate::verify::VerifyExchange;
 use crate::view::{GroupBy, View, select};
-
-/// The types of work of scans that engines run in many processes.
-pub(crate) const WORK_TYPES: WorkTypes = WorkTypes {
-    tasks: &[work_type!(PaimonTask)],
-    groups: &[work_type!(PaimonGroupTask)],
-    exchanges: &[
-        work_type!(FilesExchange),
-        work_type!(DiffExchange),
-        work_type!(ReachExchange<NamedFiles>),
-        work_type!(OrphansExchange<NamedFiles>),
-        work_type!(VerifyExchange<PaimonTask>),
-    ],
-};
 
 /// One view of a table, resolved: its schema is known, none of its rows is read.
 pub(in crate::paimon) struct Scan {
@@ -197,35 +176,22 @@ impl Distributed for Scan {
         Ok(Box::new(Numbered::new(Scan::new(self.table.clone(), View::Deletes, options)?)))
     }
 
-    fn manifests(&self) -> Result<Vec<PlannedManifest>> {
-        if self.program.is_none() && self.view.group_by().is_none() {
-            return Ok(Vec::new());
+    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+        if let Some(by) = self.view.group_by() {
+            return self.groups_job(by, bounds);
         }
-        planned(&self.table, &self.plan()?.manifests)
+        let Some(program) = &self.program else { return Ok(None) };
+        if program.role.is_live() {
+            return self.files_job(bounds);
+        }
+        let manifests = self.plan()?.manifests;
+        let inputs = planned(&self.table, &manifests)?;
+        let job = RowsJob::new(program.role, &self.table, &self.options, manifests)?;
+        Ok(bounds.unless_small(Planned::new(PaimonJob::Rows(job), inputs, bounds)))
     }
 
-    fn task(&self, part: Part) -> Result<Box<dyn ManifestTask>> {
-        Ok(Box::new(self.task_of(part)?))
-    }
-
-    fn group_task(&self) -> Result<Box<dyn GroupTask>> {
-        Ok(Box::new(self.group_task_of()?))
-    }
-
-    fn prerequisite(&self, what: Prerequisite) -> Result<RecordBatch> {
-        self.known_of(what)
-    }
-
-    fn decides_together(&self) -> bool {
-        self.live().is_ok_and(|program| program.gathers())
-    }
-
-    fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
-        self.files_exchange()
-    }
-
-    fn side(&self, side: i32) -> Result<Batches> {
-        self.files_side(side)
+    fn is_light(&self) -> bool {
+        true
     }
 }
 

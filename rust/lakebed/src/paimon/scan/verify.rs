@@ -10,9 +10,10 @@ use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
 use super::program::EntryProgram;
-use super::task::PaimonTask;
+use super::jobs::{PaimonJob, RowsJob};
 use super::vectors::{file_links, vector_links, wrong_indexes};
 use crate::columnar::Decoding;
+use crate::distributed::FormatJob;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::paimon::consumer::Consumer;
@@ -35,7 +36,7 @@ use crate::scan::ScanOptions;
 use crate::storage::Storage;
 use crate::verify::{
     CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, IDENTITY, Inventory, Links, NamedFile, Number,
-    Severity, StoredEntries, Verified, WholeEntries, caught,
+    Severity, StoredEntries, Verified, VerifyJob, WholeEntries, caught,
 };
 use crate::view::with_columns;
 
@@ -43,7 +44,7 @@ type Found = Inventory<ManifestFile>;
 
 impl Verified for Table {
     type Entries = PaimonEntries;
-    type Stored = PaimonTask;
+    type Stored = RowsJob;
 
     fn inventory(&self, threads: usize) -> Result<Found> {
         let mut found = Found::default();
@@ -114,11 +115,15 @@ impl Verified for Table {
         Ok(PaimonEntries::new(program, self.location(), self.schema(), self.decoding().limits))
     }
 
-    fn stored_entries(&self) -> Result<PaimonTask> {
+    fn stored_entries(&self) -> Result<RowsJob> {
         with_stats_or_without(self, |options| {
-            let task = PaimonTask::new(ROLE, self, options, Vec::new())?;
+            let task = RowsJob::new(ROLE, self, options, Vec::new())?;
             task.program(ROLE, self.decoding().clone()).map(|_| task)
         })
+    }
+
+    fn job(job: VerifyJob<RowsJob>) -> impl FormatJob {
+        PaimonJob::Verify(job)
     }
 
     fn anchor(&self) -> String {
@@ -151,10 +156,8 @@ impl PaimonEntries {
     }
 }
 
-impl StoredEntries for PaimonTask {
+impl StoredEntries for RowsJob {
     type Entries = PaimonEntries;
-
-    const NAME: &'static str = "paimon.verify";
 
     fn entries(&self, decoding: Decoding) -> Result<PaimonEntries> {
         let (program, limits) = (self.program(ROLE, decoding.clone())?, decoding.limits);

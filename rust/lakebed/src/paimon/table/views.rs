@@ -140,7 +140,7 @@ impl table::Table for Table {
 
 impl Table {
     /// What reads the newest version: a catalog, or the table itself.
-    fn newest_reach(&self, catalog: Option<Newest>) -> NewestReach<TableReach> {
+    pub(in crate::paimon) fn newest_reach(&self, catalog: Option<Newest>) -> NewestReach<TableReach> {
         let table = self.clone();
         newest_reach(catalog, TableReach::new, move || TableReach::newest(&table))
     }

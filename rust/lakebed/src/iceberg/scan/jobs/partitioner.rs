@@ -13,8 +13,8 @@ use arrow_array::types::Int32Type;
 use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 
-use super::matched::{DATA, DATA_BY_PATH, DELETES, DELETES_BY_PATH};
-use crate::distributed::{hash, with_parts};
+use super::matched::Side;
+use crate::distributed::{Piece, hash};
 use crate::error::Result;
 use crate::iceberg::deletes::file_input;
 use crate::iceberg::partition::{PartitionNumbers, PartitionSpec};
@@ -22,70 +22,52 @@ use crate::iceberg::table::TableTypes;
 use crate::iceberg::view::target_files;
 use crate::record::find;
 
-/// Distributes entries to parts.
+/// Gives entries the keys of their parts.
 pub(super) struct EntryPartitioner {
     types: TableTypes,
     partitions: PartitionNumbers,
-    parts: u32,
-    /// Whether deletes of one file are also distributed by its path.
+    /// Whether deletes of one file are also moved by its path.
     by_path: bool,
 }
 
 impl EntryPartitioner {
-    /// A partitioner for a plan with or without deletes.
-    pub(super) fn new(types: TableTypes, parts: u32, with_deletes: bool) -> Result<EntryPartitioner> {
+    /// A partitioner for so many parts.
+    pub(super) fn new(types: TableTypes, parts: u32) -> Result<EntryPartitioner> {
         let partitioned = !types.specs.iter().all(PartitionSpec::is_unpartitioned);
-        let by_path = with_deletes && parts > 1 && partitioned;
-        Ok(EntryPartitioner { partitions: PartitionNumbers::new(&types.partition)?, types, parts, by_path })
+        let by_path = parts > 1 && partitioned;
+        Ok(EntryPartitioner { partitions: PartitionNumbers::new(&types.partition)?, types, by_path })
     }
 
-    /// The entries of a side in pieces, each with the side that it belongs to.
-    pub(super) fn pieces(&self, side: i32, entries: &RecordBatch) -> Result<Vec<(i32, RecordBatch)>> {
-        let rows = if side == DELETES { self.deletes(entries) } else { self.files(entries) };
-        let mut pieces = vec![(side, rows?)];
-        match side {
-            DELETES if self.by_path => pieces.push((DELETES_BY_PATH, self.deletes_by_path(entries)?)),
-            DATA if self.by_path => pieces.push((DATA_BY_PATH, self.files_by_path(entries)?)),
-            _ => {}
-        }
-        Ok(pieces)
+    /// The entries of a side in pieces.
+    pub(super) fn pieces(&self, side: Side, entries: RecordBatch) -> Result<Vec<Piece>> {
+        let by_path = match side {
+            Side::Deletes if self.by_path => Some(deletes_by_path(&entries)?),
+            Side::Data if self.by_path => Some(files_by_path(&entries)?),
+            _ => None,
+        };
+        let keys = if side == Side::Deletes { self.deletes(&entries) } else { self.files(&entries) };
+        Ok(std::iter::once(Piece::keyed(side, entries, keys?)).chain(by_path).collect())
     }
 
-    fn deletes_by_path(&self, entries: &RecordBatch) -> Result<RecordBatch> {
-        let targets = target_files(entries)?;
-        let of_one: BooleanArray = (0..targets.len()).map(|row| Some(targets.is_valid(row))).collect();
-        let entries = filter_record_batch(entries, &of_one)?;
-        let keys = target_files(&entries)?;
-        with_parts(&entries, keys.as_string::<i32>().iter().map(of_path), self.parts)
-    }
-
-    /// The columns of data files that deletes of one file are checked against.
-    fn files_by_path(&self, entries: &RecordBatch) -> Result<RecordBatch> {
-        let places = file_input(&[]).map(|name| entries.schema_ref().index_of(name));
-        let entries = entries.project(&places.collect::<std::result::Result<Vec<_>, _>>()?)?;
-        let paths = find(&entries, "file_path")?;
-        with_parts(&entries, paths.as_string::<i32>().iter().map(of_path), self.parts)
-    }
-
-    fn files(&self, entries: &RecordBatch) -> Result<RecordBatch> {
+    fn files(&self, entries: &RecordBatch) -> Result<Vec<Option<u64>>> {
         let paths = find(entries, "file_path")?;
         let paths = paths.as_string::<i32>();
         self.by_partition(entries, |row| of_path(Some(paths.value(row))))
     }
 
-    fn deletes(&self, entries: &RecordBatch) -> Result<RecordBatch> {
+    fn deletes(&self, entries: &RecordBatch) -> Result<Vec<Option<u64>>> {
         let targets = target_files(entries)?;
         let targets = targets.as_string::<i32>();
         self.by_partition(entries, |row| of_path(targets.is_valid(row).then(|| targets.value(row))))
     }
 
-    /// Entries with the part of their partition, those of unpartitioned specs with the part that
-    /// `unpartitioned` returns for their row.
+    /// The keys of entries: that of their partition, for those of unpartitioned specs what `unpartitioned` returns for
+    /// their row.
     fn by_partition(
         &self,
         entries: &RecordBatch,
         unpartitioned: impl Fn(usize) -> Option<u64>,
-    ) -> Result<RecordBatch> {
+    ) -> Result<Vec<Option<u64>>> {
         let (spec_ids, tuples) = (find(entries, "spec_id")?, find(entries, "partition")?);
         let hashes = self.partitions.hashes(&spec_ids, tuples.as_struct())?;
         let specs = &self.types.specs;
@@ -97,8 +79,24 @@ impl EntryPartitioner {
             .zip(ids)
             .enumerate()
             .map(|(row, (hash, id))| if is_unpartitioned(*id) { unpartitioned(row) } else { Some(hash) });
-        with_parts(entries, keys, self.parts)
+        Ok(keys.collect())
     }
+}
+
+fn deletes_by_path(entries: &RecordBatch) -> Result<Piece> {
+    let targets = target_files(entries)?;
+    let of_one: BooleanArray = (0..targets.len()).map(|row| Some(targets.is_valid(row))).collect();
+    let entries = filter_record_batch(entries, &of_one)?;
+    let keys = target_files(&entries)?;
+    Ok(Piece::keyed(Side::DeletesByPath, entries, keys.as_string::<i32>().iter().map(of_path)))
+}
+
+/// The columns of data files that deletes of one file are checked against.
+fn files_by_path(entries: &RecordBatch) -> Result<Piece> {
+    let places = file_input(&[]).map(|name| entries.schema_ref().index_of(name));
+    let entries = entries.project(&places.collect::<std::result::Result<Vec<_>, _>>()?)?;
+    let paths = find(&entries, "file_path")?;
+    Ok(Piece::keyed(Side::DataByPath, entries, paths.as_string::<i32>().iter().map(of_path)))
 }
 
 fn of_path(path: Option<&str>) -> Option<u64> {

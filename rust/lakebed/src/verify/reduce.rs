@@ -1,4 +1,4 @@
-//! The findings of one part: all entries of its files are here.
+//! The findings of one part, where all entries of its files are, and the last ones, of the totals of all parts.
 
 use std::sync::Arc;
 
@@ -7,89 +7,100 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 
 use super::data_files::looked_for;
-use super::exchange::{
-    ALL_TOTALS, ENTRIES, FILES, FOUND, LINKS, MANIFEST, PartialTotals, RECORD, TOTALS, TOTALS_COLUMN,
-    foreign, selected, shown,
-};
-use super::finding::Finding;
+use super::finding::{Finding, rows};
 use super::inventory::NamedFile;
+use super::job::{MANIFEST, PartialTotals, RECORD, Side, TOTALS_COLUMN, selected};
 use super::live::Keys;
 use super::live_files::LiveFiles;
 use super::manifests::Entry;
 use super::totals::Claim;
 use super::{ENTRY_SIGN, IDENTITY};
-use crate::distributed::{Gather, placed};
+use crate::distributed::{Piece, Pieces, Reduce, foreign, nothing, one};
 use crate::error::Result;
 use crate::record::find;
-use crate::scan::{Batches, ScanOptions, once};
-use crate::storage::{Placing, Storage};
+use crate::scan::ScanOptions;
+use crate::storage::Storage;
 
 /// Finds what is wrong with the files of one part.
-pub(super) struct VerifyGather {
+pub(super) struct ReducePart {
     known: PartContext,
-    storage: Option<Arc<dyn Storage>>,
     entries: Vec<RecordBatch>,
     files: Vec<NamedFile>,
     links: Vec<RecordBatch>,
-    is_last: bool,
 }
 
 /// What every part is made with.
 pub(super) struct PartContext {
     /// Where manifests are, by number.
     pub(super) paths: Vec<String>,
-    pub(super) placing: Placing,
-    pub(super) claims: Vec<Claim>,
-    /// Whether files are looked for.
-    pub(super) data_files: bool,
-    pub(super) options: ScanOptions,
+    /// Where files are looked for; `None` if they are not.
+    pub(super) looked_for_in: Option<Arc<dyn Storage>>,
     pub(super) totals: PartialTotals,
 }
 
-impl VerifyGather {
-    pub(super) fn new(known: PartContext) -> VerifyGather {
-        let (entries, files, links) = (Vec::new(), Vec::new(), Vec::new());
-        VerifyGather { known, storage: None, entries, files, links, is_last: false }
+impl ReducePart {
+    pub(super) fn new(known: PartContext) -> ReducePart {
+        ReducePart { known, entries: Vec::new(), files: Vec::new(), links: Vec::new() }
     }
 }
 
-impl Gather for VerifyGather {
-    fn open_through(&mut self, storage: Arc<dyn Storage>) {
-        self.storage = Some(placed(&self.known.placing, storage));
+impl Reduce for ReducePart {
+    fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
+        match Side::of(side)? {
+            Side::Found => return one(Piece::alone(Side::Found, rows)),
+            Side::Totals => self.known.totals.add_rows(&rows)?,
+            Side::Entries => self.entries.push(rows),
+            Side::Links => self.links.push(rows),
+            Side::Files => self.files.extend(named_files(&rows)?),
+        }
+        nothing()
     }
 
-    fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Batches> {
-        match side {
-            FOUND => return Ok(Box::new(std::iter::once(selected(&rows, &self.known.options)))),
-            TOTALS | ALL_TOTALS => {
-                self.is_last |= side == ALL_TOTALS;
-                let totals = find(&rows, TOTALS_COLUMN)?;
-                for totals in totals.as_string::<i32>().iter().flatten() {
-                    self.known.totals.add(&serde_json::from_str(totals).map_err(foreign)?);
-                }
+    fn finish(&mut self) -> Result<Pieces> {
+        let found = rows(&self.found()?)?;
+        let pieces = [Piece::alone(Side::Found, found), self.known.totals.piece([None])?];
+        Ok(Box::new(pieces.into_iter().map(Ok)))
+    }
+}
+
+/// Gives the findings of all parts, and then those of their totals.
+pub(super) struct ReduceAll {
+    pub(super) totals: PartialTotals,
+    pub(super) claims: Vec<Claim>,
+    pub(super) options: ScanOptions,
+}
+
+impl Reduce for ReduceAll {
+    fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
+        match Side::of(side)? {
+            Side::Found => one(Piece::rows(selected(&rows, &self.options)?)),
+            Side::Totals => {
+                self.totals.add_rows(&rows)?;
+                nothing()
             }
-            ENTRIES => self.entries.push(rows),
-            LINKS => self.links.push(rows),
-            FILES => self.files.extend(named_files(&rows)?),
-            _ => return Err(foreign(format!("no side {side}"))),
+            side => Err(foreign(format!("{side:?} of all parts"))),
         }
-        Ok(Box::new(std::iter::empty()))
     }
 
-    fn finish(&mut self) -> Result<Batches> {
-        if self.is_last {
-            let PartialTotals { is_whole, is_right, totals } = self.known.totals;
-            let found =
-                if is_whole && is_right { totals.contradicted(&self.known.claims) } else { Vec::new() };
-            return Ok(once(shown(&found, &self.known.options)?));
-        }
-        let found = self.found()?;
-        let batches = [shown(&found, &self.known.options), self.known.totals.row(&self.known.options)];
-        Ok(Box::new(batches.into_iter()))
+    fn finish(&mut self) -> Result<Pieces> {
+        let PartialTotals { is_whole, is_right, totals } = self.totals;
+        let found = if is_whole && is_right { totals.contradicted(&self.claims) } else { Vec::new() };
+        one(Piece::rows(selected(&rows(&found)?, &self.options)?))
     }
 }
 
-impl VerifyGather {
+impl PartialTotals {
+    fn add_rows(&mut self, rows: &RecordBatch) -> Result<()> {
+        let texts = find(rows, TOTALS_COLUMN)?;
+        let texts = texts.as_string_opt::<i32>().ok_or_else(|| foreign("totals are text"))?;
+        texts.iter().flatten().try_for_each(|text| {
+            self.add(&serde_json::from_str(text).map_err(foreign)?);
+            Ok(())
+        })
+    }
+}
+
+impl ReducePart {
     /// The findings for the files of the part.
     fn found(&mut self) -> Result<Vec<Finding>> {
         let (keys, mut live) = (Keys::default(), LiveFiles::new(self.known.totals.is_whole));
@@ -101,7 +112,7 @@ impl VerifyGather {
         self.known.totals.is_right = live.is_right();
         live.link(&std::mem::take(&mut self.links))?;
         let (mut found, mut files) = (live.misplaced_deletes(), std::mem::take(&mut self.files));
-        if !live.is_right() || self.known.data_files {
+        if !live.is_right() || self.known.looked_for_in.is_some() {
             let mut entries = Vec::new();
             for rows in &batches {
                 entries.extend(placed_entries(rows, &keys)?);
@@ -120,8 +131,7 @@ impl VerifyGather {
                 files.extend(named);
             }
         }
-        if self.known.data_files {
-            let storage = self.storage.as_ref().ok_or_else(|| foreign("no storage to look for files"))?;
+        if let Some(storage) = &self.known.looked_for_in {
             found.extend(looked_for(storage, files, 1)?);
         }
         Ok(found)
@@ -149,7 +159,7 @@ fn placed_entries(rows: &RecordBatch, keys: &Keys) -> Result<Vec<(i32, Entry)>> 
     Ok((0..rows.num_rows()).map(entry).collect())
 }
 
-/// The files that `files_by_part` gave to a part.
+/// The files of a piece.
 fn named_files(rows: &RecordBatch) -> Result<Vec<NamedFile>> {
     let (paths, sizes, named_by) =
         (find(rows, "file_path")?, find(rows, "file_size_in_bytes")?, find(rows, "named_by")?);

@@ -28,9 +28,12 @@ impl ByPath {
     ///
     /// # Errors
     /// Those of [`DeleteIndexBuilder::push`]; `Argument` after a data file.
-    pub(super) fn deletes(&mut self, rows: &RecordBatch) -> Result<()> {
+    pub(super) fn deletes(self, rows: &RecordBatch) -> Result<ByPath> {
         match self {
-            ByPath::Taking(deletes) => deletes.push(rows),
+            ByPath::Taking(mut deletes) => {
+                deletes.push(rows)?;
+                Ok(ByPath::Taking(deletes))
+            }
             ByPath::Holding(_) => Err(Error::new(ErrorKind::Argument, "deletes behind data files")),
         }
     }

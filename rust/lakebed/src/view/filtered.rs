@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
-use super::Distributed;
+use super::{View, matching, only};
+use crate::distributed::{Bounds, Distributed, Planned, RowFilter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::predicate::{BoundPredicate, Predicate};
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited};
-use crate::view::{View, matching, only};
 
 /// Resolves a view with both filters. `resolve` applies one of them: the filter on the table's columns where rows are
 /// made from the table's files, else the one on the view's own columns. `rows` are the columns of the table's rows.
@@ -52,7 +52,7 @@ pub(crate) fn filtered(
     let Some(asked) = asked else {
         let scan = with(None)?;
         let (filter, schema) = (Arc::new(bound(&*scan)?), Arc::clone(scan.schema()));
-        return Ok(Box::new(Filtered { scan, filter, schema, limit }));
+        return Ok(Box::new(Filtered { scan, text, filter, schema, limit }));
     };
     let mut tested = predicate.columns();
     tested.retain(|name| !asked.iter().any(|column| column == name));
@@ -70,7 +70,7 @@ pub(crate) fn filtered(
         fields.cloned().collect::<Vec<_>>(),
         scan.schema().metadata().clone(),
     ));
-    Ok(Box::new(Filtered { scan, filter, schema, limit }))
+    Ok(Box::new(Filtered { scan, text, filter, schema, limit }))
 }
 
 /// The same error; of a filter, it says of which, and what `known` knows of a column that the filter does not.
@@ -91,6 +91,7 @@ fn of_filter(error: Error, name: &str, known: impl Fn(&str) -> Option<&'static s
 struct Filtered {
     /// The view with the columns that are asked for, and those that the filter tests.
     scan: Box<dyn Distributed>,
+    text: String,
     filter: Arc<BoundPredicate>,
     schema: SchemaRef,
     limit: Option<usize>,
@@ -119,6 +120,20 @@ impl Scan for Filtered {
 }
 
 impl Distributed for Filtered {
+    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+        let Some(planned) = self.scan.job(bounds)? else { return Ok(None) };
+        if planned.is_question {
+            return Ok(Some(planned));
+        }
+        let columns = self.schema.fields().iter().map(|field| field.name().clone()).collect();
+        let filter = Some(RowFilter { condition: self.text.clone(), columns });
+        Ok(Some(Planned { filter, ..planned }))
+    }
+
+    fn is_light(&self) -> bool {
+        self.scan.is_light()
+    }
+
     fn deletes(&self) -> Result<Box<dyn Distributed>> {
         self.scan.deletes()
     }

@@ -9,28 +9,33 @@ use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 
 use super::by_path::ByPath;
-use crate::distributed::Gather;
+use crate::distributed::{Pieces, Reduce, nothing, rows, sides};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::scan::deletes::DeletesBuilder;
 use crate::iceberg::scan::planned::Matching;
 use crate::iceberg::scan::program::EntryProgram;
 use crate::iceberg::types::Schema;
 use crate::record::find;
-use crate::scan::{Batches, DeletesAs};
+use crate::scan::DeletesAs;
 
-/// The sides of a plan. Rows are made of the first two.
-pub(super) const DELETES: i32 = 0;
-pub(super) const DATA: i32 = 1;
-/// Deletes of one file each, and data files, both distributed by the path of the file.
-pub(super) const DELETES_BY_PATH: i32 = 2;
-pub(super) const DATA_BY_PATH: i32 = 3;
+sides! {
+    pub(super) enum Side {
+        /// Rows are made of this side and the next one.
+        Deletes,
+        Data,
+        /// Deletes of one file each, moved by the path of the file.
+        DeletesByPath,
+        /// Data files, moved by their path.
+        DataByPath,
+    }
+}
 
 /// The column with the position of a delete among those of the snapshot: the number of its manifest, then its
 /// own. Deletes are numbered in this order, and listed in it where no other order is defined.
 pub(super) const PLACE: &str = "_place";
 
 /// The rows of a part: deletes are added before the first data file.
-pub(super) struct PlanGather {
+pub(super) struct PlanReduce {
     shown_as: DeletesAs,
     /// Deletes, in any order.
     waiting: Vec<RecordBatch>,
@@ -45,63 +50,56 @@ pub(super) struct PlanGather {
 
 type Taking = (DeletesBuilder, Vec<Arc<Schema>>);
 
-impl PlanGather {
+impl PlanReduce {
     pub(super) fn new(
         program: EntryProgram,
         deletes: Option<Taking>,
         by_path: ByPath,
         shown_as: DeletesAs,
-    ) -> PlanGather {
+    ) -> PlanReduce {
         let (made_of, by_path) = (Some((program, deletes)), Some(by_path));
-        PlanGather { shown_as, waiting: Vec::new(), made_of, matching: None, by_path }
+        PlanReduce { shown_as, waiting: Vec::new(), made_of, matching: None, by_path }
     }
 }
 
-impl Gather for PlanGather {
-    fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Batches> {
-        if side == DELETES_BY_PATH || side == DATA_BY_PATH {
-            // The rows of the part are complete, so its deletes need no more memory.
-            self.matching = None;
-            self.hold(side, &rows).map_err(|error| error.in_field(self.shown_as.column()))?;
-            return Ok(Box::new(std::iter::empty()));
-        }
-        match (side, self.made_of.take()) {
-            (DELETES, Some(made_of)) => {
-                self.made_of = Some(made_of);
-                self.waiting.push(rows);
-                return Ok(Box::new(std::iter::empty()));
+impl Reduce for PlanReduce {
+    fn push(&mut self, side: i32, entries: RecordBatch) -> Result<Pieces> {
+        match Side::of(side)? {
+            Side::DeletesByPath => self.check(|by_path| by_path.deletes(&entries)),
+            Side::DataByPath => self.check(|by_path| by_path.files(&entries)),
+            Side::Deletes if self.matching.is_none() => {
+                self.waiting.push(entries);
+                nothing()
             }
-            (DATA, Some((program, deletes))) => {
-                let deletes = deletes.map(|(mut deletes, schemas)| {
-                    if let Some(waiting) = in_place(&std::mem::take(&mut self.waiting))? {
-                        deletes.push(&waiting)?;
-                    }
-                    deletes.finish(&schemas)
-                });
-                self.matching = Some(Matching::new(program, deletes.transpose()?, self.shown_as)?);
-            }
-            (_, _) => {}
-        }
-        match &self.matching {
-            Some(matching) if side == DATA => Ok(matching.rows(rows)),
-            _ => Err(Error::new(ErrorKind::Argument, format!("side {side} of a plan is not expected now"))),
+            Side::Deletes => Err(Error::new(ErrorKind::Argument, "deletes after the files that they apply to")),
+            Side::Data => Ok(rows(self.matching()?.rows(entries))),
         }
     }
 }
 
-impl PlanGather {
+impl PlanReduce {
+    /// What rows are made with, once all deletes are there.
+    fn matching(&mut self) -> Result<&Matching> {
+        if let Some((program, deletes)) = self.made_of.take() {
+            let deletes = deletes.map(|(mut deletes, schemas)| {
+                if let Some(waiting) = in_place(&std::mem::take(&mut self.waiting))? {
+                    deletes.push(&waiting)?;
+                }
+                deletes.finish(&schemas)
+            });
+            self.matching = Some(Matching::new(program, deletes.transpose()?, self.shown_as)?);
+        }
+        self.matching.as_ref().ok_or_else(|| Error::new(ErrorKind::Argument, "rows of a plan are complete"))
+    }
+
     /// Checks deletes of one file each against the files.
-    fn hold(&mut self, side: i32, rows: &RecordBatch) -> Result<()> {
+    fn check(&mut self, take: impl FnOnce(ByPath) -> Result<ByPath>) -> Result<Pieces> {
+        // The rows of the part are complete, so its deletes need no more memory.
+        (self.matching, self.made_of) = (None, None);
         let by_path = self.by_path.take();
-        let mut by_path = by_path.ok_or_else(|| {
-            Error::new(ErrorKind::Argument, "deletes come after the rows that they are matched with")
-        })?;
-        match side {
-            DELETES_BY_PATH => by_path.deletes(rows)?,
-            _ => by_path = by_path.files(rows)?,
-        }
-        self.by_path = Some(by_path);
-        Ok(())
+        let by_path = by_path.ok_or_else(|| Error::new(ErrorKind::Argument, "an earlier delete did not fit"))?;
+        self.by_path = Some(take(by_path).map_err(|error| error.in_field(self.shown_as.column()))?);
+        nothing()
     }
 }
 

@@ -1,8 +1,40 @@
-//! Matching the manifest that an engine has read with those of a task, by path.
+//! The manifests of a job, and how an engine's spelling of a path is matched with them.
 
 use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Serialize;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::location::Guarded;
+use crate::relocate::Relocated;
+use crate::storage::{Placing, Storage};
+
+/// A manifest that a job maps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlannedManifest {
+    /// Where it is read from. For a table that was moved this is not the path that rows show.
+    pub path: String,
+    /// Its size \[bytes\], as recorded.
+    pub size: u64,
+    /// Entries that add a file, as recorded.
+    pub added: u64,
+    /// Entries that delete a file of another manifest, as recorded.
+    pub deleted: u64,
+    /// Whether tasks may read ranges of it.
+    pub divisible: bool,
+}
+
+/// A storage that opens the files of another one, and places paths as the process that made `placing` does.
+pub(crate) fn placed(placing: &Placing, mut storage: Arc<dyn Storage>) -> Arc<dyn Storage> {
+    if let Some((trusted, allowed)) = placing.guard.clone() {
+        storage = Arc::new(Guarded::trusting(storage, trusted, allowed));
+    }
+    if let Some((location, moved)) = placing.moved.clone() {
+        storage = Arc::new(Relocated::new(storage, &location, moved));
+    }
+    storage
+}
 
 /// The manifest whose location shares the most names with the end of `path`; among several with as many, the
 /// one whose location has no further names.

@@ -1,0 +1,191 @@
+//! Differences as a job: files of manifests that only one of two snapshots has are moved by their identity, of which
+//! those of each part are combined first, then the rows of the files follow.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::Change;
+use super::columns::ChangeColumns;
+use super::net::Net;
+use super::stream::{claimed, identities, one_way};
+use crate::columnar::Decoding;
+use crate::distributed::{
+    Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, foreign, hash, match_manifest_path, nothing, one,
+};
+use crate::error::Result;
+use crate::scan::{Batches, ScanOptions};
+
+/// Reads the files of a manifest, given its path, its bytes, and whether these are all of it: the columns of
+/// [`SentFiles::schema`], then the identity.
+pub(crate) type ReadFiles = dyn Fn(&str, Buffer, bool) -> Result<Batches> + Send;
+
+/// Manifests whose entries of one kind change their files in the same way, as they are sent.
+pub(crate) trait SentFiles: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// The requested columns of the view `files`.
+    ///
+    /// # Errors
+    /// Those of resolving a scan, for a job that was changed in transit.
+    fn schema(&self) -> Result<SchemaRef>;
+
+    /// Where the manifests are, or their names.
+    fn locations(&self) -> Vec<&str>;
+
+    /// Resolves what reading them needs.
+    ///
+    /// # Errors
+    /// As [`SentFiles::schema`].
+    fn reader(&self, decoding: Decoding) -> Result<Box<ReadFiles>>;
+}
+
+/// The files that only one of two snapshots has.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "F: SentFiles")]
+pub(crate) struct DiffJob<F> {
+    /// The requested columns.
+    columns: Option<Vec<String>>,
+    /// No manifests: it gives the columns of files.
+    files: F,
+    inputs: Vec<(Change, F)>,
+}
+
+/// The sides: the identities of removed and of added files, then the files of each input.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Identities(Change),
+    Files(usize),
+}
+
+/// The number of the side of the first input.
+const FILES: i32 = 2;
+
+impl From<Side> for i32 {
+    fn from(side: Side) -> i32 {
+        match side {
+            Side::Identities(Change::Removed) => 0,
+            Side::Identities(Change::Added) => 1,
+            Side::Files(input) => FILES.saturating_add(i32::try_from(input).unwrap_or(i32::MAX)),
+        }
+    }
+}
+
+impl Side {
+    fn of(number: i32) -> Result<Side> {
+        match number {
+            0 => Ok(Side::Identities(Change::Removed)),
+            1 => Ok(Side::Identities(Change::Added)),
+            input => Ok(Side::Files(usize::try_from(input.saturating_sub(FILES)).map_err(foreign)?)),
+        }
+    }
+}
+
+impl<F: SentFiles> DiffJob<F> {
+    /// The difference of `inputs` in `columns`; `files` gives the columns of files.
+    pub(crate) fn new(columns: Option<Vec<String>>, files: F, inputs: Vec<(Change, F)>) -> DiffJob<F> {
+        DiffJob { columns, files, inputs }
+    }
+
+    fn changes(&self) -> Vec<Change> {
+        self.inputs.iter().map(|(change, _)| *change).collect()
+    }
+
+    /// Whether files of several inputs may cancel.
+    fn cancels(&self) -> bool {
+        !one_way(self.inputs.iter().map(|(change, _)| *change))
+    }
+
+    fn shown(&self) -> Result<ChangeColumns> {
+        let options = ScanOptions { columns: self.columns.clone(), ..ScanOptions::default() };
+        Ok(ChangeColumns::new(&options, self.files.schema()?.as_ref()))
+    }
+}
+
+impl<F: SentFiles> Job for DiffJob<F> {
+    fn schema(&self) -> Result<SchemaRef> {
+        Ok(Arc::clone(self.shown()?.schema()))
+    }
+
+    fn shuffles(&self) -> Vec<Shuffle> {
+        vec![if self.inputs.len() > 1 { Shuffle::ByKey } else { Shuffle::Here }]
+    }
+
+    /// In one manifest, entries that add files and entries that delete files may be of different inputs.
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
+        let (inputs, changes) = (self.inputs.clone(), self.changes());
+        let readers = inputs.iter().map(|(_, files)| files.reader(process.decoding.clone()));
+        let readers = readers.collect::<Result<Vec<_>>>()?;
+        ManifestMap::of_content(move |path, bytes, whole| {
+            let locations: Vec<Vec<&str>> = inputs.iter().map(|(_, files)| files.locations()).collect();
+            let all: Vec<&str> = locations.iter().flatten().copied().collect();
+            let location = match_manifest_path(&all, |location| location, path)?;
+            let mut pieces: Vec<Pieces> = Vec::new();
+            for (input, (own, read)) in locations.iter().zip(&readers).enumerate() {
+                if own.contains(location) {
+                    pieces.push(diff_pieces(read(path, bytes.clone(), whole)?, input, &changes));
+                }
+            }
+            Ok(Box::new(pieces.into_iter().flatten()))
+        })
+    }
+
+    fn reduce(&self, _step: usize, _process: &Process) -> Result<Box<dyn Reduce>> {
+        Ok(Box::new(DiffReduce::new(self.changes(), self.cancels(), self.shown()?)))
+    }
+}
+
+/// The files of a manifest of the input with that number in `changes`, by their identity. Where nothing can cancel, no
+/// separate identities are sent.
+fn diff_pieces(rows: Batches, input: usize, changes: &[Change]) -> Pieces {
+    let alone = one_way(changes.iter().copied());
+    let change = changes.get(input).copied().filter(|_| !alone);
+    Box::new(rows.flat_map(move |rows| {
+        let pieces = rows.and_then(|rows| {
+            let last = rows.num_columns().saturating_sub(1);
+            let identity = rows.project(&[last])?;
+            let keys: Vec<Option<u64>> = identities(&identity)?.iter().map(|key| key.map(hash)).collect();
+            let identities = change.map(|change| Piece::keyed(Side::Identities(change), identity, keys.clone()));
+            Ok(identities.into_iter().chain([Piece::keyed(Side::Files(input), rows, keys)]).collect::<Vec<_>>())
+        });
+        match pieces {
+            Ok(pieces) => pieces.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        }
+    }))
+}
+
+/// The difference in one part.
+struct DiffReduce {
+    changes: Vec<Change>,
+    columns: ChangeColumns,
+    /// The difference; `None` where nothing can cancel and all files differ.
+    net: Option<Net>,
+}
+
+impl DiffReduce {
+    fn new(changes: Vec<Change>, cancels: bool, columns: ChangeColumns) -> DiffReduce {
+        DiffReduce { changes, columns, net: cancels.then(Net::default) }
+    }
+}
+
+impl Reduce for DiffReduce {
+    fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
+        let input = match Side::of(side)? {
+            Side::Identities(change) => {
+                let net = self.net.as_mut().ok_or_else(|| foreign("identities where nothing cancels"))?;
+                net.count(identities(&rows)?, change);
+                return nothing();
+            }
+            Side::Files(input) => input,
+        };
+        let change = *self.changes.get(input).ok_or_else(|| foreign(format!("input {input}")))?;
+        let rows = match &mut self.net {
+            Some(net) => claimed(net, &rows, change)?,
+            None => rows,
+        };
+        one(Piece::rows(self.columns.build(&rows, change.name())?))
+    }
+}

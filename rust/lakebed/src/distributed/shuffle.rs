@@ -1,0 +1,236 @@
+//! What crosses a shuffle: a row for each piece of a part, with the entries of a side as an Arrow IPC stream. Engines
+//! move these by `part`, and sort those of a part by `side`.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, LazyLock};
+
+use arrow_array::builder::{BinaryBuilder, Int32Builder};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, RecordBatch, UInt32Array};
+use arrow_buffer::Buffer;
+use arrow_ipc::CompressionType;
+use arrow_ipc::reader::StreamDecoder;
+use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_select::concat::concat_batches;
+use arrow_select::take::take_record_batch;
+use twox_hash::XxHash64;
+
+use super::job::{Piece, Pieces, foreign};
+use crate::error::Result;
+use crate::record::find;
+use crate::scan::Batches;
+
+/// Bytes of entries that a process holds back, to send those of one part in one piece.
+const HELD_BYTES: usize = 16 << 20;
+
+/// The columns of packed pieces.
+pub(super) static PACKED: LazyLock<SchemaRef> = LazyLock::new(|| {
+    let field = |name: &str, kind| Field::new(name, kind, true);
+    let fields = [
+        field("part", DataType::Int32),
+        field("side", DataType::Int32),
+        field("rows", DataType::Binary),
+    ];
+    Arc::new(Schema::new(fields.to_vec()))
+});
+
+/// The hash by which keys are distributed: the same on every machine.
+pub(crate) fn hash(key: &[u8]) -> u64 {
+    XxHash64::oneshot(0, key)
+}
+
+/// Pieces by part, in batches of bounded bytes.
+pub(super) fn packed(pieces: Pieces, parts: u32) -> Batches {
+    Box::new(Packed { pieces: Some(pieces), parts, waiting: BTreeMap::new(), held: 0, ready: VecDeque::new() })
+}
+
+/// Pieces of one side each, all of which every process gets; the column `part` is the reduce that they are for.
+pub(super) fn packed_known(known: &[(usize, Piece)]) -> Result<Vec<RecordBatch>> {
+    let mut rows = Rows::default();
+    for (step, piece) in known {
+        let step = i32::try_from(*step).map_err(foreign)?;
+        rows.push(step, piece.side, &to_ipc(&piece.rows, Some(CompressionType::ZSTD))?);
+    }
+    Ok(rows.finish()?.into_iter().collect())
+}
+
+struct Packed {
+    /// `None` once all were taken.
+    pieces: Option<Pieces>,
+    parts: u32,
+    /// Pieces by their side.
+    waiting: BTreeMap<i32, Vec<Piece>>,
+    held: usize,
+    ready: VecDeque<RecordBatch>,
+}
+
+impl Packed {
+    fn take(&mut self, piece: Piece) -> Result<()> {
+        let sizes = piece.rows.columns().iter().map(|column| column.to_data().get_slice_memory_size());
+        self.held += sizes.sum::<std::result::Result<usize, ArrowError>>()?;
+        self.waiting.entry(piece.side).or_default().push(piece);
+        if self.held >= HELD_BYTES { self.send() } else { Ok(()) }
+    }
+
+    /// Packs what is held back.
+    fn send(&mut self) -> Result<()> {
+        self.held = 0;
+        let mut rows = Rows::default();
+        for (side, pieces) in std::mem::take(&mut self.waiting) {
+            for (part, entries) in by_part(&pieces, self.parts)? {
+                let piece = to_ipc(&entries, None)?;
+                for part in part.map_or(0..self.parts, |part| part..part + 1) {
+                    rows.push(i32::try_from(part).map_err(foreign)?, side, &piece);
+                    if rows.bytes >= HELD_BYTES {
+                        self.ready.extend(std::mem::take(&mut rows).finish()?);
+                    }
+                }
+            }
+        }
+        self.ready.extend(rows.finish()?);
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Ok(Some(batch));
+            }
+            let Some(pieces) = &mut self.pieces else { return Ok(None) };
+            match pieces.next() {
+                Some(piece) => self.take(piece?)?,
+                None => {
+                    self.pieces = None;
+                    self.send()?;
+                }
+            }
+        }
+    }
+}
+
+impl Iterator for Packed {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        let next = self.advance();
+        if next.is_err() {
+            self.pieces = None;
+        }
+        next.transpose()
+    }
+}
+
+/// The rows of some pieces of a side, by part; those that every part needs come last, without one.
+fn by_part(pieces: &[Piece], parts: u32) -> Result<Vec<(Option<u32>, RecordBatch)>> {
+    let Some(first) = pieces.first() else { return Ok(Vec::new()) };
+    let entries = concat_batches(&first.rows.schema(), pieces.iter().map(|piece| &piece.rows))?;
+    let part = |key: &Option<u64>| match key {
+        Some(key) => u32::try_from(key % u64::from(parts)).unwrap_or(parts),
+        None => parts,
+    };
+    let mut order: Vec<(u32, u32)> = Vec::with_capacity(entries.num_rows());
+    for piece in pieces {
+        let first = order.len();
+        match piece.keys.is_empty() {
+            // Without keys there is one part.
+            true => order.extend((0..piece.rows.num_rows()).map(|_| (0, 0))),
+            false => order.extend(piece.keys.iter().map(|key| (part(key), 0))),
+        }
+        let numbered = order.iter_mut().enumerate().skip(first);
+        for (place, (_, row)) in numbered {
+            *row = u32::try_from(place).map_err(foreign)?;
+        }
+    }
+    order.sort_unstable();
+    let sorted = take_record_batch(&entries, &UInt32Array::from_iter_values(order.iter().map(|(_, row)| *row)))?;
+    let mut start = 0;
+    let slices = order.chunk_by(|(one, _), (next, _)| one == next).map(|run| {
+        let rows = sorted.slice(start, run.len());
+        start += run.len();
+        (run.first().map(|(part, _)| *part).filter(|part| *part < parts), rows)
+    });
+    Ok(slices.collect())
+}
+
+/// Packed pieces that are being put together.
+#[derive(Default)]
+struct Rows {
+    parts: Int32Builder,
+    sides: Int32Builder,
+    rows: BinaryBuilder,
+    bytes: usize,
+}
+
+impl Rows {
+    fn push(&mut self, part: i32, side: i32, rows: &[u8]) {
+        self.parts.append_value(part);
+        self.sides.append_value(side);
+        self.rows.append_value(rows);
+        self.bytes += rows.len();
+    }
+
+    /// The batch; `None` for no pieces.
+    fn finish(mut self) -> Result<Option<RecordBatch>> {
+        if self.bytes == 0 {
+            return Ok(None);
+        }
+        let (parts, sides, rows) = (self.parts.finish(), self.sides.finish(), self.rows.finish());
+        let columns: Vec<Arc<dyn Array>> = vec![Arc::new(parts), Arc::new(sides), Arc::new(rows)];
+        Ok(Some(RecordBatch::try_new(Arc::clone(&PACKED), columns)?))
+    }
+}
+
+/// Packed pieces, each with its part.
+pub(super) fn unpacked(batches: Batches) -> Box<dyn Iterator<Item = Result<(i32, Piece)>> + Send> {
+    Box::new(batches.flat_map(|batch| match batch.and_then(|batch| pieces_of(&batch)) {
+        Ok(pieces) => pieces,
+        Err(error) => vec![Err(error)],
+    }))
+}
+
+fn pieces_of(batch: &RecordBatch) -> Result<Vec<Result<(i32, Piece)>>> {
+    let column = |name: &str| find(batch, name);
+    let (parts, sides, rows) = (column("part")?, column("side")?, column("rows")?);
+    let parts = parts.as_primitive_opt::<Int32Type>().ok_or_else(|| foreign("parts are int32"))?;
+    let sides = sides.as_primitive_opt::<Int32Type>().ok_or_else(|| foreign("sides are int32"))?;
+    let rows = rows.as_binary_opt::<i32>().ok_or_else(|| foreign("rows are binary"))?.clone();
+    let places = parts.values().iter().zip(sides.values()).zip(rows.value_offsets().windows(2));
+    let mut pieces = Vec::new();
+    for ((part, side), ends) in places {
+        let [start, end] = ends else { continue };
+        let place = usize::try_from(*start).ok().zip(usize::try_from(end - start).ok());
+        let (start, length) = place.ok_or_else(|| foreign("rows are binary"))?;
+        for entries in from_ipc(rows.values().slice_with_length(start, length))? {
+            pieces.push(Ok((*part, Piece::alone(*side, entries))));
+        }
+    }
+    Ok(pieces)
+}
+
+/// Batches of one schema as an Arrow IPC stream.
+pub(super) fn stream_of(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<u8>> {
+    ipc(schema, batches, None)
+}
+
+fn to_ipc(rows: &RecordBatch, compression: Option<CompressionType>) -> Result<Vec<u8>> {
+    ipc(&rows.schema(), std::slice::from_ref(rows), compression)
+}
+
+fn ipc(schema: &Schema, batches: &[RecordBatch], compression: Option<CompressionType>) -> Result<Vec<u8>> {
+    let options = IpcWriteOptions::default().try_with_compression(compression)?;
+    let mut writer = StreamWriter::try_new_with_options(Vec::new(), schema, options)?;
+    batches.iter().try_for_each(|batch| writer.write(batch))?;
+    Ok(writer.into_inner()?)
+}
+
+/// The batches of an Arrow IPC stream, which share its bytes where these are aligned.
+pub(super) fn from_ipc(mut bytes: Buffer) -> Result<Vec<RecordBatch>> {
+    let (mut decoder, mut batches) = (StreamDecoder::new(), Vec::new());
+    while let Some(batch) = decoder.decode(&mut bytes)? {
+        batches.push(batch);
+    }
+    decoder.finish()?;
+    Ok(batches)
+}

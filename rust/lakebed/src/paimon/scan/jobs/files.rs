@@ -1,0 +1,242 @@
+//! Live files, and plans of them, as a job. Where entries are moved to parts, one that adds a file is moved to the part of
+//! the entry that deletes it or, where all files of a bucket are decided on together, to the part of its bucket.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, BinaryArray, BooleanArray, RecordBatch};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::SchemaRef;
+use arrow_select::concat::concat_batches;
+use lakebed_avro::Limits;
+use serde::{Deserialize, Serialize};
+
+use super::{PaimonJob, RowsJob};
+use crate::distributed::{
+    Bounds, Job, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process, Reduce, Shuffle, foreign, hash,
+    nothing, one, rows, sides,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::groups::GROUP_INPUT;
+use crate::paimon::identity::{Deleted, identities};
+use crate::paimon::manifest_list::ManifestFile;
+use crate::paimon::scan::Scan;
+use crate::paimon::scan::gather::decided;
+use crate::paimon::scan::plan::planned;
+use crate::paimon::scan::planned::{Attach, vectors_schema, vectors_within};
+use crate::paimon::scan::program::EntryProgram;
+use crate::paimon::scan::stream::EntrySource;
+use crate::paimon::schema::TableSchema;
+use crate::paimon::view::{IDENTITY_COLUMN, Role};
+use crate::record::find;
+use crate::scan::{ScanOptions, threads};
+use crate::view::with_columns;
+
+sides! {
+    enum Side {
+        /// The deletion vectors of a plan, from the index manifest.
+        Vectors,
+        /// Identities of deleted files.
+        Deleted,
+        /// Files as the entries that add them have them, with whether each may hold matching rows.
+        Added,
+    }
+}
+
+/// The job of live files, its manifests, and what every process gets, with the reduces that it is for.
+type LiveFiles = (FilesJob, Vec<PlannedManifest>, Vec<(usize, Piece)>);
+
+/// The column that tells whether a file may hold matching rows.
+const MAY_MATCH: &str = "_may_match";
+
+impl Scan {
+    /// The job of live files: those that are deleted, if they are few, are read here; of many, entries are moved to
+    /// parts, and so they are where files are decided on together.
+    pub(in crate::paimon::scan) fn files_job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+        let Some((files, manifests, known)) = self.live_files(bounds)? else { return Ok(None) };
+        Ok(Some(Planned { known, ..Planned::new(PaimonJob::Files(files), manifests, bounds) }))
+    }
+
+    /// The job, its manifests, and what every process gets; `None` for small manifests.
+    pub(in crate::paimon::scan) fn live_files(&self, bounds: &Bounds) -> Result<Option<LiveFiles>> {
+        let program = self.live()?;
+        let manifests = self.plan()?.manifests;
+        if bounds.are_small(manifests.iter().map(|manifest| manifest.file_size)) {
+            return Ok(None);
+        }
+        let deleting = manifests.iter().filter(|manifest| manifest.deleted > 0);
+        let (bytes, deletions) = deleting.fold((0_u64, 0_u64), |(bytes, deletions), manifest| {
+            (bytes.saturating_add(manifest.file_size), deletions.saturating_add(manifest.deleted))
+        });
+        let are_few = deletions <= bounds.deletions && bytes <= bounds.deleting_bytes;
+        let is_shuffled = program.gathers() || !are_few;
+        let mut known = Vec::new();
+        if program.shows_deletes() {
+            let filter = program.pruner.as_ref().map(|pruner| pruner.partitions());
+            known.push((0, Piece::alone(Side::Vectors, vectors_within(&self.table, filter)?)));
+        }
+        if !is_shuffled && deletions > 0 {
+            known.push((0, Piece::alone(Side::Deleted, self.deleted(&manifests)?)));
+        }
+        let needed = manifests.iter().filter(|one| one.added > 0 || is_shuffled && one.deleted > 0);
+        let planned = planned(&self.table, needed.clone())?;
+        let columns = match self.view.group_by().is_some() {
+            true => Some(GROUP_INPUT.map(str::to_owned).to_vec()),
+            false => self.options.columns.clone(),
+        };
+        let options = ScanOptions { columns, ..self.options.clone() };
+        let files = RowsJob::new(program.role, &self.table, &options, needed.cloned().collect())?;
+        Ok(Some((FilesJob { files, is_shuffled }, planned, known)))
+    }
+
+    /// The identities of the files that entries of any of these manifests delete.
+    fn deleted(&self, manifests: &[ManifestFile]) -> Result<RecordBatch> {
+        let options = ScanOptions { columns: Some(Vec::new()), ..self.options.clone() };
+        let program = EntryProgram::new(Role::Live, &self.table, &options)?;
+        let source = EntrySource::new(Arc::new(program), self.table.clone());
+        let deleted = source.read_deleted(manifests, threads(self.options.threads))?;
+        let identities: ArrayRef = Arc::new(BinaryArray::from_iter_values(deleted.identities()));
+        Ok(RecordBatch::try_from_iter([(IDENTITY_COLUMN, identities)])?)
+    }
+}
+
+/// The live files of manifests, and plans of them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct FilesJob {
+    files: RowsJob,
+    /// Whether entries are moved to parts; if not, every process gets all deleted files.
+    is_shuffled: bool,
+}
+
+impl FilesJob {
+    pub(in crate::paimon::scan) fn table_schema(&self) -> Result<TableSchema> {
+        self.files.table_schema()
+    }
+}
+
+impl Job for FilesJob {
+    fn schema(&self) -> Result<SchemaRef> {
+        Job::schema(&self.files)
+    }
+
+    fn shuffles(&self) -> Vec<Shuffle> {
+        vec![if self.is_shuffled { Shuffle::ByKey } else { Shuffle::Here }]
+    }
+
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
+        let FilesJob { files, is_shuffled } = self.clone();
+        let decoding = process.decoding.clone();
+        let program = Arc::new(files.program(files.role, decoding.clone())?);
+        let deletions = files.program(Role::Deleted, decoding)?;
+        ManifestMap::of_content(move |path, bytes, whole| {
+            let (manifest, by_bucket) = (files.manifest_at(path)?, program.gathers());
+            let open = |program: &EntryProgram, entries: u64| {
+                let expected = whole.then_some(manifest);
+                let entries = (entries > 0).then(|| program.open(bytes.clone(), expected, 1)).transpose();
+                entries.map_err(|error| error.in_file(path))
+            };
+            let added = open(&program, manifest.added)?.into_iter().flatten();
+            let program = Arc::clone(&program);
+            let added = added.map(move |entries| {
+                let (files, may_match) = program.candidates(&program.passing(&entries?)?)?;
+                let keys = if is_shuffled { keys(&files, by_bucket)? } else { Vec::new() };
+                let may_match: ArrayRef = Arc::new(BooleanArray::from(may_match));
+                Ok(Piece::keyed(Side::Added, with_columns(&files, vec![(MAY_MATCH, may_match)])?, keys))
+            });
+            let deleted = if is_shuffled { open(&deletions, manifest.deleted)? } else { None };
+            let deleted = deleted.into_iter().flatten().map(move |entries| {
+                let entries = entries?;
+                let identities: ArrayRef = Arc::new(identities(&entries)?);
+                let rows = RecordBatch::try_from_iter([(IDENTITY_COLUMN, identities)])?;
+                Ok(Piece::keyed(Side::Deleted, rows, keys(&entries, by_bucket)?))
+            });
+            let path = path.to_owned();
+            let pieces = deleted.chain(added);
+            Ok(Box::new(pieces.map(move |piece| piece.map_err(|error: Error| error.in_file(&path)))))
+        })
+    }
+
+    fn reduce(&self, _step: usize, _process: &Process) -> Result<Box<dyn Reduce>> {
+        Ok(Box::new(FilesReduce::new(self.files.program(self.files.role, Limits::DEFAULT.into())?)))
+    }
+}
+
+/// The hash by which entries are divided: equal for entries that belong together.
+fn keys(entries: &RecordBatch, by_bucket: bool) -> Result<Vec<Option<u64>>> {
+    if !by_bucket {
+        return Ok(identities(entries)?.iter().map(|identity| identity.map(hash)).collect());
+    }
+    let (partitions, buckets) = (find(entries, "partition")?, find(entries, "bucket")?);
+    let (partitions, buckets) = (partitions.as_binary::<i32>(), buckets.as_primitive::<Int32Type>());
+    let mut key = Vec::new();
+    let keys = partitions.iter().zip(buckets.values()).map(|(partition, bucket)| {
+        key.clear();
+        key.extend(bucket.to_le_bytes());
+        key.extend(partition.unwrap_or_default());
+        Some(hash(&key))
+    });
+    Ok(keys.collect())
+}
+
+/// The rows of a part.
+struct FilesReduce {
+    /// Makes rows of files; waits for all deletion vectors, and is then completed with these.
+    waiting: Option<EntryProgram>,
+    ready: Option<Arc<EntryProgram>>,
+    vectors: Vec<RecordBatch>,
+    deleted: Deleted,
+    /// Files that are decided on together.
+    candidates: Vec<(RecordBatch, BooleanBuffer)>,
+}
+
+impl FilesReduce {
+    fn new(program: EntryProgram) -> FilesReduce {
+        let (vectors, deleted, candidates) = (Vec::new(), Deleted::default(), Vec::new());
+        FilesReduce { waiting: Some(program), ready: None, vectors, deleted, candidates }
+    }
+
+    /// Called when all deletion vectors have arrived: rows can be made.
+    fn ready(&mut self) -> Result<Arc<EntryProgram>> {
+        if let Some(program) = self.waiting.take() {
+            let attach = match program.role.deletes().filter(|_| program.shows_deletes()) {
+                Some(deletes) => {
+                    let vectors = concat_batches(&vectors_schema(), &self.vectors)?;
+                    Some(Arc::new(Attach::new(deletes, &vectors)?))
+                }
+                None => None,
+            };
+            self.ready = Some(Arc::new(program.attaching(attach)));
+        }
+        let ready = self.ready.clone();
+        ready.ok_or_else(|| Error::new(ErrorKind::Argument, "the deletion vectors of this part are wrong"))
+    }
+}
+
+impl Reduce for FilesReduce {
+    fn push(&mut self, side: i32, entries: RecordBatch) -> Result<Pieces> {
+        match Side::of(side)? {
+            Side::Vectors => self.vectors.push(entries),
+            Side::Deleted => {
+                let identities = find(&entries, IDENTITY_COLUMN)?;
+                let identities = identities.as_binary_opt::<i32>();
+                self.deleted.extend(identities.ok_or_else(|| foreign("identities are binary"))?);
+            }
+            Side::Added => {
+                let program = self.ready()?;
+                let files = program.live(&entries, &self.deleted)?;
+                if !program.gathers() {
+                    return one(Piece::rows(program.finish(&files)?));
+                }
+                let may_match = find(&files, MAY_MATCH)?.as_boolean().values().clone();
+                self.candidates.push((files, may_match));
+            }
+        }
+        nothing()
+    }
+
+    fn finish(&mut self) -> Result<Pieces> {
+        let candidates = std::mem::take(&mut self.candidates);
+        Ok(rows(decided(self.ready()?, Box::new(candidates.into_iter().map(Ok)))))
+    }
+}

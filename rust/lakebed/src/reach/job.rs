@@ -1,0 +1,296 @@
+//! Walks as jobs. The process that plans reads the files that name manifests; others read the manifests and move their
+//! records to parts, and the rows of a part are made where all its records are.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::kind::Kinds;
+use super::looks::{Checked, Comparison, Looks, Seen};
+use super::moved::Moved;
+use super::partitioner::{Partitioner, seed};
+use super::rows::{nothing, schema};
+use super::walk::{Removal, Retention, Walk, WalkOptions};
+use super::walk_roots::{StoredRoots, WalkRoots};
+use super::{NewestReach, Reach};
+use crate::columnar::Decoding;
+use crate::distributed::{
+    self, Bounds, Job, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process, Reduce, Shuffle, StoredOptions,
+    foreign, match_manifest_path, one, sides,
+};
+use crate::error::Result;
+use crate::notes::Notes;
+use crate::record::find;
+use crate::scan::{Batches, ScanOptions, threads};
+use crate::view::select;
+
+/// Reads the records of one manifest, given its path in the engine's spelling and its bytes. Batches are as
+/// those of [`PartitionedRecords::finish`](super::partitioner::PartitionedRecords::finish).
+pub(crate) type Records = Box<dyn Fn(&str, Buffer) -> Result<Batches> + Send>;
+
+/// The manifests of a walk in the form in which a format sends them to other processes, with what reading them
+/// needs.
+pub(crate) trait SentManifests: Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// Resolves what reading the manifests needs.
+    ///
+    /// # Errors
+    /// Those of resolving schemas, for a job that was changed in transit.
+    fn records(&self, partitioner: &Arc<Partitioner>, decoding: Decoding) -> Result<Records>;
+}
+
+/// A manifest, and the location from which engines read it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct LocatedManifest<M> {
+    pub(crate) location: String,
+    pub(crate) manifest: M,
+}
+
+/// Manifests by the location from which engines read them.
+pub(crate) struct ManifestsByLocation<M> {
+    all: Vec<LocatedManifest<M>>,
+    at: HashMap<String, usize>,
+}
+
+impl<M: Clone> ManifestsByLocation<M> {
+    pub(crate) fn new(all: &[LocatedManifest<M>]) -> ManifestsByLocation<M> {
+        let at = all.iter().enumerate().map(|(at, one)| (one.location.clone(), at)).collect();
+        ManifestsByLocation { all: all.to_vec(), at }
+    }
+
+    /// The manifest that an engine calls `path`. An exact match is found without a search through all
+    /// manifests.
+    ///
+    /// # Errors
+    /// As [`match_manifest_path`].
+    pub(crate) fn find(&self, path: &str) -> Result<&M> {
+        let known = self.at.get(path).and_then(|at| self.all.get(*at));
+        let found = known.map_or_else(|| match_manifest_path(&self.all, |one| &one.location, path), Ok);
+        found.map(|one| &one.manifest)
+    }
+}
+
+/// A walk whose manifests are read by other processes.
+pub(crate) struct DistributedWalk<N> {
+    /// The walk without its entries.
+    pub(crate) walk: Walk,
+    pub(crate) manifests: N,
+    pub(crate) planned: Vec<PlannedManifest>,
+}
+
+sides! {
+    pub(super) enum Side {
+        /// Records of the files that manifests name.
+        Named,
+        /// Records of listed files.
+        Listed,
+    }
+}
+
+/// The files that roots reach.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
+pub(crate) struct ReachJob<R: Reach> {
+    manifests: R::SentManifests,
+    /// The seed of the hashes by which records of one file are found.
+    seed: u64,
+    moved: Option<Moved>,
+    roots: StoredRoots,
+    options: StoredOptions,
+    /// For rows that people delete by: what is looked at again once they are there.
+    look: Option<Look>,
+}
+
+/// How the table is looked at after it was walked.
+#[derive(Serialize, Deserialize)]
+struct Look {
+    seen: Seen,
+    retention: Option<Retention>,
+}
+
+/// The job that returns the rows of [`Found`](super::found::Found). Rows of files that no manifest names are
+/// made here already.
+///
+/// # Errors
+/// Those of reading what names manifests.
+pub(super) fn planned<R: Reach>(
+    reach: &R,
+    removal: Removal<'_>,
+    options: &ScanOptions,
+    bounds: &Bounds,
+) -> Result<Planned> {
+    let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
+    let (partitioner, threads) = (Arc::new(Partitioner::new()), threads(options.threads));
+    let (mut seen, retention) = (Seen::default(), removal.retention());
+    let DistributedWalk { walk, manifests, planned } =
+        reach.distributed_walk(&WalkOptions { retention, kinds, partitioner, threads }, false, &mut seen)?;
+    let moved = if removal.is_some() { reach.moved() } else { None };
+    let mut walk = walk.of_moved(moved.as_ref())?;
+    let roots = WalkRoots::of(&mut walk, removal.is_some());
+    let named = roots.named(&walk)?;
+    let (seed, roots, options) = (seed(), roots.stored(), StoredOptions::from(options));
+    let look = removal.is_some().then(|| Look { seen, retention: retention.copied() });
+    let job = ReachJob::<R> { manifests, seed, moved, roots, options, look };
+    let made = vec![(1, job.piece(&named)?)];
+    Ok(Planned { made, ..Planned::new(R::reach_job(job), planned, bounds).whole() })
+}
+
+impl<R: Reach> ReachJob<R> {
+    /// The wanted rows: for the look, if there is one, with all columns.
+    fn piece(&self, rows: &RecordBatch) -> Result<Piece> {
+        let options = ScanOptions::from(&self.options);
+        let columns = options.columns.as_deref().filter(|_| self.look.is_none());
+        Ok(Piece::rows(select(rows, columns, options.filter.as_deref())?))
+    }
+}
+
+impl<R: Reach> Job for ReachJob<R> {
+    fn schema(&self) -> Result<SchemaRef> {
+        schema(&ScanOptions::from(&self.options))
+    }
+
+    fn shuffles(&self) -> Vec<Shuffle> {
+        std::iter::once(Shuffle::ByKey).chain(self.look.as_ref().map(|_| Shuffle::ToOne)).collect()
+    }
+
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
+        let partitioner = Partitioner::seeded(self.seed, process.parts as usize).of_moved(self.moved.clone());
+        map_records(&self.manifests, &Arc::new(partitioner), process.decoding.clone())
+    }
+
+    fn looks_again(&self) -> bool {
+        self.look.is_some()
+    }
+
+    fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {
+        let options = ScanOptions::from(&self.options);
+        match &self.look {
+            Some(Look { seen, retention }) if step > 0 => {
+                let looks = Looks {
+                    newest: newest_of::<R>(process)?,
+                    retention: *retention,
+                    are_placed: true,
+                    kinds: Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?,
+                    threads: threads(options.threads),
+                    comparison: Comparison::Paths,
+                };
+                Ok(Box::new(LookAgain::new(looks, seen.clone(), options)))
+            }
+            look => {
+                let (roots, columns) = (WalkRoots::from(&self.roots), options.columns.filter(|_| look.is_none()));
+                let filter = options.filter;
+                Ok(RecordReduce::boxed(Vec::new(), move |records| {
+                    select(&roots.part(records)?, columns.as_deref(), filter.as_deref())
+                }))
+            }
+        }
+    }
+}
+
+/// What reads the newest version of the table that a process has.
+///
+/// # Errors
+/// `Argument` for a process that has none.
+pub(super) fn newest_of<R: Reach>(process: &Process) -> Result<NewestReach<R>> {
+    let (table, catalog) = process.table.clone().ok_or_else(|| foreign("there is no table to look at"))?;
+    R::newest(table.as_ref(), catalog)
+}
+
+/// A map of manifests to their records of files, which `partitioner` distributes.
+///
+/// # Errors
+/// As [`SentManifests::records`].
+pub(super) fn map_records<N: SentManifests>(
+    manifests: &N,
+    partitioner: &Arc<Partitioner>,
+    decoding: Decoding,
+) -> Result<ManifestMap> {
+    let records = manifests.records(partitioner, decoding)?;
+    ManifestMap::of_content(move |path, bytes, _| {
+        let batches = records(path, bytes)?;
+        Ok(Box::new(batches.map(|batch| by_part(Side::Named, find(&batch?, "records")?.as_binary()))))
+    })
+}
+
+/// The distributed records, one row for each part that has some, with the part's number as its key.
+pub(super) fn by_part(side: Side, chunk: &LargeBinaryArray) -> Result<Piece> {
+    let filled = (0..).zip(chunk.iter().flatten()).filter(|(_, records)| !records.is_empty());
+    let (parts, records): (Vec<Option<u64>>, Vec<&[u8]>) =
+        filled.map(|(part, records): (u64, _)| (Some(part), records)).unzip();
+    let records: ArrayRef = Arc::new(LargeBinaryArray::from_vec(records));
+    Ok(Piece::keyed(side, RecordBatch::try_from_iter([("records", records)])?, parts))
+}
+
+/// Makes the rows of a part from all its records.
+type Making = Box<dyn Fn(&[Buffer]) -> Result<RecordBatch> + Send>;
+
+/// Keeps the records of one part until its rows can be made.
+pub(super) struct RecordReduce {
+    making: Making,
+    pieces: Vec<Buffer>,
+}
+
+impl RecordReduce {
+    /// One that has the records `pieces` already.
+    pub(super) fn boxed(
+        pieces: Vec<Buffer>,
+        making: impl Fn(&[Buffer]) -> Result<RecordBatch> + Send + 'static,
+    ) -> Box<dyn Reduce> {
+        Box::new(RecordReduce { making: Box::new(making), pieces })
+    }
+}
+
+impl Reduce for RecordReduce {
+    fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
+        Side::of(side)?;
+        self.pieces.extend(pieces(&rows)?);
+        distributed::nothing()
+    }
+
+    fn finish(&mut self) -> Result<Pieces> {
+        one(Piece::rows((self.making)(&std::mem::take(&mut self.pieces))?))
+    }
+}
+
+/// The records of each row.
+fn pieces(rows: &RecordBatch) -> Result<Vec<Buffer>> {
+    let records = find(rows, "records")?;
+    let wrong = || foreign("records of files are binary");
+    let records = records.as_binary_opt::<i64>().ok_or_else(wrong)?;
+    let ends = records.value_offsets().windows(2).map(|ends| match ends {
+        [start, end] => usize::try_from(*start).ok().zip(usize::try_from(end - start).ok()),
+        _ => None,
+    });
+    ends.map(|place| {
+        let (start, length) = place.ok_or_else(wrong)?;
+        Ok(records.values().slice_with_length(start, length))
+    })
+    .collect()
+}
+
+/// Takes out rows of files that the table keeps when all else has been read.
+pub(super) struct LookAgain<R> {
+    checked: Checked<R>,
+    options: ScanOptions,
+}
+
+impl<R: Reach> LookAgain<R> {
+    pub(super) fn new(looks: Looks<R>, seen: Seen, options: ScanOptions) -> LookAgain<R> {
+        LookAgain { checked: Checked::new(looks, seen, Notes::default()), options }
+    }
+}
+
+impl<R: Reach> Reduce for LookAgain<R> {
+    fn push(&mut self, _side: i32, rows: RecordBatch) -> Result<Pieces> {
+        if rows.num_rows() == 0 {
+            return distributed::nothing();
+        }
+        let left = self.checked.without(&rows)?;
+        one(Piece::rows(select(&left, self.options.columns.as_deref(), None)?))
+    }
+}

@@ -1,0 +1,152 @@
+//! Orphans as a job. Records of files that manifests name and those of listed files are moved by a key that both have,
+//! and each part is compared where all its records are.
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use serde::{Deserialize, Serialize};
+
+use super::Reach;
+use super::job::{DistributedWalk, LookAgain, RecordReduce, map_records, newest_of};
+use super::kind::Kinds;
+use super::listed::OrphanOptions;
+use super::looks::{Comparison, Looks, Seen};
+use super::moved::Moved;
+use super::orphans::{orphans, schema};
+use super::partitioner::{Keys, Partitioner, seed};
+use super::prefixes::{Last, Prefixes};
+use super::record::Record;
+use super::walk::WalkOptions;
+use crate::distributed::{
+    Bounds, Job, ManifestMap, Planned, Process, Reduce, Shuffle, StoredOptions, placed,
+};
+use crate::error::Result;
+use crate::scan::{ScanOptions, threads};
+use crate::storage::{Local, Placing, Storage};
+use crate::view::select;
+
+/// The listed files that are not reached.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
+pub(crate) struct OrphansJob<R: Reach> {
+    manifests: R::SentManifests,
+    /// The files that are named without a manifest.
+    named: Vec<String>,
+    placing: Placing,
+    /// Where the table's files are.
+    location: String,
+    equal_schemes: Vec<(String, String)>,
+    equal_authorities: Vec<(String, String)>,
+    moved: Option<Moved>,
+    options: StoredOptions,
+    seen: Seen,
+}
+
+/// The job on the newest version of a table.
+///
+/// # Errors
+/// Those of reading what names manifests.
+pub(super) fn planned<R: Reach>(
+    newest: &R,
+    which: &OrphanOptions,
+    options: &ScanOptions,
+    bounds: &Bounds,
+) -> Result<Planned> {
+    let (kinds, partitioner, threads) = (Kinds::ALL, Arc::new(Partitioner::new()), threads(options.threads));
+    let (walk_options, mut seen) =
+        (WalkOptions { retention: None, kinds, partitioner, threads }, Seen::default());
+    let DistributedWalk { walk, manifests, planned } =
+        newest.distributed_walk(&walk_options, true, &mut seen)?;
+    let reached = walk.files.reached().iter().map(|file| file.path.clone());
+    let job = OrphansJob::<R> {
+        manifests,
+        named: reached.chain(walk.files.named().iter().cloned()).collect(),
+        placing: newest.storage().placing(),
+        location: newest.storage().place(newest.location())?,
+        equal_schemes: which.equal_schemes.clone(),
+        equal_authorities: which.equal_authorities.clone(),
+        moved: newest.moved().filter(|_| !R::BY_NAME),
+        options: StoredOptions::from(options),
+        seen,
+    };
+    let planned = Planned::new(R::orphans_job(job), planned, bounds).whole();
+    // Nobody knows how many files are listed.
+    Ok(Planned { tasks: planned.tasks.max(bounds.at_once), ..planned })
+}
+
+impl<R: Reach> OrphansJob<R> {
+    /// A partitioner for the files that the table names, with the prefixes of this process.
+    fn record_partitioner(&self, parts: usize) -> (Arc<Partitioner>, Arc<Prefixes>) {
+        let prefixes = self.prefixes();
+        let keys = Keys::Places {
+            prefixes: Arc::clone(&prefixes),
+            storage: self.storage(),
+            by_name: R::BY_NAME,
+            whole: true,
+        };
+        let partitioner = Partitioner::seeded(seed(), parts).by(keys).of_moved(self.moved.clone());
+        (Arc::new(partitioner), prefixes)
+    }
+
+    fn prefixes(&self) -> Arc<Prefixes> {
+        Arc::new(Prefixes::new(&self.location, &self.equal_schemes, &self.equal_authorities))
+    }
+
+    /// What places paths; it reads nothing.
+    fn storage(&self) -> Arc<dyn Storage> {
+        placed(&self.placing, Arc::new(Local))
+    }
+}
+
+impl<R: Reach> Job for OrphansJob<R> {
+    fn schema(&self) -> Result<SchemaRef> {
+        schema(&ScanOptions::from(&self.options))
+    }
+
+    fn shuffles(&self) -> Vec<Shuffle> {
+        vec![Shuffle::ByKey, Shuffle::ToOne]
+    }
+
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
+        let (partitioner, _) = self.record_partitioner(process.parts as usize);
+        map_records(&self.manifests, &partitioner, process.decoding.clone())
+    }
+
+    fn looks_again(&self) -> bool {
+        true
+    }
+
+    /// Every part has all files that are named without a manifest: manifests, lists and the table's other
+    /// metadata.
+    fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {
+        let options = ScanOptions::from(&self.options);
+        if step > 0 {
+            let looks = Looks {
+                newest: newest_of::<R>(process)?,
+                retention: None,
+                are_placed: true,
+                kinds: Kinds::ALL,
+                threads: threads(options.threads),
+                comparison: Comparison::Places {
+                    prefixes: self.prefixes(),
+                    by_name: R::BY_NAME,
+                    storage: self.storage(),
+                },
+            };
+            return Ok(Box::new(LookAgain::new(looks, self.seen.clone(), options)));
+        }
+        let (partitioner, prefixes) = self.record_partitioner(1);
+        let mut records = partitioner.new_records();
+        records.push_reached(self.named.iter().map(String::as_str))?;
+        Ok(RecordReduce::boxed(vec![records.bytes()], move |pieces| {
+            let rows = orphans(pieces, &prefixes, None, &|record| known(record, &prefixes, &partitioner))?;
+            select(&rows, None, options.filter.as_deref())
+        }))
+    }
+}
+
+/// The record with the hash and the prefix number of this process.
+fn known<'r>(record: Record<'r>, prefixes: &Prefixes, partitioner: &Partitioner) -> Result<Record<'r>> {
+    let prefix = prefixes.prefix(record.path, &mut Last::default())?;
+    Ok(Record { prefix, hash: partitioner.hash(record.key.as_bytes()), ..record })
+}

@@ -1,0 +1,311 @@
+//! The view as a job. The process that plans reads what names manifests. Others read the manifests, report what is wrong
+//! with each, and move its entries to parts by the identity of their files. Where all entries of some files are, files
+//! that are in the table twice are found, and files are looked for. The totals that the snapshot claims are compared
+//! last, with the totals of all parts.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_schema::SchemaRef;
+use arrow_select::filter::filter_record_batch;
+use serde::{Deserialize, Serialize};
+
+use super::data_files::looked_for;
+use super::entries::Entries;
+use super::finding::rows;
+use super::inventory::{Inventory, NamedFile, NamedManifest};
+use super::links::keys_of;
+use super::manifests::{Manifests, Read, Take};
+use super::reduce::{PartContext, ReduceAll, ReducePart};
+use super::scan::known_deletes;
+use super::totals::{Claim, Totals};
+use super::{ENTRY_SIGN, IDENTITY, StoredEntries, Verified, WholeEntries};
+use crate::distributed::{
+    Bounds, Job, ManifestMap, Piece, Planned, PlannedManifest, Process, Reduce, Shuffle, StoredOptions, foreign, hash, placed,
+    sides,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::record::find;
+use crate::scan::ScanOptions;
+use crate::storage::Placing;
+use crate::view::{select, whole};
+
+sides! {
+    pub(super) enum Side {
+        /// The totals of manifests, and of parts.
+        Totals,
+        /// Findings.
+        Found,
+        Entries,
+        /// Files that no manifest names.
+        Files,
+        /// Deletes of one data file each, and data files.
+        Links,
+    }
+}
+
+/// The column with totals.
+pub(super) const TOTALS_COLUMN: &str = "_totals";
+
+/// The columns with the position of an entry: the number of its manifest, and of its record there.
+pub(super) const MANIFEST: &str = "_manifest";
+pub(super) const RECORD: &str = "_record";
+
+type ManifestOf<S> = <<S as StoredEntries>::Entries as WholeEntries>::Manifest;
+
+/// What is wrong with a table.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "S: StoredEntries")]
+pub(crate) struct VerifyJob<S: StoredEntries> {
+    entries: S,
+    manifests: Vec<Stored<ManifestOf<S>>>,
+    /// A file that exists: a process that cannot read it would report all others as missing.
+    anchor: String,
+    placing: Placing,
+    claims: Vec<Claim>,
+    is_whole: bool,
+    data_files: bool,
+    /// Whether data files are compared with their deletes.
+    linked: bool,
+    options: StoredOptions,
+}
+
+/// A manifest as it is sent.
+#[derive(Serialize, Deserialize)]
+struct Stored<M> {
+    path: String,
+    manifest: M,
+    named_by: String,
+    is_live: bool,
+}
+
+/// The totals of the live files, of some manifests or of a part.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct PartialTotals {
+    /// Whether all that names live files could be read.
+    pub(super) is_whole: bool,
+    /// Whether each file is in the table once or not at all.
+    pub(super) is_right: bool,
+    pub(super) totals: Totals,
+}
+
+/// The job on a table. Findings of what names manifests are made here already.
+///
+/// # Errors
+/// Those without which nothing can be named.
+pub(super) fn planned<V: Verified>(
+    table: &V,
+    data_files: bool,
+    options: &ScanOptions,
+    bounds: &Bounds,
+) -> Result<Planned> {
+    let Inventory { mut findings, manifests, files, is_whole, .. } = table.inventory(options.threads)?;
+    findings.extend(looked_for(table.files_storage(), files, options.threads)?);
+    let entries = table.whole_entries()?;
+    let linked = known_deletes(table, &entries, manifests.iter())?.is_some();
+    let (mut planned, mut stored) = (Vec::new(), Vec::new());
+    for NamedManifest { manifest, named_by, is_live } in manifests {
+        let (path, size) = entries.place_of(&manifest);
+        let size = size.unwrap_or(0);
+        planned.push(PlannedManifest { path: path.clone(), size, added: 0, deleted: 0, divisible: false });
+        stored.push(Stored { path, manifest, named_by: named_by.as_ref().to_owned(), is_live });
+    }
+    let job = VerifyJob::<V::Stored> {
+        entries: table.stored_entries()?,
+        manifests: stored,
+        anchor: table.anchor(),
+        placing: table.files_storage().placing(),
+        claims: table.claims(),
+        is_whole,
+        data_files,
+        linked,
+        options: StoredOptions::from(options),
+    };
+    let totals = PartialTotals { is_whole, is_right: true, totals: Totals::default() };
+    let mut made = vec![(1, Piece::alone(Side::Found, rows(&findings)?)), (1, totals.piece([None])?)];
+    if data_files {
+        made.push((0, files_piece(table.data_files()?)?));
+    }
+    if let Some(deletes) = table.unlisted_deletes()? {
+        made.push((0, by_data_file(deletes)?));
+    }
+    Ok(Planned { made, ..Planned::new(V::job(job), planned, bounds) })
+}
+
+/// Files that no manifest names, to be looked for.
+fn files_piece(files: Vec<NamedFile>) -> Result<Piece> {
+    let sizes = files.iter().map(|file| file.size.and_then(|size| i64::try_from(size).ok()));
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("file_path", Arc::new(StringArray::from_iter_values(files.iter().map(|file| &file.path)))),
+        ("file_size_in_bytes", Arc::new(sizes.collect::<Int64Array>())),
+        ("named_by", Arc::new(StringArray::from_iter_values(files.iter().map(|file| &file.named_by)))),
+    ];
+    let rows = whole(columns, files.len())?;
+    Ok(Piece::keyed(Side::Files, rows, files.iter().map(|file| Some(hash(file.path.as_bytes())))))
+}
+
+/// Deletes and data files, by the data file.
+fn by_data_file(rows: RecordBatch) -> Result<Piece> {
+    let keys = keys_of(&rows)?;
+    Ok(Piece::keyed(Side::Links, rows, keys.iter().map(|key| Some(hash(key.unwrap_or_default())))))
+}
+
+impl<S: StoredEntries> Job for VerifyJob<S> {
+    fn schema(&self) -> Result<SchemaRef> {
+        Ok(selected(&rows(&[])?, &ScanOptions::from(&self.options))?.schema())
+    }
+
+    fn shuffles(&self) -> Vec<Shuffle> {
+        vec![Shuffle::ByKey, Shuffle::ToOne]
+    }
+
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
+        let storage = placed(&self.placing, Arc::clone(&process.storage));
+        storage.read_range(&self.anchor, 0, 1)?;
+        let mut known: HashMap<String, Vec<(i32, Arc<NamedManifest<ManifestOf<S>>>)>> = HashMap::new();
+        for (number, Stored { path, manifest, named_by, is_live }) in (0..).zip(&self.manifests) {
+            let named_by = Arc::from(named_by.as_str());
+            let named = NamedManifest { manifest: manifest.clone(), named_by, is_live: *is_live };
+            known.entry(path.clone()).or_default().push((number, Arc::new(named)));
+        }
+        let (entries, linked) = (Arc::new(self.entries.entries(process.decoding.clone())?), self.linked);
+        Ok(ManifestMap::Paths(Box::new(move |paths| {
+            let (mut numbers, mut manifests) = (Vec::new(), Vec::new());
+            for path in paths {
+                let named = known.get(path);
+                for (number, named) in named.ok_or_else(|| {
+                    Error::new(ErrorKind::Missing, "not a manifest of this job").in_file(path)
+                })? {
+                    numbers.push(*number);
+                    manifests.push(Arc::clone(named));
+                }
+            }
+            let (storage, entries) = (Arc::clone(&storage), Arc::clone(&entries));
+            let reads = Manifests { storage, entries, take: Collect, linked };
+            // Each manifest is read once.
+            let reads = reads.pipeline(manifests, 1).zip(numbers);
+            Ok(Box::new(reads.flat_map(|(read, number)| match read.and_then(|read| pieces(read, number)) {
+                Ok(pieces) => pieces.into_iter().map(Ok).collect(),
+                Err(error) => vec![Err(error)],
+            })))
+        })))
+    }
+
+    fn reads_manifests(&self) -> bool {
+        true
+    }
+
+    fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {
+        let totals = PartialTotals { is_whole: self.is_whole, is_right: true, totals: Totals::default() };
+        if step > 0 {
+            let options = ScanOptions::from(&self.options);
+            return Ok(Box::new(ReduceAll { totals, claims: self.claims.clone(), options }));
+        }
+        Ok(Box::new(ReducePart::new(PartContext {
+            paths: self.manifests.iter().map(|stored| stored.path.clone()).collect(),
+            looked_for_in: self.data_files.then(|| placed(&self.placing, Arc::clone(&process.storage))),
+            totals,
+        })))
+    }
+}
+
+/// Checks entries, and keeps what identifies their files.
+struct Collect;
+
+/// What a manifest has of files.
+#[derive(Default)]
+struct CollectedEntries {
+    totals: Totals,
+    /// Entries, and the number of the first among the records.
+    entries: Vec<(Entries, u64)>,
+    links: Vec<RecordBatch>,
+}
+
+impl Take for Collect {
+    const CHECKS: bool = true;
+
+    type Taken = CollectedEntries;
+
+    fn take(&self, entries: &Entries, first: u64, taken: &mut CollectedEntries) {
+        taken.totals.take(entries);
+        taken.entries.push((entries.named(), first));
+    }
+
+    fn link(&self, links: RecordBatch, taken: &mut CollectedEntries) {
+        taken.links.push(links);
+    }
+
+    fn held(&self, taken: &CollectedEntries) -> u64 {
+        let held = |(entries, _): &(Entries, u64)| {
+            entries.identities.get_array_memory_size() + entries.paths.get_array_memory_size()
+        };
+        let links = taken.links.iter().map(RecordBatch::get_array_memory_size);
+        taken.entries.iter().map(held).chain(links).sum::<usize>() as u64
+    }
+}
+
+/// What a manifest has for each side.
+fn pieces(read: Read<CollectedEntries>, number: i32) -> Result<Vec<Piece>> {
+    let key = Some(hash(&number.to_le_bytes()));
+    let mut pieces = Vec::new();
+    if !read.findings.is_empty() {
+        let found = rows(&read.findings)?;
+        let keys = std::iter::repeat_n(key, found.num_rows());
+        pieces.push(Piece::keyed(Side::Found, found, keys));
+    }
+    if !read.is_live {
+        return Ok(pieces);
+    }
+    let totals = PartialTotals { is_whole: read.is_whole, is_right: true, totals: read.taken.totals };
+    // Every part must learn that some files are unknown: then the totals cannot be compared.
+    pieces.push(totals.piece([key.filter(|_| read.is_whole)])?);
+    for (entries, first) in &read.taken.entries {
+        let rows = entry_rows(entries, *first, number)?;
+        let keys = find(&rows, IDENTITY)?;
+        let keys: Vec<_> = keys.as_binary::<i32>().iter().map(|key| Some(hash(key.unwrap_or_default()))).collect();
+        pieces.push(Piece::keyed(Side::Entries, rows, keys));
+    }
+    for links in read.taken.links {
+        pieces.push(by_data_file(links)?);
+    }
+    Ok(pieces)
+}
+
+/// The entries that add or delete a file, with their positions.
+fn entry_rows(entries: &Entries, first: u64, manifest: i32) -> Result<RecordBatch> {
+    let count = entries.signs.len();
+    let first = i64::try_from(first).unwrap_or(i64::MAX);
+    let records = (0..count).map(|row| first.saturating_add(i64::try_from(row).unwrap_or(i64::MAX)));
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        (IDENTITY, Arc::new(entries.identities.clone())),
+        (ENTRY_SIGN, Arc::new(entries.signs.clone())),
+        ("file_path", Arc::new(entries.paths.clone())),
+        ("file_size_in_bytes", Arc::new(entries.sizes.clone())),
+        (RECORD, Arc::new(Int64Array::from_iter_values(records))),
+        (MANIFEST, Arc::new(Int32Array::from_value(manifest, count))),
+    ];
+    let counted: BooleanArray = entries.signs.iter().map(|sign| Some(sign != Some(0))).collect();
+    Ok(filter_record_batch(&whole(columns, count)?, &counted)?)
+}
+
+impl PartialTotals {
+    pub(super) fn add(&mut self, other: &PartialTotals) {
+        self.is_whole &= other.is_whole;
+        self.is_right &= other.is_right;
+        self.totals.add(&other.totals);
+    }
+
+    /// As a piece of one row.
+    pub(super) fn piece(&self, key: [Option<u64>; 1]) -> Result<Piece> {
+        let text = serde_json::to_string(self).map_err(foreign)?;
+        let text: ArrayRef = Arc::new(StringArray::from_iter_values([text]));
+        Ok(Piece::keyed(Side::Totals, whole(vec![(TOTALS_COLUMN, text)], 1)?, key))
+    }
+}
+
+/// Of findings the rows that are requested.
+pub(super) fn selected(found: &RecordBatch, options: &ScanOptions) -> Result<RecordBatch> {
+    select(found, options.columns.as_deref(), options.filter.as_deref())
+}
