@@ -1,29 +1,29 @@
-"""What executors run of scans whose entries come together elsewhere, run here, in several parts."""
+"""What executors run of a view's job, run here, in several parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakebed import LIMITS
-from lakebed.spark.exchange import map_gathered, map_parts, map_pieces, sent
-from lakebed.spark.reading import Reading
-from lakebed.spark.types import cast_batch, to_spark
-from lakebed.spark.verifying import ManifestChecker, map_last
+from lakebed import LIMITS, _arrow
+from lakebed.spark.mappers import JobMap, Reducer, rows_of
+from lakebed.spark.plan import newest_again
+from lakebed.view import Bounds
 from spark_rows import sorted_rows
 
 if TYPE_CHECKING:
     import lakebed
+    from lakebed import _native
+    from lakebed.storage import Storage
     from lakebed.view import ViewScan
 
 
-def contents(scan: ViewScan) -> Iterator[tuple[str, pa.Array]]:
+def contents(planned: _native.Planned) -> Iterator[tuple[str, pa.Array]]:
     """The manifests as executors get them, in another order than that of the lists."""
-    paths = {manifest["path"] for side in scan.exchange().sides for manifest in side}
-    for path in sorted(paths):
+    for path in sorted(manifest["path"] for manifest in planned.manifests):
         # Where tests say that it is of a bucket, it lies on the disk all the same.
         yield f"file:{path}", pa.array([Path(path.removeprefix("s3://one")).read_bytes()])
 
@@ -34,30 +34,57 @@ def together(pieces: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return iter(pa.Table.from_batches(pieces).sort_by(order).to_batches() if pieces else [])
 
 
+def planned(scan: ViewScan, **bounds: Any) -> _native.Planned:
+    """The job of a scan; what planning asks is answered."""
+    job = scan.job(Bounds(**bounds))
+    if job is not None and job.is_question:
+        asked = JobMap(job.to_bytes(), LIMITS)
+        schema = _arrow.schema(asked.opened().schema)
+        answer = pa.Table.from_batches(list(asked.of_contents(contents(job))), schema)
+        job = scan.job(Bounds(answer=answer, **bounds))
+    assert job is not None
+    return job
+
+
+def mapped(job: _native.Planned, storage: Storage | None = None) -> list[pa.RecordBatch]:
+    """What the map makes, each manifest in a task of its own."""
+    mapping = JobMap(job.to_bytes(), LIMITS)
+    if job.reads_manifests:
+        paths = [manifest["path"] for manifest in reversed(job.manifests)]
+        return [batch for path in paths for batch in mapping.of_paths([path], storage, 1)]
+    return [batch for one in contents(job) for batch in mapping.of_contents(iter([one]))]
+
+
+def rows(
+    job: _native.Planned,
+    scan: ViewScan | None = None,
+    storage: Storage | None = None,
+    table: lakebed.Table | None = None,
+) -> list[pa.RecordBatch]:
+    """The rows of a job. Args: scan, whose listed files are mapped too; table, that rows are compared with."""
+    batches, made = mapped(job, storage), dict(job.made())
+    again = newest_again(table) if table is not None and job.looks_again else None
+    mapping = JobMap(job.to_bytes(), LIMITS)
+    for stage in range(1, len(job.shuffles) + 1):
+        batches += map(_arrow.record_batch, made.get(stage, []))
+        if stage == 1 and scan is not None:
+            batches += rows_of(mapping.opened().listed(scan.core))
+        is_last = stage == len(job.shuffles)
+        reducer = Reducer(mapping, stage, storage, again if is_last else None)
+        batches = list(reducer(together(batches)))
+    return batches + [*map(_arrow.record_batch, made.get(len(job.shuffles) + 1, []))]
+
+
 def exchanged(
-    scan: ViewScan, known: bytes = b"", parts: int = 5, ids: Sequence[int] = (), *, listed: bool = False
+    scan: ViewScan, parts: int = 5, *, table: lakebed.Table | None = None, listed: bool = False, **bounds: Any
 ) -> list[str]:
     """The rows of a scan whose entries come together in so many parts where they have to, `listed` too."""
-    exchange = scan.exchange(ids)
-    if not exchange.together:
-        rows = list(map_gathered(contents(scan), exchange.task, LIMITS, known))
-    else:
-        pieces = list(map_pieces(contents(scan), exchange.task, LIMITS, parts))
-        if listed:
-            pieces += sent(scan.listed(parts), parts)
-        rows = list(map_parts(together(pieces), exchange.task, LIMITS, known))
-    return sorted_rows(pa.Table.from_batches(rows)) if rows else []
+    found = rows(planned(scan, parts=parts, **bounds), scan if listed else None, table=table)
+    return sorted_rows(pa.Table.from_batches(found)) if found else []
 
 
 def verified(table: lakebed.Table, data_files: bool = False, parts: int = 3, **selection: Any) -> list[str]:
     """What executors find wrong with a table, each in a task of one manifest."""
     scan = table.verify(data_files=data_files, **selection)
-    exchange, reading = scan.exchange(), Reading.of(table, LIMITS, None, "executors")
-    tasks = [[manifest["path"]] for manifest in reversed(exchange.sides[0])]
-    reader = ManifestChecker(tasks, exchange.task, LIMITS, reading.storage, reading.reads, parts)
-    pieces = list(reader(iter([pa.record_batch({"id": list(range(len(tasks)))})])))
-    pieces += sent(scan.listed(parts), parts)
-    found = [cast_batch(rows, to_spark(rows.schema)) for rows in exchange.made]
-    found += map_parts(together(pieces), exchange.task, LIMITS, b"", reading.storage)
-    rows = list(map_last(iter(found), exchange.task, LIMITS))
-    return sorted_rows(pa.Table.from_batches(rows)) if rows else []
+    found = rows(planned(scan, parts=parts), storage=table.opening.storage)
+    return sorted_rows(pa.Table.from_batches(found)) if found else []

@@ -17,11 +17,11 @@ from trust import long_or, not_in_check
 
 import lakebed
 from lakebed import errors
-from spark_rows import expected, sorted_rows
+from lakebed.view import Bounds
+from spark_rows import expected
 
 if TYPE_CHECKING:
     from iceberg_golden import GoldenTable as IcebergTable
-    from lakebed.view import ViewScan
     from shared_data import GoldenTable
 
 pytestmark = [
@@ -33,11 +33,6 @@ OLD = datetime(2020, 1, 1, tzinfo=timezone.utc)
 LATER = datetime.now(timezone.utc) + timedelta(days=365)
 
 
-def in_parts(scan: ViewScan, parts: int) -> list[str]:
-    made: list[pa.RecordBatch] = scan.exchange().made
-    return sorted([row for batch in made for row in sorted_rows(batch)] + exchanged(scan, parts=parts))
-
-
 def check(table: lakebed.Table, parts: int) -> None:
     some: dict[str, Any] = {
         "filter": "kind IN ('data', 'manifest')",
@@ -45,9 +40,10 @@ def check(table: lakebed.Table, parts: int) -> None:
     }
     scans = (table.expire_plan(LATER, 1), table.reachable(**some), table.reachable())
     for scan in scans[: long_or(2, 3)]:
-        assert in_parts(scan, parts) == expected(scan)
-    lists = table.reachable(filter="kind = 'manifest list'").exchange()
-    assert not lists.sides[0]
+        assert exchanged(scan, parts, table=table) == expected(scan)
+    lists = table.reachable(filter="kind = 'manifest list'").job(Bounds())
+    assert lists is not None
+    assert not lists.manifests
 
 
 def check_orphans(table: lakebed.Table, parts: int) -> None:
@@ -63,9 +59,9 @@ def check_orphans(table: lakebed.Table, parts: int) -> None:
         except errors.UnsupportedError:
             # Its external paths are on a storage that is not here.
             with pytest.raises(errors.UnsupportedError):
-                exchanged(scan, parts=parts, listed=True)
+                exchanged(scan, parts, table=table, listed=True)
             continue
-        found = exchanged(scan, parts=parts, listed=True)
+        found = exchanged(scan, parts, table=table, listed=True)
         assert found == rows
         assert found or given is None
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from lakebed import _arrow, _display, _native
+from lakebed import _display, _native
 from lakebed._arguments import names, positive
 from lakebed._keywords import TEXTS, described
 from lakebed._values import to_records
@@ -18,8 +17,6 @@ from lakebed.predicates import to_sql
 from lakebed.scan import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import pyarrow as pa
 
     from lakebed.table import Table
@@ -117,20 +114,26 @@ class Manifest(TypedDict):
 
 
 @dataclass(frozen=True)
-class Exchange:
-    """Work on manifests whose entries are combined.
+class Bounds:
+    """By what a job is planned for an engine of many processes; the compiled core reads the attributes.
 
-    `sides`: the manifests of each side; one may be of several. `together`: whether entries must come
-    together, or may be gathered manifest by manifest. `task`: the work as JSON text for `_native.Exchange`.
-    `made`: rows that are made already, of no manifest. `seen`: what planning has read of the table, for
-    `ViewScan.looked_again`; None where rows need no later look.
+    `at_once`: how many tasks run at a time. `small_bytes`: manifests of no more bytes in all are no job;
+    None: any are. `delete_bytes`: bytes of manifests of deletes that the driver reads, to send them along;
+    `deleting_bytes` and `deletions`: of manifests of Paimon's that delete files, and their entries.
+    `task_bytes`: bytes of manifests whose entries one task reduces. `parts`: into how many parts keys are
+    divided; None: some for each task. `groups`: groups that a task holds before it sends on what it has.
+    `answer`: the rows of the job that planning asked for first.
     """
 
-    sides: list[list[Manifest]]
-    together: bool
-    task: str
-    made: list[pa.RecordBatch]
-    seen: str | None
+    at_once: int = 1
+    small_bytes: int | None = None
+    delete_bytes: int = 16 << 20
+    deleting_bytes: int = 128 << 20
+    deletions: int = 100_000
+    task_bytes: int = 16 << 20
+    parts: int | None = None
+    groups: int = 65_536
+    answer: pa.Table | None = None
 
 
 class ViewScan(Scan):
@@ -156,19 +159,6 @@ class ViewScan(Scan):
         """The name of the view."""
         return self._view_name or ""
 
-    @property
-    def filter_text(self) -> str | None:
-        """The filter on the view's own columns, as SQL."""
-        return self._options.filter
-
-    def columns_and_filtered(self) -> list[str] | None:
-        """The columns asked for, and those that the filter tests; None for all."""
-        if (columns := self._options.columns) is None:
-            return None
-        whole = self._table.scan(self._view, replace(self._options, columns=None, filter=None))
-        tested = _native.Filter(whole, self._options.filter or "").columns
-        return list(dict.fromkeys((*columns, *tested)))
-
     def explain(self) -> Explain:
         """The funnel: manifests, entries, files and their bytes after each step, and why.
 
@@ -177,72 +167,34 @@ class ViewScan(Scan):
         return Explain.from_json(self._native.explain())
 
     def planned_manifests(self) -> list[Manifest]:
-        """The manifests that `where` leaves, for engines that read them themselves. Cost: reads the lists."""
-        planned: list[Manifest] = json.loads(self._native.manifests())
-        return planned
-
-    def task(self, part: str) -> str:
-        """What an engine's workers are to do with each planned manifest, as JSON text for `_native.Task`.
-
-        Args: part: "rows"; for `files` "added" (rows of additions, last column `_identity` binary) or
-            "deleted" (`_identity` of deletions), to be anti-joined.
+        """The manifests that `where` leaves, for engines that read them themselves; none of a view that one
+        process makes. Cost: that of `job`.
         """
-        return self._native.task(part)
+        planned = self.job(Bounds())
+        return [] if planned is None else planned.manifests
+
+    def job(self, bounds: Bounds) -> _native.Planned | None:
+        """The work of making the rows in many processes; None where one process makes them.
+
+        Cost: reads the manifest lists, for `reachable`, `orphans` and `expire_plan` those of all snapshots,
+            and what `bounds` says is small enough to be sent along.
+        """
+        return self._native.job(bounds)
 
     @property
-    def decides_together(self) -> bool:
-        """Whether a file may be left out for what other files are, so that entries must come together by
-        `exchange`, not by an anti-join alone.
-        """
-        return self._native.decides_together
+    def is_light(self) -> bool:
+        """Whether the rows, where there is no job, are made of so little that the driver makes them."""
+        return self._native.is_light
 
-    def exchange(self, equality_ids: Sequence[int] = ()) -> Exchange:
-        """What an engine is to do where entries of several manifests make rows together.
+    @property
+    def core(self) -> _native.Scan:
+        """The scan of the compiled core."""
+        return self._native
 
-        Args: equality_ids, of an Iceberg plan: the columns that its equality deletes compare.
-        Cost: reads the manifest lists, for `reachable` and `expire_plan` those of all snapshots.
-        """
-        sides, together, task, made, seen = self._native.exchange(list(equality_ids))
-        batches = [_arrow.record_batch(rows) for rows in made]
-        return Exchange(json.loads(sides), together, task, batches, seen)
-
-    def looked_again(self, rows: pa.RecordBatchReader, seen: str) -> Iterator[pa.RecordBatch]:
-        """The rows of `exchange` without files that the table keeps by now: the last step of jobs by whose
-        rows people delete.
-
-        Args: rows, with all columns; seen, that of the `Exchange`.
-        Cost: none without rows; else the newest metadata is read again, and what is new in it.
-        """
-        return _arrow.batches(self._native.looked_again(rows, seen))
-
-    def side(self, side: int) -> list[pa.RecordBatch]:
-        """The entries of one side of `exchange`, in the core's own columns. Cost: reads its manifests."""
-        return [_arrow.record_batch(batch) for batch in self._native.side(side)]
-
-    def listed(self, parts: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Files that no manifest names, distributed to `parts` parts beside the entries of `exchange`: listed
-        files, among which orphans are found, and Paimon's index files, which are verified. The side, and rows
-        whose last column is their part. Cost: lists, or reads the listing, while it is iterated.
-        """
-        pieces = self._native.listed(parts)
-        while (piece := pieces.next_piece()) is not None:
-            yield piece[0], _arrow.record_batch(piece[1])
-
-    def group_task(self) -> str:
-        """What an engine's workers need to sum up the planned manifests, as JSON text for `_native.Grouping`.
-
-        Cost: reads the lists; for `health` the snapshots too.
-        """
-        return self._native.group_task()
-
-    def known(self, what: str) -> pa.RecordBatch:
-        """(Paimon) What must be known of all files where some are summed up.
-
-        Args: what: "deleted", identities of the files that entries delete, or "vectors", counts of deletion
-            vectors by partition and bucket.
-        Cost: reads the manifests that have DELETE entries; or the index manifest, if columns ask for it.
-        """
-        return _arrow.record_batch(self._native.known(what))
+    @property
+    def limit(self) -> int | None:
+        """The most rows to return."""
+        return self._options.limit
 
     def head(self, count: int = 10) -> pa.Table:
         """The first rows, the limit pushed down to the scan. Raises: as `to_arrow`."""
@@ -300,5 +252,4 @@ class PlanScan(ViewScan):
         Source: Iceberg's REST catalog specification, `planTableScan` and `fetchScanTasks`; Iceberg's
             `TableScanResponseParser.java`.
         """
-        answer: dict[str, Any] = json.loads(self._native.scan_tasks())
-        return answer
+        return self._native.scan_tasks()

@@ -8,14 +8,10 @@ in lakebed imports it.
 
 from typing import Any
 
-from lakebed.spark.check import check
-from lakebed.spark.frames import TablePath
-from lakebed.spark.health import health
-from lakebed.spark.map_in_arrow import Mapper
-from lakebed.spark.reach import Read
-from lakebed.spark.reports import report
-from lakebed.spark.table import SparkTable, function, open_table
-from lakebed.spark.view_schema import manifest_mapper, schema
+from lakebed.spark.access import Read, check
+from lakebed.spark.fleets import health, report
+from lakebed.spark.mappers import Mapper
+from lakebed.spark.table import SparkTable, TablePath, function, manifest_mapper, open_table, schema
 from lakebed.view import KEYWORDS
 
 _functions = {name: function(getattr(SparkTable, name)) for name in KEYWORDS if name != "health"}

@@ -14,20 +14,20 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from lakebed.limits import LIMITS
 from lakebed.opening import open_table
 from lakebed.predicates import Predicate, col, to_sql
-from lakebed.spark.mappers import decode_manifests, prefix_error_kind
-from lakebed.spark.reading import Piece, Reading, contents, reads_at_once, spread
+from lakebed.spark.inputs import Piece, Reading, contents, reads_at_once, spread
+from lakebed.spark.mappers import JobMap, prefix_error_kind
+from lakebed.spark.table import view_of
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
-from lakebed.spark.view_schema import view_of
 from lakebed.storage import resolve
-from lakebed.view import KEYWORDS
+from lakebed.view import KEYWORDS, Bounds
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import datasource
     from pyspark.sql.types import StructType
 
-    from lakebed.scan import Scan
     from lakebed.table import Table
+    from lakebed.view import ViewScan
 
 TASK_BYTES = 32 << 20
 """Bytes of manifests that one task decodes, unless the option `range_bytes` says otherwise."""
@@ -115,7 +115,7 @@ class _Asked(NamedTuple):
         table = open_table(self.path, storage=self.storage, format=self.format)
         return table.at(**self.at) if self.at else table
 
-    def scan(self) -> Scan:
+    def scan(self) -> ViewScan:
         return view_of(self.table(), self.view, self.selection)
 
     def filtered(self, condition: Predicate) -> _Asked:
@@ -128,9 +128,9 @@ class _Asked(NamedTuple):
 class _Share(InputPartition):
     """Pieces of manifests and what is to be done with them, or all of the view."""
 
-    def __init__(self, task: str | None, pieces: list[Piece]) -> None:
+    def __init__(self, job: JobMap | None, pieces: list[Piece]) -> None:
         super().__init__(None)
-        self.task = task
+        self.job = job
         self.pieces = pieces
 
 
@@ -142,25 +142,22 @@ class _Reader(DataSourceReader):
         asked, shares = self._asked, list[_Share]()
         table = asked.table()
         scan = view_of(table, asked.view, asked.selection)
-        is_divided = asked.view in ("files", "entries") and scan.filter_text is None
-        if is_divided and not scan.decides_together:
-            manifests = scan.planned_manifests()
-            # Of Paimon's manifests some may delete what others add.
-            if asked.view == "entries" or not any(manifest["deleted"] for manifest in manifests):
-                task = scan.task("rows")
-                reading = Reading.of(table, LIMITS, asked.task_bytes, "executors")
-                pieces = reading.pieces(manifests, asked.task_bytes)
-                shares = [_Share(task, own) for own in spread(pieces, asked.task_bytes)]
+        planned = scan.job(Bounds())
+        # Tasks of a source do not shuffle.
+        if planned is not None and not planned.shuffles and not planned.is_question:
+            job, reading = JobMap(planned.to_bytes(), LIMITS), Reading(LIMITS, storage=table.opening.storage)
+            pieces = reading.pieces(planned.manifests, asked.task_bytes)
+            shares = [_Share(job, own) for own in spread(pieces, asked.task_bytes)]
         # Of none Spark would make one that is None.
         return [*shares] or [_Share(None, [])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         share = cast("_Share", partition)
-        if share.task is not None:
+        if share.job is not None:
             # Where it is says how it is read: nothing of the table is read again.
             _, storage = resolve(self._asked.path, self._asked.storage)
             given = contents(share.pieces, storage, LIMITS, reads_at_once(storage))
-            yield from decode_manifests(given, share.task, LIMITS)
+            yield from share.job.of_contents(given)
             return
         with prefix_error_kind():
             scan = self._asked.scan()

@@ -1,47 +1,95 @@
-"""A table whose views are DataFrames."""
+"""A table whose views are DataFrames, and the functions that are one-line forms of its methods."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
 
+from lakebed._arguments import age, instant, milliseconds
+from lakebed.catalogs import IcebergTable, PaimonTable
 from lakebed.opening import open_table as open_in_python
-from lakebed.spark import changes, groups, jobs, planning, views
-from lakebed.spark.request import Request
+from lakebed.spark.inputs import ContentReader
+from lakebed.spark.mappers import JobMap, Lister, ViewReader
+from lakebed.spark.plan import Request, newest_again
+from lakebed.spark.private_api import task_numbers
+from lakebed.spark.types import spark_schema
 from lakebed.table import Table
-from lakebed.view import KEYWORDS, ViewScan
+from lakebed.table.jobs import THREE_DAYS
+from lakebed.view import KEYWORDS, Bounds, ViewScan
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    import os
+    from collections.abc import Mapping
+    from datetime import timedelta
 
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+    from typing_extensions import Unpack
+
+    from lakebed._keywords import FileKeywords, Keywords
     from lakebed.limits import Limits
-    from lakebed.spark.frames import TablePath
-    from lakebed.spark.reach import Read
+    from lakebed.spark.access import Read
+    from lakebed.spark.mappers import Mapper
     from lakebed.version import AnyVersion
 
-Way = Callable[[Request], "DataFrame"]
-"""How Spark makes the rows of a view."""
+TablePath: TypeAlias = Union[str, "os.PathLike[str]", IcebergTable, PaimonTable, Table]
+"""A path or URI that the driver can open and the executors can reach, a table that a catalog of PyIceberg or
+pypaimon loaded, or one that is open already."""
+
+_COSTS = {
+    "files": """The driver reads the manifest lists; executors read the manifests that `where` leaves. Of Paimon
+        the driver also reads which files are deleted, up to 100,000 entries in manifests of 128 MiB; where
+        there are more, or where `where` decides on files together (by values of a table with primary keys, or
+        whose rows are spread over files), entries cross one shuffle, by identity or by bucket.""",
+    "plan": """Iceberg: manifests of deletes of up to 16 MiB in all are read by the driver and sent along; so are
+        all with `deletes="ids"`, whose numbers are those of `Table.plan(…).deletes`. Of more, executors say
+        which columns equality deletes compare; then data files and deletes cross a shuffle by spec and
+        partition, those of unpartitioned tables by data file, and each task holds the deletes of its own. In
+        partitioned tables deletes of one file cross it by the file's path too, to find those of another
+        partition: UnsupportedError where there is one, which `deletes="ids"` plans. Paimon: as `files`; the
+        driver reads the index manifest and sends the deletion vectors of the partitions that `where` leaves,
+        some dozen bytes each, which every task holds.""",
+    "partitions": """A task gives one row per group that it meets, and one shuffle brings these together. Of
+        Paimon as `files`; for the columns `delete_…` the driver reads the index manifest too; of Iceberg, for
+        `last_updated_…`, the times of the snapshots.""",
+    "diff": """The driver reads the manifest lists of both; executors read the manifests that one of them alone
+        has, once, and their files cross a shuffle by identity, unless all came or all went.""",
+    "reachable": """The driver reads all but manifests, and holds what names these and the sets of snapshots that
+        have each. Executors read every manifest once; some 100 bytes for each file that an entry names and its
+        path cross one shuffle, after which a task holds those of one part.""",
+    "verify": """The driver reads all but manifests, and looks for files of statistics. Executors read every
+        manifest once, through the table's storage; some 150 bytes for each entry of the table's snapshot cross
+        one shuffle, and a task has those of one part. With data_files each part looks for its files: one
+        request each. What was found crosses another shuffle, to one task. TypeError for a storage that cannot
+        be pickled; MissingFileError when the DataFrame is computed by executors that do not reach the
+        table.""",
+    "expire_plan": """Ages are counted to now. As `reachable`; the rows cross another shuffle, to one task, which
+        reads the newest version again, until nothing is new, and takes out rows of what the table keeps by
+        then. TypeError for a storage or catalog that cannot be pickled.""",
+    "growth": """One task opens the table again and reads it. TypeError for a storage that cannot be pickled;
+        MissingFileError when the DataFrame is computed by executors that do not reach the table.""",
+}
+_COSTS |= dict.fromkeys(("buckets", "health"), _COSTS["partitions"])
+_COSTS |= dict.fromkeys(("file_history", "totals"), _COSTS["growth"])
 
 
-def _view(method: Callable[..., ViewScan], way: Way) -> Callable[..., DataFrame]:
+def _view(method: Callable[..., ViewScan]) -> Callable[..., DataFrame]:
     """The method of a Spark table for a method of `Table`: the same arguments, the same rows and columns."""
-    name = method.__name__
+    name, signature = method.__name__, inspect.signature(method)
+    parameters = list(signature.parameters)[1:]
 
     def frame(self: SparkTable, *args: Any, **given: Any) -> DataFrame:
-        whole = scan = method(self.table, *args, **given)
-        if whole.filter_text is not None and "where" in KEYWORDS[name]:
-            given.update(columns=whole.columns_and_filtered(), filter=None)
-            scan = method(self.table, *args, **given)
-        own = dict(zip(list(inspect.signature(method).parameters)[1:], args, strict=False))
-        return way(Request(self, scan, whole, {**own, **given}))
+        scan = method(self.table, *args, **given)
+        return Request(self, scan, {**dict(zip(parameters, args, strict=False)), **given}).frame()
 
     frame.__name__, frame.__qualname__ = name, f"SparkTable.{name}"
-    frame.__signature__ = inspect.signature(method).replace(return_annotation="DataFrame")  # type: ignore[attr-defined]
-    frame.__doc__ = (
-        f"The rows and columns of `Table.{name}`.\n\n{inspect.getdoc(way)}\n\n{inspect.getdoc(method)}"
-    )
+    frame.__signature__ = signature.replace(return_annotation="DataFrame")  # type: ignore[attr-defined]
+    cost = inspect.cleandoc(_COSTS.get(name, ""))
+    own = f"The rows and columns of `Table.{name}`. {cost}".rstrip()
+    frame.__doc__ = f"{own}\n\n{inspect.getdoc(method)}"
     return frame
 
 
@@ -61,34 +109,61 @@ class SparkTable:
     range_bytes: int | None = None
     read: Read | None = None
 
-    orphans = jobs.orphans
-
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Callable[..., DataFrame]: ...
 
+    def orphans(
+        self,
+        older_than: timedelta | datetime | None = THREE_DAYS,
+        listing: DataFrame | None = None,
+        *,
+        equal_schemes: Mapping[str, str] | None = None,
+        equal_authorities: Mapping[str, str] | None = None,
+        **given: Unpack[Keywords],
+    ) -> DataFrame:
+        """One row per file that lies in the table's folders and that nothing of the table reaches; the rows
+        and columns of `Table.orphans`, in no order.
 
-_WAYS: dict[str, Way] = {
-    **dict.fromkeys(("snapshots", "refs", "schemas", "changelogs"), Request.by_driver),
-    **dict.fromkeys(("manifests", "indexes", "metadata_table"), Request.by_driver),
-    "entries": views.manifest_rows,
-    "files": views.live_files,
-    "deletes": views.deletes,
-    "appends": views.manifest_rows,
-    "diff": changes.diff,
-    "partitions": groups.summed,
-    "buckets": groups.summed,
-    "health": groups.health,
-    "plan": planning.plan,
-    "reachable": jobs.reachable,
-    "expire_plan": jobs.expire_plan,
-    "verify": jobs.verify,
-}
-"""How Spark makes the rows of views; those of others are one task's."""
+        The table is read as it is now, folders are listed when the DataFrame is computed: what was modified
+        since is not an orphan. After all else a task reads the newest version again, until nothing is new,
+        and takes out rows of files that the table keeps by then.
+
+        Args: older_than, equal_schemes, equal_authorities and the keywords of `Table.orphans`; listing, a
+            DataFrame with `path`, `size` and `modified`.
+        Raises: what `Table.orphans` raises; TypeError for a storage or catalog that cannot be pickled.
+        Cost: that of `reachable`. Each partition of `listing` is read by a task, which opens the table again
+            to know its folders; without `listing` one task lists them, side by side. Some 150 bytes for each
+            file that is listed cross the same shuffle, and the rows another one, to one task.
+        """
+        now = milliseconds(datetime.now(timezone.utc))
+        before = None if older_than is None else age("older_than", older_than)
+        if listing is None:
+            before = now if before is None else min(before, now)
+        keywords: dict[str, Any] = {
+            "older_than": None if before is None else instant(before),
+            "equal_schemes": equal_schemes,
+            "equal_authorities": equal_authorities,
+            **given,
+        }
+        reader = ViewReader("orphans", newest_again(self.table), keywords)
+        rows = task_numbers(self.spark, 1) if listing is None else listing
+
+        def listed(job: JobMap) -> tuple[DataFrame, Lister]:
+            return rows, Lister(reader, job, listing is not None)
+
+        of = SparkTable(self.spark, self.table, self.limits, None, self.read)
+        return Request(of, reader.scan(self.table), keywords, listed).frame()
+
+
+# Which of `listing` is given is all that differs.
+SparkTable.orphans.__signature__ = inspect.signature(Table.orphans).replace(  # type: ignore[attr-defined]
+    return_annotation="DataFrame"
+)
 
 for _name in KEYWORDS:
     if not hasattr(SparkTable, _name):
-        setattr(SparkTable, _name, _view(getattr(Table, _name), _WAYS.get(_name, jobs.by_task)))
+        setattr(SparkTable, _name, _view(getattr(Table, _name)))
 
 
 def open_table(
@@ -160,3 +235,66 @@ def function(method: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
     parameters = [*opening[:2], *first, *opening[2:], *(one for one in own if one not in first)]
     frame.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return frame
+
+
+def schema(
+    view: str,
+    path: TablePath,
+    *,
+    columns: Sequence[str] | None = None,
+    stats: Sequence[str] | None = None,
+    deletes: Literal["list", "ids"] | None = None,
+    at: AnyVersion | None = None,
+) -> StructType:
+    """The Spark schema of a view, such as "files", or of a metadata table, such as "$options".
+
+    Args: columns and stats, as the view takes them; deletes, for "plan" only; path and at, as `open_table`.
+    Raises: what `open_table` and the view raise; ValueError for another view.
+    Cost: the driver opens the table.
+    """
+    selection: dict[str, Any] = {"columns": columns}
+    if stats is not None:
+        selection["stats"] = stats
+    if deletes is not None:
+        selection["deletes"] = deletes
+    return spark_schema(view_of(table_at(path, at, None), view, selection).schema)
+
+
+def view_of(table: Table, view: str, selection: dict[str, Any]) -> ViewScan:
+    """A view, or a metadata table, by its name. Raises: as `schema`."""
+    if view.startswith("$"):
+        return table.metadata_table(view[1:], **selection)
+    if view not in KEYWORDS:
+        views = ", ".join(name for name in KEYWORDS if name != "metadata_table")
+        raise ValueError(f"a view is one of {views}, or $ and a metadata table, not {view!r}")
+    # Between which snapshots does not matter to the columns.
+    places = (table.snapshot_id, table.snapshot_id) if view == "diff" else ()
+    scan: ViewScan = getattr(table, view)(*places, **selection)
+    return scan
+
+
+def manifest_mapper(
+    fmt: str,
+    path: TablePath,
+    *,
+    at: AnyVersion | None = None,
+    limits: Limits | None = None,
+    **given: Unpack[FileKeywords],
+) -> Mapper:
+    """The function for `DataFrame.mapInArrow` that turns manifests into rows of `Table.entries`.
+
+    It takes rows with `path` and `content`, those of Spark's `binaryFile` source for manifests of this
+    snapshot, and goes with the schema `schema("entries", path, columns=…, stats=…, at=…)`.
+
+    Args: fmt, the table format, "paimon" or "iceberg"; path, at and limits, as `open_table`; the others are
+        those of `Table.entries`.
+    Raises: what `open_table` and `Table.entries` raise; ValueError where the table is of another format.
+    Cost: the driver reads the manifest lists.
+    """
+    table = table_at(path, at, limits)
+    if table.format != fmt:
+        raise ValueError(f"{table.location} is a {table.format} table, not {fmt}")
+    planned = table.entries(**given).job(Bounds())
+    if planned is None:
+        raise AssertionError("entries are made of manifests")
+    return ContentReader(JobMap(planned.to_bytes(), limits or table.opening.limits))

@@ -1,35 +1,39 @@
-"""How manifests reach the executors: in ranges that they read themselves, or whole through Spark's reader."""
+"""How manifests reach the executors: in ranges that they read themselves, or whole, as rows of Spark's source
+`binaryFile` with the cluster's credentials.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import heapq
-from collections.abc import Iterator, Sequence
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import unquote
 
 from lakebed import _native
 from lakebed._arguments import positive
 from lakebed._text import printable
-from lakebed.errors import LakebedError, MissingFileError, UnsupportedError
+from lakebed.errors import LakebedError, MissingFileError, TruncatedError, UnsupportedError
 from lakebed.file_io import FileIOStorage
-from lakebed.spark.binary_files import at_once, binary_files, packed
-from lakebed.spark.map_in_arrow import map_in_arrow
-from lakebed.spark.mappers import Decoder, ManifestContents, map_contents, prefix_error_kind
-from lakebed.spark.reach import check_pickled, reached
-from lakebed.spark.read_ahead import in_order
-from lakebed.spark.session import spare_archives, task_numbers
-from lakebed.storage.paths import absolute
+from lakebed.spark.access import check_pickled, reached
+from lakebed.spark.mappers import JobMap, ManifestContents, map_in_arrow
+from lakebed.spark.private_api import at_once, count_files, setting, spare_archives, task_numbers
+from lakebed.storage.paths import SCHEME, absolute
 from lakebed.storage.protocols import abilities
 from lakebed.storage.secrets import without_secrets
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.errors import AnalysisException
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
     from lakebed.limits import Limits
-    from lakebed.spark.reach import Read
+    from lakebed.spark.access import Read
     from lakebed.storage import Storage
     from lakebed.table import Table
     from lakebed.view import Manifest
@@ -45,6 +49,17 @@ _UNTOLD_TASK = 32 << 20
 _MOST_RANGE = 64 << 20
 # How many files a task reads at once at most; each task does so.
 _READS = 8
+# What is done ahead at most, in bytes, beside what is taken next.
+_AHEAD = 32 << 20
+# What a task of Spark's own reader is to have of files, in bytes; as much as Spark's own packing gives.
+_PACKED = 128 << 20
+_LISTING_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+# What Hadoop's file systems expand in a path, and the backslash that keeps them from it.
+_GLOB = re.compile(r"[{}\[\]*?\\]")
+_ESCAPE = re.compile(r"\\(?=[{}\[\]*?\\])")
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class Piece(NamedTuple):
@@ -74,8 +89,7 @@ class Reading:
     def of(table: Table, limits: Limits, range_bytes: int | None, read: Read | None) -> Reading:
         """Of a table: `range_bytes` are ranges that executors read.
 
-        Raises: ValueError for ranges of no bytes, ranges that Spark is to read, and another reader; TypeError
-            for a storage that does not reach the executors, where these are to read.
+        Raises: ValueError for ranges of no bytes, ranges that Spark is to read, and another reader.
         """
         if read not in (None, "executors", "spark"):
             raise ValueError(f'read is "executors", "spark" or None, not {read!r}')
@@ -83,9 +97,6 @@ class Reading:
             if read == "spark":
                 raise ValueError('range_bytes= is for executors, with read="spark" manifests are read whole')
             read = "executors"
-        # A catalog's credentials are its own: without them nobody reads.
-        if read == "executors" or (read is None and isinstance(table.opening.storage, FileIOStorage)):
-            check_pickled(table.opening.storage)
         asked = table.opening.reads
         reads = min(asked or _READS, reads_at_once(table.opening.storage))
         return Reading(limits, range_bytes, read, table.opening.storage, reads)
@@ -94,32 +105,33 @@ class Reading:
         self,
         spark: SparkSession,
         manifests: Sequence[Manifest],
-        decode: Decoder,
+        job: JobMap,
         types: StructType,
-        *,
-        divided: bool = True,
     ) -> DataFrame:
-        """What executors make of manifests.
+        """What executors make of manifests by the map of a job.
 
-        Args: divided, whether what is made of the parts of one is what is made of it.
-        Raises: MissingFileError, TruncatedError and UnsupportedError for a manifest that Spark does not read.
+        Raises: MissingFileError, TruncatedError and UnsupportedError for a manifest that Spark does not read;
+            TypeError for a storage that does not reach the executors, where these are to read.
         Cost: one small job where it is not known yet whether executors reach the storage.
         """
         if not manifests:
             return spark.createDataFrame([], types)
+        # A catalog's credentials are its own: without them nobody reads.
+        if self.read == "executors" or (self.read is None and isinstance(self.storage, FileIOStorage)):
+            check_pickled(self.storage)
         if self.storage is None:
             manifests = [{**manifest, "path": absolute(manifest["path"])} for manifest in manifests]
         why = reached(spark, self.storage, manifests, self.limits) if self.read is None else None
         if self.read == "spark" or why is not None:
-            return _by_spark(spark, manifests, ContentReader(decode, why), types)
+            return _by_spark(spark, manifests, ContentReader(job, why), types)
         cores = at_once(spark)
         share, cores = (self.range_bytes, cores) if self.range_bytes else task_bytes(manifests, cores)
         ranges = self.range_bytes or min(share, _MOST_RANGE)
-        tasks = spread(self.pieces(manifests, ranges, divided=divided), share, at_once=cores)
-        reader = RangeReader(tasks, self.limits, self.storage, self.reads, decode)
+        tasks = spread(self.pieces(manifests, ranges), share, at_once=cores)
+        reader = RangeReader(tasks, self.storage, self.reads, job)
         return map_in_arrow(task_numbers(spark, len(tasks)), reader, types)
 
-    def pieces(self, manifests: Sequence[Manifest], step: int, *, divided: bool = True) -> list[Piece]:
+    def pieces(self, manifests: Sequence[Manifest], step: int) -> list[Piece]:
         """Manifests, those of more than `step` bytes in ranges of that, as far as they can be divided.
 
         Reads the headers of those that are divided, so that a task reads nothing but its range: two requests
@@ -128,10 +140,9 @@ class Reading:
         large = [
             (manifest["path"], manifest["size"])
             for manifest in manifests
-            if divided and manifest["divisible"] and manifest["size"] > step
+            if manifest["divisible"] and manifest["size"] > step
         ]
-        with prefix_error_kind():
-            headers = _native.divisible(self.storage, large, self.limits) if large else []
+        headers = _native.divisible(self.storage, large, self.limits) if large else []
         of_path = {path: header for (path, _), header in zip(large, headers, strict=True)}
         return [
             piece
@@ -142,13 +153,12 @@ class Reading:
 
 @dataclass(frozen=True)
 class RangeReader:
-    """Reads the pieces of a task and decodes them; made for `mapInArrow` over the numbers of the tasks."""
+    """Reads the pieces of a task and maps them; made for `mapInArrow` over the numbers of the tasks."""
 
     tasks: list[list[Piece]] = field(repr=False)
-    limits: Limits
     storage: Storage | None = field(repr=False)
     reads: int
-    decode: Decoder
+    job: JobMap
 
     @property
     def __name__(self) -> str:
@@ -156,23 +166,29 @@ class RangeReader:
         return "executors_read_manifests"
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Gives the rows of the tasks whose numbers come."""
+        """Gives what is made for the tasks whose numbers come."""
         spare_archives()
+        reads_itself = self.job.opened().reads_manifests
         with _with_hint(self.storage):
             for batch in batches:
                 for task in batch.column(0).to_pylist():
-                    yield from self.decode(contents(self.tasks[task], self.storage, self.limits, self.reads))
+                    own = self.tasks[task]
+                    if reads_itself:
+                        yield from self.job.of_paths([piece.path for piece in own], self.storage, self.reads)
+                    else:
+                        given = contents(own, self.storage, self.job.limits, self.reads)
+                        yield from self.job.of_contents(given)
 
 
 @dataclass(frozen=True)
 class ContentReader:
-    """Decodes manifests that Spark reads; made for `mapInArrow` over rows of its source `binaryFile`.
+    """Maps manifests that Spark reads; made for `mapInArrow` over rows of its source `binaryFile`.
 
     Attributes: why, what kept executors from reading them; None where Spark was asked to.
     """
 
-    decode: Decoder
-    why: str | None
+    job: JobMap
+    why: str | None = None
 
     @property
     def __name__(self) -> str:
@@ -180,9 +196,16 @@ class ContentReader:
         return "spark_reads_manifests" + (f" [executors do not: {self.why}]" if self.why else "")
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Gives the rows of the manifests that come."""
+        """Gives what is made of the manifests that come: `path` utf8 and `content` binary, by name."""
         spare_archives()
-        return map_contents(batches, self.decode)
+        return self.job.of_contents(_contents(batches))
+
+
+def _contents(batches: Iterator[pa.RecordBatch]) -> ManifestContents:
+    for batch in batches:
+        paths, found = batch.column("path"), batch.column("content")
+        for row in range(batch.num_rows):
+            yield paths[row].as_py(), found.slice(row, 1)
 
 
 def reads_at_once(storage: Storage | None) -> int:
@@ -200,8 +223,7 @@ def contents(
     """
 
     def share(piece: Piece) -> Any:
-        with prefix_error_kind():
-            return _native.read_share(storage, piece, limits)
+        return _native.read_share(storage, piece, limits)
 
     for piece, found in in_order(pieces, share, reads, lambda piece: piece.end - piece.start):
         if found is not None:
@@ -245,6 +267,36 @@ def _pieces(manifest: Manifest, step: int, header: bytes | None) -> Iterator[Pie
         yield Piece(path, length, start, min(start + step, length), header)
 
 
+def in_order(
+    items: Sequence[Item], work: Callable[[Item], Result], at_once: int, size: Callable[[Item], int]
+) -> Iterator[tuple[Item, Result]]:
+    """Each item with what work makes of it, in their order.
+
+    Args: at_once, on how many items threads work meanwhile; size, the bytes of an item's result, of which
+        some MiB are ahead at most. No thread is left when this ends.
+    Raises: what work raises, for its item.
+    """
+    if at_once < 2 or len(items) < 2:
+        yield from ((item, work(item)) for item in items)
+        return
+    pool = ThreadPoolExecutor(at_once)
+    try:
+        waiting: deque[tuple[Item, Future[Result]]] = deque()
+        ahead = 0
+        for item in items:
+            while waiting and (len(waiting) > at_once or ahead + size(item) > _AHEAD):
+                first, future = waiting.popleft()
+                ahead -= size(first)
+                yield first, future.result()
+            waiting.append((item, pool.submit(work, item)))
+            ahead += size(item)
+        while waiting:
+            first, future = waiting.popleft()
+            yield first, future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 def _by_spark(
     spark: SparkSession, manifests: Sequence[Manifest], reader: ContentReader, types: StructType
 ) -> DataFrame:
@@ -278,3 +330,77 @@ def _with_hint(storage: Storage | None) -> Iterator[None]:
             error.message = f"{error.message}; {way_out}"
             raise
         raise OSError(f"{type(error).__name__}: {error}; {way_out}") from error
+
+
+def binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """`path` and `content` of each file.
+
+    Raises: MissingFileError for one that is not there; TruncatedError for one without bytes, and
+        UnsupportedError for one whose name begins with `_` or `.`: Spark reads neither.
+    """
+    from pyspark.errors import AnalysisException
+
+    reader = spark.read.format("binaryFile")
+    # Sessions may be set to pass over such files, and a manifest passed over is rows lost in silence.
+    reader = reader.option("ignoreMissingFiles", "false").option("ignoreCorruptFiles", "false")
+    try:
+        with _listing(spark):
+            files = reader.load([_spark_path(path) for path in paths]).select("path", "content")
+            # Spark Connect looks at nothing until it is asked.
+            _ = files.schema
+    except AnalysisException as error:
+        if _condition(error) != "PATH_NOT_FOUND":
+            raise
+        missing = _ESCAPE.sub("", (error.getMessageParameters() or {}).get("path", ""))
+        message = f"a manifest that the manifest list names is not there: {missing}"
+        raise MissingFileError(message, kind="missing", path=missing) from error
+    if count_files(files) < len(set(paths)):
+        raise _passed_over(files, paths)
+    return files
+
+
+def _passed_over(files: DataFrame, paths: Sequence[str]) -> LakebedError:
+    """Spark passes over files without bytes, and over those of certain names, and says nothing: rows lost."""
+    given = {_place(unquote(row.path)) for row in files.select("path").collect()}
+    path = next((path for path in paths if _place(absolute(path)) not in given), paths[0])
+    shown = _native.without_credentials(path)
+    if path.rstrip("/").rsplit("/", 1)[-1].startswith(("_", ".")):
+        message = f'Spark does not read a file of that name, executors do with read="executors": {shown}'
+        return UnsupportedError(message, kind="unsupported", path=shown)
+    return TruncatedError(f"manifest has 0 bytes: {shown}", kind="truncated", path=shown)
+
+
+def _place(path: str) -> str:
+    """A path as both Spark and metadata spell it: without its scheme."""
+    return SCHEME.sub("", path).strip("/")
+
+
+def packed(files: DataFrame, manifests: Sequence[Manifest]) -> DataFrame:
+    """The same files in fewer tasks, where these are small.
+
+    Spark counts a small file as 4 MiB, and each task costs Python a tenth of a second before it begins.
+    """
+    cores = at_once(files.sparkSession)
+    cost = sum(manifest["size"] + _OPENING for manifest in manifests)
+    return files.coalesce(max(-(-cost // _PACKED), 2 * cores)) if cores > 1 else files
+
+
+@contextlib.contextmanager
+def _listing(spark: SparkSession) -> Iterator[None]:
+    """Has Spark list files in some tasks for each core, where it would make a task for each file."""
+    cores = at_once(spark)
+    with setting(spark, _LISTING_TASKS, 4 * cores) if cores > 1 else contextlib.nullcontext():
+        yield
+
+
+def _condition(error: AnalysisException) -> str | None:
+    """The name of Spark's error condition, which PySpark 3.5 calls an error class."""
+    named = getattr(error, "getCondition", None) or error.getErrorClass
+    condition: str | None = named()
+    return condition
+
+
+def _spark_path(path: str) -> str:
+    """A path or URI as Spark's file sources take it: absolute, with its scheme, nothing to be expanded."""
+    uri = path if SCHEME.match(path) else f"file://{absolute(path)}"
+    return _GLOB.sub(r"\\\g<0>", uri)
