@@ -52,19 +52,19 @@ _OUTPUT = "lakebed"
 
 
 @cache
-def _by_driver() -> int:
-    from lakebed.spark import small_tables
+def _by_driver() -> int | None:
+    from lakebed.spark import frames
 
-    return small_tables.MANIFEST_BYTES
+    return frames.SMALL_BYTES
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Tables of the tests are small: on Spark executors read them all the same, unless the test is marked."""
     if item.get_closest_marker("spark") is not None:
-        from lakebed.spark import small_tables
+        from lakebed.spark import frames
 
         most = _by_driver()
-        small_tables.MANIFEST_BYTES = most if item.get_closest_marker("by_driver") else -1
+        frames.SMALL_BYTES = most if item.get_closest_marker("by_driver") else None
 
 
 def is_of_table(item: pytest.Item) -> bool:

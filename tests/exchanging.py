@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from lakebed import LIMITS, _arrow
+from lakebed.spark.frames import newest_again
 from lakebed.spark.mappers import JobMap, Reducer, rows_of
-from lakebed.spark.plan import newest_again
 from lakebed.view import Bounds
 from spark_rows import sorted_rows
 
@@ -61,7 +61,7 @@ def rows(
     storage: Storage | None = None,
     table: lakebed.Table | None = None,
 ) -> list[pa.RecordBatch]:
-    """The rows of a job. Args: scan, whose listed files are mapped too; table, that rows are compared with."""
+    """The rows of a job. Args: scan, whose listed files are mapped too; table, that of its look."""
     batches, made = mapped(job, storage), dict(job.made())
     again = newest_again(table) if table is not None and job.looks_again else None
     mapping = JobMap(job.to_bytes(), LIMITS)
@@ -72,7 +72,7 @@ def rows(
         is_last = stage == len(job.shuffles)
         reducer = Reducer(mapping, stage, storage, again if is_last else None)
         batches = list(reducer(together(batches)))
-    return batches + [*map(_arrow.record_batch, made.get(len(job.shuffles) + 1, []))]
+    return [*batches, *map(_arrow.record_batch, made.get(len(job.shuffles) + 1, []))]
 
 
 def exchanged(

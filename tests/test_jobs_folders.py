@@ -39,6 +39,7 @@ import lakebed
 from lakebed import Table
 from lakebed.cli import cli
 from lakebed.errors import CorruptError, LakebedWarning, LocationError, SchemaError, UnsupportedError
+from lakebed.view import Bounds
 
 NOTES = ("opened by its folder", ".*another table", ".*is not looked into")
 pytestmark = [pytest.mark.filterwarnings(f"ignore:{note}:lakebed.errors.LakebedWarning") for note in NOTES]
@@ -57,9 +58,9 @@ def test_a_copy_has_no_orphans_and_frees_nothing(tmp_path: Path, by_file: bool):
             found(scan)
         assert failed.value.field == "location"
     with pytest.raises(LocationError, match="relocate="):
-        opened.orphans(None).exchange()
+        opened.orphans(None).job(Bounds())
     with pytest.raises(LocationError, match="relocate="):
-        opened.expire_plan(NOW, 1).exchange()
+        opened.expire_plan(NOW, 1).job(Bounds())
     done = CliRunner().invoke(cli, ["orphans", opened.location])
     assert done.exit_code != 0
     assert "--relocate" in done.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import random
 import re
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,9 @@ from paimon_files import COLUMNAR, convert_table, raw_table
 
 import lakebed
 from lakebed import LIMITS, errors, paimon
-from lakebed.spark.mappers import decode_manifests, map_contents
+from lakebed.spark.inputs import ContentReader
+from lakebed.spark.mappers import JobMap
+from lakebed.view import Bounds
 from shared_data import SAMPLE_TABLE
 
 MANIFEST = max(
@@ -88,10 +89,12 @@ def test_a_storage_brings_the_same(converted: Path):
 
 def test_executors_read_the_same(converted: Path):
     scan = lakebed.open_table(converted).entries()
-    paths = [manifest["path"] for manifest in scan.planned_manifests()]
+    job = scan.job(Bounds())
+    assert job is not None
+    paths = [manifest["path"] for manifest in job.manifests]
     contents = pa.record_batch({"path": paths, "content": [Path(path).read_bytes() for path in paths]})
-    decode = partial(decode_manifests, task=scan.task("rows"), limits=LIMITS)
-    rows = pa.Table.from_batches(map_contents(iter([contents]), decode))
+    reader = ContentReader(JobMap(job.to_bytes(), LIMITS))
+    rows = pa.Table.from_batches(reader(iter([contents])))
     assert rows.to_pylist() == scan.to_arrow().to_pylist()
 
 

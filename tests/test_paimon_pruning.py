@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,9 @@ from hypothesis import strategies as st
 from paimon_made import ADD, DELETE, EMPTY_ROW, MadeTable, entry, row
 
 import lakebed
-from lakebed import _native, paimon
+from lakebed import paimon
+from lakebed.spark.mappers import JobMap
+from lakebed.view import Bounds
 
 Row = dict[str, Any]
 Test = Callable[[Row], bool]
@@ -391,12 +392,11 @@ def test_elsewhere_each_file_is_decided_on_alone(tmp_path: Path) -> None:
         ("v = 100 AND k = 15", set(), {"f1"}),
     ]:
         scan = lakebed.open_table(table.root).files(where=where, columns=["file_name"])
-        native = scan._native
-        task = _native.Task(native.task("rows"), lakebed.LIMITS)
-        rows = []
-        for manifest in json.loads(native.manifests()):
+        job = scan.job(Bounds())
+        assert job is not None
+        mapping, rows = JobMap(job.to_bytes(), lakebed.LIMITS), list[pa.RecordBatch]()
+        for manifest in job.manifests:
             content = pa.array([Path(manifest["path"]).read_bytes()], pa.binary())
-            stream = task.run(manifest["path"], content)
-            rows.append(pa.RecordBatchReader.from_stream(stream).read_all())
-        found = set(pa.concat_tables(rows)["file_name"].to_pylist())
+            rows += mapping.of_contents(iter([(manifest["path"], content)]))
+        found = set(pa.Table.from_batches(rows)["file_name"].to_pylist())
         assert (_kept(table.root, where), found) == (here, elsewhere), where

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
+from lakebed.spark.inputs import in_order
 from lakebed.spark.mappers import gathered_batches
-from lakebed.spark.read_ahead import in_order
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("map", pa.map_(pa.int32(), pa.binary()))])
 

@@ -32,11 +32,11 @@ from trust import long_or
 
 import lakebed
 import lakebed.spark as ls
-from lakebed.spark import small_tables
+from lakebed.spark import frames
 from spark_rows import actual, expected
 
 # What is tried here are executors.
-small_tables.MANIFEST_BYTES = -1
+frames.SMALL_BYTES = None
 
 
 @contextmanager

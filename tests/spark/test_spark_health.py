@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from covering import covering_paimon_tables, each_covering_iceberg_table, each_covering_paimon_table
+from exchanging import planned, rows
 from pyarrow.fs import LocalFileSystem
 from trust import long_or
 
 import lakebed
 import lakebed.spark as ls
 from lakebed.errors import LakebedError, SchemaError, TableNotFoundError
-from lakebed.spark import group_mappers, groups
-from lakebed.spark.ipc import ipc_stream
+from lakebed.spark import frames
 from lakebed.spark.types import spark_schema, to_spark
+from lakebed.view import Bounds
 from shared_data import (
     SAMPLE_ICEBERG_TABLE,
     SAMPLE_MOVED,
@@ -30,6 +32,7 @@ pytest.importorskip("pyspark")
 pytestmark = pytest.mark.spark
 
 GROUPS = ("partitions", "buckets", "health")
+MAX_GROUPS = Bounds.groups
 
 
 def readable(table: lakebed.Table) -> bool:
@@ -43,17 +46,7 @@ def readable(table: lakebed.Table) -> bool:
 def sums(table: lakebed.Table, view: str, **selection: Any) -> list[str]:
     """The rows of a view by what executors run: a task a manifest, and one that brings them together."""
     scan = getattr(table, view)(**selection)
-    task, parts = scan.group_task(), list[pa.RecordBatch]()
-    deleted = scan.known("deleted") if table.format == "paimon" else None
-    vectors = scan.known("vectors") if table.format == "paimon" else None
-    known = [b"" if one is None else ipc_stream([one]) for one in (deleted, vectors)]
-    for manifest in scan.planned_manifests():
-        content = (manifest["path"], pa.array([Path(manifest["path"]).read_bytes()]))
-        parts += group_mappers.sum_manifests(iter([content]), task, lakebed.Limits(), known[0])
-    merged = group_mappers.merge_sums(iter(parts), task, lakebed.Limits(), known[1])
-    if view == "health":
-        merged = group_mappers.finish_health(merged, task)
-    return sorted_rows(pa.Table.from_batches(list(merged), to_spark(scan.schema)))
+    return sorted_rows(pa.Table.from_batches(rows(planned(scan, groups=MAX_GROUPS)), to_spark(scan.schema)))
 
 
 @pytest.mark.parametrize("view", GROUPS)
@@ -73,7 +66,7 @@ def test_sums_of_iceberg_tables_come_together(table, view):
 
 
 def test_a_task_that_meets_many_groups_sends_them_on(monkeypatch):
-    monkeypatch.setattr(group_mappers, "MAX_GROUPS", 1)
+    monkeypatch.setitem(globals(), "MAX_GROUPS", 1)
     for table in (lakebed.open_table(SAMPLE_TABLE), iceberg()):
         for view in GROUPS:
             assert sums(table, view) == expected(getattr(table, view)())
@@ -85,7 +78,7 @@ def iceberg() -> lakebed.Table:
 
 @pytest.mark.parametrize("view", ["partitions", "health"])
 def test_where_many_files_are_deleted_a_join_takes_them_away(spark, monkeypatch, view):
-    monkeypatch.setattr(groups, "_MAX_DELETIONS", 0)
+    monkeypatch.setattr(frames, "BOUNDS", replace(frames.BOUNDS, deletions=0))
     table = lakebed.open_table(SAMPLE_TABLE)
     assert any(manifest["deleted"] for manifest in table.partitions().planned_manifests())
     where = "dt >= '2026-01-02'"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from trust import THOROUGH
 import lakebed
 import lakebed.spark as ls
 from iceberg_golden import each_golden_iceberg_table
+from lakebed.spark import frames
 from lakebed.spark.types import spark_schema
 from spark_rows import actual, expected
 
@@ -41,8 +43,7 @@ def mode(request, monkeypatch) -> str:
 
 
 def exchange_deletes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lakebed.spark.planning.DELETE_BYTES", 0)
-    monkeypatch.setattr("lakebed.spark.exchange.BYTES_PER_TASK", 1 << 14)
+    monkeypatch.setattr(frames, "BOUNDS", replace(frames.BOUNDS, delete_bytes=0, task_bytes=1 << 14))
 
 
 def compare(spark: Any, table: lakebed.Table, view: str, *places: int | str | None, **selection: Any) -> int:
@@ -92,7 +93,7 @@ def test_plans_by_numbers_without_deletes_and_of_older_snapshots(spark, table, m
 
 @each_golden_iceberg_table("dv_v3", "eq_deletes_v2", "merge_append_v2")
 def test_changes_are_those_without_spark(spark, table, monkeypatch):
-    monkeypatch.setattr("lakebed.spark.exchange.BYTES_PER_TASK", 1 << 14)
+    monkeypatch.setattr(frames, "BOUNDS", replace(frames.BOUNDS, task_bytes=1 << 14))
     opened = table.open()
     older, now = table.info["older_snapshot_id"], opened.snapshot_id
     assert compare(spark, opened, "diff", older, now) > 0
@@ -108,7 +109,7 @@ def test_changes_are_those_without_spark(spark, table, monkeypatch):
 def test_a_corrupt_manifest_fails_the_job_once_and_says_how(spark, table, mode, tmp_path):
     copy = Path(shutil.copytree(table.path, tmp_path / "t"))
     opened = lakebed.open_table(copy, relocate=dict.fromkeys(table.relocate, str(copy)))
-    victim = Path(opened.plan().exchange().sides[-1][-1]["path"])
+    victim = Path(opened.plan().planned_manifests()[-1]["path"])
     content = victim.read_bytes()
     victim.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     with pytest.raises(PythonException, match=rf"CorruptError: sync: (?!sync:).*{victim.name}"):

@@ -15,7 +15,7 @@ import pytest
 
 import lakebed
 import lakebed.spark as ls
-from lakebed.spark.jobs import _Reader
+from lakebed.spark.frames import newest_again
 from lakebed.spark.types import spark_schema
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 from spark_rows import actual, expected
@@ -82,7 +82,7 @@ def test_the_error_says_that_it_is_the_catalog_which_cannot_be_pickled(monkeypat
     entry: Any = SimpleNamespace(pointer=threading.Lock)
     monkeypatch.setattr(table, "opening", replace(table.opening, entry=entry))
     with pytest.raises(TypeError, match="the table's catalog is pickled for Spark's executors"):
-        _Reader.of(table, "orphans", {})
+        newest_again(table)
 
 
 def test_a_report_of_many_tables(spark, tmp_path: Path):

@@ -9,7 +9,8 @@ from object_store import BUCKET, LIBRARIES, client, server, upload
 
 import lakebed
 import lakebed.spark as ls
-from lakebed.spark.reading import Reading
+from lakebed.spark.inputs import Reading
+from lakebed.spark.mappers import JobMap
 from lakebed.spark.types import spark_schema
 from shared_data import SAMPLE_TABLE
 from spark_rows import actual, expected
@@ -49,5 +50,7 @@ def test_what_neither_executors_nor_spark_reach_is_an_error_that_tells_of_both(s
     scan = lakebed.open_table(URI, storage=client("obstore", address)).entries()
     manifests, types = scan.planned_manifests(), spark_schema(scan.schema)
     with pytest.raises(lakebed.errors.UnsupportedError, match=r"executors: .*; Spark: .*s3") as raised:
-        Reading.of(table, lakebed.LIMITS, None, None).frame(spark, manifests, iter, types)
+        Reading.of(table, lakebed.LIMITS, None, None).frame(
+            spark, manifests, JobMap(b"", lakebed.LIMITS), types
+        )
     assert "c4n4ry" not in str(raised.value)

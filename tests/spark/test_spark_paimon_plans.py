@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from covering import each_covering_paimon_table, each_covering_place
+from exchanging import planned
 from paimon_plans import Place, places, to_sql
 
 import lakebed
 import lakebed.spark as ls
+from lakebed.spark import frames
 from lakebed.spark.types import spark_schema
 from shared_data import SAMPLE_TABLE, GoldenTable, each, each_golden_paimon_table
 from spark_rows import actual, expected
@@ -30,7 +33,7 @@ FEATURES = ("append_fixed", "data_evolution", "pk_dv", "pk_levels/at-snapshot-*"
 
 @pytest.fixture(autouse=True)
 def _several_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lakebed.spark.exchange.BYTES_PER_TASK", 1 << 13)
+    monkeypatch.setattr(frames, "BOUNDS", replace(frames.BOUNDS, task_bytes=1 << 13))
 
 
 def each_place(*patterns: str) -> pytest.MarkDecorator:
@@ -61,7 +64,7 @@ def filters(place: Place, most: int) -> Iterator[str]:
     texts = [to_sql(line["predicate"]) for line in place.plans() if line.get("predicate") and "files" in line]
     kept = {text: len(expected(table.files(columns=["file_name"], where=text))) for text in texts}
     pruning = [text for text in texts if 0 < kept[text] < every]
-    pruning.sort(key=lambda text: not table.files(where=text).decides_together)
+    pruning.sort(key=lambda text: not planned(table.files(where=text)).shuffles)
     yield from pruning[:most]
 
 
@@ -125,20 +128,17 @@ def ends(table: lakebed.Table) -> tuple[int, int]:
 
 
 @each_golden_paimon_table("pk_dangling")
-def test_few_deletions_are_broadcast(spark, table, monkeypatch, capsys):
-    def joins() -> str:
+def test_few_deletions_are_sent_along_and_many_cross_a_shuffle(spark, table, monkeypatch, capsys):
+    def shuffled() -> bool:
         ls.files(spark, table.path).explain()
-        return str(capsys.readouterr().out)
+        return "Exchange hashpartitioning(part" in capsys.readouterr().out
 
-    # Of a few small files Spark guesses as much; lakebed counts.
-    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", -1)
-    try:
-        assert "BroadcastHashJoin" in joins()
-        monkeypatch.setattr("lakebed.spark.views.BROADCAST_DELETIONS", 0)
-        assert "SortMergeJoin" in joins()
-        assert actual(ls.files(spark, table.path)) == expected(lakebed.open_table(table.path).files())
-    finally:
-        spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+    rows = expected(lakebed.open_table(table.path).files())
+    assert not shuffled()
+    assert actual(ls.files(spark, table.path)) == rows
+    monkeypatch.setattr(frames, "BOUNDS", replace(frames.BOUNDS, deletions=0))
+    assert shuffled()
+    assert actual(ls.files(spark, table.path)) == rows
 
 
 @each_covering_place("entry", "primary key", "no primary", "bucket", "option", "several schemas", "column")

@@ -21,8 +21,8 @@ import lakebed
 import lakebed.spark as ls
 from iceberg_golden import each_golden_iceberg_table
 from lakebed.errors import MissingFileError
-from lakebed.spark.reach import forget
-from lakebed.spark.reading import Piece, Reading, contents, spread, task_bytes
+from lakebed.spark.access import forget
+from lakebed.spark.inputs import Piece, Reading, contents, spread, task_bytes
 from shared_data import SAMPLE_TABLE
 from spark_rows import actual, expected
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zipfile import ZipFile
 from zipimport import zipimporter
 
-from lakebed.spark.session import spare_archives
+from lakebed.spark.private_api import spare_archives
 
 if TYPE_CHECKING:
     from pathlib import Path

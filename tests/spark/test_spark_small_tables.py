@@ -13,7 +13,7 @@ from covering import each_covering_iceberg_table, each_covering_paimon_table
 import lakebed
 import lakebed.spark as ls
 from lakebed.errors import LakebedError, TruncatedError
-from lakebed.spark import frames, small_tables
+from lakebed.spark import frames
 from lakebed.spark.frames import from_batches
 from shared_data import SAMPLE_TABLE
 from spark_rows import actual, expected
@@ -83,18 +83,16 @@ def test_who_reads_can_be_said(spark, read):
     assert in_python(ls.files(spark, table, range_bytes=1 << 20))
 
 
-@pytest.mark.parametrize("limit", ["MANIFEST_BYTES", "LOCAL_BYTES"])
+@pytest.mark.parametrize("limit", ["SMALL_BYTES", "LOCAL_BYTES"])
 def test_larger_tables_are_read_by_executors(spark, monkeypatch, limit):
     table = lakebed.open_table(SAMPLE_TABLE)
     sizes = {
-        "MANIFEST_BYTES": sum(
-            manifest["size"] + (32 << 10) for manifest in table.files().planned_manifests()
-        ),
+        "SMALL_BYTES": sum(manifest["size"] + (32 << 10) for manifest in table.files().planned_manifests()),
         "LOCAL_BYTES": sum(batch.nbytes for batch in table.files()),
     }
-    monkeypatch.setattr(small_tables, limit, sizes[limit])
+    monkeypatch.setattr(frames, limit, sizes[limit])
     assert not in_python(ls.files(spark, table))
-    monkeypatch.setattr(small_tables, limit, sizes[limit] - 1)
+    monkeypatch.setattr(frames, limit, sizes[limit] - 1)
     frame = ls.files(spark, table)
     assert in_python(frame)
     assert actual(frame) == expected(table.files())

@@ -22,7 +22,7 @@ from lakebed.errors import (
     TruncatedError,
     UnsupportedError,
 )
-from lakebed.spark import binary_files
+from lakebed.spark import inputs
 from lakebed.spark.types import spark_schema
 from shared_data import SAMPLE_TABLE
 from spark_rows import actual, collected, expected
@@ -199,9 +199,9 @@ def test_many_manifests_are_listed_by_few_tasks(spark, tmp_path: Path):
     paths = [tmp_path / f"{number}.avro" for number in range(100)]
     for path in paths:
         path.write_bytes(b".")
-    tracker, setting = spark.sparkContext.statusTracker(), binary_files._LISTING_TASKS
+    tracker, setting = spark.sparkContext.statusTracker(), inputs._LISTING_TASKS
     jobs, before = set(tracker.getJobIdsForGroup()), spark.conf.get(setting)
-    files = binary_files.binary_files(spark, [str(path) for path in paths])
+    files = inputs.binary_files(spark, [str(path) for path in paths])
     assert spark.conf.get(setting) == before
     started = [tracker.getJobInfo(job) for job in set(tracker.getJobIdsForGroup()) - jobs]
     stages = [tracker.getStageInfo(stage) for job in started if job for stage in job.stageIds]
@@ -225,7 +225,7 @@ def test_a_manifest_of_a_name_that_spark_passes_over_is_an_error(spark, name: st
     for path in paths:
         path.write_bytes(b".")
     with pytest.raises(UnsupportedError, match=f'read="executors": .*/{name}'):
-        binary_files.binary_files(spark, [str(path) for path in paths])
+        inputs.binary_files(spark, [str(path) for path in paths])
 
 
 def test_a_missing_manifest_is_an_error_even_where_spark_is_set_to_ignore_it(spark, sample_table: Path):

@@ -19,11 +19,11 @@ from pyspark.sql import SparkSession
 
 import lakebed
 import lakebed.spark as ls
-from lakebed.spark import small_tables
+from lakebed.spark import frames
 from spark_rows import actual, expected
 
 # What is tried here are executors.
-small_tables.MANIFEST_BYTES = -1
+frames.SMALL_BYTES = None
 SETTINGS: dict[str, dict[str, str]] = {
     "workers are used again": {"spark.python.worker.reuse": "true"},
     "workers are used once": {"spark.python.worker.reuse": "false"},

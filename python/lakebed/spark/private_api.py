@@ -1,11 +1,11 @@
 """What lakebed uses of PySpark that is not its public interface: all of it is here.
 
-| of PySpark | what it gives | seen in | where it is missing |
-|---|---|---|---|
-| `SparkSession._jsparkSession` | whether a JVM is beside this process | 3.5, 4.0 to 4.3 | Spark Connect |
-| `SparkContext._serialize_to_jvm`, `PythonSQLUtils` | rows of Arrow as a DataFrame | 3.5 | public from 4.0 on |
-| `DataFrame._jdf` | how many files a scan is going to read | 3.5, 4.0 to 4.3 | Spark Connect: counted by a job |
-| `zipimporter` in `sys.path_importer_cache` | archives whose directories are read again | 3.5, 4.0 to 4.3 | nothing is spared |
+| of PySpark | what for | versions |
+|---|---|---|
+| `SparkSession._jsparkSession` | whether a JVM is beside this process | 3.5, 4.0 to 4.3; not Connect |
+| `_serialize_to_jvm`, `PythonSQLUtils` | rows of Arrow as a DataFrame | 3.5; public from 4.0 on |
+| `DataFrame._jdf` | how many files a scan will read | 3.5, 4.0 to 4.3; with Connect a job counts |
+| `zipimporter` in the cache of `sys` | archives that are read again | 3.5, 4.0 to 4.3 |
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
 from lakebed._arguments import age, instant, milliseconds
 from lakebed.catalogs import IcebergTable, PaimonTable
 from lakebed.opening import open_table as open_in_python
+from lakebed.spark.frames import Request, newest_again
 from lakebed.spark.inputs import ContentReader
 from lakebed.spark.mappers import JobMap, Lister, ViewReader
-from lakebed.spark.plan import Request, newest_again
 from lakebed.spark.private_api import task_numbers
 from lakebed.spark.types import spark_schema
 from lakebed.table import Table
