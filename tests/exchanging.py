@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -60,14 +61,16 @@ def rows(
     scan: ViewScan | None = None,
     storage: Storage | None = None,
     table: lakebed.Table | None = None,
+    *,
+    listed: bool = False,
 ) -> list[pa.RecordBatch]:
-    """The rows of a job. Args: scan, whose listed files are mapped too; table, that of its look."""
+    """The rows of a job. Args: scan, its view; table, that of its look; listed, whether files are."""
     batches, made = mapped(job, storage), dict(job.made())
-    again = newest_again(table) if table is not None and job.looks_again else None
+    again = _again(scan, table) if job.looks_again else None
     mapping = JobMap(job.to_bytes(), LIMITS)
     for stage in range(1, len(job.shuffles) + 1):
         batches += map(_arrow.record_batch, made.get(stage, []))
-        if stage == 1 and scan is not None:
+        if stage == 1 and listed and scan is not None:
             batches += rows_of(mapping.opened().listed(scan.core))
         is_last = stage == len(job.shuffles)
         reducer = Reducer(mapping, stage, storage, again if is_last else None)
@@ -75,11 +78,19 @@ def rows(
     return [*batches, *map(_arrow.record_batch, made.get(len(job.shuffles) + 1, []))]
 
 
+def _again(scan: ViewScan | None, table: lakebed.Table | None) -> Any:
+    """What opens the table that rows are compared with: the one of the scan, unless it is given."""
+    if table is not None:
+        return newest_again(table)
+    assert scan is not None
+    return lambda: SimpleNamespace(core=scan._table, opening=SimpleNamespace(newest=lambda _: None))
+
+
 def exchanged(
     scan: ViewScan, parts: int = 5, *, table: lakebed.Table | None = None, listed: bool = False, **bounds: Any
 ) -> list[str]:
     """The rows of a scan whose entries come together in so many parts where they have to, `listed` too."""
-    found = rows(planned(scan, parts=parts, **bounds), scan if listed else None, table=table)
+    found = rows(planned(scan, parts=parts, **bounds), scan, table=table, listed=listed)
     return sorted_rows(pa.Table.from_batches(found)) if found else []
 
 

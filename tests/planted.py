@@ -99,7 +99,7 @@ BUGS = [
     Planted(
         "exchange",
         "deleted entries come to another part than the files that they delete",
-        "lakebed/src/paimon/scan/exchange/files.rs",
+        "lakebed/src/paimon/scan/jobs/files.rs",
         "keys(&entries, by_bucket)?",
         "keys(&entries, by_bucket && !BUG)?",
         "tests/test_paimon_exchange.py",

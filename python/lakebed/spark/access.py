@@ -1,5 +1,5 @@
-"""Who can read what: whether the executors' Python reaches a table's storage, found out once for a session and
-a storage, and whether the executors have what they need.
+"""Who can read what: whether the executors' Python reaches a table's storage, found out once for a session
+and a storage, and whether the executors have what they need.
 """
 
 from __future__ import annotations

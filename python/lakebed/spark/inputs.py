@@ -198,14 +198,11 @@ class ContentReader:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Gives what is made of the manifests that come: `path` utf8 and `content` binary, by name."""
         spare_archives()
-        return self.job.of_contents(_contents(batches))
-
-
-def _contents(batches: Iterator[pa.RecordBatch]) -> ManifestContents:
-    for batch in batches:
-        paths, found = batch.column("path"), batch.column("content")
-        for row in range(batch.num_rows):
-            yield paths[row].as_py(), found.slice(row, 1)
+        return self.job.of_contents(
+            (batch["path"][row].as_py(), batch["content"].slice(row, 1))
+            for batch in batches
+            for row in range(batch.num_rows)
+        )
 
 
 def reads_at_once(storage: Storage | None) -> int:

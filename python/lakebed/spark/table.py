@@ -40,37 +40,38 @@ TablePath: TypeAlias = Union[str, "os.PathLike[str]", IcebergTable, PaimonTable,
 pypaimon loaded, or one that is open already."""
 
 _COSTS = {
-    "files": """The driver reads the manifest lists; executors read the manifests that `where` leaves. Of Paimon
-        the driver also reads which files are deleted, up to 100,000 entries in manifests of 128 MiB; where
-        there are more, or where `where` decides on files together (by values of a table with primary keys, or
-        whose rows are spread over files), entries cross one shuffle, by identity or by bucket.""",
-    "plan": """Iceberg: manifests of deletes of up to 16 MiB in all are read by the driver and sent along; so are
-        all with `deletes="ids"`, whose numbers are those of `Table.plan(…).deletes`. Of more, executors say
-        which columns equality deletes compare; then data files and deletes cross a shuffle by spec and
-        partition, those of unpartitioned tables by data file, and each task holds the deletes of its own. In
-        partitioned tables deletes of one file cross it by the file's path too, to find those of another
-        partition: UnsupportedError where there is one, which `deletes="ids"` plans. Paimon: as `files`; the
-        driver reads the index manifest and sends the deletion vectors of the partitions that `where` leaves,
-        some dozen bytes each, which every task holds.""",
+    "files": """The driver reads the manifest lists; executors read the manifests that `where` leaves. Of
+        Paimon the driver also reads which files are deleted, up to 100,000 entries in manifests of 128 MiB;
+        where there are more, or where `where` decides on files together (by values of a table with primary
+        keys, or whose rows are spread over files), entries cross one shuffle, by identity or by bucket.""",
+    "plan": """Iceberg: manifests of deletes of up to 16 MiB in all are read by the driver and sent along;
+        so are all with `deletes="ids"`, whose numbers are those of `Table.plan(…).deletes`. Of more,
+        executors say which columns equality deletes compare; then data files and deletes cross a shuffle by
+        spec and partition, those of unpartitioned tables by data file, and each task holds the deletes of
+        its own. In partitioned tables deletes of one file cross it by the file's path too, to find those of
+        another partition: UnsupportedError where there is one, which `deletes="ids"` plans. Paimon: as
+        `files`; the driver reads the index manifest and sends the deletion vectors of the partitions that
+        `where` leaves, some dozen bytes each, which every task holds.""",
     "partitions": """A task gives one row per group that it meets, and one shuffle brings these together. Of
-        Paimon as `files`; for the columns `delete_…` the driver reads the index manifest too; of Iceberg, for
-        `last_updated_…`, the times of the snapshots.""",
-    "diff": """The driver reads the manifest lists of both; executors read the manifests that one of them alone
-        has, once, and their files cross a shuffle by identity, unless all came or all went.""",
-    "reachable": """The driver reads all but manifests, and holds what names these and the sets of snapshots that
-        have each. Executors read every manifest once; some 100 bytes for each file that an entry names and its
-        path cross one shuffle, after which a task holds those of one part.""",
+        Paimon as `files`; for the columns `delete_…` the driver reads the index manifest too; of Iceberg,
+        for `last_updated_…`, the times of the snapshots.""",
+    "diff": """The driver reads the manifest lists of both; executors read the manifests that one of them
+        alone has, once, and their files cross a shuffle by identity, unless all came or all went.""",
+    "reachable": """The driver reads all but manifests, and holds what names these and the sets of snapshots
+        that have each. Executors read every manifest once; some 100 bytes for each file that an entry names
+        and its path cross one shuffle, after which a task holds those of one part.""",
     "verify": """The driver reads all but manifests, and looks for files of statistics. Executors read every
-        manifest once, through the table's storage; some 150 bytes for each entry of the table's snapshot cross
-        one shuffle, and a task has those of one part. With data_files each part looks for its files: one
-        request each. What was found crosses another shuffle, to one task. TypeError for a storage that cannot
-        be pickled; MissingFileError when the DataFrame is computed by executors that do not reach the
+        manifest once, through the table's storage; some 150 bytes for each entry of the table's snapshot
+        cross one shuffle, and a task has those of one part. With data_files each part looks for its files:
+        one request each. What was found crosses another shuffle, to one task. TypeError for a storage that
+        cannot be pickled; MissingFileError when the DataFrame is computed by executors that do not reach
+        the table.""",
+    "expire_plan": """Ages are counted to now. As `reachable`; the rows cross another shuffle, to one task,
+        which reads the newest version again, until nothing is new, and takes out rows of what the table
+        keeps by then. TypeError for a storage or catalog that cannot be pickled.""",
+    "growth": """One task opens the table again and reads it. TypeError for a storage that cannot be
+        pickled; MissingFileError when the DataFrame is computed by executors that do not reach the
         table.""",
-    "expire_plan": """Ages are counted to now. As `reachable`; the rows cross another shuffle, to one task, which
-        reads the newest version again, until nothing is new, and takes out rows of what the table keeps by
-        then. TypeError for a storage or catalog that cannot be pickled.""",
-    "growth": """One task opens the table again and reads it. TypeError for a storage that cannot be pickled;
-        MissingFileError when the DataFrame is computed by executors that do not reach the table.""",
 }
 _COSTS |= dict.fromkeys(("buckets", "health"), _COSTS["partitions"])
 _COSTS |= dict.fromkeys(("file_history", "totals"), _COSTS["growth"])

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_select::concat::concat_batches;
+use lakebed::distributed::Bounds;
 use lakebed::paimon::Table;
 use lakebed::scan::ScanOptions;
 use lakebed::storage::Storage;
@@ -79,7 +80,8 @@ impl Storage for Memory {
 /// Path and records of the manifests in use.
 fn manifests(memory: &Memory) -> Vec<String> {
     let scan = memory.open().unwrap().scan(View::Entries, ScanOptions::default()).unwrap();
-    scan.manifests().unwrap().into_iter().map(|manifest| manifest.path).collect()
+    let planned = scan.job(&Bounds::default()).unwrap().unwrap();
+    planned.manifests.into_iter().map(|manifest| manifest.path).collect()
 }
 
 fn snapshot_id(memory: &Memory) -> i64 {

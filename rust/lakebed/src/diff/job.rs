@@ -15,7 +15,8 @@ use super::net::Net;
 use super::stream::{claimed, identities, one_way};
 use crate::columnar::Decoding;
 use crate::distributed::{
-    Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, foreign, hash, match_manifest_path, nothing, one,
+    Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, foreign, hash, match_manifest_path, nothing,
+    one,
 };
 use crate::error::Result;
 use crate::scan::{Batches, ScanOptions};
@@ -147,8 +148,12 @@ fn diff_pieces(rows: Batches, input: usize, changes: &[Change]) -> Pieces {
             let last = rows.num_columns().saturating_sub(1);
             let identity = rows.project(&[last])?;
             let keys: Vec<Option<u64>> = identities(&identity)?.iter().map(|key| key.map(hash)).collect();
-            let identities = change.map(|change| Piece::keyed(Side::Identities(change), identity, keys.clone()));
-            Ok(identities.into_iter().chain([Piece::keyed(Side::Files(input), rows, keys)]).collect::<Vec<_>>())
+            let identities =
+                change.map(|change| Piece::keyed(Side::Identities(change), identity, keys.clone()));
+            Ok(identities
+                .into_iter()
+                .chain([Piece::keyed(Side::Files(input), rows, keys)])
+                .collect::<Vec<_>>())
         });
         match pieces {
             Ok(pieces) => pieces.into_iter().map(Ok).collect(),
@@ -187,5 +192,68 @@ impl Reduce for DiffReduce {
             None => rows,
         };
         one(Piece::rows(self.columns.build(&rows, change.name())?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::cast::AsArray;
+    use arrow_array::{BinaryArray, BooleanArray, StringArray};
+    use arrow_schema::{DataType, Field, Schema};
+
+    use super::*;
+    use crate::scan::{ScanOptions, once};
+
+    fn files(names: &[&str]) -> RecordBatch {
+        let fields =
+            [Field::new("file_path", DataType::Utf8, true), Field::new("_identity", DataType::Binary, true)];
+        let ids = BinaryArray::from_iter_values(names.iter().map(|name| name.as_bytes()));
+        let paths = StringArray::from_iter_values(names);
+        RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), vec![Arc::new(paths), Arc::new(ids)])
+            .expect("two columns")
+    }
+
+    /// The rows of a difference whose entries are shuffled by part, as an engine does it.
+    fn rows(inputs: &[(Change, &[&str])], parts: u32) -> Vec<String> {
+        let changes: Vec<Change> = inputs.iter().map(|(change, _)| *change).collect();
+        let pieces = inputs.iter().enumerate().flat_map(|(number, (_, names))| {
+            diff_pieces(once(files(names)), number, &changes).collect::<Vec<_>>()
+        });
+        let mut pieces: Vec<Piece> = pieces.collect::<Result<_>>().expect("pieces");
+        pieces.sort_by_key(|piece| piece.side);
+        let shown = Schema::new(vec![Field::new("file_path", DataType::Utf8, true)]);
+        let mut rows = Vec::new();
+        for part in 0..parts {
+            let columns = ChangeColumns::new(&ScanOptions::default(), &shown);
+            let cancels = !one_way(changes.iter().copied());
+            let mut reduce = DiffReduce::new(changes.clone(), cancels, columns);
+            for Piece { side, rows: piece, keys } in &pieces {
+                let is_own =
+                    |key: &Option<u64>| key.is_some_and(|key| key % u64::from(parts) == u64::from(part));
+                let of_part: BooleanArray = keys.iter().map(|key| Some(is_own(key))).collect();
+                let own = arrow_select::filter::filter_record_batch(piece, &of_part).expect("rows");
+                for made in reduce.push(*side, own).expect("rows") {
+                    let batch = made.expect("rows").rows;
+                    let columns = [0, 1].map(|number| batch.column(number).as_string::<i32>().clone());
+                    let both = columns[0].iter().zip(&columns[1]).filter_map(|(one, two)| one.zip(two));
+                    rows.extend(both.map(|(change, path)| format!("{change} {path}")));
+                }
+            }
+        }
+        rows.sort();
+        rows
+    }
+
+    #[test]
+    fn parts_give_the_difference_of_the_whole() {
+        use Change::{Added, Removed};
+        let (gone, new): (&[&str], &[&str]) = (&["a", "kept", "b", "moved"], &["kept", "c", "c"]);
+        let inputs = [(Removed, gone), (Added, new), (Removed, &["c"]), (Added, &["moved"])];
+        for parts in [1, 2, 7] {
+            assert_eq!(rows(&inputs, parts), ["added c", "removed a", "removed b"], "{parts} parts");
+        }
+        assert_eq!(rows(&inputs[1..2], 3), ["added c", "added c", "added kept"]);
     }
 }

@@ -19,14 +19,17 @@ mod inputs;
 mod job;
 mod sent;
 mod shuffle;
+mod stages;
 mod stored_options;
+#[cfg(test)]
+mod tests;
 
 pub use inputs::PlannedManifest;
 pub(crate) use inputs::{match_manifest_path, placed};
-pub(crate) use job::{foreign, nothing, one, rows, sides};
 pub use job::{Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, TableToLookAt};
-pub use sent::{AnyJob, FormatJob, ReadJob, RowFilter, SentJob};
+pub(crate) use job::{foreign, nothing, one, rows, sides};
 pub(crate) use sent::read_job;
+pub use sent::{AnyJob, FormatJob, ReadJob, RowFilter, SentJob};
 pub(crate) use shuffle::hash;
 pub(crate) use stored_options::StoredOptions;
 
@@ -129,7 +132,8 @@ const OPENING: u64 = 32 << 10;
 impl Bounds {
     /// Whether manifests of these sizes \[bytes\] are small.
     pub(crate) fn are_small(&self, sizes: impl Iterator<Item = u64>) -> bool {
-        self.small_bytes.is_some_and(|most| sizes.map(|size| size.saturating_add(OPENING)).sum::<u64>() <= most)
+        self.small_bytes
+            .is_some_and(|most| sizes.map(|size| size.saturating_add(OPENING)).sum::<u64>() <= most)
     }
 
     /// The job, unless its manifests are small.

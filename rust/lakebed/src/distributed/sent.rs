@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Planned;
-use super::job::{Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, foreign};
+use super::job::{Job, ManifestMap, Piece, Pieces, Process, Shuffle, foreign};
 use super::shuffle::{PACKED, from_ipc, packed, packed_known, stream_of, unpacked};
+use super::stages::{Opened, Stages, reduced, reduced_by_part};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Formats;
 use crate::json::parse_within;
@@ -175,51 +176,22 @@ impl Planned {
     }
 }
 
-/// The reduces of a job by the shuffles between them: stage 0 is the map with the reduces that no shuffle comes before.
-struct Stages(Vec<Shuffle>);
-
-impl Stages {
-    fn of(job: &dyn Job) -> Stages {
-        Stages(job.shuffles())
-    }
-
-    fn last(&self) -> usize {
-        self.0.iter().filter(|shuffle| **shuffle != Shuffle::Here).count()
-    }
-
-    /// The stage of a reduce; the one after the last, for rows.
-    fn of_step(&self, step: usize) -> usize {
-        if step >= self.0.len() {
-            return self.last() + 1;
-        }
-        self.0.iter().take(step + 1).filter(|shuffle| **shuffle != Shuffle::Here).count()
-    }
-
-    /// The reduces of a stage.
-    fn steps(&self, stage: usize) -> Vec<usize> {
-        (0..self.0.len()).filter(|step| self.of_step(*step) == stage).collect()
-    }
-
-    fn is_to_one(&self, stage: usize) -> bool {
-        let first = self.steps(stage).first().and_then(|step| self.0.get(*step)).copied();
-        first == Some(Shuffle::ToOne)
-    }
-}
-
 impl SentJob {
     /// The job that [`Planned::to_bytes`] wrote.
     ///
     /// # Errors
     /// `Unsupported` for a job of another version of lakebed; `Argument` for other bytes.
     pub fn read(bytes: &[u8], formats: &Formats) -> Result<SentJob> {
-        let end = bytes.iter().position(|byte| *byte == b'\n').ok_or_else(|| foreign("its text is missing"))?;
+        let end =
+            bytes.iter().position(|byte| *byte == b'\n').ok_or_else(|| foreign("its text is missing"))?;
         let (text, known) = bytes.split_at_checked(end).ok_or_else(|| foreign("its text is missing"))?;
         #[derive(Deserialize)]
         struct Version<'v> {
             #[serde(borrow)]
             lakebed: Cow<'v, str>,
         }
-        let (theirs, ours) = (parse_within::<Version<'_>>(text).map_err(unread)?.lakebed, env!("CARGO_PKG_VERSION"));
+        let (theirs, ours) =
+            (parse_within::<Version<'_>>(text).map_err(unread)?.lakebed, env!("CARGO_PKG_VERSION"));
         if theirs != ours {
             let message = format!(
                 "the job is of lakebed {theirs}, and this process has lakebed {ours}: give the executors the \
@@ -323,8 +295,7 @@ impl SentJob {
             let (sent, process) = (Arc::clone(self), process.clone());
             move || sent.begin(first, &process)
         };
-        let parts = Parts { pieces: Some(unpacked(batches)), begin, open: None, made: VecDeque::new() };
-        self.finished(Box::new(parts), stage, &process)
+        self.finished(reduced_by_part(unpacked(batches), begin), stage, &process)
     }
 
     /// All stages after the map, in this process: pieces are moved in memory. `made` is what [`Planned::made`] returned.
@@ -339,7 +310,8 @@ impl SentJob {
     ) -> Result<Batches> {
         let mut batches: Batches = Box::new(batches.into_iter().map(Ok));
         for stage in 1..=Stages::of(self.job.job()).last() {
-            let made: Vec<_> = made.iter().filter(|(own, _)| *own == stage).map(|(_, rows)| rows.clone()).collect();
+            let made: Vec<_> =
+                made.iter().filter(|(own, _)| *own == stage).map(|(_, rows)| rows.clone()).collect();
             batches = Box::new(batches.chain(made.into_iter().map(Ok)));
             let mut pieces = unpacked(batches).collect::<Result<Vec<_>>>()?;
             pieces.sort_by_key(|(part, piece)| (*part, piece.side));
@@ -348,8 +320,7 @@ impl SentJob {
             let process = Process { parts: self.parts, ..process.clone() };
             let begin = move || sent.begin(first, &of_parts);
             let pieces = Box::new(pieces.into_iter().map(Ok));
-            let parts = Parts { pieces: Some(pieces), begin, open: None, made: VecDeque::new() };
-            batches = self.finished(Box::new(parts), stage, &process)?;
+            batches = self.finished(reduced_by_part(pieces, begin), stage, &process)?;
         }
         Ok(batches)
     }
@@ -370,8 +341,7 @@ impl SentJob {
         let steps = stages.steps(stage);
         // The first reduce of later stages is the one of the parts.
         for step in steps.into_iter().skip(usize::from(stage > 0)) {
-            let (reduce, made) = self.begin(step, process)?;
-            pieces = Box::new(Here { pieces: Some(pieces), reduce, made });
+            pieces = reduced(pieces, self.begin(step, process)?);
         }
         if stage < stages.last() {
             return Ok(packed(pieces, if stages.is_to_one(stage + 1) { 1 } else { self.parts }));
@@ -387,104 +357,4 @@ impl SentJob {
 #[cold]
 fn unread(error: Error) -> Error {
     foreign(error.message())
-}
-
-/// A reduce that was begun, and what it has made.
-type Opened = (Box<dyn Reduce>, VecDeque<Pieces>);
-
-/// The next piece that was made.
-fn next_made(made: &mut VecDeque<Pieces>) -> Option<Result<Piece>> {
-    while let Some(pieces) = made.front_mut() {
-        if let Some(piece) = pieces.next() {
-            return Some(piece);
-        }
-        made.pop_front();
-    }
-    None
-}
-
-/// A reduce of all pieces.
-struct Here {
-    /// `None` once all were taken.
-    pieces: Option<Pieces>,
-    reduce: Box<dyn Reduce>,
-    made: VecDeque<Pieces>,
-}
-
-impl Iterator for Here {
-    type Item = Result<Piece>;
-
-    fn next(&mut self) -> Option<Result<Piece>> {
-        loop {
-            if let Some(piece) = next_made(&mut self.made) {
-                return Some(piece);
-            }
-            let made = match self.pieces.as_mut()?.next() {
-                Some(piece) => piece.and_then(|piece| self.reduce.push(piece.side, piece.rows)),
-                None => {
-                    self.pieces = None;
-                    self.reduce.finish()
-                }
-            };
-            match made {
-                Ok(made) => self.made.push_back(made),
-                Err(error) => {
-                    self.pieces = None;
-                    return Some(Err(error));
-                }
-            }
-        }
-    }
-}
-
-/// The reduces of one part after another.
-struct Parts<B> {
-    /// `None` once all were taken.
-    pieces: Option<Box<dyn Iterator<Item = Result<(i32, Piece)>> + Send>>,
-    begin: B,
-    /// The part whose pieces are being taken.
-    open: Option<(i32, Box<dyn Reduce>)>,
-    made: VecDeque<Pieces>,
-}
-
-impl<B: Fn() -> Result<Opened>> Parts<B> {
-    fn take(&mut self, next: Option<Result<(i32, Piece)>>) -> Result<()> {
-        let next = next.transpose()?;
-        let part = next.as_ref().map(|(part, _)| *part);
-        if part.is_none() {
-            self.pieces = None;
-        }
-        if let Some((_, mut reduce)) = self.open.take_if(|(open, _)| Some(*open) != part) {
-            self.made.push_back(reduce.finish()?);
-        }
-        let Some((part, piece)) = next else { return Ok(()) };
-        let mut open = match self.open.take() {
-            Some(open) => open,
-            None => {
-                let (reduce, made) = (self.begin)()?;
-                self.made.extend(made);
-                (part, reduce)
-            }
-        };
-        self.made.push_back(open.1.push(piece.side, piece.rows)?);
-        self.open = Some(open);
-        Ok(())
-    }
-}
-
-impl<B: Fn() -> Result<Opened> + Send> Iterator for Parts<B> {
-    type Item = Result<Piece>;
-
-    fn next(&mut self) -> Option<Result<Piece>> {
-        loop {
-            if let Some(piece) = next_made(&mut self.made) {
-                return Some(piece);
-            }
-            let next = self.pieces.as_mut()?.next();
-            if let Err(error) = self.take(next) {
-                self.pieces = None;
-                return Some(Err(error));
-            }
-        }
-    }
 }

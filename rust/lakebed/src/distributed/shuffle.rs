@@ -28,11 +28,8 @@ const HELD_BYTES: usize = 16 << 20;
 /// The columns of packed pieces.
 pub(super) static PACKED: LazyLock<SchemaRef> = LazyLock::new(|| {
     let field = |name: &str, kind| Field::new(name, kind, true);
-    let fields = [
-        field("part", DataType::Int32),
-        field("side", DataType::Int32),
-        field("rows", DataType::Binary),
-    ];
+    let fields =
+        [field("part", DataType::Int32), field("side", DataType::Int32), field("rows", DataType::Binary)];
     Arc::new(Schema::new(fields.to_vec()))
 });
 
@@ -43,7 +40,13 @@ pub(crate) fn hash(key: &[u8]) -> u64 {
 
 /// Pieces by part, in batches of bounded bytes.
 pub(super) fn packed(pieces: Pieces, parts: u32) -> Batches {
-    Box::new(Packed { pieces: Some(pieces), parts, waiting: BTreeMap::new(), held: 0, ready: VecDeque::new() })
+    Box::new(Packed {
+        pieces: Some(pieces),
+        parts,
+        waiting: BTreeMap::new(),
+        held: 0,
+        ready: VecDeque::new(),
+    })
 }
 
 /// Pieces of one side each, all of which every process gets; the column `part` is the reduce that they are for.
@@ -144,7 +147,8 @@ fn by_part(pieces: &[Piece], parts: u32) -> Result<Vec<(Option<u32>, RecordBatch
         }
     }
     order.sort_unstable();
-    let sorted = take_record_batch(&entries, &UInt32Array::from_iter_values(order.iter().map(|(_, row)| *row)))?;
+    let sorted =
+        take_record_batch(&entries, &UInt32Array::from_iter_values(order.iter().map(|(_, row)| *row)))?;
     let mut start = 0;
     let slices = order.chunk_by(|(one, _), (next, _)| one == next).map(|run| {
         let rows = sorted.slice(start, run.len());
@@ -182,8 +186,11 @@ impl Rows {
     }
 }
 
+/// Pieces, each with its part.
+pub(super) type PlacedPieces = Box<dyn Iterator<Item = Result<(i32, Piece)>> + Send>;
+
 /// Packed pieces, each with its part.
-pub(super) fn unpacked(batches: Batches) -> Box<dyn Iterator<Item = Result<(i32, Piece)>> + Send> {
+pub(super) fn unpacked(batches: Batches) -> PlacedPieces {
     Box::new(batches.flat_map(|batch| match batch.and_then(|batch| pieces_of(&batch)) {
         Ok(pieces) => pieces,
         Err(error) => vec![Err(error)],

@@ -148,11 +148,16 @@ impl<S: SentSums> Job for GroupsJob<S> {
             return self.sums.files().reduce(step, process);
         }
         Ok(match &self.health {
-            Some(health) if step > merging => Box::new(ReduceToOne { health: health.clone(), parts: Vec::new() }),
-            _ if step < merging => Box::new(Add { groups: self.start()?, held: self.held }),
-            health => {
-                Box::new(Merge { groups: self.start()?, batch: self.held, is_health: health.is_some() })
+            Some(health) if step > merging => {
+                Box::new(ReduceToOne { health: health.clone(), parts: Vec::new() })
             }
+            _ if step < merging => Box::new(Add { groups: self.start()?, held: self.held }),
+            health => Box::new(Merge {
+                groups: self.start()?,
+                vectors: Vec::new(),
+                batch: self.held,
+                is_health: health.is_some(),
+            }),
         })
     }
 }
@@ -186,6 +191,8 @@ impl Reduce for Add {
 /// Merges the sums of the groups of a part.
 struct Merge {
     groups: Box<dyn Grouping>,
+    /// Counts of deletion vectors, for the groups that there are in the end.
+    vectors: Vec<RecordBatch>,
     /// Rows of a batch.
     batch: usize,
     is_health: bool,
@@ -195,20 +202,21 @@ impl Reduce for Merge {
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
         match Side::of(side)? {
             Side::Sums => self.groups.merge(&rows)?,
-            Side::Vectors => self.groups.know_vectors(&rows)?,
+            Side::Vectors => self.vectors.push(rows),
         }
         nothing()
     }
 
     fn finish(&mut self) -> Result<Pieces> {
+        self.vectors.iter().try_for_each(|counts| self.groups.know_vectors(counts))?;
         let (rows, most) = (self.groups.rows()?, self.batch);
         if self.is_health {
             return one(Piece::alone(Side::Sums, rows));
         }
         let starts = (0..rows.num_rows()).step_by(most);
-        Ok(Box::new(starts.map(move |start| {
-            Ok(Piece::rows(rows.slice(start, most.min(rows.num_rows() - start))))
-        })))
+        Ok(Box::new(
+            starts.map(move |start| Ok(Piece::rows(rows.slice(start, most.min(rows.num_rows() - start))))),
+        ))
     }
 }
 

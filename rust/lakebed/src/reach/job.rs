@@ -21,8 +21,8 @@ use super::walk_roots::{StoredRoots, WalkRoots};
 use super::{NewestReach, Reach};
 use crate::columnar::Decoding;
 use crate::distributed::{
-    self, Bounds, Job, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process, Reduce, Shuffle, StoredOptions,
-    foreign, match_manifest_path, one, sides,
+    self, Bounds, Job, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process, Reduce, Shuffle,
+    StoredOptions, foreign, match_manifest_path, one, sides,
 };
 use crate::error::Result;
 use crate::notes::Notes;
@@ -182,7 +182,8 @@ impl<R: Reach> Job for ReachJob<R> {
                 Ok(Box::new(LookAgain::new(looks, seen.clone(), options)))
             }
             look => {
-                let (roots, columns) = (WalkRoots::from(&self.roots), options.columns.filter(|_| look.is_none()));
+                let (roots, columns) =
+                    (WalkRoots::from(&self.roots), options.columns.filter(|_| look.is_none()));
                 let filter = options.filter;
                 Ok(RecordReduce::boxed(Vec::new(), move |records| {
                     select(&roots.part(records)?, columns.as_deref(), filter.as_deref())

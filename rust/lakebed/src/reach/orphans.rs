@@ -10,10 +10,10 @@ use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 
 use super::found::count;
+use super::job::{Side, by_part};
 use super::kind::Kinds;
 use super::listed::{Listed, OrphanOptions, misspelled};
 use super::listing::Details;
-use super::job::{Side, by_part};
 use super::looks::{Comparison, Looks, Seen};
 use super::orphans_job::planned;
 use super::other_tables::is_below_any;

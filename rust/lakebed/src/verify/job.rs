@@ -23,8 +23,8 @@ use super::scan::known_deletes;
 use super::totals::{Claim, Totals};
 use super::{ENTRY_SIGN, IDENTITY, StoredEntries, Verified, WholeEntries};
 use crate::distributed::{
-    Bounds, Job, ManifestMap, Piece, Planned, PlannedManifest, Process, Reduce, Shuffle, StoredOptions, foreign, hash, placed,
-    sides,
+    Bounds, Job, ManifestMap, Piece, Planned, PlannedManifest, Process, Reduce, Shuffle, StoredOptions,
+    foreign, hash, placed, sides,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
@@ -54,6 +54,9 @@ pub(super) const MANIFEST: &str = "_manifest";
 pub(super) const RECORD: &str = "_record";
 
 type ManifestOf<S> = <<S as StoredEntries>::Entries as WholeEntries>::Manifest;
+
+/// A manifest, and its number among those of the job.
+type Numbered<M> = (i32, Arc<NamedManifest<M>>);
 
 /// What is wrong with a table.
 #[derive(Serialize, Deserialize)]
@@ -164,7 +167,7 @@ impl<S: StoredEntries> Job for VerifyJob<S> {
     fn map(&self, process: &Process) -> Result<ManifestMap> {
         let storage = placed(&self.placing, Arc::clone(&process.storage));
         storage.read_range(&self.anchor, 0, 1)?;
-        let mut known: HashMap<String, Vec<(i32, Arc<NamedManifest<ManifestOf<S>>>)>> = HashMap::new();
+        let mut known = HashMap::<String, Vec<Numbered<ManifestOf<S>>>>::new();
         for (number, Stored { path, manifest, named_by, is_live }) in (0..).zip(&self.manifests) {
             let named_by = Arc::from(named_by.as_str());
             let named = NamedManifest { manifest: manifest.clone(), named_by, is_live: *is_live };
@@ -264,7 +267,8 @@ fn pieces(read: Read<CollectedEntries>, number: i32) -> Result<Vec<Piece>> {
     for (entries, first) in &read.taken.entries {
         let rows = entry_rows(entries, *first, number)?;
         let keys = find(&rows, IDENTITY)?;
-        let keys: Vec<_> = keys.as_binary::<i32>().iter().map(|key| Some(hash(key.unwrap_or_default()))).collect();
+        let keys: Vec<_> =
+            keys.as_binary::<i32>().iter().map(|key| Some(hash(key.unwrap_or_default()))).collect();
         pieces.push(Piece::keyed(Side::Entries, rows, keys));
     }
     for links in read.taken.links {

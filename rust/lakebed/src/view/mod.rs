@@ -10,8 +10,8 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
-pub(crate) use filtered::filtered;
 pub(crate) use columns::{instants, lists, map_names, maps, planned_deletes, struct_lists};
+pub(crate) use filtered::filtered;
 
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};

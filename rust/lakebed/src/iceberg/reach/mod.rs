@@ -29,8 +29,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
-    DistributedWalk, Files, Kind, Kinds, ListedFolder, NewestReach, OrphansJob, OtherReach, Partitioner, Prefixes,
-    Reach, ReachJob, Removed, Retention, Root, RootSets, Roots, Seen, Walk, WalkOptions,
+    DistributedWalk, Files, Kind, Kinds, ListedFolder, NewestReach, OrphansJob, OtherReach, Partitioner,
+    Prefixes, Reach, ReachJob, Removed, Retention, Root, RootSets, Roots, Seen, Walk, WalkOptions,
 };
 use crate::record::find;
 use crate::relocate::below;

@@ -10,7 +10,9 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use super::jobs::{IcebergJob, IdentifiedFiles, RowsJob};
 use super::plan::{EntrySource, Plan, planned};
 use super::program::{EntryProgram, program};
-use crate::diff::{Change, ChangeColumns, DiffInput, DiffInputs, DiffJob, DiffScan, Reader, Side, Sides, apart};
+use crate::diff::{
+    Change, ChangeColumns, DiffInput, DiffInputs, DiffJob, DiffScan, Reader, Side, Sides, apart,
+};
 use crate::distributed::{Bounds, Planned};
 use crate::error::Result;
 use crate::iceberg::manifest_list::ManifestFile;

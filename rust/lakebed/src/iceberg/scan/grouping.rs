@@ -82,7 +82,7 @@ impl Scan {
         let health = is_health.then(|| self.health()).transpose()?;
         let job = GroupsJob::new(sums, by, health, bounds);
         let made = job.made()?;
-        Ok(Some(Planned { made, ..Planned::new(IcebergJob::Groups(job), inputs, bounds) }))
+        Ok(Some(Planned { made, ..Planned::new(IcebergJob::Groups(Box::new(job)), inputs, bounds) }))
     }
 }
 

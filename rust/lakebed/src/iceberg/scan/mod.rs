@@ -35,7 +35,9 @@ pub(super) use rows::rows_of;
 
 use super::groups::Groups;
 use super::table::Table;
-use super::view::{DATA_FILE_COUNT, DATA_FILES, POSITIONS, Role, buckets, partitions, refs, schemas, snapshots};
+use super::view::{
+    DATA_FILE_COUNT, DATA_FILES, POSITIONS, Role, buckets, partitions, refs, schemas, snapshots,
+};
 use crate::distributed::{Bounds, Distributed, Planned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::health;
@@ -214,9 +216,12 @@ impl Distributed for Scan {
             return self.plan_job(bounds);
         }
         // Positions and data files of deletes are in other files than their manifests.
-        let needs_files =
-            |program: &&Arc<EntryProgram>| [POSITIONS, DATA_FILES, DATA_FILE_COUNT].iter().any(|name| program.view.has(name));
-        let Some(program) = self.program.as_ref().filter(|program| !needs_files(program)) else { return Ok(None) };
+        let needs_files = |program: &&Arc<EntryProgram>| {
+            [POSITIONS, DATA_FILES, DATA_FILE_COUNT].iter().any(|name| program.view.has(name))
+        };
+        let Some(program) = self.program.as_ref().filter(|program| !needs_files(program)) else {
+            return Ok(None);
+        };
         let manifests = Plan::new(&self.table, self.options.table_filter.as_deref())?.of_role(program.role);
         let inputs = planned(&manifests, self.table.storage().as_ref())?;
         let job = RowsJob::new(program.role, &self.table, &self.options, manifests, None)?;

@@ -26,8 +26,8 @@ use crate::distributed::FormatJob;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::reach::{
-    DistributedWalk, Files, Kinds, ListedFolder, NewestReach, OrphansJob, OtherReach, Prefixes, Reach, ReachJob,
-    Retention, Root, RootSets, Seen, Walk, WalkOptions,
+    DistributedWalk, Files, Kinds, ListedFolder, NewestReach, OrphansJob, OtherReach, Prefixes, Reach,
+    ReachJob, Retention, Root, RootSets, Seen, Walk, WalkOptions,
 };
 use crate::scan::{Batches, ManifestStream, Step};
 use crate::storage::{Storage, present};

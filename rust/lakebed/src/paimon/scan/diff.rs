@@ -6,7 +6,9 @@ use super::jobs::{PaimonJob, RowsJob};
 use super::plan::{Plan, bound, planned};
 use super::program::EntryProgram;
 use super::stream::EntrySource;
-use crate::diff::{Change, ChangeColumns, DiffInput, DiffInputs, DiffJob, DiffScan, Reader, Side, Sides, apart};
+use crate::diff::{
+    Change, ChangeColumns, DiffInput, DiffInputs, DiffJob, DiffScan, Reader, Side, Sides, apart,
+};
 use crate::distributed::{Bounds, Planned};
 use crate::error::Result;
 use crate::notes::Notes;

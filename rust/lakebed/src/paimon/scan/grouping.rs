@@ -41,8 +41,11 @@ impl Scan {
     /// The job of summing up files.
     pub(super) fn groups_job(&self, by: GroupBy, bounds: &Bounds) -> Result<Option<Planned>> {
         let Some((files, manifests, mut known)) = self.live_files(bounds)? else { return Ok(None) };
-        let sums =
-            FileSums { files, columns: self.options.columns.clone(), small_bytes: small_bytes(&self.options) };
+        let sums = FileSums {
+            files,
+            columns: self.options.columns.clone(),
+            small_bytes: small_bytes(&self.options),
+        };
         let health = (by == GroupBy::Table).then(|| self.health()).transpose()?;
         let job = GroupsJob::new(sums, by, health, bounds);
         let vectors = vector_counts(&self.table, &self.options, by)?;
@@ -50,7 +53,7 @@ impl Scan {
             known.push((job.merging(), Piece::alone(Vectors, vectors)));
         }
         let made = job.made()?;
-        Ok(Some(Planned { known, made, ..Planned::new(PaimonJob::Groups(job), manifests, bounds) }))
+        Ok(Some(Planned { known, made, ..Planned::new(PaimonJob::Groups(Box::new(job)), manifests, bounds) }))
     }
 }
 

@@ -148,9 +148,7 @@ impl EntryProgram {
     ) -> Result<EntryReader> {
         let kind = match self.role {
             Role::Entries | Role::Changes | Role::History => None,
-            Role::Files | Role::Live | Role::Appended | Role::Added | Role::LiveAdded | Role::Plan(_) => {
-                Some(ADD)
-            }
+            Role::Files | Role::Live | Role::Appended | Role::Added | Role::Plan(_) => Some(ADD),
             Role::Removed | Role::Deleted => Some(DELETE),
         };
         let pruner = self.pruner.clone().filter(|pruner| pruner.can_prune_buckets());

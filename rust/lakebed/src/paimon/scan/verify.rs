@@ -9,8 +9,8 @@ use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
-use super::program::EntryProgram;
 use super::jobs::{PaimonJob, RowsJob};
+use super::program::EntryProgram;
 use super::vectors::{file_links, vector_links, wrong_indexes};
 use crate::columnar::Decoding;
 use crate::distributed::FormatJob;

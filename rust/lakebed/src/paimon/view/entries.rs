@@ -37,8 +37,6 @@ pub enum Role {
     History,
     /// Added files with their identity, for a merge elsewhere.
     Added,
-    /// Added files under the entries' own names with their identity, for a merge elsewhere.
-    LiveAdded,
     /// Deleted files with their identity, as the deleting entries show them.
     Removed,
     /// Identities of deleted files, for a merge elsewhere.
@@ -173,7 +171,7 @@ impl EntryView {
                 let of_plan = [deletes.column(), RESIDUAL].map(|name| column(name, Make::Planned(name)));
                 FILES.into_iter().chain(of_plan).collect()
             }
-            Role::Live | Role::LiveAdded | Role::Changes => own_columns(),
+            Role::Live | Role::Changes => own_columns(),
             Role::Deleted => Vec::new(),
         };
         if stats.is_some() {
@@ -181,7 +179,7 @@ impl EntryView {
         }
         let mut columns =
             if role == Role::Deleted { known } else { project(&known, |column| column.name, columns)? };
-        if matches!(role, Role::Added | Role::LiveAdded | Role::Removed | Role::Deleted) {
+        if matches!(role, Role::Added | Role::Removed | Role::Deleted) {
             columns.push(column(IDENTITY_COLUMN, Make::Identity));
         }
         let partition = PartitionType::new(schema);

@@ -71,7 +71,9 @@ impl Reduce for PlanReduce {
                 self.waiting.push(entries);
                 nothing()
             }
-            Side::Deletes => Err(Error::new(ErrorKind::Argument, "deletes after the files that they apply to")),
+            Side::Deletes => {
+                Err(Error::new(ErrorKind::Argument, "deletes after the files that they apply to"))
+            }
             Side::Data => Ok(rows(self.matching()?.rows(entries))),
         }
     }
@@ -97,7 +99,8 @@ impl PlanReduce {
         // The rows of the part are complete, so its deletes need no more memory.
         (self.matching, self.made_of) = (None, None);
         let by_path = self.by_path.take();
-        let by_path = by_path.ok_or_else(|| Error::new(ErrorKind::Argument, "an earlier delete did not fit"))?;
+        let by_path =
+            by_path.ok_or_else(|| Error::new(ErrorKind::Argument, "an earlier delete did not fit"))?;
         self.by_path = Some(take(by_path).map_err(|error| error.in_field(self.shown_as.column()))?);
         nothing()
     }

@@ -26,7 +26,7 @@ use crate::verify::VerifyJob;
 #[derive(Serialize, Deserialize)]
 pub(crate) enum IcebergJob {
     Rows(RowsJob),
-    Groups(GroupsJob<FileSums>),
+    Groups(Box<GroupsJob<FileSums>>),
     Plan(PlanJob),
     Diff(DiffJob<IdentifiedFiles>),
     Reach(ReachJob<TableReach>),
@@ -40,7 +40,7 @@ impl FormatJob for IcebergJob {
     fn job(&self) -> &dyn Job {
         match self {
             IcebergJob::Rows(job) => job,
-            IcebergJob::Groups(job) => job,
+            IcebergJob::Groups(job) => job.as_ref(),
             IcebergJob::Plan(job) => job,
             IcebergJob::Diff(job) => job,
             IcebergJob::Reach(job) => job,

@@ -60,7 +60,10 @@ impl Scan {
             plan.manifests.retain(|located| side_of(located) == Side::Data);
             let known = entries.into_iter().map(|entries| (0, Piece::alone(Side::Deletes, entries)));
             let known = known.collect();
-            return Ok(Some(Planned { known, ..Planned::new(IcebergJob::Plan(plan), files, bounds).whole() }));
+            return Ok(Some(Planned {
+                known,
+                ..Planned::new(IcebergJob::Plan(plan), files, bounds).whole()
+            }));
         }
         let Some(answer) = &bounds.answer else {
             let columns = Some(vec![EQUALITY_IDS.to_owned()]);
@@ -71,7 +74,9 @@ impl Scan {
         };
         plan.equality_ids = equality_ids(answer)?;
         plan.is_shuffled = true;
-        Ok(Some(Planned::new(IcebergJob::Plan(plan), deletes.into_iter().chain(files).collect(), bounds).whole()))
+        Ok(Some(
+            Planned::new(IcebergJob::Plan(plan), deletes.into_iter().chain(files).collect(), bounds).whole(),
+        ))
     }
 }
 
@@ -257,7 +262,9 @@ impl Job for PlanJob {
             };
             Ok(Box::new(entries.flat_map(move |entries| {
                 let pieces = entries.and_then(|entries| match &partitioner {
-                    Some(partitioner) => partitioner.pieces(side, entries).map_err(|error| error.in_file(&path)),
+                    Some(partitioner) => {
+                        partitioner.pieces(side, entries).map_err(|error| error.in_file(&path))
+                    }
                     None => Ok(vec![Piece::alone(side, entries)]),
                 });
                 let (pieces, error) =

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{PaimonJob, RowsJob};
 use crate::distributed::{
-    Bounds, Job, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process, Reduce, Shuffle, foreign, hash,
-    nothing, one, rows, sides,
+    Bounds, Job, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process, Reduce, Shuffle, foreign,
+    hash, nothing, one, rows, sides,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::groups::GROUP_INPUT;

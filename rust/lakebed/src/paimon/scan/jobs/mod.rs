@@ -21,7 +21,7 @@ use crate::verify::VerifyJob;
 pub(crate) enum PaimonJob {
     Rows(RowsJob),
     Files(FilesJob),
-    Groups(GroupsJob<FileSums>),
+    Groups(Box<GroupsJob<FileSums>>),
     Diff(DiffJob<RowsJob>),
     Reach(ReachJob<TableReach>),
     Orphans(OrphansJob<TableReach>),
@@ -35,7 +35,7 @@ impl FormatJob for PaimonJob {
         match self {
             PaimonJob::Rows(job) => job,
             PaimonJob::Files(job) => job,
-            PaimonJob::Groups(job) => job,
+            PaimonJob::Groups(job) => job.as_ref(),
             PaimonJob::Diff(job) => job,
             PaimonJob::Reach(job) => job,
             PaimonJob::Orphans(job) => job,

@@ -87,13 +87,7 @@ impl RowsJob {
     }
 
     /// The rows of one manifest by a program of the job.
-    fn rows(
-        &self,
-        program: Arc<EntryProgram>,
-        path: &str,
-        bytes: Buffer,
-        whole: bool,
-    ) -> Result<Batches> {
+    fn rows(&self, program: Arc<EntryProgram>, path: &str, bytes: Buffer, whole: bool) -> Result<Batches> {
         let manifest = self.manifest_at(path)?.clone();
         let reader = program.open(bytes, whole.then_some(&manifest), 1);
         let reader = reader.map_err(|error| error.in_file(path))?;
