@@ -84,7 +84,7 @@ def test_plans_and_files_are_those_without_spark(spark, place):
 @each_place("pk_dv")
 def test_groups_of_files_that_are_decided_on_together(spark, place):
     (where,) = filters(place, 1)
-    assert place.open().files(where=where).decides_together
+    assert planned(place.open().files(where=where)).shuffles
     for view in ("partitions", "buckets", "health"):
         compare(spark, place.open(), view, where=where)
 
