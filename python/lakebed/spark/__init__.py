@@ -14,6 +14,7 @@ from lakebed.spark.health import health
 from lakebed.spark.map_in_arrow import Mapper
 from lakebed.spark.reach import Read
 from lakebed.spark.reports import report
+from lakebed.spark.sql import register
 from lakebed.spark.table import SparkTable, function, open_table
 from lakebed.spark.view_schema import manifest_mapper, schema
 from lakebed.view import KEYWORDS
@@ -31,6 +32,7 @@ __all__ = [
     "health",
     "manifest_mapper",
     "open_table",
+    "register",
     "report",
     "schema",
 ]
