@@ -50,7 +50,7 @@ TASK_BYTES = 32 << 20
 # `collation` (clauses of the statement), and all TBLPROPERTIES. Options it repeats with this before their
 # names, which tells them from these.
 _REPEATED = "option."
-# Readers it tells neither options nor properties: to these come the columns, whose metadata keeps the options.
+# Readers it tells neither: to these come the columns, whose metadata keeps the options.
 _KEPT = "lakebed"
 # Spark refuses a reader that takes filters where handing them down is switched off. That it is switched on
 # shows in the worker that is run for it.

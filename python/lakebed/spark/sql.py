@@ -81,10 +81,9 @@ def _table_function(tables: Mapping[str, str | Reopening]) -> Any:
             with words_first():
                 if not all(one.isConstantExpression for one in (*arguments, *named.values())):
                     raise ValueError("the arguments of lakebed(…) are constants")
-                values = {name: one.value for name, one in named.items()}
-                return AnalyzeResult(
-                    spark_schema(asked(tuple(one.value for one in arguments), values).scan().schema)
-                )
+                given = tuple(one.value for one in arguments)
+                options = {name: one.value for name, one in named.items()}
+                return AnalyzeResult(spark_schema(asked(given, options).scan().schema))
 
         def eval(self, *arguments: Any, **named: Any) -> Iterator[tuple[Any, ...]]:
             with words_first(), prefix_error_kind():
@@ -92,26 +91,26 @@ def _table_function(tables: Mapping[str, str | Reopening]) -> Any:
                 types = to_spark(scan.schema)
                 for batch in scan:
                     columns = cast_batch(batch, types).columns
-                    yield from zip(*map(_values, columns), strict=True)
+                    yield from zip(*map(values, columns), strict=True)
 
     return udtf(Function, useArrow=False)
 
 
-def _values(array: pa.Array) -> list[Any]:
+def values(array: pa.Array) -> list[Any]:
     """The values as Spark takes them of Python: structs by position, maps as dicts."""
     kind, valid = array.type, array.is_valid().to_pylist()
     if pa.types.is_struct(kind):
-        rows = zip(*map(_values, array.flatten()), strict=True) if kind.num_fields else [()] * len(array)
+        rows = zip(*map(values, array.flatten()), strict=True) if kind.num_fields else [()] * len(array)
         return [row if one else None for row, one in zip(rows, valid, strict=True)]
     if pa.types.is_map(kind) or pa.types.is_list(kind):
         parts = (array.keys, array.items) if pa.types.is_map(kind) else (array.values,)
-        entries = list(zip(*map(_values, parts), strict=True))
+        entries = list(zip(*map(values, parts), strict=True))
         ends = array.offsets.to_pylist()
         ranges = [entries[start:end] for start, end in pairwise(ends)]
         made = dict if pa.types.is_map(kind) else lambda rows: [value for (value,) in rows]
         return [made(rows) if one else None for rows, one in zip(ranges, valid, strict=True)]
-    values: list[Any] = array.to_pylist()
-    return values
+    plain: list[Any] = array.to_pylist()
+    return plain
 
 
 def _time(text: str) -> datetime:
