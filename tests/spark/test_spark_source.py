@@ -18,7 +18,7 @@ import lakebed
 import lakebed.spark as ls
 from lakebed.spark.sql import FORMS, PLACES, parsed, values
 from lakebed.view import KEYWORDS
-from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
+from shared_data import PROJECT, SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 from spark_rows import actual, expected
 
 pytest.importorskip("pyspark.sql.datasource")
@@ -326,3 +326,14 @@ def test_what_is_registered_must_reach_workers(registered):
         ls.register(registered, bad=lakebed.open_table(SAMPLE_TABLE, storage=Unpicklable()))
     with pytest.raises(lakebed.TableNotFoundError):
         ls.register(registered, bad="/nowhere")
+
+
+def test_the_sql_of_the_page_runs(source, capsys):
+    (block,) = re.findall(
+        r"```python\n(ls\.register.*?)```", (PROJECT / "docs/spark.md").read_text(), re.DOTALL
+    )
+    try:
+        exec(block, {"spark": source, "ls": ls, "orders": MOVED})
+    finally:
+        source.sql("DROP VIEW IF EXISTS order_files")
+    assert capsys.readouterr().out.count("+\n|") == 6
