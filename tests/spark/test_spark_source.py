@@ -16,6 +16,7 @@ from covering import each_layout_of_golden_paimon_tables
 
 import lakebed
 import lakebed.spark as ls
+from lakebed.errors import TableNotFoundError
 from lakebed.spark.sql import FORMS, PLACES, parsed, values
 from lakebed.view import KEYWORDS
 from shared_data import PROJECT, SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
@@ -324,7 +325,7 @@ def test_what_is_registered_must_reach_workers(registered):
 
     with pytest.raises(TypeError, match="pickle"):
         ls.register(registered, bad=lakebed.open_table(SAMPLE_TABLE, storage=Unpicklable()))
-    with pytest.raises(lakebed.TableNotFoundError):
+    with pytest.raises(TableNotFoundError):
         ls.register(registered, bad="/nowhere")
 
 
