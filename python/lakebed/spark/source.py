@@ -90,7 +90,7 @@ class DataSource(SparkDataSource):
         by one task: the functions of `lakebed.spark` spread these too.
     """
 
-    tables: ClassVar[Mapping[str, str | Reopening]] = {}
+    _tables: ClassVar[Mapping[str, str | Reopening]] = {}
     """What was registered, by its names."""
 
     @classmethod
@@ -102,7 +102,7 @@ class DataSource(SparkDataSource):
         """The columns of the view."""
         with words_first():
             options = _of_user(self.options)
-            schema = spark_schema(Asked.of(options, self.tables).scan().schema)
+            schema = spark_schema(Asked.of(options, self._tables).scan().schema)
         if "provider" in self.options and schema.fields:
             schema.fields[0].metadata = {_KEPT: options}
         return schema
@@ -112,7 +112,7 @@ class DataSource(SparkDataSource):
         kept = schema.fields[0].metadata.get(_KEPT, {}) if schema.fields else {}
         with words_first():
             options = {**({} if "path" in self.options else kept), **self.options}
-            asked = Asked.of(options, self.tables)
+            asked = Asked.of(options, self._tables)
         return (_PruningReader if _PUSHDOWN_WORKER in sys.modules else _Reader)(asked, schema)
 
 

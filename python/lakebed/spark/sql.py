@@ -50,7 +50,7 @@ def register(spark: SparkSession, **tables: TablePath) -> None:
     known = {**_registered.get(spark, {}), **{name: _opener(given) for name, given in tables.items()}}
     _registered[spark] = known
     # Classes of no module, which are sent with the names that they have.
-    spark.dataSource.register(type("DataSource", (DataSource,), {"tables": known}))
+    spark.dataSource.register(type("DataSource", (DataSource,), {"_tables": known}))
     spark.udtf.register("lakebed", _table_function(known))
 
 
