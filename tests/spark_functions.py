@@ -88,15 +88,30 @@ def others(spark: SparkSession, table: lakebed.Table, path: str) -> Answers:
     errors = collected(ls.health(spark, [path, f"{path}/nowhere"])).to_pylist()
     yield "health of many", [row["error"] is None for row in errors] == [True, False]
     yield "orphans of a listing", orphans_of_a_listing(spark, table)
+    yield from asked_in_sql(spark, table, path)
+
+
+def asked_in_sql(spark: SparkSession, table: lakebed.Table, path: str) -> Answers:
+    """The data source, and what `register` makes of a session: an error with PySpark 3.5."""
     if not hasattr(spark, "dataSource"):
+        try:
+            ls.register(spark)
+        except ImportError as error:
+            yield "register", "PySpark 4" in str(error)
         return
-    spark.dataSource.register(ls.DataSource)
     # Workers open this path, and have folders of their own to work in.
     absolute = Path(path).absolute()
+    ls.register(spark, registered=table)
     for view in ("files", "snapshots"):
-        frame = spark.read.format("lakebed").option("view", view).load(str(absolute))
         scan = getattr(lakebed.open_table(absolute), view)()
+        frame = spark.read.format("lakebed").option("view", view).load(str(absolute))
         yield f"DataSource of {view}", actual(frame) == expected(scan)
+        frame = spark.sql(f"SELECT * FROM lakebed('registered', '{view}')")
+        yield f"{view} of a table function: register", actual(frame) == expected(scan)
+        for kind, dropped in (("TEMPORARY VIEW", "VIEW"), ("TABLE", "TABLE")):
+            spark.sql(f"CREATE {kind} of_sql USING lakebed OPTIONS (path '{absolute}', view '{view}')")
+            yield f"{kind} of {view}", actual(spark.table("of_sql")) == expected(scan)
+            spark.sql(f"DROP {dropped} of_sql")
 
 
 def orphans_of_a_listing(spark: SparkSession, table: lakebed.Table) -> bool:

@@ -107,6 +107,14 @@ def packed(path: str, archive: str) -> dict[str, Any]:
         same = {"ranges": actual(ls.files(spark, table, range_bytes=2000)) == expected(table.files())}
         for view in ("files", "entries", "partitions", "plan"):
             same[view] = actual(getattr(ls, view)(spark, table)) == expected(getattr(table, view)())
+        if hasattr(spark, "dataSource"):
+            ls.register(spark, registered=table)
+            for view in ("files", "partitions"):
+                frame = spark.sql(f"SELECT * FROM lakebed('registered', '{view}')")
+                same[f"{view} of SQL"] = actual(frame) == expected(getattr(table, view)())
+            spark.sql("CREATE TABLE of_sql USING lakebed OPTIONS (path 'registered', range_bytes '2000')")
+            same["a table of SQL"] = actual(spark.table("of_sql")) == expected(table.files())
+            spark.sql("DROP TABLE of_sql")
         checked = [row.asDict() for row in ls.check(spark, table).collect()]
     return {"prefixes": [row.prefix for row in prefixes], "check": checked, "same": same}
 

@@ -11,6 +11,7 @@ from typing import Any
 from lakebed.spark.access import Read, check
 from lakebed.spark.fleets import health, report
 from lakebed.spark.mappers import Mapper
+from lakebed.spark.sql import register
 from lakebed.spark.table import SparkTable, TablePath, function, manifest_mapper, open_table, schema
 from lakebed.view import KEYWORDS
 
@@ -27,6 +28,7 @@ __all__ = [
     "health",
     "manifest_mapper",
     "open_table",
+    "register",
     "report",
     "schema",
 ]

@@ -1,24 +1,35 @@
-"""The Python Data Source `lakebed`: views of tables by `spark.read`, with PySpark 4."""
+"""The Python Data Source `lakebed`: views of tables by `spark.read` and by SQL, with PySpark 4."""
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from pyspark.sql.datasource import DataSource as SparkDataSource
-from pyspark.sql.datasource import DataSourceReader, InputPartition
+try:
+    from pyspark.sql.datasource import DataSource as SparkDataSource
+    from pyspark.sql.datasource import DataSourceReader, InputPartition
+except ModuleNotFoundError as error:
+    if error.name != "pyspark.sql.datasource":
+        raise
+    raise ImportError(
+        "the data source and the table function lakebed are for PySpark 4; with PySpark 3.5 "
+        "lakebed.spark.open_table(spark, path) gives the same views as DataFrames"
+    ) from None
 
+from lakebed.errors import LakebedError
 from lakebed.limits import LIMITS
 from lakebed.opening import open_table
 from lakebed.predicates import Predicate, col, to_sql
 from lakebed.spark.inputs import Piece, Reading, contents, reads_at_once, spread
 from lakebed.spark.mappers import JobMap, prefix_error_kind
-from lakebed.spark.table import view_of
+from lakebed.spark.sql import FORMS, PLACES, parsed
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.storage import resolve
+from lakebed.storage.paths import absolute
 from lakebed.view import KEYWORDS, Bounds
 
 if TYPE_CHECKING:
@@ -26,16 +37,24 @@ if TYPE_CHECKING:
     from pyspark.sql import datasource
     from pyspark.sql.types import StructType
 
-    from lakebed.table import Table
+    from lakebed.limits import Limits
+    from lakebed.storage import Storage
+    from lakebed.table import Reopening, Table
     from lakebed.view import ViewScan
 
 TASK_BYTES = 32 << 20
 """Bytes of manifests that one task decodes, unless the option `range_bytes` says otherwise."""
 
+# CREATE TABLE adds, in PySpark 4.0 to 4.3 with and without Hive's catalog: `provider` (always, and no other
+# statement does), `owner` (who made the table), `location` (the path once more), `external`, `comment` and
+# `collation` (clauses of the statement), and all TBLPROPERTIES. Options it repeats with this before their
+# names, which tells them from these.
+_REPEATED = "option."
+# Readers it tells neither: to these come the columns, whose metadata keeps the options.
+_KEPT = "lakebed"
 # Spark refuses a reader that takes filters where handing them down is switched off. That it is switched on
 # shows in the worker that is run for it.
 _PUSHDOWN_WORKER = "pyspark.sql.worker.data_source_pushdown_filters"
-_PLACES: dict[str, Callable[[str], Any]] = {"snapshot": int, "tag": str, "branch": str, "timestamp": int}
 _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "EqualTo": operator.eq,
     "GreaterThan": operator.gt,
@@ -51,22 +70,28 @@ _OF_OWN_COLUMNS = frozenset({"snapshots", "changelogs", "refs", "schemas"})
 
 
 class DataSource(SparkDataSource):
-    """`spark.dataSource.register(lakebed.spark.DataSource)`, then `spark.read.format("lakebed").load(path)`.
+    """`spark.read.format("lakebed").load(path)` and SQL's `USING lakebed OPTIONS (path '…')`, once
+    `lakebed.spark.register(spark)` or `spark.dataSource.register(lakebed.spark.DataSource)` was called.
 
-    Options: `path`, which Python workers open, so not a relative one; `view`, "files" unless said, or `$` and
-        a metadata table, such as "$options"; `where`, `filter`, `columns` and `stats` (names with commas
-        between them) as the view takes them; one of `snapshot`, `tag`, `branch` and `timestamp` as
-        `Table.at`; `format` as `open_table`; `storage`, the name of the library that opens the path, as
-        `open_table` has it; `range_bytes`, of which a task decodes as many.
+    Options: `path`, which Python workers open, so not a relative one, or a name that `register` was given;
+        `view`, "files" unless said, or `$` and a metadata table, such as "$options"; the view's keywords by
+        their names, but `threads` and `listing`: names with commas between them, ages such as 3d, times as
+        ISO 8601 has them, versions as a snapshot's id or the name of a tag or branch, pairs such as s3a=s3;
+        one of `snapshot`, `tag`, `branch`, `timestamp` and `watermark` as `Table.at`; `format` as
+        `open_table`; `storage`, the name of the library that opens the path, as `open_table` has it;
+        `range_bytes`, of which a task decodes as many.
     Returns: the rows and columns of the view, in no order. Filters on partition columns and, of views of the
         table's history, on any column, prune where Spark hands them down
         (`spark.sql.python.filterPushdown.enabled`, PySpark 4.1); Spark tests them all the same.
-    Raises: what `open_table` and the view raise, in the words of Spark's own errors.
-    Cost: `entries` and `files` are decoded by as many tasks as their manifests fill; Python reads them,
-        through `pyarrow.fs` or fsspec unless `storage` says otherwise. Views of sums, plans, and `files` of
-        Paimon where some are deleted or decided on together, are read by one task: the functions of
-        `lakebed.spark` spread these too.
+    Raises: what `open_table` and the view raise, ValueError for other options, in Spark's own errors.
+    Cost: views whose rows need no shuffle (`entries`, `files`, `deletes`, `appends`, plans of few deletes)
+        are made by as many tasks as their manifests fill; Python reads them, through `pyarrow.fs` or fsspec
+        unless `storage` says otherwise. Others, and what has a `limit`, are read by one task: the functions
+        of `lakebed.spark` spread these too.
     """
+
+    _tables: ClassVar[Mapping[str, str | Reopening]] = {}
+    """What was registered, by its names."""
 
     @classmethod
     def name(cls) -> str:
@@ -75,18 +100,35 @@ class DataSource(SparkDataSource):
 
     def schema(self) -> StructType:
         """The columns of the view."""
-        return spark_schema(_Asked.of(self.options).scan().schema)
+        with words_first():
+            options = _of_user(self.options)
+            schema = spark_schema(Asked.of(options, self._tables).scan().schema)
+        if "provider" in self.options and schema.fields:
+            schema.fields[0].metadata = {_KEPT: options}
+        return schema
 
-    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 - it is what `schema` gave
+    def reader(self, schema: StructType) -> DataSourceReader:
         """What reads the view."""
-        asked = _Asked.of(self.options)
-        return _PruningReader(asked) if _PUSHDOWN_WORKER in sys.modules else _Reader(asked)
+        kept = schema.fields[0].metadata.get(_KEPT, {}) if schema.fields else {}
+        with words_first():
+            options = {**({} if "path" in self.options else kept), **self.options}
+            asked = Asked.of(options, self._tables)
+        return (_PruningReader if _PUSHDOWN_WORKER in sys.modules else _Reader)(asked, schema)
 
 
-class _Asked(NamedTuple):
+def _of_user(options: Mapping[str, str]) -> dict[str, str]:
+    """The options that the user gave, without what CREATE TABLE adds."""
+    if "provider" not in options:
+        return dict(options)
+    given = {name: text for name, text in options.items() if name in FORMS or _REPEATED + name in options}
+    # Spark makes a URI of a local path, in which every letter is itself.
+    return {**given, "path": given["path"].removeprefix("file:")} if "path" in given else given
+
+
+class Asked(NamedTuple):
     """What is read: picklable, so that tasks can open the table again."""
 
-    path: str
+    place: str | Reopening
     storage: str | None
     format: str | None
     at: dict[str, Any]
@@ -95,30 +137,60 @@ class _Asked(NamedTuple):
     task_bytes: int
 
     @staticmethod
-    def of(options: Mapping[str, str]) -> _Asked:
-        names = {"view", "where", "filter", "columns", "stats", "format", "storage", "range_bytes", "path"}
-        names |= _PLACES.keys()
-        if unknown := [name for name in options if name.lower() not in names]:
-            raise ValueError(f"options are {', '.join(sorted(names))}, not {', '.join(unknown)}")
-        if "path" not in options:
-            raise ValueError("the path of a table is wanted: spark.read.format('lakebed').load(path)")
-        lists = {name: options[name].split(",") for name in ("columns", "stats") if name in options}
-        selection: dict[str, Any] = {name: [one.strip() for one in listed] for name, listed in lists.items()}
-        selection.update((name, options[name]) for name in ("where", "filter") if name in options)
-        at = {name: parse(options[name]) for name, parse in _PLACES.items() if name in options}
-        size = int(options.get("range_bytes", TASK_BYTES))
-        view = options.get("view", "files")
-        place = (options["path"], options.get("storage"), options.get("format"))
-        return _Asked(*place, at, view, selection, size)
+    def of(options: Mapping[str, Any], tables: Mapping[str, str | Reopening]) -> Asked:
+        """By options, of which some may be texts. Raises: ValueError for others, and for wrong values."""
+        given = {name.lower(): value for name, value in options.items()}
+        if unknown := given.keys() - FORMS.keys():
+            raise ValueError(f"options are {', '.join(sorted(FORMS))}, not {', '.join(sorted(unknown))}")
+        given = {name: parsed(name, value) for name, value in given.items()}
+        if "path" not in given:
+            raise ValueError(
+                "the path of a table is wanted, and no columns: spark.read.format('lakebed').load(path), "
+                "or CREATE TEMPORARY VIEW name USING lakebed OPTIONS (path '…')"
+            )
+        path, view, size = given.pop("path"), given.pop("view", "files"), given.pop("range_bytes", TASK_BYTES)
+        place = tables.get(path) or absolute(path)
+        opening = (given.pop("storage", None), given.pop("format", None))
+        if not isinstance(place, str) and any(opening):
+            raise ValueError(f"{path!r} is a table that is open already: it takes no storage and no format")
+        at = {name: given.pop(name) for name in PLACES if name in given}
+        return Asked(place, *opening, at, view, given, size)
 
     def table(self) -> Table:
-        table = open_table(self.path, storage=self.storage, format=self.format)
+        """The table. Raises: as `open_table` and `Table.at`."""
+        if isinstance(self.place, str):
+            table = open_table(self.place, storage=self.storage, format=self.format)
+        else:
+            table = self.place()
         return table.at(**self.at) if self.at else table
 
-    def scan(self) -> ViewScan:
-        return view_of(self.table(), self.view, self.selection)
+    def reading(self) -> tuple[Storage | None, Limits]:
+        """How files are read; nothing of the table is."""
+        if isinstance(self.place, str):
+            return resolve(self.place, self.storage)[1], LIMITS
+        return self.place.opening.storage, self.place.opening.limits
 
-    def filtered(self, condition: Predicate) -> _Asked:
+    def scan(self, columns: StructType | None = None) -> ViewScan:
+        """The view. Args: columns, those that Spark knows of it. Raises: what it raises; ValueError."""
+        view, is_metadata = self.view, self.view.startswith("$")
+        if not is_metadata and (view not in KEYWORDS or view == "metadata_table"):
+            views = ", ".join(name for name in KEYWORDS if name != "metadata_table")
+            raise ValueError(f"a view is one of {views}, or $ and a metadata table, not {view!r}")
+        method = getattr(self.table(), "metadata_table" if is_metadata else view)
+        scan: ViewScan = method(*[view[1:]] * is_metadata, **self.selection)
+        # Without what is nullable, and what was kept of the options.
+        now = spark_schema(scan.schema)
+        if columns is not None and columns.simpleString() != now.simpleString():
+            changed = {one.simpleString() for one in now} ^ {one.simpleString() for one in columns}
+            names = ", ".join(sorted({text.partition(":")[0] for text in changed})) or "their order"
+            raise ValueError(
+                f"the view {view} has other columns than Spark was told of ({names}): "
+                "make the DataFrame, view or table of Spark anew, without columns of its own"
+            )
+        return scan
+
+    def filtered(self, condition: Predicate) -> Asked:
+        """With one more condition."""
         name = "where" if "where" in KEYWORDS.get(self.view, ()) else "filter"
         given = self.selection.get(name)
         both = to_sql(condition) if given is None else f"({given}) AND ({to_sql(condition)})"
@@ -135,43 +207,54 @@ class _Share(InputPartition):
 
 
 class _Reader(DataSourceReader):
-    def __init__(self, asked: _Asked) -> None:
+    def __init__(self, asked: Asked, columns: StructType) -> None:
         self._asked = asked
+        self._columns = columns
 
     def partitions(self) -> list[InputPartition]:
-        asked, shares = self._asked, list[_Share]()
-        table = asked.table()
-        scan = view_of(table, asked.view, asked.selection)
-        planned = scan.job(Bounds())
-        # Tasks of a source do not shuffle.
-        if planned is not None and not planned.shuffles and not planned.is_question:
-            job, reading = JobMap(planned.to_bytes(), LIMITS), Reading(LIMITS, storage=table.opening.storage)
-            pieces = reading.pieces(planned.manifests, asked.task_bytes)
-            shares = [_Share(job, own) for own in spread(pieces, asked.task_bytes)]
-        # Of none Spark would make one that is None.
-        return [*shares] or [_Share(None, [])]
+        with words_first():
+            scan = self._asked.scan(self._columns)
+            # Of none Spark would make one that is None.
+            return [*_divided(self._asked, scan)] or [_Share(None, [])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         share = cast("_Share", partition)
-        if share.job is not None:
-            # Where it is says how it is read: nothing of the table is read again.
-            _, storage = resolve(self._asked.path, self._asked.storage)
-            given = contents(share.pieces, storage, LIMITS, reads_at_once(storage))
-            yield from share.job.of_contents(given)
-            return
-        with prefix_error_kind():
-            scan = self._asked.scan()
+        with words_first(), prefix_error_kind():
+            if share.job is not None:
+                yield from _mapped(self._asked, share.pieces, share.job)
+                return
+            scan = self._asked.scan(self._columns)
             types = to_spark(scan.schema)
             for batch in scan:
                 yield cast_batch(batch, types)
 
 
+def _divided(asked: Asked, scan: ViewScan) -> list[_Share]:
+    """The tasks of a view whose rows need no shuffle; none where one task reads all of it."""
+    # Of a limit each task would give so many.
+    planned = scan.job(Bounds()) if scan.limit is None else None
+    if planned is None or planned.shuffles or planned.is_question:
+        return []
+    storage, limits = asked.reading()
+    pieces = Reading(limits, storage=storage).pieces(planned.manifests, asked.task_bytes)
+    job = JobMap(planned.to_bytes(), limits)
+    return [_Share(job, own) for own in spread(pieces, asked.task_bytes)]
+
+
+def _mapped(asked: Asked, pieces: list[Piece], job: JobMap) -> Iterator[pa.RecordBatch]:
+    """The rows of a task of `_divided`."""
+    storage, limits = asked.reading()
+    return job.of_contents(contents(pieces, storage, limits, reads_at_once(storage)))
+
+
 class _PruningReader(_Reader):
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - the name Spark calls
-        columns = self._asked.table().schema.names
+        with words_first():
+            columns = self._asked.table().schema.names
         conditions = (_condition(one, self._asked.view, columns) for one in filters)
         pushed = [condition for condition in conditions if condition is not None]
-        if pushed:
+        # So many rows are counted before Spark tests them.
+        if pushed and not self._asked.selection.keys() & {"limit", "row_limit"}:
             self._asked = self._asked.filtered(reduce(operator.and_, pushed))
         # They only prune: what is left is tested by Spark.
         return filters
@@ -189,3 +272,26 @@ def _condition(given: datasource.Filter, view: str, columns: list[str]) -> Predi
     if len(path) == 2 and path[0] == "partition" and path[1] in columns:
         return cast("Predicate", compare(col(path[1]), getattr(given, "value", None)))
     return None
+
+
+class _Told(Exception):  # noqa: N818 - it is another's words
+    """An error whose words come before its traceback: Spark shows what Python prints of one, its cause first.
+    That is the error itself, without traceback; it stays though Spark takes the cause away.
+    """
+
+    __cause__ = property(lambda self: self.error, lambda *_: None)
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"{type(error).__name__}: {error}")
+        self.error = error
+
+
+@contextlib.contextmanager
+def words_first() -> Iterator[None]:
+    """Raises errors that tell a user something so that Spark shows their words first."""
+    try:
+        yield
+    except (LakebedError, OSError, ValueError, TypeError, ImportError) as error:
+        told = _Told(error).with_traceback(error.__traceback__)
+        error.__traceback__ = error.__cause__ = error.__context__ = None
+        raise told from None
