@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed.opening import open_table as open_in_python
 from lakebed.spark import changes, groups, jobs, planning, views
+from lakebed.spark.catalogs import named
 from lakebed.spark.request import Request
 from lakebed.table import Table
 from lakebed.view import KEYWORDS, ViewScan
@@ -123,7 +124,7 @@ def open_table(
         cluster, one job finds out whether executors reach it: once for a session, with a read on at most 32
         cores.
     """
-    table = table_at(path, at, limits)
+    table = table_at(named(spark, path, limits), at, limits)
     return SparkTable(spark, table, limits or table.opening.limits, range_bytes, read)
 
 
