@@ -33,13 +33,11 @@ if TYPE_CHECKING:
 
     from lakebed.spark.frames import TablePath
 
-# A part of a name: in backticks, in double quotes, or as it is.
+# In backticks, in double quotes, or as it is.
 _PART = re.compile(r'`((?:[^`]|``)+)`|"((?:[^"]|"")+)"|([^`".:/\\]+)')
 _BRANCH = re.compile(r"(?<=.)\$branch_([^$]+)$")
-# What Spark says of a name that no table has. A namespace of several parts means a catalog that is not there.
-_NOT_THERE = re.compile(
-    r"(TABLE_OR_VIEW|SCHEMA|CATALOG|NAMESPACE)_NOT_FOUND|REQUIRES_SINGLE_PART_NAMESPACE|NoSuch(Table|Namespace)"
-)
+# What Spark says of a name that no table has; the last where the catalog that was meant is not there.
+_NOT_THERE = re.compile(r"(TABLE_OR_VIEW|SCHEMA|CATALOG)_NOT_FOUND|REQUIRES_SINGLE_PART_NAMESPACE")
 # What `type` or `catalog-impl` of a catalog says where the table's folder says which version is current.
 _OF_FOLDERS = ("hadoop", "org.apache.iceberg.hadoop.HadoopCatalog")
 
@@ -83,6 +81,9 @@ def named(spark: SparkSession, path: TablePath, limits: Limits | None) -> TableP
         branch = _BRANCH.search(parts[-1])
         return opened().at(branch=branch[1]) if branch else opened()
     if (name.setting("catalog-impl") or name.setting("type").lower()) in _OF_FOLDERS:
+        # It has tables in folders of their names alone: `db.t.snapshots` and `db.t.branch_b` are none.
+        if not location.endswith("/".join(("", *name.parts[1:]))):
+            name.refuse(f"is something of a table: open that, with at= for a branch ({location})")
         return opened()
     entry = SparkEntry.of(name, limits)
     opening = Opening(entry.storage, entry.path, limits=limits, entry=entry)
@@ -104,11 +105,10 @@ class _Name:
     @staticmethod
     def of(spark: SparkSession, given: str, parts: tuple[str, ...]) -> _Name:
         """As Spark looks for it: in the catalog of its first part, if there is one, or the current one."""
-        if len(parts) > 1 and (
-            spark.conf.get(f"spark.sql.catalog.{parts[0]}", None) is not None
-            or parts[0] in {row[0] for row in spark.sql("SHOW CATALOGS").collect()}
-        ):
-            return _Name(spark, given, parts)
+        if len(parts) > 1:
+            known = [row[0] for row in spark.sql("SHOW CATALOGS").collect()]
+            if parts[0] in known or spark.conf.get(f"spark.sql.catalog.{parts[0]}", None) is not None:
+                return _Name(spark, given, parts)
         catalog, schema = spark.sql("SELECT current_catalog(), current_schema()").collect()[0]
         namespace = (parts_of(schema) or ()) if len(parts) == 1 else ()
         return _Name(spark, given, (catalog, *namespace, *parts))
@@ -121,12 +121,12 @@ class _Name:
         """The table's format, "iceberg" or "paimon", and its location. Raises: as `named`."""
         rows = self.asked("DESCRIBE TABLE EXTENDED {}")
         # Columns come first, which may be called anything, but have a type.
-        starts = [at for at, row in enumerate(rows) if row[0].startswith("# Detailed ") and not row[1]]
+        heads = [at for at, row in enumerate(rows) if row[0].startswith("# Detailed ") and not row[1]]
         told: dict[str, str] = {}
-        for key, value, *_ in rows[starts[-1] + 1 :] if starts else ():
+        for key, value, *_ in rows[heads[-1] + 1 :] if heads else ():
             told.setdefault(key, value)
         kind = (told.get("Provider") or "").lower()
-        if told.get("Type") == "VIEW" or (starts and "View" in rows[starts[-1]][0]):
+        if told.get("Type") == "VIEW" or (heads and "View" in rows[heads[-1]][0]):
             self.refuse("is a view")
         if kind not in ("iceberg", "paimon"):
             self.refuse(f"is {f'a table of {kind}' if kind else 'no table that has a format'}")
@@ -150,25 +150,25 @@ class _Name:
         except Exception as error:  # noqa: BLE001 - of many classes, Java's own and those of Spark Connect
             words = printable(without_secrets("\n".join(str(error).strip().split("\n")[:2])))
         if _NOT_THERE.search(words):
-            place = f"{'.'.join(self.parts[1:-1])} of its catalog {self.parts[0]}"
-            message = f"{self.given}: Spark has no such table in {place}, and no local file is called so"
+            first, place = (parts_of(self.given) or ("",))[0], ".".join(self.parts[:-1])
+            lacking = "" if first == self.parts[0] else f" and no catalog {first}"
+            message = (
+                f"{self.given}: Spark has no such table in {place}{lacking}, nor is a local file called so"
+            )
             raise TableNotFoundError(message, kind="table-not-found", path=self.given)
         raise OSError(errno.EIO, f"Spark does not tell of the table: {words}", self.given)
 
     def refuse(self, why: str) -> NoReturn:
         """Raises: UnsupportedError, with what was asked for and what was found."""
-        given = f"{self.given} in Spark's catalog {self.parts[0]}"
-        raise UnsupportedError(
-            f"{given} {why}; lakebed reads Iceberg's and Paimon's tables", kind="unsupported"
-        )
+        message = f"{self.given} in Spark's catalog {self.parts[0]} {why}; it is to be Iceberg's or Paimon's"
+        raise UnsupportedError(message, kind="unsupported")
 
 
 @dataclass(frozen=True)
 class SparkEntry(Entry):
     """What Spark says of a table of Iceberg's whose catalog knows which version is current.
 
-    Attributes: table, its name; file, the metadata file as Spark has it; identity, the table's UUID; limits,
-        as `lakebed.open_table` has them.
+    Attributes: table, its name; file, its metadata file for Spark; identity, its UUID; limits, as of `Table`.
     """
 
     table: _Name
@@ -207,14 +207,14 @@ class SparkEntry(Entry):
 
     def pointer(self) -> NoReturn:
         """Executors have no session to ask. Raises: UnsupportedError."""
-        _refuse_elsewhere(self.table.given)
+        _refuse(self.table.given)
 
     def elsewhere(self) -> Callable[[], Entry]:
         """What says so in another process, when it is asked."""
-        return partial(_refuse_elsewhere, self.table.given)
+        return partial(_refuse, self.table.given)
 
 
-def _refuse_elsewhere(name: str) -> NoReturn:
+def _refuse(name: str) -> NoReturn:
     asks = "the process of the Spark session alone can ask its catalog which version is newest, no executor"
     instead = f"give what PyIceberg loads of {name}, or have this process read open_table(spark, …).table"
     raise UnsupportedError(f"{asks}: {instead}", kind="unsupported")

@@ -10,16 +10,19 @@ from threading import Thread
 from typing import TYPE_CHECKING
 from zipimport import zipimporter
 
+from lakebed.spark.workers import check_workers
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 def task_numbers(spark: SparkSession, count: int, tasks: int | None = None) -> DataFrame:
-    """The numbers from 0, one for each task unless there are fewer tasks.
+    """The numbers from 0, one for each task unless there are fewer tasks, for functions of lakebed.
 
     `mapInArrow` imports pandas, which takes Python a second; the first DataFrame of a session takes the JVM
-    as long. Here they work side by side.
+    as long. Here they work side by side. Raises: as `check_workers`.
     """
+    check_workers(spark)
     importing = Thread(target=_import_pandas, daemon=True)
     if "pandas" not in sys.modules:
         importing.start()

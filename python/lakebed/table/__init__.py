@@ -176,8 +176,8 @@ class Table(Changes["Table", Freed]):
         try:
             return Reopening.of(self, asks=True), ()
         except UnsupportedError:
-            # Of a catalog's table that was given without the catalog, which then nobody asks, or whose catalog
-            # this process alone can ask.
+            # Of a catalog's table that was given without the catalog, which then nobody asks, or whose
+            # catalog this process alone can ask.
             reopening, entry = Reopening.of(self), self.opening.entry
             pointer = None if entry is None else entry.elsewhere()
             return replace(reopening, opening=replace(reopening.opening, pointer=pointer)), ()
