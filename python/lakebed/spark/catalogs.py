@@ -152,9 +152,7 @@ class _Name:
         if _NOT_THERE.search(words):
             first, place = (parts_of(self.given) or ("",))[0], ".".join(self.parts[:-1])
             lacking = "" if first == self.parts[0] else f" and no catalog {first}"
-            message = (
-                f"{self.given}: Spark has no such table in {place}{lacking}, nor is a local file called so"
-            )
+            message = f"{self.given}: Spark has no such table in {place}{lacking}, nor is a file called so"
             raise TableNotFoundError(message, kind="table-not-found", path=self.given)
         raise OSError(errno.EIO, f"Spark does not tell of the table: {words}", self.given)
 
@@ -184,15 +182,9 @@ class SparkEntry(Entry):
         found = read_metadata(path, storage=storage, limits=limits)
         return SparkEntry(name, path, storage, file, found.get("table-uuid"), limits)
 
-    @property
-    def format(self) -> str:
-        """Iceberg."""
-        return "iceberg"
-
-    @property
-    def commits(self) -> bool:
-        """Always; through Spark, not through lakebed."""
-        return True
+    format = "iceberg"
+    # Through Spark, not through lakebed.
+    commits = True
 
     def newest(self) -> SparkEntry:
         """What Spark says now. Raises: as `named`; another table of the same name does not count."""

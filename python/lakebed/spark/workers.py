@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # What Spark says of a Python that does not run functions at all: of another minor version, or none.
-_UNLIKE = re.compile(
-    r"Python in worker has different version[^\n]*?(?=, PySpark cannot run|\n|$)|Cannot run program[^\n]*"
-)
+_UNLIKE = re.compile(r"(?m)Python in worker has .*?(?=, PySpark|$)|Cannot run program.*")
 _fit: MutableMapping[SparkSession, bool] = WeakKeyDictionary()
 
 
@@ -28,8 +26,7 @@ def check_workers(spark: SparkSession) -> None:
 
     Raises: UnsupportedError, one sentence with the worker's Python, what that lacks and `PYSPARK_PYTHON`;
         PySparkException where the job fails for another reason.
-    Cost: nothing in a session of `local[…]` whose workers run this process's own Python; else one job of one
-        small task.
+    Cost: nothing in a session of `local[…]` whose workers run the driver's Python; else one small task.
     """
     python = _python_of(spark)
     if spark in _fit or python == os.path.abspath(sys.executable):  # noqa: PTH100 - of a venv, its link
@@ -39,7 +36,7 @@ def check_workers(spark: SparkSession) -> None:
     # A plain UDF, not an Arrow one: it must run where pyarrow is what is missing.
     probe = F.udf(_probe(), "python string, lacks string", useArrow=False)
     try:
-        found = spark.range(1, numPartitions=1).select(probe("id").alias("found")).collect()[0].found
+        found = spark.range(1, numPartitions=1).select(probe("id")).collect()[0][0]
     except Exception as error:
         why = _UNLIKE.search(str(error))
         if why is None:
@@ -49,9 +46,7 @@ def check_workers(spark: SparkSession) -> None:
         if found.lacks is None:
             _fit[spark] = True
             return
-        told = (
-            f"Spark's workers run {found.python}, which lacks what lakebed needs ({printable(found.lacks)})"
-        )
+        told = f"Spark's workers run {found.python}, which lakebed cannot use ({printable(found.lacks)})"
     way = f"set PYSPARK_PYTHON to a Python that has lakebed, such as {sys.executable}"
     raise UnsupportedError(f"{told}: {way}, before the session starts", kind="unsupported")
 
