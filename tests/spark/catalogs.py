@@ -11,6 +11,7 @@ import os
 import pickle
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +22,19 @@ import lakebed.spark as ls
 from spark_rows import actual, expected
 
 _ICEBERG = "org.apache.iceberg.spark.SparkCatalog"
-FOLDERS = ("hadoop", "paimon")
 
 
 def catalogs(folder: str, rest: str) -> dict[str, dict[str, str]]:
     """Settings of each catalog; the first is its class."""
-    warehouse = {"hadoop": "hadoop", "hive": "hive", "jdbc": "jdbc"}
     made: dict[str, dict[str, str]] = {
-        name: {"": _ICEBERG, ".type": name, ".warehouse": f"{folder}/{place}"}
-        for name, place in warehouse.items()
+        name: {"": _ICEBERG, ".type": name, ".warehouse": f"{folder}/{name}"}
+        for name in ("hadoop", "jdbc", "hive")
     }
     made["jdbc"] |= {".uri": f"jdbc:sqlite:{folder}/jdbc.db", ".jdbc.schema-version": "V1"}
     made["paimon"] = {"": "org.apache.paimon.spark.SparkCatalog", ".warehouse": f"file:{folder}/paimon"}
-    made["spark_catalog"] = {"": "org.apache.iceberg.spark.SparkSessionCatalog", ".type": "hive"}
     if rest:
         made["rest"] = {"": _ICEBERG, ".type": "rest", ".uri": rest}
+    made["spark_catalog"] = {"": "org.apache.iceberg.spark.SparkSessionCatalog", ".type": "hive"}
     return made
 
 
@@ -85,9 +84,11 @@ def current(table: lakebed.Table) -> lakebed.Table:
 
 def tried(spark: SparkSession, catalog: str) -> dict[str, Any]:
     """What comes of a table in a catalog."""
-    name = f"{catalog}.db.t"
+    # The session's own catalog has the same metastore as another.
+    namespace = f"{catalog}.{'db' if catalog != 'spark_catalog' else 'own'}"
+    name = f"{namespace}.t"
     kind = "" if catalog == "paimon" else "USING iceberg"
-    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {catalog}.db")
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {namespace}")
     spark.sql(f"CREATE TABLE {name} (id INT, s STRING) {kind}")
     spark.sql(f"INSERT INTO {name} VALUES (1, 'a')")
     before = ls.open_table(spark, name).table
@@ -103,11 +104,15 @@ def tried(spark: SparkSession, catalog: str) -> dict[str, Any]:
     here = before.orphans(None, columns=["file_path"]).to_arrow()["file_path"].to_pylist()
     found["orphans here"] = [path.rpartition("/")[2] for path in here]
     for view in ("orphans", "expire_plan"):
-        found[view] = outcome(lambda view=view: getattr(ls, view)(spark, name, older_than=None).count())
+        found[view] = outcome(lambda: getattr(ls, view)(spark, name, older_than=None).count())  # noqa: B023
     other = pickle.loads(pickle.dumps(before))
     found["pickled"] = other.snapshot_id == before.snapshot_id
     found["pickled orphans"] = outcome(lambda: other.orphans(None).to_arrow().num_rows)
     return found
+
+
+def location(spark: SparkSession, name: str) -> str:
+    return ls.open_table(spark, name).table.location
 
 
 def names(spark: SparkSession) -> dict[str, str]:
@@ -120,12 +125,12 @@ def names(spark: SparkSession) -> dict[str, str]:
     asked = ["hadoop.a.b.`t.``x`", '"jdbc".a."b"."t.`x"', "default.plain", "default.v", "nowhere.db.t"]
     asked += ["hadoop.db.nope", "jdbc.db.nope", "paimon.db.nope", "nope", "paimon.db.`t$snapshots`"]
     asked += ["hadoop.db.t.snapshots", "jdbc.db.t.snapshots", "hadoop.db.t.branch_main", "folder"]
-    found = {name: outcome(lambda name=name: ls.open_table(spark, name).table.location) for name in asked}
+    found = {name: outcome(partial(location, spark, name)) for name in asked}
     spark.sql("USE jdbc.a.b")
     opened = ls.open_table(spark, "`t.``x`").table
     spark.sql("USE hadoop.db")
-    found["current"] = outcome(lambda: ls.open_table(spark, "t").table.location)
-    found["current, db"] = outcome(lambda: ls.open_table(spark, "db.t").table.location)
+    found["current"] = outcome(partial(location, spark, "t"))
+    found["current, db"] = outcome(partial(location, spark, "db.t"))
     found["after another became current"] = outcome(lambda: opened.refresh().location)
     spark.sql("DROP TABLE jdbc.a.b.`t.``x`")
     found["dropped"] = outcome(opened.refresh)

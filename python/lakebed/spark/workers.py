@@ -41,7 +41,7 @@ def check_workers(spark: SparkSession) -> None:
         why = _UNLIKE.search(str(error))
         if why is None:
             raise
-        told = f"Spark's workers run {python or 'a Python'} that does not fit: {printable(why[0].strip())}"
+        told = f"Spark's workers run {python or 'a Python'}, which lakebed cannot use ({printable(why[0])})"
     else:
         if found.lacks is None:
             _fit[spark] = True
