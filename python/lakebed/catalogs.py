@@ -100,6 +100,12 @@ class Entry(ABC):
         no catalog says which version is current.
         """
 
+    def elsewhere(self) -> Callable[[], Entry] | None:
+        """What is asked in another process where `pointer` raises UnsupportedError: it raises that too. None
+        where the version that the table is at counts as the newest then.
+        """
+        return None
+
 
 @dataclass(frozen=True)
 class _IcebergPointer:

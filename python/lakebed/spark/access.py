@@ -5,8 +5,14 @@ and a storage, and whether the executors have what they need.
 from __future__ import annotations
 
 import hashlib
+import importlib
+import os
 import pickle
+import re
+import shutil
+import sys
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -16,9 +22,9 @@ import pyarrow as pa
 
 from lakebed import _native
 from lakebed._text import printable
-from lakebed.errors import CorruptError, LimitError
+from lakebed.errors import CorruptError, LimitError, UnsupportedError
 from lakebed.limits import LIMITS
-from lakebed.spark.private_api import at_once, is_local, task_numbers
+from lakebed.spark.private_api import at_once, is_local, worker_python
 from lakebed.storage.adapter import Adapter
 from lakebed.storage.paths import URI, absolute, split
 from lakebed.storage.secrets import without_secrets
@@ -43,7 +49,32 @@ _SHOWN = 300
 _ROWS = 1_000
 _PROBE_COLUMNS = "host string, python string, lakebed string, pyarrow string, problem string, unread string"
 
+# What Spark says of a Python that does not run functions at all: of another minor version, or none.
+_UNLIKE = re.compile(r"(?m)Python in worker has .*?(?=, PySpark|$)|Cannot run program.*")
+_fit: MutableMapping[SparkSession, bool] = WeakKeyDictionary()
 _found: MutableMapping[SparkSession, dict[tuple[str, ...], str | None]] = WeakKeyDictionary()
+
+
+def task_numbers(spark: SparkSession, count: int, tasks: int | None = None) -> DataFrame:
+    """The numbers from 0, one for each task unless there are fewer tasks, for functions of lakebed.
+
+    `mapInArrow` imports pandas, which takes Python a second; the first DataFrame of a session takes the JVM
+    as long. Here they work side by side. Raises: as `check_workers`.
+    """
+    check_workers(spark)
+    importing = Thread(target=_import_pandas, daemon=True)
+    if "pandas" not in sys.modules:
+        importing.start()
+    made = spark.range(count, numPartitions=tasks or count)
+    if importing.ident is not None:
+        importing.join()
+    return made
+
+
+def _import_pandas() -> None:
+    # Without it `mapInArrow` says what is missing.
+    with suppress(ImportError):
+        importlib.import_module("pandas")
 
 
 def reached(
@@ -241,5 +272,57 @@ def _probe(reading: bytes | None) -> Callable[[Any], tuple[str | None, ...]]:
         if not found:
             found.append(look())
         return found[0]
+
+    return probe
+
+
+def check_workers(spark: SparkSession) -> None:
+    """Has Spark's workers import what functions of lakebed need; once for a session.
+
+    Raises: UnsupportedError, one sentence with the worker's Python, what that lacks and `PYSPARK_PYTHON`;
+        PySparkException where the job fails for another reason.
+    Cost: nothing in a session of `local[…]` whose workers run the driver's Python; else one small task.
+    """
+    python = _python_of(spark)
+    if spark in _fit or python == os.path.abspath(sys.executable):  # noqa: PTH100 - of a venv, its link
+        return
+    from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows
+
+    # A plain UDF, not an Arrow one: it must run where pyarrow is what is missing.
+    probe = F.udf(_import_probe(), "python string, lacks string", useArrow=False)
+    try:
+        found = spark.range(1, numPartitions=1).select(probe("id")).collect()[0][0]
+    except Exception as error:
+        why = _UNLIKE.search(str(error))
+        if why is None:
+            raise
+        told = f"Spark's workers run {python or 'a Python'}, which lakebed cannot use ({printable(why[0])})"
+    else:
+        if found.lacks is None:
+            _fit[spark] = True
+            return
+        told = f"Spark's workers run {found.python}, which lakebed cannot use ({printable(found.lacks)})"
+    way = f"set PYSPARK_PYTHON to a Python that has lakebed, such as {sys.executable}"
+    raise UnsupportedError(f"{told}: {way}, before the session starts", kind="unsupported")
+
+
+def _python_of(spark: SparkSession) -> str | None:
+    """The Python of workers that run beside this process; None for those of a cluster or of Spark Connect."""
+    python = worker_python(spark) if is_local(spark) else None
+    return None if python is None else os.path.abspath(shutil.which(python) or python)  # noqa: PTH100 - as above
+
+
+def _import_probe() -> Callable[[Any], tuple[str, str | None]]:
+    # A nested function is sent by value: it runs where lakebed cannot be imported.
+    def probe(_: Any) -> tuple[str, str | None]:
+        import importlib
+        import sys
+
+        try:
+            for name in ("pyarrow", "pandas", "lakebed"):
+                importlib.import_module(name)
+        except Exception as error:  # noqa: BLE001 - whatever importing raises is the answer
+            return sys.executable, f"{type(error).__name__}: {error}"
+        return sys.executable, None
 
     return probe

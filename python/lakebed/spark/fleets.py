@@ -18,7 +18,7 @@ from lakebed._verdict import SMALL_BYTES
 from lakebed.catalogs import is_of_catalog
 from lakebed.errors import LakebedError
 from lakebed.limits import LIMITS, Limits
-from lakebed.spark.access import check_pickled
+from lakebed.spark.access import check_pickled, task_numbers
 from lakebed.spark.inputs import Piece, Reading, contents, in_order, reads_at_once, spread
 from lakebed.spark.mappers import (
     PIECES,
@@ -29,7 +29,7 @@ from lakebed.spark.mappers import (
     prefix_error_kind,
     rows_of,
 )
-from lakebed.spark.private_api import at_once, spare_archives, task_numbers
+from lakebed.spark.private_api import at_once, spare_archives
 from lakebed.spark.table import open_table
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.storage import resolve

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from lakebed import _arrow
-from lakebed.spark.access import check_pickled
+from lakebed.spark.access import check_pickled, task_numbers
 from lakebed.spark.inputs import Reading
 from lakebed.spark.mappers import (
     PIECES,
@@ -35,7 +35,6 @@ from lakebed.spark.private_api import (
     is_classic,
     setting,
     takes_arrow,
-    task_numbers,
 )
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.table import Reopening

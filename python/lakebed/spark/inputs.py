@@ -19,9 +19,9 @@ from lakebed._arguments import positive
 from lakebed._text import printable
 from lakebed.errors import LakebedError, MissingFileError, TruncatedError, UnsupportedError
 from lakebed.file_io import FileIOStorage
-from lakebed.spark.access import check_pickled, reached
+from lakebed.spark.access import check_pickled, reached, task_numbers
 from lakebed.spark.mappers import JobMap, ManifestContents, map_in_arrow
-from lakebed.spark.private_api import at_once, count_files, setting, spare_archives, task_numbers
+from lakebed.spark.private_api import at_once, count_files, setting, spare_archives
 from lakebed.storage.paths import SCHEME, absolute
 from lakebed.storage.protocols import abilities
 from lakebed.storage.secrets import without_secrets

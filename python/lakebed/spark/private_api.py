@@ -5,15 +5,15 @@
 | `SparkSession._jsparkSession` | whether a JVM is beside this process | 3.5, 4.0 to 4.3; not Connect |
 | `_serialize_to_jvm`, `PythonSQLUtils` | rows of Arrow as a DataFrame | 3.5; public from 4.0 on |
 | `DataFrame._jdf` | how many files a scan will read | 3.5, 4.0 to 4.3; with Connect a job counts |
+| `SparkSession._jsc` | Hadoop's default file system | 3.5, 4.0 to 4.3; not Connect |
+| `SparkContext.pythonExec` | the Python of local workers | 3.5, 4.0 to 4.3; not Connect |
 | `zipimporter` in the cache of `sys` | archives that are read again | 3.5, 4.0 to 4.3 |
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
-from contextlib import contextmanager, suppress
-from threading import Thread
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 from zipimport import zipimporter
 
@@ -100,19 +100,15 @@ def is_local(spark: SparkSession) -> bool:
     return master == "local" or master.startswith("local[")
 
 
-def task_numbers(spark: SparkSession, count: int, tasks: int | None = None) -> DataFrame:
-    """The numbers from 0, one for each task unless there are fewer tasks.
+def worker_python(spark: SparkSession) -> str | None:
+    """The command of the workers' Python; None where the client cannot know."""
+    return getattr(spark.sparkContext, "pythonExec", None)
 
-    `mapInArrow` imports pandas, which takes Python a second; the first DataFrame of a session takes the JVM
-    as long. Here they work side by side.
-    """
-    importing = Thread(target=_import_pandas, daemon=True)
-    if "pandas" not in sys.modules:
-        importing.start()
-    made = spark.range(count, numPartitions=tasks or count)
-    if importing.ident is not None:
-        importing.join()
-    return made
+
+def default_files(spark: SparkSession) -> str | None:
+    """The root of Hadoop's default file system; None where the client cannot know."""
+    context: Any = spark._jsc if is_classic(spark) else None
+    return None if context is None else str(context.hadoopConfiguration().get("fs.defaultFS"))
 
 
 @contextmanager
@@ -127,9 +123,3 @@ def setting(spark: SparkSession, name: str, most: int) -> Iterator[None]:
         yield
     finally:
         spark.conf.set(name, before)
-
-
-def _import_pandas() -> None:
-    # Without it `mapInArrow` says what is missing.
-    with suppress(ImportError):
-        importlib.import_module("pandas")

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
 from lakebed._arguments import age, instant, milliseconds
 from lakebed.catalogs import IcebergTable, PaimonTable
 from lakebed.opening import open_table as open_in_python
+from lakebed.spark.access import task_numbers
+from lakebed.spark.catalogs import named
 from lakebed.spark.frames import Request, newest_again
 from lakebed.spark.inputs import ContentReader
 from lakebed.spark.mappers import JobMap, Lister, ViewReader
-from lakebed.spark.private_api import task_numbers
 from lakebed.spark.types import spark_schema
 from lakebed.table import Table
 from lakebed.table.jobs import THREE_DAYS
@@ -181,7 +182,10 @@ def open_table(
     Args:
         spark: the session.
         path: a path or URI that the driver can open and the executors can reach, a table that a catalog of
-            PyIceberg or pypaimon loaded, or a `lakebed.Table`, with the storage that it was opened with.
+            PyIceberg or pypaimon loaded, or a `lakebed.Table`, with the storage that it was opened with. Or a
+            name in the catalogs of Spark, such as "lake.db.orders", "db.orders" of the current catalog, or
+            "lake.`a.b`.orders": a string without `/`, `:` and backslash outside quotes, of which there is no
+            local file or folder. It is read through the storage of its URI.
         at: which version of it; None for the one that it is at, or the latest.
         limits: what one metadata file may cost; None for those of the table.
         range_bytes: of which executors read and decode as many in a task, of one manifest or several; None:
@@ -191,15 +195,19 @@ def open_table(
             credentials, and each is decoded as a whole; None: the driver, here, where they have 32 MiB or
             less and their rows 16 MiB or less in Arrow; else executors where they reach that storage, else
             Spark. `explain` shows which, and why.
-    Raises: what `lakebed.open_table` and `Table.at` raise. Views raise what those of `Table` raise, here;
-        ValueError where `read` and `range_bytes` contradict each other, TypeError for a storage that
-        executors are to read through and that cannot be pickled; errors of a manifest here where the driver
-        reads it, else when the DataFrame is computed.
-    Cost: that of `lakebed.open_table`. Of a storage that was opened by its URI, and of local files on a
-        cluster, one job finds out whether executors reach it: once for a session, with a read on at most 32
-        cores.
+    Raises: what `lakebed.open_table` and `Table.at` raise; of a name TableNotFoundError (no such catalog or
+        table), UnsupportedError (a view, another format, Paimon's REST catalogs), OSError (a catalog that
+        does not answer). Views raise what those of `Table` raise, here; `orphans` and `expire_plan`
+        UnsupportedError for a name where Spark's process alone can ask which version is the newest, which is
+        so in Iceberg's catalogs but Hadoop's; ValueError where `read` and `range_bytes` contradict each
+        other, TypeError for a storage that executors are to read through and that cannot be pickled; errors
+        of a manifest here where the driver reads it, else when the DataFrame is computed.
+    Cost: that of `lakebed.open_table`; of a name some statements of SQL, and in Iceberg's catalogs but
+        Hadoop's one small job and another read of the metadata file. Of a storage that was opened by its URI,
+        and of local files on a cluster, one job finds out whether executors reach it: once for a session,
+        with a read on at most 32 cores.
     """
-    table = table_at(path, at, limits)
+    table = table_at(named(spark, path, limits), at, limits)
     return SparkTable(spark, table, limits or table.opening.limits, range_bytes, read)
 
 

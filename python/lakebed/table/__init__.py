@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _html, _native, _overview
@@ -176,8 +176,11 @@ class Table(Changes["Table", Freed]):
         try:
             return Reopening.of(self, asks=True), ()
         except UnsupportedError:
-            # Of a catalog's table that was given without the catalog, which then nobody asks.
-            return Reopening.of(self), ()
+            # Of a catalog's table that was given without the catalog, which then nobody asks, or whose
+            # catalog this process alone can ask.
+            reopening, entry = Reopening.of(self), self.opening.entry
+            pointer = None if entry is None else entry.elsewhere()
+            return replace(reopening, opening=replace(reopening.opening, pointer=pointer)), ()
 
     def transaction(self) -> Transaction:
         """Begins several changes that are made in one commit.

@@ -1,0 +1,217 @@
+"""Tables by the names that the catalogs of a Spark session have for them.
+
+Spark tells by SQL where a table is and which version of it is current, on Spark Connect too.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from lakebed import _native
+from lakebed._text import printable
+from lakebed.catalogs import Entry
+from lakebed.errors import TableNotFoundError, UnsupportedError
+from lakebed.iceberg.reading import read_metadata
+from lakebed.limits import LIMITS, Limits
+from lakebed.opening import open_table
+from lakebed.spark.private_api import default_files
+from lakebed.storage import resolve
+from lakebed.storage.paths import SCHEME
+from lakebed.storage.secrets import without_secrets
+from lakebed.table import table_of
+from lakebed.table.opening import Opening
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lakebed.spark.table import TablePath
+
+# In backticks, in double quotes, or as it is.
+_PART = re.compile(r'`((?:[^`]|``)+)`|"((?:[^"]|"")+)"|([^`".:/\\]+)')
+_BRANCH = re.compile(r"(?<=.)\$branch_([^$]+)$")
+# What Spark says of a name that no table has; the last where the catalog that was meant is not there.
+_NOT_THERE = re.compile(r"(TABLE_OR_VIEW|SCHEMA|CATALOG)_NOT_FOUND|REQUIRES_SINGLE_PART_NAMESPACE")
+# What `type` or `catalog-impl` of a catalog says where the table's folder says which version is current.
+_OF_FOLDERS = ("hadoop", "org.apache.iceberg.hadoop.HadoopCatalog")
+
+
+def parts_of(text: str) -> tuple[str, ...] | None:
+    r"""The parts of a name such as "lake.db.`my.table`"; None for a path: for what has a `/`, `\` or `:` that
+    is not quoted, quotes that do not match, an empty part, or letters that cannot be printed.
+    """
+    parts, start = list[str](), 0
+    while text.isprintable() and (match := _PART.match(text, start)):
+        ticked, quoted, plain = match.groups()
+        parts.append(plain or (ticked or "").replace("``", "`") or quoted.replace('""', '"'))
+        start = match.end() + 1
+        if match.end() == len(text):
+            return tuple(parts)
+        if text[match.end()] != ".":
+            return None
+    return None
+
+
+def named(spark: SparkSession, path: TablePath, limits: Limits | None) -> TablePath:
+    """The table of a name that Spark's catalogs are asked for; anything but a name as it was given.
+
+    A string is a name where `parts_of` finds parts in it and no local file or folder is called so.
+
+    Raises: TableNotFoundError (no such catalog or table), UnsupportedError (a view, a table of another
+        format, a table of a REST catalog of Paimon's), OSError (a catalog that does not answer), and what
+        `lakebed.open_table` raises.
+    Cost: some statements of SQL; for tables of Iceberg's, but those of Hadoop catalogs, one job of a small
+        task, and the metadata file, which is read once more for the table's UUID.
+    """
+    parts = parts_of(path) if isinstance(path, str) and not os.path.lexists(path) else None
+    if parts is None:
+        return path
+    name, limits = _Name.of(spark, str(path), parts), limits or LIMITS
+    kind, location = name.described()
+    opened = partial(open_table, _located(spark, location), format=kind, limits=limits)
+    if kind == "paimon":
+        if name.setting("metastore").lower() == "rest":
+            name.refuse("is of a REST catalog, which keeps the snapshots: give what pypaimon loads of it")
+        branch = _BRANCH.search(parts[-1])
+        return opened().at(branch=branch[1]) if branch else opened()
+    if (name.setting("catalog-impl") or name.setting("type").lower()) in _OF_FOLDERS:
+        # It has tables in folders of their names alone: `db.t.snapshots` and `db.t.branch_b` are none.
+        if not location.endswith("/".join(("", *name.parts[1:]))):
+            name.refuse(f"is something of a table: open that, with at= for a branch ({location})")
+        return opened()
+    entry = SparkEntry.of(name, limits)
+    opening = Opening(entry.storage, entry.path, limits=limits, entry=entry)
+    return table_of(opening.core(kind), opening)
+
+
+@dataclass(frozen=True)
+class _Name:
+    """A name that a session's catalogs are asked for.
+
+    Attributes: given, as the user has it; parts, the catalog, the namespace and the table, so that it stays
+        the same one when another catalog becomes the session's current one.
+    """
+
+    spark: SparkSession = field(repr=False)
+    given: str
+    parts: tuple[str, ...]
+
+    @staticmethod
+    def of(spark: SparkSession, given: str, parts: tuple[str, ...]) -> _Name:
+        """As Spark looks for it: in the catalog of its first part, if there is one, or the current one."""
+        if len(parts) > 1:
+            known = [row[0] for row in spark.sql("SHOW CATALOGS").collect()]
+            if parts[0] in known or spark.conf.get(f"spark.sql.catalog.{parts[0]}", None) is not None:
+                return _Name(spark, given, parts)
+        catalog, schema = spark.sql("SELECT current_catalog(), current_schema()").collect()[0]
+        namespace = (parts_of(schema) or ()) if len(parts) == 1 else ()
+        return _Name(spark, given, (catalog, *namespace, *parts))
+
+    def setting(self, key: str) -> str:
+        """A setting of its catalog; empty where there is none."""
+        return self.spark.conf.get(f"spark.sql.catalog.{self.parts[0]}.{key}", None) or ""
+
+    def described(self) -> tuple[str, str]:
+        """The table's format, "iceberg" or "paimon", and its location. Raises: as `named`."""
+        rows = self.asked("DESCRIBE TABLE EXTENDED {}")
+        # Columns come first, which may be called anything, but have a type.
+        heads = [at for at, row in enumerate(rows) if row[0].startswith("# Detailed ") and not row[1]]
+        told: dict[str, str] = {}
+        for key, value, *_ in rows[heads[-1] + 1 :] if heads else ():
+            told.setdefault(key, value)
+        kind = (told.get("Provider") or "").lower()
+        if told.get("Type") == "VIEW" or (heads and "View" in rows[heads[-1]][0]):
+            self.refuse("is a view")
+        if kind not in ("iceberg", "paimon"):
+            self.refuse(f"is {f'a table of {kind}' if kind else 'no table that has a format'}")
+        if kind == "paimon":
+            told.update(row[:2] for row in self.asked("SHOW TBLPROPERTIES {}") if row[0] == "path")
+        return kind, told.get("path") or told.get("Location") or self.refuse("is nowhere, as Spark tells")
+
+    def metadata_file(self) -> str:
+        """The metadata file that is current by what the catalog says now. Raises: as `named`."""
+        # Spark keeps tables that it has loaded for half a minute, unless its settings say otherwise.
+        self.asked("REFRESH TABLE {}")
+        # The last row is the current file itself, behind those of the metadata's log.
+        rows = self.asked("SELECT file FROM {}.metadata_log_entries")
+        return _located(self.spark, rows[-1][0] if rows else self.refuse("has no metadata, as Spark tells"))
+
+    def asked(self, statement: str) -> list[Any]:
+        """The rows of a statement about the table. Raises: TableNotFoundError, OSError."""
+        quoted = ".".join(f"`{part.replace('`', '``')}`" for part in self.parts)
+        try:
+            return list(self.spark.sql(statement.replace("{}", quoted)).collect())
+        except Exception as error:  # noqa: BLE001 - of many classes, Java's own and those of Spark Connect
+            words = printable(without_secrets("\n".join(str(error).strip().split("\n")[:2])))
+        if _NOT_THERE.search(words):
+            first, place = (parts_of(self.given) or ("",))[0], ".".join(self.parts[:-1])
+            lacking = "" if first == self.parts[0] else f" and no catalog {first}"
+            message = f"{self.given}: Spark has no such table in {place}{lacking}, nor is a file called so"
+            raise TableNotFoundError(message, kind="table-not-found", path=self.given)
+        raise OSError(errno.EIO, f"Spark does not tell of the table: {words}", self.given)
+
+    def refuse(self, why: str) -> NoReturn:
+        """Raises: UnsupportedError, with what was asked for and what was found."""
+        message = f"{self.given} in Spark's catalog {self.parts[0]} {why}; it is to be Iceberg's or Paimon's"
+        raise UnsupportedError(message, kind="unsupported")
+
+
+@dataclass(frozen=True)
+class SparkEntry(Entry):
+    """What Spark says of a table of Iceberg's whose catalog knows which version is current.
+
+    Attributes: table, its name; file, its metadata file for Spark; identity, its UUID; limits, as of `Table`.
+    """
+
+    table: _Name
+    file: str
+    identity: str | None
+    limits: Limits
+
+    @staticmethod
+    def of(name: _Name, limits: Limits) -> SparkEntry:
+        """What Spark says now. Raises: as `named`."""
+        file = name.metadata_file()
+        path, storage = resolve(file)
+        found = read_metadata(path, storage=storage, limits=limits)
+        return SparkEntry(name, path, storage, file, found.get("table-uuid"), limits)
+
+    format = "iceberg"
+    # Through Spark, not through lakebed.
+    commits = True
+
+    def newest(self) -> SparkEntry:
+        """What Spark says now. Raises: as `named`; another table of the same name does not count."""
+        if self.table.metadata_file() == self.file:
+            return self
+        newest = SparkEntry.of(self.table, self.limits)
+        if newest.identity != self.identity:
+            shown = _native.without_credentials(newest.path)
+            message = f"Spark has another table of the name {self.table.given} now ({shown})"
+            raise TableNotFoundError(message, kind="table-not-found", path=shown)
+        return newest
+
+    def pointer(self) -> NoReturn:
+        """Executors have no session to ask. Raises: UnsupportedError."""
+        _refuse(self.table.given)
+
+    def elsewhere(self) -> Callable[[], Entry]:
+        """What says so in another process, when it is asked."""
+        return partial(_refuse, self.table.given)
+
+
+def _refuse(name: str) -> NoReturn:
+    asks = "the process of the Spark session alone can ask its catalog which version is newest, no executor"
+    instead = f"give what PyIceberg loads of {name}, or have this process read open_table(spark, …).table"
+    raise UnsupportedError(f"{asks}: {instead}", kind="unsupported")
+
+
+def _located(spark: SparkSession, path: str) -> str:
+    """A path of a catalog's, as a URI where Hadoop would not look for it on the local disk."""
+    root = (None if SCHEME.match(path) else default_files(spark)) or "file:///"
+    return path if root.startswith("file:") else f"{root.rstrip('/')}/{path.lstrip('/')}"

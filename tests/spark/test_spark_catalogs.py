@@ -1,0 +1,151 @@
+"""Tables by the names that Spark's catalogs have for them, with the formats' own runtimes for Spark 3.5."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from java_engine import ENGINES, JavaEngine, class_path, java_and_maven
+from spark_runtimes import require_python_for_spark
+
+from lakebed.spark.catalogs import parts_of
+
+pyspark = pytest.importorskip("pyspark")
+
+pytestmark = [pytest.mark.spark, pytest.mark.jvm, pytest.mark.spark_35, pytest.mark.timeout(900)]
+
+PROGRAM = Path(__file__).with_name("catalogs.py")
+FOLDERS = ("hadoop", "paimon")
+POINTERS = ("hive", "jdbc", "rest", "spark_catalog")
+
+
+@pytest.fixture(scope="module")
+def answer(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What the program found, in a process whose session has the catalogs."""
+    if not pyspark.__version__.startswith("3.5."):
+        pytest.skip(f"the runtimes are for Spark 3.5, this is {pyspark.__version__}")
+    require_python_for_spark()
+    java_and_maven()
+    folder = tmp_path_factory.mktemp("catalogs")
+    jars = class_path(ENGINES / "spark.xml").split(os.pathsep)
+    # Its database is that of the JDBC catalog too.
+    jars += [jar for jar in class_path(ENGINES / "restcatalog.xml").split(os.pathsep) if "sqlite-jdbc" in jar]
+    try:
+        engine: JavaEngine | None = JavaEngine("RestCatalogEngine")
+    except pytest.skip.Exception:
+        engine = None
+    rest = "" if engine is None else engine.ask("serve", folder=str(folder))
+    path = [str(PROGRAM.parent.parent), os.environ.get("PYTHONPATH", "")]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "SPARK_LOCAL_IP": "127.0.0.1"}
+    command = [sys.executable, str(PROGRAM), str(folder), ",".join(jars), rest]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=900, check=False)
+    if engine is not None:
+        engine.close()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture
+def found(answer: Any, catalog: str) -> Any:
+    """What was found of one catalog."""
+    if catalog not in answer:
+        pytest.skip("Iceberg's REST catalog cannot be started")
+    return answer[catalog]
+
+
+@pytest.mark.parametrize("catalog", [*FOLDERS, *POINTERS])
+def test_a_table_is_at_the_version_that_its_catalog_says(found: Any, catalog: str) -> None:
+    for what in ("same", "moved on", "newest", "refreshed", "pickled"):
+        assert found[what] is True, what
+    assert found["orphans here"] == ["killed.parquet"]
+
+
+@pytest.mark.parametrize("catalog", FOLDERS)
+def test_executors_look_at_a_folder_again(found: Any, catalog: str) -> None:
+    assert found["orphans"] == found["pickled orphans"] == "1"
+    assert found["expire_plan"].isdecimal()
+
+
+@pytest.mark.parametrize("catalog", POINTERS)
+def test_nothing_to_delete_is_named_where_nobody_can_ask_the_catalog(found: Any, catalog: str) -> None:
+    for what in ("orphans", "expire_plan", "pickled orphans"):
+        assert found[what].startswith("UnsupportedError: the process of the Spark session alone can ask")
+        assert f" {catalog}." in found[what]
+
+
+@pytest.mark.parametrize(
+    ("name", "location"),
+    [
+        ("hadoop.a.b.`t.``x`", "/hadoop/a/b/t.`x"),
+        ('"jdbc".a."b"."t.`x"', "/jdbc/a/b/t.`x"),
+        ("current", "/hadoop/db/t"),
+        ("current, db", "/hadoop/db/t"),
+        ("after another became current", "/jdbc/a/b/t.`x"),
+    ],
+)
+def test_names_are_spelled_as_in_spark(answer: Any, name: str, location: str) -> None:
+    assert answer["names"][name].endswith(location)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            "default.plain",
+            "UnsupportedError: default.plain in Spark's catalog spark_catalog is a table of parquet",
+        ),
+        ("default.v", "UnsupportedError: default.v in Spark's catalog spark_catalog is a view"),
+        (
+            "paimon.db.`t$snapshots`",
+            "UnsupportedError: paimon.db.`t$snapshots` in Spark's catalog paimon is no",
+        ),
+        (
+            "hadoop.db.t.snapshots",
+            "UnsupportedError: hadoop.db.t.snapshots in Spark's catalog hadoop is something",
+        ),
+        ("hadoop.db.t.branch_main", "UnsupportedError: hadoop.db.t.branch_main in Spark's catalog hadoop is"),
+        (
+            "jdbc.db.t.snapshots",
+            "TableNotFoundError: jdbc.db.t.snapshots: Spark has no such table in jdbc.db.t",
+        ),
+        (
+            "nowhere.db.t",
+            "TableNotFoundError: nowhere.db.t: Spark has no such table in spark_catalog.nowhere.db and",
+        ),
+        ("hadoop.db.nope", "TableNotFoundError: hadoop.db.nope: Spark has no such table in hadoop.db, nor"),
+        ("jdbc.db.nope", "TableNotFoundError: jdbc.db.nope: Spark has no such table in jdbc.db, nor"),
+        ("paimon.db.nope", "TableNotFoundError: paimon.db.nope: Spark has no such table in paimon.db, nor"),
+        ("nope", "TableNotFoundError: nope: Spark has no such table in spark_catalog.default"),
+        ("folder", "TableNotFoundError: folder is not a table"),
+        ("dropped", "TableNotFoundError: `t.``x`: Spark has no such table in jdbc.a.b"),
+        ("made anew", "TableNotFoundError: Spark has another table of the name `t.``x` now"),
+    ],
+)
+def test_what_is_no_table_is_one_clear_error(answer: Any, name: str, told: str) -> None:
+    assert answer["names"][name].startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("t", ("t",)),
+        ("c.db.t", ("c", "db", "t")),
+        ("c.a.b.`t.1`", ("c", "a", "b", "t.1")),
+        ("`a/b`.t", ("a/b", "t")),
+        ('`a``b`."c""d"', ("a`b", 'c"d')),
+        ("t$branch_b", ("t$branch_b",)),
+        ("my table.größe", ("my table", "größe")),
+        *(
+            (path, None)
+            for path in ("", ".", "..", "a.", ".a", "a..b", "./a", "a/b", "/a", "s3://b/t", "file:t")
+        ),
+        *((path, None) for path in ("C:t", "a\\b", "`a", "a`b`", "`a`b", '"a', "a\0b", "a\nb", "a\ud800")),
+    ],
+)
+def test_what_is_a_name(text: str, parts: tuple[str, ...] | None) -> None:
+    assert parts_of(text) == parts

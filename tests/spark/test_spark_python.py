@@ -1,0 +1,87 @@
+"""Spark whose workers run another Python than the driver: one sentence where that has no lakebed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from spark_runtimes import require_python_for_spark
+
+from lakebed.spark import workers
+from shared_data import SAMPLE_TABLE
+
+pytest.importorskip("pyspark")
+
+pytestmark = [pytest.mark.spark, pytest.mark.spark_35, pytest.mark.timeout(600)]
+
+PROGRAM = """
+import sys
+
+from pyspark.sql import SparkSession
+
+import lakebed.spark as ls
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+for _ in range(2):
+    try:
+        print("\\ntold", ls.files(spark, sys.argv[1], read="executors").count())
+    except Exception as error:
+        print("\\ntold", type(error).__name__, error)
+"""
+
+
+def told(python: Path) -> list[str]:
+    """What a session says, twice, whose workers run this Python."""
+    require_python_for_spark()
+    variables = {**os.environ, "PYSPARK_PYTHON": str(python), "SPARK_LOCAL_IP": "127.0.0.1"}
+    # No variable of another session, whose gateway this process may have.
+    variables = {name: value for name, value in variables.items() if not name.startswith("PYSPARK_GATEWAY")}
+    command = [sys.executable, "-c", PROGRAM, str(SAMPLE_TABLE)]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [line.removeprefix("told ") for line in done.stdout.splitlines() if line.startswith("told ")]
+
+
+def test_a_python_without_pyarrow_is_told_in_one_sentence(tmp_path: Path) -> None:
+    bare = tmp_path / "python"
+    # Without the packages of its environment.
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    bare.chmod(0o755)
+    first, second = told(bare)
+    assert first == second
+    assert first.startswith("UnsupportedError Spark's workers run ")
+    assert "(ModuleNotFoundError: No module named 'pyarrow')" in first
+    assert f"set PYSPARK_PYTHON to a Python that has lakebed, such as {sys.executable}" in first
+
+
+def test_another_python_that_has_lakebed_is_used(tmp_path: Path) -> None:
+    other = tmp_path / "python"
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    other.chmod(0o755)
+    first, second = told(other)
+    assert first == second
+    assert first.isdecimal()
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (
+            "Job aborted\n[PYTHON_VERSION_MISMATCH] Python in worker has different version (3, 12) than that "
+            "in driver 3.11, PySpark cannot run with different minor versions.",
+            "Python in worker has different version (3, 12) than that in driver 3.11",
+        ),
+        (
+            'java.io.IOException: Cannot run program "/no/python": error=2\n at java.lang',
+            'Cannot run program "/no/python": error=2',
+        ),
+        ("Connection refused", None),
+    ],
+)
+def test_what_spark_says_of_a_python_that_runs_nothing(words: str, found: str | None) -> None:
+    match = workers._UNLIKE.search(words)
+    assert (match and match[0]) == found
