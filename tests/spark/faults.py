@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -99,6 +100,7 @@ VIEWS: dict[str, Asked] = {
     "files": (dangling, "files", (), {}),
     "files together": (dangling, "files", (), {"where": "k2 BETWEEN 100 AND 182"}),
     "reachable": (sample, "reachable", (), {}),
+    "expire_plan": (sample, "expire_plan", (timedelta(0), 1), {}),
     "verify": (sample, "verify", (), {"data_files": True}),
     "partitions": (dangling, "partitions", (), {}),
     "partitions of Iceberg": (iceberg, "partitions", (), {}),
