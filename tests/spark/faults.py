@@ -116,8 +116,8 @@ def frame_of(spark: SparkSession, name: str) -> tuple[DataFrame, list[str]]:
     rows = expected(getattr(table, view)(*places, **keywords))
     spread_out(table)
     if name == "health of many":
-        frame = ls.health(spark, [SAMPLE_TABLE] * 3, large_bytes=0)
-        return frame.drop("error"), rows * 3
+        frame = ls.health(spark, [SAMPLE_TABLE] * 8, large_bytes=0)
+        return frame.drop("error"), rows * 8
     frame = getattr(ls, view)(spark, table, *places, range_bytes=1 << 18, **keywords)
     if name == "files":
         # After the join no Python runs otherwise.

@@ -88,9 +88,10 @@ class Faulty:
 
     def wait(self, task: str) -> None:
         """Has the first task that comes here wait until it is here once more."""
-        self.tell("struck")
+        self.tell("here")
         if self.once():
-            for _ in range(600):
-                if len([*Path(self.folder).glob(f"struck {task}.*")]) > 1:
+            for _ in range(1200):
+                if len([*Path(self.folder).glob(f"here {task}.*")]) > 1:
+                    self.tell("struck")
                     break
                 time.sleep(0.1)
