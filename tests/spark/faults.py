@@ -55,7 +55,7 @@ TWICE = {
     "spark.speculation": "true",
     "spark.speculation.interval": "100ms",
     "spark.speculation.quantile": "0.5",
-    "spark.speculation.multiplier": "1.1",
+    "spark.speculation.multiplier": "3",
     # A task that is alone in its stage is begun once more too.
     "spark.speculation.task.duration.threshold": "2s",
 }

@@ -174,7 +174,7 @@ def test_tasks_that_fail_in_any_stage_are_tried_again(tmp_path):
     assert struck_in(found) == EVERY_STAGE
     for job in found:
         assert len(job.struck) > 0, job
-        # Each of the stage, and none of another.
+        # Of the stage, and of no other.
         assert job.ends("ExceptionFailure") == job.ends("ExceptionFailure", job.meant) == len(job.struck), job
 
 
