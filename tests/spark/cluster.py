@@ -42,7 +42,6 @@ frames.SMALL_BYTES = None
 @contextmanager
 def session(settings: dict[str, str], master: str = "local-cluster[2,1,1024]") -> Iterator[SparkSession]:
     settings = {
-        **settings,
         "spark.ui.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
@@ -52,6 +51,7 @@ def session(settings: dict[str, str], master: str = "local-cluster[2,1,1024]") -
         "spark.task.maxFailures": "8",
         "spark.executor.maxNumFailures": "1000",
         "spark.pyspark.driver.python": sys.executable,
+        **settings,
     }
     builder = SparkSession.builder.master(master).appName("lakebed on a cluster")
     for name, value in settings.items():
