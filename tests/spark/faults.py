@@ -27,6 +27,7 @@ from faulty import Faulty
 import lakebed
 import lakebed.spark as ls
 from iceberg_golden import golden_iceberg_tables
+from lakebed.view import Bounds
 from shared_data import SAMPLE_TABLE, golden_paimon_tables
 from spark_rows import actual, expected
 
@@ -65,15 +66,12 @@ def spread_out(table: lakebed.Table) -> None:
     """Has a small table be read by several tasks, and its rows cross shuffles to several: the constants of
     lakebed that decide so, all of them here.
     """
-    from lakebed.spark import exchange, groups, planning, reading, small_tables, verifying, views
+    from lakebed.spark import frames, inputs
 
-    copied: Any = verifying
     size = sum(manifest["size"] for manifest in table.files().planned_manifests())
-    small_tables.MANIFEST_BYTES = -1
-    planning.DELETE_BYTES = -1
-    views.BROADCAST_DELETIONS = groups._MAX_DELETIONS = 0
-    reading._LEAST_TASK = 1
-    exchange.BYTES_PER_TASK = copied.BYTES_PER_TASK = size // 7
+    frames.SMALL_BYTES = None
+    inputs._LEAST_TASK = 1
+    frames.BOUNDS = Bounds(delete_bytes=0, deletions=0, task_bytes=max(1, size // 7))
 
 
 def iceberg() -> lakebed.Table:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from spark_runtimes import require_python_for_spark
 
-from lakebed.spark import workers
+from lakebed.spark import access
 from shared_data import SAMPLE_TABLE
 
 pytest.importorskip("pyspark")
@@ -83,5 +83,5 @@ def test_another_python_that_has_lakebed_is_used(tmp_path: Path) -> None:
     ],
 )
 def test_what_spark_says_of_a_python_that_runs_nothing(words: str, found: str | None) -> None:
-    match = workers._UNLIKE.search(words)
+    match = access._UNLIKE.search(words)
     assert (match and match[0]) == found
