@@ -32,7 +32,7 @@ MAY_JUDGE_ARROW = {
     "rust/lakebed/src/iceberg/value/json/read.rs",
 }
 # Lines. A Rust file's own `mod tests` is counted apart from its code.
-BUDGETS = {"README.md": 150, "ARCHITECTURE.md": 180, "CONTRIBUTING.md": 130, "Makefile": 200}
+BUDGETS = {"README.md": 150, "ARCHITECTURE.md": 220, "CONTRIBUTING.md": 130, "Makefile": 200}
 RUST_CODE, RUST_TESTS, PYTHON_MODULE, PYTHON_TEST = 500, 400, 400, 500
 RELEASE = ".github/workflows/release.yml"
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "RELEASING.md", ".ci/run", RELEASE]

@@ -106,7 +106,7 @@ pub struct Bounds {
     pub parts: Option<u32>,
     /// Groups that a process holds before it sends on what it has, and rows of a batch of groups.
     pub groups: usize,
-    /// The rows of [`Planned::question`], if planning asked one.
+    /// The rows of a job with [`Planned::is_question`], if planning asked for them.
     pub answer: Option<Vec<RecordBatch>>,
 }
 

@@ -9,7 +9,6 @@ use arrow_buffer::Buffer;
 use arrow_schema::{Schema, SchemaRef};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use super::Planned;
 use super::job::{Job, ManifestMap, Piece, Pieces, Process, Shuffle, foreign};
@@ -40,7 +39,7 @@ pub trait AnyJob: Send + Sync {
     ///
     /// # Errors
     /// None that input could cause.
-    fn to_json(&self) -> Result<(&'static str, Box<RawValue>)>;
+    fn to_json(&self) -> Result<(&'static str, Vec<u8>)>;
 }
 
 impl<J: FormatJob> AnyJob for J {
@@ -48,18 +47,17 @@ impl<J: FormatJob> AnyJob for J {
         FormatJob::job(self)
     }
 
-    fn to_json(&self) -> Result<(&'static str, Box<RawValue>)> {
-        let json = serde_json::value::to_raw_value(self);
-        Ok((J::FORMAT, json.map_err(foreign)?))
+    fn to_json(&self) -> Result<(&'static str, Vec<u8>)> {
+        Ok((J::FORMAT, serde_json::to_vec(self).map_err(foreign)?))
     }
 }
 
 /// Reads a job of one format from its JSON.
-pub type ReadJob = fn(&RawValue) -> Result<Box<dyn AnyJob>>;
+pub type ReadJob = fn(&[u8]) -> Result<Box<dyn AnyJob>>;
 
 /// [`ReadJob`] for a format.
-pub(crate) fn read_job<J: FormatJob>(json: &RawValue) -> Result<Box<dyn AnyJob>> {
-    Ok(Box::new(parse_within::<J>(json.get().as_bytes())?))
+pub(crate) fn read_job<J: FormatJob>(json: &[u8]) -> Result<Box<dyn AnyJob>> {
+    Ok(Box::new(parse_within::<J>(json)?))
 }
 
 /// The rows of a view that its caller wants, by the view's own columns.
@@ -86,18 +84,16 @@ impl RowFilter {
     }
 }
 
-/// The text in front of a job's bytes.
+/// The version of lakebed, the first line of a job's bytes.
+const VERSION: &str = concat!("lakebed ", env!("CARGO_PKG_VERSION"));
+
+/// The second line; the third one is the JSON of the job, and what follows the Arrow stream of what is known.
 #[derive(Serialize, Deserialize)]
 struct Head<'h> {
-    /// The version of lakebed.
-    #[serde(borrow)]
-    lakebed: Cow<'h, str>,
     #[serde(borrow)]
     format: Cow<'h, str>,
     parts: u32,
     filter: Option<RowFilter>,
-    #[serde(borrow)]
-    job: &'h RawValue,
 }
 
 /// A job, what every process needs of it, and what was known when it was planned.
@@ -119,15 +115,9 @@ impl Planned {
     /// None that input could cause.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let (format, job) = self.job.to_json()?;
-        let head = Head {
-            lakebed: env!("CARGO_PKG_VERSION").into(),
-            format: format.into(),
-            parts: self.parts(),
-            filter: self.filter.clone(),
-            job: &job,
-        };
-        let mut bytes = serde_json::to_vec(&head).map_err(foreign)?;
-        bytes.push(b'\n');
+        let head = Head { format: format.into(), parts: self.parts(), filter: self.filter.clone() };
+        let head = serde_json::to_vec(&head).map_err(foreign)?;
+        let mut bytes = [VERSION.as_bytes(), &head, &job, b""].join(&b'\n');
         bytes.extend(stream_of(&PACKED, &packed_known(&self.known)?)?);
         Ok(bytes)
     }
@@ -182,28 +172,23 @@ impl SentJob {
     /// # Errors
     /// `Unsupported` for a job of another version of lakebed; `Argument` for other bytes.
     pub fn read(bytes: &[u8], formats: &Formats) -> Result<SentJob> {
-        let end =
-            bytes.iter().position(|byte| *byte == b'\n').ok_or_else(|| foreign("its text is missing"))?;
-        let (text, known) = bytes.split_at_checked(end).ok_or_else(|| foreign("its text is missing"))?;
-        #[derive(Deserialize)]
-        struct Version<'v> {
-            #[serde(borrow)]
-            lakebed: Cow<'v, str>,
-        }
-        let (theirs, ours) =
-            (parse_within::<Version<'_>>(text).map_err(unread)?.lakebed, env!("CARGO_PKG_VERSION"));
-        if theirs != ours {
+        let mut lines = bytes.splitn(4, |byte| *byte == b'\n');
+        let mut line = || lines.next().ok_or_else(|| foreign("it has too few lines"));
+        let version = line()?;
+        if version != VERSION.as_bytes() {
+            let theirs = std::str::from_utf8(version).ok().filter(|version| version.starts_with("lakebed "));
+            let theirs = theirs.ok_or_else(|| foreign("its version is missing"))?;
             let message = format!(
-                "the job is of lakebed {theirs}, and this process has lakebed {ours}: give the executors the \
-                 driver's version"
+                "the job is of {theirs}, and this process has {VERSION}: give the executors the driver's version"
             );
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let Head { format, parts, filter, job, .. } = parse_within::<Head<'_>>(text).map_err(unread)?;
+        let Head { format, parts, filter } = parse_within::<Head<'_>>(line()?).map_err(unread)?;
         let row = formats.0.iter().find(|known| known.name == format);
         let row = row.ok_or_else(|| foreign(format!("unknown format {format:?}")))?;
-        let job = (row.job)(job).map_err(unread)?;
-        let known = from_ipc(Buffer::from(known.get(1..).unwrap_or_default()))?;
+        let job = (row.job)(line()?).map_err(unread)?;
+        let known = line()?;
+        let known = from_ipc(Buffer::from(known))?;
         let known = unpacked(Box::new(known.into_iter().map(Ok)));
         let known = known.map(|piece| {
             let (step, piece) = piece?;

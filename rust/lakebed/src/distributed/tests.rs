@@ -289,24 +289,28 @@ fn a_third_format_is_a_folder_and_a_row() {
 
 #[test]
 fn what_is_not_a_job_is_refused_with_the_reason() {
-    let version = env!("CARGO_PKG_VERSION");
     let head = |format: &str, job: &str| {
-        format!(r#"{{"lakebed":"{version}","format":"{format}","parts":1,"filter":null,"job":{job}}}"#)
+        let version = env!("CARGO_PKG_VERSION");
+        format!("lakebed {version}\n{{\"format\":\"{format}\",\"parts\":1,\"filter\":null}}\n{job}\n")
     };
     for (text, words) in [
-        (String::new(), "not of this job: EOF"),
-        ("{}".to_owned(), "not of this job: missing field `lakebed`"),
+        (String::new(), "not of this job: its version is missing"),
+        ("{}\n".to_owned(), "not of this job: its version is missing"),
         (head("hudi", "{}"), r#"not of this job: unknown format "hudi""#),
         (head("paimon", "{}"), "not of this job: expected value"),
         (head("paimon", r#"{"Rows": {}}"#), "not of this job: missing field `role`"),
         (head("iceberg", r#"{"Files": {}}"#), "not of this job: unknown variant `Files`"),
     ] {
-        let error = SentJob::read(format!("{text}\n").as_bytes(), &FORMATS).err().expect("no job");
+        let error = SentJob::read(text.as_bytes(), &FORMATS).err().expect("no job");
         assert!(error.message().starts_with(words), "{error}");
     }
-    assert!(SentJob::read(b"", &FORMATS).is_err(), "no line");
-    let other = head("paimon", "{}").replace(version, "0.0.1");
-    let error = SentJob::read(format!("{other}\n").as_bytes(), &FORMATS).err().expect("another version");
+    let whole = head("paimon", "{}");
+    for end in 0..whole.len() {
+        assert!(SentJob::read(whole[..end].as_bytes(), &FORMATS).is_err(), "{end}");
+    }
+    let other = whole.replace(env!("CARGO_PKG_VERSION"), "0.0.1");
+    let error = SentJob::read(other.as_bytes(), &FORMATS).err().expect("another version");
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert!(error.message().contains("lakebed 0.0.1") && error.message().contains(version), "{error}");
+    let named = |version| error.message().contains(version);
+    assert!(named("lakebed 0.0.1") && named(env!("CARGO_PKG_VERSION")), "{error}");
 }

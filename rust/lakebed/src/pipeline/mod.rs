@@ -13,6 +13,11 @@
 //! memory. A request is decoded piece by piece, so that a large one costs none either. The look-ahead starts
 //! small and grows fourfold as pieces are consumed: a consumer that stops early has caused few reads.
 //!
+//! # Advice for whoever changes this
+//! Who waits here must hold no lock that a reader takes, the interpreter's among them. What is ahead is bounded by bytes,
+//! so a request that says that it has none could be read without bound. Interrupts, forks and a stream that is dropped in
+//! the middle are what goes wrong: each has a test.
+//!
 //! Threads belong to a pipeline and end with it. None is started at import, none outlives its stream, and a
 //! forked process does not depend on threads of its parent.
 

@@ -1,6 +1,12 @@
 //! Commits, retried until no other commit came in between. Each attempt starts from the latest state and
 //! writes its files. The file that it publishes last, under the name of the next state, makes the commit; no
 //! file of that name may exist yet.
+//!
+//! # Advice for whoever changes this
+//! Between an attempt's first read and its last write anything may happen: nothing that one attempt has read is good for
+//! the next. Files of a lost attempt are removed by the names that the attempt gave them, never by a listing. Where the
+//! answer to the last write was lost, the file of that name is compared with what was written; what cannot be known is
+//! told as that, since whoever repeats a commit that happened makes it twice.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
