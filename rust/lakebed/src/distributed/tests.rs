@@ -306,7 +306,7 @@ fn what_is_not_a_job_is_refused_with_the_reason() {
     }
     let whole = head("paimon", "{}");
     for end in 0..whole.len() {
-        assert!(SentJob::read(whole[..end].as_bytes(), &FORMATS).is_err(), "{end}");
+        assert!(SentJob::read(&whole.as_bytes()[..end], &FORMATS).is_err(), "{end}");
     }
     let other = whole.replace(env!("CARGO_PKG_VERSION"), "0.0.1");
     let error = SentJob::read(other.as_bytes(), &FORMATS).err().expect("another version");
