@@ -163,8 +163,8 @@ def test_executors_that_die_at_any_time_change_no_row(tmp_path):
     assert struck_in(found) == dict.fromkeys(("plan", "reachable", "verify"), [None] * MOMENTS)
     removed = [event for event in log(tmp_path) if event["Event"] == "SparkListenerExecutorRemoved"]
     assert len(removed) >= len(found)
-    # Before shuffles and after them.
-    assert sum(job.ends("ExecutorLostFailure", 0) for job in found) > 0
+    # Tasks before shuffles, whose output was lost too, and after them.
+    assert sum(job.ends("ExecutorLostFailure", 0) + job.ends("Resubmitted", 0) for job in found) > 0
     assert sum(job.ends("ExecutorLostFailure") - job.ends("ExecutorLostFailure", 0) for job in found) > 0
 
 
