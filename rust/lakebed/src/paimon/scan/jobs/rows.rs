@@ -70,7 +70,7 @@ impl RowsJob {
     /// How entries become rows of `role`: the job's own role, or that of rows it is merged with.
     ///
     /// # Errors
-    /// Those of [`Scan::new`], for a job that was changed in transit.
+    /// Those of resolving a scan, for a job that was changed in transit.
     pub(in crate::paimon::scan) fn program(&self, role: Role, decoding: Decoding) -> Result<EntryProgram> {
         let schema = self.table_schema()?;
         let schemas =
