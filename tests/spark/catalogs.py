@@ -128,6 +128,8 @@ def names(spark: SparkSession) -> dict[str, str]:
     found = {name: outcome(partial(location, spark, name)) for name in asked}
     spark.sql("USE jdbc.a.b")
     opened = ls.open_table(spark, "`t.``x`").table
+    spark.newSession().sql("INSERT INTO jdbc.a.b.`t.``x` VALUES (1)")
+    found["written elsewhere"] = str(opened.refresh().snapshot_id == current(opened).snapshot_id)
     spark.sql("USE hadoop.db")
     found["current"] = outcome(partial(location, spark, "t"))
     found["current, db"] = outcome(partial(location, spark, "db.t"))

@@ -93,8 +93,7 @@ def named(spark: SparkSession, path: TablePath, limits: Limits | None) -> TableP
 class _Name:
     """A name that a session's catalogs are asked for.
 
-    Attributes: given, as the user has it; parts, the catalog, the namespace and the table, so that it stays
-        the same one when another catalog becomes the session's current one.
+    Attributes: given, as the user has it; parts, the catalog too, whichever becomes the current one.
     """
 
     spark: SparkSession = field(repr=False)
@@ -135,8 +134,9 @@ class _Name:
 
     def metadata_file(self) -> str:
         """The metadata file that is current by what the catalog says now. Raises: as `named`."""
-        # Spark keeps tables that it has loaded for half a minute, unless its settings say otherwise.
+        # Iceberg keeps tables that were loaded. It forgets the log with its table, but not of a dotted name.
         self.asked("REFRESH TABLE {}")
+        self.asked("REFRESH TABLE {}.metadata_log_entries")
         # The last row is the current file itself, behind those of the metadata's log.
         rows = self.asked("SELECT file FROM {}.metadata_log_entries")
         return _located(self.spark, rows[-1][0] if rows else self.refuse("has no metadata, as Spark tells"))
@@ -149,9 +149,10 @@ class _Name:
         except Exception as error:  # noqa: BLE001 - of many classes, Java's own and those of Spark Connect
             words = printable(without_secrets("\n".join(str(error).strip().split("\n")[:2])))
         if _NOT_THERE.search(words):
-            first, place = (parts_of(self.given) or ("",))[0], ".".join(self.parts[:-1])
-            lacking = "" if first == self.parts[0] else f" and no catalog {first}"
-            message = f"{self.given}: Spark has no such table in {place}{lacking}, nor is a file called so"
+            first, *more = parts_of(self.given) or ("",)
+            lacks = f" and no catalog {first}" if len(more) > 1 and first != self.parts[0] else ""
+            place = ".".join(self.parts[:-1])
+            message = f"{self.given}: Spark has no such table in {place}{lacks}, nor is a file called so"
             raise TableNotFoundError(message, kind="table-not-found", path=self.given)
         raise OSError(errno.EIO, f"Spark does not tell of the table: {words}", self.given)
 
@@ -182,8 +183,7 @@ class SparkEntry(Entry):
         return SparkEntry(name, path, storage, file, found.get("table-uuid"), limits)
 
     format = "iceberg"
-    # Through Spark, not through lakebed.
-    commits = True
+    commits = True  # through Spark, not through lakebed
 
     def newest(self) -> SparkEntry:
         """What Spark says now. Raises: as `named`; another table of the same name does not count."""
