@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from spark_runtimes import require_python_for_spark
+from trust import not_in_check
 
 pytest.importorskip("pyspark")
 
@@ -127,8 +128,9 @@ def struck_in(found: list[Job]) -> dict[str, list[int | None]]:
 EVERY_STAGE = {view: [*range(shuffles + 1)] for view, shuffles in SHUFFLES.items()}
 
 
+@not_in_check
 def test_what_was_lost_of_a_shuffle_is_made_again(tmp_path):
-    made_again(jobs("lost", ["plan"], tmp_path))
+    made_again(jobs("lost", ["diff"], tmp_path))
 
 
 @pytest.mark.long
