@@ -101,6 +101,9 @@ def packed(path: str, archive: str) -> dict[str, Any]:
     """Which Python the executors run, and which views give the rows of one process."""
     os.environ["PYSPARK_PYTHON"] = "./environment/bin/python"
     table = lakebed.open_table(path)
+    # SQL is analysed on the driver by an interpreter of the same path.
+    os.chdir(Path(archive).parent)
+    Path("environment").symlink_to(sys.prefix)
     master = long_or("local-cluster[1,2,1024]", "local-cluster[2,1,1024]")
     with session({"spark.archives": f"{archive}#environment"}, master) as spark:
         prefixes = spark.range(4, numPartitions=4).mapInArrow(prefix, "prefix string").distinct().collect()
