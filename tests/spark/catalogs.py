@@ -10,6 +10,7 @@ import json
 import os
 import pickle
 import sys
+import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -111,6 +112,14 @@ def tried(spark: SparkSession, catalog: str) -> dict[str, Any]:
     return found
 
 
+def attempted(spark: SparkSession, catalog: str) -> dict[str, Any]:
+    """As `tried`; what it raises is of this catalog alone."""
+    try:
+        return tried(spark, catalog)
+    except Exception:  # noqa: BLE001 - whatever it is, the tests of the catalog show it
+        return {"raised": traceback.format_exc()}
+
+
 def location(spark: SparkSession, name: str) -> str:
     return ls.open_table(spark, name).table.location
 
@@ -149,7 +158,7 @@ def main(folder: str, jars: str, rest: str) -> None:
     Path("folder").mkdir()
     answer: dict[str, Any] = {}
     for name in catalogs(folder, rest):
-        answer[name] = tried(spark, name)
+        answer[name] = attempted(spark, name)
     answer["names"] = names(spark)
     sys.stdout.write("\n" + json.dumps(answer) + "\n")
     spark.stop()

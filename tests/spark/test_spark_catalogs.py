@@ -55,6 +55,7 @@ def found(answer: Any, catalog: str) -> Any:
     """What was found of one catalog."""
     if catalog not in answer:
         pytest.skip("Iceberg's REST catalog cannot be started")
+    assert "raised" not in answer[catalog], answer[catalog]["raised"]
     return answer[catalog]
 
 

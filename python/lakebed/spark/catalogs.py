@@ -120,9 +120,8 @@ class _Name:
         rows = self.asked("DESCRIBE TABLE EXTENDED {}")
         # Columns come first, which may be called anything, but have a type.
         heads = [at for at, row in enumerate(rows) if row[0].startswith("# Detailed ") and not row[1]]
-        told: dict[str, str] = {}
-        for key, value, *_ in rows[heads[-1] + 1 :] if heads else ():
-            told.setdefault(key, value)
+        # What has a name first counts: what follows may be of the table's files.
+        told = {row[0]: row[1] for row in reversed(rows[heads[-1] + 1 :] if heads else [])}
         kind = (told.get("Provider") or "").lower()
         if told.get("Type") == "VIEW" or (heads and "View" in rows[heads[-1]][0]):
             self.refuse("is a view")
@@ -136,7 +135,8 @@ class _Name:
         """The metadata file that is current by what the catalog says now. Raises: as `named`."""
         # Iceberg keeps tables that were loaded. It forgets the log with its table, but not of a dotted name.
         self.asked("REFRESH TABLE {}")
-        self.asked("REFRESH TABLE {}.metadata_log_entries")
+        if any("." in part for part in self.parts):
+            self.asked("REFRESH TABLE {}.metadata_log_entries")
         # The last row is the current file itself, behind those of the metadata's log.
         rows = self.asked("SELECT file FROM {}.metadata_log_entries")
         return _located(self.spark, rows[-1][0] if rows else self.refuse("has no metadata, as Spark tells"))
