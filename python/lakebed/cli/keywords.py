@@ -2,47 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 import click
 
+from lakebed import _texts
 from lakebed.cli import options
 
 
-def _version(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
-    """A snapshot's id, the name of a tag or branch, `tag=…`, `branch=…` or a time."""
-    from lakebed.version import Version
-
-    if value is None or value.isdecimal():
-        # Digits are an id: a tag that is called so is reached as tag=1 alone.
-        return None if value is None else int(value)
-    name, given, text = value.partition("=")
-    if given and name in ("tag", "branch"):
-        return Version(tag=text) if name == "tag" else Version(branch=text)
+def _read_version(text: str) -> Any:
+    """As SQL has it, or a time."""
+    version = _texts.version(text)
     try:
-        return options.time(value)
+        return _texts.time(version) if isinstance(version, str) else version
     except ValueError:
-        return value
+        return version
 
 
-def _age(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
-    """`3d`, `12h`, `0s`, or an instant as ISO 8601 has it."""
-    from datetime import timedelta
-
-    if value is None:
-        return None
-    if match := re.fullmatch(r"(\d{1,9})\s*([smhd])", value.strip()):
-        return timedelta(**{_AGES[match[2]]: int(match[1])})
-    try:
-        return options.time(value)
-    except ValueError:
-        message = f"{value!r} is neither an age such as 3d, 12h or 30m nor an ISO 8601 time"
-        raise click.BadParameter(message) from None
-
-
-_AGES = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_version = options.read_by(_read_version)
 
 
 def _dataset(_context: click.Context, _parameter: click.Parameter, file: str | None) -> Any:
@@ -63,7 +41,10 @@ OF_KEYWORDS: dict[str, Callable[..., Any]] = {
         "name", required=False, callback=lambda _context, _parameter, name: name and name.removeprefix("$")
     ),
     "older_than": click.option(
-        "--older-than", callback=_age, metavar="AGE", help="What is old: an age such as 5d or 12h, or a time."
+        "--older-than",
+        callback=options.read_by(_texts.age),
+        metavar="AGE",
+        help="What is old: an age such as 5d or 12h, or a time.",
     ),
     "listing": click.option(
         "--listing",

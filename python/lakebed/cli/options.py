@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from lakebed import _texts
 from lakebed.cli.rows import Order, is_named
 from lakebed.errors import PredicateError, SchemaError
 
@@ -34,35 +35,19 @@ _UNITS = {"b": 1} | {
 OUTPUTS = ("table", "json", "csv", "arrow", "parquet")
 
 
-def names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:
-    """What is given with commas between."""
-    return None if value is None else [name.strip() for name in value.split(",")]
+def read_by(read: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A callback that reads a text, of which `read` says in a ValueError what is wrong with it."""
+
+    def callback(_context: click.Context, _parameter: click.Parameter, value: Any) -> Any:
+        try:
+            return None if value is None else read(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return callback
 
 
-def time(text: str) -> datetime:
-    """A time as ISO 8601 has it. Raises: ValueError."""
-    from datetime import datetime
-
-    # Before Python 3.11 `fromisoformat` knows no Z.
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
-
-
-def _time(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime | int | None:
-    if value is None:
-        return None
-    try:
-        return int(value) if value.isdecimal() else time(value)
-    except ValueError:
-        message = f"{value!r} is neither an ISO 8601 time nor milliseconds since 1970"
-        raise click.BadParameter(message) from None
-
-
-def prefixes(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    """What is given as OLD=NEW, by OLD."""
-    for value in values:
-        if not value.partition("=")[0] or "=" not in value:
-            raise click.BadParameter(f"{value!r} is not OLD=NEW")
-    return dict(value.split("=", 1) for value in values)
+names, prefixes = read_by(_texts.names), read_by(_texts.pairs)
 
 
 class _Size(click.ParamType[int]):
@@ -111,7 +96,7 @@ _TRAVEL = (
     click.option("--tag", metavar="T", help="The table at tag T."),
     click.option(
         "--as-of",
-        callback=_time,
+        callback=read_by(_texts.instant),
         metavar="TIME",
         help="The table as it was at TIME: ISO 8601, in local time unless it names a zone, or milliseconds.",
     ),

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
+from lakebed import _texts
 from lakebed.spark.access import check_pickled
 from lakebed.spark.mappers import prefix_error_kind
 from lakebed.spark.table import table_at
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from lakebed.spark.table import TablePath
 
 _registered: MutableMapping[SparkSession, dict[str, str | Reopening]] = WeakKeyDictionary()
-_AGES = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def register(spark: SparkSession, **tables: TablePath) -> None:
@@ -113,44 +111,20 @@ def values(array: pa.Array) -> list[Any]:
     return plain
 
 
-def _time(text: str) -> datetime:
-    # Before Python 3.11 `fromisoformat` knows no Z.
-    return datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
-
-
-def _instant(text: str) -> datetime | int:
-    return int(text) if text.strip().isdecimal() else _time(text)
-
-
-def _age(text: str) -> datetime | timedelta:
-    if match := re.fullmatch(r"(\d{1,9})\s*([smhd])", text.strip()):
-        return timedelta(**{_AGES[match[2]]: int(match[1])})
-    return _time(text)
-
-
-def _version(text: str) -> int | str | dict[str, str]:
-    name, given, rest = text.partition("=")
-    if given and name in ("tag", "branch"):
-        return {name: rest}
-    return int(text) if text.isdecimal() else text
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",")]
-
-
-def _pairs(text: str) -> dict[str, str]:
-    return dict(pair.split("=", 1) for pair in _names(text))
-
-
 _TEXT: tuple[Callable[[str], Any], str] = (str, "a text")
 _NUMBER = (int, "a whole number")
 _YES_OR_NO = (lambda text: {"true": True, "false": False}[text.strip().lower()], "true or false")
-_NAMES = (_names, "names with commas between them")
-_PAIRS = (_pairs, "pairs such as s3a=s3 with commas between them")
-_VERSION = (_version, "a snapshot's id, or the name of a tag or branch")
-_INSTANT = (_instant, "milliseconds since 1970, or a time as ISO 8601 has it")
-_AGE = (_age, "an age such as 3d, 12h or 30m, or a time as ISO 8601 has it")
+_NAMES = (_texts.names, "names with commas between them")
+_PAIRS = (lambda text: _texts.pairs(_texts.names(text)), "pairs such as s3a=s3 with commas between them")
+_VERSION = (_texts.version, "a snapshot's id, or the name of a tag or branch")
+_INSTANT = (
+    lambda text: _texts.instant(text.strip()),
+    "milliseconds since 1970, or a time as ISO 8601 has it",
+)
+_AGE = (
+    lambda text: _texts.age(text.strip()),
+    "an age such as 3d, 12h or 30m, or a time as ISO 8601 has it",
+)
 
 PLACES: dict[str, tuple[Callable[[str], Any], str]] = {
     **dict.fromkeys(("snapshot", "watermark"), _NUMBER),
