@@ -40,7 +40,7 @@ def planned(scan: ViewScan, **bounds: Any) -> _native.Planned:
     job = scan.job(Bounds(**bounds))
     if job is not None and job.is_question:
         asked = JobMap(job.to_bytes(), LIMITS)
-        schema = _arrow.schema(asked.opened().schema)
+        schema = _arrow.schema(job.schema)
         answer = pa.Table.from_batches(list(asked.of_contents(contents(job))), schema)
         job = scan.job(Bounds(answer=answer, **bounds))
     assert job is not None

@@ -229,7 +229,7 @@ def _works(table: Table, scan: ViewScan, large_bytes: int) -> list[_Work]:
     if planned is None or len(planned.shuffles) > 2:
         return []
     limits = table.opening.limits
-    job, reading = JobMap(planned.to_bytes(), limits), Reading(limits, storage=table.opening.storage)
+    job, reading = JobMap.of(planned, limits), Reading(limits, storage=table.opening.storage)
     made = [(stage, ipc_stream([*map(_arrow.record_batch, rows)])) for stage, rows in planned.made()]
     return [_Work(job, pieces, made) for pieces in spread(reading.pieces(planned.manifests, _SHARE), _SHARE)]
 

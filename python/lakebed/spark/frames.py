@@ -155,7 +155,7 @@ def computed(
     Raises: as `Reading.frame`; other errors when the DataFrame is computed.
     Cost: each manifest is read once; what is made of it crosses the shuffles of the job.
     """
-    job, shuffles, made = JobMap(planned.to_bytes(), reading.limits), planned.shuffles, dict(planned.made())
+    job, shuffles, made = JobMap.of(planned, reading.limits), planned.shuffles, dict(planned.made())
     types, pieces = spark_schema(schema), spark_schema(PIECES)
     frame = reading.frame(spark, planned.manifests, job, pieces if shuffles else types)
     for stage, tasks in enumerate(shuffles, 1):
@@ -176,7 +176,7 @@ def computed(
 
 def _answer(spark: SparkSession, question: _native.Planned, reading: Reading) -> pa.Table:
     """The rows of a job that planning another one needs, each once."""
-    schema = _arrow.schema(JobMap(question.to_bytes(), reading.limits).opened().schema)
+    schema = _arrow.schema(question.schema)
     rows = computed(spark, question, reading, schema).distinct().collect()
     return pa.Table.from_pylist([row.asDict() for row in rows], schema)
 

@@ -165,12 +165,11 @@ class RangeReader:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Gives what is made for the tasks whose numbers come."""
         spare_archives()
-        reads_itself = self.job.opened().reads_manifests
         with _with_hint(self.storage):
             for batch in batches:
                 for task in batch.column(0).to_pylist():
                     own = self.tasks[task]
-                    if reads_itself:
+                    if self.job.reads:
                         yield from self.job.of_paths([piece.path for piece in own], self.storage, self.reads)
                     else:
                         given = contents(own, self.storage, self.job.limits, self.reads)

@@ -63,10 +63,20 @@ class _OneColumn:
 
 @dataclass(frozen=True)
 class JobMap:
-    """The map of a job. Attributes: job, as `_native.Planned.to_bytes`; limits, what a manifest may cost."""
+    """The map of a job.
+
+    Attributes: job, as `_native.Planned.to_bytes`; limits, what a manifest may cost; reads, whether the job
+        reads manifests itself.
+    """
 
     job: bytes = field(repr=False)
     limits: Limits
+    reads: bool = False
+
+    @staticmethod
+    def of(planned: _native.Planned, limits: Limits) -> JobMap:
+        """That of a job that is planned."""
+        return JobMap(planned.to_bytes(), limits, planned.reads_manifests)
 
     def of_contents(self, contents: ManifestContents) -> Iterator[pa.RecordBatch]:
         """Maps manifests, one after the other.

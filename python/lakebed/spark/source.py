@@ -27,6 +27,7 @@ from lakebed.predicates import Predicate, col, to_sql
 from lakebed.spark.inputs import Piece, Reading, contents, reads_at_once, spread
 from lakebed.spark.mappers import JobMap, prefix_error_kind
 from lakebed.spark.sql import FORMS, PLACES, parsed
+from lakebed.spark.table import view_of
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.storage import resolve
 from lakebed.storage.paths import absolute
@@ -172,19 +173,14 @@ class Asked(NamedTuple):
 
     def scan(self, columns: StructType | None = None) -> ViewScan:
         """The view. Args: columns, those that Spark knows of it. Raises: what it raises; ValueError."""
-        view, is_metadata = self.view, self.view.startswith("$")
-        if not is_metadata and (view not in KEYWORDS or view == "metadata_table"):
-            views = ", ".join(name for name in KEYWORDS if name != "metadata_table")
-            raise ValueError(f"a view is one of {views}, or $ and a metadata table, not {view!r}")
-        method = getattr(self.table(), "metadata_table" if is_metadata else view)
-        scan: ViewScan = method(*[view[1:]] * is_metadata, **self.selection)
+        scan = view_of(self.table, self.view, self.selection)
         # Without what is nullable, and what was kept of the options.
         now = spark_schema(scan.schema)
         if columns is not None and columns.simpleString() != now.simpleString():
             changed = {one.simpleString() for one in now} ^ {one.simpleString() for one in columns}
             names = ", ".join(sorted({text.partition(":")[0] for text in changed})) or "their order"
             raise ValueError(
-                f"the view {view} has other columns than Spark was told of ({names}): "
+                f"the view {self.view} has other columns than Spark was told of ({names}): "
                 "make the DataFrame, view or table of Spark anew, without columns of its own"
             )
         return scan
@@ -237,7 +233,7 @@ def _divided(asked: Asked, scan: ViewScan) -> list[_Share]:
         return []
     storage, limits = asked.reading()
     pieces = Reading(limits, storage=storage).pieces(planned.manifests, asked.task_bytes)
-    job = JobMap(planned.to_bytes(), limits)
+    job = JobMap.of(planned, limits)
     return [_Share(job, own) for own in spread(pieces, asked.task_bytes)]
 
 

@@ -266,19 +266,21 @@ def schema(
         selection["stats"] = stats
     if deletes is not None:
         selection["deletes"] = deletes
-    return spark_schema(view_of(table_at(path, at, None), view, selection).schema)
+    table = table_at(path, at, None)
+    if view == "diff":
+        # Between which snapshots does not matter to the columns.
+        selection |= dict.fromkeys(("snapshot_a", "snapshot_b"), table.snapshot_id)
+    return spark_schema(view_of(lambda: table, view, selection).schema)
 
 
-def view_of(table: Table, view: str, selection: dict[str, Any]) -> ViewScan:
-    """A view, or a metadata table, by its name. Raises: as `schema`."""
-    if view.startswith("$"):
-        return table.metadata_table(view[1:], **selection)
-    if view not in KEYWORDS:
+def view_of(opened: Callable[[], Table], view: str, selection: dict[str, Any]) -> ViewScan:
+    """A view, or a metadata table, by its name. Raises: ValueError for others; what it and `opened` raise."""
+    is_metadata = view.startswith("$")
+    if not is_metadata and (view not in KEYWORDS or view == "metadata_table"):
         views = ", ".join(name for name in KEYWORDS if name != "metadata_table")
         raise ValueError(f"a view is one of {views}, or $ and a metadata table, not {view!r}")
-    # Between which snapshots does not matter to the columns.
-    places = (table.snapshot_id, table.snapshot_id) if view == "diff" else ()
-    scan: ViewScan = getattr(table, view)(*places, **selection)
+    method = getattr(opened(), "metadata_table" if is_metadata else view)
+    scan: ViewScan = method(*[view[1:]] * is_metadata, **selection)
     return scan
 
 
@@ -306,4 +308,4 @@ def manifest_mapper(
     planned = table.entries(**given).job(Bounds())
     if planned is None:
         raise AssertionError("entries are made of manifests")
-    return ContentReader(JobMap(planned.to_bytes(), limits or table.opening.limits))
+    return ContentReader(JobMap.of(planned, limits or table.opening.limits))

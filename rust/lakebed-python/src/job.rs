@@ -45,29 +45,18 @@ pub struct Planned(distributed::Planned);
 
 impl Planned {
     pub fn of(py: Python<'_>, scan: &dyn Distributed, bounds: Bounds) -> PyResult<Option<Planned>> {
-        let Bounds {
-            at_once,
-            small_bytes,
-            delete_bytes,
-            deleting_bytes,
-            deletions,
-            task_bytes,
-            parts,
-            groups,
-            answer,
-        } = bounds;
-        let answer = answer.map(|answer| caller_stream(answer.bind(py))).transpose()?;
+        let answer = bounds.answer.as_ref().map(|answer| caller_stream(answer.bind(py))).transpose()?;
         detached(py, || {
             let answer = answer.map(|rows| rows.map(sent).collect::<lakebed::Result<_>>()).transpose()?;
             let bounds = distributed::Bounds {
-                at_once,
-                small_bytes,
-                delete_bytes,
-                deleting_bytes,
-                deletions,
-                task_bytes,
-                parts,
-                groups,
+                at_once: bounds.at_once,
+                small_bytes: bounds.small_bytes,
+                delete_bytes: bounds.delete_bytes,
+                deleting_bytes: bounds.deleting_bytes,
+                deletions: bounds.deletions,
+                task_bytes: bounds.task_bytes,
+                parts: bounds.parts,
+                groups: bounds.groups,
                 answer,
             };
             Ok(scan.job(&bounds)?.map(Planned))
@@ -81,6 +70,11 @@ fn batches(rows: Vec<RecordBatch>) -> Vec<Batch> {
 
 #[pymethods]
 impl Planned {
+    #[getter]
+    fn schema(&self, py: Python<'_>) -> PyResult<SchemaCapsule> {
+        detached(py, || Ok(SchemaCapsule(self.0.schema()?)))
+    }
+
     #[getter]
     fn looks_again(&self) -> bool {
         self.0.job.job().looks_again()
@@ -138,16 +132,6 @@ impl Job {
     fn new(py: Python<'_>, job: &[u8], limits: &Bound<'_, PyAny>) -> PyResult<Job> {
         let decoding = decoding(limits)?;
         detached(py, || Ok(Job { job: Arc::new(SentJob::read(job, &FORMATS)?), decoding }))
-    }
-
-    #[getter]
-    fn schema(&self, py: Python<'_>) -> PyResult<SchemaCapsule> {
-        detached(py, || Ok(SchemaCapsule(self.job.schema()?)))
-    }
-
-    #[getter]
-    fn reads_manifests(&self) -> bool {
-        self.job.reads_manifests()
     }
 
     fn map(&self, py: Python<'_>, manifests: Py<PyAny>) -> PyResult<BatchStream> {
@@ -210,7 +194,7 @@ impl Job {
         table: Option<distributed::TableToLookAt>,
     ) -> PyResult<Process> {
         let (storage, decoding) = (storage_of(py, storage, concurrent_reads)?, self.decoding.clone());
-        Ok(Process { storage, decoding, table, parts: self.job.parts() })
+        Ok(Process { storage, decoding, table })
     }
 
     fn stage(

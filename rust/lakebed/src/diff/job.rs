@@ -19,7 +19,7 @@ use crate::distributed::{
     one,
 };
 use crate::error::Result;
-use crate::scan::{Batches, ScanOptions};
+use crate::scan::{Batches, ScanOptions, each};
 
 /// Reads the files of a manifest, given its path, its bytes, and whether these are all of it: the columns of
 /// [`SentFiles::schema`], then the identity.
@@ -111,12 +111,12 @@ impl<F: SentFiles> Job for DiffJob<F> {
     }
 
     fn shuffles(&self) -> Vec<Shuffle> {
-        vec![if self.inputs.len() > 1 { Shuffle::ByKey } else { Shuffle::Here }]
+        vec![if self.cancels() { Shuffle::ByKey } else { Shuffle::Here }]
     }
 
     /// In one manifest, entries that add files and entries that delete files may be of different inputs.
-    fn map(&self, process: &Process) -> Result<ManifestMap> {
-        let (inputs, changes) = (self.inputs.clone(), self.changes());
+    fn map(&self, process: &Process, _parts: u32) -> Result<ManifestMap> {
+        let (inputs, cancels) = (self.inputs.clone(), self.cancels());
         let readers = inputs.iter().map(|(_, files)| files.reader(process.decoding.clone()));
         let readers = readers.collect::<Result<Vec<_>>>()?;
         ManifestMap::of_content(move |path, bytes, whole| {
@@ -124,9 +124,11 @@ impl<F: SentFiles> Job for DiffJob<F> {
             let all: Vec<&str> = locations.iter().flatten().copied().collect();
             let location = match_manifest_path(&all, |location| location, path)?;
             let mut pieces: Vec<Pieces> = Vec::new();
-            for (input, (own, read)) in locations.iter().zip(&readers).enumerate() {
+            for (input, (((change, _), own), read)) in inputs.iter().zip(&locations).zip(&readers).enumerate()
+            {
                 if own.contains(location) {
-                    pieces.push(diff_pieces(read(path, bytes.clone(), whole)?, input, &changes));
+                    let rows = read(path, bytes.clone(), whole)?;
+                    pieces.push(diff_pieces(rows, input, cancels.then_some(*change)));
                 }
             }
             Ok(Box::new(pieces.into_iter().flatten()))
@@ -138,27 +140,18 @@ impl<F: SentFiles> Job for DiffJob<F> {
     }
 }
 
-/// The files of a manifest of the input with that number in `changes`, by their identity. Where nothing can cancel, no
-/// separate identities are sent.
-fn diff_pieces(rows: Batches, input: usize, changes: &[Change]) -> Pieces {
-    let alone = one_way(changes.iter().copied());
-    let change = changes.get(input).copied().filter(|_| !alone);
+/// The files of a manifest of the input with that number, by their identity. Where nothing can cancel, there is no
+/// `change`, and no separate identities are sent.
+fn diff_pieces(rows: Batches, input: usize, change: Option<Change>) -> Pieces {
     Box::new(rows.flat_map(move |rows| {
-        let pieces = rows.and_then(|rows| {
+        each(rows.and_then(|rows| {
             let last = rows.num_columns().saturating_sub(1);
             let identity = rows.project(&[last])?;
             let keys: Vec<Option<u64>> = identities(&identity)?.iter().map(|key| key.map(hash)).collect();
             let identities =
                 change.map(|change| Piece::keyed(Side::Identities(change), identity, keys.clone()));
-            Ok(identities
-                .into_iter()
-                .chain([Piece::keyed(Side::Files(input), rows, keys)])
-                .collect::<Vec<_>>())
-        });
-        match pieces {
-            Ok(pieces) => pieces.into_iter().map(Ok).collect(),
-            Err(error) => vec![Err(error)],
-        }
+            Ok(identities.into_iter().chain([Piece::keyed(Side::Files(input), rows, keys)]).collect())
+        }))
     }))
 }
 
@@ -218,8 +211,9 @@ mod tests {
     /// The rows of a difference whose entries are shuffled by part, as an engine does it.
     fn rows(inputs: &[(Change, &[&str])], parts: u32) -> Vec<String> {
         let changes: Vec<Change> = inputs.iter().map(|(change, _)| *change).collect();
-        let pieces = inputs.iter().enumerate().flat_map(|(number, (_, names))| {
-            diff_pieces(once(files(names)), number, &changes).collect::<Vec<_>>()
+        let cancels = !one_way(changes.iter().copied());
+        let pieces = inputs.iter().enumerate().flat_map(|(number, (change, names))| {
+            diff_pieces(once(files(names)), number, cancels.then_some(*change)).collect::<Vec<_>>()
         });
         let mut pieces: Vec<Piece> = pieces.collect::<Result<_>>().expect("pieces");
         pieces.sort_by_key(|piece| piece.side);
@@ -227,7 +221,6 @@ mod tests {
         let mut rows = Vec::new();
         for part in 0..parts {
             let columns = ChangeColumns::new(&ScanOptions::default(), &shown);
-            let cancels = !one_way(changes.iter().copied());
             let mut reduce = DiffReduce::new(changes.clone(), cancels, columns);
             for Piece { side, rows: piece, keys } in &pieces {
                 let is_own =

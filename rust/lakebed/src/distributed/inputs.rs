@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::Guarded;
@@ -23,6 +23,13 @@ pub struct PlannedManifest {
     pub deleted: u64,
     /// Whether tasks may read ranges of it.
     pub divisible: bool,
+}
+
+/// A manifest, and the location from which engines read it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct LocatedManifest<M> {
+    pub(crate) location: String,
+    pub(crate) manifest: M,
 }
 
 /// A storage that opens the files of another one, and places paths as the process that made `placing` does.

@@ -25,11 +25,12 @@ pub trait Job: Send + Sync {
         Vec::new()
     }
 
-    /// Resolves what is needed to make pieces of manifests, once for all of them.
+    /// Resolves what is needed to make pieces of manifests, once for all of them; `parts` is how many parts the next
+    /// shuffle by keys has.
     ///
     /// # Errors
     /// As [`Job::schema`].
-    fn map(&self, process: &Process) -> Result<ManifestMap>;
+    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap>;
 
     /// Whether it maps manifests by their paths, and reads them itself.
     fn reads_manifests(&self) -> bool {
@@ -146,8 +147,6 @@ pub struct Process {
     pub decoding: Decoding,
     /// The table, and what reads its newest version, for a job whose rows are compared with the table again.
     pub table: Option<TableToLookAt>,
-    /// How many parts the next shuffle by keys has.
-    pub parts: u32,
 }
 
 /// A table, and what reads its newest version if the table does not do so itself.

@@ -25,7 +25,7 @@ mod stored_options;
 mod tests;
 
 pub use inputs::PlannedManifest;
-pub(crate) use inputs::{match_manifest_path, placed};
+pub(crate) use inputs::{LocatedManifest, match_manifest_path, placed};
 pub use job::{Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, TableToLookAt};
 pub(crate) use job::{foreign, nothing, one, rows, sides};
 pub(crate) use sent::read_job;
@@ -188,9 +188,6 @@ impl Planned {
     /// # Errors
     /// Those of the job.
     pub fn schema(&self) -> Result<SchemaRef> {
-        match &self.filter {
-            Some(filter) => filter.schema(&self.job.job().schema()?),
-            None => self.job.job().schema(),
-        }
+        sent::wanted_schema(self.job.job(), self.filter.as_ref())
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Planned;
 use super::job::{Job, ManifestMap, Piece, Pieces, Process, Shuffle, foreign};
-use super::shuffle::{PACKED, from_ipc, packed, packed_known, stream_of, unpacked};
+use super::shuffle::{PACKED, PlacedPieces, from_ipc, packed, packed_known, stream_of, unpacked};
 use super::stages::{Opened, Stages, reduced, reduced_by_part};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Formats;
@@ -71,17 +71,26 @@ pub struct RowFilter {
 
 impl RowFilter {
     /// The columns of the rows that it returns, of rows with the columns of `schema`.
-    pub(super) fn schema(&self, schema: &SchemaRef) -> Result<SchemaRef> {
+    fn schema(&self, schema: &SchemaRef) -> Result<SchemaRef> {
         let fields = self.columns.iter().map(|name| Ok(schema.field_with_name(name)?.clone()));
         let fields = fields.collect::<Result<Vec<_>>>()?;
         Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
     }
+}
 
-    /// The rows that it keeps.
-    fn of(&self, schema: &SchemaRef, rows: Batches) -> Result<Batches> {
-        let (shown, condition) = (self.schema(schema)?, Predicate::parse(&self.condition)?.bind(schema)?);
-        Ok(Box::new(rows.map(move |rows| only(&matching(&rows?, &condition)?, &shown))))
-    }
+/// The columns of the rows that are wanted of a job.
+pub(super) fn wanted_schema(job: &dyn Job, filter: Option<&RowFilter>) -> Result<SchemaRef> {
+    let schema = job.schema()?;
+    filter.map_or_else(|| Ok(Arc::clone(&schema)), |filter| filter.schema(&schema))
+}
+
+/// The rows that are wanted of those that a job makes.
+fn wanted(job: &dyn Job, filter: Option<&RowFilter>, pieces: Pieces) -> Result<Batches> {
+    let rows = pieces.map(|piece| Ok(piece?.rows));
+    let Some(filter) = filter else { return Ok(Box::new(rows)) };
+    let schema = job.schema()?;
+    let (shown, condition) = (filter.schema(&schema)?, Predicate::parse(&filter.condition)?.bind(&schema)?);
+    Ok(Box::new(rows.map(move |rows: Result<RecordBatch>| only(&matching(&rows?, &condition)?, &shown))))
 }
 
 /// The version of lakebed, the first line of a job's bytes.
@@ -151,16 +160,12 @@ impl Planned {
         }
         let parts = |stage: usize| if stages.is_to_one(stage) { 1 } else { self.parts() };
         let batches = |(stage, pieces): (usize, Vec<Piece>)| -> Result<(usize, Vec<RecordBatch>)> {
-            if stage > stages.last() {
-                let rows: Batches = Box::new(pieces.into_iter().map(|piece| Ok(piece.rows)));
-                let rows = match &self.filter {
-                    Some(filter) => filter.of(&self.job.job().schema()?, rows)?,
-                    None => rows,
-                };
-                return Ok((stage, rows.collect::<Result<_>>()?));
-            }
-            let pieces = Box::new(pieces.into_iter().map(Ok));
-            Ok((stage, packed(pieces, parts(stage)).collect::<Result<_>>()?))
+            let pieces: Pieces = Box::new(pieces.into_iter().map(Ok));
+            let rows = match stage > stages.last() {
+                true => wanted(self.job.job(), self.filter.as_ref(), pieces)?,
+                false => packed(pieces, parts(stage)),
+            };
+            Ok((stage, rows.collect::<Result<_>>()?))
         };
         made.into_iter().map(batches).collect()
     }
@@ -202,13 +207,7 @@ impl SentJob {
     /// # Errors
     /// Those of the job.
     pub fn schema(&self) -> Result<SchemaRef> {
-        let schema = self.job.job().schema()?;
-        self.filter.as_ref().map_or_else(|| Ok(Arc::clone(&schema)), |filter| filter.schema(&schema))
-    }
-
-    /// Whether the job reads manifests itself, by their paths.
-    pub fn reads_manifests(&self) -> bool {
-        self.job.job().reads_manifests()
+        wanted_schema(self.job.job(), self.filter.as_ref())
     }
 
     /// How many parts a shuffle by keys has.
@@ -233,8 +232,7 @@ impl SentJob {
         manifests: impl Iterator<Item = Result<(String, Content)>> + Send + 'static,
         process: Process,
     ) -> Result<Batches> {
-        let process = Process { parts: self.parts, ..process };
-        let ManifestMap::Content(map) = self.job.job().map(&process)? else {
+        let ManifestMap::Content(map) = self.job.job().map(&process, self.parts)? else {
             return Err(foreign("a job that reads manifests itself"));
         };
         let pieces = manifests.flat_map(move |manifest| {
@@ -256,8 +254,7 @@ impl SentJob {
     /// # Errors
     /// Those of the job; `Argument` for one whose manifests an engine reads.
     pub fn map_paths(&self, paths: &[String], process: Process) -> Result<Batches> {
-        let process = Process { parts: self.parts, ..process };
-        match self.job.job().map(&process)? {
+        match self.job.job().map(&process, self.parts)? {
             ManifestMap::Paths(map) => self.finished(map(paths)?, 0, &process),
             ManifestMap::Content(_) => Err(foreign("a job whose manifests an engine reads")),
         }
@@ -273,14 +270,22 @@ impl SentJob {
     /// # Errors
     /// Those of the job; `Argument` for a number that the job does not have.
     pub fn reduce(self: &Arc<SentJob>, stage: usize, batches: Batches, process: Process) -> Result<Batches> {
-        let process = Process { parts: self.parts, ..process };
+        self.reduce_pieces(stage, unpacked(batches), &process)
+    }
+
+    fn reduce_pieces(
+        self: &Arc<SentJob>,
+        stage: usize,
+        pieces: PlacedPieces,
+        process: &Process,
+    ) -> Result<Batches> {
         let first = Stages::of(self.job.job()).steps(stage).first().copied();
         let first = first.filter(|_| stage > 0).ok_or_else(|| foreign(format!("stage {stage}")))?;
         let begin = {
             let (sent, process) = (Arc::clone(self), process.clone());
             move || sent.begin(first, &process)
         };
-        self.finished(reduced_by_part(unpacked(batches), begin), stage, &process)
+        self.finished(reduced_by_part(pieces, begin), stage, process)
     }
 
     /// All stages after the map, in this process: pieces are moved in memory. `made` is what [`Planned::made`] returned.
@@ -300,12 +305,7 @@ impl SentJob {
             batches = Box::new(batches.chain(made.into_iter().map(Ok)));
             let mut pieces = unpacked(batches).collect::<Result<Vec<_>>>()?;
             pieces.sort_by_key(|(part, piece)| (*part, piece.side));
-            let (sent, of_parts) = (Arc::clone(self), process.clone());
-            let first = Stages::of(self.job.job()).steps(stage).first().copied().unwrap_or_default();
-            let process = Process { parts: self.parts, ..process.clone() };
-            let begin = move || sent.begin(first, &of_parts);
-            let pieces = Box::new(pieces.into_iter().map(Ok));
-            batches = self.finished(reduced_by_part(pieces, begin), stage, &process)?;
+            batches = self.reduce_pieces(stage, Box::new(pieces.into_iter().map(Ok)), process)?;
         }
         Ok(batches)
     }
@@ -331,11 +331,7 @@ impl SentJob {
         if stage < stages.last() {
             return Ok(packed(pieces, if stages.is_to_one(stage + 1) { 1 } else { self.parts }));
         }
-        let rows: Batches = Box::new(pieces.map(|piece| Ok(piece?.rows)));
-        match &self.filter {
-            Some(filter) => filter.of(&job.schema()?, rows),
-            None => Ok(rows),
-        }
+        wanted(job, self.filter.as_ref(), pieces)
     }
 }
 

@@ -20,7 +20,7 @@ use twox_hash::XxHash64;
 use super::job::{Piece, Pieces, foreign};
 use crate::error::Result;
 use crate::record::find;
-use crate::scan::Batches;
+use crate::scan::{Batches, each};
 
 /// Bytes of entries that a process holds back, to send those of one part in one piece.
 const HELD_BYTES: usize = 16 << 20;
@@ -191,13 +191,10 @@ pub(super) type PlacedPieces = Box<dyn Iterator<Item = Result<(i32, Piece)>> + S
 
 /// Packed pieces, each with its part.
 pub(super) fn unpacked(batches: Batches) -> PlacedPieces {
-    Box::new(batches.flat_map(|batch| match batch.and_then(|batch| pieces_of(&batch)) {
-        Ok(pieces) => pieces,
-        Err(error) => vec![Err(error)],
-    }))
+    Box::new(batches.flat_map(|batch| each(batch.and_then(|batch| pieces_of(&batch)))))
 }
 
-fn pieces_of(batch: &RecordBatch) -> Result<Vec<Result<(i32, Piece)>>> {
+fn pieces_of(batch: &RecordBatch) -> Result<Vec<(i32, Piece)>> {
     let column = |name: &str| find(batch, name);
     let (parts, sides, rows) = (column("part")?, column("side")?, column("rows")?);
     let parts = parts.as_primitive_opt::<Int32Type>().ok_or_else(|| foreign("parts are int32"))?;
@@ -210,7 +207,7 @@ fn pieces_of(batch: &RecordBatch) -> Result<Vec<Result<(i32, Piece)>>> {
         let place = usize::try_from(*start).ok().zip(usize::try_from(end - start).ok());
         let (start, length) = place.ok_or_else(|| foreign("rows are binary"))?;
         for entries in from_ipc(rows.values().slice_with_length(start, length))? {
-            pieces.push(Ok((*part, Piece::alone(*side, entries))));
+            pieces.push((*part, Piece::alone(*side, entries)));
         }
     }
     Ok(pieces)

@@ -200,7 +200,7 @@ impl Job for ToyJob {
         vec![if self.is_shuffled { Shuffle::ByKey } else { Shuffle::Here }]
     }
 
-    fn map(&self, _: &Process) -> Result<ManifestMap> {
+    fn map(&self, _: &Process, _: u32) -> Result<ManifestMap> {
         let (job, schema) = (self.clone(), self.schema()?);
         ManifestMap::of_content(move |path, bytes, _| {
             match_manifest_path(&job.manifests, |manifest| manifest, path)?;
@@ -270,8 +270,7 @@ fn a_third_format_is_a_folder_and_a_row() {
         assert!(SentJob::read(&bytes, &FORMATS).is_err(), "the toy format is not among them");
         let job = Arc::new(SentJob::read(&bytes, &MORE).expect("a job"));
         assert_eq!(job.schema().expect("a schema"), *scan.schema());
-        let process =
-            || Process { storage: Arc::new(Local), decoding: Limits::DEFAULT.into(), table: None, parts: 1 };
+        let process = || Process { storage: Arc::new(Local), decoding: Limits::DEFAULT.into(), table: None };
         let read = |path: String| Ok((format!("file:{path}"), Local.read(&path)?.into()));
         let manifests: Vec<String> = planned.manifests.iter().map(|one| one.path.clone()).collect();
         let mapped = job.map(manifests.into_iter().map(read), process()).expect("a map");

@@ -138,8 +138,8 @@ impl<S: SentSums> Job for GroupsJob<S> {
         shuffles
     }
 
-    fn map(&self, process: &Process) -> Result<ManifestMap> {
-        self.sums.files().map(process)
+    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
+        self.sums.files().map(process, parts)
     }
 
     fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {

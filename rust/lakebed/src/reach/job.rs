@@ -21,8 +21,8 @@ use super::walk_roots::{StoredRoots, WalkRoots};
 use super::{NewestReach, Reach};
 use crate::columnar::Decoding;
 use crate::distributed::{
-    self, Bounds, Job, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process, Reduce, Shuffle,
-    StoredOptions, foreign, match_manifest_path, one, sides,
+    self, Bounds, Job, LocatedManifest, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process,
+    Reduce, Shuffle, StoredOptions, foreign, match_manifest_path, one, sides,
 };
 use crate::error::Result;
 use crate::notes::Notes;
@@ -42,13 +42,6 @@ pub(crate) trait SentManifests: Serialize + DeserializeOwned + Send + Sync + 'st
     /// # Errors
     /// Those of resolving schemas, for a job that was changed in transit.
     fn records(&self, partitioner: &Arc<Partitioner>, decoding: Decoding) -> Result<Records>;
-}
-
-/// A manifest, and the location from which engines read it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct LocatedManifest<M> {
-    pub(crate) location: String,
-    pub(crate) manifest: M,
 }
 
 /// Manifests by the location from which engines read them.
@@ -158,8 +151,8 @@ impl<R: Reach> Job for ReachJob<R> {
         std::iter::once(Shuffle::ByKey).chain(self.look.as_ref().map(|_| Shuffle::ToOne)).collect()
     }
 
-    fn map(&self, process: &Process) -> Result<ManifestMap> {
-        let partitioner = Partitioner::seeded(self.seed, process.parts as usize).of_moved(self.moved.clone());
+    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
+        let partitioner = Partitioner::seeded(self.seed, parts as usize).of_moved(self.moved.clone());
         map_records(&self.manifests, &Arc::new(partitioner), process.decoding.clone())
     }
 

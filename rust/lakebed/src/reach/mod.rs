@@ -32,9 +32,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 pub(crate) use found::{Found, Reachable, count};
-pub(crate) use job::{
-    DistributedWalk, LocatedManifest, ManifestsByLocation, ReachJob, Records, SentManifests,
-};
+pub(crate) use job::{DistributedWalk, ManifestsByLocation, ReachJob, Records, SentManifests};
 pub(crate) use kind::{Kind, Kinds};
 pub use listed::{Listing, OrphanOptions};
 pub(crate) use listing::ListedFolder;

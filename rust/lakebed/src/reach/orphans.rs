@@ -29,7 +29,7 @@ use crate::distributed::{Bounds, Distributed, Pieces, Planned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::record::find;
-use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
+use crate::scan::{Batches, Scan, ScanOptions, Step, each, limited, selected, threads};
 use crate::storage::Storage;
 use crate::view::{select, whole};
 
@@ -162,10 +162,7 @@ impl<R: Reach> Distributed for Orphans<R> {
             listed.flush()?;
             Ok(listed.take_chunks().collect())
         });
-        Ok(Box::new(taken.flat_map(|taken| match taken {
-            Ok(all) => all.iter().map(|chunk| by_part(Side::Listed, chunk)).collect(),
-            Err(error) => vec![Err(error)],
-        })))
+        Ok(Box::new(taken.flat_map(each).map(|chunk| chunk.and_then(|chunk| by_part(Side::Listed, &chunk)))))
     }
 }
 

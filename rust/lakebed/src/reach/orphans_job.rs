@@ -107,8 +107,8 @@ impl<R: Reach> Job for OrphansJob<R> {
         vec![Shuffle::ByKey, Shuffle::ToOne]
     }
 
-    fn map(&self, process: &Process) -> Result<ManifestMap> {
-        let (partitioner, _) = self.record_partitioner(process.parts as usize);
+    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
+        let (partitioner, _) = self.record_partitioner(parts as usize);
         map_records(&self.manifests, &partitioner, process.decoding.clone())
     }
 

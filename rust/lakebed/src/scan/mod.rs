@@ -198,6 +198,15 @@ pub(crate) fn limited(limit: Option<usize>, open: impl FnOnce() -> Result<Batche
     Ok(Box::new(Coalesced::new(limited)))
 }
 
+/// Each of what was made together, or the error of making it.
+pub(crate) fn each<T>(made: Result<Vec<T>>) -> impl Iterator<Item = Result<T>> {
+    let (made, error) = match made {
+        Ok(made) => (made, None),
+        Err(error) => (Vec::new(), Some(Err(error))),
+    };
+    made.into_iter().map(Ok).chain(error)
+}
+
 /// The rows of one batch as a stream.
 pub(crate) fn once(batch: RecordBatch) -> Batches {
     Box::new(std::iter::once(Ok(batch)))

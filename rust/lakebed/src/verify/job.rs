@@ -28,7 +28,7 @@ use crate::distributed::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
-use crate::scan::ScanOptions;
+use crate::scan::{ScanOptions, each};
 use crate::storage::Placing;
 use crate::view::{select, whole};
 
@@ -164,7 +164,7 @@ impl<S: StoredEntries> Job for VerifyJob<S> {
         vec![Shuffle::ByKey, Shuffle::ToOne]
     }
 
-    fn map(&self, process: &Process) -> Result<ManifestMap> {
+    fn map(&self, process: &Process, _parts: u32) -> Result<ManifestMap> {
         let storage = placed(&self.placing, Arc::clone(&process.storage));
         storage.read_range(&self.anchor, 0, 1)?;
         let mut known = HashMap::<String, Vec<Numbered<ManifestOf<S>>>>::new();
@@ -189,10 +189,7 @@ impl<S: StoredEntries> Job for VerifyJob<S> {
             let reads = Manifests { storage, entries, take: Collect, linked };
             // Each manifest is read once.
             let reads = reads.pipeline(manifests, 1).zip(numbers);
-            Ok(Box::new(reads.flat_map(|(read, number)| match read.and_then(|read| pieces(read, number)) {
-                Ok(pieces) => pieces.into_iter().map(Ok).collect(),
-                Err(error) => vec![Err(error)],
-            })))
+            Ok(Box::new(reads.flat_map(|(read, number)| each(read.and_then(|read| pieces(read, number))))))
         })))
     }
 

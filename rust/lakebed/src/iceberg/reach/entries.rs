@@ -9,7 +9,7 @@ use arrow_buffer::Buffer;
 use serde::{Deserialize, Serialize};
 
 use crate::columnar::Decoding;
-use crate::distributed::PlannedManifest;
+use crate::distributed::{LocatedManifest, PlannedManifest};
 use crate::error::Result;
 use crate::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, Statuses};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
@@ -17,8 +17,7 @@ use crate::iceberg::scan::planned;
 use crate::iceberg::table::Table;
 use crate::notes::Notes;
 use crate::reach::{
-    Fact, Kind, Kinds, LocatedManifest, ManifestsByLocation, Named, Partitioner, Records, SentManifests,
-    SetId,
+    Fact, Kind, Kinds, ManifestsByLocation, Named, Partitioner, Records, SentManifests, SetId,
 };
 use crate::record::find;
 use crate::scan::{Batches, ManifestSource};

@@ -19,7 +19,7 @@ use crate::iceberg::table::{Table, TableTypes};
 use crate::iceberg::types::Type;
 use crate::iceberg::view::Role;
 use crate::record::find;
-use crate::scan::Batches;
+use crate::scan::{Batches, each};
 use crate::system::{Request, SystemTable, optional, required};
 use crate::view::batch;
 
@@ -115,10 +115,7 @@ impl Deletes {
                     let opened =
                         self.table.read_recorded(&path, length).and_then(|bytes| self.reader.open(bytes));
                     let rows = opened.map_err(|error| error.in_file(&path))?;
-                    Box::new(rows.flat_map(|rows| match rows {
-                        Ok(rows) => rows.pieces(ROWS_PER_BATCH).into_iter().map(Ok).collect(),
-                        Err(error) => vec![Err(error)],
-                    }))
+                    Box::new(rows.flat_map(|rows| each(rows.map(|rows| rows.pieces(ROWS_PER_BATCH)))))
                 }
             };
         let deletes = Arc::clone(self);

@@ -9,7 +9,7 @@ use arrow_buffer::Buffer;
 use serde::{Deserialize, Serialize};
 
 use crate::columnar::Decoding;
-use crate::distributed::PlannedManifest;
+use crate::distributed::{LocatedManifest, PlannedManifest};
 use crate::error::{ErrorKind, Result};
 use crate::notes::Notes;
 use crate::paimon::identity::{IDENTITY, identities};
@@ -20,8 +20,7 @@ use crate::paimon::scan::planned;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::reach::{
-    Fact, Kind, Kinds, LocatedManifest, ManifestsByLocation, Named, Partitioner, Records, SentManifests,
-    SetId,
+    Fact, Kind, Kinds, ManifestsByLocation, Named, Partitioner, Records, SentManifests, SetId,
 };
 use crate::record::{RecordResolver, find};
 use crate::scan::{Batches, ManifestSource};

@@ -16,15 +16,15 @@ use super::IcebergJob;
 use super::by_path::ByPath;
 use super::matched::{PLACE, PlanReduce, Side};
 use super::partitioner::EntryPartitioner;
-use super::rows::LocatedManifestFile;
+use super::rows::located;
 use crate::columnar::Decoding;
 use crate::distributed::{
-    Bounds, Distributed, Job, ManifestMap, Piece, Planned, Process, Reduce, Shuffle, StoredOptions,
-    match_manifest_path,
+    Bounds, Distributed, Job, LocatedManifest, ManifestMap, Piece, Planned, Process, Reduce, Shuffle,
+    StoredOptions, match_manifest_path,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::file_input;
-use crate::iceberg::manifest_list;
+use crate::iceberg::manifest_list::{self, ManifestFile};
 use crate::iceberg::scan::Scan;
 use crate::iceberg::scan::deletes::{DeletesBuilder, delete_program, equality_fields};
 use crate::iceberg::scan::plan::{Plan, planned};
@@ -36,7 +36,7 @@ use crate::iceberg::types::Schema;
 use crate::iceberg::view::Role;
 use crate::notes::Notes;
 use crate::record::find;
-use crate::scan::{Batches, DeletesAs, ManifestSource, ManifestStream, ScanOptions, threads};
+use crate::scan::{Batches, DeletesAs, ManifestSource, ManifestStream, ScanOptions, each, threads};
 use crate::storage::Storage;
 use crate::view::{View, with_columns};
 
@@ -104,27 +104,32 @@ struct DeleteSource {
 }
 
 impl ManifestSource for DeleteSource {
-    type Manifest = LocatedManifestFile;
+    type Manifest = LocatedManifest<ManifestFile>;
 
     fn storage(&self) -> &dyn Storage {
         self.table.storage().as_ref()
     }
 
-    fn size(&self, located: &LocatedManifestFile) -> u64 {
+    fn size(&self, located: &LocatedManifest<ManifestFile>) -> u64 {
         located.manifest.length.unwrap_or(0)
     }
 
-    fn read(&self, located: &LocatedManifestFile) -> Result<Buffer> {
+    fn read(&self, located: &LocatedManifest<ManifestFile>) -> Result<Buffer> {
         self.table.read_recorded(&located.manifest.path, located.manifest.length)
     }
 
-    fn open(&self, located: &LocatedManifestFile, bytes: Buffer, _threads: usize) -> Result<Batches> {
+    fn open(
+        &self,
+        located: &LocatedManifest<ManifestFile>,
+        bytes: Buffer,
+        _threads: usize,
+    ) -> Result<Batches> {
         self.plan.deletes(located, bytes, &self.program)
     }
 }
 
 /// The side that the entries of a manifest belong to.
-fn side_of(located: &LocatedManifestFile) -> Side {
+fn side_of(located: &LocatedManifest<ManifestFile>) -> Side {
     if located.manifest.content == manifest_list::DATA { Side::Data } else { Side::Deletes }
 }
 
@@ -141,7 +146,7 @@ pub(crate) struct PlanJob {
     /// Whether deletes and data files are moved to parts; if not, every process gets all deletes.
     is_shuffled: bool,
     /// Delete manifests in the order of the list, where deletes are requested; then data manifests.
-    manifests: Vec<LocatedManifestFile>,
+    manifests: Vec<LocatedManifest<ManifestFile>>,
 }
 
 impl PlanJob {
@@ -153,7 +158,7 @@ impl PlanJob {
         let list = table.manifest_list()?;
         let of_role = |role| {
             let plan = Plan::of_list(table, list.clone(), options.table_filter.as_deref())?;
-            LocatedManifestFile::all(plan.of_role(role), table.storage().as_ref())
+            located(plan.of_role(role), table.storage().as_ref())
         };
         if scan.schema.column_with_name(options.deletes.column()).is_some() {
             let older = table.schemas()?.into_values().rev();
@@ -196,7 +201,7 @@ impl PlanJob {
     /// The deletes of a manifest, with their positions.
     fn deletes(
         &self,
-        located: &LocatedManifestFile,
+        located: &LocatedManifest<ManifestFile>,
         bytes: Buffer,
         program: &Arc<EntryProgram>,
     ) -> Result<Batches> {
@@ -241,10 +246,10 @@ impl Job for PlanJob {
         vec![if self.is_shuffled { Shuffle::ByKey } else { Shuffle::Here }]
     }
 
-    fn map(&self, process: &Process) -> Result<ManifestMap> {
+    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
         let (plan, types) = (self.clone(), TableTypes::try_from(&self.types)?);
         let partitioner = match self.is_shuffled {
-            true => Some(Arc::new(EntryPartitioner::new(types.clone(), process.parts)?)),
+            true => Some(Arc::new(EntryPartitioner::new(types.clone(), parts)?)),
             false => None,
         };
         let deletes = self.delete_program(types.clone(), process.decoding.clone())?;
@@ -261,15 +266,12 @@ impl Job for PlanJob {
                 }
             };
             Ok(Box::new(entries.flat_map(move |entries| {
-                let pieces = entries.and_then(|entries| match &partitioner {
+                each(entries.and_then(|entries| match &partitioner {
                     Some(partitioner) => {
                         partitioner.pieces(side, entries).map_err(|error| error.in_file(&path))
                     }
                     None => Ok(vec![Piece::alone(side, entries)]),
-                });
-                let (pieces, error) =
-                    pieces.map_or_else(|error| (Vec::new(), Some(Err(error))), |all| (all, None));
-                pieces.into_iter().map(Ok).chain(error)
+                }))
             })))
         })
     }

@@ -9,7 +9,9 @@ use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
 use crate::columnar::Decoding;
-use crate::distributed::{Job, ManifestMap, Process, StoredOptions, match_manifest_path, rows};
+use crate::distributed::{
+    Job, LocatedManifest, ManifestMap, Process, StoredOptions, match_manifest_path, rows,
+};
 use crate::error::Result;
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::scan::appends::{of_snapshots, with_snapshot};
@@ -29,26 +31,20 @@ pub(crate) struct RowsJob {
     pub(super) options: StoredOptions,
     /// The snapshots whose added files are wanted; `None` for all.
     added_by: Option<HashSet<i64>>,
-    pub(super) manifests: Vec<LocatedManifestFile>,
+    pub(super) manifests: Vec<LocatedManifest<ManifestFile>>,
 }
 
-/// A manifest, and the location from which engines read it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(in crate::iceberg::scan) struct LocatedManifestFile {
-    pub(super) location: String,
-    pub(super) manifest: ManifestFile,
-}
-
-impl LocatedManifestFile {
-    pub(super) fn all(
-        manifests: impl IntoIterator<Item = ManifestFile>,
-        storage: &dyn Storage,
-    ) -> Result<Vec<LocatedManifestFile>> {
-        let located = |manifest: ManifestFile| {
-            Ok(LocatedManifestFile { location: storage.place(&manifest.path)?, manifest })
-        };
-        manifests.into_iter().map(located).collect()
-    }
+/// Manifests, each with the location from which engines read it.
+///
+/// # Errors
+/// `Location` for one that the storage may not open.
+pub(super) fn located(
+    manifests: impl IntoIterator<Item = ManifestFile>,
+    storage: &dyn Storage,
+) -> Result<Vec<LocatedManifest<ManifestFile>>> {
+    let located =
+        |manifest: ManifestFile| Ok(LocatedManifest { location: storage.place(&manifest.path)?, manifest });
+    manifests.into_iter().map(located).collect()
 }
 
 impl RowsJob {
@@ -66,7 +62,7 @@ impl RowsJob {
             types: StoredTypes::from(&table.types()?),
             options: StoredOptions::from(options),
             added_by,
-            manifests: LocatedManifestFile::all(manifests, table.storage().as_ref())?,
+            manifests: located(manifests, table.storage().as_ref())?,
         })
     }
 
@@ -105,7 +101,7 @@ impl Job for RowsJob {
         Ok(Arc::clone(program.view.schema()))
     }
 
-    fn map(&self, process: &Process) -> Result<ManifestMap> {
+    fn map(&self, process: &Process, _parts: u32) -> Result<ManifestMap> {
         let (job, schema) = (self.clone(), self.schema()?);
         let program = self.program(process.decoding.clone())?;
         ManifestMap::of_content(move |path, bytes, whole| {

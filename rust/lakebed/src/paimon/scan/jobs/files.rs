@@ -124,7 +124,7 @@ impl Job for FilesJob {
         vec![if self.is_shuffled { Shuffle::ByKey } else { Shuffle::Here }]
     }
 
-    fn map(&self, process: &Process) -> Result<ManifestMap> {
+    fn map(&self, process: &Process, _parts: u32) -> Result<ManifestMap> {
         let FilesJob { files, is_shuffled } = self.clone();
         let decoding = process.decoding.clone();
         let program = Arc::new(files.program(files.role, decoding.clone())?);

@@ -117,7 +117,7 @@ impl Job for RowsJob {
         Ok(Arc::clone(self.program(self.role, Limits::DEFAULT.into())?.view.schema()))
     }
 
-    fn map(&self, process: &Process) -> Result<ManifestMap> {
+    fn map(&self, process: &Process, _parts: u32) -> Result<ManifestMap> {
         let (job, program) = (self.clone(), self.own_program(process.decoding.clone())?);
         ManifestMap::of_content(move |path, bytes, whole| {
             Ok(rows(job.rows(Arc::clone(&program), path, bytes, whole)?))
