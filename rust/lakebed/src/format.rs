@@ -6,6 +6,7 @@ use crate::columnar::Decoding;
 use crate::distributed::{ReadJob, read_job};
 use crate::error::{Error, ErrorKind, Result};
 use crate::reach::OtherReach;
+use crate::scan::EntryJob;
 use crate::storage::Storage;
 use crate::table::Table;
 use crate::{iceberg, paimon};
@@ -49,7 +50,7 @@ pub const FORMATS: Formats = Formats(&[
         names_table: |name| !paimon::paths::schema_ids(&[name]).is_empty(),
         is_file: |_| false,
         reach: paimon::reach_at,
-        job: read_job::<paimon::PaimonJob>,
+        job: read_job::<EntryJob<paimon::Table>>,
     },
     Format {
         name: "iceberg",
@@ -59,7 +60,7 @@ pub const FORMATS: Formats = Formats(&[
         names_table: iceberg::discovery::names_table,
         is_file: iceberg::discovery::is_metadata_file,
         reach: iceberg::reach_at,
-        job: read_job::<iceberg::IcebergJob>,
+        job: read_job::<EntryJob<iceberg::Table>>,
     },
 ]);
 

@@ -1,84 +1,94 @@
 //! Scans the files that appends added.
 
+use std::sync::Arc;
+
 use arrow_schema::SchemaRef;
 
+use super::OneSide;
 use crate::distributed::{Bounds, Distributed, Planned};
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::scan::{Batches, Scan, ScanOptions, Step, limited};
+use crate::scan::{
+    Batches, EntryJob, EntrySource, Format, RowsJob, Scan, ScanOptions, Step, limited, planned,
+};
 
-/// What a format provides about the appends between two snapshots.
-pub(crate) trait Appends: Send + Sync + Sized {
-    /// The schema of the rows: the requested columns of the view `files`.
-    fn schema(&self) -> &SchemaRef;
+/// The files that appends added, resolved: the snapshots are known, no manifest list is read.
+pub(crate) struct AppendScan<F: Format> {
+    /// The table, which gives the types of the rows.
+    table: F,
+    /// The appends, the oldest first.
+    snapshots: Arc<[F::Snapshot]>,
+    options: ScanOptions,
+    program: Arc<F::Program>,
+}
 
-    /// The requested rows and columns.
-    fn options(&self) -> &ScanOptions;
-
-    /// The same appends with other columns.
+impl<F: Format> AppendScan<F> {
+    /// The files that `snapshots` added, all of them appends, in the types of `table`.
     ///
     /// # Errors
-    /// `UnknownColumn`.
-    fn with(&self, options: ScanOptions) -> Result<Self>;
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`; those of reading the schemas for statistics.
+    pub(crate) fn new(
+        table: F,
+        snapshots: Arc<[F::Snapshot]>,
+        options: ScanOptions,
+    ) -> Result<AppendScan<F>> {
+        let table = table.with_own_notes();
+        let mut program = table.program(F::APPENDED, &options)?;
+        if let Some(ids) = F::ids_of(&snapshots) {
+            program = F::added_by(program, ids)?;
+        }
+        Ok(AppendScan { table, snapshots, options, program: Arc::new(program) })
+    }
 
-    /// Reads the manifest lists of the appends. Returns how many manifests the filter leaves, and their rows.
-    ///
-    /// # Errors
-    /// Those of reading the lists.
-    fn read(&self) -> Result<(Step, Batches)>;
+    fn manifests(&self) -> Result<OneSide<F::Manifest>> {
+        self.table.appended(&self.snapshots, self.options.table_filter.as_deref())
+    }
 
-    /// The work for several processes. Reads the manifest lists of the appends.
-    ///
-    /// # Errors
-    /// Those of reading the lists and schemas.
-    fn job(&self, bounds: &Bounds) -> Result<Planned>;
-
-    /// What is unusual about the manifests that were read.
-    fn notes(&self) -> Notes {
-        Notes::default()
+    fn files(&self, manifests: Vec<F::Manifest>) -> Batches {
+        EntrySource::new(Arc::clone(&self.program), self.table.clone()).stream(manifests, &self.options)
     }
 }
 
-/// The files that appends added, resolved: the snapshots are known, no manifest list is read.
-pub(crate) struct AppendScan<A>(pub(crate) A);
-
-impl<A: Appends> Scan for AppendScan<A> {
+impl<F: Format> Scan for AppendScan<F> {
     fn schema(&self) -> &SchemaRef {
-        self.0.schema()
+        F::columns(&self.program)
     }
 
     fn stream(&self) -> Result<Batches> {
-        limited(self.0.options().limit, || Ok(self.0.read()?.1))
+        limited(self.options.limit, || Ok(self.files(self.manifests()?.kept)))
     }
 
     fn notes(&self) -> Notes {
-        self.0.notes()
+        self.table.notes()
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
         let columns = Some(vec!["record_count".to_owned()]);
-        let options = ScanOptions { columns, stats: None, limit: None, ..self.0.options().clone() };
-        let (manifests, files) = self.0.with(options)?.read()?;
-        let files = files.map(|files| Ok(files?.num_rows() as u64)).sum::<Result<u64>>()?;
+        let options = ScanOptions { columns, stats: None, limit: None, ..self.options.clone() };
+        let counted = AppendScan::new(self.table.clone(), Arc::clone(&self.snapshots), options)?;
+        let OneSide { kept, pruned } = counted.manifests()?;
+        let size = |manifests: &[F::Manifest]| {
+            (manifests.len(), manifests.iter().filter_map(F::size_of).sum::<u64>())
+        };
+        let (read, others) = (size(&kept), size(&pruned));
+        let manifests = manifests_step(read, (read.0 + others.0, read.1 + others.1), F::LIST_BOUNDS);
+        let files = counted.files(kept).map(|files| Ok(files?.num_rows() as u64)).sum::<Result<u64>>()?;
         Ok(vec![manifests, Step::rows("files", files, files, "added by an append")])
     }
 }
 
-impl<A: Appends> Distributed for AppendScan<A> {
+impl<F: Format> Distributed for AppendScan<F> {
     fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
-        self.0.job(bounds).map(|planned| bounds.unless_small(planned))
+        let manifests = self.manifests()?.kept;
+        let inputs = planned(&self.table, &manifests)?;
+        let job = RowsJob::new(F::APPENDED, &self.table, &self.options, manifests)?;
+        let job = EntryJob::Rows(job.added_by(F::ids_of(&self.snapshots)));
+        Ok(bounds.unless_small(Planned::new(job, inputs, bounds)))
     }
 
     fn is_light(&self) -> bool {
         true
     }
-}
-
-/// The funnel's step for the manifests that appends wrote: those that are read, and those that are pruned.
-pub(crate) fn appended_step<M>(read: &[M], pruned: &[M], bytes: fn(&M) -> u64, why: &'static str) -> Step {
-    let size = |manifests: &[M]| (manifests.len(), manifests.iter().map(bytes).sum::<u64>());
-    let (read, others) = (size(read), size(pruned));
-    manifests_step(read, (read.0 + others.0, read.1 + others.1), why)
 }
 
 /// The funnel's step for manifests: how many of how many are read, and their bytes.

@@ -13,13 +13,13 @@ use crate::view::batch;
 
 /// The requested columns, in order.
 #[derive(Clone)]
-pub(crate) struct ChangeColumns {
+pub(super) struct ChangeColumns {
     schema: SchemaRef,
 }
 
 impl ChangeColumns {
     /// The options to read the view `files` with, which does not have the column `change`.
-    pub(crate) fn of_files(options: &ScanOptions) -> ScanOptions {
+    pub(super) fn of_files(options: &ScanOptions) -> ScanOptions {
         let mut options = options.clone();
         if let Some(columns) = &mut options.columns {
             columns.retain(|name| name != CHANGE);
@@ -28,7 +28,7 @@ impl ChangeColumns {
     }
 
     /// The requested columns, given the schema of the view `files` read with [`ChangeColumns::of_files`].
-    pub(crate) fn new(options: &ScanOptions, files: &ArrowSchema) -> ChangeColumns {
+    pub(super) fn new(options: &ScanOptions, files: &ArrowSchema) -> ChangeColumns {
         let change = || Arc::new(Field::new(CHANGE, DataType::Utf8, true));
         let mut fields: Vec<_> = files.fields().iter().cloned().collect();
         match &options.columns {
@@ -43,7 +43,7 @@ impl ChangeColumns {
         ChangeColumns { schema: Arc::new(ArrowSchema::new(fields)) }
     }
 
-    pub(crate) fn schema(&self) -> &SchemaRef {
+    pub(super) fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 

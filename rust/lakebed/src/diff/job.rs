@@ -4,54 +4,30 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::Change;
 use super::columns::ChangeColumns;
 use super::net::Net;
 use super::stream::{claimed, identities, one_way};
-use crate::columnar::Decoding;
 use crate::distributed::{
     Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, foreign, hash, match_manifest_path, nothing,
     one,
 };
 use crate::error::Result;
-use crate::scan::{Batches, ScanOptions, each};
-
-/// Reads the files of a manifest, given its path, its bytes, and whether these are all of it: the columns of
-/// [`SentFiles::schema`], then the identity.
-pub(crate) type ReadFiles = dyn Fn(&str, Buffer, bool) -> Result<Batches> + Send;
-
-/// Manifests whose entries of one kind change their files in the same way, as they are sent.
-pub(crate) trait SentFiles: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// The requested columns of the view `files`.
-    ///
-    /// # Errors
-    /// Those of resolving a scan, for a job that was changed in transit.
-    fn schema(&self) -> Result<SchemaRef>;
-
-    /// Where the manifests are, or their names.
-    fn locations(&self) -> Vec<&str>;
-
-    /// Resolves what reading them needs.
-    ///
-    /// # Errors
-    /// As [`SentFiles::schema`].
-    fn reader(&self, decoding: Decoding) -> Result<Box<ReadFiles>>;
-}
+use crate::scan::{Batches, Format, RowsJob, ScanOptions, each};
 
 /// The files that only one of two snapshots has.
 #[derive(Serialize, Deserialize)]
-#[serde(bound = "F: SentFiles")]
-pub(crate) struct DiffJob<F> {
+#[serde(bound = "")]
+pub(crate) struct DiffJob<F: Format> {
     /// The requested columns.
     columns: Option<Vec<String>>,
     /// No manifests: it gives the columns of files.
-    files: F,
-    inputs: Vec<(Change, F)>,
+    files: RowsJob<F>,
+    /// Files in a role whose rows have their identity last.
+    inputs: Vec<(Change, RowsJob<F>)>,
 }
 
 /// The sides: the identities of removed and of added files, then the files of each input.
@@ -84,9 +60,13 @@ impl Side {
     }
 }
 
-impl<F: SentFiles> DiffJob<F> {
+impl<F: Format> DiffJob<F> {
     /// The difference of `inputs` in `columns`; `files` gives the columns of files.
-    pub(crate) fn new(columns: Option<Vec<String>>, files: F, inputs: Vec<(Change, F)>) -> DiffJob<F> {
+    pub(super) fn new(
+        columns: Option<Vec<String>>,
+        files: RowsJob<F>,
+        inputs: Vec<(Change, RowsJob<F>)>,
+    ) -> DiffJob<F> {
         DiffJob { columns, files, inputs }
     }
 
@@ -101,11 +81,11 @@ impl<F: SentFiles> DiffJob<F> {
 
     fn shown(&self) -> Result<ChangeColumns> {
         let options = ScanOptions { columns: self.columns.clone(), ..ScanOptions::default() };
-        Ok(ChangeColumns::new(&options, self.files.schema()?.as_ref()))
+        Ok(ChangeColumns::new(&options, Job::schema(&self.files)?.as_ref()))
     }
 }
 
-impl<F: SentFiles> Job for DiffJob<F> {
+impl<F: Format> Job for DiffJob<F> {
     fn schema(&self) -> Result<SchemaRef> {
         Ok(Arc::clone(self.shown()?.schema()))
     }
@@ -120,7 +100,8 @@ impl<F: SentFiles> Job for DiffJob<F> {
         let readers = inputs.iter().map(|(_, files)| files.reader(process.decoding.clone()));
         let readers = readers.collect::<Result<Vec<_>>>()?;
         ManifestMap::of_content(move |path, bytes, whole| {
-            let locations: Vec<Vec<&str>> = inputs.iter().map(|(_, files)| files.locations()).collect();
+            let locations: Vec<Vec<&str>> =
+                inputs.iter().map(|(_, files)| files.locations().collect()).collect();
             let all: Vec<&str> = locations.iter().flatten().copied().collect();
             let location = match_manifest_path(&all, |location| location, path)?;
             let mut pieces: Vec<Pieces> = Vec::new();

@@ -16,15 +16,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::distributed::{Bounds, Planned};
-use crate::error::Result;
-use crate::notes::Notes;
-use crate::scan::{Batches, Step};
+use crate::scan::{Batches, Format, Step};
 
+pub(crate) use appends::AppendScan;
 use appends::manifests_step;
-pub(crate) use appends::{AppendScan, Appends, appended_step};
-pub(crate) use columns::ChangeColumns;
-pub(crate) use job::{DiffJob, ReadFiles, SentFiles};
+pub(crate) use job::DiffJob;
 pub(crate) use scan::DiffScan;
 
 /// The name of the column that tells how a file changed.
@@ -58,24 +54,16 @@ impl Change {
     }
 }
 
-/// What a format provides about two snapshots.
-pub(crate) trait Sides: Send + Sync {
-    /// Reads the manifest lists of both.
-    ///
-    /// # Errors
-    /// Those of reading the lists.
-    fn inputs(&self) -> Result<DiffInputs>;
-
-    /// The work for several processes. Reads the manifest lists of both.
-    ///
-    /// # Errors
-    /// Those of reading the lists.
-    fn job(&self, bounds: &Bounds) -> Result<Planned>;
-
-    /// What is unusual about the manifests that were read.
-    fn notes(&self) -> Notes {
-        Notes::default()
-    }
+/// What entries of some manifests say of the difference of two snapshots.
+pub(crate) struct Difference<F: Format> {
+    /// How their files changed, as seen from the first snapshot.
+    pub(crate) change: Change,
+    /// The manifests that only this snapshot has: for `Removed` the first, for `Added` the second one.
+    pub(crate) of: Change,
+    /// The rows: the requested columns of the view `files`, then the identity.
+    pub(crate) role: F::Role,
+    /// Whether a manifest may have such entries.
+    pub(crate) has: fn(&F::Manifest) -> bool,
 }
 
 /// The manifests that only one of the snapshots has.
@@ -100,27 +88,27 @@ pub(crate) struct DiffInput {
 /// Starts reading from the beginning each time.
 pub(crate) type Reader = Box<dyn Fn() -> Batches + Send>;
 
-/// The manifests of a snapshot: those that the filter keeps, and those that it prunes.
-pub(crate) struct Side<M> {
+/// Manifests: those that the filter keeps, and those that it prunes.
+pub(crate) struct OneSide<M> {
     pub(crate) kept: Vec<M>,
     pub(crate) pruned: Vec<M>,
 }
 
 /// The manifests that only one of two snapshots has, and how many of all these are.
 ///
-/// `about` gives the name of a manifest and its size in bytes.
-pub(crate) fn apart<M>(
-    before: Side<M>,
-    after: Side<M>,
-    about: impl Fn(&M) -> (&str, u64),
+/// `about` gives the path of a manifest and its size in bytes.
+fn apart<M>(
+    before: OneSide<M>,
+    after: OneSide<M>,
+    about: impl Fn(&M) -> (String, u64),
 ) -> (Vec<M>, Vec<M>, Step) {
     let all = [&before.kept, &before.pruned, &after.kept, &after.pruned];
-    let all: HashMap<&str, u64> = all.into_iter().flatten().map(&about).collect();
+    let all: HashMap<String, u64> = all.into_iter().flatten().map(&about).collect();
     let total = (all.len(), all.values().sum());
-    let names = |manifests: &[M]| manifests.iter().map(|one| about(one).0.to_owned()).collect::<HashSet<_>>();
+    let names = |manifests: &[M]| manifests.iter().map(|one| about(one).0).collect::<HashSet<_>>();
     let (one, other) = (names(&before.kept), names(&after.kept));
     let alone = |mut manifests: Vec<M>, others: &HashSet<String>| {
-        manifests.retain(|manifest| !others.contains(about(manifest).0));
+        manifests.retain(|manifest| !others.contains(&about(manifest).0));
         manifests
     };
     let (before, after) = (alone(before.kept, &other), alone(after.kept, &one));

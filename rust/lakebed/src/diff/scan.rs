@@ -1,56 +1,137 @@
 //! A diff as a scan.
 
+use std::sync::Arc;
+
 use arrow_schema::SchemaRef;
 
 use super::columns::ChangeColumns;
 use super::stream::{Differences, count};
-use super::{Change, DiffInputs, Sides};
+use super::{Change, DiffInput, DiffInputs, DiffJob, Difference, Reader, apart};
 use crate::distributed::{Bounds, Distributed, Planned};
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::scan::{Batches, Scan, Step, limited};
+use crate::pipeline::{Kept, both};
+use crate::scan::{
+    Batches, EntryJob, EntrySource, Format, RowsJob, Scan, ScanOptions, Step, limited, planned,
+};
 
 /// The difference of two snapshots, resolved: the schema is known, no manifest list is read.
-pub(crate) struct DiffScan<S> {
-    sides: S,
+pub(crate) struct DiffScan<F: Format> {
+    /// The table at either snapshot, which gives the types of the rows.
+    table: F,
+    before: F,
+    after: F,
+    /// Which rows of the view `files` are read.
+    options: ScanOptions,
+    /// The columns that are requested.
+    requested: Option<Vec<String>>,
     columns: ChangeColumns,
-    limit: Option<usize>,
+    /// For each of [`Format::DIFFERENCE`] what makes files with their identity, and what makes identities alone.
+    programs: Vec<[Arc<F::Program>; 2]>,
 }
 
-impl<S: Sides> DiffScan<S> {
-    /// The difference of `sides` in `columns`, at most `limit` rows.
-    pub(crate) fn new(sides: S, columns: ChangeColumns, limit: Option<usize>) -> DiffScan<S> {
-        DiffScan { sides, columns, limit }
+impl<F: Format> DiffScan<F> {
+    /// The difference of the files of two snapshots, `before` and `after`, in the types of `table`.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`; those of reading the schemas for statistics.
+    pub(crate) fn new(table: F, before: F, after: F, options: &ScanOptions) -> Result<DiffScan<F>> {
+        let table = table.with_own_notes();
+        // Entries that add a file and those that say that it is gone cancel only if a filter leaves both.
+        let table_filter = table.filter_of_removed(options.table_filter.as_deref())?;
+        let wanted = ScanOptions { table_filter, ..ChangeColumns::of_files(options) };
+        let columns = ChangeColumns::new(options, F::columns(&table.program(F::FILES, &wanted)?));
+        let alone = ScanOptions { columns: Some(Vec::new()), stats: None, ..wanted.clone() };
+        let programs = F::DIFFERENCE.iter().map(|Difference { role, .. }| -> Result<_> {
+            Ok([Arc::new(table.program(*role, &wanted)?), Arc::new(table.program(*role, &alone)?)])
+        });
+        let programs = programs.collect::<Result<_>>()?;
+        let requested = options.columns.clone();
+        Ok(DiffScan { table, before, after, options: wanted, requested, columns, programs })
+    }
+
+    /// The manifests for each of [`Format::DIFFERENCE`], with its number, and how many manifests these are of all.
+    /// Reads the manifest lists.
+    fn manifests(&self) -> Result<(Vec<(usize, Arc<[F::Manifest]>)>, Step)> {
+        let side = |table: &F, at: &F, filter: &Option<String>| table.manifests_at(at, filter.as_deref());
+        let (table, after, filter) =
+            (self.table.clone(), self.after.clone(), self.options.table_filter.clone());
+        let before = || side(&self.table, &self.before, &self.options.table_filter);
+        let after = move || side(&table, &after, &filter);
+        let (before, after) = both(self.table.files_storage().as_ref(), before, after)?;
+        let about =
+            |manifest: &F::Manifest| (self.table.path_of(manifest), F::size_of(manifest).unwrap_or(0));
+        let (before, after, step) = apart(before, after?, about);
+        let inputs = F::DIFFERENCE.iter().enumerate().map(|(number, Difference { of, has, .. })| {
+            let side = if *of == Change::Removed { &before } else { &after };
+            (number, side.iter().filter(|manifest| has(manifest)).cloned().collect::<Arc<[_]>>())
+        });
+        Ok((inputs.filter(|(_, manifests)| !manifests.is_empty()).collect(), step))
+    }
+
+    fn inputs(&self) -> Result<DiffInputs> {
+        let (inputs, manifests) = self.manifests()?;
+        let table = self.table.clone().keeping_files();
+        // Where there are several inputs, the identities of all are read before the first row.
+        if inputs.len() > 1 {
+            let files = inputs.iter().flat_map(|(_, manifests)| manifests.iter());
+            let files = files.map(|manifest| (table.path_of(manifest), F::size_of(manifest)));
+            Kept::fetch(table.files_storage(), files, table.manifest_decoding().limits)?;
+        }
+        let input = |(number, manifests): (usize, Arc<[F::Manifest]>)| {
+            let (Difference { change, .. }, [rows, identities]) =
+                (F::DIFFERENCE.get(number)?, self.programs.get(number)?);
+            let reader = |program: &Arc<F::Program>| -> Reader {
+                let (program, table, manifests) =
+                    (Arc::clone(program), table.clone(), Arc::clone(&manifests));
+                let options = self.options.clone();
+                Box::new(move || {
+                    let source = EntrySource::new(Arc::clone(&program), table.clone());
+                    source.stream(manifests.to_vec(), &options)
+                })
+            };
+            Some(DiffInput { change: *change, identities: reader(identities), rows: reader(rows) })
+        };
+        Ok(DiffInputs { inputs: inputs.into_iter().filter_map(input).collect(), manifests })
     }
 }
 
-impl<S: Sides> Scan for DiffScan<S> {
+impl<F: Format> Scan for DiffScan<F> {
     fn schema(&self) -> &SchemaRef {
         self.columns.schema()
     }
 
     fn stream(&self) -> Result<Batches> {
-        limited(self.limit, || {
-            let DiffInputs { inputs, .. } = self.sides.inputs()?;
+        limited(self.options.limit, || {
+            let DiffInputs { inputs, .. } = self.inputs()?;
             Ok(Box::new(Differences::new(inputs, self.columns.clone())))
         })
     }
 
     fn notes(&self) -> Notes {
-        self.sides.notes()
+        self.table.notes()
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
-        let DiffInputs { inputs, manifests } = self.sides.inputs()?;
+        let DiffInputs { inputs, manifests } = self.inputs()?;
         let (net, entries) = count(&inputs)?;
         let files = net.left(Change::Removed) + net.left(Change::Added);
         Ok(vec![manifests, Step::rows("files", files, entries, "live in one snapshot only")])
     }
 }
 
-impl<S: Sides> Distributed for DiffScan<S> {
+impl<F: Format> Distributed for DiffScan<F> {
     fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
-        self.sides.job(bounds).map(|planned| bounds.unless_small(planned))
+        let (mut all, mut inputs) = (Vec::new(), Vec::new());
+        let files = |role, manifests| RowsJob::new(role, &self.table, &self.options, manifests);
+        for (number, manifests) in self.manifests()?.0 {
+            all.extend(planned(&self.table, manifests.iter())?);
+            if let Some(Difference { change, role, .. }) = F::DIFFERENCE.get(number) {
+                inputs.push((*change, files(*role, manifests.to_vec())?));
+            }
+        }
+        let job = DiffJob::new(self.requested.clone(), files(F::FILES, Vec::new())?, inputs);
+        Ok(bounds.unless_small(Planned::new(EntryJob::Diff(job), all, bounds).whole()))
     }
 
     fn is_light(&self) -> bool {

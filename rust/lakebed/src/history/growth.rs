@@ -8,14 +8,14 @@ use arrow_schema::SchemaRef;
 
 use super::line::{CommitGroup, Line, Link};
 use super::totals::{Changed, READ, SUMMED, Sums, Totals, each_file};
-use super::{DeleteChanges, Deletes, History};
+use super::{DeleteChanges, Deletes, compared, written_by};
 use crate::distributed::Distributed;
 use crate::error::Result;
 use crate::grouping::sums::columns;
 use crate::notes::Notes;
 use crate::pipeline::{Pipeline, Width};
-use crate::scan::{Batches, Scan, ScanOptions, Step, limited, once, threads};
-use crate::view::{instants, select, whole};
+use crate::scan::{Batches, Format, Scan, ScanOptions, Step, limited, once, threads};
+use crate::view::{View, instants, select, whole};
 
 /// The numbers of a row, in order.
 const NUMBERS: [&str; 15] = [
@@ -37,25 +37,25 @@ const NUMBERS: [&str; 15] = [
 ];
 
 /// The growth of a table, resolved: the schema is known, no list is read.
-pub(crate) struct GrowthScan<H> {
-    history: H,
+pub(crate) struct GrowthScan<F: Format> {
+    history: F,
     options: ScanOptions,
     schema: SchemaRef,
 }
 
-impl<H: History> GrowthScan<H> {
+impl<F: Format> GrowthScan<F> {
     /// Resolves the view: columns and filter are checked.
     ///
     /// # Errors
     /// `UnknownColumn`, `FilterColumn`, `Predicate`.
-    pub(crate) fn new(history: H, options: ScanOptions) -> Result<GrowthScan<H>> {
-        let none = rows::<H>(&[], &[])?;
+    pub(crate) fn new(history: F, options: ScanOptions) -> Result<GrowthScan<F>> {
+        let none = rows::<F>(&[], &[])?;
         let none = select(&none, options.columns.as_deref(), options.filter.as_deref())?;
         let options = ScanOptions { threads: threads(options.threads), ..options };
         Ok(GrowthScan { history, options, schema: none.schema() })
     }
 
-    fn line(&self) -> Result<Line<H>> {
+    fn line(&self) -> Result<Line<F>> {
         Line::read(&self.history, None, self.options.threads)
     }
 
@@ -66,13 +66,13 @@ impl<H: History> GrowthScan<H> {
     }
 
     /// The changes of each commit whose manifests were read.
-    fn changed(&self, line: &mut Line<H>) -> Result<HashMap<i64, Changed>> {
+    fn changed(&self, line: &mut Line<F>) -> Result<HashMap<i64, Changed>> {
         let options = self.of_files();
         let mut changed: HashMap<i64, Changed> = HashMap::new();
         for group in line.groups() {
             match group {
                 CommitGroup::Written(manifests) => {
-                    let sums = Sums { changes: self.history.changes(&options)?.1 };
+                    let sums = Sums { source: written_by(&self.history, &options)? };
                     let width = Width::new(self.history.files_storage().as_ref(), options.threads);
                     for sum in Pipeline::new(sums, manifests, width) {
                         let (id, sum) = sum?;
@@ -89,19 +89,19 @@ impl<H: History> GrowthScan<H> {
     }
 
     /// The sums at each commit, computed from the commits' changes.
-    fn grown(&self, links: &[Link<H>], changed: &mut HashMap<i64, Changed>) -> Result<Vec<Totals>> {
+    fn grown(&self, links: &[Link<F>], changed: &mut HashMap<i64, Changed>) -> Result<Vec<Totals>> {
         let mut grown: Vec<Totals> = Vec::with_capacity(links.len());
-        let mut before: Option<&Link<H>> = None;
+        let mut before: Option<&Link<F>> = None;
         for link in links {
             let of_commit = changed.entry(link.commit.snapshot_id).or_default();
             let live = match (before, grown.last()) {
                 (Some(parent), Some(live)) if link.follows => {
-                    if link.is_complete && !of_commit.is_as_listed::<H>(link.changed)? {
+                    if link.is_complete && !of_commit.is_as_listed::<F>(link.changed)? {
                         *of_commit = self.compared(&parent.snapshot, &link.snapshot)?;
                     }
                     live.and(of_commit.added, 1)?.and(of_commit.removed, -1)?
                 }
-                _ if link.is_first && of_commit.is_as_listed::<H>(link.changed)? => {
+                _ if link.is_first && of_commit.is_as_listed::<F>(link.changed)? => {
                     of_commit.added.and(of_commit.removed, -1)?
                 }
                 _ => self.live_at(link)?,
@@ -113,20 +113,21 @@ impl<H: History> GrowthScan<H> {
     }
 
     /// The difference between a snapshot and its parent.
-    fn compared(&self, before: &H::Snapshot, after: &H::Snapshot) -> Result<Changed> {
+    fn compared(&self, before: &F::Snapshot, after: &F::Snapshot) -> Result<Changed> {
         let columns = Some([crate::diff::CHANGE].into_iter().chain(READ).map(str::to_owned).collect());
         let options = ScanOptions { columns, ..self.of_files() };
         let mut changed = Changed::default();
-        for files in self.history.compared(before, after, options)? {
+        for files in compared(&self.history, before, after, &options)? {
             changed.take(&files?)?;
         }
         Ok(changed)
     }
 
     /// The sums at a snapshot, read from its files.
-    fn live_at(&self, link: &Link<H>) -> Result<Totals> {
+    fn live_at(&self, link: &Link<F>) -> Result<Totals> {
         let mut live = Totals::default();
-        for files in self.history.files_at(&link.snapshot, self.of_files())? {
+        let at = self.history.at_state(&link.snapshot)?;
+        for files in at.resolve(View::Files, self.of_files())?.stream()? {
             each_file(&files?, |_, content, rows, bytes| live.count(content, rows, bytes))?;
         }
         Ok(live)
@@ -137,7 +138,7 @@ impl<H: History> GrowthScan<H> {
         let mut changed = self.changed(&mut line)?;
         let grown = self.grown(&line.commits, &mut changed)?;
         let snapshots: Vec<_> = line.commits.iter().map(|link| link.snapshot.clone()).collect();
-        let deletes = self.history.deletes(&snapshots, self.options.threads)?;
+        let deletes = self.history.unlisted(&snapshots, self.options.threads)?;
         let numbers = line.commits.iter().zip(grown).enumerate().map(|(place, (link, live))| {
             let of_commit = changed.get(&link.commit.snapshot_id).copied().unwrap_or_default();
             numbers(live, of_commit, deletes.as_ref().and_then(|deletes| deletes.get(place)))
@@ -146,7 +147,7 @@ impl<H: History> GrowthScan<H> {
     }
 }
 
-impl<H: History> Scan for GrowthScan<H> {
+impl<F: Format> Scan for GrowthScan<F> {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -167,7 +168,7 @@ impl<H: History> Scan for GrowthScan<H> {
     }
 }
 
-impl<H: History> Distributed for GrowthScan<H> {}
+impl<F: Format> Distributed for GrowthScan<F> {}
 
 /// The numbers of a row, in the order of [`NUMBERS`]; `deletes` are those that are in no manifest.
 fn numbers(live: Totals, changed: Changed, deletes: Option<&DeleteChanges>) -> [Option<i64>; NUMBERS.len()] {
@@ -189,7 +190,7 @@ fn numbers(live: Totals, changed: Changed, deletes: Option<&DeleteChanges>) -> [
     numbers
 }
 
-fn rows<H: History>(links: &[Link<H>], numbers: &[[Option<i64>; NUMBERS.len()]]) -> Result<RecordBatch> {
+fn rows<F: Format>(links: &[Link<F>], numbers: &[[Option<i64>; NUMBERS.len()]]) -> Result<RecordBatch> {
     let commits = || links.iter().map(|link| link.commit.as_ref());
     let ids = Int64Array::from_iter_values(commits().map(|commit| commit.snapshot_id));
     let parents: Int64Array = commits().map(|commit| commit.parent_id).collect();

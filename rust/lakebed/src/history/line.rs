@@ -2,25 +2,27 @@
 
 use std::sync::Arc;
 
+use arrow_buffer::Buffer;
+
 use super::columns::HistoryColumns;
-use super::{Commit, Counts, History, Written};
+use super::{Commit, Counts, Written, compared, opened, written_by};
 use crate::diff::CHANGE;
 use crate::error::Result;
 use crate::pipeline::each;
-use crate::scan::{Batches, ManifestSource, ManifestStream, ScanOptions, Step};
+use crate::scan::{Batches, EntrySource, Format, ManifestSource, ManifestStream, ScanOptions, Step};
 use crate::storage::Storage;
 
 /// The commits, the oldest first.
-pub(super) struct Line<H: History> {
-    pub(super) commits: Vec<Link<H>>,
+pub(super) struct Line<F: Format> {
+    pub(super) commits: Vec<Link<F>>,
     /// How many of the manifests that they wrote the filter excludes.
     pruned: u64,
 }
 
 /// A commit, with what its lists record.
-pub(super) struct Link<H: History> {
+pub(super) struct Link<F: Format> {
     pub(super) commit: Arc<Commit>,
-    pub(super) snapshot: H::Snapshot,
+    pub(super) snapshot: F::Snapshot,
     /// Whether the commit before it in the line is its parent.
     pub(super) follows: bool,
     /// Whether nothing was live before it, by the counts in the lists.
@@ -28,29 +30,29 @@ pub(super) struct Link<H: History> {
     /// Whether the manifests that it wrote record all that it changed.
     pub(super) is_complete: bool,
     /// Those manifests, until they are read.
-    own: Vec<H::Manifest>,
+    own: Vec<F::Manifest>,
     /// The sums of its changes by the counts in its lists, where they have them.
     pub(super) changed: Option<Counts>,
 }
 
 /// Commits whose changes are read together.
-pub(super) enum CommitGroup<H: History> {
+pub(super) enum CommitGroup<F: Format> {
     /// From the manifests that they wrote.
-    Written(Vec<Written<H::Manifest>>),
+    Written(Vec<Written<F::Manifest>>),
     /// By comparing two snapshots.
-    Compared(H::Snapshot, H::Snapshot, Arc<Commit>),
+    Compared(F::Snapshot, F::Snapshot, Arc<Commit>),
 }
 
-impl<H: History> Line<H> {
+impl<F: Format> Line<F> {
     /// Reads the snapshots, and the lists of all of them in parallel.
     ///
     /// # Errors
     /// Those of reading them.
-    pub(super) fn read(history: &H, filter: Option<&str>, threads: usize) -> Result<Line<H>> {
+    pub(super) fn read(history: &F, filter: Option<&str>, threads: usize) -> Result<Line<F>> {
         let found = history.line()?;
         let snapshots = found.iter().map(|(_, snapshot)| snapshot.clone()).collect();
         let (reads, filter) = (history.clone(), filter.map(str::to_owned));
-        let read = move |_: &dyn Storage, snapshot: &H::Snapshot| reads.listed(snapshot, filter.as_deref());
+        let read = move |_: &dyn Storage, snapshot: &F::Snapshot| reads.listed(snapshot, filter.as_deref());
         let mut line = Line { commits: Vec::with_capacity(found.len()), pruned: 0 };
         let mut before: Option<(i64, Option<Counts>)> = None;
         let lists = each(history.files_storage(), snapshots, threads, read);
@@ -58,8 +60,8 @@ impl<H: History> Line<H> {
             let listed = listed?;
             let follows = before.is_some_and(|(id, _)| commit.parent_id == Some(id));
             let lived = before.filter(|_| follows).and_then(|(_, live)| live);
-            let is_complete = !follows || counts_add_up::<H>(lived, listed.changed, listed.live);
-            let is_first = !follows && counts_add_up::<H>(Some([0; 4]), listed.changed, listed.live);
+            let is_complete = !follows || counts_add_up::<F>(lived, listed.changed, listed.live);
+            let is_first = !follows && counts_add_up::<F>(Some([0; 4]), listed.changed, listed.live);
             before = Some((commit.snapshot_id, listed.live));
             line.pruned += listed.pruned;
             let (commit, own, changed) = (Arc::new(commit), listed.own, listed.changed);
@@ -74,30 +76,30 @@ impl<H: History> Line<H> {
     /// `UnknownColumn`, `FilterColumn`, `Predicate`; later those of reading the manifests.
     pub(super) fn changes(
         &mut self,
-        history: &H,
+        history: &F,
         options: &ScanOptions,
         columns: &HistoryColumns,
     ) -> Result<Batches> {
         let (history, options, columns) = (history.clone(), options.clone(), columns.clone());
         let groups = self.groups().into_iter();
         Ok(Box::new(groups.flat_map(move |group| {
-            opened(&history, group, &options, &columns)
+            rows_of(&history, group, &options, &columns)
                 .unwrap_or_else(|error| Box::new(std::iter::once(Err(error))))
         })))
     }
 
     /// How the changes are read; takes the manifests out.
-    pub(super) fn groups(&mut self) -> Vec<CommitGroup<H>> {
+    pub(super) fn groups(&mut self) -> Vec<CommitGroup<F>> {
         let mut groups = Vec::new();
-        let mut before: Option<&H::Snapshot> = None;
+        let mut before: Option<&F::Snapshot> = None;
         for Link { commit, snapshot, is_complete, own, .. } in &mut self.commits {
             let own = std::mem::take(own);
             match (before, groups.last_mut()) {
                 (Some(before), _) if !*is_complete => {
                     groups.push(CommitGroup::Compared(before.clone(), snapshot.clone(), Arc::clone(commit)));
                 }
-                (_, Some(CommitGroup::Written(known))) => known.extend(written::<H>(commit, own)),
-                _ => groups.push(CommitGroup::Written(written::<H>(commit, own).collect())),
+                (_, Some(CommitGroup::Written(known))) => known.extend(written::<F>(commit, own)),
+                _ => groups.push(CommitGroup::Written(written::<F>(commit, own).collect())),
             }
             before = Some(snapshot);
         }
@@ -122,70 +124,65 @@ impl<H: History> Line<H> {
     }
 }
 
-fn written<H: History>(
+fn written<F: Format>(
     commit: &Arc<Commit>,
-    manifests: Vec<H::Manifest>,
-) -> impl Iterator<Item = Written<H::Manifest>> {
+    manifests: Vec<F::Manifest>,
+) -> impl Iterator<Item = Written<F::Manifest>> {
     manifests.into_iter().map(|manifest| Written { commit: Arc::clone(commit), manifest })
 }
 
 /// Whether the recorded changes of a commit lead from the state before to the state after, by the counts in
 /// the lists.
-fn counts_add_up<H: History>(before: Option<Counts>, changed: Option<Counts>, after: Option<Counts>) -> bool {
+fn counts_add_up<F: Format>(before: Option<Counts>, changed: Option<Counts>, after: Option<Counts>) -> bool {
     let (Some(before), Some(changed), Some(after)) = (before, changed, after) else { return false };
-    let states = before.into_iter().zip(changed).zip(after).take(H::COUNTED);
+    let states = before.into_iter().zip(changed).zip(after).take(F::COUNTED);
     states.into_iter().all(|((before, changed), after)| before.checked_add(changed) == Some(after))
 }
 
-fn opened<H: History>(
-    history: &H,
-    group: CommitGroup<H>,
+fn rows_of<F: Format>(
+    history: &F,
+    group: CommitGroup<F>,
     options: &ScanOptions,
     columns: &HistoryColumns,
 ) -> Result<Batches> {
     let columns = columns.clone();
     match group {
         CommitGroup::Written(manifests) => {
-            let (_, changes) = history.changes(options)?;
-            let source = Dated { changes, columns };
+            let source = Dated { source: written_by(history, options)?, columns };
             Ok(Box::new(ManifestStream::new(source, manifests, options.threads)))
         }
         CommitGroup::Compared(before, after, commit) => {
             let options = ScanOptions { columns: options.columns_and(&[CHANGE]), ..options.clone() };
-            let files = history.compared(&before, &after, options)?;
+            let files = compared(history, &before, &after, &options)?;
             Ok(Box::new(files.map(move |files| columns.build(&files?, &commit))))
         }
     }
 }
 
 /// Changes, with the columns of their commits.
-struct Dated<C> {
-    changes: C,
+struct Dated<F: Format> {
+    source: EntrySource<F>,
     columns: HistoryColumns,
 }
 
-impl<M, C> ManifestSource for Dated<C>
-where
-    M: Send + Sync + 'static,
-    C: ManifestSource<Manifest = Written<M>>,
-{
-    type Manifest = Written<M>;
+impl<F: Format> ManifestSource for Dated<F> {
+    type Manifest = Written<F::Manifest>;
 
     fn storage(&self) -> &dyn Storage {
-        self.changes.storage()
+        self.source.storage()
     }
 
-    fn size(&self, written: &Written<M>) -> u64 {
-        self.changes.size(written)
+    fn size(&self, written: &Written<F::Manifest>) -> u64 {
+        self.source.size(&written.manifest)
     }
 
-    fn read(&self, written: &Written<M>) -> Result<arrow_buffer::Buffer> {
-        self.changes.read(written)
+    fn read(&self, written: &Written<F::Manifest>) -> Result<Buffer> {
+        self.source.read(&written.manifest)
     }
 
-    fn open(&self, written: &Written<M>, bytes: arrow_buffer::Buffer, threads: usize) -> Result<Batches> {
+    fn open(&self, written: &Written<F::Manifest>, bytes: Buffer, threads: usize) -> Result<Batches> {
         let (columns, commit) = (self.columns.clone(), Arc::clone(&written.commit));
-        let files = self.changes.open(written, bytes, threads)?;
+        let files = opened(&self.source, written, bytes, threads)?;
         Ok(Box::new(files.map(move |files| columns.build(&files?, &commit))))
     }
 }

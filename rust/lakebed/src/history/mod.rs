@@ -17,16 +17,15 @@ mod totals;
 
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
+use arrow_buffer::Buffer;
 
 pub(crate) use columns::with_change;
 pub(crate) use file_history::FileHistoryScan;
 pub(crate) use growth::GrowthScan;
 
+use crate::diff::DiffScan;
 use crate::error::Result;
-use crate::notes::Notes;
-use crate::scan::{Batches, ManifestSource, ScanOptions};
-use crate::storage::Storage;
+use crate::scan::{Batches, EntrySource, Format, Scan, ScanOptions};
 
 /// A snapshot among those that led to the table's snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,64 +82,35 @@ pub(crate) struct DeleteChanges {
     pub(crate) removed: Option<Deletes>,
 }
 
-/// What a format provides about the commits of a table.
-pub(crate) trait History: Clone + Send + Sync + 'static {
-    /// A snapshot as the format has it.
-    type Snapshot: Clone + Send + Sync + 'static;
-    /// A manifest as a list records it.
-    type Manifest: Clone + Send + Sync + 'static;
-    /// How the manifests of commits become rows.
-    type Changes: ManifestSource<Manifest = Written<Self::Manifest>>;
+/// What reads the manifests that commits wrote.
+///
+/// # Errors
+/// `UnknownColumn`, `FilterColumn`, `Predicate`.
+fn written_by<F: Format>(table: &F, options: &ScanOptions) -> Result<EntrySource<F>> {
+    let table_filter = table.filter_of_removed(options.table_filter.as_deref())?;
+    let program = table.program(F::HISTORY, &ScanOptions { table_filter, ..options.clone() })?;
+    Ok(EntrySource::new(Arc::new(program), table.clone()))
+}
 
-    /// How many of the [`Counts`] the lists of the format have, from the first on.
-    const COUNTED: usize;
+/// What such a manifest says of its commit: the requested columns of the view `files`, then `change`.
+fn opened<F: Format>(
+    source: &EntrySource<F>,
+    Written { commit, manifest }: &Written<F::Manifest>,
+    bytes: Buffer,
+    threads: usize,
+) -> Result<Batches> {
+    source.opened(manifest, bytes, threads, |program, manifest| F::changes(program, manifest, commit))
+}
 
-    /// What reads the table's files.
-    fn files_storage(&self) -> &Arc<dyn Storage>;
-
-    /// What is unusual about the manifests that are read.
-    fn notes(&self) -> Notes;
-
-    /// The existing snapshots that led to the table's snapshot, the oldest first.
-    ///
-    /// # Errors
-    /// Those of reading them.
-    fn line(&self) -> Result<Vec<(Commit, Self::Snapshot)>>;
-
-    /// Reads the lists of a snapshot.
-    ///
-    /// # Errors
-    /// Those of reading the lists, and of a filter on the table's columns.
-    fn listed(&self, snapshot: &Self::Snapshot, filter: Option<&str>) -> Result<Listed<Self::Manifest>>;
-
-    /// The source that turns manifests of commits into the requested columns of the view `files`, followed by
-    /// `change`: "added" or "removed". The schema is without `change`.
-    ///
-    /// # Errors
-    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
-    fn changes(&self, options: &ScanOptions) -> Result<(SchemaRef, Self::Changes)>;
-
-    /// The view `files` of a snapshot.
-    ///
-    /// # Errors
-    /// Those of reading the lists.
-    fn files_at(&self, snapshot: &Self::Snapshot, options: ScanOptions) -> Result<Batches>;
-
-    /// The difference of the files of two snapshots: `change`, then the requested columns of the view
-    /// `files`.
-    ///
-    /// # Errors
-    /// Those of reading the lists.
-    fn compared(
-        &self,
-        before: &Self::Snapshot,
-        after: &Self::Snapshot,
-        options: ScanOptions,
-    ) -> Result<Batches>;
-
-    /// For each snapshot the deletes that are in no manifest; `None` where the format has no such deletes.
-    ///
-    /// # Errors
-    /// Those of reading the files that name them.
-    fn deletes(&self, snapshots: &[Self::Snapshot], threads: usize) -> Result<Option<Vec<DeleteChanges>>>;
+/// The difference of the files of two snapshots: `change`, then the requested columns of the view `files`.
+///
+/// # Errors
+/// Those of reading the lists.
+fn compared<F: Format>(
+    table: &F,
+    before: &F::Snapshot,
+    after: &F::Snapshot,
+    options: &ScanOptions,
+) -> Result<Batches> {
+    DiffScan::new(table.clone(), table.at_state(before)?, table.at_state(after)?, options)?.stream()
 }

@@ -6,12 +6,12 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 
 use super::columns::are_added;
-use super::{Counts, History, Written};
+use super::{Counts, Written, opened};
 use crate::error::Result;
 use crate::grouping::sums::sum;
 use crate::pipeline::{Give, Source};
 use crate::record::find;
-use crate::scan::ManifestSource;
+use crate::scan::{EntrySource, Format, ManifestSource};
 
 /// What is added up.
 pub(super) const SUMMED: [&str; 5] =
@@ -55,30 +55,31 @@ pub(super) struct Changed {
 }
 
 /// Sums up the changes that manifests record of their commits; each manifest in one thread.
-pub(super) struct Sums<C> {
-    pub(super) changes: C,
+pub(super) struct Sums<F: Format> {
+    pub(super) source: EntrySource<F>,
 }
 
-impl<M, C> Source for Sums<C>
-where
-    M: Send + Sync + 'static,
-    C: ManifestSource<Manifest = Written<M>>,
-{
-    type Request = Written<M>;
+impl<F: Format> Source for Sums<F> {
+    type Request = Written<F::Manifest>;
     type Bytes = Buffer;
     type Made = (i64, Changed);
 
-    fn size(&self, written: &Written<M>) -> u64 {
-        self.changes.size(written)
+    fn size(&self, written: &Written<F::Manifest>) -> u64 {
+        self.source.size(&written.manifest)
     }
 
-    fn read(&self, written: &Written<M>) -> Result<Buffer> {
-        self.changes.read(written)
+    fn read(&self, written: &Written<F::Manifest>) -> Result<Buffer> {
+        self.source.read(&written.manifest)
     }
 
-    fn make(&self, written: &Written<M>, bytes: Buffer, give: Give<'_, (i64, Changed)>) -> Result<()> {
+    fn make(
+        &self,
+        written: &Written<F::Manifest>,
+        bytes: Buffer,
+        give: Give<'_, (i64, Changed)>,
+    ) -> Result<()> {
         let mut changed = Changed::default();
-        for files in self.changes.open(written, bytes, 1)? {
+        for files in opened(&self.source, written, bytes, 1)? {
             changed.take(&files?)?;
         }
         give((written.commit.snapshot_id, changed));
@@ -86,7 +87,7 @@ where
     }
 
     fn interrupted(&self) -> Result<()> {
-        self.changes.storage().interrupted()
+        self.source.storage().interrupted()
     }
 }
 
@@ -109,10 +110,10 @@ impl Changed {
     }
 
     /// Whether the counts in the lists are the same.
-    pub(super) fn is_as_listed<H: History>(&self, listed: Option<Counts>) -> Result<bool> {
+    pub(super) fn is_as_listed<F: Format>(&self, listed: Option<Counts>) -> Result<bool> {
         let changed = self.added.and(self.removed, -1)?.counts();
         Ok(listed.is_some_and(|listed| {
-            listed.iter().zip(changed).take(H::COUNTED).all(|(one, other)| *one == other)
+            listed.iter().zip(changed).take(F::COUNTED).all(|(one, other)| *one == other)
         }))
     }
 }

@@ -28,5 +28,4 @@ mod view;
 pub mod write;
 
 pub(crate) use reach::reach_at;
-pub(crate) use scan::IcebergJob;
 pub use table::Table;

@@ -33,6 +33,5 @@ mod view;
 pub mod write;
 
 pub(crate) use reach::reach_at;
-pub(crate) use scan::PaimonJob;
 pub use table::Table;
 pub use view::{EntryView, Role};

@@ -33,14 +33,14 @@ use serde::de::DeserializeOwned;
 use crate::columnar::Decoding;
 use crate::distributed::FormatJob;
 use crate::error::{Error, Result};
-use crate::history::History;
 use crate::notes::Notes;
+use crate::scan::Format;
 
 /// The column of entries with the identity of the file.
 pub(crate) const IDENTITY: &str = "_identity";
 
 /// What a format provides about the files that must exist.
-pub(crate) trait Verified: History {
+pub(crate) trait Verified: Format {
     /// How all columns of entries are read.
     type Entries: WholeEntries<Manifest = Self::Manifest>;
     /// The same in the form that is sent to other processes.

@@ -13,14 +13,13 @@ use crate::distributed::{LocatedManifest, PlannedManifest};
 use crate::error::Result;
 use crate::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, Statuses};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
-use crate::iceberg::scan::planned;
 use crate::iceberg::table::Table;
 use crate::notes::Notes;
 use crate::reach::{
     Fact, Kind, Kinds, ManifestsByLocation, Named, Partitioner, Records, SentManifests, SetId,
 };
 use crate::record::find;
-use crate::scan::{Batches, ManifestSource};
+use crate::scan::{Batches, ManifestSource, planned};
 use crate::storage::Storage;
 
 /// The columns of entries that are decoded.
@@ -114,7 +113,7 @@ impl NamedFiles {
     /// `Location` for a manifest that the storage may not open.
     pub(super) fn of(table: &Table, manifests: Vec<Reached>) -> Result<(NamedFiles, Vec<PlannedManifest>)> {
         let storage = table.storage().as_ref();
-        let planned = planned(manifests.iter().map(|reached| &reached.manifest), storage)?;
+        let planned = planned(table, manifests.iter().map(|reached| &reached.manifest))?;
         let located = |manifest: Reached| {
             Ok(LocatedManifest { location: storage.place(&manifest.manifest.path)?, manifest })
         };

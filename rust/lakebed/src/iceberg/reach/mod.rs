@@ -390,11 +390,11 @@ impl Reach for TableReach {
     }
 
     fn reach_job(job: ReachJob<TableReach>) -> impl FormatJob {
-        IcebergJob::Reach(job)
+        IcebergJob::Reach(job).entries()
     }
 
     fn orphans_job(job: OrphansJob<TableReach>) -> impl FormatJob {
-        IcebergJob::Orphans(job)
+        IcebergJob::Orphans(job).entries()
     }
 
     fn newest(table: &dyn table::Table, catalog: Option<Newest>) -> Result<NewestReach<TableReach>> {

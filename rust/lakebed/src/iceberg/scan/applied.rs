@@ -5,33 +5,24 @@ use std::sync::Arc;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use arrow_buffer::Buffer;
 
 use super::deletes::Deletes;
-use super::plan::{EntrySource, Plan};
+use super::plan::Plan;
 use super::program::EntryProgram;
 use super::rows::rows_of;
 use crate::error::Result;
 use crate::iceberg::deletes::DeleteIndex;
-use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::Table;
 use crate::iceberg::view::{DATA_FILE_COUNT, DATA_FILES, Role};
-use crate::notes::Notes;
 use crate::record::find;
-use crate::scan::{Batches, ManifestSource, ManifestStream, ScanOptions, threads};
-use crate::storage::Storage;
+use crate::scan::{Batches, EntrySource, ScanOptions, threads};
 use crate::view::{lists, with_columns};
 
 /// The most data files that the deletes of a batch have together, unless the batch has a single delete.
 const FILES_PER_BATCH: usize = 1 << 16;
 
 /// Starts reading: all manifests are read before the first row is returned.
-pub(super) fn stream(
-    table: &Table,
-    program: &Arc<EntryProgram>,
-    options: &ScanOptions,
-    notes: Notes,
-) -> Result<Batches> {
+pub(super) fn stream(table: &Table, program: &Arc<EntryProgram>, options: &ScanOptions) -> Result<Batches> {
     let threads = threads(options.threads);
     let (list, types) = (table.manifest_list()?, table.types()?);
     let of_deletes = || Plan::of_list(table, list.clone(), options.table_filter.as_deref());
@@ -39,8 +30,9 @@ pub(super) fn stream(
         Deletes::read(table, &types, of_deletes()?, options.table_filter.as_deref(), (threads, false))?;
     let data = Plan::of_list(table, list.clone(), None)?;
     let applied = Applied::read(table, &deletes.index, data, threads, program.view.has(DATA_FILES))?;
-    let entries = EntrySource::new(Arc::clone(program), table.clone(), notes);
-    let entries = ManifestStream::new(Entries(entries), of_deletes()?.of_role(Role::Deletes), threads);
+    let entries = EntrySource::new(Arc::clone(program), table.clone());
+    let entries = entries.opening(|program, manifest| program.entries(manifest));
+    let entries = entries.stream(of_deletes()?.of_role(Role::Deletes), options);
     let (program, applied, mut next) = (Arc::clone(program), Arc::new(applied), 0);
     let cuts = entries.flat_map(move |entries| {
         let first = next;
@@ -48,29 +40,6 @@ pub(super) fn stream(
         applied.cuts(entries, first)
     });
     Ok(Box::new(cuts.map(move |entries| program.rows(&entries?, ""))))
-}
-
-/// A source of manifests whose pieces are entries.
-struct Entries(EntrySource);
-
-impl ManifestSource for Entries {
-    type Manifest = ManifestFile;
-
-    fn storage(&self) -> &dyn Storage {
-        self.0.storage()
-    }
-
-    fn size(&self, manifest: &ManifestFile) -> u64 {
-        self.0.size(manifest)
-    }
-
-    fn read(&self, manifest: &ManifestFile) -> Result<Buffer> {
-        self.0.read(manifest)
-    }
-
-    fn open(&self, manifest: &ManifestFile, bytes: Buffer, threads: usize) -> Result<Batches> {
-        self.0.entries(manifest, bytes, threads)
-    }
 }
 
 /// The data files that each delete applies to.

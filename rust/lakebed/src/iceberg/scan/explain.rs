@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use super::Scan;
-use super::plan::{EntrySource, Plan};
+use super::plan::Plan;
 use super::program::EntryProgram;
 use crate::error::Result;
 use crate::iceberg::view::{EntryView, Role};
-use crate::notes::Notes;
-use crate::scan::{ManifestStream, Step, counted, threads};
+use crate::scan::{EntrySource, Step, counted};
 use crate::view::View;
 
 impl Scan {
@@ -28,8 +27,8 @@ impl Scan {
             let view = EntryView::new(role, &types.partition, Some(&[]), None)?;
             let decoding = self.table.decoding().clone();
             let program = EntryProgram::counting(role, view, types, filter, decoding, funnel.clone())?;
-            let source = EntrySource::new(Arc::new(program), self.table.clone(), Notes::default());
-            Ok(Box::new(ManifestStream::new(source, plan.of_role(role), threads(self.options.threads))))
+            let source = EntrySource::new(Arc::new(program), self.table.clone());
+            Ok(source.stream(plan.of_role(role), &self.options))
         })
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use serde::{Deserialize, Serialize};
 
-use super::jobs::{IcebergJob, RowsJob};
-use super::plan::{EntrySource, Plan, planned};
+use super::jobs::IcebergJob;
+use super::plan::Plan;
 use super::program::EntryProgram;
 use super::{Scan, grouped};
 use crate::distributed::{Bounds, Planned};
@@ -17,8 +17,7 @@ use crate::health::{HealthTask, small_bytes};
 use crate::iceberg::groups::{GROUP_INPUT, Groups};
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::{Role, totals};
-use crate::notes::Notes;
-use crate::scan::{ManifestStream, ScanOptions, threads};
+use crate::scan::{EntrySource, RowsJob, ScanOptions, planned};
 use crate::view::{GroupBy, select};
 
 /// The partitions of a table's live files, as `options` filter them.
@@ -28,8 +27,7 @@ pub(crate) fn read_groups(table: &Table, types: TableTypes, options: &ScanOption
     let options = ScanOptions { columns: Some(columns()), limit: None, ..options.clone() };
     let program = EntryProgram::new(Role::Live, types, &options, table.decoding().clone())?;
     let manifests = Plan::new(table, options.table_filter.as_deref())?.of_role(Role::Live);
-    let source = EntrySource::new(Arc::new(program), table.clone(), Notes::default());
-    for files in ManifestStream::new(source, manifests, threads(options.threads)) {
+    for files in EntrySource::new(Arc::new(program), table.clone()).stream(manifests, &options) {
         groups.extend(&files?)?;
     }
     Ok(groups)
@@ -67,13 +65,13 @@ impl Scan {
         let is_health = by == GroupBy::Table;
         let timed = !is_health && updates(&self.options);
         let manifests = Plan::new(&self.table, self.options.table_filter.as_deref())?.of_role(Role::Live);
-        let inputs = planned(&manifests, self.table.storage().as_ref())?;
+        let inputs = planned(&self.table, &manifests)?;
         if bounds.are_small(inputs.iter().map(|manifest| manifest.size)) {
             return Ok(None);
         }
         let options = ScanOptions { columns: Some(columns()), ..self.options.clone() };
         let sums = FileSums {
-            files: RowsJob::new(Role::Live, &self.table, &options, manifests, None)?,
+            files: RowsJob::new(Role::Live, &self.table, &options, manifests)?,
             types: StoredTypes::from(&self.table.types()?),
             columns: self.options.columns.clone(),
             small_bytes: small_bytes(&self.options),
@@ -82,14 +80,17 @@ impl Scan {
         let health = is_health.then(|| self.health()).transpose()?;
         let job = GroupsJob::new(sums, by, health, bounds);
         let made = job.made()?;
-        Ok(Some(Planned { made, ..Planned::new(IcebergJob::Groups(Box::new(job)), inputs, bounds) }))
+        Ok(Some(Planned {
+            made,
+            ..Planned::new(IcebergJob::Groups(Box::new(job)).entries(), inputs, bounds)
+        }))
     }
 }
 
 /// What is summed up, independent of the table.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct FileSums {
-    files: RowsJob,
+    files: RowsJob<Table>,
     types: StoredTypes,
     columns: Option<Vec<String>>,
     small_bytes: i64,
@@ -98,9 +99,9 @@ pub(crate) struct FileSums {
 }
 
 impl SentSums for FileSums {
-    type Files = RowsJob;
+    type Files = RowsJob<Table>;
 
-    fn files(&self) -> &RowsJob {
+    fn files(&self) -> &RowsJob<Table> {
         &self.files
     }
 

@@ -1,10 +1,9 @@
 //! Scanning a view: which manifests must be read, and their rows as a stream.
 
-mod appends;
 mod applied;
 mod deletes;
-mod diff;
 mod explain;
+mod format;
 mod grouping;
 mod history;
 mod jobs;
@@ -22,15 +21,11 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-pub(crate) use appends::Appended;
 pub(super) use deletes::equality_fields;
-pub(crate) use diff::diff;
 pub(crate) use grouping::read_groups;
 pub(crate) use jobs::IcebergJob;
-use jobs::RowsJob;
-pub(super) use plan::planned;
-use plan::{EntrySource, Plan};
-use program::{EntryProgram, program};
+use plan::Plan;
+use program::EntryProgram;
 pub(super) use rows::rows_of;
 
 use super::groups::Groups;
@@ -43,7 +38,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::health;
 use crate::notes::Notes;
 use crate::scan::{
-    self, Batches, ManifestStream, Numbered, ScanOptions, Step, limited, once, row_limited, threads,
+    self, Batches, EntryJob, EntrySource, Format, ManifestStream, Numbered, RowsJob, ScanOptions, Step,
+    limited, once, planned, row_limited, threads,
 };
 use crate::view::{GroupBy, View, select};
 
@@ -55,7 +51,6 @@ pub(in crate::iceberg) struct Scan {
     schema: SchemaRef,
     /// How entries are decoded to rows, for views that are made from entries.
     program: Option<Arc<EntryProgram>>,
-    notes: Notes,
 }
 
 impl Scan {
@@ -65,6 +60,7 @@ impl Scan {
     /// `UnknownColumn`; `UnknownView` for a view that Iceberg tables do not have; `FilterColumn`, `Predicate`;
     /// `Argument` for statistics of a view that has none.
     pub(in crate::iceberg) fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
+        let table = table.noting();
         if options.stats.is_some() && !matches!(view, View::Entries | View::Files | View::Plan) {
             return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries, files and plan"));
         }
@@ -75,22 +71,15 @@ impl Scan {
             _ => None,
         };
         if let Some(role) = role {
-            let program = Arc::new(program(role, &table, &options)?);
+            let program = Arc::new(table.program(role, &options)?);
             let schema = Arc::clone(program.view.schema());
-            return Ok(Scan {
-                table,
-                view,
-                options,
-                schema,
-                program: Some(program),
-                notes: Notes::default(),
-            });
+            return Ok(Scan { table, view, options, schema, program: Some(program) });
         }
         let schema = match &view {
             View::Plan => planned::schema(&table, &options)?,
             view => empty(&table, view, &options)?.schema(),
         };
-        Ok(Scan { table, view, options, schema, program: None, notes: Notes::default() })
+        Ok(Scan { table, view, options, schema, program: None })
     }
 }
 
@@ -155,16 +144,16 @@ impl Scan {
             }
             None if matches!(self.view, View::Plan) => {
                 row_limited(&self.options, &self.schema, true, |options| {
-                    planned::stream(&self.table, options, self.notes.clone())
+                    planned::stream(&self.table, options)
                 })?
             }
             None => once(self.whole()?),
             Some(program) if program.view.has(DATA_FILES) || program.view.has(DATA_FILE_COUNT) => {
-                applied::stream(&self.table, program, &self.options, self.notes.clone())?
+                applied::stream(&self.table, program, &self.options)?
             }
             Some(program) => {
                 let plan = Plan::new(&self.table, self.options.table_filter.as_deref())?;
-                let source = EntrySource::new(Arc::clone(program), self.table.clone(), self.notes.clone());
+                let source = EntrySource::new(Arc::clone(program), self.table.clone());
                 // Threads that read vectors go through the manifests one by one.
                 let threads = if program.view.needs_positions() { 1 } else { threads(self.options.threads) };
                 Box::new(ManifestStream::new(source, plan.of_role(program.role), threads))
@@ -183,7 +172,7 @@ impl scan::Scan for Scan {
     }
 
     fn notes(&self) -> Notes {
-        self.notes.clone()
+        self.table.noted().clone()
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
@@ -223,9 +212,9 @@ impl Distributed for Scan {
             return Ok(None);
         };
         let manifests = Plan::new(&self.table, self.options.table_filter.as_deref())?.of_role(program.role);
-        let inputs = planned(&manifests, self.table.storage().as_ref())?;
-        let job = RowsJob::new(program.role, &self.table, &self.options, manifests, None)?;
-        Ok(bounds.unless_small(Planned::new(IcebergJob::Rows(job), inputs, bounds)))
+        let inputs = planned(&self.table, &manifests)?;
+        let job = RowsJob::new(program.role, &self.table, &self.options, manifests)?;
+        Ok(bounds.unless_small(Planned::new(EntryJob::Rows(job), inputs, bounds)))
     }
 
     fn is_light(&self) -> bool {

@@ -1,13 +1,9 @@
 //! Which manifests a scan reads.
 
-use std::sync::Arc;
-
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 
-use super::program::EntryProgram;
-use crate::distributed::PlannedManifest;
 use crate::error::Result;
 use crate::iceberg::fields::LIST;
 use crate::iceberg::manifest::ManifestHeader;
@@ -15,10 +11,8 @@ use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::prune::{Pruner, Summaries};
 use crate::iceberg::table::Table;
 use crate::iceberg::view::{HEADER, Role, manifests, with_headers};
-use crate::notes::Notes;
 use crate::record::record_schema;
-use crate::scan::{Amount, Batches, Funnel, ManifestSource, Stage, headers};
-use crate::storage::Storage;
+use crate::scan::{Amount, Funnel, Stage, headers};
 use crate::view::select;
 
 /// The manifests of a snapshot, and which of them may have matching entries.
@@ -114,66 +108,4 @@ static SUMMARIES: Stage =
 fn amount(manifest: &ManifestFile) -> Amount {
     let rows = [manifest.added, manifest.existing].map(|recorded| recorded.rows.unwrap_or(0));
     Amount { count: 1, rows: rows.iter().sum(), bytes: manifest.length.unwrap_or(0) }
-}
-
-/// Manifests in the form in which engines get them. In Iceberg, no manifest deletes files that another one
-/// adds.
-pub(in crate::iceberg) fn planned<'m>(
-    manifests: impl IntoIterator<Item = &'m ManifestFile>,
-    storage: &dyn Storage,
-) -> Result<Vec<PlannedManifest>> {
-    let planned = |manifest: &ManifestFile| {
-        let entries = [manifest.added, manifest.existing].map(|recorded| recorded.files.unwrap_or(0));
-        Ok(PlannedManifest {
-            path: storage.place(&manifest.path)?,
-            size: manifest.length.unwrap_or(0),
-            added: entries.iter().sum(),
-            deleted: 0,
-            divisible: manifest.is_divisible(),
-        })
-    };
-    manifests.into_iter().map(planned).collect()
-}
-
-/// How to read a manifest and decode its entries.
-pub(super) struct EntrySource {
-    program: Arc<EntryProgram>,
-    table: Table,
-    notes: Notes,
-}
-
-impl EntrySource {
-    pub(super) fn new(program: Arc<EntryProgram>, table: Table, notes: Notes) -> EntrySource {
-        EntrySource { program, table, notes }
-    }
-
-    /// The program that makes rows of entries.
-    pub(super) fn program(&self) -> &Arc<EntryProgram> {
-        &self.program
-    }
-
-    /// The entries of a manifest that become rows.
-    pub(super) fn entries(&self, manifest: &ManifestFile, bytes: Buffer, threads: usize) -> Result<Batches> {
-        self.program.entries(bytes, manifest, threads, &self.notes)
-    }
-}
-
-impl ManifestSource for EntrySource {
-    type Manifest = ManifestFile;
-
-    fn storage(&self) -> &dyn Storage {
-        self.table.storage().as_ref()
-    }
-
-    fn size(&self, manifest: &ManifestFile) -> u64 {
-        manifest.length.unwrap_or(0)
-    }
-
-    fn read(&self, manifest: &ManifestFile) -> Result<Buffer> {
-        self.table.read_recorded(&manifest.path, manifest.length)
-    }
-
-    fn open(&self, manifest: &ManifestFile, bytes: Buffer, threads: usize) -> Result<Batches> {
-        self.program.open(bytes, manifest, threads, &self.notes)
-    }
 }

@@ -5,22 +5,18 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, Int32Array, ListArray, RecordBatch, StructArray};
-use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::take::take;
 
 use super::deletes::Deletes;
-use super::plan::{EntrySource, Plan};
-use super::program::{EntryProgram, program};
+use super::plan::Plan;
+use super::program::EntryProgram;
 use super::residual::Residuals;
 use crate::error::Result;
 use crate::iceberg::deletes::{DataFiles, DeleteIndex};
-use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::Table;
 use crate::iceberg::view::Role;
-use crate::notes::Notes;
-use crate::scan::{Batches, DeletesAs, ManifestSource, ManifestStream, ScanOptions, threads};
-use crate::storage::Storage;
+use crate::scan::{Batches, DeletesAs, EntrySource, Format, ScanOptions, threads};
 use crate::view::{batch, lists, planned_deletes, with_columns};
 
 /// The most deletes that the files of a batch have together, unless the batch has a single file: 4 MB of
@@ -34,7 +30,7 @@ const SHOWN_PER_BATCH: usize = 1 << 16;
 /// # Errors
 /// `UnknownColumn`, `FilterColumn`, `Predicate`.
 pub(super) fn schema(table: &Table, options: &ScanOptions) -> Result<SchemaRef> {
-    Ok(shown(program(Role::Plan(options.deletes), table, options)?.view.schema(), options.deletes))
+    Ok(shown(table.program(Role::Plan(options.deletes), options)?.view.schema(), options.deletes))
 }
 
 /// The schema with deletes in full, where they are requested, in place of their numbers.
@@ -48,10 +44,10 @@ pub(super) fn shown(schema: &SchemaRef, deletes: DeletesAs) -> SchemaRef {
 }
 
 /// Starts reading: all delete manifests are read before the first data manifest.
-pub(super) fn stream(table: &Table, options: &ScanOptions, notes: Notes) -> Result<Batches> {
+pub(super) fn stream(table: &Table, options: &ScanOptions) -> Result<Batches> {
     let (threads, filter) = (threads(options.threads), options.table_filter.as_deref());
     let (list, types) = (table.manifest_list()?, table.types()?);
-    let program = program(Role::Plan(options.deletes), table, options)?;
+    let program = table.program(Role::Plan(options.deletes), options)?;
     let deletes = match program.view.has(options.deletes.column()) {
         true => {
             let plan = Plan::of_list(table, list.clone(), filter)?;
@@ -63,39 +59,15 @@ pub(super) fn stream(table: &Table, options: &ScanOptions, notes: Notes) -> Resu
     let manifests = Plan::of_list(table, list, filter)?.of_role(program.role);
     let residuals = Residuals::of(&program, filter, types)?;
     let matching = Arc::new(Matching::new(program, deletes, options.deletes)?);
-    let entries = EntrySource::new(Arc::clone(&matching.program), table.clone(), notes);
-    let source = PlanSource { entries, matching: Arc::clone(&matching), residuals };
-    Ok(matching.shown(Box::new(ManifestStream::new(source, manifests, threads))))
-}
-
-/// Data manifests decoded to rows of the plan, with deletes as numbers.
-struct PlanSource {
-    entries: EntrySource,
-    matching: Arc<Matching>,
-    residuals: Residuals,
-}
-
-impl ManifestSource for PlanSource {
-    type Manifest = ManifestFile;
-
-    fn storage(&self) -> &dyn Storage {
-        self.entries.storage()
-    }
-
-    fn size(&self, manifest: &ManifestFile) -> u64 {
-        self.entries.size(manifest)
-    }
-
-    fn read(&self, manifest: &ManifestFile) -> Result<Buffer> {
-        self.entries.read(manifest)
-    }
-
-    fn open(&self, manifest: &ManifestFile, bytes: Buffer, threads: usize) -> Result<Batches> {
-        let (matching, path) = (Arc::clone(&self.matching), manifest.path.clone());
-        let entries = self.residuals.beside(self.entries.entries(manifest, bytes, threads)?, manifest)?;
-        let rows = entries.flat_map(move |entries| matching.numbered(entries));
+    let source = EntrySource::new(Arc::clone(&matching.program), table.clone());
+    let own = Arc::clone(&matching);
+    let source = source.opening(move |program, manifest| {
+        let (own, path, recorded) = (Arc::clone(&own), manifest.path.to_owned(), manifest.recorded);
+        let entries = residuals.beside(program.entries(manifest)?, recorded)?;
+        let rows = entries.flat_map(move |entries| own.numbered(entries));
         Ok(Box::new(rows.map(move |rows| rows.map_err(|error| error.in_file(&path)))))
-    }
+    });
+    Ok(matching.shown(source.stream(manifests, options)))
 }
 
 /// Makes rows of the plan from data entries, once the deletes are known.

@@ -1,10 +1,11 @@
 //! How entries become rows.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{BooleanArray, Int64Array, RecordBatch};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
@@ -23,8 +24,8 @@ use crate::iceberg::table::TableTypes;
 use crate::iceberg::view::{EntryView, Role};
 use crate::notes::Notes;
 use crate::predicate::BoundPredicate;
-use crate::record::find;
-use crate::scan::{Amount, Batches, Funnel, ScanOptions, Stage};
+use crate::record::{column, find};
+use crate::scan::{Amount, Batches, Funnel, OpenManifest, ScanOptions, Stage, threads};
 
 /// How entries are decoded to rows. Shared by a scan, its threads, and tasks in other processes.
 pub(crate) struct EntryProgram {
@@ -40,6 +41,9 @@ pub(crate) struct EntryProgram {
     decoding: Decoding,
     funnel: Funnel,
     vectors: Option<VectorReader>,
+    /// The snapshots whose added files are wanted; `None` for all.
+    added_by: Option<HashSet<i64>>,
+    notes: Notes,
 }
 
 impl EntryProgram {
@@ -54,7 +58,11 @@ impl EntryProgram {
         let columns = options.columns_and_stats();
         let metrics = stats.map(|stats| ("stats", stats));
         let view = EntryView::new(role, &types.partition, columns.as_deref(), metrics)?;
-        EntryProgram::of_view(role, view, types, options.table_filter.as_deref(), decoding)
+        let program = EntryProgram::of_view(role, view, types, options.table_filter.as_deref(), decoding)?;
+        match role {
+            Role::History => program.needing(["status", "snapshot_id"].into_iter(), &[]),
+            _ => Ok(program),
+        }
     }
 
     /// The program of a view that was made already.
@@ -101,6 +109,8 @@ impl EntryProgram {
             decoding,
             funnel,
             vectors: None,
+            added_by: None,
+            notes: Notes::default(),
         })
     }
 
@@ -124,40 +134,43 @@ impl EntryProgram {
         Ok(self)
     }
 
-    /// The same program, which also reads the deletion vectors whose positions the view shows.
-    pub(super) fn reading(self, vectors: VectorReader) -> EntryProgram {
-        let vectors = self.view.needs_positions().then_some(vectors);
-        EntryProgram { vectors, ..self }
+    /// The same program in the process that has the table: it adds notes to the table's, and reads the deletion vectors
+    /// whose positions the view shows.
+    pub(super) fn in_process(self, table: &Table, options: &ScanOptions) -> EntryProgram {
+        let reader = || VectorReader {
+            storage: Arc::clone(table.storage()),
+            limits: self.decoding.limits,
+            threads: threads(options.threads),
+        };
+        let vectors = self.view.needs_positions().then(reader);
+        EntryProgram { vectors, notes: table.noted().clone(), ..self }
     }
 
-    /// The rows of one manifest, in file order; errors and notes name their file.
-    pub(super) fn open(
-        self: &Arc<EntryProgram>,
-        bytes: Buffer,
-        manifest: &ManifestFile,
-        threads: usize,
-        notes: &Notes,
-    ) -> Result<Batches> {
-        let path = manifest.path.clone();
-        let entries = self.entries(bytes, manifest, threads, notes)?;
-        let program = Arc::clone(self);
-        Ok(Box::new(
-            entries.map(move |entries| program.rows(&entries?, &path).map_err(|error| error.in_file(&path))),
-        ))
+    /// The same program, for entries that these snapshots added.
+    pub(super) fn added_by(self, ids: HashSet<i64>) -> Result<EntryProgram> {
+        let program = self.needing([ADDED_BY].into_iter(), &[])?;
+        Ok(EntryProgram { added_by: Some(ids), ..program })
     }
 
     /// The entries of one manifest that become rows, in file order, with all columns that were decoded;
     /// errors and notes name their file.
     pub(super) fn entries(
         self: &Arc<EntryProgram>,
-        bytes: Buffer,
-        manifest: &ManifestFile,
-        threads: usize,
+        manifest: OpenManifest<'_, ManifestFile>,
+    ) -> Result<Batches> {
+        self.entries_noting(manifest, &self.notes)
+    }
+
+    /// The same, with separate notes.
+    pub(super) fn entries_noting(
+        self: &Arc<EntryProgram>,
+        OpenManifest { recorded, bytes, is_whole, threads, .. }: OpenManifest<'_, ManifestFile>,
         notes: &Notes,
     ) -> Result<Batches> {
-        let path = manifest.path.clone();
+        let path = recorded.path.clone();
         let open = || {
-            let layout = self.layout_of(&bytes, manifest)?;
+            let recorded = if is_whole { recorded.clone() } else { recorded.clone().uncounted() };
+            let layout = self.layout_of(&bytes, &recorded)?;
             let projection = match (&self.pruner, &layout) {
                 (Some(pruner), Some(layout)) => Some(pruner.of_spec(&layout.spec)?),
                 _ => None,
@@ -165,7 +178,7 @@ impl EntryProgram {
             let known = ManifestContext {
                 partition: layout,
                 filter: projection.clone(),
-                manifest: Some(manifest.clone()),
+                manifest: Some(recorded),
                 spec_id: None,
                 spec: None,
                 format_version: Some(self.types.format_version),
@@ -218,6 +231,11 @@ impl EntryProgram {
         if let Some(wanted) = self.role.content().of(&entries)? {
             entries = filter_record_batch(&entries, &wanted)?;
         }
+        if let Some(ids) = &self.added_by {
+            let by = column::<Int64Array>(&entries, ADDED_BY)?.iter();
+            let added: BooleanArray = by.map(|id| Some(id.is_some_and(|id| ids.contains(&id)))).collect();
+            entries = filter_record_batch(&entries, &added)?;
+        }
         if self.role.is_live() && self.funnel.is_counting() {
             let (statuses, wanted) = (find(&entries, "status")?, self.role.statuses());
             let statuses = statuses.as_primitive::<Int32Type>().values().iter();
@@ -251,6 +269,9 @@ static TUPLES: Stage = Stage { order: 3, step: "files", why: "partition tuple of
 static METRICS: Stage =
     Stage { order: 4, step: "files", why: "metrics of the columns: bounds, null and NaN counts" };
 
+/// The entry's column with the id of the snapshot that added the file.
+const ADDED_BY: &str = "snapshot_id";
+
 /// The columns that are summed where the funnel counts.
 const COUNTED: [&str; 3] = ["status", "record_count", "file_size_in_bytes"];
 
@@ -263,15 +284,4 @@ fn amount(entries: &RecordBatch) -> Amount {
     };
     let [_, rows, bytes] = COUNTED;
     Amount { count: entries.num_rows() as u64, rows: sum(rows), bytes: sum(bytes) }
-}
-
-/// The program of a view of a table; it also reads deletion vectors.
-pub(super) fn program(role: Role, table: &Table, options: &ScanOptions) -> Result<EntryProgram> {
-    let decoding = table.decoding();
-    let vectors = VectorReader {
-        storage: Arc::clone(table.storage()),
-        limits: decoding.limits,
-        threads: crate::scan::threads(options.threads),
-    };
-    Ok(EntryProgram::new(role, table.types()?, options, decoding.clone())?.reading(vectors))
 }

@@ -92,8 +92,8 @@ impl Scan {
             deletes: DeletesAs::Ids,
             ..self.options.clone()
         };
-        let plan = Scan::new(self.table.clone(), View::Plan, options)?;
-        Ok(Scan { notes: self.notes.clone(), ..plan })
+        // Its notes are those of this scan.
+        Ok(Scan { table: self.table.clone(), ..Scan::new(self.table.clone(), View::Plan, options)? })
     }
 
     /// The deletes that files refer to, in the order of their numbers.

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use super::plan::EntrySource;
 use super::program::EntryProgram;
 use crate::error::Result;
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::table::{Table, TableTypes};
 use crate::iceberg::view::{EntryView, Role};
-use crate::notes::Notes;
-use crate::scan::{Batches, ManifestStream};
+use crate::scan::{Batches, EntrySource, ManifestStream};
 
 /// The named columns of the entries of `manifests`; `metrics` adds a column of metrics.
 pub(in crate::iceberg) fn rows_of(
@@ -44,6 +42,6 @@ pub(super) fn entries_of(
     manifests: Vec<ManifestFile>,
     threads: usize,
 ) -> Batches {
-    let source = EntrySource::new(Arc::new(program), table.clone(), Notes::default());
+    let source = EntrySource::new(Arc::new(program), table.clone());
     Box::new(ManifestStream::new(source, manifests, threads))
 }

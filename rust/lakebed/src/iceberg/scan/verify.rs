@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+use arrow_array::{Int32Array, RecordBatch};
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
-use super::diff::identities;
 use super::jobs::IcebergJob;
 use super::program::EntryProgram;
 use crate::columnar::Decoding;
@@ -23,11 +22,11 @@ use crate::iceberg::metadata::{MetadataFile, Snapshot, TableMetadata, Wanted};
 use crate::iceberg::partition::PartitionNumbers;
 use crate::iceberg::reach::refusals;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
-use crate::iceberg::view::{FILE_PATH_ID, Role, snapshots as shown};
+use crate::iceberg::view::{FILE_PATH_ID, Role, identities, snapshots as shown};
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::record::find;
-use crate::scan::ScanOptions;
+use crate::scan::{OpenManifest, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
     CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, IDENTITY, Inventory, Links, NamedFile, Number,
@@ -128,7 +127,7 @@ impl Verified for Table {
     }
 
     fn job(job: VerifyJob<StoredTypes>) -> impl FormatJob {
-        IcebergJob::Verify(job)
+        IcebergJob::Verify(job).entries()
     }
 
     fn anchor(&self) -> String {
@@ -192,7 +191,7 @@ impl WholeEntries for IcebergEntries {
             let statuses = find(&entries, "status")?;
             let statuses = statuses.as_primitive::<Int32Type>().values().iter();
             let signs: Int32Array = statuses.map(|status| i32::from(*status != DELETED)).collect();
-            let identities: ArrayRef = Arc::new(identities(&entries)?);
+            let identities = identities(&entries)?;
             let rows = program.rows(&entries, &path)?;
             Ok(CheckedEntries {
                 rows: with_columns(&rows, vec![(ENTRY_SIGN, Arc::new(signs)), (IDENTITY, identities)])?,
@@ -202,7 +201,8 @@ impl WholeEntries for IcebergEntries {
                     .map_or_else(|| Ok(Links::default()), |all| links(all, &entries))?,
             })
         };
-        let (entries, path) = (self.program.entries(bytes, manifest, 1, notes)?, manifest.path.clone());
+        let path = manifest.path.clone();
+        let entries = self.program.entries_noting(OpenManifest::whole(&path, manifest, bytes), notes)?;
         let entries = entries.map(checked);
         Ok(Box::new(entries.map(move |entries| entries.map_err(|error: Error| error.in_file(&path)))))
     }

@@ -8,20 +8,17 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 
 use super::Table;
-use crate::diff::AppendScan;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{FileHistoryScan, GrowthScan};
 use crate::iceberg::partition::partitions_of;
 use crate::iceberg::reach::TableReach;
 use crate::iceberg::rewrite_paths::rewrite_paths;
-use crate::iceberg::scan::{Appended, Scan, diff};
+use crate::iceberg::scan::Scan;
 use crate::iceberg::system::SYSTEM_TABLES;
 use crate::notes::Notes;
-use crate::pipeline::both;
 use crate::reach::{NewestReach, Orphans, Reachable, Unreached, newest_reach};
 use crate::rewrite_paths::RewritePaths;
-use crate::scan::ScanOptions;
+use crate::scan::{ScanOptions, of_snapshots};
 use crate::system::{MetadataScan, names};
 use crate::table::{self, Newest, Place, named, placed};
 use crate::verify::VerifyScan;
@@ -87,19 +84,9 @@ impl table::Table for Table {
 
     fn resolve(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
         Ok(match view {
-            View::Diff { before, after } => {
-                let table = self.clone();
-                let after = move || table.at_place(&after);
-                let (before, after) = both(self.storage().as_ref(), || self.at_place(&before), after)?;
-                Box::new(diff(self, before, after?, &options)?)
+            View::Diff { .. } | View::Appends { .. } | View::Growth | View::FileHistory => {
+                of_snapshots(self, view, options)?
             }
-            View::Appends { after } => {
-                let after = after.map(|place| table::id_at(self, &place)).transpose()?.flatten();
-                let snapshots = self.appends_after(after)?;
-                Box::new(AppendScan(Appended::new(self.clone(), snapshots.into(), options)?))
-            }
-            View::Growth => Box::new(GrowthScan::new(self.clone().noting(), options)?),
-            View::FileHistory => Box::new(FileHistoryScan::new(self.clone().noting(), options)?),
             View::Verify { data_files } => Box::new(VerifyScan::new(self.clone(), options, data_files)?),
             View::Reachable => Box::new(Reachable::new(TableReach::new(self.clone()), options)?),
             View::Orphans { which, newest } => {

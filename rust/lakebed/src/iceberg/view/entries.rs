@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use arrow_array::builder::BinaryBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, new_null_array,
+};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
 
 use crate::error::Result;
@@ -15,7 +18,7 @@ use crate::iceberg::manifest::Statuses;
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::partition::PartitionType;
 use crate::iceberg::view::target::{TARGET_INPUT, target_files};
-use crate::record::find;
+use crate::record::{column as read, find};
 use crate::scan::{DeletesAs, RESIDUAL};
 use crate::view::{batch, project};
 
@@ -27,6 +30,8 @@ pub(crate) enum Role {
     Entries,
     /// Live files, of data and of deletes.
     Files,
+    /// Live files with their identity, by which those of two snapshots are compared.
+    Identified,
     /// Files that the manifest's own commit added.
     Added,
     /// Files that the manifest's own commit added or deleted.
@@ -62,7 +67,9 @@ impl Role {
     /// The content of the files that are shown.
     pub(crate) fn content(self) -> Content {
         match self {
-            Role::Entries | Role::Files | Role::Added | Role::History | Role::Live => Content::Both,
+            Role::Entries | Role::Files | Role::Identified | Role::Added | Role::History | Role::Live => {
+                Content::Both
+            }
             Role::Deletes | Role::LiveDeletes => Content::Deletes,
             Role::LiveData | Role::Plan(_) => Content::Data,
         }
@@ -86,6 +93,7 @@ enum Make {
     Metrics,
     TargetFile,
     Cardinality,
+    Identity,
     Positions,
     /// A column that the scan adds to the entries, under the same name.
     Given(fn() -> DataType),
@@ -169,7 +177,9 @@ fn columns_of(role: Role) -> Vec<Column> {
         Role::Entries => {
             ENTRY.iter().map(|spec| copy(spec.column)).chain([column("manifest", Make::Manifest)]).collect()
         }
-        Role::Files | Role::Added | Role::History => COMMON.into_iter().chain(OF_FILES).collect(),
+        Role::Files | Role::Identified | Role::Added | Role::History => {
+            COMMON.into_iter().chain(OF_FILES).collect()
+        }
         Role::Deletes => COMMON.into_iter().chain(OF_DELETES).collect(),
         Role::Live | Role::LiveData | Role::LiveDeletes => {
             ENTRY.iter().map(|spec| copy(spec.column)).collect()
@@ -205,7 +215,8 @@ impl EntryView {
         if columns.is_some() && role == Role::Deletes {
             known.extend(ON_DEMAND);
         }
-        let columns = project(&known, |column| column.name, columns)?;
+        let mut columns = project(&known, |column| column.name, columns)?;
+        columns.extend((role == Role::Identified).then_some(column("_identity", Make::Identity)));
         let fields = columns.iter().map(|column| {
             let data_type = data_type(*column, partition, metrics.as_ref().map(|(_, metrics)| metrics));
             Field::new(column.name, data_type, true)
@@ -273,6 +284,7 @@ impl EntryView {
                 },
                 Make::TargetFile => target_files(entries),
                 Make::Cardinality => cardinalities(entries),
+                Make::Identity => identities(entries),
                 Make::Given(_) => find(entries, column.name),
                 Make::Positions => Ok(match positions {
                     Some(positions) => Arc::new(positions.clone()),
@@ -295,6 +307,7 @@ fn data_type(column: Column, partition: &PartitionType, metrics: Option<&Metrics
         Make::Manifest | Make::TargetFile => DataType::Utf8,
         Make::Metrics => metrics.map_or(DataType::Null, MetricsView::data_type),
         Make::Cardinality => DataType::Int64,
+        Make::Identity => DataType::Binary,
         Make::Positions => longs(),
     }
 }
@@ -307,6 +320,7 @@ fn raw_columns(role: Role, columns: &[Column], metrics: Option<&MetricsView>) ->
             Make::Metrics => raw.extend(metrics.into_iter().flat_map(MetricsView::input)),
             Make::TargetFile => raw.extend(TARGET_INPUT),
             Make::Cardinality => raw.extend(["content_offset", "record_count"]),
+            Make::Identity => raw.extend(IDENTITY),
             Make::Positions => raw.extend(VECTOR_INPUT),
             Make::Absent(_) | Make::Manifest | Make::Given(_) => {}
         }
@@ -330,4 +344,26 @@ fn cardinalities(entries: &RecordBatch) -> Result<ArrayRef> {
     let vectors = find(entries, "content_offset")?;
     let cardinality = |row: usize| (vectors.is_valid(row) && counts.is_valid(row)).then(|| counts.value(row));
     Ok(Arc::new((0..entries.num_rows()).map(cardinality).collect::<Int64Array>()))
+}
+
+/// The identity of a file, as in `DataFileSet.java` and `DeleteFileSet.java`; deletion vectors in one file are told
+/// apart by their offset.
+const IDENTITY: [&str; 3] = ["content", "content_offset", "file_path"];
+
+/// The identities as bytes. Content and offset have a fixed length, so the path can follow them without its own.
+pub(crate) fn identities(entries: &RecordBatch) -> Result<ArrayRef> {
+    let [content, offset, path] = IDENTITY;
+    let content = read::<Int32Array>(entries, content)?;
+    let (offset, path) = (read::<Int64Array>(entries, offset)?, read::<StringArray>(entries, path)?);
+    let mut identities = BinaryBuilder::with_capacity(entries.num_rows(), path.value_data().len());
+    let mut key = Vec::new();
+    for row in 0..entries.num_rows() {
+        key.clear();
+        key.extend(content.value(row).to_le_bytes());
+        key.push(u8::from(offset.is_valid(row)));
+        key.extend(if offset.is_valid(row) { offset.value(row) } else { 0 }.to_le_bytes());
+        key.extend(path.value(row).as_bytes());
+        identities.append_value(&key);
+    }
+    Ok(Arc::new(identities.finish()))
 }

@@ -9,7 +9,7 @@ mod schemas;
 mod snapshots;
 mod target;
 
-pub(crate) use entries::{DATA_FILE_COUNT, DATA_FILES, EntryView, POSITIONS, Role};
+pub(crate) use entries::{DATA_FILE_COUNT, DATA_FILES, EntryView, POSITIONS, Role, identities};
 pub(crate) use groups::{buckets, ints, last_updated, longs, partitions};
 pub(crate) use health::totals;
 pub(crate) use manifests::{HEADER, manifests, with_headers};

@@ -16,14 +16,13 @@ use crate::paimon::identity::{IDENTITY, identities};
 use crate::paimon::manifest::{ADD, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::paths::{DataPaths, is_file_name};
-use crate::paimon::scan::planned;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::reach::{
     Fact, Kind, Kinds, ManifestsByLocation, Named, Partitioner, Records, SentManifests, SetId,
 };
 use crate::record::{RecordResolver, find};
-use crate::scan::{Batches, ManifestSource};
+use crate::scan::{Batches, ManifestSource, planned};
 use crate::storage::Storage;
 
 /// The identity of files that changes read, which no entry cancels; identities of live files are even.

@@ -271,11 +271,11 @@ impl Reach for TableReach {
     }
 
     fn reach_job(job: ReachJob<TableReach>) -> impl FormatJob {
-        PaimonJob::Reach(job)
+        PaimonJob::Reach(job).entries()
     }
 
     fn orphans_job(job: OrphansJob<TableReach>) -> impl FormatJob {
-        PaimonJob::Orphans(job)
+        PaimonJob::Orphans(job).entries()
     }
 
     fn newest(table: &dyn table::Table, catalog: Option<Newest>) -> Result<NewestReach<TableReach>> {

@@ -8,12 +8,11 @@ use arrow_buffer::BooleanBuffer;
 
 use super::program::EntryProgram;
 use super::stages::TOGETHER;
-use super::stream::EntrySource;
 use crate::error::Result;
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::prune::Rule;
 use crate::paimon::table::Table;
-use crate::scan::{Batches, ManifestStream};
+use crate::scan::{Batches, EntrySource, ManifestStream};
 
 /// The rows that `program` makes of the entries of `manifests`, in the order of the manifest lists.
 pub(super) fn file_rows(

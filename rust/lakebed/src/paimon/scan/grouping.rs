@@ -53,7 +53,11 @@ impl Scan {
             known.push((job.merging(), Piece::alone(Vectors, vectors)));
         }
         let made = job.made()?;
-        Ok(Some(Planned { known, made, ..Planned::new(PaimonJob::Groups(Box::new(job)), manifests, bounds) }))
+        Ok(Some(Planned {
+            known,
+            made,
+            ..Planned::new(PaimonJob::Groups(Box::new(job)).entries(), manifests, bounds)
+        }))
     }
 }
 

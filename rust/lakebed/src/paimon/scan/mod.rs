@@ -1,9 +1,8 @@
 //! Scanning a view: which manifests must be read, and their rows as a stream.
 
-mod appends;
 mod deletes;
-mod diff;
 mod explain;
+mod format;
 mod gather;
 mod grouping;
 mod history;
@@ -13,7 +12,6 @@ mod planned;
 mod program;
 mod rows;
 mod stages;
-mod stream;
 mod vectors;
 mod verify;
 
@@ -23,13 +21,9 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
-pub(crate) use appends::Appended;
 use deletes::delete_rows;
-pub(crate) use diff::diff;
 use gather::file_rows;
 pub(crate) use jobs::PaimonJob;
-use jobs::RowsJob;
-pub(super) use plan::planned;
 use plan::{Plan, bound, keep};
 use planned::{Attach, planned_vectors};
 use program::EntryProgram;
@@ -47,7 +41,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::health::{self, HealthTask};
 use crate::notes::Notes;
 use crate::record::record_schema;
-use crate::scan::{self, Batches, Numbered, ScanOptions, Step, limited, once, row_limited, threads};
+use crate::scan::{
+    self, Batches, EntryJob, Numbered, RowsJob, ScanOptions, Step, limited, once, row_limited, threads,
+};
 use crate::view::{GroupBy, View, select};
 
 /// One view of a table, resolved: its schema is known, none of its rows is read.
@@ -185,9 +181,9 @@ impl Distributed for Scan {
             return self.files_job(bounds);
         }
         let manifests = self.plan()?.manifests;
-        let inputs = planned(&self.table, &manifests)?;
+        let inputs = scan::planned(&self.table, &manifests)?;
         let job = RowsJob::new(program.role, &self.table, &self.options, manifests)?;
-        Ok(bounds.unless_small(Planned::new(PaimonJob::Rows(job), inputs, bounds)))
+        Ok(bounds.unless_small(Planned::new(EntryJob::Rows(job), inputs, bounds)))
     }
 
     fn is_light(&self) -> bool {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use arrow_array::RecordBatch;
 
-use crate::distributed::PlannedManifest;
 use crate::error::Result;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::prune::{BatchRead, EntryPruner};
@@ -32,19 +31,6 @@ impl Plan {
         let manifests = pruned.extract_if(.., |_| kept.next().unwrap_or(true)).collect();
         Ok(Plan { manifests, pruned })
     }
-}
-
-/// Manifests in the form that engines get.
-pub(in crate::paimon) fn planned<'m>(
-    table: &Table,
-    manifests: impl IntoIterator<Item = &'m ManifestFile>,
-) -> Result<Vec<PlannedManifest>> {
-    let planned = |manifest: &ManifestFile| {
-        let path = table.storage().place(&table.manifest_path(&manifest.file_name))?;
-        let (size, added, deleted) = (manifest.file_size, manifest.added, manifest.deleted);
-        Ok(PlannedManifest { path, size, added, deleted, divisible: true })
-    };
-    manifests.into_iter().map(planned).collect()
 }
 
 pub(super) fn keep(filter: Option<&str>, schema: &TableSchema, list: &RecordBatch) -> Result<Vec<bool>> {

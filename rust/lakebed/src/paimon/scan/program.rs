@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int8Type;
-use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_array::{Array, BinaryArray, BooleanArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
@@ -22,24 +22,25 @@ use crate::paimon::prune::{BatchRead, BucketMemo, EntryPruner, Test};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::{Retyped, StatsView};
 use crate::paimon::table::Table;
-use crate::paimon::view::{EntryView, Role};
-use crate::record::{RecordResolver, find};
-use crate::scan::{Funnel, RESIDUAL, ScanOptions, Stage};
+use crate::paimon::view::{EntryView, IDENTITY_COLUMN, Role};
+use crate::record::{RecordResolver, column, find};
+use crate::scan::{EntrySource, Funnel, ManifestStream, RESIDUAL, ScanOptions, Stage};
 use crate::view::with_columns;
 
 /// How entries become rows; shared by a scan, its threads and tasks on other machines.
+#[derive(Clone)]
 pub(crate) struct EntryProgram {
     pub(super) role: Role,
-    pub(super) view: EntryView,
+    pub(super) view: Arc<EntryView>,
     pub(super) pruner: Option<Arc<EntryPruner>>,
     pub(super) funnel: Funnel,
-    /// Whether entries of other manifests are left to someone else, as in distributed tasks.
-    alone: bool,
+    /// Files that entries of any manifest delete.
+    deleted: Arc<Deleted>,
     /// What a plan adds to entries.
     attach: Option<Arc<Attach>>,
     /// Which files a plan skips, regardless of the filter.
     read: BatchRead,
-    entries: RecordResolver,
+    entries: Arc<RecordResolver>,
     decoding: Decoding,
     notes: Notes,
 }
@@ -60,9 +61,7 @@ impl EntryProgram {
     pub(super) fn new(role: Role, table: &Table, options: &ScanOptions) -> Result<EntryProgram> {
         let schemas = schemas(table, options)?;
         let (schema, decoding) = (table.schema(), table.decoding().clone());
-        let program = EntryProgram::build(role, table.location(), schema, &schemas, options, decoding)?;
-        let notes = table.noted().clone();
-        Ok(EntryProgram { view: program.view.noting(&notes), notes, ..program })
+        EntryProgram::build(role, table.location(), schema, &schemas, options, decoding, table.noted())
     }
 
     pub(super) fn build(
@@ -72,6 +71,7 @@ impl EntryProgram {
         schemas: &BTreeMap<i64, TableSchema>,
         options: &ScanOptions,
         decoding: Decoding,
+        notes: &Notes,
     ) -> Result<EntryProgram> {
         let stats = options.stats.as_ref().filter(|_| role != Role::Deleted);
         // The engine's own tables show the result of its casts; values for users must be right.
@@ -79,27 +79,43 @@ impl EntryProgram {
         let stats = stats.map(|names| StatsView::new(names, schema, schemas.clone(), retyped)).transpose()?;
         let stats = stats.map(|stats| if role == Role::Live { stats.with_stored_bounds() } else { stats });
         let columns = options.columns_and_stats();
-        let view = EntryView::new(role, location, schema, columns.as_deref(), stats)?;
+        let view = EntryView::new(role, location, schema, columns.as_deref(), stats)?.noting(notes);
         let filter = options.table_filter.as_deref();
         let pruner = filter.map(|text| EntryPruner::new(text, schema, schemas).map(Arc::new)).transpose()?;
         let program = EntryProgram {
-            entries: entry_columns(Some(view.raw()))?,
+            entries: Arc::new(entry_columns(Some(view.raw()))?),
             role,
-            view,
+            view: Arc::new(view),
             pruner,
             funnel: Funnel::default(),
-            alone: false,
+            deleted: Arc::default(),
             attach: None,
             read: BatchRead::new(schema),
             decoding,
-            notes: Notes::default(),
+            notes: notes.clone(),
         };
         program.with_columns()
     }
 
-    /// The same program for one manifest at a time: files that only other manifests could exclude are kept.
-    pub(super) fn alone(self) -> EntryProgram {
-        EntryProgram { alone: true, ..self }
+    /// The same program, which leaves out these files.
+    pub(super) fn without(self, deleted: Deleted) -> EntryProgram {
+        EntryProgram { deleted: Arc::new(deleted), ..self }
+    }
+
+    /// The files that entries of these manifests delete.
+    pub(super) fn read_deleted(
+        &self,
+        table: &Table,
+        manifests: &[ManifestFile],
+        threads: usize,
+    ) -> Result<Deleted> {
+        let manifests = manifests.iter().filter(|manifest| manifest.deleted > 0).cloned().collect();
+        let source = EntrySource::new(Arc::new(self.deletions(table)?), table.clone());
+        let mut deleted = Deleted::default();
+        for batch in ManifestStream::new(source, manifests, threads) {
+            deleted.extend(column::<BinaryArray>(&batch?, IDENTITY_COLUMN)?);
+        }
+        Ok(deleted)
     }
 
     /// The same program for a plan, with its deletes.
@@ -126,17 +142,19 @@ impl EntryProgram {
             needed.extend(["kind", "partition", "bucket", "total_buckets", "row_count", "file_size"]);
         }
         let names = ENTRY.iter().map(|spec| spec.column).filter(|name| needed.contains(name));
-        self.entries = entry_columns(Some(&names.map(str::to_owned).collect::<Vec<_>>()))?;
+        self.entries = Arc::new(entry_columns(Some(&names.map(str::to_owned).collect::<Vec<_>>()))?);
         Ok(self)
     }
 
     /// The program that finds deleted files among those that the filter keeps.
-    pub(super) fn deletions(&self, table: &Table) -> Result<EntryProgram> {
+    fn deletions(&self, table: &Table) -> Result<EntryProgram> {
         let view = EntryView::new(Role::Deleted, table.location(), table.schema(), None, None)?;
-        let (role, entries) = (Role::Deleted, entry_columns(Some(view.raw()))?);
+        let (role, entries) = (Role::Deleted, Arc::new(entry_columns(Some(view.raw()))?));
+        let view = Arc::new(view);
         let (pruner, decoding) = (self.pruner.clone(), self.decoding.clone());
-        let (funnel, attach, read, notes) = (Funnel::default(), None, self.read, self.notes.clone());
-        Ok(EntryProgram { role, view, entries, pruner, decoding, alone: true, funnel, attach, read, notes })
+        let (funnel, attach, deleted) = (Funnel::default(), None, Arc::default());
+        let (read, notes) = (self.read, self.notes.clone());
+        Ok(EntryProgram { role, view, entries, pruner, decoding, deleted, funnel, attach, read, notes })
     }
 
     /// Opens one manifest for the rows of this program.
@@ -175,17 +193,12 @@ impl EntryProgram {
     /// Whether files are decided on together: then [`EntryProgram::rows`] gives entries, not rows.
     pub(super) fn gathers(&self) -> bool {
         let rule = self.pruner.as_ref().and_then(|pruner| pruner.rule());
-        !self.alone && self.role.is_live() && rule.is_some_and(|rule| rule.is_of_groups())
+        self.role.is_live() && rule.is_some_and(|rule| rule.is_of_groups())
     }
 
     /// Turns entries into rows, without deleted files and those that cannot match.
-    pub(super) fn rows(
-        &self,
-        entries: &RecordBatch,
-        manifest: &str,
-        deleted: &Deleted,
-    ) -> Result<RecordBatch> {
-        let entries = self.passing(&self.live(&self.judged(entries)?, deleted)?)?;
+    pub(super) fn rows(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
+        let entries = self.passing(&self.live(&self.judged(entries)?, &self.deleted)?)?;
         if self.gathers() { Ok(entries) } else { self.shown(&entries, manifest) }
     }
 

@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
-use super::jobs::{PaimonJob, RowsJob};
+use super::jobs::PaimonJob;
 use super::program::EntryProgram;
 use super::vectors::{file_links, vector_links, wrong_indexes};
 use crate::columnar::Decoding;
@@ -32,7 +32,7 @@ use crate::paimon::table::{Files, Hint, Table};
 use crate::paimon::view::{Role, snapshots};
 use crate::pipeline::read_each;
 use crate::record::find;
-use crate::scan::ScanOptions;
+use crate::scan::{RowsJob, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
     CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, IDENTITY, Inventory, Links, NamedFile, Number,
@@ -44,7 +44,7 @@ type Found = Inventory<ManifestFile>;
 
 impl Verified for Table {
     type Entries = PaimonEntries;
-    type Stored = RowsJob;
+    type Stored = RowsJob<Table>;
 
     fn inventory(&self, threads: usize) -> Result<Found> {
         let mut found = Found::default();
@@ -115,15 +115,15 @@ impl Verified for Table {
         Ok(PaimonEntries::new(program, self.location(), self.schema(), self.decoding().limits))
     }
 
-    fn stored_entries(&self) -> Result<RowsJob> {
+    fn stored_entries(&self) -> Result<RowsJob<Table>> {
         with_stats_or_without(self, |options| {
             let task = RowsJob::new(ROLE, self, options, Vec::new())?;
             task.program(ROLE, self.decoding().clone()).map(|_| task)
         })
     }
 
-    fn job(job: VerifyJob<RowsJob>) -> impl FormatJob {
-        PaimonJob::Verify(job)
+    fn job(job: VerifyJob<RowsJob<Table>>) -> impl FormatJob {
+        PaimonJob::Verify(job).entries()
     }
 
     fn anchor(&self) -> String {
@@ -156,12 +156,12 @@ impl PaimonEntries {
     }
 }
 
-impl StoredEntries for RowsJob {
+impl StoredEntries for RowsJob<Table> {
     type Entries = PaimonEntries;
 
     fn entries(&self, decoding: Decoding) -> Result<PaimonEntries> {
         let (program, limits) = (self.program(ROLE, decoding.clone())?, decoding.limits);
-        Ok(PaimonEntries::new(program, self.location(), &self.table_schema()?, limits))
+        Ok(PaimonEntries::new(program, &self.types.location, &self.types.table_schema()?, limits))
     }
 }
 

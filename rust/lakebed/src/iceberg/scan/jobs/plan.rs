@@ -16,7 +16,6 @@ use super::IcebergJob;
 use super::by_path::ByPath;
 use super::matched::{PLACE, PlanReduce, Side};
 use super::partitioner::EntryPartitioner;
-use super::rows::located;
 use crate::columnar::Decoding;
 use crate::distributed::{
     Bounds, Distributed, Job, LocatedManifest, ManifestMap, Piece, Planned, Process, Reduce, Shuffle,
@@ -27,16 +26,18 @@ use crate::iceberg::deletes::file_input;
 use crate::iceberg::manifest_list::{self, ManifestFile};
 use crate::iceberg::scan::Scan;
 use crate::iceberg::scan::deletes::{DeletesBuilder, delete_program, equality_fields};
-use crate::iceberg::scan::plan::{Plan, planned};
+use crate::iceberg::scan::plan::Plan;
 use crate::iceberg::scan::planned::shown;
 use crate::iceberg::scan::program::EntryProgram;
 use crate::iceberg::scan::residual::Residuals;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::types::Schema;
 use crate::iceberg::view::Role;
-use crate::notes::Notes;
 use crate::record::find;
-use crate::scan::{Batches, DeletesAs, ManifestSource, ManifestStream, ScanOptions, each, threads};
+use crate::scan::{
+    Batches, DeletesAs, ManifestSource, ManifestStream, OpenManifest, ScanOptions, each, located, planned,
+    threads,
+};
 use crate::storage::Storage;
 use crate::view::{View, with_columns};
 
@@ -62,7 +63,7 @@ impl Scan {
             let known = known.collect();
             return Ok(Some(Planned {
                 known,
-                ..Planned::new(IcebergJob::Plan(plan), files, bounds).whole()
+                ..Planned::new(IcebergJob::Plan(plan).entries(), files, bounds).whole()
             }));
         }
         let Some(answer) = &bounds.answer else {
@@ -75,7 +76,12 @@ impl Scan {
         plan.equality_ids = equality_ids(answer)?;
         plan.is_shuffled = true;
         Ok(Some(
-            Planned::new(IcebergJob::Plan(plan), deletes.into_iter().chain(files).collect(), bounds).whole(),
+            Planned::new(
+                IcebergJob::Plan(plan).entries(),
+                deletes.into_iter().chain(files).collect(),
+                bounds,
+            )
+            .whole(),
         ))
     }
 }
@@ -158,7 +164,7 @@ impl PlanJob {
         let list = table.manifest_list()?;
         let of_role = |role| {
             let plan = Plan::of_list(table, list.clone(), options.table_filter.as_deref())?;
-            located(plan.of_role(role), table.storage().as_ref())
+            located(table, plan.of_role(role))
         };
         if scan.schema.column_with_name(options.deletes.column()).is_some() {
             let older = table.schemas()?.into_values().rev();
@@ -181,7 +187,7 @@ impl PlanJob {
     /// The manifests with entries of a side, in the form that engines get.
     fn planned(&self, side: Side, scan: &Scan) -> Result<Vec<crate::distributed::PlannedManifest>> {
         let located = self.manifests.iter().filter(|located| side_of(located) == side);
-        planned(located.map(|located| &located.manifest), scan.table.storage().as_ref())
+        planned(&scan.table, located.map(|located| &located.manifest))
     }
 
     /// The deletes of the plan, in the order of the snapshot, read here.
@@ -206,7 +212,8 @@ impl PlanJob {
         program: &Arc<EntryProgram>,
     ) -> Result<Batches> {
         let number = self.manifests.iter().position(|one| one.manifest.path == located.manifest.path);
-        let entries = program.entries(bytes, &located.manifest, 1, &Notes::default())?;
+        let manifest = OpenManifest::whole(&located.manifest.path, &located.manifest, bytes);
+        let entries = program.entries(manifest)?;
         let mut next = i64::try_from(number.unwrap_or_default()).unwrap_or_default() << 32;
         Ok(Box::new(entries.map(move |entries| {
             let entries = entries?;
@@ -261,7 +268,7 @@ impl Job for PlanJob {
             let entries = match side {
                 Side::Deletes => plan.deletes(located, bytes, &deletes)?,
                 _ => {
-                    let entries = files.entries(bytes, &located.manifest, 1, &Notes::default())?;
+                    let entries = files.entries(OpenManifest::whole(&path, &located.manifest, bytes))?;
                     residuals.beside(entries, &located.manifest)?
                 }
             };

@@ -12,7 +12,7 @@ use arrow_select::concat::concat_batches;
 use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
-use super::{PaimonJob, RowsJob};
+use super::PaimonJob;
 use crate::distributed::{
     Bounds, Job, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process, Reduce, Shuffle, foreign,
     hash, nothing, one, rows, sides,
@@ -23,14 +23,13 @@ use crate::paimon::identity::{Deleted, identities};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::scan::Scan;
 use crate::paimon::scan::gather::decided;
-use crate::paimon::scan::plan::planned;
 use crate::paimon::scan::planned::{Attach, vectors_schema, vectors_within};
 use crate::paimon::scan::program::EntryProgram;
-use crate::paimon::scan::stream::EntrySource;
 use crate::paimon::schema::TableSchema;
+use crate::paimon::table::Table;
 use crate::paimon::view::{IDENTITY_COLUMN, Role};
 use crate::record::find;
-use crate::scan::{ScanOptions, threads};
+use crate::scan::{RowsJob, ScanOptions, planned, threads};
 use crate::view::with_columns;
 
 sides! {
@@ -55,7 +54,7 @@ impl Scan {
     /// parts, and so they are where files are decided on together.
     pub(in crate::paimon::scan) fn files_job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
         let Some((files, manifests, known)) = self.live_files(bounds)? else { return Ok(None) };
-        Ok(Some(Planned { known, ..Planned::new(PaimonJob::Files(files), manifests, bounds) }))
+        Ok(Some(Planned { known, ..Planned::new(PaimonJob::Files(files).entries(), manifests, bounds) }))
     }
 
     /// The job, its manifests, and what every process gets; `None` for small manifests.
@@ -94,24 +93,23 @@ impl Scan {
     fn deleted(&self, manifests: &[ManifestFile]) -> Result<RecordBatch> {
         let options = ScanOptions { columns: Some(Vec::new()), ..self.options.clone() };
         let program = EntryProgram::new(Role::Live, &self.table, &options)?;
-        let source = EntrySource::new(Arc::new(program), self.table.clone());
-        let deleted = source.read_deleted(manifests, threads(self.options.threads))?;
+        let deleted = program.read_deleted(&self.table, manifests, threads(self.options.threads))?;
         let identities: ArrayRef = Arc::new(BinaryArray::from_iter_values(deleted.identities()));
         Ok(RecordBatch::try_from_iter([(IDENTITY_COLUMN, identities)])?)
     }
 }
 
 /// The live files of manifests, and plans of them.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct FilesJob {
-    files: RowsJob,
+    files: RowsJob<Table>,
     /// Whether entries are moved to parts; if not, every process gets all deleted files.
     is_shuffled: bool,
 }
 
 impl FilesJob {
     pub(in crate::paimon::scan) fn table_schema(&self) -> Result<TableSchema> {
-        self.files.table_schema()
+        self.files.types.table_schema()
     }
 }
 

@@ -1,31 +1,36 @@
-//! The work of scans, independent of the table: what other processes get.
+//! The jobs that only Paimon tables have.
 
 mod files;
-mod rows;
+mod schemas;
 
 use serde::{Deserialize, Serialize};
 
 pub(super) use files::FilesJob;
-pub(super) use rows::RowsJob;
+pub(crate) use schemas::SentSchemas;
 
 use super::grouping::FileSums;
-use crate::diff::DiffJob;
 use crate::distributed::{FormatJob, Job};
 use crate::grouping::GroupsJob;
 use crate::paimon::reach::TableReach;
+use crate::paimon::table::Table;
 use crate::reach::{OrphansJob, ReachJob};
+use crate::scan::{EntryJob, RowsJob};
 use crate::verify::VerifyJob;
 
-/// The jobs of Paimon tables.
+/// The jobs that only Paimon tables have.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum PaimonJob {
-    Rows(RowsJob),
     Files(FilesJob),
     Groups(Box<GroupsJob<FileSums>>),
-    Diff(DiffJob<RowsJob>),
     Reach(ReachJob<TableReach>),
     Orphans(OrphansJob<TableReach>),
-    Verify(VerifyJob<RowsJob>),
+    Verify(VerifyJob<RowsJob<Table>>),
+}
+
+impl PaimonJob {
+    pub(crate) fn entries(self) -> EntryJob<Table> {
+        EntryJob::Own(self)
+    }
 }
 
 impl FormatJob for PaimonJob {
@@ -33,10 +38,8 @@ impl FormatJob for PaimonJob {
 
     fn job(&self) -> &dyn Job {
         match self {
-            PaimonJob::Rows(job) => job,
             PaimonJob::Files(job) => job,
             PaimonJob::Groups(job) => job.as_ref(),
-            PaimonJob::Diff(job) => job,
             PaimonJob::Reach(job) => job,
             PaimonJob::Orphans(job) => job,
             PaimonJob::Verify(job) => job,

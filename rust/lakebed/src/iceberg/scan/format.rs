@@ -1,0 +1,189 @@
+//! Iceberg as the entry engine sees it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_schema::SchemaRef;
+
+use super::history::{listed, of_commit};
+use super::jobs::IcebergJob;
+use super::plan::Plan;
+use super::program::EntryProgram;
+use crate::columnar::Decoding;
+use crate::diff::{Change, Difference, OneSide};
+use crate::distributed::PlannedManifest;
+use crate::error::Result;
+use crate::history::{Commit, Listed, with_change};
+use crate::iceberg::manifest::ADDED;
+use crate::iceberg::manifest_list::{DATA, ManifestFile};
+use crate::iceberg::metadata::Snapshot;
+use crate::iceberg::table::{StoredTypes, Table, TableTypes};
+use crate::iceberg::view::Role;
+use crate::record::find;
+use crate::scan::{Batches, Format, OpenManifest, ScanOptions};
+use crate::storage::Storage;
+
+impl Format for Table {
+    const NAME: &'static str = "iceberg";
+    const LIST_BOUNDS: &'static str = "bounds of the partition in the manifest lists";
+    const COUNTED: usize = 4;
+    const FILES: Role = Role::Files;
+    const APPENDED: Role = Role::Added;
+    const HISTORY: Role = Role::History;
+    const DIFFERENCE: &'static [Difference<Table>] = &[
+        Difference { change: Change::Removed, of: Change::Removed, role: Role::Identified, has: |_| true },
+        Difference { change: Change::Added, of: Change::Added, role: Role::Identified, has: |_| true },
+    ];
+
+    type Snapshot = Snapshot;
+    type Manifest = ManifestFile;
+    type Role = Role;
+    type Types = StoredTypes;
+    type Program = EntryProgram;
+    type Job = IcebergJob;
+
+    fn files_storage(&self) -> &Arc<dyn Storage> {
+        self.storage()
+    }
+
+    fn manifest_decoding(&self) -> &Decoding {
+        self.decoding()
+    }
+
+    fn with_own_notes(self) -> Table {
+        self.noting()
+    }
+
+    fn keeping_files(self) -> Table {
+        self.keeping()
+    }
+
+    fn at_state(&self, snapshot: &Snapshot) -> Result<Table> {
+        self.at_snapshot(snapshot.snapshot_id)
+    }
+
+    fn path_of(&self, manifest: &ManifestFile) -> String {
+        manifest.path.clone()
+    }
+
+    fn size_of(manifest: &ManifestFile) -> Option<u64> {
+        manifest.length
+    }
+
+    /// No manifest deletes files that another one adds.
+    fn planned(&self, manifest: &ManifestFile) -> Result<PlannedManifest> {
+        let entries = [manifest.added, manifest.existing].map(|recorded| recorded.files.unwrap_or(0));
+        Ok(PlannedManifest {
+            path: self.storage().place(&manifest.path)?,
+            size: manifest.length.unwrap_or(0),
+            added: entries.iter().sum(),
+            deleted: 0,
+            divisible: manifest.is_divisible(),
+        })
+    }
+
+    fn manifests_at(&self, at: &Table, filter: Option<&str>) -> Result<OneSide<ManifestFile>> {
+        let mut plan = Plan::of_list(self, at.manifest_list()?, filter)?;
+        let pruned = std::mem::take(&mut plan.pruned);
+        Ok(OneSide { kept: plan.of_role(Role::Files), pruned })
+    }
+
+    fn appends(&self, after: Option<i64>) -> Result<Vec<Snapshot>> {
+        self.appends_after(after)
+    }
+
+    /// Those of data, as `BaseIncrementalAppendScan.java` finds them.
+    fn appended(&self, snapshots: &[Snapshot], filter: Option<&str>) -> Result<OneSide<ManifestFile>> {
+        let ids: HashSet<i64> = snapshots.iter().map(|snapshot| snapshot.snapshot_id).collect();
+        let (mut kept, mut pruned, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
+        for snapshot in snapshots {
+            let mut plan = Plan::of_list(self, self.list_of(snapshot)?, filter)?;
+            let mut own = |manifest: &ManifestFile| {
+                manifest.content == DATA
+                    && manifest.added_snapshot_id.is_none_or(|id| ids.contains(&id))
+                    && seen.insert(manifest.path.clone())
+            };
+            pruned.extend(std::mem::take(&mut plan.pruned).into_iter().filter(&mut own));
+            kept.extend(plan.of_role(Role::Added).into_iter().filter(own));
+        }
+        Ok(OneSide { kept, pruned })
+    }
+
+    fn ids_of(snapshots: &[Snapshot]) -> Option<HashSet<i64>> {
+        Some(snapshots.iter().map(|snapshot| snapshot.snapshot_id).collect())
+    }
+
+    fn line(&self) -> Result<Vec<(Commit, Snapshot)>> {
+        let commit = |snapshot: Snapshot| {
+            let commit = Commit {
+                snapshot_id: snapshot.snapshot_id,
+                parent_id: snapshot.parent_id,
+                committed_ms: snapshot.timestamp_ms,
+                operation: snapshot.operation.clone(),
+            };
+            (commit, snapshot)
+        };
+        Ok(self.snapshots_to_here()?.into_iter().map(commit).collect())
+    }
+
+    fn listed(&self, snapshot: &Snapshot, filter: Option<&str>) -> Result<Listed<ManifestFile>> {
+        listed(self, snapshot, filter)
+    }
+
+    fn sent_types(&self, _options: &ScanOptions) -> Result<StoredTypes> {
+        Ok(StoredTypes::from(&self.types()?))
+    }
+
+    /// It also reads deletion vectors.
+    fn program(&self, role: Role, options: &ScanOptions) -> Result<EntryProgram> {
+        let program = EntryProgram::new(role, self.types()?, options, self.decoding().clone())?;
+        Ok(program.in_process(self, options))
+    }
+
+    fn sent_program(
+        types: &StoredTypes,
+        role: Role,
+        options: &ScanOptions,
+        decoding: Decoding,
+    ) -> Result<EntryProgram> {
+        EntryProgram::new(role, TableTypes::try_from(types)?, options, decoding)
+    }
+
+    fn added_by(program: EntryProgram, ids: HashSet<i64>) -> Result<EntryProgram> {
+        program.added_by(ids)
+    }
+
+    fn columns(program: &EntryProgram) -> &SchemaRef {
+        program.view.schema()
+    }
+
+    fn rows(program: &Arc<EntryProgram>, manifest: OpenManifest<'_, ManifestFile>) -> Result<Batches> {
+        let (path, own) = (manifest.recorded.path.clone(), Arc::clone(program));
+        let entries = program.entries(manifest)?;
+        Ok(Box::new(
+            entries.map(move |entries| own.rows(&entries?, &path).map_err(|error| error.in_file(&path))),
+        ))
+    }
+
+    fn changes(
+        program: &Arc<EntryProgram>,
+        manifest: OpenManifest<'_, ManifestFile>,
+        commit: &Commit,
+    ) -> Result<Batches> {
+        let (path, own) = (manifest.recorded.path.clone(), Arc::clone(program));
+        // A manifest without a list may also have entries of other commits.
+        let of = manifest.recorded.added.files.is_none().then_some(commit.snapshot_id);
+        let entries = program.entries(manifest)?;
+        Ok(Box::new(entries.map(move |entries| {
+            let entries = of_commit(&entries?, of)?;
+            let files = own.rows(&entries, &path).map_err(|error| error.in_file(&path))?;
+            let statuses = find(&entries, "status")?;
+            with_change(
+                &files,
+                statuses.as_primitive::<Int32Type>().values().iter().map(|status| *status == ADDED),
+            )
+        })))
+    }
+}

@@ -1,0 +1,221 @@
+//! What the entry engine needs of a table format: its manifests, and how their entries become rows.
+
+use std::collections::HashSet;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Batches, ScanOptions};
+use crate::columnar::Decoding;
+use crate::diff::{Difference, OneSide};
+use crate::distributed::{FormatJob, PlannedManifest};
+use crate::error::Result;
+use crate::history::{Commit, DeleteChanges, Listed};
+use crate::storage::Storage;
+use crate::table::Table;
+
+/// A table of a format that has its files in the entries of manifests.
+pub(crate) trait Format: Table + Clone + 'static {
+    /// The name of the format.
+    const NAME: &'static str;
+
+    /// Of what the lists have bounds for each manifest, as steps of a scan say it.
+    const LIST_BOUNDS: &'static str;
+
+    /// How many of the [`Counts`](crate::history::Counts) the lists have, from the first on.
+    const COUNTED: usize;
+
+    /// The rows of the view `files`, of files that appends added, and of files that a commit added or removed.
+    const FILES: Self::Role;
+    const APPENDED: Self::Role;
+    const HISTORY: Self::Role;
+
+    /// What entries of manifests that only one of two snapshots has say of the difference, in the order in which rows
+    /// are returned.
+    const DIFFERENCE: &'static [Difference<Self>];
+
+    /// A snapshot.
+    type Snapshot: Clone + Send + Sync + 'static;
+    /// A manifest, as a list records it.
+    type Manifest: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static;
+    /// Which entries become which rows.
+    type Role: Copy + Debug + Serialize + DeserializeOwned + Send + Sync + 'static;
+    /// What decoding entries needs of the table, as it is sent.
+    type Types: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static;
+    /// How entries become rows.
+    type Program: Send + Sync + 'static;
+    /// The jobs that only this format has.
+    type Job: FormatJob;
+
+    /// What reads the table's files.
+    fn files_storage(&self) -> &Arc<dyn Storage>;
+
+    /// How its manifests are decoded.
+    fn manifest_decoding(&self) -> &Decoding;
+
+    /// The same table, with separate notes.
+    fn with_own_notes(self) -> Self;
+
+    /// The same table, for a scan that reads some files more than once.
+    fn keeping_files(self) -> Self;
+
+    /// The same table at one of its snapshots.
+    ///
+    /// # Errors
+    /// Those of reading it.
+    fn at_state(&self, snapshot: &Self::Snapshot) -> Result<Self>;
+
+    /// The path of a manifest.
+    fn path_of(&self, manifest: &Self::Manifest) -> String;
+
+    /// The size of a manifest \[bytes\], where it is recorded.
+    fn size_of(manifest: &Self::Manifest) -> Option<u64>;
+
+    /// A manifest in the form that engines get.
+    ///
+    /// # Errors
+    /// `Location` for one that the storage may not open.
+    fn planned(&self, manifest: &Self::Manifest) -> Result<PlannedManifest>;
+
+    /// The manifests of the snapshot of `at` that may have files, by a filter in the types of this table.
+    ///
+    /// # Errors
+    /// Those of reading the lists.
+    fn manifests_at(&self, at: &Self, filter: Option<&str>) -> Result<OneSide<Self::Manifest>>;
+
+    /// The snapshots after `after` that are appends, the oldest first.
+    ///
+    /// # Errors
+    /// `SnapshotNotFound`; those of reading them.
+    fn appends(&self, after: Option<i64>) -> Result<Vec<Self::Snapshot>>;
+
+    /// The manifests that these appends wrote.
+    ///
+    /// # Errors
+    /// Those of reading the lists.
+    fn appended(&self, snapshots: &[Self::Snapshot], filter: Option<&str>)
+    -> Result<OneSide<Self::Manifest>>;
+
+    /// The ids of snapshots by which entries of their manifests are told from those of other commits; `None` where
+    /// manifests have no others.
+    fn ids_of(_snapshots: &[Self::Snapshot]) -> Option<HashSet<i64>> {
+        None
+    }
+
+    /// The existing snapshots that led to the table's snapshot, the oldest first.
+    ///
+    /// # Errors
+    /// Those of reading them.
+    fn line(&self) -> Result<Vec<(Commit, Self::Snapshot)>>;
+
+    /// Reads the lists of a snapshot.
+    ///
+    /// # Errors
+    /// Those of reading the lists, and of a filter on the table's columns.
+    fn listed(&self, snapshot: &Self::Snapshot, filter: Option<&str>) -> Result<Listed<Self::Manifest>>;
+
+    /// For each snapshot the deletes that are in no manifest; `None` where the format has no such deletes.
+    ///
+    /// # Errors
+    /// Those of reading the files that name them.
+    fn unlisted(&self, _snapshots: &[Self::Snapshot], _threads: usize) -> Result<Option<Vec<DeleteChanges>>> {
+        Ok(None)
+    }
+
+    /// The part of a filter that entries can be tested by which only say that a file is gone.
+    ///
+    /// # Errors
+    /// `FilterColumn`, `Predicate`.
+    fn filter_of_removed(&self, filter: Option<&str>) -> Result<Option<String>> {
+        Ok(filter.map(str::to_owned))
+    }
+
+    /// What decoding its entries with these options needs, as it is sent.
+    ///
+    /// # Errors
+    /// Those of reading the schemas, where statistics need them.
+    fn sent_types(&self, options: &ScanOptions) -> Result<Self::Types>;
+
+    /// The rows of a role in this process.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`; those of [`Format::sent_types`].
+    fn program(&self, role: Self::Role, options: &ScanOptions) -> Result<Self::Program>;
+
+    /// The rows of a role elsewhere, where a program has one manifest at a time.
+    ///
+    /// # Errors
+    /// As [`Format::program`], for a job that was changed in transit.
+    fn sent_program(
+        types: &Self::Types,
+        role: Self::Role,
+        options: &ScanOptions,
+        decoding: Decoding,
+    ) -> Result<Self::Program>;
+
+    /// The same program, for entries that these snapshots added.
+    ///
+    /// # Errors
+    /// None that input could cause.
+    fn added_by(program: Self::Program, _ids: HashSet<i64>) -> Result<Self::Program> {
+        Ok(program)
+    }
+
+    /// The columns of the rows of a program.
+    fn columns(program: &Self::Program) -> &SchemaRef;
+
+    /// Called before the first of `manifests` is read: may read some of them for what the rows of all depend on, and
+    /// drop those without rows.
+    ///
+    /// # Errors
+    /// Those of reading manifests.
+    fn start(
+        &mut self,
+        _program: &mut Arc<Self::Program>,
+        _manifests: &mut Vec<Self::Manifest>,
+        _threads: usize,
+    ) -> Result<()> {
+        Ok(())
+    }
+
+    /// The rows of a manifest, in file order.
+    ///
+    /// # Errors
+    /// Those of decoding it, with its path.
+    fn rows(program: &Arc<Self::Program>, manifest: OpenManifest<'_, Self::Manifest>) -> Result<Batches>;
+
+    /// The rows of [`Format::HISTORY`] of a manifest that a commit wrote, then `change`: "added" or "removed".
+    ///
+    /// # Errors
+    /// As [`Format::rows`].
+    fn changes(
+        program: &Arc<Self::Program>,
+        manifest: OpenManifest<'_, Self::Manifest>,
+        commit: &Commit,
+    ) -> Result<Batches>;
+}
+
+/// A manifest whose bytes were read.
+pub(crate) struct OpenManifest<'m, M> {
+    /// Its path, for errors.
+    pub(crate) path: &'m str,
+    /// What its list records of it.
+    pub(crate) recorded: &'m M,
+    /// Its bytes, or its header and some blocks.
+    pub(crate) bytes: Buffer,
+    /// Whether all of its entries are there.
+    pub(crate) is_whole: bool,
+    /// Threads that may decode it.
+    pub(crate) threads: usize,
+}
+
+impl<'m, M> OpenManifest<'m, M> {
+    /// All of a manifest, decoded by one thread.
+    pub(crate) fn whole(path: &'m str, recorded: &'m M, bytes: Buffer) -> OpenManifest<'m, M> {
+        OpenManifest { path, recorded, bytes, is_whole: true, threads: 1 }
+    }
+}

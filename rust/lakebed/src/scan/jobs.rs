@@ -1,0 +1,145 @@
+//! The work of scans, independent of the table: what other processes get.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
+use lakebed_avro::Limits;
+use serde::{Deserialize, Serialize};
+
+use super::{Batches, Format, OpenManifest, ScanOptions};
+use crate::columnar::Decoding;
+use crate::diff::DiffJob;
+use crate::distributed::{
+    FormatJob, Job, LocatedManifest, ManifestMap, Process, StoredOptions, match_manifest_path, rows,
+};
+use crate::error::Result;
+
+/// The jobs of a format.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
+pub(crate) enum EntryJob<F: Format> {
+    /// Rows of entries one by one.
+    Rows(RowsJob<F>),
+    /// The difference of two snapshots.
+    Diff(DiffJob<F>),
+    /// What only this format has.
+    Own(F::Job),
+}
+
+impl<F: Format> FormatJob for EntryJob<F> {
+    const FORMAT: &'static str = F::NAME;
+
+    fn job(&self) -> &dyn Job {
+        match self {
+            EntryJob::Rows(job) => job,
+            EntryJob::Diff(job) => job,
+            EntryJob::Own(job) => job.job(),
+        }
+    }
+}
+
+/// The rows of manifests in one role.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub(crate) struct RowsJob<F: Format> {
+    pub(crate) role: F::Role,
+    pub(crate) types: F::Types,
+    options: StoredOptions,
+    /// The snapshots whose added files are wanted; `None` for all.
+    added_by: Option<HashSet<i64>>,
+    manifests: Vec<LocatedManifest<F::Manifest>>,
+}
+
+impl<F: Format> RowsJob<F> {
+    /// The rows that `options` ask for of `manifests`, in the types of `table`.
+    ///
+    /// # Errors
+    /// Those of [`Format::sent_types`]; `Location` for a manifest that the storage may not open.
+    pub(crate) fn new(
+        role: F::Role,
+        table: &F,
+        options: &ScanOptions,
+        manifests: Vec<F::Manifest>,
+    ) -> Result<RowsJob<F>> {
+        Ok(RowsJob {
+            role,
+            types: table.sent_types(options)?,
+            options: StoredOptions::from(options),
+            added_by: None,
+            manifests: located(table, manifests)?,
+        })
+    }
+
+    /// The same of the files that these snapshots added.
+    pub(crate) fn added_by(self, ids: Option<HashSet<i64>>) -> RowsJob<F> {
+        RowsJob { added_by: ids, ..self }
+    }
+
+    /// How entries become rows of `role`: the job's own role, or that of rows it is merged with.
+    ///
+    /// # Errors
+    /// Those of resolving a scan, for a job that was changed in transit.
+    pub(crate) fn program(&self, role: F::Role, decoding: Decoding) -> Result<F::Program> {
+        let program = F::sent_program(&self.types, role, &ScanOptions::from(&self.options), decoding)?;
+        match &self.added_by {
+            Some(ids) => F::added_by(program, ids.clone()),
+            None => Ok(program),
+        }
+    }
+
+    /// The manifest of the job that an engine knows by this path.
+    ///
+    /// # Errors
+    /// `Missing` for a path of no manifest of the job.
+    pub(crate) fn manifest_at(&self, path: &str) -> Result<&F::Manifest> {
+        Ok(&match_manifest_path(&self.manifests, |one| &one.location, path)?.manifest)
+    }
+
+    /// Where its manifests are.
+    pub(crate) fn locations(&self) -> impl Iterator<Item = &str> {
+        self.manifests.iter().map(|one| one.location.as_str())
+    }
+
+    /// What reads the rows of a manifest, given its path, its bytes, and whether these are all of it.
+    ///
+    /// # Errors
+    /// As [`RowsJob::program`].
+    pub(crate) fn reader(
+        &self,
+        decoding: Decoding,
+    ) -> Result<impl Fn(&str, Buffer, bool) -> Result<Batches> + Send + use<F>> {
+        let (job, program) = (self.clone(), Arc::new(self.program(self.role, decoding)?));
+        Ok(move |path: &str, bytes, is_whole| {
+            let recorded = job.manifest_at(path)?;
+            F::rows(&program, OpenManifest { path, recorded, bytes, is_whole, threads: 1 })
+        })
+    }
+}
+
+impl<F: Format> Job for RowsJob<F> {
+    fn schema(&self) -> Result<SchemaRef> {
+        Ok(Arc::clone(F::columns(&self.program(self.role, Limits::DEFAULT.into())?)))
+    }
+
+    fn map(&self, process: &Process, _parts: u32) -> Result<ManifestMap> {
+        let read = self.reader(process.decoding.clone())?;
+        ManifestMap::of_content(move |path, bytes, whole| Ok(rows(read(path, bytes, whole)?)))
+    }
+}
+
+/// Manifests, each with the location from which engines read it.
+///
+/// # Errors
+/// `Location` for one that the storage may not open.
+pub(crate) fn located<F: Format>(
+    table: &F,
+    manifests: impl IntoIterator<Item = F::Manifest>,
+) -> Result<Vec<LocatedManifest<F::Manifest>>> {
+    let storage = table.files_storage();
+    let located = |manifest: F::Manifest| {
+        Ok(LocatedManifest { location: storage.place(&table.path_of(&manifest))?, manifest })
+    };
+    manifests.into_iter().map(located).collect()
+}
