@@ -5,14 +5,92 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int32Array, RecordBatch};
+use arrow_buffer::Buffer;
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 
+use crate::columnar::Decoding;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::ScanOptions;
+use crate::storage::{Storage, read_recorded};
 use crate::view::{Composed, View, filtered};
+
+/// The branch of a table that is on no other.
+pub const MAIN: &str = "main";
+
+/// What a table of any format was opened with, and where it is.
+#[derive(Clone)]
+pub struct TableCore {
+    pub(crate) location: String,
+    pub(crate) branch: String,
+    /// The tag that the table was opened at, if any.
+    pub(crate) tag: Option<String>,
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) decoding: Decoding,
+    /// Receives what is unusual about the files that are read.
+    pub(crate) notes: Notes,
+}
+
+impl TableCore {
+    /// A table on `main`.
+    pub(crate) fn new(location: &str, storage: Arc<dyn Storage>, decoding: Decoding) -> TableCore {
+        let (location, branch) = (location.to_owned(), MAIN.to_owned());
+        TableCore { location, branch, tag: None, storage, decoding, notes: Notes::default() }
+    }
+
+    /// The same on a branch or at a tag of it.
+    pub(crate) fn at(&self, branch: &str, tag: Option<&str>) -> TableCore {
+        TableCore { branch: branch.to_owned(), tag: tag.map(str::to_owned), ..self.clone() }
+    }
+
+    /// Where the table is, without a slash at the end. Its paths may start with another location.
+    pub fn location(&self) -> &str {
+        &self.location
+    }
+
+    /// The branch that the table is on.
+    pub fn branch(&self) -> &str {
+        &self.branch
+    }
+
+    /// The tag that the table was opened at, if any.
+    pub fn tag(&self) -> Option<&str> {
+        self.tag.as_deref()
+    }
+
+    /// How the table's manifests are decoded, and the limits for each file.
+    pub fn decoding(&self) -> &Decoding {
+        &self.decoding
+    }
+
+    /// What reads the table's files.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    /// What is unusual about the files read so far.
+    pub(crate) fn noted(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// The bytes of a file with this recorded size; `None` where it is unknown.
+    ///
+    /// # Errors
+    /// Those of [`read_recorded`], with the path of the file.
+    pub(crate) fn read_recorded(&self, path: &str, recorded: Option<u64>) -> Result<Buffer> {
+        let read = read_recorded(self.storage.as_ref(), path, recorded, &self.decoding.limits);
+        read.map_err(|error| error.in_file(path))
+    }
+}
+
+/// How manifests of tables are decoded, within limits that no file exceeds.
+pub(crate) fn capped(decoding: impl Into<Decoding>) -> Decoding {
+    let mut decoding = decoding.into();
+    decoding.limits = decoding.limits.capped();
+    decoding
+}
 
 /// A table at one of its snapshots, or without a snapshot where nothing was committed yet.
 pub trait Table: Send + Sync {
@@ -27,8 +105,13 @@ pub trait Table: Send + Sync {
         None
     }
 
+    /// What it was opened with, and where it is.
+    fn core(&self) -> &TableCore;
+
     /// Where the table is, without a slash at the end.
-    fn location(&self) -> &str;
+    fn location(&self) -> &str {
+        self.core().location()
+    }
 
     /// The id of the table's snapshot, if there is one.
     fn snapshot_id(&self) -> Option<i64>;
@@ -37,14 +120,18 @@ pub trait Table: Send + Sync {
     fn properties(&self) -> BTreeMap<String, String>;
 
     /// The branch that the table is on: `main` unless another was requested.
-    fn branch(&self) -> &str;
+    fn branch(&self) -> &str {
+        self.core().branch()
+    }
 
     /// The tag that the table was opened at, if it was.
-    fn tag(&self) -> Option<&str>;
+    fn tag(&self) -> Option<&str> {
+        self.core().tag()
+    }
 
     /// What is unusual, but not an error, in the files that determine the table's state.
     fn notes(&self) -> Notes {
-        Notes::default()
+        self.core().noted().clone()
     }
 
     /// The columns of the table's rows, in the types in which views show their values.

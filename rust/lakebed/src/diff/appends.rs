@@ -32,7 +32,7 @@ impl<F: Format> AppendScan<F> {
         snapshots: Arc<[F::Snapshot]>,
         options: ScanOptions,
     ) -> Result<AppendScan<F>> {
-        let table = table.with_own_notes();
+        let table = table.noting();
         let mut program = table.program(F::APPENDED, &options)?;
         if let Some(ids) = F::ids_of(&snapshots) {
             program = F::added_by(program, ids)?;

@@ -36,7 +36,7 @@ impl<F: Format> DiffScan<F> {
     /// # Errors
     /// `UnknownColumn`, `FilterColumn`, `Predicate`; those of reading the schemas for statistics.
     pub(crate) fn new(table: F, before: F, after: F, options: &ScanOptions) -> Result<DiffScan<F>> {
-        let table = table.with_own_notes();
+        let table = table.noting();
         // Entries that add a file and those that say that it is gone cancel only if a filter leaves both.
         let table_filter = table.filter_of_removed(options.table_filter.as_deref())?;
         let wanted = ScanOptions { table_filter, ..ChangeColumns::of_files(options) };
@@ -58,7 +58,7 @@ impl<F: Format> DiffScan<F> {
             (self.table.clone(), self.after.clone(), self.options.table_filter.clone());
         let before = || side(&self.table, &self.before, &self.options.table_filter);
         let after = move || side(&table, &after, &filter);
-        let (before, after) = both(self.table.files_storage().as_ref(), before, after)?;
+        let (before, after) = both(self.table.core().storage().as_ref(), before, after)?;
         let about =
             |manifest: &F::Manifest| (self.table.path_of(manifest), F::size_of(manifest).unwrap_or(0));
         let (before, after, step) = apart(before, after?, about);
@@ -71,12 +71,12 @@ impl<F: Format> DiffScan<F> {
 
     fn inputs(&self) -> Result<DiffInputs> {
         let (inputs, manifests) = self.manifests()?;
-        let table = self.table.clone().keeping_files();
+        let table = self.table.clone().keeping();
         // Where there are several inputs, the identities of all are read before the first row.
         if inputs.len() > 1 {
             let files = inputs.iter().flat_map(|(_, manifests)| manifests.iter());
             let files = files.map(|manifest| (table.path_of(manifest), F::size_of(manifest)));
-            Kept::fetch(table.files_storage(), files, table.manifest_decoding().limits)?;
+            Kept::fetch(table.core().storage(), files, table.core().decoding().limits)?;
         }
         let input = |(number, manifests): (usize, Arc<[F::Manifest]>)| {
             let (Difference { change, .. }, [rows, identities]) =

@@ -73,7 +73,7 @@ impl<F: Format> GrowthScan<F> {
             match group {
                 CommitGroup::Written(manifests) => {
                     let sums = Sums { source: written_by(&self.history, &options)? };
-                    let width = Width::new(self.history.files_storage().as_ref(), options.threads);
+                    let width = Width::new(self.history.core().storage().as_ref(), options.threads);
                     for sum in Pipeline::new(sums, manifests, width) {
                         let (id, sum) = sum?;
                         changed.entry(id).or_default().and(sum)?;

@@ -55,7 +55,7 @@ impl<F: Format> Line<F> {
         let read = move |_: &dyn Storage, snapshot: &F::Snapshot| reads.listed(snapshot, filter.as_deref());
         let mut line = Line { commits: Vec::with_capacity(found.len()), pruned: 0 };
         let mut before: Option<(i64, Option<Counts>)> = None;
-        let lists = each(history.files_storage(), snapshots, threads, read);
+        let lists = each(history.core().storage(), snapshots, threads, read);
         for ((commit, snapshot), listed) in found.into_iter().zip(lists) {
             let listed = listed?;
             let follows = before.is_some_and(|(id, _)| commit.parent_id == Some(id));

@@ -15,8 +15,9 @@ use crate::diff::{Difference, OneSide};
 use crate::distributed::{FormatJob, PlannedManifest};
 use crate::error::Result;
 use crate::history::{Commit, DeleteChanges, Listed};
-use crate::storage::Storage;
-use crate::table::Table;
+use crate::notes::Notes;
+use crate::pipeline::Kept;
+use crate::table::{Table, TableCore};
 
 /// A table of a format that has its files in the entries of manifests.
 pub(crate) trait Format: Table + Clone + 'static {
@@ -51,17 +52,21 @@ pub(crate) trait Format: Table + Clone + 'static {
     /// The jobs that only this format has.
     type Job: FormatJob;
 
-    /// What reads the table's files.
-    fn files_storage(&self) -> &Arc<dyn Storage>;
-
-    /// How its manifests are decoded.
-    fn manifest_decoding(&self) -> &Decoding;
+    /// What it was opened with, to be changed.
+    fn core_mut(&mut self) -> &mut TableCore;
 
     /// The same table, with separate notes.
-    fn with_own_notes(self) -> Self;
+    fn noting(mut self) -> Self {
+        self.core_mut().notes = Notes::default();
+        self
+    }
 
     /// The same table, for a scan that reads some files more than once.
-    fn keeping_files(self) -> Self;
+    fn keeping(mut self) -> Self {
+        let core = self.core_mut();
+        core.storage = Kept::around(&core.storage);
+        self
+    }
 
     /// The same table at one of its snapshots.
     ///

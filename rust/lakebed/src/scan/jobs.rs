@@ -137,7 +137,7 @@ pub(crate) fn located<F: Format>(
     table: &F,
     manifests: impl IntoIterator<Item = F::Manifest>,
 ) -> Result<Vec<LocatedManifest<F::Manifest>>> {
-    let storage = table.files_storage();
+    let storage = table.core().storage();
     let located = |manifest: F::Manifest| {
         Ok(LocatedManifest { location: storage.place(&table.path_of(&manifest))?, manifest })
     };

@@ -23,15 +23,15 @@ pub(crate) fn of_snapshots<F: Format>(
             let at = |table: &F, place: &Place| own::<F>(table.at(place)?.as_ref()).cloned();
             let other = table.clone();
             let (before, after) =
-                both(table.files_storage().as_ref(), || at(table, &before), move || at(&other, &after))?;
+                both(table.core().storage().as_ref(), || at(table, &before), move || at(&other, &after))?;
             Box::new(DiffScan::new(table.clone(), before, after?, &options)?)
         }
         View::Appends { after } => {
             let after = after.map(|place| id_at(table, &place)).transpose()?.flatten();
             Box::new(AppendScan::new(table.clone(), table.appends(after)?.into(), options)?)
         }
-        View::Growth => Box::new(GrowthScan::new(table.clone().with_own_notes(), options)?),
-        View::FileHistory => Box::new(FileHistoryScan::new(table.clone().with_own_notes(), options)?),
+        View::Growth => Box::new(GrowthScan::new(table.clone().noting(), options)?),
+        View::FileHistory => Box::new(FileHistoryScan::new(table.clone().noting(), options)?),
         _ => return Err(Error::new(ErrorKind::UnknownView, "this is no view of several snapshots")),
     })
 }

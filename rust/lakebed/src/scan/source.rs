@@ -7,7 +7,7 @@ use arrow_buffer::Buffer;
 use super::{Batches, Format, ManifestSource, ManifestStream, OpenManifest, ScanOptions, threads};
 use crate::distributed::PlannedManifest;
 use crate::error::Result;
-use crate::storage::{Storage, read_recorded};
+use crate::storage::Storage;
 
 /// Makes rows of a manifest that was read.
 type Open<F> = dyn Fn(&Arc<<F as Format>::Program>, OpenManifest<'_, <F as Format>::Manifest>) -> Result<Batches>
@@ -65,7 +65,7 @@ impl<F: Format> ManifestSource for EntrySource<F> {
     }
 
     fn storage(&self) -> &dyn Storage {
-        self.table.files_storage().as_ref()
+        self.table.core().storage().as_ref()
     }
 
     fn size(&self, manifest: &F::Manifest) -> u64 {
@@ -73,9 +73,7 @@ impl<F: Format> ManifestSource for EntrySource<F> {
     }
 
     fn read(&self, manifest: &F::Manifest) -> Result<Buffer> {
-        let (path, limits) = (self.table.path_of(manifest), &self.table.manifest_decoding().limits);
-        let read = read_recorded(self.storage(), &path, F::size_of(manifest), limits);
-        read.map_err(|error| error.in_file(&path))
+        self.table.core().read_recorded(&self.table.path_of(manifest), F::size_of(manifest))
     }
 
     fn open(&self, manifest: &F::Manifest, bytes: Buffer, threads: usize) -> Result<Batches> {

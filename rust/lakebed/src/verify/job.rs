@@ -105,7 +105,7 @@ pub(super) fn planned<V: Verified>(
     bounds: &Bounds,
 ) -> Result<Planned> {
     let Inventory { mut findings, manifests, files, is_whole, .. } = table.inventory(options.threads)?;
-    findings.extend(looked_for(table.files_storage(), files, options.threads)?);
+    findings.extend(looked_for(table.core().storage(), files, options.threads)?);
     let entries = table.whole_entries()?;
     let linked = known_deletes(table, &entries, manifests.iter())?.is_some();
     let (mut planned, mut stored) = (Vec::new(), Vec::new());
@@ -119,7 +119,7 @@ pub(super) fn planned<V: Verified>(
         entries: table.stored_entries()?,
         manifests: stored,
         anchor: table.anchor(),
-        placing: table.files_storage().placing(),
+        placing: table.core().storage().placing(),
         claims: table.claims(),
         is_whole,
         data_files,

@@ -47,7 +47,7 @@ impl<V: Verified> VerifyScan<V> {
         let Inventory { findings, manifests, files, is_whole, .. } =
             self.table.inventory(self.options.threads)?;
         let entries = Arc::new(self.table.whole_entries()?);
-        let (storage, threads) = (self.table.files_storage(), self.options.threads);
+        let (storage, threads) = (self.table.core().storage(), self.options.threads);
         let named = std::iter::once(Ok(findings));
         let files = each(storage, files, threads, check).map(|found| Ok(found?.into_iter().collect()));
         let mut manifests: Vec<_> = manifests.into_iter().map(Arc::new).collect();

@@ -33,8 +33,7 @@ pub use snapshot::{Lineage, RefKind, Snapshot, SnapshotRef};
 use super::partition::PartitionSpec;
 use super::types::Schema;
 
-/// The default branch.
-pub const MAIN: &str = "main";
+pub use crate::table::MAIN;
 
 /// The metadata of a table, with the defaults of its version. Its long lists have only the requested
 /// elements.

@@ -11,7 +11,6 @@ use crate::error::Result;
 use crate::iceberg::manifest::ManifestHeader;
 use crate::iceberg::manifest_list::{InlineManifest, brief, inline_manifests, read_manifest_list};
 use crate::iceberg::metadata::{Snapshot, Wanted};
-use crate::storage::read_recorded;
 
 impl Table {
     /// The manifest list of the snapshot, with all columns; no rows where the table has no snapshot.
@@ -75,15 +74,6 @@ impl Table {
             ManifestHeader::read(&bytes, self.decoding().limits).map_err(|error| error.in_file(path))?;
         let (length, spec_id) = (bytes.len() as u64, header.spec_id.unwrap_or(0));
         Ok(InlineManifest { path: path.to_owned(), length, spec_id })
-    }
-
-    /// The bytes of a file with this recorded size; `None` where it is unknown.
-    ///
-    /// # Errors
-    /// Those of [`read_recorded`], with the path of the file.
-    pub(crate) fn read_recorded(&self, path: &str, recorded: Option<u64>) -> Result<Buffer> {
-        let read = read_recorded(self.storage().as_ref(), path, recorded, &self.decoding().limits);
-        read.map_err(|error| error.in_file(path))
     }
 
     /// The commit time of each snapshot [milliseconds since 1970 UTC], by id.

@@ -10,6 +10,7 @@ mod views;
 mod whole;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use lakebed_avro::Limits;
@@ -18,31 +19,24 @@ pub(crate) use travel::as_of;
 pub(crate) use types::{StoredTypes, TableTypes};
 
 use super::discovery::{current_metadata, table_folder};
-use super::metadata::{MAIN, MetadataFile, Oddity, Snapshot, TableMetadata, Wanted, Which};
+use super::metadata::{MetadataFile, Oddity, Snapshot, TableMetadata, Wanted, Which};
 use super::types::Schema;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::pipeline::Kept;
 use crate::storage::Storage;
+use crate::table::{TableCore, capped};
 
 /// An Iceberg table at one of its snapshots, or at none before the first commit.
 #[derive(Clone)]
 pub struct Table {
-    location: String,
+    pub(in crate::iceberg) core: TableCore,
     /// What it was opened with: its folder, or a metadata file.
     opened: String,
     file: MetadataFile,
     metadata: Arc<TableMetadata>,
-    storage: Arc<dyn Storage>,
-    decoding: Decoding,
-    branch: String,
-    /// The tag that the table was opened at, if any.
-    tag: Option<String>,
     head: Head,
     schema: Arc<Schema>,
-    /// What is unusual about the files read so far.
-    notes: Notes,
 }
 
 /// The snapshot that a table is at.
@@ -53,6 +47,14 @@ enum Head {
     At(Arc<Snapshot>),
     /// A snapshot that the metadata refers to but does not have.
     Gone(i64),
+}
+
+impl Deref for Table {
+    type Target = TableCore;
+
+    fn deref(&self) -> &TableCore {
+        &self.core
+    }
 }
 
 impl Table {
@@ -68,8 +70,7 @@ impl Table {
     /// [`TableMetadata::read`].
     pub fn open(location: &str, storage: Arc<dyn Storage>, decoding: impl Into<Decoding>) -> Result<Table> {
         let location = location.trim_end_matches('/');
-        let mut decoding = decoding.into();
-        decoding.limits = decoding.limits.capped();
+        let decoding = capped(decoding);
         let notes = Notes::default();
         let open = |path: &str| MetadataFile::open(path, Arc::clone(&storage), decoding.limits);
         let file = current_metadata(location, &storage, open, &notes)?;
@@ -88,7 +89,7 @@ impl Table {
         wanted: &Wanted,
     ) -> Result<(Table, String)> {
         let (location, notes) = (location.trim_end_matches('/'), Notes::default());
-        let decoding = Decoding::from(limits.capped());
+        let decoding = capped(limits);
         let open = |path: &str| MetadataFile::open(path, Arc::clone(&storage), decoding.limits);
         let file = current_metadata(location, &storage, open, &notes)?.whole()?;
         let table = Table::of_file(location, file, storage, decoding, notes, wanted)?;
@@ -119,24 +120,13 @@ impl Table {
         metadata.oddities.iter().for_each(place);
         let (head, schema) = (head(&metadata, metadata.current_snapshot_id)?, current_schema(&metadata)?);
         Ok(Table {
-            location: table_folder(opened).to_owned(),
+            core: TableCore { notes, ..TableCore::new(table_folder(opened), storage, decoding) },
             opened: opened.to_owned(),
             file,
             metadata,
-            storage,
-            decoding,
-            branch: MAIN.to_owned(),
-            tag: None,
             head,
             schema,
-            notes,
         })
-    }
-
-    /// The location with which the table was opened, without a trailing slash; for a metadata file the folder
-    /// above `metadata`. The table's paths may start with another one: [`TableMetadata::location`].
-    pub fn location(&self) -> &str {
-        &self.location
     }
 
     /// What the table was opened with: its folder, or a metadata file.
@@ -180,16 +170,6 @@ impl Table {
         self.metadata.each_snapshot(&self.file, each)
     }
 
-    /// The branch that the table is on, by default `main`.
-    pub fn branch(&self) -> &str {
-        &self.branch
-    }
-
-    /// The tag that the table was opened at, if any.
-    pub fn tag(&self) -> Option<&str> {
-        self.tag.as_deref()
-    }
-
     /// The id of the table's snapshot; `None` before the first commit.
     pub fn snapshot_id(&self) -> Option<i64> {
         match &self.head {
@@ -226,31 +206,6 @@ impl Table {
     pub fn schemas(&self) -> Result<BTreeMap<i32, Arc<Schema>>> {
         let metadata = self.read(&Wanted { schemas: Which::All, ..Wanted::CURRENT })?;
         Ok(metadata.schemas.into_iter().map(|schema| (schema.schema_id, schema)).collect())
-    }
-
-    /// How the table's manifests are decoded, and the limits for each file.
-    pub fn decoding(&self) -> &Decoding {
-        &self.decoding
-    }
-
-    /// The same table, for a scan that reads some files more than once.
-    pub(crate) fn keeping(self) -> Table {
-        Table { storage: Kept::around(&self.storage), ..self }
-    }
-
-    /// The same table, with separate notes.
-    pub(crate) fn noting(self) -> Table {
-        Table { notes: Notes::default(), ..self }
-    }
-
-    /// What is unusual about the files read so far.
-    pub(crate) fn noted(&self) -> &Notes {
-        &self.notes
-    }
-
-    /// What reads the table's files.
-    pub fn storage(&self) -> &Arc<dyn Storage> {
-        &self.storage
     }
 }
 

@@ -26,7 +26,7 @@ impl Table {
         };
         let metadata = self.read_snapshot(id)?;
         let (head, schema) = (head(&metadata, id)?, current_schema(&metadata)?);
-        Ok(Table { branch: branch.to_owned(), tag: None, head, schema, ..self.clone() })
+        Ok(Table { core: self.core.at(branch, None), head, schema, ..self.clone() })
     }
 
     /// The table at the head of its branch, by the metadata file that is current now; an unchanged one is not
@@ -102,7 +102,7 @@ impl Table {
             None => self.schema_of_id(schema_id)?,
         };
         let head = Head::At(Arc::new(snapshot));
-        Ok(Table { tag: tag.map(str::to_owned), head, schema, ..self.clone() })
+        Ok(Table { core: self.core.at(&self.branch, tag), head, schema, ..self.clone() })
     }
 
     fn schema_of_id(&self, id: i32) -> Result<Arc<Schema>> {

@@ -15,12 +15,11 @@ use crate::iceberg::reach::TableReach;
 use crate::iceberg::rewrite_paths::rewrite_paths;
 use crate::iceberg::scan::Scan;
 use crate::iceberg::system::SYSTEM_TABLES;
-use crate::notes::Notes;
 use crate::reach::{NewestReach, Orphans, Reachable, Unreached, newest_reach};
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::{ScanOptions, of_snapshots};
 use crate::system::{MetadataScan, names};
-use crate::table::{self, Newest, Place, named, placed};
+use crate::table::{self, Newest, Place, TableCore, named, placed};
 use crate::verify::VerifyScan;
 use crate::view::View;
 
@@ -37,8 +36,8 @@ impl table::Table for Table {
         Some(self.metadata().format_version)
     }
 
-    fn location(&self) -> &str {
-        self.location()
+    fn core(&self) -> &TableCore {
+        &self.core
     }
 
     fn snapshot_id(&self) -> Option<i64> {
@@ -47,18 +46,6 @@ impl table::Table for Table {
 
     fn properties(&self) -> BTreeMap<String, String> {
         self.metadata().properties.iter().cloned().collect()
-    }
-
-    fn branch(&self) -> &str {
-        self.branch()
-    }
-
-    fn tag(&self) -> Option<&str> {
-        self.tag()
-    }
-
-    fn notes(&self) -> Notes {
-        self.notes.clone()
     }
 
     fn data_schema(&self) -> SchemaRef {

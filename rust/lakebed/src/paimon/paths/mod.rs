@@ -13,8 +13,7 @@ pub(crate) use data::DataPaths;
 /// The bucket number of files that are not assigned to a bucket yet.
 pub(crate) const POSTPONE_BUCKET: i32 = -2;
 
-/// The branch that every table has: its files are directly in the table's folder.
-pub const MAIN: &str = "main";
+pub use crate::table::MAIN;
 
 /// The name of the hint at the earliest snapshot or changelog.
 pub(crate) const EARLIEST: &str = "EARLIEST";

@@ -29,7 +29,7 @@ use crate::reach::{
     DistributedWalk, Files, Kinds, ListedFolder, NewestReach, OrphansJob, OtherReach, Prefixes, Reach,
     ReachJob, Retention, Root, RootSets, Seen, Walk, WalkOptions,
 };
-use crate::scan::{Batches, ManifestStream, Step};
+use crate::scan::{Batches, Format, ManifestStream, Step};
 use crate::storage::{Storage, present};
 use crate::table::{self, Newest};
 

@@ -21,7 +21,7 @@ use crate::paimon::table::Table;
 use crate::paimon::view::Role;
 use crate::record::column;
 use crate::scan::{Batches, Format, OpenManifest, ScanOptions};
-use crate::storage::Storage;
+use crate::table::TableCore;
 
 impl Format for Table {
     const NAME: &'static str = "paimon";
@@ -47,20 +47,8 @@ impl Format for Table {
     type Program = EntryProgram;
     type Job = PaimonJob;
 
-    fn files_storage(&self) -> &Arc<dyn Storage> {
-        self.storage()
-    }
-
-    fn manifest_decoding(&self) -> &Decoding {
-        self.decoding()
-    }
-
-    fn with_own_notes(self) -> Table {
-        self.noting()
-    }
-
-    fn keeping_files(self) -> Table {
-        self.keeping()
+    fn core_mut(&mut self) -> &mut TableCore {
+        &mut self.core
     }
 
     fn at_state(&self, snapshot: &Snapshot) -> Result<Table> {

@@ -42,7 +42,8 @@ use crate::health::{self, HealthTask};
 use crate::notes::Notes;
 use crate::record::record_schema;
 use crate::scan::{
-    self, Batches, EntryJob, Numbered, RowsJob, ScanOptions, Step, limited, once, row_limited, threads,
+    self, Batches, EntryJob, Format, Numbered, RowsJob, ScanOptions, Step, limited, once, row_limited,
+    threads,
 };
 use crate::view::{GroupBy, View, select};
 

@@ -13,7 +13,6 @@ use crate::paimon::snapshot::Snapshot;
 use crate::paimon::view::ManifestRow;
 use crate::pipeline::both;
 use crate::record::{carried, find, record_schema};
-use crate::storage::read_recorded;
 
 /// Reads the bytes of a list.
 type ReadList<'a> = &'a dyn Fn(Buffer) -> Result<RecordBatch>;
@@ -118,15 +117,6 @@ impl Table {
             check_size(bytes.len() as u64, size)?;
         }
         Ok(bytes)
-    }
-
-    /// The bytes of a file with this recorded size; `None` where it is unknown.
-    ///
-    /// # Errors
-    /// Those of [`read_recorded`], with the path of the file.
-    pub(crate) fn read_recorded(&self, path: &str, recorded: Option<u64>) -> Result<Buffer> {
-        let read = read_recorded(self.storage.as_ref(), path, recorded, &self.decoding.limits);
-        read.map_err(|error| error.in_file(path))
     }
 
     /// The path of each manifest of a list, which has this role.

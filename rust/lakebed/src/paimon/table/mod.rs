@@ -10,6 +10,7 @@ mod views;
 mod whole;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 pub(crate) use files::{Files, Hint};
@@ -23,9 +24,8 @@ use super::snapshot::Snapshot;
 use crate::columnar::Decoding;
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
-use crate::notes::Notes;
-use crate::pipeline::Kept;
 use crate::storage::Storage;
+use crate::table::{TableCore, capped};
 
 /// A Paimon table on one of its branches, at one of its snapshots, or at none before the first commit.
 ///
@@ -33,16 +33,17 @@ use crate::storage::Storage;
 /// index and data files of all branches are in the table's own folders.
 #[derive(Clone)]
 pub struct Table {
-    location: String,
-    branch: String,
-    /// The tag that the table was opened at, if any.
-    tag: Option<String>,
-    storage: Arc<dyn Storage>,
-    decoding: Decoding,
+    pub(in crate::paimon) core: TableCore,
     snapshot: Option<Arc<Snapshot>>,
     schema: Arc<TableSchema>,
-    /// Receives what is unusual about its manifests.
-    notes: Notes,
+}
+
+impl Deref for Table {
+    type Target = TableCore;
+
+    fn deref(&self) -> &TableCore {
+        &self.core
+    }
 }
 
 impl Table {
@@ -63,17 +64,10 @@ impl Table {
             let message = format!("no Paimon table at {shown:?}: there is no schema/schema-N below it");
             return Err(Error::new(ErrorKind::TableNotFound, message).in_file(location));
         };
-        let mut decoding = decoding.into();
-        decoding.limits = decoding.limits.capped();
         Ok(Table {
-            location: location.to_owned(),
-            branch: MAIN.to_owned(),
-            tag: None,
-            storage,
-            decoding,
+            core: TableCore::new(location, storage, capped(decoding)),
             snapshot: snapshot.map(Arc::new),
             schema: Arc::new(schema),
-            notes: Notes::default(),
         })
     }
 
@@ -86,26 +80,6 @@ impl Table {
         Ok(!files.schema_ids()?.is_empty())
     }
 
-    /// The folder of the table, without a trailing slash.
-    pub fn location(&self) -> &str {
-        &self.location
-    }
-
-    /// The branch that the table is on, `main` for the table itself.
-    pub fn branch(&self) -> &str {
-        &self.branch
-    }
-
-    /// The tag that the table was opened at, if any.
-    pub fn tag(&self) -> Option<&str> {
-        self.tag.as_deref()
-    }
-
-    /// How the table's manifests are decoded, and the limits for each.
-    pub fn decoding(&self) -> &Decoding {
-        &self.decoding
-    }
-
     /// The snapshot, if there is one.
     pub fn snapshot(&self) -> Option<&Snapshot> {
         self.snapshot.as_deref()
@@ -114,25 +88,6 @@ impl Table {
     /// The schema by which rows are read: the branch's latest, or that of the requested snapshot.
     pub fn schema(&self) -> &TableSchema {
         &self.schema
-    }
-
-    /// What is unusual about the manifests that were read, but not an error.
-    pub(crate) fn noted(&self) -> &Notes {
-        &self.notes
-    }
-
-    /// The same table, with separate notes.
-    pub(crate) fn noting(self) -> Table {
-        Table { notes: Notes::default(), ..self }
-    }
-
-    /// The same table, for a scan that reads some files more than once.
-    pub(crate) fn keeping(self) -> Table {
-        Table { storage: Kept::around(&self.storage), ..self }
-    }
-
-    pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
-        &self.storage
     }
 
     pub(crate) fn files(&self) -> Files<'_> {

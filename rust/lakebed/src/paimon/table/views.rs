@@ -10,7 +10,6 @@ use arrow_schema::{Fields, Schema as ArrowSchema, SchemaRef};
 use super::Table;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
-use crate::notes::Notes;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::reach::TableReach;
 use crate::paimon::rewrite_paths::rewrite_paths;
@@ -21,7 +20,7 @@ use crate::record::find;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::{ScanOptions, of_snapshots};
 use crate::system::{MetadataScan, names};
-use crate::table::{self, Newest, Place, named, placed};
+use crate::table::{self, Newest, Place, TableCore, named, placed};
 use crate::verify::VerifyScan;
 use crate::view::View;
 
@@ -34,8 +33,8 @@ impl table::Table for Table {
         "paimon"
     }
 
-    fn location(&self) -> &str {
-        self.location()
+    fn core(&self) -> &TableCore {
+        &self.core
     }
 
     fn snapshot_id(&self) -> Option<i64> {
@@ -44,18 +43,6 @@ impl table::Table for Table {
 
     fn properties(&self) -> BTreeMap<String, String> {
         self.schema().options.iter().cloned().collect()
-    }
-
-    fn branch(&self) -> &str {
-        self.branch()
-    }
-
-    fn tag(&self) -> Option<&str> {
-        self.tag()
-    }
-
-    fn notes(&self) -> Notes {
-        self.noted().clone()
     }
 
     fn data_schema(&self) -> SchemaRef {
