@@ -7,8 +7,8 @@ use arrow_array::builder::{BinaryBuilder, BooleanBuilder, ListBuilder, StructBui
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, Int32Array, Int64Array, PrimitiveArray, RecordBatch, RecordBatchOptions, StringArray,
-    StructArray, new_null_array,
+    Array, ArrayRef, Int32Array, Int64Array, ListArray, PrimitiveArray, RecordBatch, RecordBatchOptions,
+    StringArray, StructArray, new_null_array,
 };
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, DataType};
@@ -18,7 +18,7 @@ use super::fields::{FIELD_SUMMARY, LIST, known};
 use super::manifest::canonical::canonical_list;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::{RecordReader, RecordResolver, carried, find};
+use crate::record::{RecordReader, RecordResolver, carried, column, typed};
 
 /// `content` of a manifest of data files.
 pub const DATA: i32 = 0;
@@ -82,16 +82,18 @@ fn with_defaults(batch: &RecordBatch) -> Result<RecordBatch> {
         batch.schema_ref().fields().iter().zip(batch.columns()).map(|(field, column)| match ZERO_BY_DEFAULT
             .contains(&field.name().as_str())
         {
-            true if field.name() == "content" => Arc::new(zero_for_null::<Int32Type>(column)) as ArrayRef,
-            true => Arc::new(zero_for_null::<Int64Type>(column)),
-            false => Arc::clone(column),
+            true if field.name() == "content" => zero_for_null::<Int32Type>(column, field.name()),
+            true => zero_for_null::<Int64Type>(column, field.name()),
+            false => Ok(Arc::clone(column)),
         });
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(batch.schema(), columns.collect(), &options).map_err(malformed)
+    let columns = columns.collect::<Result<_>>()?;
+    RecordBatch::try_new_with_options(batch.schema(), columns, &options).map_err(malformed)
 }
 
-fn zero_for_null<T: ArrowPrimitiveType<Native: Default>>(column: &ArrayRef) -> PrimitiveArray<T> {
-    column.as_primitive::<T>().iter().map(|value| Some(value.unwrap_or_default())).collect()
+fn zero_for_null<T: ArrowPrimitiveType<Native: Default>>(column: &ArrayRef, name: &str) -> Result<ArrayRef> {
+    let values = typed::<PrimitiveArray<T>>(column, name)?.iter();
+    Ok(Arc::new(values.map(|value| Some(value.unwrap_or_default())).collect::<PrimitiveArray<T>>()))
 }
 
 /// A manifest that a snapshot of version 1 names without a list.
@@ -268,8 +270,7 @@ struct Columns<'l> {
 
 impl Columns<'_> {
     fn value<T: ArrowPrimitiveType>(&self, name: &str, row: usize) -> Result<Option<T::Native>> {
-        let column = find(self.list, name)?;
-        let column = column.as_primitive::<T>();
+        let column = column::<PrimitiveArray<T>>(self.list, name)?;
         Ok(column.is_valid(row).then(|| column.value(row)))
     }
 
@@ -291,7 +292,7 @@ impl Columns<'_> {
             return Err(Error::new(ErrorKind::Mismatch, message).in_field("content"));
         }
         Ok(ManifestFile {
-            path: find(self.list, "manifest_path")?.as_string::<i32>().value(row).to_owned(),
+            path: column::<StringArray>(self.list, "manifest_path")?.value(row).to_owned(),
             length: self.long("manifest_length", row)?.and_then(|length| u64::try_from(length).ok()),
             spec_id: self.value::<Int32Type>("partition_spec_id", row)?.unwrap_or(0),
             content,
@@ -309,12 +310,12 @@ impl Columns<'_> {
     fn summaries(&self, row: usize) -> Result<Option<Vec<FieldSummary>>> {
         // Without a filter on partitions they are not read.
         let Some(column) = self.list.column_by_name(SUMMARIES) else { return Ok(None) };
-        let lists = column.as_list::<i32>();
+        let lists = typed::<ListArray>(column, SUMMARIES)?;
         if lists.is_null(row) {
             return Ok(None);
         }
         let items = lists.value(row);
-        let items = items.as_struct();
+        let items: &StructArray = typed(&items, SUMMARIES)?;
         let summaries: Option<Vec<_>> = (0..items.len()).map(|item| summary(items, item)).collect();
         Ok(summaries)
     }

@@ -1,12 +1,10 @@
 //! The deletion vectors that entries of a manifest refer to.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, Int64Array, RecordBatch, StringArray};
 
 use super::{DeletionVector, VectorRange, decode_vector};
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::find;
+use crate::record::column;
 use crate::storage::Storage;
 
 /// The columns of entries with the place and row count of a deletion vector.
@@ -31,10 +29,10 @@ impl VectorEntry {
     /// # Errors
     /// `Required` for a vector without a size; `Length` for a negative offset or size. They name the file.
     pub(crate) fn of(entries: &RecordBatch) -> Result<Vec<Option<VectorEntry>>> {
-        let [paths, offsets, sizes, counts] = VECTOR_INPUT.map(|name| find(entries, name));
-        let (paths, offsets, sizes, counts) = (paths?, offsets?, sizes?, counts?);
-        let (paths, counts) = (paths.as_string::<i32>(), counts.as_primitive::<Int64Type>());
-        let (offsets, sizes) = (offsets.as_primitive::<Int64Type>(), sizes.as_primitive::<Int64Type>());
+        let [path, numbers @ ..] = VECTOR_INPUT;
+        let paths = column::<StringArray>(entries, path)?;
+        let [offsets, sizes, counts] = numbers.map(|name| column::<Int64Array>(entries, name));
+        let (offsets, sizes, counts) = (offsets?, sizes?, counts?);
         let entry = |row: usize| {
             if offsets.is_null(row) {
                 return Ok(None);

@@ -155,14 +155,12 @@ struct Bounds<'c> {
 
 impl<'c> Bounds<'c> {
     fn of(column: &'c ArrayRef) -> Result<Bounds<'c>> {
-        let (offsets, entries) = match column.data_type() {
-            DataType::Map(..) => (column.as_map().offsets(), column.as_map().entries()),
-            DataType::List(_) => {
-                let lists = column.as_list::<i32>();
-                (lists.offsets(), lists.values().as_struct_opt().ok_or_else(|| wrong("bounds"))?)
-            }
+        let (offsets, entries) = match (column.as_map_opt(), column.as_list_opt::<i32>()) {
+            (Some(maps), _) => (maps.offsets(), Some(maps.entries())),
+            (_, Some(lists)) => (lists.offsets(), lists.values().as_struct_opt()),
             _ => return Err(wrong("bounds")),
         };
+        let entries = entries.ok_or_else(|| wrong("bounds"))?;
         let [keys, values] = entries.columns() else { return Err(wrong("bounds")) };
         let keys = keys.as_primitive_opt::<Int32Type>().ok_or_else(|| wrong("bounds"))?;
         let values = values.as_binary_opt::<i32>().ok_or_else(|| wrong("bounds"))?;

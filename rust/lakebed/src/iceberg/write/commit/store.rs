@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch};
 use lakebed_avro::WriteOptions;
 
 use super::base::Base;
@@ -19,7 +17,7 @@ use crate::iceberg::write::{
     FormatVersion, ListHeader, ManifestContent, ManifestLayout, write_in_front, write_manifest,
     write_manifest_list,
 };
-use crate::record::{carried, find};
+use crate::record::{carried, column};
 use crate::write::fitting;
 
 /// An encoded manifest that has no file yet.
@@ -190,11 +188,9 @@ const ROW_IDS: &str = "a row id of the table";
 /// Assigns a first row id to each data manifest without one, in the order of the list (Iceberg's
 /// `ManifestListWriter.java`); delete manifests have none.
 fn with_row_ids(manifests: RecordBatch, first: i64) -> Result<(RecordBatch, RowIds)> {
-    let content = find(&manifests, "content")?;
-    let known = find(&manifests, "first_row_id")?;
-    let rows = [find(&manifests, "existing_rows_count")?, find(&manifests, "added_rows_count")?];
-    let rows = rows.each_ref().map(|rows| rows.as_primitive::<Int64Type>());
-    let (content, known) = (content.as_primitive::<Int32Type>(), known.as_primitive::<Int64Type>());
+    let longs = |name: &str| column::<Int64Array>(&manifests, name);
+    let (content, known) = (column::<Int32Array>(&manifests, "content")?, longs("first_row_id")?);
+    let rows = [longs("existing_rows_count")?, longs("added_rows_count")?];
     let mut next = first;
     let id = |row: usize| -> Result<Option<i64>> {
         if content.value(row) == DELETES {
@@ -265,8 +261,7 @@ mod tests {
             manifest(DATA, 25, 125, None),
         ];
         let (rows, ids) = with_row_ids(manifest_rows(&manifests).unwrap(), 1000).unwrap();
-        let first = find(&rows, "first_row_id").unwrap();
-        let first: Vec<_> = first.as_primitive::<Int64Type>().iter().collect();
+        let first: Vec<_> = column::<Int64Array>(&rows, "first_row_id").unwrap().iter().collect();
         assert_eq!(first, [Some(1000), None, Some(1125), Some(900), Some(1225)]);
         assert_eq!((ids.first, ids.count), (1000, 375));
         let most = manifest(DATA, 0, i64::MAX.unsigned_abs(), None);

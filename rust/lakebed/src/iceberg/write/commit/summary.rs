@@ -2,15 +2,13 @@
 
 use std::collections::HashSet;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch};
 use arrow_row::{RowConverter, SortField};
 use serde_json::{Map, Value};
 
 use crate::error::Result;
 use crate::iceberg::metadata::Snapshot;
-use crate::record::find;
+use crate::record::column;
 use crate::write::fitting;
 
 /// Sums over the files that a commit adds or removes.
@@ -149,11 +147,9 @@ impl Summary {
 impl Sums {
     /// Counts data or delete files; of a deletion vector only its own bytes.
     fn count(&mut self, files: &RecordBatch) -> Result<()> {
-        let longs = |name: &str| -> Result<ArrayRef> { find(files, name) };
-        let (content, vector) = (longs("content")?, longs("content_size_in_bytes")?);
+        let longs = |name: &str| column::<Int64Array>(files, name);
         let (rows, bytes) = (longs("record_count")?, longs("file_size_in_bytes")?);
-        let (content, vector) = (content.as_primitive::<Int32Type>(), vector.as_primitive::<Int64Type>());
-        let (rows, bytes) = (rows.as_primitive::<Int64Type>(), bytes.as_primitive::<Int64Type>());
+        let (content, vector) = (column::<Int32Array>(files, "content")?, longs("content_size_in_bytes")?);
         for row in 0..files.num_rows() {
             let (content, records) = (content.value(row), rows.value(row));
             let vector = (content == 1 && vector.is_valid(row)).then(|| vector.value(row));
