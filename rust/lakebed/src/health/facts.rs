@@ -4,7 +4,7 @@ use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, TimestampMicroseco
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::grouping::sums::sum;
+use crate::grouping::sums::{known_sum, sum};
 use crate::record::column;
 use crate::scan::ScanOptions;
 use crate::table::Table;
@@ -110,11 +110,10 @@ impl ManifestFacts {
             self.of_deletes += i64::from(content == Some(1));
             // Paimon's entries only add or delete a file.
             let existing = if has_existing { existing } else { Some(0) };
-            self.entries = [added, existing, deleted].into_iter().fold(self.entries, |left, right| {
-                left.zip(right).map(|(left, right)| left.saturating_add(right))
-            });
-            self.deleted_entries =
-                self.deleted_entries.zip(deleted).map(|(left, right)| left.saturating_add(right));
+            for counted in [added, existing, deleted] {
+                self.entries = known_sum("entry_count", self.entries, counted)?;
+            }
+            self.deleted_entries = known_sum("deleted_entry_count", self.deleted_entries, deleted)?;
         }
         Ok(())
     }

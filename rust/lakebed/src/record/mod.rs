@@ -9,6 +9,8 @@ mod resolver;
 mod tally;
 
 pub(crate) use reader::{GuardMaker, RecordReader};
+#[cfg(test)]
+pub(crate) use records::mistyped;
 pub(crate) use records::{Records, below, column, find, typed};
 pub use resolver::RecordResolver;
 pub(crate) use resolver::{field_at, record_schema, select};

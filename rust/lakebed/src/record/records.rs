@@ -110,3 +110,33 @@ pub(crate) fn find(batch: &RecordBatch, disk: &str) -> Result<ArrayRef> {
     }
     Ok(column)
 }
+
+/// A batch once for each of its columns, with that column of a type that no record has.
+#[cfg(test)]
+pub(crate) fn mistyped(batch: &RecordBatch) -> impl Iterator<Item = (String, RecordBatch)> {
+    let odd = new_null_array(&DataType::Duration(arrow_schema::TimeUnit::Second), batch.num_rows());
+    batch.schema_ref().fields().iter().map(move |field| {
+        let columns = batch.schema_ref().fields().iter().zip(batch.columns()).map(|(other, column)| {
+            (other.name().clone(), Arc::clone(if other.name() == field.name() { &odd } else { column }))
+        });
+        (field.name().clone(), RecordBatch::try_from_iter(columns).expect("columns of one length"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Int64Array;
+
+    use super::*;
+
+    #[test]
+    fn a_column_is_there_and_of_its_type_or_named_in_the_error() {
+        let numbers = Arc::new(Int64Array::from(vec![7])) as ArrayRef;
+        let batch = RecordBatch::try_from_iter([("n", numbers)]).unwrap();
+        assert_eq!(column::<Int64Array>(&batch, "n").unwrap().values(), &[7]);
+        let refused = [column::<StructArray>(&batch, "n").err(), column::<StructArray>(&batch, "m").err()];
+        let found = refused.map(|error| error.map(|error| (error.kind(), error.location().field.clone())));
+        let mistyped = (ErrorKind::Mismatch, Some("n".to_owned()));
+        assert_eq!(found, [Some(mistyped), Some((ErrorKind::Required, Some("m".to_owned())))]);
+    }
+}

@@ -10,6 +10,7 @@ use super::sequence::{BySequence, Member};
 use super::stats::EqualityField;
 use super::{DeleteIndex, Vector};
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::fields::{EQUALITY_DELETES, PUFFIN};
 use crate::iceberg::partition::PartitionNumbers;
 use crate::iceberg::table::TableTypes;
 use crate::iceberg::view::target_files;
@@ -31,12 +32,6 @@ pub(crate) const DELETE_INPUT: [&str; 13] = [
     "equality_ids",
     "referenced_data_file",
 ];
-
-/// `content` of data files and of equality delete files.
-pub(super) const DATA: i32 = 0;
-pub(super) const EQUALITY_DELETES: i32 = 2;
-/// The format of files with deletion vectors, in lower case; files may have any case.
-const PUFFIN: &str = "puffin";
 
 /// Takes the deletes of a snapshot batch by batch, and numbers them in that order.
 pub(crate) struct DeleteIndexBuilder {

@@ -2,10 +2,11 @@
 
 use arrow_array::{Array, Int32Array, RecordBatch};
 
-use super::build::{DATA, EQUALITY_DELETES, Rows, is_global};
+use super::build::{Rows, is_global};
 use super::equality::compared;
 use crate::error::{Error, Result};
 use crate::iceberg::deletion_vector::VectorEntry;
+use crate::iceberg::fields::{DATA, EQUALITY_DELETES};
 use crate::iceberg::manifest::DELETED;
 use crate::iceberg::partition::PartitionNumbers;
 use crate::iceberg::table::TableTypes;

@@ -64,3 +64,26 @@ impl VectorEntry {
         read().map_err(|error: Error| error.in_file(&self.path))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::ArrayRef;
+
+    use super::*;
+    use crate::record::mistyped;
+
+    #[test]
+    fn columns_of_another_type_are_refused_by_name() {
+        let path = ("file_path", Arc::new(StringArray::from(vec!["a"])) as ArrayRef);
+        let numbers = VECTOR_INPUT[1..].iter().map(|name| (*name, Arc::new(Int64Array::from(vec![4])) as _));
+        let entries = RecordBatch::try_from_iter([path].into_iter().chain(numbers)).unwrap();
+        assert_eq!(VectorEntry::of(&entries).unwrap().len(), 1);
+        for (name, entries) in mistyped(&entries) {
+            let error = VectorEntry::of(&entries).unwrap_err();
+            let found = (error.kind(), error.location().field.as_deref());
+            assert_eq!(found, (ErrorKind::Mismatch, Some(name.as_str())));
+        }
+    }
+}

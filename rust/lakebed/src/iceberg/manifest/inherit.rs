@@ -8,11 +8,9 @@ use arrow_schema::DataType;
 
 use super::status::{ADDED, DELETED};
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::fields::{DATA, EQUALITY_DELETES};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::record::{column, find, typed};
-
-/// The highest `content` of a file: equality deletes.
-const LAST_CONTENT: i32 = 2;
 
 /// Fills in what entries inherit, batch by batch in file order.
 pub(super) struct Inheritance {
@@ -99,7 +97,7 @@ impl Inheritance {
 fn content(stored: &Int32Array) -> Result<ArrayRef> {
     let contents = stored.iter().map(Option::unwrap_or_default);
     if let Some((row, content)) =
-        contents.clone().enumerate().find(|(_, content)| !(0..=LAST_CONTENT).contains(content))
+        contents.clone().enumerate().find(|(_, content)| !(DATA..=EQUALITY_DELETES).contains(content))
     {
         let message =
             format!("content is {content}, not 0 (data), 1 (position deletes) or 2 (equality deletes)");

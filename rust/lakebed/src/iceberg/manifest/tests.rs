@@ -126,7 +126,7 @@ fn columns_are_the_same_whichever_are_wanted() {
             let some = read(&bytes, Some(&wanted), Statuses::LIVE, 1).unwrap();
             assert_eq!((some.num_rows(), some.num_columns()), (all.num_rows(), names.len()));
             for name in names {
-                assert!(some[*name] == all[*name], "{name}");
+                assert_eq!(&some[*name], &all[*name], "{name}");
             }
         }
     }

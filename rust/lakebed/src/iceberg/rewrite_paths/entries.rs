@@ -15,13 +15,11 @@ use arrow_select::take::take;
 use lakebed_avro::Limits;
 use lakebed_avro::schema::Schema;
 
+use super::super::fields::POSITION_DELETES;
 use super::super::manifest::canonical::{canonical_entry, canonical_list, canonical_prefixed_entry};
 use crate::error::{Error, ErrorKind, Result};
 use crate::rewrite_paths::avro::{Edit, column_at, place_of, rewritten, rewritten_as, with_column};
 use crate::rewrite_paths::{Lengths, Prefixes};
-
-/// `content` of position delete files, including deletion vectors.
-const POSITION_DELETES: i32 = 1;
 
 /// The id of the field of position delete files that names data files (`MetadataColumns.java`).
 const FILE_PATH: i32 = 2_147_483_546;

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::content::Content;
 use crate::iceberg::delete_file::{DeleteFileReader, DeletedRows};
 use crate::iceberg::deletion_vector::VectorEntry;
-use crate::iceberg::fields::{PARTITION, ROW};
+use crate::iceberg::fields::{PARTITION, POSITION_DELETES, ROW};
 use crate::iceberg::table::{Table, TableTypes};
 use crate::iceberg::types::Type;
 use crate::iceberg::view::Role;
@@ -25,8 +25,6 @@ use crate::view::batch;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "position_deletes", columns, rows };
 
-/// `content` of position delete files and deletion vectors.
-const POSITION_DELETES: i32 = 1;
 /// The most rows of a batch.
 const ROWS_PER_BATCH: usize = 1 << 16;
 /// The first version of the format that has deletion vectors.

@@ -48,7 +48,7 @@ fn has_buckets(source: &Type) -> bool {
 }
 
 fn truncate(values: &ArrayRef, source: &Type, width: u32) -> Result<Option<ArrayRef>> {
-    let units = usize::try_from(width).unwrap_or(usize::MAX);
+    let units = width as usize;
     Ok(Some(match source {
         Type::Int => {
             let width = width.cast_signed();

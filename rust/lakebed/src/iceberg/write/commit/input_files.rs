@@ -16,7 +16,7 @@ use super::stats::{METRICS, metric_maps};
 use super::store::check_tuples;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::fields::{ENTRY, PARTITION};
+use crate::iceberg::fields::{ENTRY, PARTITION, PUFFIN};
 use crate::iceberg::manifest::ADDED;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::transform::Transform;
@@ -37,9 +37,6 @@ const OF_DELETES: [&str; 4] =
 
 /// Columns of the view `files` that Iceberg does not have.
 const OF_VIEWS: [&str; 4] = ["bucket", "level", "schema_id", "created_at"];
-
-/// The format of files with deletion vectors.
-const PUFFIN: &str = "PUFFIN";
 
 /// The column of typed metrics.
 const STATS: &str = "stats";
@@ -399,4 +396,29 @@ fn called_as_in_spec(
         (*field, *column) = (Field::new(PARTITION, tuples.data_type().clone(), true), tuples);
     }
     RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns).map_err(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::mistyped;
+
+    #[test]
+    fn columns_of_another_type_are_refused_by_name() {
+        let number = |number: i64| Arc::new(Int64Array::from(vec![number])) as ArrayRef;
+        let files = RecordBatch::try_from_iter([
+            ("file_path", Arc::new(StringArray::from(vec!["data/a.parquet"])) as ArrayRef),
+            ("record_count", number(1)),
+            ("file_size_in_bytes", number(100)),
+            ("content", Arc::new(Int32Array::from(vec![0]))),
+            ("content_offset", new_null_array(&DataType::Int64, 1)),
+        ]);
+        let files = files.unwrap();
+        assert_eq!(InputFiles::new(files.clone(), ManifestContent::Data).unwrap().len(), 1);
+        for (name, files) in mistyped(&files) {
+            let error = InputFiles::new(files, ManifestContent::Data).unwrap_err();
+            let found = (error.kind(), error.location().field.as_deref());
+            assert_eq!(found, (ErrorKind::Argument, Some(name.as_str())));
+        }
+    }
 }

@@ -32,7 +32,7 @@ pub(super) struct EncodedManifest {
 impl EncodedManifest {
     /// Writes it. Returns its row in the list.
     pub(super) fn store(self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<ManifestFile> {
-        let path = base.path(&uncommitted.manifest_name());
+        let path = base.path(&uncommitted.manifest_name()?);
         uncommitted.write(&path, &self.bytes)?;
         Ok(ManifestFile { path, ..self.file })
     }
@@ -97,7 +97,7 @@ pub(super) fn encode_manifests(
         return Ok(vec![whole]);
     }
     let rows = entries.num_rows().div_ceil(parts);
-    let part = |start: usize| entries.slice(start, rows.min(entries.num_rows() - start));
+    let part = |start: usize| entries.slice(start, rows.min(entries.num_rows().saturating_sub(start)));
     let starts = (0..entries.num_rows()).step_by(rows);
     starts.map(|start| encode_manifest(base, uncommitted, spec, content, &part(start))).collect()
 }
@@ -183,7 +183,7 @@ fn without_row_ids(manifests: &RecordBatch) -> Result<RecordBatch> {
 }
 
 /// What does not fit where row ids are forged.
-const ROW_IDS: &str = "a row id of the table";
+pub(super) const ROW_IDS: &str = "a row id of the table";
 
 /// Assigns a first row id to each data manifest without one, in the order of the list (Iceberg's
 /// `ManifestListWriter.java`); delete manifests have none.
@@ -201,7 +201,9 @@ fn with_row_ids(manifests: RecordBatch, first: i64) -> Result<(RecordBatch, RowI
         }
         let id = next;
         for rows in rows.iter().filter(|rows| rows.is_valid(row)) {
-            next = fitting(next.checked_add(rows.value(row)), ROW_IDS)?;
+            // Ids after a negative count would be given twice.
+            let rows = u64::try_from(rows.value(row)).ok();
+            next = fitting(rows.and_then(|rows| next.checked_add_unsigned(rows)), ROW_IDS)?;
         }
         Ok(Some(id))
     };
@@ -267,5 +269,12 @@ mod tests {
         let most = manifest(DATA, 0, i64::MAX.unsigned_abs(), None);
         let beyond = with_row_ids(manifest_rows(&[most]).unwrap(), 1000);
         assert_eq!(beyond.err().map(|error| error.kind()), Some(ErrorKind::Mismatch));
+        let below = manifest_rows(&manifests[..1]).unwrap();
+        let columns = below.schema_ref().fields().iter().zip(below.columns()).map(|(field, column)| {
+            let count = Arc::new(Int64Array::from(vec![-1])) as ArrayRef;
+            (field.name(), if field.name() == "added_rows_count" { count } else { Arc::clone(column) })
+        });
+        let below = with_row_ids(RecordBatch::try_from_iter(columns).unwrap(), 1000);
+        assert_eq!(below.err().map(|error| error.kind()), Some(ErrorKind::Mismatch));
     }
 }

@@ -156,19 +156,20 @@ impl Sums {
             let plus =
                 |sum: i64, more: i64| fitting(sum.checked_add(more), "a sum of the snapshot's summary");
             self.bytes = plus(self.bytes, vector.unwrap_or_else(|| bytes.value(row)))?;
-            self.delete_files += i64::from(content != 0);
+            self.delete_files = plus(self.delete_files, i64::from(content != 0))?;
             match content {
                 0 => {
-                    self.data_files += 1;
+                    self.data_files = plus(self.data_files, 1)?;
                     self.records = plus(self.records, records)?;
                 }
                 1 => {
-                    self.vectors += i64::from(vector.is_some());
-                    self.position_delete_files += i64::from(vector.is_none());
+                    self.vectors = plus(self.vectors, i64::from(vector.is_some()))?;
+                    self.position_delete_files =
+                        plus(self.position_delete_files, i64::from(vector.is_none()))?;
                     self.position_deletes = plus(self.position_deletes, records)?;
                 }
                 _ => {
-                    self.equality_delete_files += 1;
+                    self.equality_delete_files = plus(self.equality_delete_files, 1)?;
                     self.equality_deletes = plus(self.equality_deletes, records)?;
                 }
             }

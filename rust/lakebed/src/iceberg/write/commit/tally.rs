@@ -65,7 +65,7 @@ impl Tally {
             let status = status.value(row);
             let count = usize::try_from(status).ok().and_then(|status| self.counts.get_mut(status));
             if let Some(Recorded { files: Some(files), rows: Some(sum) }) = count {
-                *files += 1;
+                *files = fitting(files.checked_add(1), "a manifest's number of files")?;
                 *sum =
                     fitting(sum.checked_add(rows.value(row).unsigned_abs()), "a manifest's number of rows")?;
             }
