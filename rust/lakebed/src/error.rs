@@ -291,6 +291,17 @@ impl Error {
     }
 }
 
+/// A number that was computed of, or converted from, numbers in files or of callers, which may be forged;
+/// `None` where it overflowed. `what` is its name in the message, as in
+/// `fitting(first.checked_add(rows), "the next row id")` or `fitting(i32::try_from(rows).ok(), "…")`.
+///
+/// # Errors
+/// `Mismatch`.
+pub(crate) fn fitting<T>(computed: Option<T>, what: &str) -> Result<T> {
+    let bits = 8 * size_of::<T>();
+    computed.ok_or_else(|| Error::new(ErrorKind::Mismatch, format!("{what} does not fit {bits} bits")))
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.location.behind(&self.0.message))

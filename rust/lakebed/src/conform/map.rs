@@ -19,11 +19,15 @@ use crate::error::Result;
 /// Entries that are null or have a null value are left out, and of those with the same int key the last one
 /// counts.
 pub(super) fn conform_map(array: &ArrayRef, entries: &FieldRef) -> Result<ArrayRef> {
-    let (offsets, items) = match array.data_type() {
-        DataType::Map(..) => (array.as_map().offsets(), array.as_map().entries()),
-        _ => (array.as_list::<i32>().offsets(), array.as_list::<i32>().values().as_struct()),
+    let maps = array.as_map_opt().map(|maps| (maps.offsets(), maps.entries()));
+    let lists = || {
+        array.as_list_opt::<i32>().and_then(|lists| Some((lists.offsets(), lists.values().as_struct_opt()?)))
     };
-    let (DataType::Struct(wanted), [keys, values]) = (entries.data_type(), items.columns()) else {
+    let (DataType::Struct(wanted), Some((offsets, items))) = (entries.data_type(), maps.or_else(lists))
+    else {
+        return Err(mismatch("a map is not of keys and values".to_owned()));
+    };
+    let [keys, values] = items.columns() else {
         return Err(mismatch("the entries of a map are not keys and values".to_owned()));
     };
     let conformed = [keys, values].into_iter().zip(wanted.iter());
@@ -76,11 +80,12 @@ fn kept(
 
 #[cfg(test)]
 mod tests {
+    use arrow_array::Int64Array;
     use arrow_array::builder::{Int32Builder, Int64Builder, ListBuilder, StructBuilder};
-    use arrow_array::types::Int64Type;
     use arrow_schema::{Field, Fields};
 
     use super::*;
+    use crate::record::typed;
 
     type Row<'r> = Option<&'r [Option<(i32, Option<i64>)>]>;
 
@@ -109,11 +114,11 @@ mod tests {
         let map = conform(&list(rows), &to).unwrap();
         assert_eq!(map.data_type(), &to);
         let row = |entries: StructArray| {
-            let (keys, values) = (entries.column(0).as_primitive::<Int32Type>(), entries.column(1));
-            let values = values.as_primitive::<Int64Type>();
+            let keys = typed::<Int32Array>(entries.column(0), "keys").unwrap();
+            let values = typed::<Int64Array>(entries.column(1), "values").unwrap();
             keys.values().iter().copied().zip(values.iter().map(Option::unwrap)).collect()
         };
-        let map = map.as_map();
+        let map = typed::<MapArray>(&map, "map").unwrap();
         (0..map.len()).map(|at| map.is_valid(at).then(|| row(map.value(at)))).collect()
     }
 

@@ -4,20 +4,17 @@ mod map;
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Int8Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType,
-};
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, Int8Array, Int32Array, Int64Array, ListArray, PrimitiveArray, StringArray,
-    StructArray, TimestampMicrosecondArray, new_null_array,
+    Array, ArrayRef, BinaryArray, Int8Array, Int32Array, Int64Array, LargeBinaryArray, LargeListArray,
+    LargeStringArray, ListArray, StringArray, StructArray, TimestampMicrosecondArray,
+    TimestampMillisecondArray, TimestampNanosecondArray, new_null_array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{ArrowError, DataType, Fields, TimeUnit};
 
 use self::map::conform_map;
 use crate::error::{Error, ErrorKind, Result};
+use crate::record::typed;
 
 /// `array` as the type `to`. Writers differ in nullability and in the order and number of a struct's fields;
 /// containers differ in the types that they have.
@@ -31,23 +28,23 @@ pub(crate) fn conform(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     match (array.data_type(), to) {
         (from, to) if from == to => Ok(Arc::clone(array)),
         (DataType::Int32, DataType::Int8) => {
-            let narrow = array.as_primitive::<Int32Type>().try_unary(|value| {
+            let narrow = typed::<Int32Array>(array, "values")?.try_unary(|value| {
                 i8::try_from(value).map_err(|_| mismatch(format!("{value} does not fit 8 bits")))
             });
             narrow.map(|array: Int8Array| Arc::new(array) as ArrayRef)
         }
         (DataType::Int8, DataType::Int32) => {
-            let wide: Int32Array = array.as_primitive::<Int8Type>().unary(i32::from);
+            let wide: Int32Array = typed::<Int8Array>(array, "values")?.unary(i32::from);
             Ok(Arc::new(wide))
         }
         (DataType::Int64, DataType::Int32) => {
-            let narrow = array.as_primitive::<Int64Type>().try_unary(|value| {
+            let narrow = typed::<Int64Array>(array, "values")?.try_unary(|value| {
                 i32::try_from(value).map_err(|_| mismatch(format!("{value} does not fit 32 bits")))
             });
             narrow.map(|array: Int32Array| Arc::new(array) as ArrayRef)
         }
         (DataType::Int32, DataType::Int64) => {
-            let wide: Int64Array = array.as_primitive::<Int32Type>().unary(i64::from);
+            let wide: Int64Array = typed::<Int32Array>(array, "values")?.unary(i64::from);
             Ok(Arc::new(wide))
         }
         (DataType::Null, to) => Ok(new_null_array(to, array.len())),
@@ -62,39 +59,37 @@ pub(crate) fn conform(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
             Ok(Arc::new(wall_clock))
         }
         (DataType::List(_), DataType::List(item)) => {
-            let list = array.as_list::<i32>();
+            let list = typed::<ListArray>(array, "values")?;
             let values = conform(list.values(), item.data_type())?;
             built(ListArray::try_new(Arc::clone(item), list.offsets().clone(), values, list.nulls().cloned()))
         }
         (DataType::LargeList(_), DataType::List(item)) => {
-            let list = array.as_list::<i64>();
+            let list = typed::<LargeListArray>(array, "values")?;
             let (offsets, values) = (narrow(list.offsets())?, conform(list.values(), item.data_type())?);
             built(ListArray::try_new(Arc::clone(item), offsets, values, list.nulls().cloned()))
         }
         (DataType::LargeUtf8, DataType::Utf8) => {
-            let texts = array.as_string::<i64>();
+            let texts = typed::<LargeStringArray>(array, "values")?;
             let offsets = narrow(texts.offsets())?;
             built(StringArray::try_new(offsets, texts.values().clone(), texts.nulls().cloned()))
         }
         (DataType::LargeBinary, DataType::Binary) => {
-            let bytes = array.as_binary::<i64>();
+            let bytes = typed::<LargeBinaryArray>(array, "values")?;
             let offsets = narrow(bytes.offsets())?;
             built(BinaryArray::try_new(offsets, bytes.values().clone(), bytes.nulls().cloned()))
         }
-        (DataType::Struct(_), DataType::Struct(fields)) => conform_struct(array.as_struct(), fields),
+        (DataType::Struct(_), DataType::Struct(fields)) => conform_struct(typed(array, "values")?, fields),
         (from, to) => Err(mismatch(format!("the writer's type {from} is not {to}"))),
     }
 }
 
 fn micros(array: &ArrayRef, unit: TimeUnit) -> Result<TimestampMicrosecondArray> {
     match unit {
-        TimeUnit::Millisecond => {
-            let millis: &PrimitiveArray<TimestampMillisecondType> = array.as_primitive();
-            millis.try_unary(|value| value.checked_mul(1000).ok_or_else(|| out_of_range(value)))
-        }
-        TimeUnit::Microsecond => Ok(array.as_primitive::<TimestampMicrosecondType>().clone()),
+        TimeUnit::Millisecond => typed::<TimestampMillisecondArray>(array, "values")?
+            .try_unary(|value| value.checked_mul(1000).ok_or_else(|| out_of_range(value))),
+        TimeUnit::Microsecond => typed(array, "values").cloned(),
         TimeUnit::Nanosecond => {
-            Ok(array.as_primitive::<TimestampNanosecondType>().unary(|value| value.div_euclid(1000)))
+            Ok(typed::<TimestampNanosecondArray>(array, "values")?.unary(|value| value.div_euclid(1000)))
         }
         TimeUnit::Second => Err(mismatch("the format has no timestamps in seconds".to_owned())),
     }

@@ -28,13 +28,11 @@ pub(super) fn open<'b>(bytes: &'b [u8], recorded: u64, expected: &[Expected]) ->
         let message = format!("not a deletion vector: it begins with {:08x}", u32::from_be_bytes(magic));
         Error::new(ErrorKind::Avro(AvroKind::Magic), message)
     })?;
-    let size = match u64::try_from(size) {
-        Ok(found) if Some(found) == expected.size => usize::try_from(found).unwrap_or(usize::MAX),
-        _ => {
-            let message = format!("deletion vector has {size} bytes, its recorded length is {recorded}");
-            return Err(Error::new(ErrorKind::Mismatch, message));
-        }
-    };
+    let found = usize::try_from(size).ok().filter(|size| Some(*size as u64) == expected.size);
+    let size = found.ok_or_else(|| {
+        let message = format!("deletion vector has {size} bytes, its recorded length is {recorded}");
+        Error::new(ErrorKind::Mismatch, message)
+    })?;
     let (body, rest) = rest.split_at_checked(size).ok_or_else(truncated)?;
     let recorded = u32::from_be_bytes(*rest.first_chunk::<4>().ok_or_else(truncated)?);
     let computed = crc32fast::hash(body);

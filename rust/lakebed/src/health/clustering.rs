@@ -1,13 +1,11 @@
 //! How well manifests are clustered by partition: how many manifests a plan of one partition reads.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StructArray};
 use arrow_row::{RowConverter, SortField};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::find;
+use crate::record::column;
 use crate::scan::ScanOptions;
 use crate::table::Table;
 use crate::view::View;
@@ -57,12 +55,11 @@ impl ManifestBounds {
     }
 
     fn add(&mut self, rows: &RecordBatch) -> Result<()> {
-        let [contents, lengths, specs, lower, upper] = INPUT.map(|name| find(rows, name));
-        let (contents, lengths, specs, lower, upper) = (contents?, lengths?, specs?, lower?, upper?);
-        let contents = contents.as_primitive::<Int32Type>();
-        let lengths = lengths.as_primitive::<arrow_array::types::Int64Type>();
-        let specs = specs.as_primitive::<Int32Type>();
-        let (lower, upper) = (lower.as_struct(), upper.as_struct());
+        let [content, length, spec_id, lower, upper] = INPUT;
+        let (contents, specs) = (column::<Int32Array>(rows, content)?, column::<Int32Array>(rows, spec_id)?);
+        let lengths = column::<Int64Array>(rows, length)?;
+        let [lower, upper] = [lower, upper].map(|name| column::<StructArray>(rows, name));
+        let (lower, upper) = (lower?, upper?);
         let fields = lower.columns().iter().zip(upper.columns()).map(|(lower, upper)| {
             let converter = converter(lower)?;
             Ok((bytes_of(&converter, lower)?, bytes_of(&converter, upper)?))
@@ -184,7 +181,7 @@ fn bytes_of(converter: &RowConverter, column: &ArrayRef) -> Result<Vec<Option<Ve
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{Int32Array, StringArray};
+    use arrow_array::StringArray;
     use arrow_schema::{DataType, Field};
 
     use super::*;
@@ -204,7 +201,7 @@ mod tests {
         let upper = tuples(&[Some(2), Some(3), Some(4)], &["b", "d", "z"]);
         let columns: Vec<(&str, ArrayRef)> = vec![
             ("content", Arc::new(Int32Array::from(vec![0, 0, 0]))),
-            ("length", Arc::new(arrow_array::Int64Array::from(vec![10, 10, 10]))),
+            ("length", Arc::new(Int64Array::from(vec![10, 10, 10]))),
             ("spec_id", Arc::new(Int32Array::from(vec![0, 0, 0]))),
             ("partition_lower", Arc::new(lower)),
             ("partition_upper", Arc::new(upper)),

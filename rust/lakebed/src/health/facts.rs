@@ -1,13 +1,11 @@
 //! What a table's snapshots and manifest lists record about its health.
 
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, TimestampMicrosecondArray};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::grouping::sums::sum;
-use crate::record::find;
+use crate::grouping::sums::{known_sum, sum};
+use crate::record::column;
 use crate::scan::ScanOptions;
 use crate::table::Table;
 use crate::view::View;
@@ -79,9 +77,9 @@ impl TableFacts {
     }
 
     fn add_snapshots(&mut self, rows: &RecordBatch) -> Result<()> {
-        let (ids, times) = (find(rows, "snapshot_id")?, find(rows, "committed_at")?);
-        let times = times.as_primitive::<TimestampMicrosecondType>();
-        for (id, time) in ids.as_primitive::<Int64Type>().iter().zip(times) {
+        let ids = column::<Int64Array>(rows, "snapshot_id")?;
+        let times = column::<TimestampMicrosecondArray>(rows, "committed_at")?;
+        for (id, time) in ids.iter().zip(times) {
             self.snapshots += 1;
             self.oldest_snapshot_at = [self.oldest_snapshot_at, time].into_iter().flatten().min();
             self.newest_snapshot_at = self.newest_snapshot_at.max(time);
@@ -94,18 +92,16 @@ impl TableFacts {
 }
 
 const MANIFEST_INPUT: [&str; 5] =
-    ["length", "content", "added_files_count", "existing_files_count", "deleted_files_count"];
+    ["content", "length", "added_files_count", "existing_files_count", "deleted_files_count"];
 
 impl ManifestFacts {
     fn add(&mut self, rows: &RecordBatch) -> Result<()> {
-        let [lengths, contents, added, existing, deleted] = MANIFEST_INPUT.map(|name| find(rows, name));
-        let (lengths, contents, added) = (lengths?, contents?, added?);
-        let (existing, deleted) = (existing?, deleted?);
+        let [content, numbers @ ..] = MANIFEST_INPUT;
+        let contents = column::<Int32Array>(rows, content)?;
+        let [lengths, added, existing, deleted] = numbers.map(|name| column::<Int64Array>(rows, name));
+        let (lengths, added, existing, deleted) = (lengths?, added?, existing?, deleted?);
         let has_existing = existing.null_count() < existing.len();
-        let [lengths, added, existing, deleted] =
-            [&lengths, &added, &existing, &deleted].map(|column| column.as_primitive::<Int64Type>());
         let counts = added.iter().zip(existing).zip(deleted);
-        let contents = contents.as_primitive::<Int32Type>().iter();
         for ((length, content), ((added, existing), deleted)) in lengths.iter().zip(contents).zip(counts) {
             let length = length.unwrap_or_default();
             self.count += 1;
@@ -114,11 +110,10 @@ impl ManifestFacts {
             self.of_deletes += i64::from(content == Some(1));
             // Paimon's entries only add or delete a file.
             let existing = if has_existing { existing } else { Some(0) };
-            self.entries = [added, existing, deleted].into_iter().fold(self.entries, |left, right| {
-                left.zip(right).map(|(left, right)| left.saturating_add(right))
-            });
-            self.deleted_entries =
-                self.deleted_entries.zip(deleted).map(|(left, right)| left.saturating_add(right));
+            for counted in [added, existing, deleted] {
+                self.entries = known_sum("entry_count", self.entries, counted)?;
+            }
+            self.deleted_entries = known_sum("deleted_entry_count", self.deleted_entries, deleted)?;
         }
         Ok(())
     }

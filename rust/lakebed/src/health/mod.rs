@@ -18,6 +18,7 @@ pub(crate) use totals::Totals;
 
 use crate::credentials::location_of;
 use crate::error::Result;
+use crate::grouping::sums::sum;
 use crate::scan::ScanOptions;
 use crate::table::Table;
 use crate::view::{select, whole};
@@ -97,10 +98,20 @@ fn row(facts: &TableFacts, bounds: &ManifestBounds, totals: &Totals) -> Result<R
     let manifests = &facts.manifests;
     let after = bounds.rewritten(totals.file_count, totals.partition_count, totals.max_partition_file_count);
     let clustered = totals.clustered_partition_count.filter(|count| *count > 0);
-    let deletes = |count: [Option<i64>; 3]| count.into_iter().flatten().reduce(i64::saturating_add);
+    let deletes = |name, counts: [Option<i64>; 3]| {
+        counts.into_iter().flatten().map(Ok).reduce(|left, right| sum(name, left?, right?)).transpose()
+    };
     // Iceberg's vectors are included in position deletes; Paimon has only vectors.
     let deleted = totals.position_delete_record_count.or(totals.deletion_vector_record_count);
     let vectors = |count: Option<i64>| count.filter(|_| totals.position_delete_file_count.is_none());
+    let delete_files = [
+        totals.position_delete_file_count,
+        totals.equality_delete_file_count,
+        vectors(totals.deletion_vector_count),
+    ];
+    let delete_files = deletes("delete_file_count", delete_files)?;
+    let delete_records =
+        deletes("delete_record_count", [deleted, totals.equality_delete_record_count, None])?;
     let columns = vec![
         ("location", text(&location_of(&facts.location))),
         ("format", text(&facts.format)),
@@ -124,15 +135,8 @@ fn row(facts: &TableFacts, bounds: &ManifestBounds, totals: &Totals) -> Result<R
         ("max_partition_file_count", long(totals.max_partition_file_count)),
         ("max_level", long(totals.max_level)),
         ("level_0_file_count", long(totals.level_0_file_count)),
-        (
-            "delete_file_count",
-            long(deletes([
-                totals.position_delete_file_count,
-                totals.equality_delete_file_count,
-                vectors(totals.deletion_vector_count),
-            ])),
-        ),
-        ("delete_record_count", long(deletes([deleted, totals.equality_delete_record_count, None]))),
+        ("delete_file_count", long(delete_files)),
+        ("delete_record_count", long(delete_records)),
         ("position_delete_file_count", long(totals.position_delete_file_count)),
         ("position_delete_record_count", long(totals.position_delete_record_count)),
         ("deletion_vector_count", long(totals.deletion_vector_count)),

@@ -209,3 +209,13 @@ pub static POSITION_DELETE: [FieldSpec; 3] = [
 
 /// The column of deleted rows.
 pub(crate) const ROW: &str = "row";
+
+/// `content` of the entries of data files.
+pub(crate) const DATA: i32 = 0;
+/// `content` of position delete files and of deletion vectors.
+pub(crate) const POSITION_DELETES: i32 = 1;
+/// `content` of equality delete files.
+pub(crate) const EQUALITY_DELETES: i32 = 2;
+
+/// `file_format` of deletion vectors; writers use any case.
+pub(crate) const PUFFIN: &str = "PUFFIN";

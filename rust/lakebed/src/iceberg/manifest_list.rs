@@ -1,5 +1,6 @@
 //! Manifest lists: the manifests that make up a snapshot (Iceberg specification, "Manifest Lists"; Iceberg's
 //! `ManifestFile.java`).
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use arrow_array::builder::{BinaryBuilder, BooleanBuilder, ListBuilder, StructBui
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, Int32Array, Int64Array, PrimitiveArray, RecordBatch, RecordBatchOptions, StringArray,
-    StructArray, new_null_array,
+    Array, ArrayRef, Int32Array, Int64Array, ListArray, PrimitiveArray, RecordBatch, RecordBatchOptions,
+    StringArray, StructArray, new_null_array,
 };
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, DataType};
@@ -17,8 +18,8 @@ use arrow_select::concat::concat_batches;
 use super::fields::{FIELD_SUMMARY, LIST, known};
 use super::manifest::canonical::canonical_list;
 use crate::columnar::Decoding;
-use crate::error::{Error, ErrorKind, Result};
-use crate::record::{RecordReader, RecordResolver, carried, find};
+use crate::error::{Error, ErrorKind, Result, fitting};
+use crate::record::{RecordReader, RecordResolver, carried, column, typed};
 
 /// `content` of a manifest of data files.
 pub const DATA: i32 = 0;
@@ -51,7 +52,7 @@ pub fn read_manifest_list(
     let mut first = 0;
     while let Some(batch) = reader.next() {
         let batch = reader.conform(&batch?, Some(first))?;
-        first += batch.num_rows() as u64;
+        first = fitting(first.checked_add(batch.num_rows() as u64), "the number of manifests")?;
         batches.push(with_defaults(&batch)?);
     }
     concat_batches(resolver.schema(), &batches).map_err(malformed)
@@ -82,16 +83,18 @@ fn with_defaults(batch: &RecordBatch) -> Result<RecordBatch> {
         batch.schema_ref().fields().iter().zip(batch.columns()).map(|(field, column)| match ZERO_BY_DEFAULT
             .contains(&field.name().as_str())
         {
-            true if field.name() == "content" => Arc::new(zero_for_null::<Int32Type>(column)) as ArrayRef,
-            true => Arc::new(zero_for_null::<Int64Type>(column)),
-            false => Arc::clone(column),
+            true if field.name() == "content" => zero_for_null::<Int32Type>(column, field.name()),
+            true => zero_for_null::<Int64Type>(column, field.name()),
+            false => Ok(Arc::clone(column)),
         });
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(batch.schema(), columns.collect(), &options).map_err(malformed)
+    let columns = columns.collect::<Result<_>>()?;
+    RecordBatch::try_new_with_options(batch.schema(), columns, &options).map_err(malformed)
 }
 
-fn zero_for_null<T: ArrowPrimitiveType<Native: Default>>(column: &ArrayRef) -> PrimitiveArray<T> {
-    column.as_primitive::<T>().iter().map(|value| Some(value.unwrap_or_default())).collect()
+fn zero_for_null<T: ArrowPrimitiveType<Native: Default>>(column: &ArrayRef, name: &str) -> Result<ArrayRef> {
+    let values = typed::<PrimitiveArray<T>>(column, name)?.iter();
+    Ok(Arc::new(values.map(|value| Some(value.unwrap_or_default())).collect::<PrimitiveArray<T>>()))
 }
 
 /// A manifest that a snapshot of version 1 names without a list.
@@ -256,68 +259,87 @@ impl ManifestFile {
     /// # Errors
     /// `Mismatch` for a content that is neither data nor deletes.
     pub fn all(list: &RecordBatch) -> Result<Vec<ManifestFile>> {
-        let columns = Columns { list };
+        let columns = Columns::of(list)?;
         (0..list.num_rows()).map(|row| columns.manifest(row).map_err(|e| e.in_record(row as u64))).collect()
     }
 }
 
-/// The columns of a list, by name.
+/// The columns of a list, typed.
 struct Columns<'l> {
-    list: &'l RecordBatch,
+    paths: &'l StringArray,
+    lengths: &'l Int64Array,
+    spec_ids: &'l Int32Array,
+    contents: &'l Int32Array,
+    sequence_numbers: &'l Int64Array,
+    min_sequence_numbers: &'l Int64Array,
+    added_snapshot_ids: &'l Int64Array,
+    /// Files and rows that are ADDED, EXISTING and DELETED.
+    counts: [(&'l Int32Array, &'l Int64Array); 3],
+    /// Without a filter on partitions they are not read.
+    summaries: Option<&'l ListArray>,
+    first_row_ids: &'l Int64Array,
 }
 
-impl Columns<'_> {
-    fn value<T: ArrowPrimitiveType>(&self, name: &str, row: usize) -> Result<Option<T::Native>> {
-        let column = find(self.list, name)?;
-        let column = column.as_primitive::<T>();
-        Ok(column.is_valid(row).then(|| column.value(row)))
-    }
-
-    fn long(&self, name: &str, row: usize) -> Result<Option<i64>> {
-        self.value::<Int64Type>(name, row)
-    }
-
-    fn recorded(&self, status: &str, row: usize) -> Result<Recorded> {
-        let files = self.value::<Int32Type>(&format!("{status}_files_count"), row)?;
-        let rows = self.long(&format!("{status}_rows_count"), row)?;
-        let known = |count| u64::try_from(count).ok();
-        Ok(Recorded { files: files.map(i64::from).and_then(known), rows: rows.and_then(known) })
+impl<'l> Columns<'l> {
+    fn of(list: &'l RecordBatch) -> Result<Columns<'l>> {
+        let ints = |name: &str| column::<Int32Array>(list, name);
+        let longs = |name: &str| column::<Int64Array>(list, name);
+        let summaries = list.column_by_name(SUMMARIES).map(|lists| typed(lists, SUMMARIES));
+        Ok(Columns {
+            paths: column(list, "manifest_path")?,
+            lengths: longs("manifest_length")?,
+            spec_ids: ints("partition_spec_id")?,
+            contents: ints("content")?,
+            sequence_numbers: longs("sequence_number")?,
+            min_sequence_numbers: longs("min_sequence_number")?,
+            added_snapshot_ids: longs("added_snapshot_id")?,
+            counts: [
+                (ints("added_files_count")?, longs("added_rows_count")?),
+                (ints("existing_files_count")?, longs("existing_rows_count")?),
+                (ints("deleted_files_count")?, longs("deleted_rows_count")?),
+            ],
+            summaries: summaries.transpose()?,
+            first_row_ids: longs("first_row_id")?,
+        })
     }
 
     fn manifest(&self, row: usize) -> Result<ManifestFile> {
-        let content = self.value::<Int32Type>("content", row)?.unwrap_or(DATA);
+        let content = at(self.contents, row).unwrap_or(DATA);
         if !matches!(content, DATA | DELETES) {
             let message = format!("content is {content}, neither 0 (data) nor 1 (deletes)");
             return Err(Error::new(ErrorKind::Mismatch, message).in_field("content"));
         }
+        let known = |count| u64::try_from(count).ok();
+        let [added, existing, deleted] = self.counts.map(|(files, rows)| Recorded {
+            files: at(files, row).map(i64::from).and_then(known),
+            rows: at(rows, row).and_then(known),
+        });
         Ok(ManifestFile {
-            path: find(self.list, "manifest_path")?.as_string::<i32>().value(row).to_owned(),
-            length: self.long("manifest_length", row)?.and_then(|length| u64::try_from(length).ok()),
-            spec_id: self.value::<Int32Type>("partition_spec_id", row)?.unwrap_or(0),
+            path: self.paths.value(row).to_owned(),
+            length: at(self.lengths, row).and_then(known),
+            spec_id: at(self.spec_ids, row).unwrap_or(0),
             content,
-            sequence_number: self.long("sequence_number", row)?.unwrap_or(0),
-            min_sequence_number: self.long("min_sequence_number", row)?.unwrap_or(0),
-            added_snapshot_id: self.long("added_snapshot_id", row)?,
-            added: self.recorded("added", row)?,
-            existing: self.recorded("existing", row)?,
-            deleted: self.recorded("deleted", row)?,
+            sequence_number: at(self.sequence_numbers, row).unwrap_or(0),
+            min_sequence_number: at(self.min_sequence_numbers, row).unwrap_or(0),
+            added_snapshot_id: at(self.added_snapshot_ids, row),
+            added,
+            existing,
+            deleted,
             partitions: self.summaries(row)?,
-            first_row_id: self.long("first_row_id", row)?,
+            first_row_id: at(self.first_row_ids, row),
         })
     }
 
     fn summaries(&self, row: usize) -> Result<Option<Vec<FieldSummary>>> {
-        // Without a filter on partitions they are not read.
-        let Some(column) = self.list.column_by_name(SUMMARIES) else { return Ok(None) };
-        let lists = column.as_list::<i32>();
-        if lists.is_null(row) {
-            return Ok(None);
-        }
+        let Some(lists) = self.summaries.filter(|lists| lists.is_valid(row)) else { return Ok(None) };
         let items = lists.value(row);
-        let items = items.as_struct();
-        let summaries: Option<Vec<_>> = (0..items.len()).map(|item| summary(items, item)).collect();
-        Ok(summaries)
+        let items: &StructArray = typed(&items, SUMMARIES)?;
+        Ok((0..items.len()).map(|item| summary(items, item)).collect())
     }
+}
+
+fn at<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
+    column.is_valid(row).then(|| column.value(row))
 }
 
 /// One summary; `None` where it is null, so that nothing is known.
@@ -346,6 +368,7 @@ fn malformed(error: ArrowError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::mistyped;
 
     #[test]
     fn manifests_named_by_their_snapshot_are_of_unknown_counts() {
@@ -361,6 +384,15 @@ mod tests {
         };
         assert_eq!((manifests.len(), manifests.get(1)), (2, Some(&second)));
         assert!(second.may_be_live() && second.partitions.is_none());
+    }
+
+    #[test]
+    fn columns_of_another_type_are_refused_by_name() {
+        for (name, list) in mistyped(&manifest_rows(&[ManifestFile::default()]).unwrap()) {
+            let error = ManifestFile::all(&list).err();
+            let found = error.map(|error| (error.kind(), error.location().field.clone()));
+            assert_eq!(found, (name != "key_metadata").then_some((ErrorKind::Mismatch, Some(name))));
+        }
     }
 
     #[test]

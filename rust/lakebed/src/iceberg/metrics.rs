@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StructArray, UInt32Array};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use arrow_select::take::take;
@@ -11,7 +11,7 @@ use arrow_select::take::take;
 use super::types::{FieldRef, Schema};
 use super::value::decode_bounds;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::find;
+use crate::record::{find, typed};
 use crate::words::unknown;
 
 /// One metric of a column: its name in views, and the entry's map that holds it.
@@ -154,8 +154,8 @@ impl MetricsView {
             let metrics = self.metrics.iter().zip(&by_metric).map(|(metric, values)| {
                 let values = values.get(place).ok_or_else(missing)?;
                 Ok(match metric.kind {
-                    Kind::Bound => decode_bounds(values.as_binary::<i32>(), &field.ty),
-                    Kind::Count => known_counts(values),
+                    Kind::Bound => decode_bounds(typed(values, metric.map)?, &field.ty),
+                    Kind::Count => known_counts(typed(values, metric.map)?),
                     Kind::StoredCount => Arc::clone(values),
                 })
             });
@@ -168,8 +168,7 @@ impl MetricsView {
 }
 
 /// Counts, with negative ones as null.
-fn known_counts(counts: &ArrayRef) -> ArrayRef {
-    let counts = counts.as_primitive::<Int64Type>();
+fn known_counts(counts: &Int64Array) -> ArrayRef {
     if counts.iter().flatten().all(|count| count >= 0) {
         return Arc::new(counts.clone());
     }
@@ -243,10 +242,15 @@ mod tests {
             .expect("entries")
     }
 
+    /// A metric of the first column.
+    fn metric<'c>(columns: &'c ArrayRef, name: &str) -> &'c ArrayRef {
+        let columns = typed::<StructArray>(columns, "metrics").expect("metrics");
+        typed::<StructArray>(columns.column(0), name).expect("a column").column_by_name(name).expect(name)
+    }
+
     fn null_count(view: &MetricsView, name: &str, entries: &RecordBatch) -> Option<i64> {
         let columns = view.build(entries).expect("metrics");
-        let counts = columns.as_struct().column(0).as_struct().column_by_name(name).expect("a count");
-        let counts = counts.as_primitive::<Int64Type>();
+        let counts = typed::<Int64Array>(metric(&columns, name), name).expect("counts");
         counts.is_valid(0).then(|| counts.value(0))
     }
 
@@ -271,10 +275,7 @@ mod tests {
         let schema = Schema::from_json(&fields).expect("a schema");
         let stats = MetricsView::stats(&["a".to_owned()], &schema).expect("a view");
         let columns = stats.build(&entries(&[1], &[1, 0])).expect("metrics");
-        let lower = columns.as_struct().column(0).as_struct().column_by_name("lower_bound");
-        assert_eq!(
-            lower.map(|bounds| (bounds.data_type().clone(), bounds.null_count())),
-            Some((DataType::Int32, 1))
-        );
+        let lower = metric(&columns, "lower_bound");
+        assert_eq!((lower.data_type(), lower.null_count()), (&DataType::Int32, 1));
     }
 }

@@ -130,12 +130,11 @@ impl<'a> Reader<'a> {
     /// Reads `array` of an exact column; `None` for one that is not of such a type.
     pub(super) fn exact(array: &'a dyn Array) -> Option<Reader<'a>> {
         let read: Read = match array.data_type() {
-            DataType::Timestamp(TimeUnit::Millisecond, _) => |array, row| {
-                let millis = array.as_primitive::<TimestampMillisecondType>().value(row);
-                Value::Nanos(i128::from(millis) * 1_000_000)
-            },
+            DataType::Timestamp(TimeUnit::Millisecond, _) => {
+                |array, row| Value::Nanos(i128::from(at::<TimestampMillisecondType>(array, row)) * 1_000_000)
+            }
             DataType::Decimal256(_, 9) => {
-                |array, row| Value::Nanos(array.as_primitive::<Decimal256Type>().value(row).as_i128())
+                |array, row| Value::Nanos(at::<Decimal256Type>(array, row).as_i128())
             }
             _ => return None,
         };
@@ -174,9 +173,7 @@ fn read_of(data_type: &DataType) -> Option<Read> {
         DataType::Timestamp(TimeUnit::Nanosecond, _) => int::<TimestampNanosecondType>,
         DataType::Float32 => float::<Float32Type>,
         DataType::Float64 => float::<Float64Type>,
-        DataType::Decimal128(_, _) => {
-            |array, row| Value::Decimal(array.as_primitive::<Decimal128Type>().value(row))
-        }
+        DataType::Decimal128(_, _) => |array, row| Value::Decimal(at::<Decimal128Type>(array, row)),
         DataType::Utf8 => {
             |array, row| Value::Bytes(Cow::Borrowed(array.as_string::<i32>().value(row).as_bytes()))
         }
@@ -185,10 +182,15 @@ fn read_of(data_type: &DataType) -> Option<Read> {
     })
 }
 
+/// The value of a row, of an array whose type was matched.
+fn at<T: ArrowPrimitiveType>(array: &dyn Array, row: usize) -> T::Native {
+    array.as_primitive::<T>().value(row)
+}
+
 fn int<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &dyn Array, row: usize) -> Value<'_> {
-    Value::Int(array.as_primitive::<T>().value(row).into())
+    Value::Int(at::<T>(array, row).into())
 }
 
 fn float<T: ArrowPrimitiveType<Native: Into<f64>>>(array: &dyn Array, row: usize) -> Value<'_> {
-    Value::Float(array.as_primitive::<T>().value(row).into())
+    Value::Float(at::<T>(array, row).into())
 }

@@ -9,7 +9,9 @@ mod resolver;
 mod tally;
 
 pub(crate) use reader::{GuardMaker, RecordReader};
-pub(crate) use records::{Records, below, column, find};
+#[cfg(test)]
+pub(crate) use records::mistyped;
+pub(crate) use records::{Records, below, column, find, typed};
 pub use resolver::RecordResolver;
 pub(crate) use resolver::{field_at, record_schema, select};
 pub(crate) use tally::{Counter, Tally};

@@ -80,9 +80,16 @@ pub(crate) fn below(parent: &StructArray, child: &ArrayRef) -> Result<ArrayRef> 
 pub(crate) fn column<'b, A: Array + 'static>(batch: &'b RecordBatch, name: &str) -> Result<&'b A> {
     let absent =
         || Error::new(ErrorKind::Required, format!("{name} is not a column of the rows")).in_field(name);
-    let column = batch.column_by_name(name).ok_or_else(absent)?;
-    column.as_any().downcast_ref().ok_or_else(|| {
-        let message = format!("{name} is of type {}", column.data_type());
+    typed(batch.column_by_name(name).ok_or_else(absent)?, name)
+}
+
+/// An array, such as a struct's child, as one of type `A`.
+///
+/// # Errors
+/// `Mismatch` for one of another type, with the name.
+pub(crate) fn typed<'a, A: Array + 'static>(array: &'a dyn Array, name: &str) -> Result<&'a A> {
+    array.as_any().downcast_ref().ok_or_else(|| {
+        let message = format!("{name} is of type {}", array.data_type());
         Error::new(ErrorKind::Mismatch, message).in_field(name)
     })
 }
@@ -102,4 +109,34 @@ pub(crate) fn find(batch: &RecordBatch, disk: &str) -> Result<ArrayRef> {
         column = child;
     }
     Ok(column)
+}
+
+/// A batch once for each of its columns, with that column of a type that no record has.
+#[cfg(test)]
+pub(crate) fn mistyped(batch: &RecordBatch) -> impl Iterator<Item = (String, RecordBatch)> {
+    let odd = new_null_array(&DataType::Duration(arrow_schema::TimeUnit::Second), batch.num_rows());
+    batch.schema_ref().fields().iter().map(move |field| {
+        let columns = batch.schema_ref().fields().iter().zip(batch.columns()).map(|(other, column)| {
+            (other.name().clone(), Arc::clone(if other.name() == field.name() { &odd } else { column }))
+        });
+        (field.name().clone(), RecordBatch::try_from_iter(columns).expect("columns of one length"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Int64Array;
+
+    use super::*;
+
+    #[test]
+    fn a_column_is_there_and_of_its_type_or_named_in_the_error() {
+        let numbers = Arc::new(Int64Array::from(vec![7])) as ArrayRef;
+        let batch = RecordBatch::try_from_iter([("n", numbers)]).unwrap();
+        assert_eq!(column::<Int64Array>(&batch, "n").unwrap().values(), &[7]);
+        let refused = [column::<StructArray>(&batch, "n").err(), column::<StructArray>(&batch, "m").err()];
+        let found = refused.map(|error| error.map(|error| (error.kind(), error.location().field.clone())));
+        let mistyped = (ErrorKind::Mismatch, Some("n".to_owned()));
+        assert_eq!(found, [Some(mistyped), Some((ErrorKind::Required, Some("m".to_owned())))]);
+    }
 }

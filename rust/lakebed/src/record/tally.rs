@@ -59,7 +59,7 @@ impl<const N: usize> Counter<N> {
     #[inline]
     pub(crate) fn add(&mut self, kind: usize, more: u64) -> Option<()> {
         let count = self.0.get(kind)?;
-        count.store(count.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
+        count.store(count.load(Ordering::Relaxed).saturating_add(more), Ordering::Relaxed);
         Some(())
     }
 }

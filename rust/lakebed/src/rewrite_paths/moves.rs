@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{Int64Builder, StringBuilder};
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 
 use super::{Lengths, Prefixes};
@@ -13,7 +11,7 @@ use crate::distributed::Distributed;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::reach::{Found, Kind, Kinds, Partitioner, Reach, Root, Seen, WalkOptions, count};
-use crate::record::find;
+use crate::record::column;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 use crate::view::{select, whole};
 
@@ -126,10 +124,8 @@ impl Shared {
 
     /// The rows of reached files that are copied unchanged.
     fn rows(&self, found: &RecordBatch, place: &dyn Fn(&str) -> Result<String>) -> Result<RecordBatch> {
-        let [paths, kinds, sizes] = ["file_path", "kind", "file_size_in_bytes"].map(|name| find(found, name));
-        let (paths, kinds, sizes) = (paths?, kinds?, sizes?);
-        let (paths, kinds) = (paths.as_string::<i32>(), kinds.as_string::<i32>());
-        let sizes = sizes.as_primitive::<Int64Type>();
+        let [paths, kinds] = ["file_path", "kind"].map(|name| column::<StringArray>(found, name));
+        let (paths, kinds, sizes) = (paths?, kinds?, column::<Int64Array>(found, "file_size_in_bytes")?);
         let mut rows = Rows::default();
         for row in 0..found.num_rows() {
             let (path, kind) = (paths.value(row), kinds.value(row));

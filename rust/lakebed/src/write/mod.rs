@@ -14,6 +14,7 @@ use commit::{Published, publish_next};
 pub(crate) use publish::publish_bytes;
 pub use publish::{Existing, publish};
 
+pub(crate) use crate::error::fitting;
 use crate::error::{Error, ErrorKind, Result};
 use crate::local_path::local_path;
 use crate::storage::{Storage, present};
@@ -120,15 +121,6 @@ pub(crate) fn remove_folders(storage: &dyn Storage, folders: &[String]) {
             let _ = std::fs::remove_dir(folder);
         }
     }
-}
-
-/// A number computed from numbers in files, which may be forged; `None` where it overflowed.
-///
-/// # Errors
-/// `Mismatch`.
-pub(crate) fn fitting<T>(computed: Option<T>, what: &str) -> Result<T> {
-    let bits = 8 * size_of::<T>();
-    computed.ok_or_else(|| Error::new(ErrorKind::Mismatch, format!("{what} does not fit {bits} bits")))
 }
 
 /// The current time of the machine in milliseconds since 1970 UTC.

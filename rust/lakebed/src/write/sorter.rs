@@ -9,12 +9,15 @@ use arrow_buffer::Buffer;
 use arrow_row::{RowConverter, Rows, SortField};
 use arrow_select::take::take_record_batch;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::record::carried;
 use crate::spill::{HELD_BYTES, Spill, SpilledRange};
 
 /// The number of pieces that a run is written in. One piece of each run is in memory at once.
 const PIECES: usize = 256;
+
+/// What does not fit where too many entries are in memory at once.
+const ENTRIES: &str = "the number of entries";
 
 /// The format's part of sorting entries.
 pub(crate) trait Sortable {
@@ -100,7 +103,8 @@ impl<S: Sortable> Sorter<S> {
         let entries = carried::joined(&std::mem::take(&mut self.held))?;
         self.held_bytes = 0;
         let keys = keys(&self.entries, &mut self.order, &entries)?;
-        let mut order: Vec<u32> = (0..u32::try_from(entries.num_rows()).unwrap_or(u32::MAX)).collect();
+        let rows = fitting(u32::try_from(entries.num_rows()).ok(), ENTRIES)?;
+        let mut order: Vec<u32> = (0..rows).collect();
         if let Some(keys) = keys {
             order.sort_by(|left, right| keys.row(*left as usize).cmp(&keys.row(*right as usize)));
         }
@@ -231,7 +235,7 @@ impl<S: Sortable> Merge<S> {
         while taken.len() < rows {
             let Some(Reverse((_, run))) = self.least.pop() else { break };
             let Some(loaded) = self.runs.get_mut(run).and_then(|run| run.now.as_mut()) else { continue };
-            taken.push(u32::try_from(loaded.start + loaded.next - loaded.first).unwrap_or(u32::MAX));
+            taken.push(fitting(u32::try_from(loaded.start + loaded.next - loaded.first).ok(), ENTRIES)?);
             loaded.next += 1;
             if loaded.next == loaded.entries.num_rows() {
                 self.load(run)?;

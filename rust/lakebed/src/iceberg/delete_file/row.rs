@@ -47,29 +47,24 @@ fn id_of(field: &Field) -> Option<&String> {
 }
 
 fn value(array: &ArrayRef, ty: &Type) -> Result<ArrayRef> {
-    match (array.data_type(), ty) {
-        (_, Type::Struct(fields)) => conform(array, fields),
-        (DataType::List(_), Type::List(element)) => {
-            let list = array.as_list::<i32>();
+    match (ty, array.as_list_opt::<i32>(), array.as_map_opt()) {
+        (Type::Struct(fields), ..) => conform(array, fields),
+        (Type::List(element), Some(list), _) => {
             let values = value(list.values(), &element.ty)?;
             let DataType::List(item) = ty.arrow() else { return Err(mismatch(array, &ty.to_string())) };
             built(ListArray::try_new(item, list.offsets().clone(), values, list.nulls().cloned()))
         }
-        (DataType::Map(..), Type::Map(..)) => {
-            let map = array.as_map();
-            pairs(map.entries(), ty, |field, pairs| {
-                MapArray::try_new(field, map.offsets().clone(), pairs, map.nulls().cloned(), false)
-            })
-        }
+        (Type::Map(..), _, Some(map)) => pairs(map.entries(), ty, |field, pairs| {
+            MapArray::try_new(field, map.offsets().clone(), pairs, map.nulls().cloned(), false)
+        }),
         // Avro only has maps with string keys: others are stored as lists of pairs.
-        (DataType::List(_), Type::Map(..)) => {
-            let list = array.as_list::<i32>();
+        (Type::Map(..), Some(list), _) => {
             let entries = list.values().as_struct_opt().ok_or_else(|| mismatch(array, &ty.to_string()))?;
             pairs(entries, ty, |field, pairs| {
                 MapArray::try_new(field, list.offsets().clone(), pairs, list.nulls().cloned(), false)
             })
         }
-        (_, ty) => partition::conform(array, ty),
+        _ => partition::conform(array, ty),
     }
 }
 

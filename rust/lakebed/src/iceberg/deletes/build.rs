@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_select::filter::filter_record_batch;
 
@@ -12,10 +10,11 @@ use super::sequence::{BySequence, Member};
 use super::stats::EqualityField;
 use super::{DeleteIndex, Vector};
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::fields::{EQUALITY_DELETES, PUFFIN};
 use crate::iceberg::partition::PartitionNumbers;
 use crate::iceberg::table::TableTypes;
 use crate::iceberg::view::target_files;
-use crate::record::find;
+use crate::record::{column, find, typed};
 
 /// The columns of entries from which the index is built.
 pub(crate) const DELETE_INPUT: [&str; 13] = [
@@ -33,12 +32,6 @@ pub(crate) const DELETE_INPUT: [&str; 13] = [
     "equality_ids",
     "referenced_data_file",
 ];
-
-/// `content` of data files and of equality delete files.
-pub(super) const DATA: i32 = 0;
-pub(super) const EQUALITY_DELETES: i32 = 2;
-/// The format of files with deletion vectors, in lower case; files may have any case.
-const PUFFIN: &str = "puffin";
 
 /// Takes the deletes of a snapshot batch by batch, and numbers them in that order.
 pub(crate) struct DeleteIndexBuilder {
@@ -78,8 +71,8 @@ impl DeleteIndexBuilder {
     /// delete whose partition the table's schemas do not describe; with the path of the delete.
     pub(crate) fn push(&mut self, entries: &RecordBatch) -> Result<()> {
         let rows = Rows::new(entries)?;
-        let tuples = find(entries, "partition")?;
-        let partitions = self.partitions.number(&find(entries, "spec_id")?, tuples.as_struct())?;
+        let tuples = column(entries, "partition")?;
+        let partitions = self.partitions.number(&find(entries, "spec_id")?, tuples)?;
         let mut equality = Vec::new();
         for (row, partition) in partitions.into_iter().enumerate() {
             let delete = self.next_number()?;
@@ -201,15 +194,15 @@ pub(super) struct Rows {
 
 impl Rows {
     pub(super) fn new(entries: &RecordBatch) -> Result<Rows> {
-        let int = |name| find(entries, name).map(|column| column.as_primitive::<Int32Type>().clone());
-        let text = |name| find(entries, name).map(|column| column.as_string::<i32>().clone());
+        let int = |name| column::<Int32Array>(entries, name).cloned();
+        let text = |name| column::<StringArray>(entries, name).cloned();
         Ok(Rows {
             contents: int("content")?,
             spec_ids: int("spec_id")?,
-            sequences: find(entries, "sequence_number")?.as_primitive::<Int64Type>().clone(),
+            sequences: column::<Int64Array>(entries, "sequence_number")?.clone(),
             paths: text("file_path")?,
             formats: text("file_format")?,
-            targets: target_files(entries)?.as_string::<i32>().clone(),
+            targets: typed::<StringArray>(&target_files(entries)?, "referenced_data_file")?.clone(),
         })
     }
 

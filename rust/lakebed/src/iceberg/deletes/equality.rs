@@ -1,16 +1,15 @@
 //! Equality deletes of a partition and global ones, without those that a file's metrics exclude.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ListArray, RecordBatch};
+use arrow_array::{Array, Int32Array, ListArray, RecordBatch};
 
 use super::sequence::{BySequence, Member};
 use super::spans::SpanTree;
 use super::stats::{ColumnStats, EqualityField, StoredStats};
-use crate::error::{Error, ErrorKind, Result};
-use crate::record::find;
+use crate::error::{Error, ErrorKind, Result, fitting};
+use crate::record::{column, typed};
 
 /// Takes equality deletes batch by batch.
 #[derive(Default)]
@@ -41,15 +40,14 @@ impl EqualityBuilder {
     /// # Errors
     /// `Required` for a delete without columns.
     pub(super) fn push(&mut self, rows: &RecordBatch, deletes: &[EqualityDelete]) -> Result<()> {
-        let lists = find(rows, "equality_ids")?;
-        let lists = lists.as_list::<i32>();
+        let lists = column(rows, "equality_ids")?;
         let mut columns = BTreeSet::new();
         for (row, delete) in deletes.iter().enumerate() {
             let ids = compared(lists, row)?;
             columns.extend(ids.iter().copied());
             let next = self.set_numbers.len();
             self.sets.push(*self.set_numbers.entry(ids).or_insert(next));
-            let number = i32::try_from(self.deletes.len()).unwrap_or(i32::MAX);
+            let number = fitting(i32::try_from(self.deletes.len()).ok(), "the number of equality deletes")?;
             let members = if delete.partition.is_some() { &mut self.by_partition } else { &mut self.global };
             let group = delete.partition.unwrap_or(0);
             members.push(Member { group, sequence: delete.sequence, delete: number });
@@ -78,7 +76,7 @@ impl EqualityBuilder {
                 stats.get(&field.id).cloned().unwrap_or_else(|| StoredStats::unknown(*deletes))
             };
             let parts: Vec<StoredStats> = self.stats.iter().map(of_batch).collect();
-            Ok(StoredStats::concat(&parts)?.interpret(field))
+            StoredStats::concat(&parts)?.interpret(field)
         });
         let stats = stats.collect::<Result<Vec<_>>>()?;
         let place = |id: &i32| fields.iter().position(|field| field.id == *id);
@@ -109,8 +107,8 @@ impl EqualityBuilder {
 /// # Errors
 /// `Required` for a delete without columns.
 pub(super) fn compared(lists: &ListArray, row: usize) -> Result<Vec<i32>> {
-    let ids = lists.is_valid(row).then(|| lists.value(row));
-    let ids = ids.map(|ids| ids.as_primitive::<Int32Type>().values().to_vec()).unwrap_or_default();
+    let ids = if lists.is_valid(row) { lists.value(row) } else { Arc::new(Int32Array::new_null(0)) };
+    let ids = typed::<Int32Array>(&ids, "equality_ids")?.values().to_vec();
     if ids.is_empty() {
         let error = Error::new(ErrorKind::Required, "an equality delete names no columns");
         return Err(error.in_field("equality_ids"));

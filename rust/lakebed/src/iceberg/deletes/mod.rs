@@ -26,8 +26,6 @@ mod tests;
 
 use std::collections::HashMap;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use arrow_array::{Int64Array, RecordBatch, StringArray};
 
 pub(crate) use build::{DELETE_INPUT, DeleteIndexBuilder};
@@ -39,7 +37,7 @@ use stats::{ColumnStats, STATS_INPUT, StoredStats};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition::PartitionNumbers;
-use crate::record::find;
+use crate::record::{column, find};
 
 /// The live deletes of a snapshot, numbered in the order in which they were read, and indexed by what they
 /// apply to.
@@ -104,14 +102,17 @@ impl DeleteIndex {
     /// # Errors
     /// `Required` for a missing column.
     pub(crate) fn files(&self, entries: &RecordBatch) -> Result<DataFiles> {
-        let tuples = find(entries, "partition")?;
         let fields = self.equality.fields();
         let stats = if fields.is_empty() { Vec::new() } else { StoredStats::of(entries, &self.field_ids())? };
         Ok(DataFiles {
-            paths: find(entries, "file_path")?.as_string::<i32>().clone(),
-            sequences: find(entries, "sequence_number")?.as_primitive::<Int64Type>().clone(),
-            partitions: self.partitions.find(&find(entries, "spec_id")?, tuples.as_struct())?,
-            stats: fields.iter().zip(stats).map(|(field, stats)| stats.interpret(field)).collect(),
+            paths: column::<StringArray>(entries, "file_path")?.clone(),
+            sequences: column::<Int64Array>(entries, "sequence_number")?.clone(),
+            partitions: self.partitions.find(&find(entries, "spec_id")?, column(entries, "partition")?)?,
+            stats: fields
+                .iter()
+                .zip(stats)
+                .map(|(field, stats)| stats.interpret(field))
+                .collect::<Result<_>>()?,
         })
     }
 

@@ -1,17 +1,16 @@
 //! What is wrong with single deletes, and which data files they apply to alone.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, Int32Array, RecordBatch};
 
-use super::build::{DATA, EQUALITY_DELETES, Rows, is_global};
+use super::build::{Rows, is_global};
 use super::equality::compared;
 use crate::error::{Error, Result};
 use crate::iceberg::deletion_vector::VectorEntry;
+use crate::iceberg::fields::{DATA, EQUALITY_DELETES};
 use crate::iceberg::manifest::DELETED;
 use crate::iceberg::partition::PartitionNumbers;
 use crate::iceberg::table::TableTypes;
-use crate::record::find;
+use crate::record::{column, find};
 use crate::verify::{Links, Standing};
 
 /// The columns of entries that [`wrong`] and [`links`] need.
@@ -37,10 +36,10 @@ pub(crate) const SINGLE_INPUT: [&str; 14] = [
 /// # Errors
 /// `Required` for entries without the columns of [`SINGLE_INPUT`].
 pub(crate) fn wrong(types: &TableTypes, entries: &RecordBatch) -> Result<Vec<(usize, Error)>> {
-    let (rows, equality_ids) = (Rows::new(entries)?, find(entries, "equality_ids")?);
+    let (rows, equality_ids) = (Rows::new(entries)?, column(entries, "equality_ids")?);
     let refused = |row: usize| match rows.contents.value(row) {
         EQUALITY_DELETES => {
-            let columns = compared(equality_ids.as_list(), row);
+            let columns = compared(equality_ids, row);
             columns.and_then(|_| is_global(types, rows.spec_ids.value(row))).err()
         }
         _ => rows.target(row).and_then(|_| VectorEntry::of(&entries.slice(row, 1))).err(),
@@ -54,8 +53,8 @@ pub(crate) fn wrong(types: &TableTypes, entries: &RecordBatch) -> Result<Vec<(us
 /// # Errors
 /// As [`wrong`].
 pub(crate) fn links(partitions: &PartitionNumbers, entries: &RecordBatch) -> Result<Links> {
-    let (rows, tuples, mut links) = (Rows::new(entries)?, find(entries, "partition")?, Links::default());
-    let partitions = partitions.hashes(&find(entries, "spec_id")?, tuples.as_struct())?;
+    let (rows, mut links) = (Rows::new(entries)?, Links::default());
+    let partitions = partitions.hashes(&find(entries, "spec_id")?, column(entries, "partition")?)?;
     for row in live(entries)? {
         let partition = partitions.get(row).map(|hash| i64::from_le_bytes(hash.to_le_bytes()));
         let sequence = rows.sequences.is_valid(row).then(|| rows.sequences.value(row));
@@ -74,7 +73,6 @@ pub(crate) fn links(partitions: &PartitionNumbers, entries: &RecordBatch) -> Res
 
 /// The rows of entries that are not deleted.
 fn live(entries: &RecordBatch) -> Result<Vec<usize>> {
-    let statuses = find(entries, "status")?;
-    let statuses = statuses.as_primitive::<Int32Type>().values().iter().enumerate();
+    let statuses = column::<Int32Array>(entries, "status")?.values().iter().enumerate();
     Ok(statuses.filter(|(_, status)| **status != DELETED).map(|(row, _)| row).collect())
 }

@@ -3,10 +3,10 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type, Time64MicrosecondType,
-    TimestampMicrosecondType, TimestampNanosecondType,
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type,
+    Time64MicrosecondType, TimestampMicrosecondType, TimestampNanosecondType,
 };
-use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, new_null_array};
+use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, RecordBatch, new_null_array};
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::concat::concat;
 
@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::metrics::metric_values;
 use crate::iceberg::types::Type;
 use crate::iceberg::value::decode_bounds;
+use crate::record::typed;
 
 /// The entry's metric maps that are read, in the order of [`StoredStats`].
 pub(super) const STATS_INPUT: [&str; 5] =
@@ -67,11 +68,16 @@ impl StoredStats {
     }
 
     /// The metrics interpreted for the values of `field`.
-    pub(super) fn interpret(&self, field: &EqualityField) -> ColumnStats {
+    ///
+    /// # Errors
+    /// `Mismatch` for metrics of another type.
+    pub(super) fn interpret(&self, field: &EqualityField) -> Result<ColumnStats> {
         let StoredStats([values, nulls, nans, lower, upper]) = self;
+        let values = typed::<Int64Array>(values, "value_counts")?;
+        let (nulls, nans) = (typed(nulls, "null_value_counts")?, typed(nans, "nan_value_counts")?);
+        let (lower, upper) = (typed(lower, "lower_bounds")?, typed(upper, "upper_bounds")?);
         // Some writers use a negative count for unknown.
-        let count = |counts: &ArrayRef, row: usize| {
-            let counts = counts.as_primitive::<Int64Type>();
+        let count = |counts: &Int64Array, row: usize| {
             counts.is_valid(row).then(|| counts.value(row)).filter(|count| *count >= 0)
         };
         let floats = matches!(field.ty, Type::Float | Type::Double);
@@ -83,11 +89,10 @@ impl StoredStats {
                 may_hold_nan: floats && count(nans, row) != Some(0),
             }
         };
-        let bounds = |bounds: &ArrayRef| decode_bounds(bounds.as_binary::<i32>(), &field.ty);
-        ColumnStats {
+        Ok(ColumnStats {
             facts: (0..values.len()).map(facts).collect(),
-            ranges: Ranges::new(&bounds(lower), &bounds(upper)),
-        }
+            ranges: Ranges::new(&decode_bounds(lower, &field.ty), &decode_bounds(upper, &field.ty)),
+        })
     }
 }
 
@@ -195,36 +200,37 @@ fn first_bytes(bytes: &[u8]) -> i128 {
 
 /// Bounds of types that compare like bytes.
 fn bytes(bounds: &ArrayRef) -> Option<BinaryArray> {
-    match bounds.data_type() {
-        DataType::Utf8 => Some(BinaryArray::from(bounds.as_string::<i32>().clone())),
-        DataType::Binary => Some(bounds.as_binary::<i32>().clone()),
-        _ => None,
-    }
+    let texts = bounds.as_string_opt::<i32>().map(|texts| BinaryArray::from(texts.clone()));
+    texts.or_else(|| bounds.as_binary_opt::<i32>().cloned())
 }
 
 /// Bounds as integers in the same order; null for bounds of other types, and for NaN.
 fn numbers(bounds: &ArrayRef) -> Vec<Option<i128>> {
-    macro_rules! integers {
-        ($type:ty) => {
-            bounds.as_primitive::<$type>().iter().map(|bound| bound.map(i128::from)).collect()
-        };
+    fn of<T: ArrowPrimitiveType>(
+        bounds: &ArrayRef,
+        number: impl Fn(T::Native) -> Option<i128>,
+    ) -> Vec<Option<i128>> {
+        bounds.as_primitive_opt::<T>().into_iter().flatten().map(|bound| number(bound?)).collect()
     }
     match bounds.data_type() {
-        DataType::Boolean => bounds.as_boolean().iter().map(|bound| bound.map(i128::from)).collect(),
-        DataType::Int32 => integers!(Int32Type),
-        DataType::Int64 => integers!(Int64Type),
-        DataType::Date32 => integers!(Date32Type),
-        DataType::Time64(TimeUnit::Microsecond) => integers!(Time64MicrosecondType),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => integers!(TimestampMicrosecondType),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => integers!(TimestampNanosecondType),
-        DataType::Decimal128(..) => integers!(Decimal128Type),
-        DataType::Float32 => {
-            let floats = bounds.as_primitive::<Float32Type>().iter();
-            floats.map(|bound| ordered(f64::from(bound?))).collect()
+        DataType::Boolean => {
+            bounds.as_boolean_opt().into_iter().flatten().map(|bound| bound.map(i128::from)).collect()
         }
-        DataType::Float64 => {
-            bounds.as_primitive::<Float64Type>().iter().map(|bound| ordered(bound?)).collect()
+        DataType::Int32 => of::<Int32Type>(bounds, |bound| Some(bound.into())),
+        DataType::Int64 => of::<Int64Type>(bounds, |bound| Some(bound.into())),
+        DataType::Date32 => of::<Date32Type>(bounds, |bound| Some(bound.into())),
+        DataType::Time64(TimeUnit::Microsecond) => {
+            of::<Time64MicrosecondType>(bounds, |bound| Some(bound.into()))
         }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            of::<TimestampMicrosecondType>(bounds, |bound| Some(bound.into()))
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            of::<TimestampNanosecondType>(bounds, |bound| Some(bound.into()))
+        }
+        DataType::Decimal128(..) => of::<Decimal128Type>(bounds, Some),
+        DataType::Float32 => of::<Float32Type>(bounds, |bound| ordered(bound.into())),
+        DataType::Float64 => of::<Float64Type>(bounds, ordered),
         _ => vec![None; bounds.len()],
     }
 }
@@ -239,15 +245,13 @@ fn ordered(float: f64) -> Option<i128> {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::Int64Array;
-
     use super::*;
 
     fn doubles(lower: f64, upper: f64, nans: Option<i64>) -> ColumnStats {
         let count = |count: Option<i64>| Arc::new(Int64Array::from(vec![count])) as ArrayRef;
         let bound = |bound: f64| Arc::new(BinaryArray::from(vec![&bound.to_le_bytes()[..]])) as ArrayRef;
         let stored = [count(Some(2)), count(Some(0)), count(nans), bound(lower), bound(upper)];
-        StoredStats(stored).interpret(&EqualityField { id: 1, ty: Type::Double, required: false })
+        StoredStats(stored).interpret(&EqualityField { id: 1, ty: Type::Double, required: false }).unwrap()
     }
 
     #[test]

@@ -345,3 +345,22 @@ fn random_deletes_apply_by_the_rules() {
         assert_eq!(found, expected, "round {round}: {file}");
     }
 }
+
+/// Entries may be sent by another process: nothing in them is believed.
+#[test]
+fn entries_with_a_column_of_another_type_are_refused() {
+    let types = types(&json!({"0": "unpartitioned"}));
+    let delete =
+        json!({"content": 2, "spec_id": 0, "sequence_number": 2, "file_path": "a", "file_format": "parquet"});
+    let entries = entries(&[delete], &types);
+    let read = |entries: &RecordBatch| -> Result<DeleteIndex> {
+        let mut index = DeleteIndexBuilder::new(types.clone())?;
+        index.push(entries)?;
+        index.finish(vec![EqualityField { id: 1, ty: Type::String, required: false }])
+    };
+    assert_eq!(read(&entries).unwrap().len(), 1);
+    for (name, entries) in crate::record::mistyped(&entries) {
+        let refused = read(&entries).err();
+        assert_eq!(refused.is_some(), DELETE_INPUT.contains(&name.as_str()), "{name}: {refused:?}");
+    }
+}

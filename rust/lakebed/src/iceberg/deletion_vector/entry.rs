@@ -1,12 +1,10 @@
 //! The deletion vectors that entries of a manifest refer to.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, Int64Array, RecordBatch, StringArray};
 
 use super::{DeletionVector, VectorRange, decode_vector};
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::find;
+use crate::record::column;
 use crate::storage::Storage;
 
 /// The columns of entries with the place and row count of a deletion vector.
@@ -31,10 +29,10 @@ impl VectorEntry {
     /// # Errors
     /// `Required` for a vector without a size; `Length` for a negative offset or size. They name the file.
     pub(crate) fn of(entries: &RecordBatch) -> Result<Vec<Option<VectorEntry>>> {
-        let [paths, offsets, sizes, counts] = VECTOR_INPUT.map(|name| find(entries, name));
-        let (paths, offsets, sizes, counts) = (paths?, offsets?, sizes?, counts?);
-        let (paths, counts) = (paths.as_string::<i32>(), counts.as_primitive::<Int64Type>());
-        let (offsets, sizes) = (offsets.as_primitive::<Int64Type>(), sizes.as_primitive::<Int64Type>());
+        let [path, numbers @ ..] = VECTOR_INPUT;
+        let paths = column::<StringArray>(entries, path)?;
+        let [offsets, sizes, counts] = numbers.map(|name| column::<Int64Array>(entries, name));
+        let (offsets, sizes, counts) = (offsets?, sizes?, counts?);
         let entry = |row: usize| {
             if offsets.is_null(row) {
                 return Ok(None);
@@ -64,5 +62,28 @@ impl VectorEntry {
             Ok(vector)
         };
         read().map_err(|error: Error| error.in_file(&self.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::ArrayRef;
+
+    use super::*;
+    use crate::record::mistyped;
+
+    #[test]
+    fn columns_of_another_type_are_refused_by_name() {
+        let path = ("file_path", Arc::new(StringArray::from(vec!["a"])) as ArrayRef);
+        let numbers = VECTOR_INPUT[1..].iter().map(|name| (*name, Arc::new(Int64Array::from(vec![4])) as _));
+        let entries = RecordBatch::try_from_iter([path].into_iter().chain(numbers)).unwrap();
+        assert_eq!(VectorEntry::of(&entries).unwrap().len(), 1);
+        for (name, entries) in mistyped(&entries) {
+            let error = VectorEntry::of(&entries).unwrap_err();
+            let found = (error.kind(), error.location().field.as_deref());
+            assert_eq!(found, (ErrorKind::Mismatch, Some(name.as_str())));
+        }
     }
 }

@@ -3,18 +3,14 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, new_null_array};
 use arrow_schema::DataType;
 
 use super::status::{ADDED, DELETED};
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::fields::{DATA, EQUALITY_DELETES};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
-use crate::record::find;
-
-/// The highest `content` of a file: equality deletes.
-const LAST_CONTENT: i32 = 2;
+use crate::record::{column, find, typed};
 
 /// Fills in what entries inherit, batch by batch in file order.
 pub(super) struct Inheritance {
@@ -41,7 +37,7 @@ impl Inheritance {
     pub(super) fn column(&mut self, batch: &RecordBatch, name: &str) -> Result<ArrayRef> {
         let stored = find(batch, name)?;
         match (name, &self.manifest) {
-            ("content", _) => content(stored.as_primitive()),
+            ("content", _) => content(typed(&stored, name)?),
             ("spec_id", manifest) => {
                 let spec_id = manifest.as_ref().map(|manifest| manifest.spec_id).or(self.spec_id);
                 Ok(match spec_id {
@@ -50,31 +46,31 @@ impl Inheritance {
                 })
             }
             ("snapshot_id", Some(manifest)) => {
-                let ids = stored.as_primitive::<Int64Type>().iter();
+                let ids = typed::<Int64Array>(&stored, name)?.iter();
                 Ok(Arc::new(ids.map(|id| id.or(manifest.added_snapshot_id)).collect::<Int64Array>()))
             }
             ("sequence_number", Some(manifest)) => {
-                let numbers = sequence_numbers(batch, stored.as_primitive(), manifest)?;
+                let numbers = sequence_numbers(batch, typed(&stored, name)?, manifest)?;
                 match (0..numbers.len()).find(|row| self.needs_numbers && numbers.is_null(*row)) {
                     Some(row) => Err(without_sequence_number(row)),
                     None => Ok(Arc::new(numbers)),
                 }
             }
             ("file_sequence_number", Some(manifest)) => {
-                Ok(Arc::new(sequence_numbers(batch, stored.as_primitive(), manifest)?))
+                Ok(Arc::new(sequence_numbers(batch, typed(&stored, name)?, manifest)?))
             }
             ("first_row_id", Some(manifest)) if manifest.content == DELETES || self.next_row_id.is_none() => {
                 Ok(new_null_array(&DataType::Int64, stored.len()))
             }
-            ("first_row_id", Some(_)) => self.first_row_ids(batch, stored.as_primitive()),
+            ("first_row_id", Some(_)) => self.first_row_ids(batch, typed(&stored, name)?),
             _ => Ok(stored),
         }
     }
 
     /// Row ids of the files without one of their own: each begins where the one before ends.
     fn first_row_ids(&mut self, batch: &RecordBatch, stored: &Int64Array) -> Result<ArrayRef> {
-        let (status, rows) = (find(batch, "status")?, find(batch, "record_count")?);
-        let (status, rows) = (status.as_primitive::<Int32Type>(), rows.as_primitive::<Int64Type>());
+        let status = column::<Int32Array>(batch, "status")?;
+        let rows = column::<Int64Array>(batch, "record_count")?;
         let mut next = self.next_row_id;
         let ids = stored.iter().enumerate().map(|(row, id)| {
             if id.is_some() || status.value(row) == DELETED {
@@ -101,7 +97,7 @@ impl Inheritance {
 fn content(stored: &Int32Array) -> Result<ArrayRef> {
     let contents = stored.iter().map(Option::unwrap_or_default);
     if let Some((row, content)) =
-        contents.clone().enumerate().find(|(_, content)| !(0..=LAST_CONTENT).contains(content))
+        contents.clone().enumerate().find(|(_, content)| !(DATA..=EQUALITY_DELETES).contains(content))
     {
         let message =
             format!("content is {content}, not 0 (data), 1 (position deletes) or 2 (equality deletes)");
@@ -112,8 +108,7 @@ fn content(stored: &Int32Array) -> Result<ArrayRef> {
 
 /// Added files without sequence numbers, and all files of version 1, inherit those of the manifest.
 fn sequence_numbers(batch: &RecordBatch, stored: &Int64Array, manifest: &ManifestFile) -> Result<Int64Array> {
-    let status = find(batch, "status")?;
-    let status = status.as_primitive::<Int32Type>();
+    let status = column::<Int32Array>(batch, "status")?;
     let numbers = stored.iter().zip(status.values()).map(|(number, status)| {
         let inherits = *status == ADDED || manifest.sequence_number == 0;
         number.or(inherits.then_some(manifest.sequence_number))
@@ -154,7 +149,7 @@ mod tests {
     }
 
     fn longs(column: &ArrayRef) -> Vec<Option<i64>> {
-        column.as_primitive::<Int64Type>().iter().collect()
+        typed::<Int64Array>(column, "longs").unwrap().iter().collect()
     }
 
     fn manifest(sequence_number: i64, first_row_id: Option<i64>) -> ManifestFile {
@@ -212,7 +207,7 @@ mod tests {
             assert_eq!(longs(&alone.column(&batch, name).unwrap()), [None, Some(2)], "{name}");
         }
         let content = alone.column(&batch, "content").unwrap();
-        assert_eq!(content.as_primitive::<Int32Type>(), &Int32Array::from(vec![0, 2]));
+        assert_eq!(typed::<Int32Array>(&content, "content").unwrap(), &Int32Array::from(vec![0, 2]));
         let error = alone.column(&entries(&[(0, Some(3), 1)]), "content").unwrap_err();
         assert_eq!((error.kind(), error.location().record), (ErrorKind::Mismatch, Some(0)));
     }

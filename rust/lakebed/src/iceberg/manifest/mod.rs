@@ -14,9 +14,7 @@ mod tests;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::filter::filter_record_batch;
@@ -37,7 +35,7 @@ use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::notes::Notes;
 use crate::predicate::BoundPredicate;
-use crate::record::{RecordReader, RecordResolver, find};
+use crate::record::{RecordReader, RecordResolver, column};
 
 /// What is known of a manifest before it is opened.
 #[derive(Debug, Clone, Default)]
@@ -274,17 +272,15 @@ impl EntryReader {
         if self.statuses == self.file.guarded.filter(|_| self.reader.guarded()).unwrap_or(Statuses::ALL) {
             return Ok(batch);
         }
-        let statuses = find(entries, "status")?;
-        let statuses = statuses.as_primitive::<Int32Type>().values().iter();
+        let statuses = column::<Int32Array>(entries, "status")?.values().iter();
         let keep: BooleanArray = statuses.map(|status| Some(self.statuses.has(*status))).collect();
         filter_record_batch(&batch, &keep).map_err(malformed)
     }
 
     /// Counts decoded entries and their rows; where there is a guard, it has counted the entries already.
     fn count(&mut self, entries: &RecordBatch) -> Result<()> {
-        let (statuses, rows) = (find(entries, "status")?, find(entries, "record_count")?);
-        let statuses = statuses.as_primitive::<Int32Type>().values();
-        let rows = rows.as_primitive::<Int64Type>().values();
+        let statuses = column::<Int32Array>(entries, "status")?.values();
+        let rows = column::<Int64Array>(entries, "record_count")?.values();
         for (record, (status, rows)) in statuses.iter().zip(rows).enumerate() {
             if !self.reader.guarded() {
                 self.counter.count((*status).into()).map_err(|error| error.in_record(record as u64))?;

@@ -3,6 +3,8 @@
 use std::fs;
 
 use arrow_array::StructArray;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
 use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 
@@ -46,8 +48,7 @@ fn entries_are_the_same_whichever_are_left_out() {
     for bytes in manifests() {
         let all = read(&bytes, None, Statuses::ALL, 1).unwrap();
         assert_eq!(read(&bytes, None, Statuses::ALL, 2).unwrap(), all);
-        let status = find(&all, "status").unwrap();
-        let status = status.as_primitive::<Int32Type>();
+        let status = column::<Int32Array>(&all, "status").unwrap();
         let only_added = Statuses { existing: false, added: true, deleted: false };
         let only_deleted = Statuses { existing: false, added: false, deleted: true };
         for wanted in [Statuses::LIVE, only_added, only_deleted] {
@@ -100,12 +101,11 @@ fn a_filter_on_tuples_drops_only_entries_that_do_not_match() {
             continue;
         }
         let matching = |entries: &RecordBatch, filter: &BoundPredicate| {
-            let tuples = find(entries, PARTITION).unwrap();
-            let matching = filter.evaluate(tuples.as_struct().columns(), entries.num_rows()).unwrap();
+            let tuples = column::<StructArray>(entries, PARTITION).unwrap();
+            let matching = filter.evaluate(tuples.columns(), entries.num_rows()).unwrap();
             filter_record_batch(entries, &matching.into()).unwrap()
         };
-        let tuples = find(&all, PARTITION).unwrap();
-        for filter in filters(tuples.as_struct()) {
+        for filter in filters(column(&all, PARTITION).unwrap()) {
             let (some, expected) = (read(Some(&filter)), matching(&all, &filter));
             assert_eq!(matching(&some, &filter), expected, "{filter:?}");
             left_out += all.num_rows() - some.num_rows();
@@ -126,7 +126,7 @@ fn columns_are_the_same_whichever_are_wanted() {
             let some = read(&bytes, Some(&wanted), Statuses::LIVE, 1).unwrap();
             assert_eq!((some.num_rows(), some.num_columns()), (all.num_rows(), names.len()));
             for name in names {
-                assert!(find(&some, name).unwrap() == find(&all, name).unwrap(), "{name}");
+                assert_eq!(&some[*name], &all[*name], "{name}");
             }
         }
     }

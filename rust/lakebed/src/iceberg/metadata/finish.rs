@@ -9,11 +9,8 @@ use super::snapshot::{Lineage, SnapshotRef};
 use super::stored::required;
 use super::{MAIN, TableMetadata};
 use crate::error::{Error, ErrorKind, Location, Result};
-use crate::iceberg::partition::PartitionSpec;
+use crate::iceberg::partition::{NO_PARTITION_ID, PartitionSpec};
 use crate::iceberg::types::Schema;
-
-/// The highest partition field id of a table without partition fields.
-const NO_PARTITION_ID: i32 = 999;
 
 impl Draft<'_> {
     /// The complete metadata, after the current elements are found.

@@ -3,11 +3,9 @@
 
 use serde::Deserialize;
 
-use super::TableMetadata;
+use super::{NAME_MAPPING, TableMetadata};
 use crate::error::Result;
 use crate::json::parse;
-
-const PROPERTY: &str = "schema.name-mapping.default";
 
 /// A field of a name mapping, of any level.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +33,8 @@ struct Stored {
 /// # Errors
 /// `Json` for a property that is not a name mapping.
 pub fn name_mapping(metadata: &TableMetadata) -> Result<Vec<MappedField>> {
-    let Some(text) = metadata.property(PROPERTY) else { return Ok(Vec::new()) };
-    let stored: Vec<Stored> = parse(text.as_bytes()).map_err(|error| error.in_field(PROPERTY))?;
+    let Some(text) = metadata.property(NAME_MAPPING) else { return Ok(Vec::new()) };
+    let stored: Vec<Stored> = parse(text.as_bytes()).map_err(|error| error.in_field(NAME_MAPPING))?;
     let mut fields = Vec::new();
     stored.into_iter().for_each(|one| flatten(one, None, &mut fields));
     Ok(fields)

@@ -35,6 +35,12 @@ use super::types::Schema;
 
 pub use crate::table::MAIN;
 
+/// The property with a folder for metadata other than the one below the table's location.
+pub(crate) const METADATA_PATH: &str = "write.metadata.path";
+
+/// The property with the names of columns in files without field ids.
+pub(crate) const NAME_MAPPING: &str = "schema.name-mapping.default";
+
 /// The metadata of a table, with the defaults of its version. Its long lists have only the requested
 /// elements.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type,
-    Time32MillisecondType, Time64MicrosecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType,
+    ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, Time32MillisecondType,
+    Time64MicrosecondType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
 };
 use arrow_array::{
     Array, ArrayRef, BinaryArray, Decimal128Array, PrimitiveArray, StringArray, new_null_array,
@@ -17,10 +15,10 @@ use lakebed_avro::ErrorKind as AvroKind;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
+use crate::iceberg::value::MICROS_PER_DAY;
 use crate::iceberg::value::decimal::{fits, from_bytes};
 use crate::iceberg::value::uuid::{parse_uuid, write_uuid};
-
-const MICROS_PER_DAY: i64 = 86_400_000_000;
+use crate::record::typed;
 
 /// `array` as values of `ty`, which is a primitive type; see [`super::PartitionType::align`].
 pub(in crate::iceberg) fn conform(array: &ArrayRef, ty: &Type) -> Result<ArrayRef> {
@@ -30,16 +28,19 @@ pub(in crate::iceberg) fn conform(array: &ArrayRef, ty: &Type) -> Result<ArrayRe
     }
     match (array.data_type(), ty) {
         (DataType::Utf8, Type::Uuid) => {
-            uuids(array.as_string::<i32>().iter().map(|text| text.map(str::as_bytes)))
+            uuids(typed::<StringArray>(array, "values")?.iter().map(|text| text.map(str::as_bytes)))
         }
-        (DataType::Binary, Type::Uuid) => uuids(array.as_binary::<i32>().iter()),
+        (DataType::Binary, Type::Uuid) => uuids(typed::<BinaryArray>(array, "values")?.iter()),
         (DataType::Binary, Type::Fixed(length)) => fixed(array, *length),
         (from, _) if *from == to => Ok(Arc::clone(array)),
         (from, Type::Decimal { precision, scale }) => {
-            decimals(array, *precision, *scale).unwrap_or_else(|| Err(mismatch(from, ty)))
+            let decimals = decimals(array, *precision, *scale)?;
+            Ok(Arc::new(decimals.ok_or_else(|| mismatch(from, ty))?))
         }
-        (DataType::Binary, Type::String) => strings(array.as_binary()),
-        (DataType::Utf8, Type::Binary) => Ok(Arc::new(BinaryArray::from(array.as_string::<i32>().clone()))),
+        (DataType::Binary, Type::String) => strings(typed(array, "values")?),
+        (DataType::Utf8, Type::Binary) => {
+            Ok(Arc::new(BinaryArray::from(typed::<StringArray>(array, "values")?.clone())))
+        }
         (from, _) => numbers(array, &to).unwrap_or_else(|| Err(mismatch(from, ty))),
     }
 }
@@ -101,7 +102,7 @@ where
     From: ArrowPrimitiveType,
     To: ArrowPrimitiveType,
 {
-    let values = array.as_primitive::<From>();
+    let values = typed::<PrimitiveArray<From>>(array, "values")?;
     let kind = if matches!(to, DataType::Timestamp(..)) { AvroKind::Timestamp } else { AvroKind::IntRange };
     let change = |(row, value): (usize, Option<From::Native>)| match value.map(&change) {
         Some(None) => {
@@ -115,20 +116,17 @@ where
 }
 
 /// Unscaled values in bytes of any length, and decimals of fewer digits; `None` for other types and scales.
-fn decimals(array: &ArrayRef, precision: u8, scale: i8) -> Option<Result<ArrayRef>> {
+fn decimals(array: &ArrayRef, precision: u8, scale: i8) -> Result<Option<Decimal128Array>> {
     let decimals: Decimal128Array = match array.data_type() {
-        DataType::Decimal128(_, same) if *same == scale => array.as_primitive::<Decimal128Type>().clone(),
-        DataType::Binary => match unscaled(array.as_binary()) {
-            Ok(decimals) => decimals,
-            Err(error) => return Some(Err(error)),
-        },
-        _ => return None,
+        DataType::Decimal128(_, same) if *same == scale => typed::<Decimal128Array>(array, "values")?.clone(),
+        DataType::Binary => unscaled(typed(array, "values")?)?,
+        _ => return Ok(None),
     };
     let wide = decimals.iter().position(|value| value.is_some_and(|value| !fits(value, precision)));
-    Some(match wide {
+    match wide {
         Some(row) => Err(decimal(format!("a decimal has more than {precision} digits")).in_row(row)),
-        None => Ok(Arc::new(decimals.with_data_type(DataType::Decimal128(precision, scale)))),
-    })
+        None => Ok(Some(decimals.with_data_type(DataType::Decimal128(precision, scale)))),
+    }
 }
 
 fn unscaled(array: &BinaryArray) -> Result<Decimal128Array> {
@@ -155,9 +153,9 @@ fn uuids<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> Result<ArrayRef>
 }
 
 fn fixed(array: &ArrayRef, length: u32) -> Result<ArrayRef> {
-    let length = usize::try_from(length).unwrap_or(usize::MAX);
-    let values = array.as_binary::<i32>().iter();
-    match values.enumerate().find(|(_, value)| value.is_some_and(|bytes| bytes.len() != length)) {
+    let is_other = |bytes: &[u8]| u32::try_from(bytes.len()) != Ok(length);
+    let mut values = typed::<BinaryArray>(array, "values")?.iter().enumerate();
+    match values.find(|(_, value)| value.is_some_and(is_other)) {
         Some((row, _)) => {
             Err(Error::new(ErrorKind::Length, format!("a value does not have {length} bytes")).in_row(row))
         }

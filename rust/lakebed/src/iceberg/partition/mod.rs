@@ -12,5 +12,6 @@ mod tests;
 pub(in crate::iceberg) use conform::conform;
 pub(crate) use numbers::PartitionNumbers;
 pub(in crate::iceberg) use rows::partitions_of;
+pub(in crate::iceberg) use spec::{FIRST_FIELD_ID, NO_PARTITION_ID};
 pub use spec::{PartitionField, PartitionSpec};
 pub use unified::{PartitionType, UnifiedField};

@@ -128,15 +128,11 @@ fn columns(spec_ids: &ArrayRef, tuples: &StructArray) -> Result<Vec<ArrayRef>> {
 
 /// Floats in which every NaN has the same bits.
 fn one_nan(column: ArrayRef) -> ArrayRef {
-    match column.data_type() {
-        DataType::Float32 => {
-            let values = column.as_primitive::<Float32Type>();
-            Arc::new(values.unary::<_, Float32Type>(|value| if value.is_nan() { f32::NAN } else { value }))
-        }
-        DataType::Float64 => {
-            let values = column.as_primitive::<Float64Type>();
-            Arc::new(values.unary::<_, Float64Type>(|value| if value.is_nan() { f64::NAN } else { value }))
-        }
-        _ => column,
+    if let Some(values) = column.as_primitive_opt::<Float32Type>() {
+        Arc::new(values.unary::<_, Float32Type>(|value| if value.is_nan() { f32::NAN } else { value }))
+    } else if let Some(values) = column.as_primitive_opt::<Float64Type>() {
+        Arc::new(values.unary::<_, Float64Type>(|value| if value.is_nan() { f64::NAN } else { value }))
+    } else {
+        column
     }
 }

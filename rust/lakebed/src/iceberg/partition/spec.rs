@@ -9,8 +9,10 @@ use crate::iceberg::json::Object;
 use crate::iceberg::transform::Transform;
 use crate::json::invalid;
 
-/// The id of the first partition field where specs have no ids (format version 1).
-const FIRST_FIELD_ID: i32 = 1000;
+/// The id of a table's first partition field, also where specs have no ids (format version 1).
+pub(in crate::iceberg) const FIRST_FIELD_ID: i32 = 1000;
+/// The highest partition field id of a table without partition fields.
+pub(in crate::iceberg) const NO_PARTITION_ID: i32 = FIRST_FIELD_ID - 1;
 
 /// One partition spec of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,13 +11,13 @@ use arrow_buffer::BooleanBuffer;
 use super::bind::{RowFilter, Source};
 use super::projection::Mode;
 use super::transformed::at_their_lowest;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::iceberg::metrics::metric_values;
 use crate::iceberg::transform::Transform;
 use crate::iceberg::types::{FieldRef, Type};
 use crate::iceberg::value::decode_bounds;
 use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Counts, Reader};
-use crate::record::find;
+use crate::record::column;
 
 const ROWS: &str = "record_count";
 const COUNTS: [&str; 2] = ["value_counts", "null_value_counts"];
@@ -147,7 +147,7 @@ impl Stored {
             Some(decode_bounds(stored, &field.ty))
         };
         // For some times, Iceberg's Java library gives a smaller result than for earlier times.
-        let lower = at_their_lowest(transform, &bounds(&self.lower)?, &field.ty);
+        let lower = at_their_lowest(transform, &bounds(&self.lower)?, &field.ty)?;
         Some(ColumnRanges {
             lower: transformed_bounds(lower, &field.ty, transform),
             upper: transformed_bounds(bounds(&self.upper)?, &field.ty, transform),
@@ -170,7 +170,7 @@ fn with_uncounted(
     };
     let add = |counts: &Int64Array| -> Int64Array {
         let counts = counts.iter().enumerate();
-        counts.map(|(row, count)| count.map(|count| count.saturating_add(uncounted(row)))).collect()
+        counts.map(|(row, count)| count?.checked_add(uncounted(row))).collect()
     };
     (Some(add(&values)), nulls.as_ref().map(add))
 }
@@ -200,7 +200,5 @@ fn wraps(values: &ArrayRef, truncated: &ArrayRef) -> bool {
 }
 
 fn rows(entries: &RecordBatch) -> Result<Int64Array> {
-    let rows = find(entries, ROWS)?;
-    let rows = rows.as_primitive_opt::<Int64Type>().cloned();
-    rows.ok_or_else(|| Error::new(ErrorKind::Argument, "counts of rows do not fit 64 bits").in_field(ROWS))
+    column(entries, ROWS).cloned()
 }

@@ -57,8 +57,8 @@ pub(super) fn lowest_of_all(
 }
 
 /// `times` of type `source`, changed so that `transform` gives the result of [`lowest_of_all`] for each.
-pub(super) fn at_their_lowest(transform: &Transform, times: &ArrayRef, source: &Type) -> ArrayRef {
-    let Some(second) = units_of_a_second(transform, source) else { return Arc::clone(times) };
+pub(super) fn at_their_lowest(transform: &Transform, times: &ArrayRef, source: &Type) -> Option<ArrayRef> {
+    let Some(second) = units_of_a_second(transform, source) else { return Some(Arc::clone(times)) };
     match source {
         Type::Timestamp | Type::Timestamptz => earlier::<TimestampMicrosecondType>(times, second),
         _ => earlier::<TimestampNanosecondType>(times, second),
@@ -66,10 +66,10 @@ pub(super) fn at_their_lowest(transform: &Transform, times: &ArrayRef, source: &
 }
 
 /// Times before 1970, made earlier by `by`.
-fn earlier<T: ArrowPrimitiveType<Native = i64>>(times: &ArrayRef, by: i64) -> ArrayRef {
+fn earlier<T: ArrowPrimitiveType<Native = i64>>(times: &ArrayRef, by: i64) -> Option<ArrayRef> {
     let earlier = |units: i64| if units < 0 { units.saturating_sub(by) } else { units };
-    let times = times.as_primitive::<T>();
-    Arc::new(times.unary::<_, T>(earlier).with_data_type(times.data_type().clone()))
+    let times = times.as_primitive_opt::<T>()?;
+    Some(Arc::new(times.unary::<_, T>(earlier).with_data_type(times.data_type().clone())))
 }
 
 /// The units of a timestamp per second, for transforms that count periods.

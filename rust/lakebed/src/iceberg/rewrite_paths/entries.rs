@@ -15,13 +15,11 @@ use arrow_select::take::take;
 use lakebed_avro::Limits;
 use lakebed_avro::schema::Schema;
 
+use super::super::fields::POSITION_DELETES;
 use super::super::manifest::canonical::{canonical_entry, canonical_list, canonical_prefixed_entry};
 use crate::error::{Error, ErrorKind, Result};
 use crate::rewrite_paths::avro::{Edit, column_at, place_of, rewritten, rewritten_as, with_column};
 use crate::rewrite_paths::{Lengths, Prefixes};
-
-/// `content` of position delete files, including deletion vectors.
-const POSITION_DELETES: i32 = 1;
 
 /// The id of the field of position delete files that names data files (`MetadataColumns.java`).
 const FILE_PATH: i32 = 2_147_483_546;
@@ -155,14 +153,12 @@ struct Bounds<'c> {
 
 impl<'c> Bounds<'c> {
     fn of(column: &'c ArrayRef) -> Result<Bounds<'c>> {
-        let (offsets, entries) = match column.data_type() {
-            DataType::Map(..) => (column.as_map().offsets(), column.as_map().entries()),
-            DataType::List(_) => {
-                let lists = column.as_list::<i32>();
-                (lists.offsets(), lists.values().as_struct_opt().ok_or_else(|| wrong("bounds"))?)
-            }
+        let (offsets, entries) = match (column.as_map_opt(), column.as_list_opt::<i32>()) {
+            (Some(maps), _) => (maps.offsets(), Some(maps.entries())),
+            (_, Some(lists)) => (lists.offsets(), lists.values().as_struct_opt()),
             _ => return Err(wrong("bounds")),
         };
+        let entries = entries.ok_or_else(|| wrong("bounds"))?;
         let [keys, values] = entries.columns() else { return Err(wrong("bounds")) };
         let keys = keys.as_primitive_opt::<Int32Type>().ok_or_else(|| wrong("bounds"))?;
         let values = values.as_binary_opt::<i32>().ok_or_else(|| wrong("bounds"))?;

@@ -9,7 +9,6 @@ mod since;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_buffer::Buffer;
 
 use self::since::Copied as Before;
@@ -20,6 +19,7 @@ use super::table::Table;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::reach::{Kind, Kinds, Partitioner, Reach, RootSets, SetId, each_record};
+use crate::record::typed;
 use crate::relocate::below;
 use crate::rewrite_paths::{Copier, IsOld, Job, Moves, Prefixes, RewritePaths};
 use crate::scan::{ScanOptions, threads};
@@ -177,6 +177,6 @@ fn moved_texts(prefixes: &Arc<Prefixes>) -> crate::rewrite_paths::MovedTexts {
     let prefixes = Arc::clone(prefixes);
     Arc::new(move |paths| {
         let paths: arrow_array::ArrayRef = Arc::new(paths.clone());
-        Ok(prefixes.moved_column(&paths)?.as_string::<i32>().clone())
+        Ok(typed::<arrow_array::StringArray>(&prefixes.moved_column(&paths)?, "file_path")?.clone())
     })
 }

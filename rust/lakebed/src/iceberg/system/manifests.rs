@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{BooleanBuilder, ListBuilder, StringBuilder, StructBuilder};
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Fields};
 
@@ -15,7 +13,7 @@ use crate::iceberg::partition::PartitionField;
 use crate::iceberg::table::{Table, TableTypes};
 use crate::iceberg::types::Type;
 use crate::iceberg::value::decode_bounds;
-use crate::record::find;
+use crate::record::{self, find};
 use crate::scan::Batches;
 use crate::system::{SystemTable, optional, required, whole};
 
@@ -95,10 +93,8 @@ fn column(name: &str, snapshot_id: i64, list: &RecordBatch, types: &TableTypes) 
 
 /// The counts of one status for manifests of that content, and 0 for others.
 fn count(list: &RecordBatch, status: &str, content: i32) -> Result<ArrayRef> {
-    let counts = find(list, &format!("{status}_files_count"))?;
-    let counts = counts.as_primitive::<Int32Type>();
-    let contents = find(list, "content")?;
-    let contents = contents.as_primitive::<Int32Type>();
+    let counts = record::column::<Int32Array>(list, &format!("{status}_files_count"))?;
+    let contents = record::column::<Int32Array>(list, "content")?;
     let count =
         counts.iter().zip(contents).map(|(count, of)| if of == Some(content) { count } else { Some(0) });
     Ok(Arc::new(count.collect::<Int32Array>()))

@@ -10,16 +10,13 @@ use arrow_schema::Field;
 
 use super::types::instant;
 use crate::error::Result;
-use crate::iceberg::metadata::{Lineage, MetadataLogEntry, TableMetadata, Wanted};
+use crate::iceberg::metadata::{Lineage, METADATA_PATH, MetadataLogEntry, TableMetadata, Wanted};
 use crate::iceberg::table::{Table, as_of};
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
 use crate::view::instants;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "metadata_log_entries", columns, rows };
-
-/// The property with a folder for metadata other than the one below the table's location.
-const METADATA_PATH: &str = "write.metadata.path";
 
 fn columns(_table: &Table) -> Result<Vec<Field>> {
     Ok(vec![

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array, new_null_array,
+};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::take::take;
 
@@ -14,19 +14,17 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::content::Content;
 use crate::iceberg::delete_file::{DeleteFileReader, DeletedRows};
 use crate::iceberg::deletion_vector::VectorEntry;
-use crate::iceberg::fields::{PARTITION, ROW};
+use crate::iceberg::fields::{PARTITION, POSITION_DELETES, ROW};
 use crate::iceberg::table::{Table, TableTypes};
 use crate::iceberg::types::Type;
 use crate::iceberg::view::Role;
-use crate::record::find;
+use crate::record::{column, find};
 use crate::scan::{Batches, each};
 use crate::system::{Request, SystemTable, optional, required};
 use crate::view::batch;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "position_deletes", columns, rows };
 
-/// `content` of position delete files and deletion vectors.
-const POSITION_DELETES: i32 = 1;
 /// The most rows of a batch.
 const ROWS_PER_BATCH: usize = 1 << 16;
 /// The first version of the format that has deletion vectors.
@@ -88,8 +86,7 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
 
 /// The entries that delete by position, one batch each.
 fn position_deletes(entries: &RecordBatch) -> Result<Vec<RecordBatch>> {
-    let contents = find(entries, "content")?;
-    let contents = contents.as_primitive::<Int32Type>();
+    let contents = column::<Int32Array>(entries, "content")?;
     let deletes = (0..entries.num_rows()).filter(|row| contents.value(*row) == POSITION_DELETES);
     Ok(deletes.map(|row| entries.slice(row, 1)).collect())
 }
@@ -105,12 +102,12 @@ struct Deletes {
 impl Deletes {
     /// The rows of the delete file or deletion vector of this entry; errors name the file.
     fn open(self: &Arc<Deletes>, entry: RecordBatch) -> Result<Batches> {
-        let path = find(&entry, "file_path")?.as_string::<i32>().value(0).to_owned();
+        let path = column::<StringArray>(&entry, "file_path")?.value(0).to_owned();
         let rows: Box<dyn Iterator<Item = Result<DeletedRows>> + Send> =
             match VectorEntry::of(&entry)?.pop().flatten() {
                 Some(vector) => Box::new(self.of_vector(&vector, &entry)?),
                 None => {
-                    let length = find(&entry, "file_size_in_bytes")?.as_primitive::<Int64Type>().value(0);
+                    let length = column::<Int64Array>(&entry, "file_size_in_bytes")?.value(0);
                     let length = u64::try_from(length).ok();
                     let opened =
                         self.table.read_recorded(&path, length).and_then(|bytes| self.reader.open(bytes));
@@ -134,8 +131,7 @@ impl Deletes {
         let decoded = vector.read(self.table.storage().as_ref())?;
         let positions = decoded.positions(&self.table.decoding().limits);
         let positions = positions.map_err(|error| error.in_file(&vector.path))?;
-        let data_file = find(entry, "referenced_data_file")?;
-        let data_file = data_file.as_string::<i32>();
+        let data_file = column::<StringArray>(entry, "referenced_data_file")?;
         if data_file.is_null(0) {
             let error = Error::new(ErrorKind::Required, "a deletion vector names no data file");
             return Err(error.in_file(&vector.path).in_field("referenced_data_file"));

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::DataType::{Int32, Int64, Utf8};
 use arrow_schema::Field;
 
 use crate::error::Result;
 use crate::iceberg::table::Table;
-use crate::record::find;
+use crate::record::{self, find};
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
 
@@ -30,15 +29,17 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let view = table.refs_view()?;
     let columns = columns(table)?;
     let arrays = columns.iter().map(|column| {
-        let array = find(&view, column.name())?;
-        Ok(if column.name() == "type" { upper_case(&array) } else { array })
+        if column.name() == "type" {
+            upper_case(record::column(&view, "type")?)
+        } else {
+            find(&view, column.name())
+        }
     });
     let arrays = arrays.collect::<Result<_>>()?;
     whole(columns, arrays, view.num_rows())
 }
 
 /// In upper case: the engine prints the names of its enum.
-fn upper_case(array: &ArrayRef) -> ArrayRef {
-    let names = array.as_string::<i32>().iter();
-    Arc::new(names.map(|name| name.map(str::to_ascii_uppercase)).collect::<StringArray>())
+fn upper_case(names: &StringArray) -> Result<ArrayRef> {
+    Ok(Arc::new(names.iter().map(|name| name.map(str::to_ascii_uppercase)).collect::<StringArray>()))
 }

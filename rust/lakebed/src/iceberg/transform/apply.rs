@@ -2,22 +2,20 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Int32Type, Int64Type, TimestampMicrosecondType,
-    TimestampNanosecondType,
-};
+use arrow_array::types::{ArrowPrimitiveType, Decimal128Type, Int32Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, Date32Array, Int32Array, Int64Array, StringArray, new_null_array,
+    Array, ArrayRef, BinaryArray, Date32Array, Int32Array, Int64Array, PrimitiveArray, StringArray,
+    TimestampMicrosecondArray, TimestampNanosecondArray, new_null_array,
 };
 
 use super::{Transform, hashes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
-use crate::iceberg::value::expect_type;
+use crate::iceberg::value::{MICROS_PER_DAY, expect_type};
+use crate::record::typed;
 use crate::text::civil_from_days;
 
-const MICROS_PER_HOUR: i64 = 3_600_000_000;
+const MICROS_PER_HOUR: i64 = MICROS_PER_DAY / HOURS_PER_DAY;
 const HOURS_PER_DAY: i64 = 24;
 
 pub(super) fn apply(transform: &Transform, values: &ArrayRef, source: &Type) -> Result<ArrayRef> {
@@ -34,10 +32,10 @@ pub(super) fn apply(transform: &Transform, values: &ArrayRef, source: &Type) -> 
             let bucket: Int32Array = hashes(values, source)?.unary(|hash| (hash & i32::MAX) % buckets);
             Ok(Arc::new(bucket))
         }
-        Transform::Truncate(width) => truncate(values, source, *width).ok_or_else(unsupported),
+        Transform::Truncate(width) => truncate(values, source, *width)?.ok_or_else(unsupported),
         Transform::Hour if *source == Type::Date => Err(unsupported()),
         Transform::Year | Transform::Month | Transform::Day | Transform::Hour => {
-            let hours = hours(values, source).ok_or_else(unsupported)?;
+            let hours = hours(values, source)?.ok_or_else(unsupported)?;
             periods(transform, &hours)
         }
         _ => Err(unsupported()),
@@ -49,38 +47,41 @@ fn has_buckets(source: &Type) -> bool {
     hashed && !matches!(source, Type::Boolean | Type::Float | Type::Double)
 }
 
-fn truncate(values: &ArrayRef, source: &Type, width: u32) -> Option<ArrayRef> {
-    let units = usize::try_from(width).unwrap_or(usize::MAX);
-    Some(match source {
+fn truncate(values: &ArrayRef, source: &Type, width: u32) -> Result<Option<ArrayRef>> {
+    let units = width as usize;
+    Ok(Some(match source {
         Type::Int => {
             let width = width.cast_signed();
-            same::<Int32Type>(values, |value| value.wrapping_sub(value.rem_euclid(width)))
+            same::<Int32Type>(values, |value| value.wrapping_sub(value.rem_euclid(width)))?
         }
         Type::Long => {
             let width = i64::from(width);
-            same::<Int64Type>(values, |value| value.wrapping_sub(value.rem_euclid(width)))
+            same::<Int64Type>(values, |value| value.wrapping_sub(value.rem_euclid(width)))?
         }
         Type::Decimal { .. } => {
             let width = i128::from(width);
-            same::<Decimal128Type>(values, |value| value.wrapping_sub(value.rem_euclid(width)))
+            same::<Decimal128Type>(values, |value| value.wrapping_sub(value.rem_euclid(width)))?
         }
         Type::String => {
-            let texts = values.as_string::<i32>().iter();
+            let texts = typed::<StringArray>(values, "values")?.iter();
             Arc::new(texts.map(|text| Some(code_points(text?, units))).collect::<StringArray>())
         }
         Type::Binary => {
-            let binaries = values.as_binary::<i32>().iter();
+            let binaries = typed::<BinaryArray>(values, "values")?.iter();
             let first = binaries.map(|bytes| bytes.map(|bytes| bytes.get(..units).unwrap_or(bytes)));
             Arc::new(first.collect::<BinaryArray>())
         }
-        _ => return None,
-    })
+        _ => return Ok(None),
+    }))
 }
 
 /// Applies `change` to numbers of one type, keeping precision and scale.
-fn same<T: ArrowPrimitiveType>(values: &ArrayRef, change: impl Fn(T::Native) -> T::Native) -> ArrayRef {
-    let values = values.as_primitive::<T>();
-    Arc::new(values.unary::<_, T>(change).with_data_type(values.data_type().clone()))
+fn same<T: ArrowPrimitiveType>(
+    values: &ArrayRef,
+    change: impl Fn(T::Native) -> T::Native,
+) -> Result<ArrayRef> {
+    let values = typed::<PrimitiveArray<T>>(values, "values")?;
+    Ok(Arc::new(values.unary::<_, T>(change).with_data_type(values.data_type().clone())))
 }
 
 fn code_points(text: &str, count: usize) -> &str {
@@ -89,17 +90,15 @@ fn code_points(text: &str, count: usize) -> &str {
 }
 
 /// Whole hours since 1970; for dates, those of their midnights.
-fn hours(values: &ArrayRef, source: &Type) -> Option<Int64Array> {
-    Some(match source {
-        Type::Date => values.as_primitive::<Date32Type>().unary(|days| i64::from(days) * HOURS_PER_DAY),
-        Type::Timestamp | Type::Timestamptz => values
-            .as_primitive::<TimestampMicrosecondType>()
+fn hours(values: &ArrayRef, source: &Type) -> Result<Option<Int64Array>> {
+    Ok(Some(match source {
+        Type::Date => typed::<Date32Array>(values, "values")?.unary(|days| i64::from(days) * HOURS_PER_DAY),
+        Type::Timestamp | Type::Timestamptz => typed::<TimestampMicrosecondArray>(values, "values")?
             .unary(|micros| micros.div_euclid(MICROS_PER_HOUR)),
-        Type::TimestampNs | Type::TimestamptzNs => values
-            .as_primitive::<TimestampNanosecondType>()
+        Type::TimestampNs | Type::TimestamptzNs => typed::<TimestampNanosecondArray>(values, "values")?
             .unary(|nanos| nanos.div_euclid(1000 * MICROS_PER_HOUR)),
-        _ => return None,
-    })
+        _ => return Ok(None),
+    }))
 }
 
 fn periods(transform: &Transform, hours: &Int64Array) -> Result<ArrayRef> {

@@ -1,11 +1,12 @@
 //! The hash function of `bucket` (Iceberg specification, appendix B).
 
-use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type,
-    Time64MicrosecondType, TimestampMicrosecondType, TimestampNanosecondType,
+    ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, Time64MicrosecondType,
+    TimestampMicrosecondType, TimestampNanosecondType,
 };
-use arrow_array::{ArrayRef, BooleanArray, Int32Array};
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, Decimal128Array, Int32Array, PrimitiveArray, StringArray,
+};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
@@ -13,6 +14,7 @@ use crate::iceberg::value::decimal::minimal;
 use crate::iceberg::value::expect_type;
 use crate::iceberg::value::uuid::parse_uuid;
 use crate::murmur;
+use crate::record::typed;
 
 /// The hash of each value of `values`, which have the Arrow type of `ty`; null stays null.
 ///
@@ -26,23 +28,25 @@ use crate::murmur;
 pub fn hashes(values: &ArrayRef, ty: &Type) -> Result<Int32Array> {
     expect_type(values, ty)?;
     Ok(match ty {
-        Type::Boolean => booleans(values.as_boolean()),
-        Type::Int => longs::<Int32Type>(values, i64::from),
-        Type::Date => longs::<Date32Type>(values, i64::from),
-        Type::Long => longs::<Int64Type>(values, |value| value),
-        Type::Time => longs::<Time64MicrosecondType>(values, |value| value),
-        Type::Timestamp | Type::Timestamptz => longs::<TimestampMicrosecondType>(values, |value| value),
+        Type::Boolean => booleans(typed(values, "values")?),
+        Type::Int => longs::<Int32Type>(values, i64::from)?,
+        Type::Date => longs::<Date32Type>(values, i64::from)?,
+        Type::Long => longs::<Int64Type>(values, |value| value)?,
+        Type::Time => longs::<Time64MicrosecondType>(values, |value| value)?,
+        Type::Timestamp | Type::Timestamptz => longs::<TimestampMicrosecondType>(values, |value| value)?,
         Type::TimestampNs | Type::TimestamptzNs => {
-            longs::<TimestampNanosecondType>(values, |value| value.div_euclid(1000))
+            longs::<TimestampNanosecondType>(values, |value| value.div_euclid(1000))?
         }
-        Type::Float => longs::<Float32Type>(values, |value| double_bits(value.into())),
-        Type::Double => longs::<Float64Type>(values, double_bits),
+        Type::Float => longs::<Float32Type>(values, |value| double_bits(value.into()))?,
+        Type::Double => longs::<Float64Type>(values, double_bits)?,
         Type::Decimal { .. } => {
-            values.as_primitive::<Decimal128Type>().unary(|value| hash(minimal(&value.to_be_bytes())))
+            typed::<Decimal128Array>(values, "values")?.unary(|value| hash(minimal(&value.to_be_bytes())))
         }
-        Type::String => values.as_string::<i32>().iter().map(|text| Some(hash(text?.as_bytes()))).collect(),
+        Type::String => {
+            typed::<StringArray>(values, "values")?.iter().map(|text| Some(hash(text?.as_bytes()))).collect()
+        }
         Type::Fixed(_) | Type::Binary => {
-            values.as_binary::<i32>().iter().map(|bytes| Some(hash(bytes?))).collect()
+            typed::<BinaryArray>(values, "values")?.iter().map(|bytes| Some(hash(bytes?))).collect()
         }
         Type::Uuid => uuids(values)?,
         _ => return Err(Error::new(ErrorKind::Unsupported, format!("values of {ty} have no hash"))),
@@ -53,8 +57,8 @@ fn hash(bytes: &[u8]) -> i32 {
     murmur::hash(bytes, 0)
 }
 
-fn longs<T: ArrowPrimitiveType>(values: &ArrayRef, widen: impl Fn(T::Native) -> i64) -> Int32Array {
-    values.as_primitive::<T>().unary(|value| hash(&widen(value).to_le_bytes()))
+fn longs<T: ArrowPrimitiveType>(values: &ArrayRef, widen: impl Fn(T::Native) -> i64) -> Result<Int32Array> {
+    Ok(typed::<PrimitiveArray<T>>(values, "values")?.unary(|value| hash(&widen(value).to_le_bytes())))
 }
 
 fn booleans(values: &BooleanArray) -> Int32Array {
@@ -68,7 +72,7 @@ fn uuids(values: &ArrayRef) -> Result<Int32Array> {
         uuid.map(|uuid| Some(hash(&uuid)))
             .ok_or_else(|| Error::new(ErrorKind::Argument, format!("{text:?} is not a UUID")))
     };
-    values.as_string::<i32>().iter().map(hash_text).collect()
+    typed::<StringArray>(values, "values")?.iter().map(hash_text).collect()
 }
 
 /// Like `Double.doubleToLongBits`, with a single NaN and a single zero.

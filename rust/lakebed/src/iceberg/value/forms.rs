@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, LargeBinaryArray, LargeStringArray, make_array,
+    Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, LargeBinaryArray, LargeStringArray, StringArray,
+    make_array,
 };
 use arrow_schema::{DataType, TimeUnit};
 
@@ -12,6 +12,7 @@ use super::{decode, encode};
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
+use crate::record::typed;
 
 /// Binary single values as an array of the Arrow type `to`; null stays null.
 ///
@@ -35,14 +36,18 @@ pub fn decode_values(values: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
         return Err(argument(format!("single values are binary, not {}", values.data_type())));
     }
     let values = conform(values, &DataType::Binary)?;
-    let decoded = decode(values.as_binary(), &ty)?;
+    let decoded = decode(typed(&values, "values")?, &ty)?;
     match to {
-        DataType::LargeUtf8 => Ok(Arc::new(decoded.as_string::<i32>().iter().collect::<LargeStringArray>())),
+        DataType::LargeUtf8 => {
+            let values = typed::<StringArray>(&decoded, "values")?.iter();
+            Ok(Arc::new(values.collect::<LargeStringArray>()))
+        }
         DataType::LargeBinary => {
-            Ok(Arc::new(decoded.as_binary::<i32>().iter().collect::<LargeBinaryArray>()))
+            let values = typed::<BinaryArray>(&decoded, "values")?.iter();
+            Ok(Arc::new(values.collect::<LargeBinaryArray>()))
         }
         DataType::FixedSizeBinary(length) => {
-            let values = decoded.as_binary::<i32>().iter();
+            let values = typed::<BinaryArray>(&decoded, "values")?.iter();
             let array = FixedSizeBinaryArray::try_from_sparse_iter_with_size(values, *length);
             array.map(|array| Arc::new(array) as ArrayRef).map_err(|error| argument(error.to_string()))
         }
@@ -59,7 +64,7 @@ pub fn encode_values(array: &ArrayRef) -> Result<BinaryArray> {
     let array: ArrayRef = match array.data_type() {
         DataType::LargeUtf8 | DataType::LargeBinary => conform(array, &ty.arrow())?,
         DataType::FixedSizeBinary(_) => {
-            Arc::new(array.as_fixed_size_binary().iter().collect::<BinaryArray>())
+            Arc::new(typed::<FixedSizeBinaryArray>(array, "values")?.iter().collect::<BinaryArray>())
         }
         _ => with_arrow_type(array, &ty.arrow())?,
     };

@@ -3,16 +3,16 @@
 use std::fmt::{self, Write};
 
 use arrow_array::builder::StringBuilder;
-use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type,
     Time64MicrosecondType, TimestampMicrosecondType, TimestampNanosecondType,
 };
-use arrow_array::{Array, ArrayRef, StringArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray};
 
 use super::text::{Unit, write_base64, write_big_decimal, write_day, write_timestamp};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
+use crate::record::typed;
 use crate::text::{WallClock, write_float};
 
 /// The text of null.
@@ -31,7 +31,7 @@ pub(crate) fn texts(array: &ArrayRef, ty: &Type) -> Result<StringArray> {
     super::expect_type(array, ty)?;
     match ty {
         Type::Boolean => {
-            let values = array.as_boolean();
+            let values = typed::<BooleanArray>(array, "values")?;
             print(array, |out, row| write!(out, "{}", values.value(row)))
         }
         Type::Int => primitives::<Int32Type>(array, |out, value| write!(out, "{value}")),
@@ -58,11 +58,11 @@ pub(crate) fn texts(array: &ArrayRef, ty: &Type) -> Result<StringArray> {
             })
         }
         Type::String | Type::Uuid => {
-            let values = array.as_string::<i32>();
+            let values = typed::<StringArray>(array, "values")?;
             print(array, |out, row| out.write_str(values.value(row)))
         }
         Type::Fixed(_) | Type::Binary => {
-            let values = array.as_binary::<i32>();
+            let values = typed::<BinaryArray>(array, "values")?;
             print(array, |out, row| {
                 write_base64(out, values.value(row));
                 Ok(())
@@ -84,7 +84,7 @@ pub(crate) fn primitives<T: ArrowPrimitiveType>(
     array: &ArrayRef,
     write: impl Fn(&mut String, T::Native) -> fmt::Result,
 ) -> Result<StringArray> {
-    let values = array.as_primitive::<T>();
+    let values = typed::<PrimitiveArray<T>>(array, "values")?;
     print(array, |out, row| write(out, values.value(row)))
 }
 

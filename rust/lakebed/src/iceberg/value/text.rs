@@ -40,7 +40,7 @@ pub(crate) fn write_timestamp(out: &mut String, value: i64, unit: Unit, is_insta
 /// scales and for values below 10⁻⁶.
 pub(crate) fn write_big_decimal(out: &mut String, unscaled: i128, scale: i8) -> fmt::Result {
     let digits = unscaled.unsigned_abs().to_string();
-    let exponent = i64::try_from(digits.len()).unwrap_or(i64::MAX) - 1 - i64::from(scale);
+    let exponent = digits.len() as i64 - 1 - i64::from(scale);
     match usize::try_from(scale) {
         Ok(scale) if exponent >= -6 => return write_decimal(out, unscaled, scale),
         _ => {}

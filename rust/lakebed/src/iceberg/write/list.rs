@@ -14,7 +14,7 @@ use super::avro::record_schema;
 use super::columns::{check_absent, check_names, column, record_rows};
 use super::layout::manifest_file;
 use crate::columnar::Decoding;
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::iceberg::fields::{LIST, PARTITIONS_ON_DISK};
 use crate::iceberg::manifest_list::read_manifest_list;
 use crate::iceberg::types::{FieldRef, Schema};
@@ -135,7 +135,8 @@ pub(crate) fn write_in_front(
     let mut writer = Writer::new(Vec::new(), &text, &new.schema(), WriteOptions { metadata, ..options })?;
     writer.write(&new)?;
     // Even a file that ends early ends well after these blocks.
-    let small = before.slice_with_length(0, usize::try_from(end).unwrap_or(usize::MAX).min(before.len()));
+    let end = fitting(usize::try_from(end).ok(), "the offset of a block")?;
+    let small = before.slice_with_length(0, end.min(before.len()));
     writer.write(&rows(&read_manifest_list(small, None, decoding)?, &fields, header.version)?)?;
     large.into_iter().try_for_each(|block| writer.copy_block(&block))?;
     for block in blocks {

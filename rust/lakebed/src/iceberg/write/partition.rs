@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, TimestampMicrosecondType, TimestampNanosecondType};
-use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, Decimal128Array, RecordBatch, StructArray, TimestampMicrosecondArray,
+    TimestampNanosecondArray, new_null_array,
+};
 use arrow_schema::{DataType, Field, Fields, Schema as ArrowSchema, TimeUnit};
 
 use super::avro::avro_name;
@@ -15,7 +17,7 @@ use crate::iceberg::transform::Transform;
 use crate::iceberg::types::{FieldRef, NestedField, Schema, Type};
 use crate::iceberg::value;
 use crate::iceberg::value::decimal::fits;
-use crate::record::below;
+use crate::record::{below, typed};
 
 /// The fields of a spec and the types of their values.
 pub(super) struct TupleLayout {
@@ -150,7 +152,7 @@ fn one(tuples: &StructArray, place: Option<usize>, field: &PartitionField, ty: &
 fn checked(column: ArrayRef, ty: &Type) -> Result<ArrayRef> {
     match ty {
         Type::Decimal { precision, .. } => {
-            let mut values = column.as_primitive::<Decimal128Type>().iter().enumerate();
+            let mut values = typed::<Decimal128Array>(&column, PARTITION)?.iter().enumerate();
             match values.find(|(_, value)| value.is_some_and(|value| !fits(value, *precision))) {
                 Some((row, _)) => {
                     let message = format!("a decimal has more than {precision} digits");
@@ -168,10 +170,10 @@ fn checked(column: ArrayRef, ty: &Type) -> Result<ArrayRef> {
 fn stored(column: ArrayRef, ty: &Type) -> Result<ArrayRef> {
     Ok(match column.data_type() {
         DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            Arc::new(column.as_primitive::<TimestampMicrosecondType>().clone().with_timezone("UTC"))
+            Arc::new(typed::<TimestampMicrosecondArray>(&column, PARTITION)?.clone().with_timezone("UTC"))
         }
         DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            Arc::new(column.as_primitive::<TimestampNanosecondType>().clone().with_timezone("UTC"))
+            Arc::new(typed::<TimestampNanosecondArray>(&column, PARTITION)?.clone().with_timezone("UTC"))
         }
         _ if *ty == Type::Uuid => Arc::new(value::encode(&column, ty)?),
         _ => column,

@@ -12,10 +12,10 @@ use arrow_array::{
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
+use crate::iceberg::value::MICROS_PER_DAY;
 use crate::iceberg::value::decimal::{fits, from_bytes};
 use crate::iceberg::value::uuid::write_uuid;
 
-const MICROS_PER_DAY: i64 = 86_400_000_000;
 const NANOS_PER_DAY: i64 = 1000 * MICROS_PER_DAY;
 
 /// Binary single values of `ty` as an array of its Arrow type; null stays null.

@@ -1,17 +1,17 @@
 //! Encodes Arrow as binary single values.
 
-use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type,
-    Time64MicrosecondType, TimestampMicrosecondType, TimestampNanosecondType,
+    ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, Time64MicrosecondType,
+    TimestampMicrosecondType, TimestampNanosecondType,
 };
-use arrow_array::{ArrayRef, BinaryArray};
+use arrow_array::{ArrayRef, BinaryArray, BooleanArray, Decimal128Array, PrimitiveArray, StringArray};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
 use crate::iceberg::value::decimal::{fits, minimal};
 use crate::iceberg::value::expect_type;
 use crate::iceberg::value::uuid::parse_uuid;
+use crate::record::typed;
 
 /// The values of `array`, which is of the Arrow type of `ty`, as binary single values; null stays null.
 ///
@@ -25,25 +25,27 @@ use crate::iceberg::value::uuid::parse_uuid;
 pub fn encode(array: &ArrayRef, ty: &Type) -> Result<BinaryArray> {
     expect_type(array, ty)?;
     Ok(match ty {
-        Type::Boolean => array.as_boolean().iter().map(|value| Some([u8::from(value?)])).collect(),
-        Type::Int => numbers::<Int32Type, _>(array, i32::to_le_bytes),
-        Type::Date => numbers::<Date32Type, _>(array, i32::to_le_bytes),
-        Type::Long => numbers::<Int64Type, _>(array, i64::to_le_bytes),
-        Type::Time => numbers::<Time64MicrosecondType, _>(array, i64::to_le_bytes),
+        Type::Boolean => {
+            typed::<BooleanArray>(array, "values")?.iter().map(|value| Some([u8::from(value?)])).collect()
+        }
+        Type::Int => numbers::<Int32Type, _>(array, i32::to_le_bytes)?,
+        Type::Date => numbers::<Date32Type, _>(array, i32::to_le_bytes)?,
+        Type::Long => numbers::<Int64Type, _>(array, i64::to_le_bytes)?,
+        Type::Time => numbers::<Time64MicrosecondType, _>(array, i64::to_le_bytes)?,
         Type::Timestamp | Type::Timestamptz => {
-            numbers::<TimestampMicrosecondType, _>(array, i64::to_le_bytes)
+            numbers::<TimestampMicrosecondType, _>(array, i64::to_le_bytes)?
         }
         Type::TimestampNs | Type::TimestamptzNs => {
-            numbers::<TimestampNanosecondType, _>(array, i64::to_le_bytes)
+            numbers::<TimestampNanosecondType, _>(array, i64::to_le_bytes)?
         }
-        Type::Float => numbers::<Float32Type, _>(array, f32::to_le_bytes),
-        Type::Double => numbers::<Float64Type, _>(array, f64::to_le_bytes),
+        Type::Float => numbers::<Float32Type, _>(array, f32::to_le_bytes)?,
+        Type::Double => numbers::<Float64Type, _>(array, f64::to_le_bytes)?,
         Type::Decimal { precision, .. } => decimals(array, *precision)?,
-        Type::String => BinaryArray::from(array.as_string::<i32>().clone()),
+        Type::String => BinaryArray::from(typed::<StringArray>(array, "values")?.clone()),
         Type::Uuid => uuids(array)?,
         Type::Fixed(length) => fixed(array, *length)?,
         Type::Binary | Type::Variant | Type::Geometry { .. } | Type::Geography { .. } => {
-            array.as_binary::<i32>().clone()
+            typed::<BinaryArray>(array, "values")?.clone()
         }
         Type::Unknown | Type::Struct(_) | Type::List(_) | Type::Map(..) => {
             let message = format!("values of {ty} have no binary form");
@@ -55,12 +57,12 @@ pub fn encode(array: &ArrayRef, ty: &Type) -> Result<BinaryArray> {
 fn numbers<T: ArrowPrimitiveType, B: AsRef<[u8]>>(
     array: &ArrayRef,
     bytes: impl Fn(T::Native) -> B,
-) -> BinaryArray {
-    array.as_primitive::<T>().iter().map(|value| value.map(&bytes)).collect()
+) -> Result<BinaryArray> {
+    Ok(typed::<PrimitiveArray<T>>(array, "values")?.iter().map(|value| value.map(&bytes)).collect())
 }
 
 fn decimals(array: &ArrayRef, precision: u8) -> Result<BinaryArray> {
-    let values = array.as_primitive::<Decimal128Type>();
+    let values = typed::<Decimal128Array>(array, "values")?;
     let wide = values.iter().position(|value| value.is_some_and(|value| !fits(value, precision)));
     if let Some(row) = wide {
         let message = format!("a decimal has more than {precision} digits");
@@ -75,11 +77,11 @@ fn uuids(array: &ArrayRef) -> Result<BinaryArray> {
         Some(None) => Err(Error::new(ErrorKind::Uuid, "a value is not a UUID").in_row(row)),
         uuid => Ok(uuid.flatten()),
     };
-    array.as_string::<i32>().iter().enumerate().map(bytes).collect()
+    typed::<StringArray>(array, "values")?.iter().enumerate().map(bytes).collect()
 }
 
 fn fixed(array: &ArrayRef, length: u32) -> Result<BinaryArray> {
-    let values = array.as_binary::<i32>();
+    let values = typed::<BinaryArray>(array, "values")?;
     let other = |bytes: &[u8]| u32::try_from(bytes.len()) != Ok(length);
     match values.iter().position(|value| value.is_some_and(other)) {
         Some(row) => {

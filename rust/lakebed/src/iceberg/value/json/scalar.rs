@@ -5,8 +5,6 @@ use crate::iceberg::value::decimal::fits;
 use crate::iceberg::value::text::Unit;
 use crate::time;
 
-const NANOS_PER_SECOND: i128 = 1_000_000_000;
-
 /// `2017-11-16` as days since 1970.
 pub(super) fn date(text: &str) -> Result<i32> {
     let days = time::parse_date(text).map_err(|why| timestamp(text, why))?;
@@ -35,7 +33,7 @@ pub(super) fn date_time(text: &str, unit: Unit, is_instant: bool) -> Result<i64>
 }
 
 fn count(text: &str, nanos: i128, unit: Unit) -> Result<i64> {
-    let per_unit = NANOS_PER_SECOND / i128::from(unit.per_second());
+    let per_unit = i128::from(Unit::Nanos.per_second() / unit.per_second());
     if nanos % per_unit != 0 {
         return Err(timestamp(text, "finer than microseconds"));
     }
@@ -56,7 +54,7 @@ pub(super) fn unscaled(text: &str, precision: u8, scale: i8) -> Result<i128> {
     if !is_number {
         return Err(error("not a number"));
     }
-    let written = i64::try_from(fraction.len()).unwrap_or(i64::MAX).checked_sub(exponent);
+    let written = i64::try_from(fraction.len()).ok().and_then(|length| length.checked_sub(exponent));
     if written != Some(i64::from(scale)) {
         return Err(error(&format!("its scale is not {scale}")));
     }

@@ -2,12 +2,13 @@
 
 use std::fmt::{self, Display};
 
-use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type,
     Time64MicrosecondType, TimestampMicrosecondType, TimestampNanosecondType,
 };
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, ListArray, MapArray, PrimitiveArray, StringArray, StructArray,
+};
 use serde_json::{Map, Number, Value, json};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -15,6 +16,7 @@ use crate::iceberg::types::{FieldRef, Type};
 use crate::iceberg::value::expect_type;
 use crate::iceberg::value::hex::write_hex;
 use crate::iceberg::value::text::{Unit, write_big_decimal, write_timestamp};
+use crate::record::typed;
 use crate::text::{WallClock, write_date, write_decimal};
 
 /// The values of an array as JSON single values; null is JSON null.
@@ -33,7 +35,7 @@ pub fn to_json(array: &ArrayRef, ty: &Type) -> Result<Vec<Value>> {
 fn write(array: &ArrayRef, ty: &Type) -> Result<Vec<Value>> {
     match ty {
         Type::Boolean => {
-            let values = array.as_boolean();
+            let values = typed::<BooleanArray>(array, "values")?;
             each(array, |row| Ok(Value::Bool(values.value(row))))
         }
         Type::Int => primitives::<Int32Type>(array, |value| Ok(json!(value))),
@@ -54,20 +56,20 @@ fn write(array: &ArrayRef, ty: &Type) -> Result<Vec<Value>> {
             text(|out| write_timestamp(out, value, Unit::Nanos, *ty == Type::TimestamptzNs))
         }),
         Type::String | Type::Uuid => {
-            let values = array.as_string::<i32>();
+            let values = typed::<StringArray>(array, "values")?;
             each(array, |row| Ok(Value::from(values.value(row))))
         }
         Type::Fixed(_) | Type::Binary => {
-            let values = array.as_binary::<i32>();
+            let values = typed::<BinaryArray>(array, "values")?;
             each(array, |row| text(|out| write_hex(out, values.value(row))))
         }
         Type::Struct(fields) => structs(array, fields),
         Type::List(element) => {
-            let lists = array.as_list::<i32>();
+            let lists = typed::<ListArray>(array, "values")?;
             each(array, |row| Ok(Value::Array(write(&lists.value(row), &element.ty)?)))
         }
         Type::Map(key, value) => {
-            let maps = array.as_map();
+            let maps = typed::<MapArray>(array, "values")?;
             each(array, |row| {
                 let entries = maps.value(row);
                 let [keys, values] =
@@ -90,12 +92,12 @@ fn primitives<T: ArrowPrimitiveType>(
     array: &ArrayRef,
     write: impl Fn(T::Native) -> Result<Value>,
 ) -> Result<Vec<Value>> {
-    let values = array.as_primitive::<T>();
+    let values = typed::<PrimitiveArray<T>>(array, "values")?;
     each(array, |row| write(values.value(row)))
 }
 
 fn structs(array: &ArrayRef, fields: &[FieldRef]) -> Result<Vec<Value>> {
-    let columns = array.as_struct().columns().iter().zip(fields);
+    let columns = typed::<StructArray>(array, "values")?.columns().iter().zip(fields);
     let columns = columns.map(|(column, field)| Ok((field.id.to_string(), write(column, &field.ty)?)));
     let columns = columns.collect::<Result<Vec<(String, Vec<Value>)>>>()?;
     each(array, |row| {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::document::Document;
 use super::head::HeadList;
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::metadata::{Snapshot, SnapshotRef, TableMetadata, Wanted, Which};
+use crate::iceberg::metadata::{METADATA_PATH, Snapshot, SnapshotRef, TableMetadata, Wanted, Which};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::table::Table;
 use crate::iceberg::types::Schema;
@@ -21,9 +21,6 @@ use crate::local_path::local_path;
 use crate::storage::Storage;
 use crate::table::{Place, id_at};
 use crate::write::fitting;
-
-/// Properties for files outside of the table's location, which tables without a catalog do not support.
-const MOVED_METADATA: &str = "write.metadata.path";
 
 /// What a commit reads of the metadata: the current snapshot, and only the parents of the others.
 const WANTED: Wanted = Wanted { schemas: Which::All, lineage: true, ..Wanted::CURRENT };
@@ -62,7 +59,7 @@ pub(super) struct Merging {
     /// The largest size of a merged manifest \[bytes\].
     pub(super) target_bytes: u64,
     /// A bin with the newest manifest is merged only if it has at least this many manifests.
-    pub(super) least: usize,
+    pub(super) least: u64,
 }
 
 impl Base {
@@ -113,8 +110,8 @@ impl Base {
             let message = "the table is encrypted: commits would write metadata that is not";
             return Err(Error::new(ErrorKind::Unsupported, message).in_file(self.table.metadata_file()));
         }
-        if self.metadata.property(MOVED_METADATA).is_some() {
-            let message = format!("{MOVED_METADATA} is set: commits write below the table's location");
+        if self.metadata.property(METADATA_PATH).is_some() {
+            let message = format!("{METADATA_PATH} is set: commits write below the table's location");
             return Err(Error::new(ErrorKind::Unsupported, message).in_file(self.table.metadata_file()));
         }
         if self.is_at_its_location() {
@@ -304,12 +301,11 @@ impl Base {
         let property = |key: &str| self.metadata.property(key).map(str::trim);
         let number =
             |key: &str, default: u64| property(key).and_then(|text| text.parse().ok()).unwrap_or(default);
-        let least = number("commit.manifest.min-count-to-merge", 100);
         let enabled = property("commit.manifest-merge.enabled");
         Merging {
             enabled: enabled.is_none_or(|value| value.eq_ignore_ascii_case("true")),
             target_bytes: number("commit.manifest.target-size-bytes", 8 << 20).max(1),
-            least: usize::try_from(least).unwrap_or(usize::MAX),
+            least: number("commit.manifest.min-count-to-merge", 100),
         }
     }
 

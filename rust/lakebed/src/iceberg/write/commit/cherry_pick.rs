@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, BooleanArray, Int32Array, RecordBatch, new_null_array};
+use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, new_null_array};
 
 use super::attempt::{Change, Outcome, Snapshot};
 use super::base::{Base, SnapshotChoice};
@@ -21,7 +19,7 @@ use crate::iceberg::manifest::{ADDED, Statuses};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::iceberg::metadata;
 use crate::iceberg::write::ManifestContent;
-use crate::record::find;
+use crate::record::column;
 
 /// The summary keys for the picked snapshot, and for the id under which it was staged.
 const SOURCE: &str = "source-snapshot-id";
@@ -111,8 +109,7 @@ fn added(base: &Base, snapshot: &metadata::Snapshot) -> Result<Vec<(i32, RecordB
     let statuses = Statuses { added: true, existing: false, deleted: false };
     own.map(|manifest| {
         let batch = entries.read(&manifest, statuses)?;
-        let ids = find(&batch, "snapshot_id")?;
-        let ids = ids.as_primitive::<Int64Type>().iter();
+        let ids = column::<Int64Array>(&batch, "snapshot_id")?.iter();
         let is_own: BooleanArray = ids.map(|id| Some(id == Some(snapshot.snapshot_id))).collect();
         Ok((manifest.spec_id, rows_where(&batch, &is_own)?))
     })

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, FieldRef as ArrowField, Fields, TimeUnit};
 use serde_json::Value;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::iceberg::types::{FieldRef, MAX_PRECISION, NestedField, Type};
 use crate::iceberg::write::FormatVersion;
 
 /// The metadata key that marks a column of 16 bytes as UUIDs.
 const EXTENSION: &str = "ARROW:extension:name";
 const UUID: &str = "arrow.uuid";
+
+/// What does not fit where a schema has no id left.
+pub(super) const NEXT_COLUMN_ID: &str = "the next column id";
 
 /// The schema fields of Arrow fields, in a schema of the latest version, as JSON with ids from 1 on.
 ///
@@ -39,9 +42,9 @@ impl FreshIds {
         self.last
     }
 
-    fn next(&mut self) -> i32 {
-        self.last = self.last.saturating_add(1);
-        self.last
+    fn next(&mut self) -> Result<i32> {
+        self.last = fitting(self.last.checked_add(1), NEXT_COLUMN_ID)?;
+        Ok(self.last)
     }
 
     /// Columns, or fields of a struct: all of them get their ids before their nested fields.
@@ -50,7 +53,7 @@ impl FreshIds {
     /// `Unsupported` for an Arrow type without a counterpart in the format's version, `Argument` for a name
     /// that appears twice; with the field.
     pub(super) fn fields(&mut self, fields: &Fields) -> Result<Vec<FieldRef>> {
-        let ids: Vec<i32> = fields.iter().map(|_| self.next()).collect();
+        let ids = fields.iter().map(|_| self.next()).collect::<Result<Vec<i32>>>()?;
         let mut typed: Vec<FieldRef> = Vec::with_capacity(ids.len());
         for (id, field) in ids.into_iter().zip(fields) {
             if typed.iter().any(|known| known.name == *field.name()) {
@@ -72,7 +75,7 @@ impl FreshIds {
             DataType::FixedSizeBinary(16) if is_uuid => Ok(Type::Uuid),
             DataType::Struct(fields) => Ok(Type::Struct(self.fields(fields)?)),
             DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
-                let id = self.next();
+                let id = self.next()?;
                 Ok(Type::List(self.child(id, "element", !item.is_nullable(), item)?))
             }
             DataType::Map(entries, _) => self.map(entries),
@@ -93,7 +96,7 @@ impl FreshIds {
             return Err(unsupported("a map of no pairs"));
         };
         let [key, value] = fields.as_ref() else { return Err(unsupported("a map of no pairs")) };
-        let (key_id, value_id) = (self.next(), self.next());
+        let (key_id, value_id) = (self.next()?, self.next()?);
         let key = self.child(key_id, "key", true, key)?;
         Ok(Type::Map(key, self.child(value_id, "value", !value.is_nullable(), value)?))
     }

@@ -12,7 +12,7 @@ use super::partition_by::spec_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::current_metadata;
 use crate::iceberg::metadata::MetadataFile;
-use crate::iceberg::partition::PartitionSpec;
+use crate::iceberg::partition::{NO_PARTITION_ID, PartitionSpec};
 use crate::iceberg::table::Table;
 use crate::iceberg::types::Schema;
 use crate::iceberg::write::metadata::compact;
@@ -24,9 +24,6 @@ use crate::write::{Existing, NewFolders, now_millis, publish_bytes, publish_new}
 
 /// The system's error code for an existing file.
 const EEXIST: i32 = 17;
-
-/// The highest partition field id of a table without partition fields.
-const NO_PARTITION_ID: i32 = 999;
 
 /// The default properties of new tables in Java's library.
 const PROPERTIES: [(&str, &str); 1] = [("write.parquet.compression-codec", "zstd")];

@@ -114,8 +114,8 @@ impl Document {
         let [snapshots, log] = &mut self.lists;
         snapshots.keep(LONG[0], |ids| ids.iter().map(|id| !is_removed(*id)).collect())?;
         log.keep(LONG[1], |ids| {
-            let last = ids.iter().rposition(|id| is_removed(*id)).map_or(0, |last| last + 1);
-            (0..ids.len()).map(|place| place >= last).collect()
+            let last = ids.iter().rposition(|id| is_removed(*id));
+            (0..ids.len()).map(|place| last.is_none_or(|last| place > last)).collect()
         })
     }
 
@@ -126,7 +126,7 @@ impl Document {
     pub(super) fn into_text(self) -> Result<String> {
         let Document { values, lists } = self;
         let long: usize = lists.iter().map(|list| list.text.len()).sum();
-        let mut out = String::with_capacity(long + (long >> 4) + 4096);
+        let mut out = String::with_capacity(long.saturating_add(long >> 4).saturating_add(4096));
         out.push('{');
         for (key, value) in in_order(values)? {
             if out.len() > 1 {

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_select::concat::concat_batches;
@@ -20,7 +18,7 @@ use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::table::{Table, TableTypes};
 use crate::pipeline::{Give, Pipeline, Source, Width};
-use crate::record::{carried, find};
+use crate::record::{carried, column};
 use crate::scan::threads;
 
 /// Reads entries of manifests of one table.
@@ -190,9 +188,8 @@ fn carried_entries(bytes: &Buffer, limits: Limits) -> Result<Option<RecordBatch>
 
 /// Which entries have one of these statuses.
 fn has(entries: &RecordBatch, statuses: Statuses) -> Result<BooleanArray> {
-    let status = find(entries, "status")?;
     let is_wanted = |status: Option<i32>| status.map(|status| statuses.has(status));
-    Ok(status.as_primitive::<Int32Type>().iter().map(is_wanted).collect())
+    Ok(column::<Int32Array>(entries, "status")?.iter().map(is_wanted).collect())
 }
 
 /// Entries with other statuses; entries that are not EXISTING get `snapshot_id` if it is given.
@@ -201,8 +198,7 @@ pub(super) fn with_status(
     status: &Int32Array,
     snapshot_id: i64,
 ) -> Result<RecordBatch> {
-    let known = find(entries, "snapshot_id")?;
-    let ids = known.as_primitive::<Int64Type>().iter().zip(status.values());
+    let ids = column::<Int64Array>(entries, "snapshot_id")?.iter().zip(status.values());
     let ids: Int64Array =
         ids.map(|(id, status)| if *status == EXISTING { id } else { Some(snapshot_id) }).collect();
     let columns = entries.schema_ref().fields().iter().zip(entries.columns()).map(|(field, column)| {
@@ -223,6 +219,5 @@ pub(super) fn rows_where(batch: &RecordBatch, keep: &BooleanArray) -> Result<Rec
 
 /// Whether each manifest of a list has this content.
 pub(super) fn is_of(list: &RecordBatch, content: i32) -> Result<BooleanArray> {
-    let contents = find(list, "content")?;
-    Ok(contents.as_primitive::<Int32Type>().iter().map(|found| Some(found == Some(content))).collect())
+    Ok(column::<Int32Array>(list, "content")?.iter().map(|found| Some(found == Some(content))).collect())
 }

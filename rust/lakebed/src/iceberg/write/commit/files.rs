@@ -1,9 +1,7 @@
 //! Adds and removes files in one snapshot (Iceberg's `MergingSnapshotProducer.java`, with `FastAppend.java`,
 //! `StreamingDelete.java`, `BaseOverwriteFiles.java`, `BaseRowDelta.java`, `BaseRewriteFiles.java`).
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, Int32Array};
+use arrow_array::{Array, Int32Array, Int64Array, StringArray};
 
 use super::attempt::{Change, Outcome, Snapshot};
 use super::base::Base;
@@ -100,9 +98,9 @@ impl FileChange {
     fn targets(&self, base: &Base) -> Result<Targets> {
         let mut targets = Targets::new();
         let Some(deletes) = &self.deletes else { return Ok(targets) };
-        let (names, vectors) = (deletes.column("referenced_data_file")?, deletes.column("content_offset")?);
-        let (names, rows) = (names.as_string::<i32>(), deletes.column("record_count")?);
-        let rows = rows.as_primitive::<Int64Type>();
+        let names: StringArray = deletes.column("referenced_data_file")?;
+        let vectors: Int64Array = deletes.column("content_offset")?;
+        let rows: Int64Array = deletes.column("record_count")?;
         for row in (0..names.len()).filter(|row| names.is_valid(*row)) {
             let marked = vectors.is_valid(row).then(|| rows.value(row));
             let path = written_path(base, names.value(row));
@@ -146,8 +144,8 @@ impl FileChange {
         let Some(deletes) = self.deletes.as_ref().filter(|deletes| !deletes.is_empty()) else {
             return Ok(());
         };
-        let (content, offsets) = (deletes.column("content")?, deletes.column("content_offset")?);
-        let content = content.as_primitive::<Int32Type>();
+        let content: Int32Array = deletes.column("content")?;
+        let offsets: Int64Array = deletes.column("content_offset")?;
         let wrong = |row: &usize| match base.version {
             FormatVersion::V1 => true,
             FormatVersion::V2 => offsets.is_valid(*row),

@@ -3,8 +3,7 @@
 
 use std::collections::HashMap;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_array::{Array, BooleanArray, RecordBatch, StringArray, StructArray};
 use arrow_buffer::BooleanBuffer;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -14,7 +13,7 @@ use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::prune::{MetricsEvaluator, Names, Pruner, Residual, RowFilter, Summaries};
 use crate::iceberg::table::TableTypes;
 use crate::predicate::{Logic, Predicate};
-use crate::record::find;
+use crate::record::column;
 
 /// A filter bound to a table.
 pub(super) struct FileFilter {
@@ -44,9 +43,8 @@ impl FileFilter {
 
     /// Whether each entry of a spec may have matching rows; tuples are in the table's partition type.
     pub(super) fn may_match(&self, spec: &PartitionSpec, entries: &RecordBatch) -> Result<BooleanBuffer> {
-        let tuples = find(entries, PARTITION)?;
-        let of_spec = self.pruner.of_spec(spec)?;
-        let by_tuple = of_spec.evaluate(tuples.as_struct().columns(), entries.num_rows())?;
+        let tuples = column::<StructArray>(entries, PARTITION)?;
+        let by_tuple = self.pruner.of_spec(spec)?.evaluate(tuples.columns(), entries.num_rows())?;
         Ok(&by_tuple & &self.pruner.metrics.may_match(entries)?)
     }
 
@@ -55,9 +53,8 @@ impl FileFilter {
     /// # Errors
     /// `Unsupported` for a file that may have both kinds of rows, with its path.
     pub(super) fn matches(&self, spec: &PartitionSpec, entries: &RecordBatch) -> Result<BooleanArray> {
-        let tuples = find(entries, PARTITION)?;
         let residual = Residual::new(self.pruner.filter.clone(), spec, &self.types.partition)?.strict();
-        let left = residual.texts(tuples.as_struct())?;
+        let left = residual.texts(column(entries, PARTITION)?)?;
         let mut asked: HashMap<&str, [BooleanBuffer; 2]> = HashMap::new();
         for text in left.iter().flatten() {
             if !asked.contains_key(text) {
@@ -93,8 +90,10 @@ impl FileFilter {
 
 #[cold]
 fn partly(entries: &RecordBatch, row: usize) -> Error {
-    let paths = find(entries, "file_path").ok();
-    let path = paths.as_ref().map_or("", |paths| paths.as_string::<i32>().value(row));
+    let path = match column::<StringArray>(entries, "file_path") {
+        Ok(paths) => paths.value(row),
+        Err(error) => return error,
+    };
     let message = format!(
         "the filter may match some rows of {path:?} and not others: write the rows to keep into a new file, \
         and remove this one by its path"

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_array::{Array, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_buffer::BooleanBuffer;
 
 use super::base::Base;
@@ -20,7 +18,7 @@ use crate::iceberg::metadata::Snapshot;
 use crate::iceberg::scan::equality_fields;
 use crate::iceberg::table::TableTypes;
 use crate::iceberg::write::FormatVersion;
-use crate::record::find;
+use crate::record::column;
 
 /// Operations that may add data files, remove data files, add deletes, and add deletion vectors.
 const ADDS_DATA: [&str; 2] = ["append", "overwrite"];
@@ -92,8 +90,7 @@ impl<'b> History<'b> {
             });
             for manifest in own {
                 let batch = entries.read(&manifest, Statuses::ALL)?;
-                let ids = find(&batch, "snapshot_id")?;
-                let ids = ids.as_primitive::<Int64Type>().iter();
+                let ids = column::<Int64Array>(&batch, "snapshot_id")?.iter();
                 let is_own: BooleanArray = ids.map(|id| Some(id == Some(snapshot.snapshot_id))).collect();
                 each(&manifest, &rows_where(&batch, &is_own)?)?;
             }
@@ -111,8 +108,7 @@ impl<'b> History<'b> {
         let columns: Vec<&str> = filter.into_iter().flat_map(FileFilter::input).collect();
         let mut first = None;
         self.added((Whose::Others, operations), content, &columns, |manifest, entries| {
-            let statuses = find(entries, "status")?;
-            let statuses = statuses.as_primitive::<Int32Type>();
+            let statuses = column::<Int32Array>(entries, "status")?;
             let mut found = BooleanBuffer::collect_bool(statuses.len(), |row| statuses.value(row) == status);
             if let Some(filter) = filter {
                 found = &found & &filter.may_match(self.base.spec(manifest.spec_id)?, entries)?;
@@ -162,10 +158,8 @@ impl<'b> History<'b> {
         }
         // Each snapshot is checked separately: a vector may have replaced another.
         self.added((Whose::Everyones, &ADDS_DELETES), DELETES, &DELETE_INPUT, |manifest, entries| {
-            let (statuses, content) = (find(entries, "status")?, find(entries, "content")?);
-            let (statuses, content) =
-                (statuses.as_primitive::<Int32Type>(), content.as_primitive::<Int32Type>());
-            let pairs = statuses.values().iter().zip(content.values());
+            let contents = column::<Int32Array>(entries, "content")?.values();
+            let pairs = column::<Int32Array>(entries, "status")?.values().iter().zip(contents);
             let added =
                 pairs.map(|(status, content)| Some(*status == ADDED && (with_equality || *content == 1)));
             let index = self.index(&rows_where(entries, &added.collect())?)?;
@@ -192,9 +186,9 @@ impl<'b> History<'b> {
     /// # Errors
     /// `Conflict`.
     pub(super) fn check_targets(&self, targets: &Targets) -> Result<()> {
-        let named = |entries: &RecordBatch, status: i32, column: &str, only_vectors: bool| -> Result<_> {
-            let (statuses, names) = (find(entries, "status")?, find(entries, column)?);
-            let (statuses, names) = (statuses.as_primitive::<Int32Type>(), names.as_string::<i32>());
+        let named = |entries: &RecordBatch, status: i32, name: &str, only_vectors: bool| -> Result<_> {
+            let statuses = column::<Int32Array>(entries, "status")?;
+            let names = column::<StringArray>(entries, name)?;
             let is_meant = |row: &usize| {
                 let target = names.is_valid(*row).then(|| targets.get(names.value(*row))).flatten();
                 statuses.value(*row) == status
@@ -211,7 +205,7 @@ impl<'b> History<'b> {
         })?;
         let columns = ["referenced_data_file", "content_offset"];
         self.added((Whose::Everyones, &ADDS_VECTORS), DELETES, &columns, |manifest, entries| {
-            let offsets = find(entries, "content_offset")?;
+            let offsets = column::<Int64Array>(entries, "content_offset")?;
             let are_vectors = (0..offsets.len()).map(|row| Some(offsets.is_valid(row)));
             let vectors = rows_where(entries, &are_vectors.collect())?;
             let found = named(&vectors, ADDED, "referenced_data_file", true)?;
@@ -242,7 +236,7 @@ impl History<'_> {
 }
 
 fn path_at(entries: &RecordBatch, row: usize) -> Result<String> {
-    Ok(find(entries, "file_path")?.as_string::<i32>().value(row).to_owned())
+    Ok(column::<StringArray>(entries, "file_path")?.value(row).to_owned())
 }
 
 fn refuse(found: Option<String>, why: &str) -> Result<()> {

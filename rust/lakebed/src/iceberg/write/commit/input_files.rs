@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray, StructArray,
+    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
     new_null_array,
 };
 use arrow_schema::{DataType, Field, Schema as ArrowSchema};
@@ -17,12 +16,13 @@ use super::stats::{METRICS, metric_maps};
 use super::store::check_tuples;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::fields::{ENTRY, PARTITION};
+use crate::iceberg::fields::{ENTRY, PARTITION, PUFFIN};
 use crate::iceberg::manifest::ADDED;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::transform::Transform;
 use crate::iceberg::write::ManifestContent;
 use crate::location::check_file;
+use crate::record::typed;
 
 /// Required columns.
 const REQUIRED: [&str; 3] = ["file_path", "record_count", "file_size_in_bytes"];
@@ -37,9 +37,6 @@ const OF_DELETES: [&str; 4] =
 
 /// Columns of the view `files` that Iceberg does not have.
 const OF_VIEWS: [&str; 4] = ["bucket", "level", "schema_id", "created_at"];
-
-/// The format of files with deletion vectors.
-const PUFFIN: &str = "PUFFIN";
 
 /// The column of typed metrics.
 const STATS: &str = "stats";
@@ -89,9 +86,9 @@ impl InputFiles {
         self.len() == 0
     }
 
-    /// A column in the type of entries; null where it is missing.
-    pub(super) fn column(&self, name: &str) -> Result<ArrayRef> {
-        column(&self.files, name)
+    /// A column in the type of entries, which is `A`'s; null where it is missing.
+    pub(super) fn column<A: Array + Clone + 'static>(&self, name: &str) -> Result<A> {
+        column_of(&self.files, name)
     }
 }
 
@@ -127,10 +124,15 @@ fn column(files: &RecordBatch, name: &str) -> Result<ArrayRef> {
     }
 }
 
+/// The same, as an array of that type.
+fn column_of<A: Array + Clone + 'static>(files: &RecordBatch, name: &str) -> Result<A> {
+    typed(&column(files, name)?, name).cloned()
+}
+
 fn check_numbers(files: &RecordBatch) -> Result<()> {
     for name in ["record_count", "file_size_in_bytes"] {
-        let numbers = column(files, name)?;
-        let negative = numbers.as_primitive::<Int64Type>().values().iter().position(|number| *number < 0);
+        let numbers: Int64Array = column_of(files, name)?;
+        let negative = numbers.values().iter().position(|number| *number < 0);
         if let Some(row) = negative {
             let message = format!("{name} is below 0");
             return Err(Error::new(ErrorKind::Argument, message).in_field(name).in_row(row));
@@ -141,8 +143,8 @@ fn check_numbers(files: &RecordBatch) -> Result<()> {
 
 /// Refuses delete files, and values that only these have.
 fn check_data(files: &RecordBatch) -> Result<()> {
-    let content = column(files, "content")?;
-    let deletes = content.as_primitive::<Int32Type>().iter().position(|content| content.unwrap_or(0) != 0);
+    let content: Int32Array = column_of(files, "content")?;
+    let deletes = content.iter().position(|content| content.unwrap_or(0) != 0);
     if let Some(row) = deletes {
         let message = "a delete file among data files: content is not 0";
         return Err(Error::new(ErrorKind::Argument, message).in_field("content").in_row(row));
@@ -159,13 +161,12 @@ fn check_data(files: &RecordBatch) -> Result<()> {
 
 /// Refuses delete files with missing or excess values.
 fn check_deletes(files: &RecordBatch) -> Result<()> {
-    let [content, ids, target, offset, size] =
-        ["content", "equality_ids", "referenced_data_file", "content_offset", "content_size_in_bytes"]
-            .map(|name| column(files, name));
-    let (content, ids, target, offset, size) = (content?, ids?, target?, offset?, size?);
-    let (formats, contents) =
-        (formats(files, ManifestContent::Deletes)?, content.as_primitive::<Int32Type>());
-    let (formats, ids) = (formats.as_string::<i32>(), ids.as_list::<i32>());
+    let (contents, ids): (Int32Array, ListArray) =
+        (column_of(files, "content")?, column_of(files, "equality_ids")?);
+    let [target, offset, size] =
+        ["referenced_data_file", "content_offset", "content_size_in_bytes"].map(|name| column(files, name));
+    let (target, offset, size, formats) =
+        (target?, offset?, size?, formats(files, ManifestContent::Deletes)?);
     for row in 0..files.num_rows() {
         let wrong = |name: &str, message: &str| {
             Err(Error::new(ErrorKind::Argument, message).in_field(name).in_row(row))
@@ -209,10 +210,10 @@ fn check_deletes(files: &RecordBatch) -> Result<()> {
 }
 
 fn check_twice(files: &RecordBatch) -> Result<()> {
-    let (paths, offsets) = (column(files, "file_path")?, column(files, "content_offset")?);
-    let offsets = offsets.as_primitive::<Int64Type>();
+    let (paths, offsets): (StringArray, Int64Array) =
+        (column_of(files, "file_path")?, column_of(files, "content_offset")?);
     let mut known = HashMap::with_capacity(paths.len());
-    for (row, path) in paths.as_string::<i32>().iter().enumerate() {
+    for (row, path) in paths.iter().enumerate() {
         let offset = offsets.is_valid(row).then(|| offsets.value(row));
         if let Some(first) = known.insert((path, offset), row) {
             let message = format!("{:?} appears twice, first in row {first}", path.unwrap_or_default());
@@ -262,7 +263,7 @@ pub(super) fn entries_of(
             }
             "spec_id" => Arc::new(specs.clone()),
             "file_path" | "referenced_data_file" => paths(files, base, spec.column)?,
-            "file_format" => formats(files, given.content)?,
+            "file_format" => Arc::new(formats(files, given.content)?),
             PARTITION => partition(files),
             name if ASSIGNED.contains(&name) => new_null_array(&(spec.data_type)(), rows),
             name if METRICS.contains(&name) => match maps.get(name) {
@@ -280,8 +281,7 @@ pub(super) fn entries_of(
 
 /// The spec of each file, by default the table's default spec.
 fn spec_ids(files: &RecordBatch, base: &Base) -> Result<Int32Array> {
-    let given = column(files, "spec_id")?;
-    let given = given.as_primitive::<Int32Type>();
+    let given: Int32Array = column_of(files, "spec_id")?;
     let default = base.metadata.default_spec_id;
     for (row, id) in given.iter().enumerate() {
         let spec = base.spec(id.unwrap_or(default)).map_err(|error| error.in_row(row))?;
@@ -295,7 +295,7 @@ fn spec_ids(files: &RecordBatch, base: &Base) -> Result<Int32Array> {
 }
 
 fn paths(files: &RecordBatch, base: &Base, name: &str) -> Result<ArrayRef> {
-    let given = column(files, name)?;
+    let given: StringArray = column_of(files, name)?;
     let checked = |(row, path): (usize, Option<&str>)| {
         let Some(path) = path.map(|path| written_path(base, path)) else { return Ok(None) };
         match check_file(base.table.storage().as_ref(), &path) {
@@ -303,13 +303,14 @@ fn paths(files: &RecordBatch, base: &Base, name: &str) -> Result<ArrayRef> {
             Err(error) => Err(error.in_row(row).in_field(name)),
         }
     };
-    let paths = given.as_string::<i32>().iter().enumerate().map(checked);
+    let paths = given.iter().enumerate().map(checked);
     Ok(Arc::new(paths.collect::<Result<StringArray>>()?))
 }
 
 /// The formats as Java's writer names them; by default from the endings of the paths.
-fn formats(files: &RecordBatch, content: ManifestContent) -> Result<ArrayRef> {
-    let (given, paths) = (column(files, "file_format")?, column(files, "file_path")?);
+fn formats(files: &RecordBatch, content: ManifestContent) -> Result<StringArray> {
+    let (given, paths): (StringArray, StringArray) =
+        (column_of(files, "file_format")?, column_of(files, "file_path")?);
     let known: &[&str] = match content {
         ManifestContent::Data => &["PARQUET", "ORC", "AVRO"],
         ManifestContent::Deletes => &["PARQUET", "ORC", "AVRO", PUFFIN],
@@ -327,8 +328,7 @@ fn formats(files: &RecordBatch, content: ManifestContent) -> Result<ArrayRef> {
             }
         }
     };
-    let pairs = given.as_string::<i32>().iter().zip(paths.as_string::<i32>()).enumerate();
-    Ok(Arc::new(pairs.map(format).collect::<Result<StringArray>>()?))
+    given.iter().zip(&paths).enumerate().map(format).collect()
 }
 
 /// The caller's tuples; the manifest's layout checks them.
@@ -396,4 +396,29 @@ fn called_as_in_spec(
         (*field, *column) = (Field::new(PARTITION, tuples.data_type().clone(), true), tuples);
     }
     RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns).map_err(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::mistyped;
+
+    #[test]
+    fn columns_of_another_type_are_refused_by_name() {
+        let number = |number: i64| Arc::new(Int64Array::from(vec![number])) as ArrayRef;
+        let files = RecordBatch::try_from_iter([
+            ("file_path", Arc::new(StringArray::from(vec!["data/a.parquet"])) as ArrayRef),
+            ("record_count", number(1)),
+            ("file_size_in_bytes", number(100)),
+            ("content", Arc::new(Int32Array::from(vec![0]))),
+            ("content_offset", new_null_array(&DataType::Int64, 1)),
+        ]);
+        let files = files.unwrap();
+        assert_eq!(InputFiles::new(files.clone(), ManifestContent::Data).unwrap().len(), 1);
+        for (name, files) in mistyped(&files) {
+            let error = InputFiles::new(files, ManifestContent::Data).unwrap_err();
+            let found = (error.kind(), error.location().field.as_deref());
+            assert_eq!(found, (ErrorKind::Argument, Some(name.as_str())));
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Merges small manifests (Iceberg's `ManifestMergeManager.java`).
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use arrow_array::{Int32Array, UInt32Array};
@@ -13,11 +14,14 @@ use super::select::Selected;
 use super::store::{EncodedManifest, encode_manifest, joined};
 use super::summary::Summary;
 use super::uncommitted::{LIST_CODEC, UncommittedFiles};
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::iceberg::manifest::{EXISTING, Statuses};
 use crate::iceberg::manifest_list::{DATA, DELETES, ManifestFile, manifest_rows};
 use crate::iceberg::write::{FormatVersion, ManifestContent, is_list_of};
 use crate::record::carried;
+
+/// What does not fit where too many manifests are replaced.
+const REPLACED: &str = "the number of replaced manifests";
 
 /// A manifest of the new snapshot.
 pub(super) enum SnapshotManifest {
@@ -53,10 +57,10 @@ pub(super) fn merge(
         return Ok(all);
     }
     let key = |one: &SnapshotManifest| {
-        one.file(selected).map_or((DATA, 0), |file| (file.content, -i64::from(file.spec_id)))
+        one.file(selected).map_or((DATA, Reverse(0)), |file| (file.content, Reverse(file.spec_id)))
     };
-    let mut groups: BTreeMap<(i32, i64), Vec<SnapshotManifest>> = BTreeMap::new();
-    let mut firsts: BTreeMap<i32, i64> = BTreeMap::new();
+    let mut groups: BTreeMap<(i32, Reverse<i32>), Vec<SnapshotManifest>> = BTreeMap::new();
+    let mut firsts: BTreeMap<i32, Reverse<i32>> = BTreeMap::new();
     for one in all {
         let (content, spec) = key(&one);
         firsts.entry(content).or_insert(spec);
@@ -68,7 +72,7 @@ pub(super) fn merge(
         for (place, bin) in bins(group, rules.target_bytes, selected).into_iter().enumerate() {
             // The bin with the newest manifest is only merged once it has enough manifests; other bins are
             // merged.
-            let waits = place == 0 && has_first && bin.len() < rules.least;
+            let waits = place == 0 && has_first && (bin.len() as u64) < rules.least;
             if bin.len() == 1 || waits {
                 merged.extend(bin);
             } else {
@@ -110,12 +114,12 @@ fn together(
 ) -> Result<EncodedManifest> {
     let entries = Entries::all(base)?;
     let (mut batches, mut of) = (Vec::with_capacity(bin.len()), (DATA, 0));
-    let mut replaced = 0;
+    let mut replaced = 0_usize;
     for one in &bin {
         of = one.file(selected).map_or(of, |file| (file.content, file.spec_id));
         match one {
             SnapshotManifest::New(encoded) => {
-                replaced += encoded.replaces;
+                replaced = fitting(replaced.checked_add(encoded.replaces), REPLACED)?;
                 batches.push(entries.decode(
                     &encoded.file,
                     Buffer::from(encoded.bytes.as_slice()),
@@ -125,7 +129,7 @@ fn together(
             SnapshotManifest::Kept(row) => {
                 let Some(manifest) = selected.manifests.get(*row) else { continue };
                 let live = entries.live(manifest)?;
-                replaced += 1;
+                replaced = fitting(replaced.checked_add(1), REPLACED)?;
                 batches.push(with_status(&live, &Int32Array::from_value(EXISTING, live.num_rows()), 0)?);
             }
         }
@@ -147,12 +151,12 @@ pub(super) fn stored(
 ) -> Result<ListContent> {
     let (mut new, mut order) = (Vec::new(), Vec::new());
     let mut kept = vec![false; selected.manifests.len()];
-    let mut replaced = 0;
+    let mut replaced = 0_usize;
     for one in all {
         let content = one.file(selected).map_or(DATA, |file| file.content);
         match one {
             SnapshotManifest::New(encoded) => {
-                replaced += encoded.replaces;
+                replaced = fitting(replaced.checked_add(encoded.replaces), REPLACED)?;
                 order.push((content, false, new.len()));
                 new.push(encoded.store(base, uncommitted)?);
             }
@@ -174,20 +178,15 @@ pub(super) fn stored(
         return Ok(ListContent::InFront(manifest_rows(&new)?, list));
     }
     let rows = rows_where(&selected.list.rows()?, &kept.iter().copied().map(Some).collect())?;
-    // The position of each row of the list before among the kept rows.
-    let places = kept.iter().scan(0, |next, kept| {
-        let place = *next;
-        *next += usize::from(*kept);
-        Some(place)
-    });
-    let places: Vec<usize> = places.collect();
-    let place = |(_, is_kept, row): (i32, bool, usize)| match is_kept {
-        true => new.len() + places.get(row).copied().unwrap_or_default(),
-        false => row,
+    // The kept rows of the list before are behind the new ones.
+    let mut next = new.len()..;
+    let places: Vec<Option<usize>> = kept.iter().map(|kept| kept.then(|| next.next()).flatten()).collect();
+    let place = |(_, is_kept, row): (i32, bool, usize)| {
+        let place = if is_kept { places.get(row).copied().flatten() } else { Some(row) };
+        fitting(place.and_then(|place| u32::try_from(place).ok()), "the number of manifests")
     };
-    let order =
-        UInt32Array::from_iter_values(order.into_iter().filter_map(|one| u32::try_from(place(one)).ok()));
-    Ok(ListContent::Rows(take_record_batch(&joined(&new, &rows)?, &order)?))
+    let order: Vec<u32> = order.into_iter().map(place).collect::<Result<_>>()?;
+    Ok(ListContent::Rows(take_record_batch(&joined(&new, &rows)?, &UInt32Array::from(order))?))
 }
 
 /// The list before, if it is kept as a whole, in its order, after the new manifests; else `None`.

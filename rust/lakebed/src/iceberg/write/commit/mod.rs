@@ -5,6 +5,7 @@
 //! A commit is checked before anything is written. Its manifests and list are written first, under unique
 //! names, then the next metadata file, which is the commit. A killed writer leaves the table unchanged, and
 //! files `<uuid>-m*.avro`, `snap-*-<uuid>.avro` or `.*.lakebed-tmp` that nothing names.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 mod attempt;
 mod base;

@@ -3,12 +3,9 @@
 use arrow_array::new_empty_array;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::partition::{PartitionField, PartitionSpec};
+use crate::iceberg::partition::{FIRST_FIELD_ID, PartitionField, PartitionSpec};
 use crate::iceberg::transform::Transform;
 use crate::iceberg::types::{FieldRef, Schema, Type};
-
-/// The id of the first partition field of a table.
-const FIRST_ID: i32 = 1000;
 
 /// Spec 0 with these fields over a schema.
 ///
@@ -17,7 +14,7 @@ const FIRST_ID: i32 = 1000;
 /// `Unsupported` for one to which the transform does not apply; with the text as field.
 pub(super) fn spec_of(texts: &[String], schema: &Schema) -> Result<PartitionSpec> {
     let mut fields: Vec<PartitionField> = Vec::with_capacity(texts.len());
-    for (text, field_id) in texts.iter().zip(FIRST_ID..) {
+    for (text, field_id) in texts.iter().zip(FIRST_FIELD_ID..) {
         let field = field_of(text, schema, field_id).map_err(|error| error.in_field(text))?;
         let same = |known: &PartitionField| {
             known.name == field.name

@@ -13,7 +13,7 @@ use super::head::ListContent;
 use super::store::{encode_with, joined, write_entries};
 use super::summary::Summary;
 use super::uncommitted::{ManifestEncoding, UncommittedFiles};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::iceberg::fields::ENTRY;
 use crate::iceberg::manifest::EXISTING;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
@@ -56,11 +56,11 @@ impl Change for Rewrite {
         let kept = rows_where(&list, &kept)?;
         let mut by_spec: BTreeMap<i32, Vec<&ManifestFile>> = BTreeMap::new();
         replaced.iter().for_each(|manifest| by_spec.entry(manifest.spec_id).or_default().push(manifest));
-        let (mut new, mut processed) = (Vec::new(), 0);
+        let (mut new, mut processed) = (Vec::new(), 0_usize);
         for (spec_id, manifests) in by_spec {
             let spec = base.spec(spec_id)?;
             let entries = self.live(base, spec, &manifests)?;
-            processed += entries.rows();
+            processed = fitting(processed.checked_add(entries.rows()), "the number of entries")?;
             let rows = self.rows_of_a_part(entries.rows(), &manifests);
             for part in entries.sorted(rows)? {
                 new.push(write_entries(base, uncommitted, spec, ManifestContent::Data, &part?)?);

@@ -2,9 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_array::{Array, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_buffer::BooleanBuffer;
 
 use super::base::Base;
@@ -17,7 +15,7 @@ use crate::iceberg::deletes::{DELETE_INPUT, DeleteIndex};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::iceberg::table::TableTypes;
 use crate::iceberg::write::FormatVersion;
-use crate::record::find;
+use crate::record::column;
 
 /// Paths that a caller gives, each once, with their rows.
 pub(super) struct Paths<'c>(HashMap<&'c str, usize>);
@@ -128,8 +126,7 @@ impl Removals<'_> {
                 continue;
             }
             let batch = entries.live(manifest)?;
-            let paths = find(&batch, "file_path")?;
-            let paths = paths.as_string::<i32>();
+            let paths = column::<StringArray>(&batch, "file_path")?;
             found.extend(
                 paths.iter().flatten().filter(|path| self.targets.contains_key(*path)).map(str::to_owned),
             );
@@ -173,8 +170,8 @@ impl Removals<'_> {
             }
             let batch = entries.live(manifest)?;
             let removed = selected.removed(&batch)?;
-            let paths = find(&batch, "file_path")?;
-            let (paths, offsets) = (paths.as_string::<i32>(), find(&batch, "content_offset")?);
+            let paths = column::<StringArray>(&batch, "file_path")?;
+            let offsets = column::<Int64Array>(&batch, "content_offset")?;
             for path in (0..paths.len()).filter(|row| removed.value(*row)).map(|row| paths.value(row)) {
                 found.insert(path.to_owned());
             }
@@ -196,9 +193,9 @@ impl Removals<'_> {
 
     /// Refuses vectors that mark fewer rows than those they replace: they were not merged with them.
     fn check_vectors(&self, live: &RecordBatch) -> Result<()> {
-        let (targets, offsets) = (find(live, "referenced_data_file")?, find(live, "content_offset")?);
-        let (targets, counts) = (targets.as_string::<i32>(), find(live, "record_count")?);
-        let counts = counts.as_primitive::<Int64Type>();
+        let targets = column::<StringArray>(live, "referenced_data_file")?;
+        let offsets = column::<Int64Array>(live, "content_offset")?;
+        let counts = column::<Int64Array>(live, "record_count")?;
         for row in (0..live.num_rows()).filter(|row| offsets.is_valid(*row) && targets.is_valid(*row)) {
             let Some((given, Some(marked))) = self.targets.get(targets.value(row)) else { continue };
             if *marked < counts.value(row) {
@@ -232,10 +229,10 @@ impl Selected {
 
     /// Which live entries are removed: data files and delete files by path, vectors by their data file.
     pub(super) fn removed(&self, entries: &RecordBatch) -> Result<BooleanArray> {
-        let (content, paths) = (find(entries, "content")?, find(entries, "file_path")?);
-        let (targets, offsets) = (find(entries, "referenced_data_file")?, find(entries, "content_offset")?);
-        let (paths, targets) = (paths.as_string::<i32>(), targets.as_string::<i32>());
-        let content = content.as_primitive::<Int32Type>();
+        let content = column::<Int32Array>(entries, "content")?;
+        let paths = column::<StringArray>(entries, "file_path")?;
+        let targets = column::<StringArray>(entries, "referenced_data_file")?;
+        let offsets = column::<Int64Array>(entries, "content_offset")?;
         let removed = |row: usize| match content.value(row) {
             0 => self.data.contains(paths.value(row)),
             1 if offsets.is_valid(row) => targets.is_valid(row) && self.unmarked.contains(targets.value(row)),
@@ -250,12 +247,12 @@ impl Selected {
     /// Those of [`DeleteIndex::append`].
     pub(super) fn first_deleted(&self, index: &DeleteIndex) -> Result<Option<String>> {
         for files in &self.files {
-            let (data, paths) = (index.files(files)?, find(files, "file_path")?);
+            let (data, paths) = (index.files(files)?, column::<StringArray>(files, "file_path")?);
             let mut found = Vec::new();
             for row in 0..files.num_rows() {
                 index.append(&data, row, &mut found)?;
                 if !found.is_empty() {
-                    return Ok(Some(paths.as_string::<i32>().value(row).to_owned()));
+                    return Ok(Some(paths.value(row).to_owned()));
                 }
             }
         }

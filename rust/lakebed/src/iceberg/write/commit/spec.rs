@@ -197,7 +197,7 @@ impl<'b> SpecUpdate<'b> {
     /// The fields after the changes. In version 1 removed fields are replaced by fields that are always null,
     /// since ids follow from positions.
     fn fields(self, version: FormatVersion) -> Vec<PartitionField> {
-        let mut fields = Vec::with_capacity(self.before.len() + self.added.len());
+        let mut fields = Vec::with_capacity(self.before.len());
         for field in self.before {
             let name = self.renamed.get(&field.field_id).unwrap_or(&field.name).clone();
             let is_removed = self.removed.contains(&field.field_id);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use arrow_array::builder::{ArrayBuilder, BinaryBuilder, Int32Builder, Int64Builder, MapBuilder};
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, StructArray};
 
 use crate::conform::conform;
@@ -14,7 +13,7 @@ use crate::iceberg::metrics::{Metric, STATS};
 use crate::iceberg::partition::conform as conform_value;
 use crate::iceberg::types::{NestedField, Schema};
 use crate::iceberg::value;
-use crate::record::below;
+use crate::record::{below, typed};
 use crate::view::map_names;
 
 /// The columns of entries with metrics.
@@ -76,7 +75,7 @@ fn one(metric: &Metric, field: &NestedField, column: &ArrayRef) -> Result<Values
         return Ok(Values::Bounds(value::encode(&conform_value(column, &field.ty)?, &field.ty)?));
     }
     let counts = conform(column, &arrow_schema::DataType::Int64)?;
-    let counts = counts.as_primitive::<Int64Type>();
+    let counts = typed::<Int64Array>(&counts, metric.name)?;
     match counts.iter().position(|count| count.is_some_and(|count| count < 0)) {
         Some(row) => Err(Error::new(ErrorKind::Argument, "a count is below 0").in_row(row)),
         None => Ok(Values::Counts(counts.clone())),

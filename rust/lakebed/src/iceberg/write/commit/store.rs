@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch};
 use lakebed_avro::WriteOptions;
 
 use super::base::Base;
@@ -19,7 +17,7 @@ use crate::iceberg::write::{
     FormatVersion, ListHeader, ManifestContent, ManifestLayout, write_in_front, write_manifest,
     write_manifest_list,
 };
-use crate::record::{carried, find};
+use crate::record::{carried, column};
 use crate::write::fitting;
 
 /// An encoded manifest that has no file yet.
@@ -34,7 +32,7 @@ pub(super) struct EncodedManifest {
 impl EncodedManifest {
     /// Writes it. Returns its row in the list.
     pub(super) fn store(self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<ManifestFile> {
-        let path = base.path(&uncommitted.manifest_name());
+        let path = base.path(&uncommitted.manifest_name()?);
         uncommitted.write(&path, &self.bytes)?;
         Ok(ManifestFile { path, ..self.file })
     }
@@ -99,7 +97,7 @@ pub(super) fn encode_manifests(
         return Ok(vec![whole]);
     }
     let rows = entries.num_rows().div_ceil(parts);
-    let part = |start: usize| entries.slice(start, rows.min(entries.num_rows() - start));
+    let part = |start: usize| entries.slice(start, rows.min(entries.num_rows().saturating_sub(start)));
     let starts = (0..entries.num_rows()).step_by(rows);
     starts.map(|start| encode_manifest(base, uncommitted, spec, content, &part(start))).collect()
 }
@@ -185,16 +183,14 @@ fn without_row_ids(manifests: &RecordBatch) -> Result<RecordBatch> {
 }
 
 /// What does not fit where row ids are forged.
-const ROW_IDS: &str = "a row id of the table";
+pub(super) const ROW_IDS: &str = "a row id of the table";
 
 /// Assigns a first row id to each data manifest without one, in the order of the list (Iceberg's
 /// `ManifestListWriter.java`); delete manifests have none.
 fn with_row_ids(manifests: RecordBatch, first: i64) -> Result<(RecordBatch, RowIds)> {
-    let content = find(&manifests, "content")?;
-    let known = find(&manifests, "first_row_id")?;
-    let rows = [find(&manifests, "existing_rows_count")?, find(&manifests, "added_rows_count")?];
-    let rows = rows.each_ref().map(|rows| rows.as_primitive::<Int64Type>());
-    let (content, known) = (content.as_primitive::<Int32Type>(), known.as_primitive::<Int64Type>());
+    let longs = |name: &str| column::<Int64Array>(&manifests, name);
+    let (content, known) = (column::<Int32Array>(&manifests, "content")?, longs("first_row_id")?);
+    let rows = [longs("existing_rows_count")?, longs("added_rows_count")?];
     let mut next = first;
     let id = |row: usize| -> Result<Option<i64>> {
         if content.value(row) == DELETES {
@@ -205,7 +201,9 @@ fn with_row_ids(manifests: RecordBatch, first: i64) -> Result<(RecordBatch, RowI
         }
         let id = next;
         for rows in rows.iter().filter(|rows| rows.is_valid(row)) {
-            next = fitting(next.checked_add(rows.value(row)), ROW_IDS)?;
+            // Ids after a negative count would be given twice.
+            let rows = u64::try_from(rows.value(row)).ok();
+            next = fitting(rows.and_then(|rows| next.checked_add_unsigned(rows)), ROW_IDS)?;
         }
         Ok(Some(id))
     };
@@ -265,12 +263,18 @@ mod tests {
             manifest(DATA, 25, 125, None),
         ];
         let (rows, ids) = with_row_ids(manifest_rows(&manifests).unwrap(), 1000).unwrap();
-        let first = find(&rows, "first_row_id").unwrap();
-        let first: Vec<_> = first.as_primitive::<Int64Type>().iter().collect();
+        let first: Vec<_> = column::<Int64Array>(&rows, "first_row_id").unwrap().iter().collect();
         assert_eq!(first, [Some(1000), None, Some(1125), Some(900), Some(1225)]);
         assert_eq!((ids.first, ids.count), (1000, 375));
         let most = manifest(DATA, 0, i64::MAX.unsigned_abs(), None);
         let beyond = with_row_ids(manifest_rows(&[most]).unwrap(), 1000);
         assert_eq!(beyond.err().map(|error| error.kind()), Some(ErrorKind::Mismatch));
+        let below = manifest_rows(&manifests[..1]).unwrap();
+        let columns = below.schema_ref().fields().iter().zip(below.columns()).map(|(field, column)| {
+            let count = Arc::new(Int64Array::from(vec![-1])) as ArrayRef;
+            (field.name(), if field.name() == "added_rows_count" { count } else { Arc::clone(column) })
+        });
+        let below = with_row_ids(RecordBatch::try_from_iter(columns).unwrap(), 1000);
+        assert_eq!(below.err().map(|error| error.kind()), Some(ErrorKind::Mismatch));
     }
 }

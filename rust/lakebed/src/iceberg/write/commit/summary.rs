@@ -2,15 +2,13 @@
 
 use std::collections::HashSet;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch};
 use arrow_row::{RowConverter, SortField};
 use serde_json::{Map, Value};
 
 use crate::error::Result;
 use crate::iceberg::metadata::Snapshot;
-use crate::record::find;
+use crate::record::column;
 use crate::write::fitting;
 
 /// Sums over the files that a commit adds or removes.
@@ -149,30 +147,29 @@ impl Summary {
 impl Sums {
     /// Counts data or delete files; of a deletion vector only its own bytes.
     fn count(&mut self, files: &RecordBatch) -> Result<()> {
-        let longs = |name: &str| -> Result<ArrayRef> { find(files, name) };
-        let (content, vector) = (longs("content")?, longs("content_size_in_bytes")?);
+        let longs = |name: &str| column::<Int64Array>(files, name);
         let (rows, bytes) = (longs("record_count")?, longs("file_size_in_bytes")?);
-        let (content, vector) = (content.as_primitive::<Int32Type>(), vector.as_primitive::<Int64Type>());
-        let (rows, bytes) = (rows.as_primitive::<Int64Type>(), bytes.as_primitive::<Int64Type>());
+        let (content, vector) = (column::<Int32Array>(files, "content")?, longs("content_size_in_bytes")?);
         for row in 0..files.num_rows() {
             let (content, records) = (content.value(row), rows.value(row));
             let vector = (content == 1 && vector.is_valid(row)).then(|| vector.value(row));
             let plus =
                 |sum: i64, more: i64| fitting(sum.checked_add(more), "a sum of the snapshot's summary");
             self.bytes = plus(self.bytes, vector.unwrap_or_else(|| bytes.value(row)))?;
-            self.delete_files += i64::from(content != 0);
+            self.delete_files = plus(self.delete_files, i64::from(content != 0))?;
             match content {
                 0 => {
-                    self.data_files += 1;
+                    self.data_files = plus(self.data_files, 1)?;
                     self.records = plus(self.records, records)?;
                 }
                 1 => {
-                    self.vectors += i64::from(vector.is_some());
-                    self.position_delete_files += i64::from(vector.is_none());
+                    self.vectors = plus(self.vectors, i64::from(vector.is_some()))?;
+                    self.position_delete_files =
+                        plus(self.position_delete_files, i64::from(vector.is_none()))?;
                     self.position_deletes = plus(self.position_deletes, records)?;
                 }
                 _ => {
-                    self.equality_delete_files += 1;
+                    self.equality_delete_files = plus(self.equality_delete_files, 1)?;
                     self.equality_deletes = plus(self.equality_deletes, records)?;
                 }
             }

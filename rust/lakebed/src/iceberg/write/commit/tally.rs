@@ -2,10 +2,9 @@
 //! field (Iceberg's `ManifestWriter.java`, `PartitionSummary.java`).
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, UInt32Array};
 use arrow_row::{RowConverter, SortField};
-use arrow_schema::DataType;
 use arrow_select::take::take;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -13,7 +12,7 @@ use crate::iceberg::manifest::{ADDED, DELETED};
 use crate::iceberg::manifest_list::{FieldSummary, Recorded};
 use crate::iceberg::types::Type;
 use crate::iceberg::value;
-use crate::record::find;
+use crate::record::column;
 use crate::write::fitting;
 
 /// What has been seen of a manifest's entries.
@@ -59,14 +58,14 @@ impl Tally {
 
     /// Adds entries, and the values of their tuples, a column for each field.
     pub(super) fn add(&mut self, entries: &RecordBatch, tuples: &[ArrayRef], commit: i64) -> Result<()> {
-        let (status, rows) = (find(entries, "status")?, find(entries, "record_count")?);
-        let numbers = find(entries, "sequence_number")?;
-        let (status, rows) = (status.as_primitive::<Int32Type>(), rows.as_primitive::<Int64Type>());
-        for (row, number) in numbers.as_primitive::<Int64Type>().iter().enumerate() {
+        let status = column::<Int32Array>(entries, "status")?;
+        let rows = column::<Int64Array>(entries, "record_count")?;
+        let numbers = column::<Int64Array>(entries, "sequence_number")?;
+        for (row, number) in numbers.iter().enumerate() {
             let status = status.value(row);
             let count = usize::try_from(status).ok().and_then(|status| self.counts.get_mut(status));
             if let Some(Recorded { files: Some(files), rows: Some(sum) }) = count {
-                *files += 1;
+                *files = fitting(files.checked_add(1), "a manifest's number of files")?;
                 *sum =
                     fitting(sum.checked_add(rows.value(row).unsigned_abs()), "a manifest's number of rows")?;
             }
@@ -110,11 +109,17 @@ impl Field {
             return Ok(());
         }
         let keys = self.order.convert_columns(std::slice::from_ref(values))?;
+        let (singles, doubles) =
+            (values.as_primitive_opt::<Float32Type>(), values.as_primitive_opt::<Float64Type>());
+        let is_nan = |row: usize| {
+            singles.is_some_and(|values| values.value(row).is_nan())
+                || doubles.is_some_and(|values| values.value(row).is_nan())
+        };
         let (mut least, mut most): (Option<usize>, Option<usize>) = (None, None);
         for row in 0..values.len() {
             if values.is_null(row) {
                 self.contains_null = true;
-            } else if is_nan(values, row) {
+            } else if is_nan(row) {
                 self.contains_nan = true;
             } else {
                 least = least.filter(|least| keys.row(*least) <= keys.row(row)).or(Some(row));
@@ -140,19 +145,11 @@ impl Field {
     }
 }
 
-fn is_nan(values: &ArrayRef, row: usize) -> bool {
-    match values.data_type() {
-        DataType::Float32 => values.as_primitive::<Float32Type>().value(row).is_nan(),
-        DataType::Float64 => values.as_primitive::<Float64Type>().value(row).is_nan(),
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{Float64Array, Int32Array, Int64Array, StringArray};
+    use arrow_array::{Float64Array, StringArray};
 
     use super::*;
 

@@ -6,7 +6,7 @@ use lakebed_avro::{Codec, Limits, WriteOptions};
 
 use super::base::Base;
 use super::options::Identity;
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::scan::threads;
 use crate::write::commit::Written;
 
@@ -59,10 +59,10 @@ impl UncommittedFiles {
     }
 
     /// The name of the next manifest.
-    pub(super) fn manifest_name(&mut self) -> String {
+    pub(super) fn manifest_name(&mut self) -> Result<String> {
         let number = self.manifests;
-        self.manifests += 1;
-        format!("{}-m{number}.avro", self.identity.text())
+        self.manifests = fitting(number.checked_add(1), "the number of manifests")?;
+        Ok(format!("{}-m{number}.avro", self.identity.text()))
     }
 
     /// The options for manifests of this commit, in a table with this codec and level for manifests.

@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::base::Base;
 use super::document::Document;
+use super::store::ROW_IDS;
 use super::upgrade::upgrade;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Result, fitting};
 use crate::iceberg::metadata::{MAIN, SnapshotRef};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::write::FormatVersion;
@@ -235,8 +236,7 @@ fn add_snapshot(to: &mut Document, snapshot: &Map<String, Value>) -> Result<()> 
     }
     let number = |key: &str| snapshot.get(key).and_then(Value::as_i64);
     if let Some((first, count)) = number("first-row-id").zip(number("added-rows")) {
-        let next = first.checked_add(count);
-        let next = next.ok_or_else(|| Error::new(ErrorKind::Mismatch, "row ids do not fit 64 bits"))?;
+        let next = fitting(first.checked_add(count), ROW_IDS)?;
         to.values_mut().insert("next-row-id".to_owned(), next.into());
     }
     to.push_snapshot(Value::Object(snapshot.clone()));

@@ -85,7 +85,9 @@ fn shift(fields: &mut Vec<FieldRef>, id: i32, place: FieldPosition) {
     let to = match place {
         FieldPosition::First => 0,
         FieldPosition::Before(other) => find(fields, other).unwrap_or(0),
-        FieldPosition::After(other) => find(fields, other).map_or(fields.len(), |other| other + 1),
+        FieldPosition::After(other) => {
+            find(fields, other).and_then(|other| other.checked_add(1)).unwrap_or(fields.len())
+        }
     };
     fields.insert(to, field);
 }

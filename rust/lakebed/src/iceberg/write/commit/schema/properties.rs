@@ -9,11 +9,9 @@ use super::super::base::Base;
 use super::super::update::Update;
 use super::schema_update::{ROOT, SchemaUpdate};
 use crate::error::Result;
+use crate::iceberg::metadata::NAME_MAPPING;
 use crate::iceberg::types::{FieldRef, NestedField, Schema};
 use crate::json::parse;
-
-/// The names of columns in files without field ids.
-const NAME_MAPPING: &str = "schema.name-mapping.default";
 
 /// Prefixes of properties whose keys end in the name of a column.
 const OF_COLUMNS: [&str; 3] = [

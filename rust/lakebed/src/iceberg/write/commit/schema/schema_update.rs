@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde_json::Value;
 
 use super::super::base::Base;
+use super::super::columns::NEXT_COLUMN_ID;
 use super::types::is_promotion;
 use super::{ColumnChange, refused};
 use crate::error::{Error, ErrorKind, Result};
@@ -288,7 +289,7 @@ impl<'s> SchemaUpdate<'s> {
     /// # Errors
     /// `Mismatch` where there is no id after the last.
     pub(super) fn next_id(&mut self) -> Result<i32> {
-        self.last_column_id = fitting(self.last_column_id.checked_add(1), "the next column id")?;
+        self.last_column_id = fitting(self.last_column_id.checked_add(1), NEXT_COLUMN_ID)?;
         Ok(self.last_column_id)
     }
 
