@@ -6,15 +6,14 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from lakebed._arguments import age, instant, milliseconds
-from lakebed.catalogs import IcebergTable, PaimonTable
-from lakebed.opening import open_table as open_in_python
 from lakebed.spark.access import task_numbers
-from lakebed.spark.catalogs import named
-from lakebed.spark.frames import Request, newest_again
-from lakebed.spark.inputs import ContentReader
+from lakebed.spark.catalogs import TablePath, opened
+from lakebed.spark.frames import frame_of, newest_again
+from lakebed.spark.inputs import ContentReader, Reading
 from lakebed.spark.mappers import JobMap, Lister, ViewReader
 from lakebed.spark.types import spark_schema
 from lakebed.table import Table
@@ -22,7 +21,6 @@ from lakebed.table.jobs import THREE_DAYS
 from lakebed.view import KEYWORDS, Bounds, ViewScan
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
     from datetime import timedelta
 
@@ -35,10 +33,6 @@ if TYPE_CHECKING:
     from lakebed.spark.access import Read
     from lakebed.spark.mappers import Mapper
     from lakebed.version import AnyVersion
-
-TablePath: TypeAlias = Union[str, "os.PathLike[str]", IcebergTable, PaimonTable, Table]
-"""A path or URI that the driver can open and the executors can reach, a table that a catalog of PyIceberg or
-pypaimon loaded, or one that is open already."""
 
 _COSTS = {
     "files": """The driver reads the manifest lists; executors read the manifests that `where` leaves. Of
@@ -85,7 +79,9 @@ def _view(method: Callable[..., ViewScan]) -> Callable[..., DataFrame]:
 
     def frame(self: SparkTable, *args: Any, **given: Any) -> DataFrame:
         scan = method(self.table, *args, **given)
-        return Request(self, scan, {**dict(zip(parameters, args, strict=False)), **given}).frame()
+        reading = Reading.of(self.table, self.limits, self.range_bytes, self.read)
+        keywords = {**dict(zip(parameters, args, strict=False)), **given}
+        return frame_of(self.spark, self.table, scan, reading, keywords)
 
     frame.__name__, frame.__qualname__ = name, f"SparkTable.{name}"
     frame.__signature__ = signature.replace(return_annotation="DataFrame")  # type: ignore[attr-defined]
@@ -150,12 +146,9 @@ class SparkTable:
         }
         reader = ViewReader("orphans", newest_again(self.table), keywords)
         rows = task_numbers(self.spark, 1) if listing is None else listing
-
-        def listed(job: JobMap) -> tuple[DataFrame, Lister]:
-            return rows, Lister(reader, job, listing is not None)
-
-        of = SparkTable(self.spark, self.table, self.limits, None, self.read)
-        return Request(of, reader.scan(self.table), keywords, listed).frame()
+        scan, reading = reader.scan(self.table), Reading.of(self.table, self.limits, None, self.read)
+        listed = (rows, partial(Lister, reader, listing is not None))
+        return frame_of(self.spark, self.table, scan, reading, keywords, listed)
 
 
 # Which of `listing` is given is all that differs.
@@ -207,38 +200,21 @@ def open_table(
         and of local files on a cluster, one job finds out whether executors reach it: once for a session,
         with a read on at most 32 cores.
     """
-    table = table_at(named(spark, path, limits), at, limits)
+    table = opened(spark, path, at, limits)
     return SparkTable(spark, table, limits or table.opening.limits, range_bytes, read)
-
-
-def table_at(path: TablePath, at: AnyVersion | None, limits: Limits | None) -> Table:
-    """The table, opened unless it is open, at the version asked for. Raises: as `open_table`, `Table.at`."""
-    if isinstance(path, Table):
-        table = path
-    else:
-        table = open_in_python(path) if limits is None else open_in_python(path, limits=limits)
-    return table if at is None else table.at(at)
 
 
 def function(method: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
     """The function of a view: its method on the table that `open_table` opens, in one call."""
+    opening = list(inspect.signature(open_table).parameters.values())
+    how = {one.name for one in opening[2:]}
 
-    def frame(
-        spark: SparkSession,
-        path: TablePath,
-        *args: Any,
-        at: AnyVersion | None = None,
-        limits: Limits | None = None,
-        range_bytes: int | None = None,
-        read: Read | None = None,
-        **given: Any,
-    ) -> DataFrame:
-        table = open_table(spark, path, at=at, limits=limits, range_bytes=range_bytes, read=read)
+    def frame(spark: SparkSession, path: TablePath, *args: Any, **given: Any) -> DataFrame:
+        table = open_table(spark, path, **{name: given.pop(name) for name in how & given.keys()})
         return method(table, *args, **given)
 
     frame.__name__ = frame.__qualname__ = method.__name__
     frame.__doc__ = f"`open_table(spark, path, at=…, …).{method.__name__}(…)`.\n\n{inspect.getdoc(method)}"
-    opening = list(inspect.signature(open_table).parameters.values())
     own = list(inspect.signature(method).parameters.values())[1:]
     first = [one for one in own if one.kind is not inspect.Parameter.KEYWORD_ONLY]
     parameters = [*opening[:2], *first, *opening[2:], *(one for one in own if one not in first)]
@@ -261,12 +237,9 @@ def schema(
     Raises: what `open_table` and the view raise; ValueError for another view.
     Cost: the driver opens the table.
     """
-    selection: dict[str, Any] = {"columns": columns}
-    if stats is not None:
-        selection["stats"] = stats
-    if deletes is not None:
-        selection["deletes"] = deletes
-    table = table_at(path, at, None)
+    given: dict[str, Any] = {"columns": columns, "stats": stats, "deletes": deletes}
+    selection = {name: value for name, value in given.items() if value is not None}
+    table = opened(None, path, at, None)
     if view == "diff":
         # Between which snapshots does not matter to the columns.
         selection |= dict.fromkeys(("snapshot_a", "snapshot_b"), table.snapshot_id)
@@ -302,7 +275,7 @@ def manifest_mapper(
     Raises: what `open_table` and `Table.entries` raise; ValueError where the table is of another format.
     Cost: the driver reads the manifest lists.
     """
-    table = table_at(path, at, limits)
+    table = opened(None, path, at, limits)
     if table.format != fmt:
         raise ValueError(f"{table.location} is a {table.format} table, not {fmt}")
     planned = table.entries(**given).job(Bounds())
