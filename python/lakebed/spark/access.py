@@ -11,7 +11,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -25,7 +25,7 @@ from lakebed._text import printable
 from lakebed.errors import CorruptError, LimitError, UnsupportedError
 from lakebed.limits import LIMITS
 from lakebed.spark.catalogs import opened
-from lakebed.spark.private_api import at_once, is_local, local_python
+from lakebed.spark.private_api import at_once, local_python
 from lakebed.storage.adapter import Adapter
 from lakebed.storage.paths import URI, absolute, split
 from lakebed.storage.secrets import without_secrets
@@ -66,24 +66,15 @@ def task_numbers(spark: SparkSession, count: int, tasks: int | None = None) -> D
     `mapInArrow` imports pandas, which takes Python a second; the first DataFrame of a session takes the JVM
     as long. Here they work side by side.
     """
-    importing = Thread(target=_import_pandas, daemon=True)
-    if "pandas" not in sys.modules:
-        importing.start()
-    made = spark.range(count, numPartitions=tasks or count)
-    if importing.ident is not None:
-        importing.join()
-    return made
+    with ThreadPoolExecutor(1) as pool:
+        # Without it `mapInArrow` says what is missing.
+        pool.submit(importlib.import_module, "pandas")
+        return spark.range(count, numPartitions=tasks or count)
 
 
 def numbers_of(batches: Iterator[pa.RecordBatch]) -> Iterator[int]:
     """The numbers of a task, of those of `task_numbers`."""
     return (number for batch in batches for number in batch.column(0).to_pylist())
-
-
-def _import_pandas() -> None:
-    # Without it `mapInArrow` says what is missing.
-    with suppress(ImportError):
-        importlib.import_module("pandas")
 
 
 def map_in_arrow(frame: DataFrame, mapper: Mapper, types: StructType | str) -> DataFrame:
@@ -123,7 +114,7 @@ def reached(
     Args: manifests, at least one of those that are to be read.
     Raises: PySparkException where the job fails, as where lakebed cannot be imported.
     """
-    if storage is None and is_local(spark):
+    if storage is None and local_python(spark) is not None:
         return None
     try:
         probe = probe_of(storage, manifests, limits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -80,13 +80,12 @@ def health(
 ) -> DataFrame:
     """One row about how a table is, or one for each of many tables.
 
-    Args: path, one table, whose manifests are spread over the executors, as `open_table` of this module has
-        it (with storage, format or relocate as `lakebed.open_table` has it), or a list of paths or URIs,
-        which are spread: an executor opens and reads whole tables; storage, format and relocate, as
-        `lakebed.open_table` has them, storage to be pickled if it is for a list; at, limits, range_bytes and
-        read, as `open_table` of this module has them, the last two for one table only; large_bytes, of a
-        list: the manifests of a table that has more bytes of them are divided among several tasks; the others
-        are those of `Table.health`.
+    Args: path, one table as `open_table` of this module has it, whose manifests are spread over the
+        executors, or a list of paths or URIs, which are spread: an executor opens and reads whole tables;
+        storage, format and relocate, as `lakebed.open_table` has them: not for a name of Spark's catalogs,
+        storage to be pickled if it is for a list; at, limits, range_bytes and read, as `open_table` of this
+        module has them, the last two for one table only; large_bytes, of a list: the manifests of a table
+        that has more bytes of them are divided among several tasks; the others are those of `Table.health`.
     Returns: the columns of `Table.health`; for a list, in its order, then `error` utf8: the kind of what is
         wrong and its text, null where nothing is. A table in error has its path as `location`, without
         credentials, and nulls.
@@ -104,79 +103,77 @@ def health(
             path = opening.open_table(path, **how, limits=limits or LIMITS)
         table = open_table(spark, path, at=at, limits=limits, range_bytes=range_bytes, read=read)
         return table.health(small_bytes=small_bytes, **given)
-    tables = _Tables.of(cast("Sequence[str | os.PathLike[str]]", path), limits=limits or LIMITS, **how)
     columns = names("columns", given.get("columns"))
-    selection = {**given, "columns": columns, "small_bytes": small_bytes}
-    return _Health(tables, at, selection, positive("large_bytes", large_bytes, least=0)).frame(spark)
+    tables = _Tables.of(
+        cast("Sequence[str | os.PathLike[str]]", path),
+        {**how, "limits": limits or LIMITS},
+        at=at,
+        selection={**given, "columns": columns, "small_bytes": small_bytes},
+        large_bytes=positive("large_bytes", large_bytes, least=0),
+    )
+    types, numbers, shares = spark_schema(tables.schema), tables.numbers(spark), spark_schema(_SHARES)
+    if large_bytes is None:
+        return map_in_arrow(numbers, tables.read, types)
+    divided = map_in_arrow(numbers, tables.divide, shares)
+    moved = divided.repartition(_tasks(spark, _SHARING_TASKS), "table", "share")
+    worked = map_in_arrow(moved, tables.work, shares).repartition(1).sortWithinPartitions("table")
+    return map_in_arrow(worked, tables.sum_up, types)
 
 
 @dataclass(frozen=True)
 class _Tables:
-    """Tables of one request. Its `repr` hides paths and storages.
+    """Tables of one request, known by their numbers. Its `repr` hides paths and storages.
 
-    Attributes: how, as `lakebed.open_table` has it.
+    Made for `mapInArrow`: `gather` gives what a report shows, `read` the rows of `health`. Where large tables
+    are divided among tasks, `divide` and `work` give `_SHARES`, of which `sum_up` makes those rows.
+
+    Attributes: how, as `lakebed.open_table` has it; the others are of `health`.
     """
 
     paths: tuple[str, ...]
     how: dict[str, Any]
+    selection: dict[str, Any]
+    at: AnyVersion | None = None
+    large_bytes: int | None = None
 
     def __repr__(self) -> str:
         return f"<{len(self.paths)} tables>"
 
     @staticmethod
-    def of(paths: Sequence[str | os.PathLike[str]], **how: Any) -> _Tables:
+    def of(paths: Sequence[str | os.PathLike[str]], how: dict[str, Any], **more: Any) -> _Tables:
         """Tables that executors open. Raises: TypeError for a storage that cannot be pickled."""
         pickled(how["storage"])
         texts = (os.fspath(path) for path in paths)
-        return _Tables(tuple(texts if how["storage"] else map(absolute, texts)), how)
+        return _Tables(tuple(texts if how["storage"] else map(absolute, texts)), how, **more)
 
     def numbers(self, spark: SparkSession) -> DataFrame:
         """Their numbers, in some tasks."""
         tasks = min(len(self.paths), _tasks(spark, _TASKS_PER_CORE))
         return task_numbers(spark, len(self.paths), max(1, tasks))
 
-    def opened(self, number: int) -> Table:
-        """A table. Raises: as `lakebed.open_table`."""
-        return opening.open_table(self.paths[number], **self.how)
-
-
-def _tasks(spark: SparkSession, per_core: int) -> int:
-    cores = at_once(spark)
-    return cores * per_core if cores > 1 else _UNTOLD_TASKS
-
-
-@dataclass(frozen=True)
-class _Health:
-    """The health of tables. What is made for `mapInArrow`: `read` gives their rows; where large ones are
-    divided among tasks, `divide` and `work` give `_SHARES`, of which `sum_up` makes rows.
-    """
-
-    tables: _Tables
-    at: AnyVersion | None
-    selection: dict[str, Any] = field(repr=False)
-    large_bytes: int | None
-
     @property
     def schema(self) -> pa.Schema:
-        """The columns, before they get the types of Spark."""
+        """The columns of `health`, before they get the types of Spark."""
         schema = _arrow.schema(_native.health_schema(self.selection["columns"]))
         return schema.append(pa.field("error", pa.string()))
 
-    def frame(self, spark: SparkSession) -> DataFrame:
-        """A row for each table."""
-        numbers, types, shares = self.tables.numbers(spark), spark_schema(self.schema), spark_schema(_SHARES)
-        if self.large_bytes is None:
-            return map_in_arrow(numbers, self.read, types)
-        divided = map_in_arrow(numbers, self.divide, shares)
-        moved = divided.repartition(_tasks(spark, _SHARING_TASKS), "table", "share")
-        worked = map_in_arrow(moved, self.work, shares).repartition(1).sortWithinPartitions("table")
-        return map_in_arrow(worked, self.sum_up, types)
+    def gather(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """What a report shows of each table, pickled."""
+        from lakebed.reporting.numbers import gather
+
+        spare_archives()
+        for number in numbers_of(batches):
+            with prefix_error_kind():
+                table = opening.open_table(self.paths[number], **self.how)
+                numbers = pickle.dumps(gather(table, table.location, self.selection["small_bytes"], 1))
+            columns = [pa.array([number], pa.int64()), pa.array([numbers], pa.binary())]
+            yield pa.RecordBatch.from_arrays(columns, ["number", "numbers"])
 
     def read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The row of each table."""
         for batch in batches:
             numbers = batch.column("id").to_pylist()
-            is_local = all(URI.match(self.tables.paths[number]) is None for number in numbers)
+            is_local = all(URI.match(self.paths[number]) is None for number in numbers)
             rows = in_order(numbers, self.row, 1 if is_local else _REMOTE_TABLES, lambda _: 0)
             yield from gathered_batches(row for _, row in rows)
 
@@ -185,11 +182,11 @@ class _Health:
         for number in numbers_of(batches):
             try:
                 works = self.works(number)
+                row = None if works else self.row(number)
             except Exception as error:  # noqa: BLE001 - other tables are to answer all the same
-                yield _share(number, rows=[self.failed(number, error)])
-                continue
-            if not works:
-                yield _share(number, rows=[self.row(number)])
+                works, row = [], self.failed(number, error)
+            if row is not None:
+                yield _share(number, rows=[row])
             for share, work in enumerate(works):
                 yield _share(number, share, work)
 
@@ -201,13 +198,13 @@ class _Health:
                     yield batch.slice(at, 1)
                     continue
                 number, work = row["table"], pickle.loads(row["work"])
-                storage = resolve(self.tables.paths[number], self.tables.how["storage"])[1]
+                storage = resolve(self.paths[number], self.how["storage"])[1]
                 try:
                     made = [*mapped(work.job, work.pieces, storage)]
+                    share = _share(number, row["share"], work._replace(pieces=[]), made)
                 except Exception as error:  # noqa: BLE001 - as above
-                    yield _share(number, rows=[self.failed(number, error)])
-                    continue
-                yield _share(number, row["share"], work._replace(pieces=[]), made)
+                    share = _share(number, rows=[self.failed(number, error)])
+                yield share
 
     def sum_up(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The row of each table, of its shares, which come together."""
@@ -217,18 +214,17 @@ class _Health:
 
     def opened(self, number: int) -> tuple[Table, ViewScan]:
         """A table, and its health. Raises: what these raise."""
-        table = self.tables.opened(number)
+        table = opening.open_table(self.paths[number], **self.how)
         table = table if self.at is None else table.at(self.at)
         return table, table.health(threads=1, **self.selection)
 
     def row(self, number: int) -> pa.RecordBatch:
         """The row of a table, whatever it is like."""
         try:
-            row = self.opened(number)[1].to_arrow()
-            row = row.append_column(self.schema.field("error"), pa.nulls(1, pa.string())).to_batches()[0]
+            (row,) = rows_of(self.opened(number)[1].core.stream())
         except Exception as error:  # noqa: BLE001 - as above
             return self.failed(number, error)
-        return cast_batch(row, to_spark(self.schema))
+        return row.append_column("error", pa.nulls(1, pa.string()))
 
     def works(self, number: int) -> list[_Work]:
         """The work on shares of a large table; none of a small one, or whose files come together before they
@@ -260,16 +256,22 @@ class _Health:
 
     def failed(self, number: int, error: Exception) -> pa.RecordBatch:
         """The row of a table that has an error."""
-        path = self.tables.paths[number]
+        path = self.paths[number]
         location = _native.without_credentials(path)
         words = str(error).replace(path, location)
         if isinstance(error, LakebedError):
-            text = f"{error.kind}: {words}"
+            kind = f"{error.kind}: "
+            text = kind + words.removeprefix(kind)
         else:
-            shown = without_secrets(words, path, self.tables.how["storage"])
+            shown = without_secrets(words, path, self.how["storage"])
             text = f"{type(error).__name__}: {shown}"
         values = {"location": location, "error": text}
         return cast_batch(pa.RecordBatch.from_pylist([values], schema=self.schema), to_spark(self.schema))
+
+
+def _tasks(spark: SparkSession, per_core: int) -> int:
+    cores = at_once(spark)
+    return cores * per_core if cores > 1 else _UNTOLD_TASKS
 
 
 class _Work(NamedTuple):
@@ -314,31 +316,9 @@ def report(
     from lakebed.reporting import written
     from lakebed.reporting.page import page
 
-    tables = _Tables.of(paths, storage=storage, format=format, relocate=relocate, limits=limits)
+    how = {"storage": storage, "format": format, "relocate": relocate, "limits": limits}
     small = positive("small_bytes", small_bytes, least=0) or 0
-    gatherer, types = _Gatherer(tables, small), "number long, numbers binary"
-    rows = map_in_arrow(tables.numbers(spark), gatherer, types).collect()
+    tables = _Tables.of(paths, how, selection={"small_bytes": small})
+    rows = map_in_arrow(tables.numbers(spark), tables.gather, "number long, numbers binary").collect()
     found = [pickle.loads(row.numbers) for row in sorted(rows, key=lambda row: row.number)]
     return written(page(found, small), output)
-
-
-@dataclass(frozen=True)
-class _Gatherer:
-    """Gathers the numbers of tables; made for `mapInArrow` over the tables' numbers."""
-
-    tables: _Tables
-    small: int
-
-    __name__ = "executors_gather_reports"  # what plans show
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Gives the numbers of each table, pickled."""
-        from lakebed.reporting.numbers import gather
-
-        spare_archives()
-        for number in numbers_of(batches):
-            with prefix_error_kind():
-                table = self.tables.opened(number)
-                numbers = pickle.dumps(gather(table, table.location, self.small, 1))
-            columns = [pa.array([number], pa.int64()), pa.array([numbers], pa.binary())]
-            yield pa.RecordBatch.from_arrays(columns, ["number", "numbers"])

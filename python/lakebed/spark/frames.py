@@ -90,18 +90,17 @@ def frame_of(
         asked = computed(spark, planned, reading, schema).distinct().collect()
         answer = pa.Table.from_pylist([row.asDict() for row in asked], schema)
         planned = scan.job(replace(bounds, answer=answer))
+    reader = ViewReader(scan.name, Reopening.of(table), keywords)
     if planned is None:
         pickled(table.opening.storage)
-        reader = ViewReader(scan.name, Reopening.of(table), keywords)
         frame = map_in_arrow(task_numbers(spark, 1), reader, spark_schema(scan.schema))
     else:
         if planned.reads_manifests:
             reading = replace(reading, range_bytes=None, read="executors")
-            same = Reopening.of(table)
-            if (same.opening.path, same.opening.moved) != (table.opening.path, table.opening.moved):
+            same = reader.table.opening
+            if (same.path, same.moved) != (table.opening.path, table.opening.moved):
                 # Rows have the paths of what is read: those that other processes understand too.
-                again: ViewScan = getattr(same(), scan.name)(**keywords)
-                planned = again.job(bounds) or planned
+                planned = reader.scan(reader.table()).job(bounds) or planned
         newest = newest_again(table) if planned.looks_again else None
         frame = computed(spark, planned, reading, scan.schema, newest, listing)
     return frame if scan.limit is None else frame.limit(scan.limit)

@@ -132,10 +132,9 @@ class Reading:
         Reads the headers of those that are divided, so that a task reads nothing but its range: two requests
         for each, side by side.
         """
-        are_large = (one for one in manifests if one["divisible"] and one["size"] > step)
-        large = [(one["path"], one["size"]) for one in are_large]
-        headers = _native.divisible(self.storage, large, self.limits) if large else []
-        of_path = {path: header for (path, _), header in zip(large, headers, strict=True)}
+        large = {one["path"]: one["size"] for one in manifests if one["divisible"] and one["size"] > step}
+        headers = _native.divisible(self.storage, [*large.items()], self.limits) if large else []
+        of_path = dict(zip(large, headers, strict=True))
         pieces: list[Piece] = []
         for manifest in manifests:
             path, length = manifest["path"], manifest["size"]

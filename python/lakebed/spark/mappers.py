@@ -237,6 +237,6 @@ def prefix_error_kind() -> Iterator[None]:
         yield
     except LakebedError as error:
         # Once, wherever it passes.
-        if not error.message.startswith(f"{error.kind}: "):
-            error.message = f"{error.kind}: {error.message}"
+        kind = f"{error.kind}: "
+        error.message = kind + error.message.removeprefix(kind)
         raise

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from contextlib import contextmanager
@@ -89,18 +90,15 @@ def at_once(spark: SparkSession) -> int:
     return 1 if context is None else context.defaultParallelism
 
 
-def is_local(spark: SparkSession) -> bool:
-    """Whether workers run where the driver does, as children of its process; not where nobody can know."""
-    context = _context(spark)
-    master = (context and context.master) or ""
-    return master == "local" or master.startswith("local[")
-
-
 def local_python(spark: SparkSession) -> str | None:
-    """The Python of workers that run where the driver does; None for others, and where nobody can know."""
-    python = getattr(_context(spark), "pythonExec", None) if is_local(spark) else None
+    """The Python of workers that run where the driver does, as children of its process; None where they do
+    not, or the client cannot know.
+    """
+    context = _context(spark)
+    if context is None or not re.match(r"local(\[|$)", context.master or ""):
+        return None
     # Of a venv its link.
-    return None if python is None else os.path.abspath(shutil.which(python) or python)  # noqa: PTH100
+    return os.path.abspath(shutil.which(context.pythonExec) or context.pythonExec)  # noqa: PTH100
 
 
 def default_files(spark: SparkSession) -> str | None:

@@ -130,8 +130,7 @@ class Asked(NamedTuple):
     """What is read: picklable, so that tasks can open the table again."""
 
     place: str | Reopening
-    storage: str | None
-    format: str | None
+    how: dict[str, Any]
     at: dict[str, Any]
     view: str
     selection: dict[str, Any]
@@ -151,24 +150,21 @@ class Asked(NamedTuple):
             )
         path, view, size = given.pop("path"), given.pop("view", "files"), given.pop("range_bytes", TASK_BYTES)
         place = tables.get(path) or absolute(path)
-        opening = (given.pop("storage", None), given.pop("format", None))
-        if not isinstance(place, str) and any(opening):
+        how = {name: given.pop(name, None) for name in ("storage", "format")}
+        if not isinstance(place, str) and any(how.values()):
             raise ValueError(f"{path!r} is a table that is open already: it takes no storage and no format")
         at = {name: given.pop(name) for name in PLACES if name in given}
-        return Asked(place, *opening, at, view, given, size)
+        return Asked(place, how, at, view, given, size)
 
     def table(self) -> Table:
         """The table. Raises: as `open_table` and `Table.at`."""
-        if isinstance(self.place, str):
-            table = open_table(self.place, storage=self.storage, format=self.format)
-        else:
-            table = self.place()
+        table = open_table(self.place, **self.how) if isinstance(self.place, str) else self.place()
         return table.at(**self.at) if self.at else table
 
     def reading(self) -> tuple[Storage | None, Limits]:
         """How files are read; nothing of the table is."""
         if isinstance(self.place, str):
-            return resolve(self.place, self.storage)[1], LIMITS
+            return resolve(self.place, self.how["storage"])[1], LIMITS
         return self.place.opening.storage, self.place.opening.limits
 
     def scan(self, columns: StructType | None = None) -> ViewScan:

@@ -21,19 +21,20 @@ from lakebed.table.jobs import THREE_DAYS
 from lakebed.view import KEYWORDS, Bounds, ViewScan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import timedelta
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
     from typing_extensions import Unpack
 
-    from lakebed._keywords import FileKeywords, Keywords
+    from lakebed._keywords import FileKeywords
     from lakebed.limits import Limits
     from lakebed.spark.access import Read
     from lakebed.spark.mappers import Mapper
     from lakebed.version import AnyVersion
 
+_OF_TASKS = """TypeError for a storage that cannot be pickled; MissingFileError when the DataFrame is
+        computed by executors that do not reach the table."""
 _COSTS = {
     "files": """The driver reads the manifest lists; executors read the manifests that `where` leaves. Of
         Paimon the driver also reads which files are deleted, up to 100,000 entries in manifests of 128 MiB;
@@ -55,18 +56,14 @@ _COSTS = {
     "reachable": """The driver reads all but manifests, and holds what names these and the sets of snapshots
         that have each. Executors read every manifest once; some 100 bytes for each file that an entry names
         and its path cross one shuffle, after which a task holds those of one part.""",
-    "verify": """The driver reads all but manifests, and looks for files of statistics. Executors read every
+    "verify": f"""The driver reads all but manifests, and looks for files of statistics. Executors read every
         manifest once, through the table's storage; some 150 bytes for each entry of the table's snapshot
         cross one shuffle, and a task has those of one part. With data_files each part looks for its files:
-        one request each. What was found crosses another shuffle, to one task. TypeError for a storage that
-        cannot be pickled; MissingFileError when the DataFrame is computed by executors that do not reach
-        the table.""",
+        one request each. What was found crosses another shuffle, to one task. {_OF_TASKS}""",
     "expire_plan": """Ages are counted to now. As `reachable`; the rows cross another shuffle, to one task,
         which reads the newest version again, until nothing is new, and takes out rows of what the table
         keeps by then. TypeError for a storage or catalog that cannot be pickled.""",
-    "growth": """One task opens the table again and reads it. TypeError for a storage that cannot be
-        pickled; MissingFileError when the DataFrame is computed by executors that do not reach the
-        table.""",
+    "growth": f"""One task opens the table again and reads it. {_OF_TASKS}""",
 }
 _COSTS |= dict.fromkeys(("buckets", "health"), _COSTS["partitions"])
 _COSTS |= dict.fromkeys(("file_history", "totals"), _COSTS["growth"])
@@ -115,10 +112,7 @@ class SparkTable:
         self,
         older_than: timedelta | datetime | None = THREE_DAYS,
         listing: DataFrame | None = None,
-        *,
-        equal_schemes: Mapping[str, str] | None = None,
-        equal_authorities: Mapping[str, str] | None = None,
-        **given: Unpack[Keywords],
+        **given: Any,
     ) -> DataFrame:
         """One row per file that lies in the table's folders and that nothing of the table reaches; the rows
         and columns of `Table.orphans`, in no order.
@@ -127,8 +121,7 @@ class SparkTable:
         since is not an orphan. After all else a task reads the newest version again, until nothing is new,
         and takes out rows of files that the table keeps by then.
 
-        Args: older_than, equal_schemes, equal_authorities and the keywords of `Table.orphans`; listing, a
-            DataFrame with `path`, `size` and `modified`.
+        Args: those of `Table.orphans`; listing, a DataFrame with `path`, `size` and `modified`.
         Raises: what `Table.orphans` raises; TypeError for a storage or catalog that cannot be pickled.
         Cost: that of `reachable`. Each partition of `listing` is read by a task, which opens the table again
             to know its folders; without `listing` one task lists them, side by side. Some 150 bytes for each
@@ -138,12 +131,7 @@ class SparkTable:
         before = None if older_than is None else age("older_than", older_than)
         if listing is None:
             before = now if before is None else min(before, now)
-        keywords: dict[str, Any] = {
-            "older_than": None if before is None else instant(before),
-            "equal_schemes": equal_schemes,
-            "equal_authorities": equal_authorities,
-            **given,
-        }
+        keywords = {"older_than": None if before is None else instant(before), **given}
         reader = ViewReader("orphans", newest_again(self.table), keywords)
         rows = task_numbers(self.spark, 1) if listing is None else listing
         scan, reading = reader.scan(self.table), Reading.of(self.table, self.limits, None, self.read)
