@@ -29,13 +29,13 @@ def time(text: str) -> datetime:
     from datetime import datetime
 
     # Before Python 3.11 `fromisoformat` knows no Z.
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
 
 
 def instant(text: str) -> datetime | int:
     """Milliseconds since 1970, or a time as ISO 8601 has it."""
     try:
-        return int(text) if text.isdecimal() else time(text)
+        return int(text) if text.strip().isdecimal() else time(text)
     except ValueError:
         message = f"{text!r} is neither an ISO 8601 time nor milliseconds since 1970"
     raise ValueError(message)

@@ -99,6 +99,8 @@ def tried(spark: SparkSession, catalog: str) -> dict[str, Any]:
     newest = current(before)
     found["moved on"] = newest.snapshot_id != before.snapshot_id
     found["newest"] = ls.open_table(spark, name).table.snapshot_id == newest.snapshot_id
+    found["health"] = actual(ls.health(spark, name)) == expected(newest.health())
+    found["check"] = [row.read for row in ls.check(spark, name).collect()] == ["executors"]
     found["refreshed"] = before.refresh().snapshot_id == newest.snapshot_id
     orphan = Path(before.location, "data" if kind else "bucket-0", "killed.parquet")
     orphan.write_bytes(b"orphan")

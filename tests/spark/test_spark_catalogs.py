@@ -61,7 +61,7 @@ def found(answer: Any, catalog: str) -> Any:
 
 @pytest.mark.parametrize("catalog", [*FOLDERS, *POINTERS])
 def test_a_table_is_at_the_version_that_its_catalog_says(found: Any, catalog: str) -> None:
-    for what in ("same", "moved on", "newest", "refreshed", "pickled"):
+    for what in ("same", "moved on", "newest", "refreshed", "pickled", "health", "check"):
         assert found[what] is True, what
     assert found["orphans here"] == ["killed.parquet"]
 

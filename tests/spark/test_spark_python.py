@@ -26,16 +26,16 @@ import lakebed.spark as ls
 
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 spark.sparkContext.setLogLevel("OFF")
-for _ in range(2):
+for read in ("executors", "executors", "spark"):
     try:
-        print("\\ntold", ls.files(spark, sys.argv[1], read="executors").count())
+        print("\\ntold", ls.files(spark, sys.argv[1], read=read).count())
     except Exception as error:
         print("\\ntold", type(error).__name__, error)
 """
 
 
 def told(python: Path) -> list[str]:
-    """What a session says, twice, whose workers run this Python."""
+    """What a session says, twice and then of files that Spark reads, whose workers run this Python."""
     require_python_for_spark()
     variables = {**os.environ, "PYSPARK_PYTHON": str(python), "SPARK_LOCAL_IP": "127.0.0.1"}
     # No variable of another session, whose gateway this process may have.
@@ -51,8 +51,8 @@ def test_a_python_without_pyarrow_is_told_in_one_sentence(tmp_path: Path) -> Non
     # Without the packages of its environment.
     bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     bare.chmod(0o755)
-    first, second = told(bare)
-    assert first == second
+    first, second, by_spark = told(bare)
+    assert first == second == by_spark
     assert first.startswith("UnsupportedError Spark's workers run ")
     assert "(ModuleNotFoundError: No module named 'pyarrow')" in first
     assert f"set PYSPARK_PYTHON to a Python that has lakebed, such as {sys.executable}" in first
@@ -62,8 +62,8 @@ def test_another_python_that_has_lakebed_is_used(tmp_path: Path) -> None:
     other = tmp_path / "python"
     other.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     other.chmod(0o755)
-    first, second = told(other)
-    assert first == second
+    first, second, by_spark = told(other)
+    assert first == second == by_spark
     assert first.isdecimal()
 
 

@@ -9,10 +9,11 @@ in lakebed imports it.
 from typing import Any
 
 from lakebed.spark.access import Read, check
+from lakebed.spark.catalogs import TablePath
 from lakebed.spark.fleets import health, report
 from lakebed.spark.mappers import Mapper
 from lakebed.spark.sql import register
-from lakebed.spark.table import SparkTable, TablePath, function, manifest_mapper, open_table, schema
+from lakebed.spark.table import SparkTable, function, manifest_mapper, open_table, schema
 from lakebed.view import KEYWORDS
 
 _functions = {name: function(getattr(SparkTable, name)) for name in KEYWORDS if name != "health"}

@@ -1,5 +1,5 @@
-"""Who can read what: whether the executors' Python reaches a table's storage, found out once for a session
-and a storage, and whether the executors have what they need.
+"""Whether Spark's workers have what functions of lakebed need, and who can read what: whether the executors'
+Python reaches a table's storage, found out once for a session and a storage.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ import importlib
 import os
 import pickle
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -20,20 +19,24 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
+import lakebed
 from lakebed import _native
 from lakebed._text import printable
 from lakebed.errors import CorruptError, LimitError, UnsupportedError
 from lakebed.limits import LIMITS
-from lakebed.spark.private_api import at_once, is_local, worker_python
+from lakebed.spark.catalogs import opened
+from lakebed.spark.private_api import at_once, local_python
 from lakebed.storage.adapter import Adapter
 from lakebed.storage.paths import URI, absolute, split
 from lakebed.storage.secrets import without_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from lakebed.limits import Limits
-    from lakebed.spark.table import TablePath
+    from lakebed.spark.catalogs import TablePath
+    from lakebed.spark.mappers import Mapper
     from lakebed.storage import Storage
     from lakebed.view import Manifest
 
@@ -47,34 +50,56 @@ _PATIENCE = 20.0
 _SHOWN = 300
 # As many as there may be cores, so that every task has a row.
 _ROWS = 1_000
-_PROBE_COLUMNS = "host string, python string, lakebed string, pyarrow string, problem string, unread string"
+# `versions` of modules, null for those that cannot be imported, `problems` of these.
+_PROBED = """host string, python string, executable string, versions array<string>, problems array<string>,
+    unread string"""
 
 # What Spark says of a Python that does not run functions at all: of another minor version, or none.
 _UNLIKE = re.compile(r"(?m)Python in worker has .*?(?=, PySpark|$)|Cannot run program.*")
 _fit: MutableMapping[SparkSession, bool] = WeakKeyDictionary()
-_found: MutableMapping[SparkSession, dict[tuple[str, ...], str | None]] = WeakKeyDictionary()
+_found: MutableMapping[SparkSession, dict[tuple[object, ...], str | None]] = WeakKeyDictionary()
 
 
 def task_numbers(spark: SparkSession, count: int, tasks: int | None = None) -> DataFrame:
-    """The numbers from 0, one for each task unless there are fewer tasks, for functions of lakebed.
+    """The numbers from 0, one for each task unless there are fewer tasks, for `map_in_arrow`.
 
     `mapInArrow` imports pandas, which takes Python a second; the first DataFrame of a session takes the JVM
-    as long. Here they work side by side. Raises: as `check_workers`.
+    as long. Here they work side by side.
     """
-    check_workers(spark)
-    importing = Thread(target=_import_pandas, daemon=True)
-    if "pandas" not in sys.modules:
-        importing.start()
-    made = spark.range(count, numPartitions=tasks or count)
-    if importing.ident is not None:
-        importing.join()
-    return made
+    with ThreadPoolExecutor(1) as pool:
+        # Without it `mapInArrow` says what is missing.
+        pool.submit(importlib.import_module, "pandas")
+        return spark.range(count, numPartitions=tasks or count)
 
 
-def _import_pandas() -> None:
-    # Without it `mapInArrow` says what is missing.
-    with suppress(ImportError):
-        importlib.import_module("pandas")
+def numbers_of(batches: Iterator[pa.RecordBatch]) -> Iterator[int]:
+    """The numbers of a task, of those of `task_numbers`."""
+    return (number for batch in batches for number in batch.column(0).to_pylist())
+
+
+def map_in_arrow(frame: DataFrame, mapper: Mapper, types: StructType | str) -> DataFrame:
+    """The rows that a function of lakebed makes of a frame's. Raises: as `check_workers`.
+
+    PySpark 3.5 forgets how many rows there are in a batch without columns, so there they come with one.
+    """
+    check_workers(frame.sparkSession)
+    if isinstance(types, str) or types.names:
+        return frame.mapInArrow(mapper, types)
+    return frame.mapInArrow(_OneColumn(mapper), "row boolean").select()
+
+
+@dataclass(frozen=True)
+class _OneColumn:
+    mapper: Mapper
+
+    @property
+    def __name__(self) -> str:
+        """What plans show."""
+        return getattr(self.mapper, "__name__", type(self.mapper).__name__)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in self.mapper(batches):
+            yield pa.RecordBatch.from_arrays([pa.nulls(batch.num_rows, pa.bool_())], ["row"])
 
 
 def reached(
@@ -89,7 +114,7 @@ def reached(
     Args: manifests, at least one of those that are to be read.
     Raises: PySparkException where the job fails, as where lakebed cannot be imported.
     """
-    if storage is None and is_local(spark):
+    if storage is None and local_python(spark) is not None:
         return None
     try:
         probe = probe_of(storage, manifests, limits)
@@ -97,12 +122,15 @@ def reached(
         return _shown(str(error))
     if storage is not None and not (isinstance(storage, Adapter) and storage.of_uri):
         return None
-    known, key = _found.setdefault(spark, {}), _key(storage, probe.path)
+    # The same for all tables of one bucket, or server, that are read with the same settings.
+    place = "/".join((probe.path.partition(":")[0], split(probe.path)[0])) if URI.match(probe.path) else ""
+    settings = pickled(getattr(storage, "_filesystem", storage))
+    known, key = _found.setdefault(spark, {}), (type(storage), place, hashlib.sha256(settings).digest())
     if key not in known:
-        answers = _asked(spark, probe)
-        found = sorted(problem for problem, _ in answers if problem is not None)
-        problem = found[0] if found else None
-        if any(missing for _, missing in answers):
+        numbers = task_numbers(spark, min(at_once(spark), _TASKS))
+        answers = map_in_arrow(numbers, probe, "problem string, missing boolean").collect()
+        problem = min((row.problem for row in answers if row.problem is not None), default=None)
+        if any(row.missing for row in answers):
             # Of a file that is not there nobody knows whether others are.
             return problem
         known[key] = problem
@@ -114,16 +142,11 @@ def forget(spark: SparkSession) -> None:
     _found.pop(spark, None)
 
 
-def check_pickled(given: object, name: str = "storage=") -> None:
-    """Raises: TypeError, with the name, for what cannot be pickled, as a `MemoryStore`: Spark fails later."""
-    _pickled(given, name)
-
-
 def probe_of(storage: Storage | None, manifests: Sequence[Manifest], limits: Limits) -> Probe:
-    """What reads a range of the smallest of some manifests. Raises: TypeError as `check_pickled`."""
+    """What reads a range of the smallest of some manifests. Raises: TypeError as `pickled`."""
     first = min(manifests, key=lambda manifest: manifest["size"])
     path = absolute(first["path"]) if storage is None else first["path"]
-    return Probe(_pickled(storage), path, first["size"], limits)
+    return Probe(pickled(storage), path, first["size"], limits)
 
 
 @dataclass(frozen=True)
@@ -151,10 +174,6 @@ class Probe:
         thread.join(_PATIENCE)
         return found[0] if found else (f"no answer within {_PATIENCE:.0f} seconds", False)
 
-    def pickled(self) -> bytes:
-        """The probe, for a function that is sent by value."""
-        return pickle.dumps(self)
-
     def _read(self) -> tuple[str | None, bool]:
         try:
             # Here and not with the function: the library that it needs may be missing.
@@ -170,20 +189,8 @@ class Probe:
         return None, False
 
 
-def _asked(spark: SparkSession, probe: Probe) -> list[tuple[str | None, bool]]:
-    tasks = min(at_once(spark), _TASKS)
-    rows = task_numbers(spark, tasks).mapInArrow(probe, "problem string, missing boolean")
-    return [(row.problem, row.missing) for row in rows.collect()]
-
-
-def _key(storage: Storage | None, path: str) -> tuple[str, ...]:
-    """The same for all tables of one bucket, or server, that are read with the same settings."""
-    place = "/".join((path.partition(":")[0], split(path)[0])) if URI.match(path) else ""
-    settings = _pickled(getattr(storage, "_filesystem", storage))
-    return type(storage).__name__, place, hashlib.sha256(settings).hexdigest()
-
-
-def _pickled(given: object, name: str = "storage=") -> bytes:
+def pickled(given: object, name: str = "storage=") -> bytes:
+    """What Spark sends. Raises: TypeError, with the name, for what cannot be pickled, as a `MemoryStore`."""
     from pyspark import cloudpickle
 
     # It has no types of its own.
@@ -203,7 +210,8 @@ def _shown(problem: str) -> str:
 def check(spark: SparkSession, path: TablePath | None = None) -> DataFrame:
     """One row per executor host and Python, and whether it can decode manifests and read those of a table.
 
-    Args: path, the table; with it the next frame of the session finds out again who reads manifests.
+    Args: path, the table, as `open_table` has it; with it the next frame of the session finds out again who
+        reads manifests.
     Returns: `host`, `python`, `lakebed`, `pyarrow` strings (versions; null where it cannot be imported), `ok`
         boolean (imports work, and lakebed is the driver's version), `problem` string; with a table that has
         manifests `read` string ("executors" or "spark": who is to read them, for what this host finds), and
@@ -214,66 +222,27 @@ def check(spark: SparkSession, path: TablePath | None = None) -> DataFrame:
     """
     from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows
 
-    import lakebed
-
-    reading = None if path is None else _reading(path)
-    if reading is not None:
-        forget(spark)
+    reading = None
+    if path is not None:
+        table = opened(spark, path, None, LIMITS)
+        if manifests := table.entries(columns=[]).planned_manifests():
+            reading = pickle.dumps(probe_of(table.opening.storage, manifests, LIMITS))
+            forget(spark)
     # Ranges have a partition per core unless `range_bytes` says otherwise; Spark Connect does not give the
     # number of cores.
     once = spark.range(_ROWS)
-    # A plain UDF, not an Arrow one: it must run where pyarrow is what is missing.
-    probe = F.udf(_probe(reading), _PROBE_COLUMNS, useArrow=False)
-    rows = once.union(once).select(probe("id").alias("probe")).select("probe.*").distinct()
-    same = F.col("lakebed") == lakebed.__version__
-    differs = F.concat(F.lit(f"the driver has lakebed {lakebed.__version__}, here is "), F.col("lakebed"))
-    problem = F.coalesce("problem", F.when(~same, differs))
-    checked = rows.withColumn("ok", F.col("problem").isNull() & same)
-    columns: list[str | Column] = ["host", "python", "lakebed", "pyarrow", "ok", problem.alias("problem")]
+    # No pandas: `mapInArrow` alone needs it.
+    probed = once.union(once).select(_probe(("lakebed", "pyarrow"), reading).alias("probe"))
+    here, pyarrow = F.col("versions")[0], F.col("versions")[1]
+    works, same = F.size("problems") == 0, here == lakebed.__version__
+    differs = F.concat(F.lit(f"the driver has lakebed {lakebed.__version__}, here is "), here)
+    problem = F.when(~works, F.array_join("problems", "; ")).when(~same, differs)
+    columns: list[str | Column] = ["host", "python", here.alias("lakebed"), pyarrow.alias("pyarrow")]
+    columns += [(works & same).alias("ok"), problem.alias("problem")]
     if reading is not None:
         reader = F.when(F.col("unread").isNull(), "executors").otherwise("spark")
         columns += [reader.alias("read"), "unread"]
-    asked: DataFrame = checked.select(*columns)
-    return asked
-
-
-def _reading(path: TablePath) -> bytes | None:
-    """What reads a range of a table's smallest manifest in a task, pickled; None where it has no manifest."""
-    from lakebed.spark.table import table_at
-
-    table = table_at(path, None, LIMITS)
-    manifests = table.entries(columns=[]).planned_manifests()
-    return probe_of(table.opening.storage, manifests, LIMITS).pickled() if manifests else None
-
-
-def _probe(reading: bytes | None) -> Callable[[Any], tuple[str | None, ...]]:
-    found: list[tuple[str | None, ...]] = []
-
-    # A nested function is sent by value: it runs where lakebed cannot be imported.
-    def look() -> tuple[str | None, ...]:
-        import importlib
-        import pickle
-        import platform
-        import socket
-
-        versions: list[str | None] = []
-        problems: list[str] = []
-        for name in ("lakebed", "pyarrow"):
-            try:
-                versions.append(importlib.import_module(name).__version__)
-            except Exception as error:  # noqa: BLE001, PERF203 - whatever importing raises is the answer
-                versions.append(None)
-                problems.append(f"{name}: {type(error).__name__}: {error}")
-        problem = "; ".join(problems) or None
-        unread = problem if problem or reading is None else pickle.loads(reading).answer()[0]
-        return socket.gethostname(), platform.python_version(), *versions, problem, unread
-
-    def probe(_: Any) -> tuple[str | None, ...]:
-        if not found:
-            found.append(look())
-        return found[0]
-
-    return probe
+    return probed.select("probe.*").select(*columns).distinct()
 
 
 def check_workers(spark: SparkSession) -> None:
@@ -283,46 +252,59 @@ def check_workers(spark: SparkSession) -> None:
         PySparkException where the job fails for another reason.
     Cost: nothing in a session of `local[…]` whose workers run the driver's Python; else one small task.
     """
-    python = _python_of(spark)
+    python = local_python(spark)
     if spark in _fit or python == os.path.abspath(sys.executable):  # noqa: PTH100 - of a venv, its link
         return
-    from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows
-
-    # A plain UDF, not an Arrow one: it must run where pyarrow is what is missing.
-    probe = F.udf(_import_probe(), "python string, lacks string", useArrow=False)
     try:
-        found = spark.range(1, numPartitions=1).select(probe("id")).collect()[0][0]
+        probe = _probe(("pyarrow", "pandas", "lakebed"))
+        found = spark.range(1, numPartitions=1).select(probe).collect()[0][0]
     except Exception as error:
-        why = _UNLIKE.search(str(error))
-        if why is None:
+        unlike = _UNLIKE.search(str(error))
+        if unlike is None:
             raise
-        told = f"Spark's workers run {python or 'a Python'}, which lakebed cannot use ({printable(why[0])})"
+        why = unlike[0]
     else:
-        if found.lacks is None:
+        if not found.problems:
             _fit[spark] = True
             return
-        told = f"Spark's workers run {found.python}, which lakebed cannot use ({printable(found.lacks)})"
+        python, why = found.executable, found.problems[0].partition(": ")[2]
+    told = f"Spark's workers run {python or 'a Python'}, which lakebed cannot use ({printable(why)})"
     way = f"set PYSPARK_PYTHON to a Python that has lakebed, such as {sys.executable}"
     raise UnsupportedError(f"{told}: {way}, before the session starts", kind="unsupported")
 
 
-def _python_of(spark: SparkSession) -> str | None:
-    """The Python of workers that run beside this process; None for those of a cluster or of Spark Connect."""
-    python = worker_python(spark) if is_local(spark) else None
-    return None if python is None else os.path.abspath(shutil.which(python) or python)  # noqa: PTH100 - as above
+def _probe(modules: Sequence[str], reading: bytes | None = None) -> Column:
+    """What a worker's Python is, which of some modules it imports, and what keeps a pickled `Probe` there
+    from reading: as `_PROBED`.
+    """
+    from pyspark.sql.functions import udf
 
+    found: list[tuple[Any, ...]] = []
 
-def _import_probe() -> Callable[[Any], tuple[str, str | None]]:
     # A nested function is sent by value: it runs where lakebed cannot be imported.
-    def probe(_: Any) -> tuple[str, str | None]:
+    def look(_: Any) -> tuple[Any, ...]:
+        if found:
+            return found[0]
         import importlib
+        import pickle
+        import platform
+        import socket
         import sys
 
-        try:
-            for name in ("pyarrow", "pandas", "lakebed"):
-                importlib.import_module(name)
-        except Exception as error:  # noqa: BLE001 - whatever importing raises is the answer
-            return sys.executable, f"{type(error).__name__}: {error}"
-        return sys.executable, None
+        versions: list[str | None] = []
+        problems: list[str] = []
+        for name in modules:
+            try:
+                versions.append(importlib.import_module(name).__version__)
+            except Exception as error:  # noqa: BLE001, PERF203 - whatever importing raises is the answer
+                versions.append(None)
+                problems.append(f"{name}: {type(error).__name__}: {error}")
+        unread = "; ".join(problems) or None
+        if unread is None and reading is not None:
+            unread = pickle.loads(reading).answer()[0]
+        here = (socket.gethostname(), platform.python_version(), sys.executable)
+        found.append((*here, versions, problems, unread))
+        return found[0]
 
-    return probe
+    # A plain UDF, not an Arrow one: it must run where pyarrow is what is missing.
+    return udf(look, _PROBED, useArrow=False)("id")

@@ -1,6 +1,6 @@
-"""Tables by the names that the catalogs of a Spark session have for them.
+"""Opens tables, those by the names that the catalogs of a Spark session have for them too.
 
-Spark tells by SQL where a table is and which version of it is current, on Spark Connect too.
+Spark tells by SQL where such a table is and which version of it is current, on Spark Connect too.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, Union
 
 from lakebed import _native
 from lakebed._text import printable
-from lakebed.catalogs import Entry
+from lakebed.catalogs import Entry, IcebergTable, PaimonTable
 from lakebed.errors import TableNotFoundError, UnsupportedError
 from lakebed.iceberg.reading import read_metadata
 from lakebed.limits import LIMITS, Limits
@@ -24,13 +24,17 @@ from lakebed.spark.private_api import default_files
 from lakebed.storage import resolve
 from lakebed.storage.paths import SCHEME
 from lakebed.storage.secrets import without_secrets
-from lakebed.table import table_of
+from lakebed.table import Table, table_of
 from lakebed.table.opening import Opening
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lakebed.spark.table import TablePath
+    from lakebed.version import AnyVersion
+
+TablePath: TypeAlias = Union[str, "os.PathLike[str]", IcebergTable, PaimonTable, Table]
+"""A path or URI that the driver can open and the executors can reach, a table that a catalog of PyIceberg or
+pypaimon loaded, or one that is open already."""
 
 # In backticks, in double quotes, or as it is.
 _PART = re.compile(r'`((?:[^`]|``)+)`|"((?:[^"]|"")+)"|([^`".:/\\]+)')
@@ -57,36 +61,26 @@ def parts_of(text: str) -> tuple[str, ...] | None:
     return None
 
 
-def named(spark: SparkSession, path: TablePath, limits: Limits | None) -> TablePath:
-    """The table of a name that Spark's catalogs are asked for; anything but a name as it was given.
+def opened(
+    spark: SparkSession | None, path: TablePath, at: AnyVersion | None, limits: Limits | None
+) -> Table:
+    """The table, opened unless it is open, at the version asked for.
 
-    A string is a name where `parts_of` finds parts in it and no local file or folder is called so.
+    Given a session, a string is a name that its catalogs are asked for where `parts_of` finds parts in it and
+    no local file or folder is called so.
 
-    Raises: TableNotFoundError (no such catalog or table), UnsupportedError (a view, a table of another
-        format, a table of a REST catalog of Paimon's), OSError (a catalog that does not answer), and what
-        `lakebed.open_table` raises.
-    Cost: some statements of SQL; for tables of Iceberg's, but those of Hadoop catalogs, one job of a small
-        task, and the metadata file, which is read once more for the table's UUID.
+    Raises, Cost: as `lakebed.spark.open_table`. The metadata file is read once more for the table's UUID.
     """
-    parts = parts_of(path) if isinstance(path, str) and not os.path.lexists(path) else None
-    if parts is None:
-        return path
-    name, limits = _Name.of(spark, str(path), parts), limits or LIMITS
-    kind, location = name.described()
-    opened = partial(open_table, _located(spark, location), format=kind, limits=limits)
-    if kind == "paimon":
-        if name.setting("metastore").lower() == "rest":
-            name.refuse("is of a REST catalog, which keeps the snapshots: give what pypaimon loads of it")
-        branch = _BRANCH.search(parts[-1])
-        return opened().at(branch=branch[1]) if branch else opened()
-    if (name.setting("catalog-impl") or name.setting("type").lower()) in _OF_FOLDERS:
-        # It has tables in folders of their names alone: `db.t.snapshots` and `db.t.branch_b` are none.
-        if not location.endswith("/".join(("", *name.parts[1:]))):
-            name.refuse(f"is something of a table: open that, with at= for a branch ({location})")
-        return opened()
-    entry = SparkEntry.of(name, limits)
-    opening = Opening(entry.storage, entry.path, limits=limits, entry=entry)
-    return table_of(opening.core(kind), opening)
+    limits, parts = limits or LIMITS, None
+    if spark is not None and isinstance(path, str) and not os.path.lexists(path):
+        parts = parts_of(path)
+    if isinstance(path, Table):
+        table = path
+    elif spark is None or parts is None:
+        table = open_table(path, limits=limits)
+    else:
+        table = _Name.of(spark, str(path), parts).table(limits)
+    return table if at is None else table.at(at)
 
 
 @dataclass(frozen=True)
@@ -111,12 +105,30 @@ class _Name:
         namespace = (parts_of(schema) or ()) if len(parts) == 1 else ()
         return _Name(spark, given, (catalog, *namespace, *parts))
 
+    def table(self, limits: Limits) -> Table:
+        """The table of the name. Raises: as `opened`."""
+        kind, location = self.described()
+        located = _located(self.spark, location)
+        if kind == "paimon":
+            if self.setting("metastore").lower() == "rest":
+                self.refuse("is of a REST catalog, which keeps the snapshots: give what pypaimon loads of it")
+            table, branch = open_table(located, format=kind, limits=limits), _BRANCH.search(self.parts[-1])
+            return table.at(branch=branch[1]) if branch else table
+        if (self.setting("catalog-impl") or self.setting("type").lower()) in _OF_FOLDERS:
+            # It has tables in folders of their names alone: `db.t.snapshots` and `db.t.branch_b` are none.
+            if not location.endswith("/".join(("", *self.parts[1:]))):
+                self.refuse(f"is something of a table: open that, with at= for a branch ({location})")
+            return open_table(located, format=kind, limits=limits)
+        entry = SparkEntry.of(self, limits)
+        opening = Opening(entry.storage, entry.path, limits=limits, entry=entry)
+        return table_of(opening.core(kind), opening)
+
     def setting(self, key: str) -> str:
         """A setting of its catalog; empty where there is none."""
         return self.spark.conf.get(f"spark.sql.catalog.{self.parts[0]}.{key}", None) or ""
 
     def described(self) -> tuple[str, str]:
-        """The table's format, "iceberg" or "paimon", and its location. Raises: as `named`."""
+        """The table's format, "iceberg" or "paimon", and its location. Raises: as `opened`."""
         rows = self.asked("DESCRIBE TABLE EXTENDED {}")
         # Columns come first, which may be called anything, but have a type.
         heads = [at for at, row in enumerate(rows) if row[0].startswith("# Detailed ") and not row[1]]
@@ -132,7 +144,7 @@ class _Name:
         return kind, told.get("path") or told.get("Location") or self.refuse("is nowhere, as Spark tells")
 
     def metadata_file(self) -> str:
-        """The metadata file that is current by what the catalog says now. Raises: as `named`."""
+        """The metadata file that is current by what the catalog says now. Raises: as `opened`."""
         # Iceberg keeps tables that were loaded. It forgets the log with its table, but not of a dotted name.
         self.asked("REFRESH TABLE {}")
         if any("." in part for part in self.parts):
@@ -176,7 +188,7 @@ class SparkEntry(Entry):
 
     @staticmethod
     def of(name: _Name, limits: Limits) -> SparkEntry:
-        """What Spark says now. Raises: as `named`."""
+        """What Spark says now. Raises: as `opened`."""
         file = name.metadata_file()
         path, storage = resolve(file)
         found = read_metadata(path, storage=storage, limits=limits)
@@ -186,7 +198,7 @@ class SparkEntry(Entry):
     commits = True  # through Spark, not through lakebed
 
     def newest(self) -> SparkEntry:
-        """What Spark says now. Raises: as `named`; another table of the same name does not count."""
+        """What Spark says now. Raises: as `opened`; another table of the same name does not count."""
         if self.table.metadata_file() == self.file:
             return self
         newest = SparkEntry.of(self.table, self.limits)

@@ -10,32 +10,16 @@ would begin; rows that nobody can divide are read by one task.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
 from lakebed import _arrow
-from lakebed.spark.access import check_pickled, task_numbers
-from lakebed.spark.inputs import Reading
-from lakebed.spark.mappers import (
-    PIECES,
-    JobMap,
-    Lister,
-    Reducer,
-    RowsInFunction,
-    ViewReader,
-    ipc_stream,
-    map_in_arrow,
-)
-from lakebed.spark.private_api import (
-    at_once,
-    frame_of_arrow,
-    is_classic,
-    setting,
-    takes_arrow,
-)
+from lakebed.spark.access import map_in_arrow, pickled, task_numbers
+from lakebed.spark.mappers import PIECES, JobMap, Reducer, RowsInFunction, ViewReader, ipc_stream
+from lakebed.spark.private_api import at_once, frame_of_arrow, is_classic, setting
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.table import Reopening
 from lakebed.view import Bounds
@@ -45,7 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from lakebed import _native
-    from lakebed.spark.table import SparkTable
+    from lakebed.spark.inputs import Reading
+    from lakebed.spark.mappers import Lister
     from lakebed.table import Table
     from lakebed.view import ViewScan
 
@@ -58,7 +43,7 @@ SMALL_BYTES: int | None = 32 << 20
 LOCAL_BYTES = 16 << 20
 """Bytes of rows in Arrow that Spark gets as rows of its own."""
 
-Listing: TypeAlias = Callable[[JobMap], "tuple[DataFrame, Lister]"]
+Listing: TypeAlias = "tuple[DataFrame, Callable[[JobMap], Lister]]"
 """What gives rows of files besides manifests, and what maps them for a job."""
 
 # A client of Spark Connect may be far from the table and from the cluster: it reads so much less.
@@ -70,73 +55,64 @@ _TASK_BYTES = 768 << 10
 _THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
 
 
-@dataclass(frozen=True)
-class Request:
-    """A view of a table that Spark is asked for.
+def frame_of(
+    spark: SparkSession,
+    table: Table,
+    scan: ViewScan,
+    reading: Reading,
+    keywords: dict[str, Any],
+    listing: Listing | None = None,
+) -> DataFrame:
+    """The rows of a view: made by the driver, by one task, or by the job that the core plans.
 
-    Attributes: of, the table; scan, the view; keywords, those of the view, for a task that opens the table
-        again; listing, for orphans: the frame and what maps its rows besides manifests, given the job.
+    Args: keywords, those of the view, for a task that opens the table again; listing, for orphans.
+    Raises: those of planning and of reading what is small, here; TypeError for a storage or catalog that
+        cannot be pickled, where tasks need it.
     """
-
-    of: SparkTable
-    scan: ViewScan
-    keywords: dict[str, Any]
-    listing: Listing | None = None
-
-    def frame(self) -> DataFrame:
-        """The rows: made by the driver, by one task, or by the job that the core plans.
-
-        Raises: those of planning and of reading what is small, here; TypeError for a storage or catalog that
-            cannot be pickled, where tasks need it.
-        """
-        spark, scan = self.of.spark, self.scan
-        reading = Reading.of(self.of.table, self.of.limits, self.of.range_bytes, self.of.read)
-        share = 1 if is_classic(spark) else _FAR
-        bounds = replace(BOUNDS, at_once=at_once(spark))
-        small = None if SMALL_BYTES is None or reading.read is not None else SMALL_BYTES // share
-        planned = scan.job(replace(bounds, small_bytes=small))
-        if planned is None and scan.is_light:
-            batches, rows, size = iter(scan), list[pa.RecordBatch](), 0
-            for batch in batches:
-                rows.append(batch)
-                size += batch.nbytes
-                # Manifests may be compressed a hundredfold.
-                if size > LOCAL_BYTES // share:
-                    planned = scan.job(bounds)
-                    break
-            if planned is None:
-                return from_batches(spark, scan.schema, chain(rows, batches))
-        if planned is not None and planned.is_question:
-            planned = scan.job(replace(bounds, answer=_answer(spark, planned, reading)))
-        frame = self._by_one_task() if planned is None else self._by_job(planned, reading, bounds)
-        return frame if scan.limit is None else frame.limit(scan.limit)
-
-    def _by_one_task(self) -> DataFrame:
-        check_pickled(self.of.table.opening.storage)
-        reader = ViewReader(self.scan.name, Reopening.of(self.of.table), self.keywords)
-        return map_in_arrow(task_numbers(self.of.spark, 1), reader, spark_schema(self.scan.schema))
-
-    def _by_job(self, planned: _native.Planned, reading: Reading, bounds: Bounds) -> DataFrame:
-        table, again = self.of.table, None
+    share = 1 if is_classic(spark) else _FAR
+    bounds = replace(BOUNDS, at_once=at_once(spark))
+    small = None if SMALL_BYTES is None or reading.read is not None else SMALL_BYTES // share
+    planned = scan.job(replace(bounds, small_bytes=small))
+    if planned is None and scan.is_light:
+        batches, rows, size = iter(scan), list[pa.RecordBatch](), 0
+        for batch in batches:
+            rows.append(batch)
+            size += batch.nbytes
+            # Manifests may be compressed a hundredfold.
+            if size > LOCAL_BYTES // share:
+                planned = scan.job(bounds)
+                break
+        if planned is None:
+            return from_batches(spark, scan.schema, chain(rows, batches))
+    if planned is not None and planned.is_question:
+        # The rows of a job that planning another one needs, each once.
+        schema = _arrow.schema(planned.schema)
+        asked = computed(spark, planned, reading, schema).distinct().collect()
+        answer = pa.Table.from_pylist([row.asDict() for row in asked], schema)
+        planned = scan.job(replace(bounds, answer=answer))
+    reader = ViewReader(scan.name, Reopening.of(table), keywords)
+    if planned is None:
+        pickled(table.opening.storage)
+        frame = map_in_arrow(task_numbers(spark, 1), reader, spark_schema(scan.schema))
+    else:
         if planned.reads_manifests:
-            reading = Reading.of(table, self.of.limits, None, "executors")
-            same = Reopening.of(table)
-            if (same.opening.path, same.opening.moved) != (table.opening.path, table.opening.moved):
+            reading = replace(reading, range_bytes=None, read="executors")
+            same = reader.table.opening
+            if (same.path, same.moved) != (table.opening.path, table.opening.moved):
                 # Rows have the paths of what is read: those that other processes understand too.
-                scan: ViewScan = getattr(same(), self.scan.name)(**self.keywords)
-                planned = scan.job(bounds) or planned
-        if planned.looks_again:
-            again = newest_again(table)
-        return computed(self.of.spark, planned, reading, self.scan.schema, again, self.listing)
+                planned = reader.scan(reader.table()).job(bounds) or planned
+        newest = newest_again(table) if planned.looks_again else None
+        frame = computed(spark, planned, reading, scan.schema, newest, listing)
+    return frame if scan.limit is None else frame.limit(scan.limit)
 
 
 def newest_again(table: Table) -> Reopening:
     """What opens the newest version of a table in a task. Raises: TypeError for a storage or a catalog that
     cannot be pickled.
     """
-    check_pickled(table.opening.storage)
+    pickled(table.opening.storage)
     reopening = Reopening.of(table, newest=True, asks=True)
-    check_pickled(reopening.opening.pointer, "the table's catalog")
+    pickled(reopening.opening.pointer, "the table's catalog")
     return reopening
 
 
@@ -151,7 +127,7 @@ def computed(
     """The rows of a job.
 
     Args: schema, that of the rows; again, what opens the table that they are compared with, for a job that
-        looks at it again; listing, what gives rows of files besides manifests, and their mapper.
+        looks at it again; listing, what gives rows of files besides manifests.
     Raises: as `Reading.frame`; other errors when the DataFrame is computed.
     Cost: each manifest is read once; what is made of it crosses the shuffles of the job.
     """
@@ -162,8 +138,8 @@ def computed(
         if stage in made:
             frame = frame.union(from_batches(spark, PIECES, map(_arrow.record_batch, made[stage])))
         if stage == 1 and listing is not None:
-            rows, lister = listing(job)
-            frame = frame.union(rows.mapInArrow(lister, pieces))
+            rows, lister = listing
+            frame = frame.union(map_in_arrow(rows, lister(job), pieces))
         is_last = stage == len(shuffles)
         storage = reading.storage if planned.reads_manifests else None
         reducer = Reducer(job, stage, storage, again if is_last else None)
@@ -172,13 +148,6 @@ def computed(
     if (last := made.get(len(shuffles) + 1)) is not None:
         frame = frame.union(from_batches(spark, schema, map(_arrow.record_batch, last)))
     return frame
-
-
-def _answer(spark: SparkSession, question: _native.Planned, reading: Reading) -> pa.Table:
-    """The rows of a job that planning another one needs, each once."""
-    schema = _arrow.schema(question.schema)
-    rows = computed(spark, question, reading, schema).distinct().collect()
-    return pa.Table.from_pylist([row.asDict() for row in rows], schema)
 
 
 def from_batches(spark: SparkSession, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> DataFrame:
@@ -202,11 +171,11 @@ def from_batches(spark: SparkSession, schema: pa.Schema, batches: Iterable[pa.Re
 def _of_arrow(spark: SparkSession, rows: pa.Table, types: StructType) -> DataFrame | None:
     """Rows that Spark holds; None where PySpark does not hand them over."""
     if not is_classic(spark):
-        return spark.createDataFrame(rows, types) if takes_arrow() else None
+        return frame_of_arrow(spark, rows, types)
     if rows.nbytes > _RELATION_BYTES:
         # A task has a batch.
         tasks = max(-(-rows.nbytes // _TASK_BYTES), at_once(spark))
         batches = rows.combine_chunks().to_batches(max_chunksize=-(-rows.num_rows // tasks))
         rows = pa.Table.from_batches(batches)
     with setting(spark, _THRESHOLD, _RELATION_BYTES):
-        return spark.createDataFrame(rows, types) if takes_arrow() else frame_of_arrow(spark, rows, types)
+        return frame_of_arrow(spark, rows, types)

@@ -19,8 +19,7 @@ from lakebed._arguments import positive
 from lakebed._text import printable
 from lakebed.errors import LakebedError, MissingFileError, TruncatedError, UnsupportedError
 from lakebed.file_io import FileIOStorage
-from lakebed.spark.access import check_pickled, reached, task_numbers
-from lakebed.spark.mappers import JobMap, ManifestContents, map_in_arrow
+from lakebed.spark.access import map_in_arrow, numbers_of, pickled, reached, task_numbers
 from lakebed.spark.private_api import at_once, count_files, setting, spare_archives
 from lakebed.storage.paths import SCHEME, absolute
 from lakebed.storage.protocols import abilities
@@ -28,12 +27,12 @@ from lakebed.storage.secrets import without_secrets
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.errors import AnalysisException
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
     from lakebed.limits import Limits
     from lakebed.spark.access import Read
+    from lakebed.spark.mappers import JobMap, ManifestContents
     from lakebed.storage import Storage
     from lakebed.table import Table
     from lakebed.view import Manifest
@@ -97,16 +96,12 @@ class Reading:
             if read == "spark":
                 raise ValueError('range_bytes= is for executors, with read="spark" manifests are read whole')
             read = "executors"
-        asked = table.opening.reads
-        reads = min(asked or _READS, reads_at_once(table.opening.storage))
-        return Reading(limits, range_bytes, read, table.opening.storage, reads)
+        storage = table.opening.storage
+        reads = min(table.opening.reads or _READS, reads_at_once(storage))
+        return Reading(limits, range_bytes, read, storage, reads)
 
     def frame(
-        self,
-        spark: SparkSession,
-        manifests: Sequence[Manifest],
-        job: JobMap,
-        types: StructType,
+        self, spark: SparkSession, manifests: Sequence[Manifest], job: JobMap, types: StructType
     ) -> DataFrame:
         """What executors make of manifests by the map of a job.
 
@@ -118,7 +113,7 @@ class Reading:
             return spark.createDataFrame([], types)
         # A catalog's credentials are its own: without them nobody reads.
         if self.read == "executors" or (self.read is None and isinstance(self.storage, FileIOStorage)):
-            check_pickled(self.storage)
+            pickled(self.storage)
         if self.storage is None:
             manifests = [{**manifest, "path": absolute(manifest["path"])} for manifest in manifests]
         why = reached(spark, self.storage, manifests, self.limits) if self.read is None else None
@@ -137,43 +132,45 @@ class Reading:
         Reads the headers of those that are divided, so that a task reads nothing but its range: two requests
         for each, side by side.
         """
-        are_large = (one for one in manifests if one["divisible"] and one["size"] > step)
-        large = [(one["path"], one["size"]) for one in are_large]
-        headers = _native.divisible(self.storage, large, self.limits) if large else []
-        of_path = {path: header for (path, _), header in zip(large, headers, strict=True)}
-        return [
-            piece
-            for manifest in manifests
-            for piece in _pieces(manifest, step, of_path.get(manifest["path"]))
-        ]
+        large = {one["path"]: one["size"] for one in manifests if one["divisible"] and one["size"] > step}
+        headers = _native.divisible(self.storage, [*large.items()], self.limits) if large else []
+        of_path = dict(zip(large, headers, strict=True))
+        pieces: list[Piece] = []
+        for manifest in manifests:
+            path, length = manifest["path"], manifest["size"]
+            header, whole = of_path.get(path), max(length, 1)
+            own = whole if header is None else step
+            pieces += [
+                Piece(path, length, start, min(start + own, length), header) for start in range(0, whole, own)
+            ]
+        return pieces
 
 
 @dataclass(frozen=True)
 class RangeReader:
     """Reads the pieces of a task and maps them; made for `mapInArrow` over the numbers of the tasks."""
 
+    __name__ = "executors_read_manifests"  # what plans show
     tasks: list[list[Piece]] = field(repr=False)
     storage: Storage | None = field(repr=False)
     reads: int
     job: JobMap
 
-    @property
-    def __name__(self) -> str:
-        """What plans show."""
-        return "executors_read_manifests"
-
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Gives what is made for the tasks whose numbers come."""
         spare_archives()
-        with _with_hint(self.storage):
-            for batch in batches:
-                for task in batch.column(0).to_pylist():
-                    own = self.tasks[task]
-                    if self.job.reads:
-                        yield from self.job.of_paths([piece.path for piece in own], self.storage, self.reads)
-                    else:
-                        given = contents(own, self.storage, self.job.limits, self.reads)
-                        yield from self.job.of_contents(given)
+        try:
+            for task in numbers_of(batches):
+                yield from mapped(self.job, self.tasks[task], self.storage, self.reads)
+        except OSError as error:
+            # Who else may read the file: Spark, unless a catalog gave the credentials.
+            if isinstance(self.storage, FileIOStorage):
+                raise
+            way_out = 'executors read manifests, with read="spark" Spark does'
+            if isinstance(error, LakebedError):
+                error.message = f"{error.message}; {way_out}"
+                raise
+            raise OSError(f"{type(error).__name__}: {error}; {way_out}") from error
 
 
 @dataclass(frozen=True)
@@ -205,6 +202,19 @@ def reads_at_once(storage: Storage | None) -> int:
     """How many files a task reads at once: each task does so."""
     served = 1 if storage is None else abilities(storage).concurrent_reads
     return min(_READS, served or _READS)
+
+
+def mapped(
+    job: JobMap, pieces: list[Piece], storage: Storage | None, reads: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """What the map of a job makes of pieces: so many requests at once, or as many as the storage serves.
+
+    Raises: as `JobMap.of_contents`; the storage's errors.
+    """
+    reads = reads or reads_at_once(storage)
+    if job.reads:
+        return job.of_paths([piece.path for piece in pieces], storage, reads)
+    return job.of_contents(contents(pieces, storage, job.limits, reads))
 
 
 def contents(
@@ -251,15 +261,6 @@ def spread(pieces: Sequence[Piece], range_bytes: int, *, at_once: int = 1) -> li
     return [own for _, _, own in tasks]
 
 
-def _pieces(manifest: Manifest, step: int, header: bytes | None) -> Iterator[Piece]:
-    path, length = manifest["path"], manifest["size"]
-    if header is None:
-        yield Piece(path, length, 0, length)
-        return
-    for start in range(0, length, step):
-        yield Piece(path, length, start, min(start + step, length), header)
-
-
 def in_order(
     items: Sequence[Item], work: Callable[[Item], Result], at_once: int, size: Callable[[Item], int]
 ) -> Iterator[tuple[Item, Result]]:
@@ -294,7 +295,7 @@ def _by_spark(
     spark: SparkSession, manifests: Sequence[Manifest], reader: ContentReader, types: StructType
 ) -> DataFrame:
     try:
-        files = packed(binary_files(spark, [manifest["path"] for manifest in manifests]), manifests)
+        files = binary_files(spark, [manifest["path"] for manifest in manifests])
     except MissingFileError as error:
         if reader.why is not None:
             error.message = f"{error.message} (executors do not read it either: {reader.why})"
@@ -306,23 +307,11 @@ def _by_spark(
         shown = printable(without_secrets("\n".join(str(error).split("\n")[:2])))
         message = f"neither executors nor Spark read the manifests: executors: {reader.why}; Spark: {shown}"
     else:
-        return map_in_arrow(files, reader, types)
+        cores, cost = at_once(spark), sum(manifest["size"] + _OPENING for manifest in manifests)
+        # Spark counts a small file as 4 MiB, and each task costs Python a tenth of a second before it begins.
+        packed = files.coalesce(max(-(-cost // _PACKED), 2 * cores)) if cores > 1 else files
+        return map_in_arrow(packed, reader, types)
     raise UnsupportedError(message, kind="unsupported")
-
-
-@contextlib.contextmanager
-def _with_hint(storage: Storage | None) -> Iterator[None]:
-    """Says of a file that was not read who else may read it: Spark, unless a catalog gave the credentials."""
-    try:
-        yield
-    except OSError as error:
-        if isinstance(storage, FileIOStorage):
-            raise
-        way_out = 'executors read manifests, with read="spark" Spark does'
-        if isinstance(error, LakebedError):
-            error.message = f"{error.message}; {way_out}"
-            raise
-        raise OSError(f"{type(error).__name__}: {error}; {way_out}") from error
 
 
 def binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
@@ -336,13 +325,19 @@ def binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     reader = spark.read.format("binaryFile")
     # Sessions may be set to pass over such files, and a manifest passed over is rows lost in silence.
     reader = reader.option("ignoreMissingFiles", "false").option("ignoreCorruptFiles", "false")
+    # Absolute, with a scheme, and nothing to be expanded.
+    uris = (path if SCHEME.match(path) else f"file://{absolute(path)}" for path in paths)
+    places, cores = [_GLOB.sub(r"\\\g<0>", uri) for uri in uris], at_once(spark)
     try:
-        with _listing(spark):
-            files = reader.load([_spark_path(path) for path in paths]).select("path", "content")
+        # Spark lists files in some tasks for each core, where it would make a task for each file.
+        with setting(spark, _LISTING_TASKS, 4 * cores) if cores > 1 else contextlib.nullcontext():
+            files = reader.load(places).select("path", "content")
             # Spark Connect looks at nothing until it is asked.
             _ = files.schema
     except AnalysisException as error:
-        if _condition(error) != "PATH_NOT_FOUND":
+        # PySpark 3.5 calls the condition an error class.
+        condition = getattr(error, "getCondition", None) or error.getErrorClass
+        if condition() != "PATH_NOT_FOUND":
             raise
         missing = _ESCAPE.sub("", (error.getMessageParameters() or {}).get("path", ""))
         message = f"a manifest that the manifest list names is not there: {missing}"
@@ -366,34 +361,3 @@ def _passed_over(files: DataFrame, paths: Sequence[str]) -> LakebedError:
 def _place(path: str) -> str:
     """A path as both Spark and metadata spell it: without its scheme."""
     return SCHEME.sub("", path).strip("/")
-
-
-def packed(files: DataFrame, manifests: Sequence[Manifest]) -> DataFrame:
-    """The same files in fewer tasks, where these are small.
-
-    Spark counts a small file as 4 MiB, and each task costs Python a tenth of a second before it begins.
-    """
-    cores = at_once(files.sparkSession)
-    cost = sum(manifest["size"] + _OPENING for manifest in manifests)
-    return files.coalesce(max(-(-cost // _PACKED), 2 * cores)) if cores > 1 else files
-
-
-@contextlib.contextmanager
-def _listing(spark: SparkSession) -> Iterator[None]:
-    """Has Spark list files in some tasks for each core, where it would make a task for each file."""
-    cores = at_once(spark)
-    with setting(spark, _LISTING_TASKS, 4 * cores) if cores > 1 else contextlib.nullcontext():
-        yield
-
-
-def _condition(error: AnalysisException) -> str | None:
-    """The name of Spark's error condition, which PySpark 3.5 calls an error class."""
-    named = getattr(error, "getCondition", None) or error.getErrorClass
-    condition: str | None = named()
-    return condition
-
-
-def _spark_path(path: str) -> str:
-    """A path or URI as Spark's file sources take it: absolute, with its scheme, nothing to be expanded."""
-    uri = path if SCHEME.match(path) else f"file://{absolute(path)}"
-    return _GLOB.sub(r"\\\g<0>", uri)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,9 +16,6 @@ from lakebed.spark.private_api import spare_archives
 from lakebed.spark.types import cast_batch, to_spark
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
-
     from lakebed.limits import Limits
     from lakebed.storage import Storage
     from lakebed.table import Reopening, Table
@@ -35,30 +32,6 @@ PIECES = pa.schema([("part", pa.int32()), ("side", pa.int32()), ("rows", pa.bina
 
 # Rows of small batches that are put together.
 _GATHERED_ROWS = 4096
-
-
-def map_in_arrow(frame: DataFrame, mapper: Mapper, types: StructType) -> DataFrame:
-    """The rows that a function makes of a frame's.
-
-    PySpark 3.5 forgets how many rows there are in a batch without columns, so there they come with one.
-    """
-    if types.names:
-        return frame.mapInArrow(mapper, types)
-    return frame.mapInArrow(_OneColumn(mapper), "row boolean").select()
-
-
-@dataclass(frozen=True)
-class _OneColumn:
-    mapper: Mapper
-
-    @property
-    def __name__(self) -> str:
-        """What plans show."""
-        return getattr(self.mapper, "__name__", type(self.mapper).__name__)
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in self.mapper(batches):
-            yield pa.RecordBatch.from_arrays([pa.nulls(batch.num_rows, pa.bool_())], ["row"])
 
 
 @dataclass(frozen=True)
@@ -163,17 +136,15 @@ class ViewReader:
 class Lister:
     """Gives the pieces of listed files; made for `mapInArrow` over one row, or over rows of a listing.
 
-    Attributes: reader, of the orphans of a table; job, that of finding these.
+    Attributes: reader, of the orphans of a table; has_listing, whether rows are those of a listing; job, that
+        of finding them.
     """
 
     reader: ViewReader
-    job: JobMap
     has_listing: bool
+    job: JobMap
 
-    @property
-    def __name__(self) -> str:
-        """What plans show."""
-        return "executors_list_files"
+    __name__ = "executors_list_files"  # what plans show
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Gives pieces of the job."""
@@ -195,12 +166,8 @@ def as_reader(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader | None:
 def rows_of(stream: _native.BatchStream) -> Iterator[pa.RecordBatch]:
     """The batches of a stream in the types of Spark, small ones put together."""
     types = to_spark(_arrow.schema(stream))
-    yield from gathered_batches(cast_batch(batch, types) for batch in _batches(stream))
-
-
-def _batches(stream: _native.BatchStream) -> Iterator[pa.RecordBatch]:
     with prefix_error_kind():
-        yield from _arrow.batches(stream)
+        yield from gathered_batches(cast_batch(batch, types) for batch in _arrow.batches(stream))
 
 
 def gathered_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -245,7 +212,7 @@ class RowsInFunction:
             yield from ipc_batches(self.rows)
 
 
-def ipc_stream(batches: list[pa.RecordBatch]) -> bytes:
+def ipc_stream(batches: Sequence[pa.RecordBatch]) -> bytes:
     """Batches of one schema as an Arrow IPC stream; no bytes for none."""
     if not batches:
         return b""
@@ -269,5 +236,7 @@ def prefix_error_kind() -> Iterator[None]:
     try:
         yield
     except LakebedError as error:
-        error.message = f"{error.kind}: {error.message}"
+        # Once, wherever it passes.
+        kind = f"{error.kind}: "
+        error.message = kind + error.message.removeprefix(kind)
         raise

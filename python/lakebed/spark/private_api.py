@@ -5,13 +5,16 @@
 | `SparkSession._jsparkSession` | whether a JVM is beside this process | 3.5, 4.0 to 4.3; not Connect |
 | `_serialize_to_jvm`, `PythonSQLUtils` | rows of Arrow as a DataFrame | 3.5; public from 4.0 on |
 | `DataFrame._jdf` | how many files a scan will read | 3.5, 4.0 to 4.3; with Connect a job counts |
-| `SparkSession._jsc` | Hadoop's default file system | 3.5, 4.0 to 4.3; not Connect |
+| `SparkContext._jsc` | Hadoop's default file system | 3.5, 4.0 to 4.3; not Connect |
 | `SparkContext.pythonExec` | the Python of local workers | 3.5, 4.0 to 4.3; not Connect |
 | `zipimporter` in the cache of `sys` | archives that are read again | 3.5, 4.0 to 4.3 |
 """
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
+    from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -30,15 +34,20 @@ def is_classic(spark: SparkSession) -> bool:
     return hasattr(spark, "_jsparkSession")
 
 
-def takes_arrow() -> bool:
-    """Whether `createDataFrame` takes tables of Arrow."""
+def _context(spark: SparkSession) -> SparkContext | None:
+    """What runs the jobs of a session; None where the client cannot know of it, as in Spark Connect."""
+    return spark.sparkContext if is_classic(spark) else None
+
+
+def frame_of_arrow(spark: SparkSession, rows: pa.Table, types: StructType) -> DataFrame | None:
+    """Rows that Spark holds; None where PySpark does not hand them over: 3.5 to Spark Connect."""
     from pyspark import __version__
 
-    return int(__version__.partition(".")[0]) >= 4
-
-
-def frame_of_arrow(spark: SparkSession, rows: pa.Table, types: StructType) -> DataFrame:
-    """What `createDataFrame` of PySpark 3.5 does once it has made Arrow of pandas."""
+    if int(__version__.partition(".")[0]) >= 4:
+        return spark.createDataFrame(rows, types)
+    if not is_classic(spark):
+        return None
+    # What `createDataFrame` of PySpark 3.5 does once it has made Arrow of pandas.
     from pyspark.sql import DataFrame as Frame
     from pyspark.sql.pandas.serializers import ArrowStreamSerializer
 
@@ -54,14 +63,11 @@ def frame_of_arrow(spark: SparkSession, rows: pa.Table, types: StructType) -> Da
 
 def count_files(files: DataFrame) -> int:
     """How many files Spark is going to read of those that a source was given."""
-    from pyspark.errors import PySparkException
-
-    try:
-        relation = files._jdf.queryExecution().analyzed().collectLeaves().head().relation()
-        nothing = files.sparkSession._jvm.PythonUtils.toSeq([])  # type: ignore[union-attr]
-    except PySparkException:
+    if not is_classic(files.sparkSession):
         # Spark Connect does not show its plans: the files are counted, none is opened for that.
         return files.select("path").count()
+    relation = files._jdf.queryExecution().analyzed().collectLeaves().head().relation()
+    nothing = files.sparkSession._jvm.PythonUtils.toSeq([])  # type: ignore[union-attr]
     folders = relation.location().listFiles(nothing, nothing)
     return sum(folders.apply(number).files().size() for number in range(folders.size()))
 
@@ -79,36 +85,26 @@ def spare_archives() -> None:
 
 
 def at_once(spark: SparkSession) -> int:
-    """How many tasks run at the same time; 1 where the client cannot know, as in Spark Connect."""
-    from pyspark.errors import PySparkException
-
-    try:
-        return spark.sparkContext.defaultParallelism
-    except PySparkException:
-        return 1
+    """How many tasks run at the same time; 1 where the client cannot know."""
+    context = _context(spark)
+    return 1 if context is None else context.defaultParallelism
 
 
-def is_local(spark: SparkSession) -> bool:
-    """Whether workers run where the driver does, as children of its process."""
-    from pyspark.errors import PySparkException
-
-    try:
-        master = spark.sparkContext.master or ""
-    except PySparkException:
-        # Spark Connect does not tell.
-        return False
-    return master == "local" or master.startswith("local[")
-
-
-def worker_python(spark: SparkSession) -> str | None:
-    """The command of the workers' Python; None where the client cannot know."""
-    return getattr(spark.sparkContext, "pythonExec", None)
+def local_python(spark: SparkSession) -> str | None:
+    """The Python of workers that run where the driver does, as children of its process; None where they do
+    not, or the client cannot know.
+    """
+    context = _context(spark)
+    if context is None or not re.match(r"local(\[|$)", context.master or ""):
+        return None
+    # Of a venv its link.
+    return os.path.abspath(shutil.which(context.pythonExec) or context.pythonExec)  # noqa: PTH100
 
 
 def default_files(spark: SparkSession) -> str | None:
     """The root of Hadoop's default file system; None where the client cannot know."""
-    context: Any = spark._jsc if is_classic(spark) else None
-    return None if context is None else str(context.hadoopConfiguration().get("fs.defaultFS"))
+    context: Any = _context(spark)
+    return None if context is None else str(context._jsc.hadoopConfiguration().get("fs.defaultFS"))
 
 
 @contextmanager

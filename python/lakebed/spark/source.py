@@ -24,11 +24,11 @@ from lakebed.errors import LakebedError
 from lakebed.limits import LIMITS
 from lakebed.opening import open_table
 from lakebed.predicates import Predicate, col, to_sql
-from lakebed.spark.inputs import Piece, Reading, contents, reads_at_once, spread
-from lakebed.spark.mappers import JobMap, prefix_error_kind
+from lakebed.spark.inputs import Reading, mapped, spread
+from lakebed.spark.mappers import JobMap, prefix_error_kind, rows_of
 from lakebed.spark.sql import FORMS, PLACES, parsed
 from lakebed.spark.table import view_of
-from lakebed.spark.types import cast_batch, spark_schema, to_spark
+from lakebed.spark.types import spark_schema
 from lakebed.storage import resolve
 from lakebed.storage.paths import absolute
 from lakebed.view import KEYWORDS, Bounds
@@ -130,8 +130,7 @@ class Asked(NamedTuple):
     """What is read: picklable, so that tasks can open the table again."""
 
     place: str | Reopening
-    storage: str | None
-    format: str | None
+    how: dict[str, Any]
     at: dict[str, Any]
     view: str
     selection: dict[str, Any]
@@ -151,24 +150,21 @@ class Asked(NamedTuple):
             )
         path, view, size = given.pop("path"), given.pop("view", "files"), given.pop("range_bytes", TASK_BYTES)
         place = tables.get(path) or absolute(path)
-        opening = (given.pop("storage", None), given.pop("format", None))
-        if not isinstance(place, str) and any(opening):
+        how = {name: given.pop(name, None) for name in ("storage", "format")}
+        if not isinstance(place, str) and any(how.values()):
             raise ValueError(f"{path!r} is a table that is open already: it takes no storage and no format")
         at = {name: given.pop(name) for name in PLACES if name in given}
-        return Asked(place, *opening, at, view, given, size)
+        return Asked(place, how, at, view, given, size)
 
     def table(self) -> Table:
         """The table. Raises: as `open_table` and `Table.at`."""
-        if isinstance(self.place, str):
-            table = open_table(self.place, storage=self.storage, format=self.format)
-        else:
-            table = self.place()
+        table = open_table(self.place, **self.how) if isinstance(self.place, str) else self.place()
         return table.at(**self.at) if self.at else table
 
     def reading(self) -> tuple[Storage | None, Limits]:
         """How files are read; nothing of the table is."""
         if isinstance(self.place, str):
-            return resolve(self.place, self.storage)[1], LIMITS
+            return resolve(self.place, self.how["storage"])[1], LIMITS
         return self.place.opening.storage, self.place.opening.limits
 
     def scan(self, columns: StructType | None = None) -> ViewScan:
@@ -193,54 +189,33 @@ class Asked(NamedTuple):
         return self._replace(selection={**self.selection, name: both})
 
 
-class _Share(InputPartition):
-    """Pieces of manifests and what is to be done with them, or all of the view."""
-
-    def __init__(self, job: JobMap | None, pieces: list[Piece]) -> None:
-        super().__init__(None)
-        self.job = job
-        self.pieces = pieces
-
-
 class _Reader(DataSourceReader):
     def __init__(self, asked: Asked, columns: StructType) -> None:
         self._asked = asked
         self._columns = columns
 
     def partitions(self) -> list[InputPartition]:
+        """Each has the map of a job and pieces of manifests, or is all of the view and has nothing."""
         with words_first():
-            scan = self._asked.scan(self._columns)
+            scan, size = self._asked.scan(self._columns), self._asked.task_bytes
+            tasks: list[InputPartition] = []
+            # Of a limit each task would give so many.
+            planned = scan.job(Bounds()) if scan.limit is None else None
+            if planned is not None and not planned.shuffles and not planned.is_question:
+                storage, limits = self._asked.reading()
+                pieces = Reading(limits, storage=storage).pieces(planned.manifests, size)
+                job = JobMap.of(planned, limits)
+                tasks = [InputPartition((job, own)) for own in spread(pieces, size)]
             # Of none Spark would make one that is None.
-            return [*_divided(self._asked, scan)] or [_Share(None, [])]
+            return tasks or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        share = cast("_Share", partition)
         with words_first(), prefix_error_kind():
-            if share.job is not None:
-                yield from _mapped(self._asked, share.pieces, share.job)
-                return
-            scan = self._asked.scan(self._columns)
-            types = to_spark(scan.schema)
-            for batch in scan:
-                yield cast_batch(batch, types)
-
-
-def _divided(asked: Asked, scan: ViewScan) -> list[_Share]:
-    """The tasks of a view whose rows need no shuffle; none where one task reads all of it."""
-    # Of a limit each task would give so many.
-    planned = scan.job(Bounds()) if scan.limit is None else None
-    if planned is None or planned.shuffles or planned.is_question:
-        return []
-    storage, limits = asked.reading()
-    pieces = Reading(limits, storage=storage).pieces(planned.manifests, asked.task_bytes)
-    job = JobMap.of(planned, limits)
-    return [_Share(job, own) for own in spread(pieces, asked.task_bytes)]
-
-
-def _mapped(asked: Asked, pieces: list[Piece], job: JobMap) -> Iterator[pa.RecordBatch]:
-    """The rows of a task of `_divided`."""
-    storage, limits = asked.reading()
-    return job.of_contents(contents(pieces, storage, limits, reads_at_once(storage)))
+            if partition.value is None:
+                yield from rows_of(self._asked.scan(self._columns).core.stream())
+            else:
+                job, pieces = partition.value
+                yield from mapped(job, pieces, self._asked.reading()[0])
 
 
 class _PruningReader(_Reader):
@@ -260,14 +235,11 @@ def _condition(given: datasource.Filter, view: str, columns: list[str]) -> Predi
     """The part of a filter that the view itself can apply; None if there is none."""
     compare = _COMPARED.get(type(given).__name__)
     path: tuple[str, ...] = getattr(given, "attribute", ())
-    if compare is None or not path:
-        return None
-    if view in _OF_OWN_COLUMNS and len(path) == 1:
-        return cast("Predicate", compare(col(path[0]), getattr(given, "value", None)))
+    is_own = view in _OF_OWN_COLUMNS and len(path) == 1
     # A partition field that is called as a column holds its values.
-    if len(path) == 2 and path[0] == "partition" and path[1] in columns:
-        return cast("Predicate", compare(col(path[1]), getattr(given, "value", None)))
-    return None
+    if compare is None or not (is_own or (len(path) == 2 and path[0] == "partition" and path[1] in columns)):
+        return None
+    return cast("Predicate", compare(col(path[-1]), getattr(given, "value", None)))
 
 
 class _Told(Exception):  # noqa: N818 - it is another's words

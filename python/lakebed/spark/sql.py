@@ -12,17 +12,17 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 
 from lakebed import _texts
-from lakebed.spark.access import check_pickled
-from lakebed.spark.mappers import prefix_error_kind
-from lakebed.spark.table import table_at
-from lakebed.spark.types import cast_batch, spark_schema, to_spark
+from lakebed.spark.access import pickled
+from lakebed.spark.catalogs import opened
+from lakebed.spark.mappers import prefix_error_kind, rows_of
+from lakebed.spark.types import spark_schema
 from lakebed.storage.paths import absolute
 from lakebed.table import Reopening
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lakebed.spark.table import TablePath
+    from lakebed.spark.catalogs import TablePath
 
 _registered: MutableMapping[SparkSession, dict[str, str | Reopening]] = WeakKeyDictionary()
 
@@ -53,8 +53,8 @@ def register(spark: SparkSession, **tables: TablePath) -> None:
 
 
 def _opener(given: TablePath) -> str | Reopening:
-    table = table_at(given, None, None)
-    check_pickled(table.opening.storage)
+    table = opened(None, given, None, None)
+    pickled(table.opening.storage)
     return absolute(os.fspath(given)) if isinstance(given, str | os.PathLike) else Reopening.of(table)
 
 
@@ -86,10 +86,8 @@ def _table_function(tables: Mapping[str, str | Reopening]) -> Any:
         def eval(self, *arguments: Any, **named: Any) -> Iterator[tuple[Any, ...]]:
             with words_first(), prefix_error_kind():
                 scan = asked(arguments, named).scan(self._columns)
-                types = to_spark(scan.schema)
-                for batch in scan:
-                    columns = cast_batch(batch, types).columns
-                    yield from zip(*map(values, columns), strict=True)
+                for batch in rows_of(scan.core.stream()):
+                    yield from zip(*map(values, batch.columns), strict=True)
 
     return udtf(Function, useArrow=False)
 
@@ -117,14 +115,8 @@ _YES_OR_NO = (lambda text: {"true": True, "false": False}[text.strip().lower()],
 _NAMES = (_texts.names, "names with commas between them")
 _PAIRS = (lambda text: _texts.pairs(_texts.names(text)), "pairs such as s3a=s3 with commas between them")
 _VERSION = (_texts.version, "a snapshot's id, or the name of a tag or branch")
-_INSTANT = (
-    lambda text: _texts.instant(text.strip()),
-    "milliseconds since 1970, or a time as ISO 8601 has it",
-)
-_AGE = (
-    lambda text: _texts.age(text.strip()),
-    "an age such as 3d, 12h or 30m, or a time as ISO 8601 has it",
-)
+_INSTANT = (_texts.instant, "milliseconds since 1970, or a time as ISO 8601 has it")
+_AGE = (_texts.age, "an age such as 3d, 12h or 30m, or a time as ISO 8601 has it")
 
 PLACES: dict[str, tuple[Callable[[str], Any], str]] = {
     **dict.fromkeys(("snapshot", "watermark"), _NUMBER),

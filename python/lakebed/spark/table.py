@@ -6,15 +6,14 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from lakebed._arguments import age, instant, milliseconds
-from lakebed.catalogs import IcebergTable, PaimonTable
-from lakebed.opening import open_table as open_in_python
 from lakebed.spark.access import task_numbers
-from lakebed.spark.catalogs import named
-from lakebed.spark.frames import Request, newest_again
-from lakebed.spark.inputs import ContentReader
+from lakebed.spark.catalogs import TablePath, opened
+from lakebed.spark.frames import frame_of, newest_again
+from lakebed.spark.inputs import ContentReader, Reading
 from lakebed.spark.mappers import JobMap, Lister, ViewReader
 from lakebed.spark.types import spark_schema
 from lakebed.table import Table
@@ -22,24 +21,20 @@ from lakebed.table.jobs import THREE_DAYS
 from lakebed.view import KEYWORDS, Bounds, ViewScan
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
     from datetime import timedelta
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
     from typing_extensions import Unpack
 
-    from lakebed._keywords import FileKeywords, Keywords
+    from lakebed._keywords import FileKeywords
     from lakebed.limits import Limits
     from lakebed.spark.access import Read
     from lakebed.spark.mappers import Mapper
     from lakebed.version import AnyVersion
 
-TablePath: TypeAlias = Union[str, "os.PathLike[str]", IcebergTable, PaimonTable, Table]
-"""A path or URI that the driver can open and the executors can reach, a table that a catalog of PyIceberg or
-pypaimon loaded, or one that is open already."""
-
+_OF_TASKS = """TypeError for a storage that cannot be pickled; MissingFileError when the DataFrame is
+        computed by executors that do not reach the table."""
 _COSTS = {
     "files": """The driver reads the manifest lists; executors read the manifests that `where` leaves. Of
         Paimon the driver also reads which files are deleted, up to 100,000 entries in manifests of 128 MiB;
@@ -61,18 +56,14 @@ _COSTS = {
     "reachable": """The driver reads all but manifests, and holds what names these and the sets of snapshots
         that have each. Executors read every manifest once; some 100 bytes for each file that an entry names
         and its path cross one shuffle, after which a task holds those of one part.""",
-    "verify": """The driver reads all but manifests, and looks for files of statistics. Executors read every
+    "verify": f"""The driver reads all but manifests, and looks for files of statistics. Executors read every
         manifest once, through the table's storage; some 150 bytes for each entry of the table's snapshot
         cross one shuffle, and a task has those of one part. With data_files each part looks for its files:
-        one request each. What was found crosses another shuffle, to one task. TypeError for a storage that
-        cannot be pickled; MissingFileError when the DataFrame is computed by executors that do not reach
-        the table.""",
+        one request each. What was found crosses another shuffle, to one task. {_OF_TASKS}""",
     "expire_plan": """Ages are counted to now. As `reachable`; the rows cross another shuffle, to one task,
         which reads the newest version again, until nothing is new, and takes out rows of what the table
         keeps by then. TypeError for a storage or catalog that cannot be pickled.""",
-    "growth": """One task opens the table again and reads it. TypeError for a storage that cannot be
-        pickled; MissingFileError when the DataFrame is computed by executors that do not reach the
-        table.""",
+    "growth": f"""One task opens the table again and reads it. {_OF_TASKS}""",
 }
 _COSTS |= dict.fromkeys(("buckets", "health"), _COSTS["partitions"])
 _COSTS |= dict.fromkeys(("file_history", "totals"), _COSTS["growth"])
@@ -85,7 +76,9 @@ def _view(method: Callable[..., ViewScan]) -> Callable[..., DataFrame]:
 
     def frame(self: SparkTable, *args: Any, **given: Any) -> DataFrame:
         scan = method(self.table, *args, **given)
-        return Request(self, scan, {**dict(zip(parameters, args, strict=False)), **given}).frame()
+        reading = Reading.of(self.table, self.limits, self.range_bytes, self.read)
+        keywords = {**dict(zip(parameters, args, strict=False)), **given}
+        return frame_of(self.spark, self.table, scan, reading, keywords)
 
     frame.__name__, frame.__qualname__ = name, f"SparkTable.{name}"
     frame.__signature__ = signature.replace(return_annotation="DataFrame")  # type: ignore[attr-defined]
@@ -119,10 +112,7 @@ class SparkTable:
         self,
         older_than: timedelta | datetime | None = THREE_DAYS,
         listing: DataFrame | None = None,
-        *,
-        equal_schemes: Mapping[str, str] | None = None,
-        equal_authorities: Mapping[str, str] | None = None,
-        **given: Unpack[Keywords],
+        **given: Any,
     ) -> DataFrame:
         """One row per file that lies in the table's folders and that nothing of the table reaches; the rows
         and columns of `Table.orphans`, in no order.
@@ -131,8 +121,7 @@ class SparkTable:
         since is not an orphan. After all else a task reads the newest version again, until nothing is new,
         and takes out rows of files that the table keeps by then.
 
-        Args: older_than, equal_schemes, equal_authorities and the keywords of `Table.orphans`; listing, a
-            DataFrame with `path`, `size` and `modified`.
+        Args: those of `Table.orphans`; listing, a DataFrame with `path`, `size` and `modified`.
         Raises: what `Table.orphans` raises; TypeError for a storage or catalog that cannot be pickled.
         Cost: that of `reachable`. Each partition of `listing` is read by a task, which opens the table again
             to know its folders; without `listing` one task lists them, side by side. Some 150 bytes for each
@@ -142,20 +131,12 @@ class SparkTable:
         before = None if older_than is None else age("older_than", older_than)
         if listing is None:
             before = now if before is None else min(before, now)
-        keywords: dict[str, Any] = {
-            "older_than": None if before is None else instant(before),
-            "equal_schemes": equal_schemes,
-            "equal_authorities": equal_authorities,
-            **given,
-        }
+        keywords = {"older_than": None if before is None else instant(before), **given}
         reader = ViewReader("orphans", newest_again(self.table), keywords)
         rows = task_numbers(self.spark, 1) if listing is None else listing
-
-        def listed(job: JobMap) -> tuple[DataFrame, Lister]:
-            return rows, Lister(reader, job, listing is not None)
-
-        of = SparkTable(self.spark, self.table, self.limits, None, self.read)
-        return Request(of, reader.scan(self.table), keywords, listed).frame()
+        scan, reading = reader.scan(self.table), Reading.of(self.table, self.limits, None, self.read)
+        listed = (rows, partial(Lister, reader, listing is not None))
+        return frame_of(self.spark, self.table, scan, reading, keywords, listed)
 
 
 # Which of `listing` is given is all that differs.
@@ -207,38 +188,21 @@ def open_table(
         and of local files on a cluster, one job finds out whether executors reach it: once for a session,
         with a read on at most 32 cores.
     """
-    table = table_at(named(spark, path, limits), at, limits)
+    table = opened(spark, path, at, limits)
     return SparkTable(spark, table, limits or table.opening.limits, range_bytes, read)
-
-
-def table_at(path: TablePath, at: AnyVersion | None, limits: Limits | None) -> Table:
-    """The table, opened unless it is open, at the version asked for. Raises: as `open_table`, `Table.at`."""
-    if isinstance(path, Table):
-        table = path
-    else:
-        table = open_in_python(path) if limits is None else open_in_python(path, limits=limits)
-    return table if at is None else table.at(at)
 
 
 def function(method: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
     """The function of a view: its method on the table that `open_table` opens, in one call."""
+    opening = list(inspect.signature(open_table).parameters.values())
+    how = {one.name for one in opening[2:]}
 
-    def frame(
-        spark: SparkSession,
-        path: TablePath,
-        *args: Any,
-        at: AnyVersion | None = None,
-        limits: Limits | None = None,
-        range_bytes: int | None = None,
-        read: Read | None = None,
-        **given: Any,
-    ) -> DataFrame:
-        table = open_table(spark, path, at=at, limits=limits, range_bytes=range_bytes, read=read)
+    def frame(spark: SparkSession, path: TablePath, *args: Any, **given: Any) -> DataFrame:
+        table = open_table(spark, path, **{name: given.pop(name) for name in how & given.keys()})
         return method(table, *args, **given)
 
     frame.__name__ = frame.__qualname__ = method.__name__
     frame.__doc__ = f"`open_table(spark, path, at=…, …).{method.__name__}(…)`.\n\n{inspect.getdoc(method)}"
-    opening = list(inspect.signature(open_table).parameters.values())
     own = list(inspect.signature(method).parameters.values())[1:]
     first = [one for one in own if one.kind is not inspect.Parameter.KEYWORD_ONLY]
     parameters = [*opening[:2], *first, *opening[2:], *(one for one in own if one not in first)]
@@ -261,12 +225,9 @@ def schema(
     Raises: what `open_table` and the view raise; ValueError for another view.
     Cost: the driver opens the table.
     """
-    selection: dict[str, Any] = {"columns": columns}
-    if stats is not None:
-        selection["stats"] = stats
-    if deletes is not None:
-        selection["deletes"] = deletes
-    table = table_at(path, at, None)
+    given: dict[str, Any] = {"columns": columns, "stats": stats, "deletes": deletes}
+    selection = {name: value for name, value in given.items() if value is not None}
+    table = opened(None, path, at, None)
     if view == "diff":
         # Between which snapshots does not matter to the columns.
         selection |= dict.fromkeys(("snapshot_a", "snapshot_b"), table.snapshot_id)
@@ -302,7 +263,7 @@ def manifest_mapper(
     Raises: what `open_table` and `Table.entries` raise; ValueError where the table is of another format.
     Cost: the driver reads the manifest lists.
     """
-    table = table_at(path, at, limits)
+    table = opened(None, path, at, limits)
     if table.format != fmt:
         raise ValueError(f"{table.location} is a {table.format} table, not {fmt}")
     planned = table.entries(**given).job(Bounds())

@@ -65,10 +65,7 @@ def _type(kind: pa.DataType) -> pa.DataType:
         return pa.timestamp("us", kind.tz and "UTC")
     if types.is_decimal(kind):
         return pa.decimal128(kind.precision, kind.scale)
-    for replaced, replacement in _REPLACED:
-        if replaced(kind):
-            return replacement
-    return kind
+    return next((replacement for replaced, replacement in _REPLACED if replaced(kind)), kind)
 
 
 _REPLACED = (
