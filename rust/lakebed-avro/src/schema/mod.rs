@@ -9,6 +9,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 pub use from_arrow::from_arrow;
+pub(crate) use parse::bad_schema;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;

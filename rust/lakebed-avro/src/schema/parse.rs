@@ -1,31 +1,36 @@
 //! From the text of a schema to the expanded tree.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use apache_avro::Schema as Parsed;
+use apache_avro::error::Details;
 use apache_avro::schema::{
-    Aliases, FixedSchema, InnerDecimalSchema, Name, NamesRef, RecordField, ResolvedSchema, UuidSchema,
+    FixedSchema, InnerDecimalSchema, Name, NamesRef, RecordField, ResolvedSchema, UuidSchema,
 };
 use serde_json::{Map, Value};
 
 use super::{Field, Logical, Node, TypeName, Wire};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::names::{accept_any_name, has_null_namespace, plain_name, spell_namespace};
+use crate::names::{NAME_MARK, Names};
 
 /// The root of the schema in `text`.
 pub(super) fn parse(text: &str, limits: &Limits) -> Result<Node> {
     let mut json: Value = serde_json::from_str(text).map_err(|error| bad_schema(&error))?;
     let depth = usize::try_from(limits.max_schema_depth).unwrap_or(usize::MAX).saturating_mul(3);
     prepare(&mut json, depth)?;
-    if has_null_namespace(&json) {
-        spell_namespaces(&mut json, false);
-    }
-    accept_any_name();
-    let parsed = Parsed::parse(&json).map_err(|error| bad_schema(&error))?;
+    let mut names = Names::default();
+    names.replace(&mut json, "")?;
+    let parsed = Parsed::parse(&json).map_err(|error| match error.details() {
+        Details::GetUnionDuplicateNamedSchemas(number) => {
+            bad_schema(&format!("type {} is in a union twice", names.full(number)))
+        }
+        _ => bad_schema(&error),
+    })?;
     let resolved = ResolvedSchema::try_from(&parsed).map_err(|error| bad_schema(&error))?;
+    let types = resolved.get_names();
     let mut expander =
-        Expander { names: resolved.get_names(), limits, nodes: 0, text: 0, path: 0, open: Vec::new() };
+        Expander { names: &names, types, limits, nodes: 0, text: 0, path: 0, open: Vec::new() };
     expander.expand(&parsed)
 }
 
@@ -38,9 +43,9 @@ const HIDDEN: [(&str, &str); 2] = [("default", DEFAULT_MARK), ("aliases", ALIASE
 const DEFAULT_MARK: &str = "lakebed.default";
 const ALIASES_MARK: &str = "lakebed.aliases";
 
-/// Whether an attribute is a hidden one.
+/// Whether an attribute is one of lakebed's own.
 fn is_mark(key: &str) -> bool {
-    HIDDEN.iter().any(|(_, mark)| *mark == key)
+    key == NAME_MARK || HIDDEN.iter().any(|(_, mark)| *mark == key)
 }
 
 /// Bounds the depth of schema JSON and prepares what apache-avro does not know: the logical type
@@ -72,19 +77,6 @@ fn prepare(json: &mut Value, depth: usize) -> Result<()> {
     }
 }
 
-/// Calls [`spell_namespace`] for every named type; `prepare` has bounded the depth.
-fn spell_namespaces(json: &mut Value, enclosed: bool) {
-    match json {
-        Value::Array(items) => items.iter_mut().for_each(|item| spell_namespaces(item, enclosed)),
-        Value::Object(object) => {
-            let enclosed = spell_namespace(object, enclosed);
-            let types = object.iter_mut().filter(|(key, _)| *key != DEFAULT_MARK);
-            types.for_each(|(_, value)| spell_namespaces(value, enclosed));
-        }
-        _ => {}
-    }
-}
-
 fn hide(field: &mut Map<String, Value>) {
     for (name, mark) in HIDDEN {
         if let Some(value) = field.remove(name) {
@@ -94,7 +86,7 @@ fn hide(field: &mut Map<String, Value>) {
 }
 
 #[cold]
-fn bad_schema(error: &dyn std::fmt::Display) -> Error {
+pub(crate) fn bad_schema(error: &dyn std::fmt::Display) -> Error {
     Error::new(ErrorKind::Schema, format!("not an Avro schema: {error}"))
 }
 
@@ -103,7 +95,8 @@ const TEXT_PER_NODE: u64 = 256;
 
 /// Copies named types to where they are used, counting nodes and watching for cycles.
 struct Expander<'s> {
-    names: &'s NamesRef<'s>,
+    names: &'s Names,
+    types: &'s NamesRef<'s>,
     limits: &'s Limits,
     nodes: u64,
     /// Bytes of names and symbols that the expanded tree and the paths to its nodes take.
@@ -111,7 +104,7 @@ struct Expander<'s> {
     /// Bytes of the path to the current node.
     path: u64,
     /// Names of the records around the current node, outermost first.
-    open: Vec<String>,
+    open: Vec<&'s str>,
 }
 
 impl<'s> Expander<'s> {
@@ -155,7 +148,7 @@ impl<'s> Expander<'s> {
             Parsed::Enum(schema) => {
                 self.spend_text(schema.symbols.iter().map(|symbol| symbol.len() as u64 + 24).sum())?;
                 let wire = Wire::Enum { symbols: schema.symbols.clone(), default: schema.default.clone() };
-                Ok(Node { wire, logical: None, name: self.name(&schema.name, &schema.aliases)? })
+                Ok(Node { wire, logical: None, name: self.name(&schema.name)? })
             }
             Parsed::Ref { name } => self.expand_named(name),
             Parsed::Array(_) | Parsed::Map(_) | Parsed::Union(_) | Parsed::Record(_) => {
@@ -165,18 +158,15 @@ impl<'s> Expander<'s> {
     }
 
     fn fixed(&mut self, fixed: &FixedSchema, logical: Option<Logical>) -> Result<Node> {
-        let name = self.name(&fixed.name, &fixed.aliases)?;
+        let name = self.name(&fixed.name)?;
         Ok(Node { wire: Wire::Fixed(fixed.size), logical, name })
     }
 
-    fn name(&mut self, name: &Name, aliases: &Aliases) -> Result<Option<Box<TypeName>>> {
-        let full = plain_name(name.fullname(None));
-        let aliases: Vec<String> =
-            aliases.iter().flatten().map(|alias| plain_name(alias.fullname(name.namespace()))).collect();
-        self.spend_text(
-            full.len() as u64 + aliases.iter().map(|alias| alias.len() as u64 + 24).sum::<u64>(),
-        )?;
-        Ok(Some(Box::new(TypeName { full, aliases })))
+    fn name(&mut self, number: &Name) -> Result<Option<Box<TypeName>>> {
+        let Some(name) = self.names.get(number.name()) else { return Ok(None) };
+        let aliases = name.aliases.iter().map(|alias| alias.len() as u64 + 24);
+        self.spend_text(name.full.len() as u64 + aliases.sum::<u64>())?;
+        Ok(Some(Box::new(name.clone())))
     }
 
     /// Bounds the bytes of names: each use of a named type has another copy of them.
@@ -192,15 +182,14 @@ impl<'s> Expander<'s> {
     }
 
     fn expand_named(&mut self, name: &Name) -> Result<Node> {
-        let named = self.names.get(name).copied();
-        let named = named.ok_or_else(|| bad_schema(&format!("type {name} is not defined")))?;
-        self.expand(named)
+        let named = self.types.get(name).copied();
+        self.expand(named.ok_or_else(|| bad_schema(&format!("type {name} is not defined")))?)
     }
 
     fn expand_nested(&mut self, parsed: &'s Parsed) -> Result<Node> {
         let name = match parsed {
-            Parsed::Record(record) => record.name.fullname(None),
-            _ => String::new(),
+            Parsed::Record(record) => self.names.full(record.name.name()),
+            _ => "",
         };
         if !name.is_empty() && self.open.contains(&name) {
             let message = format!("type {name} contains itself: a recursive schema has no Arrow type");
@@ -222,15 +211,17 @@ impl<'s> Expander<'s> {
                 Node::plain(Wire::Union(branches.collect::<Result<_>>()?), None)
             }
             Parsed::Record(record) => {
-                let mut seen = HashMap::new();
+                let mut seen = HashSet::new();
                 let fields = record.fields.iter().map(|field| {
-                    if seen.insert(field.name.as_str(), ()).is_some() {
-                        return Err(bad_schema(&format!("field {} appears twice", field.name)));
+                    let name =
+                        field.custom_attributes.get(NAME_MARK).and_then(Value::as_str).unwrap_or_default();
+                    if !seen.insert(name) {
+                        return Err(bad_schema(&format!("field {name} appears twice")));
                     }
-                    self.field(field)
+                    self.field(name, field)
                 });
                 let wire = Wire::Record(fields.collect::<Result<_>>()?);
-                Node { wire, logical: None, name: self.name(&record.name, &record.aliases)? }
+                Node { wire, logical: None, name: self.name(&record.name)? }
             }
             _ => return self.expand(parsed),
         };
@@ -238,7 +229,7 @@ impl<'s> Expander<'s> {
         Ok(node)
     }
 
-    fn field(&mut self, field: &'s RecordField) -> Result<Field> {
+    fn field(&mut self, name: &str, field: &'s RecordField) -> Result<Field> {
         let default = field.custom_attributes.get(DEFAULT_MARK);
         let attributes = field.custom_attributes.iter().filter(|(key, _)| !is_mark(key));
         let attributes: Map<String, Value> =
@@ -249,11 +240,11 @@ impl<'s> Expander<'s> {
         let aliases = aliases.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
         let aliases: Vec<String> = aliases.collect();
         self.spend_text(aliases.iter().map(|alias| alias.len() as u64 + 24).sum::<u64>() + kept as u64)?;
-        let step = field.name.len() as u64 + 1;
+        let step = name.len() as u64 + 1;
         self.path += step;
         let node = self.expand(&field.schema)?;
         self.path -= step;
-        Ok(Field { name: field.name.clone(), aliases, default: default.cloned(), attributes, node })
+        Ok(Field { name: name.to_owned(), aliases, default: default.cloned(), attributes, node })
     }
 }
 

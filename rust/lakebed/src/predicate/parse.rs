@@ -1,8 +1,7 @@
 //! Text to [`Predicate`].
 //!
-//! Tokens come from `sqlparser`, the grammar is here: that crate's own expression tree is as deep as a chain
-//! of `AND` is long, and dropping a very deep tree overflows the stack. Here only parentheses nest, up to
-//! [`MAX_DEPTH`], and every error has its place.
+//! Only parentheses nest, up to [`MAX_DEPTH`]; a chain of `AND` or `OR` is one list, however long. Every error
+//! has its place.
 //!
 //! ```text
 //! any       = all {OR all}
@@ -16,9 +15,8 @@
 //! term      = column | transform "(" [number ","] column ")"
 //! ```
 
-use sqlparser::tokenizer::Token;
-
 use super::expr::{Call, Literal, Predicate, Term};
+use super::lexer::Token;
 use super::op::Operator;
 use super::token::Tokens;
 use crate::error::{Error, ErrorKind, Result};
@@ -59,7 +57,7 @@ impl Predicate {
     ///
     /// Errors: [`ErrorKind::Predicate`] with the line and a caret under the place, for text that does not
     /// follow the grammar, is longer than [`MAX_TEXT_BYTES`] or nested deeper than [`MAX_DEPTH`].
-    /// Cost: one pass; memory about a hundred bytes a token.
+    /// Cost: one pass; memory about forty bytes a token, and the predicate's.
     pub fn parse(text: &str) -> Result<Predicate> {
         if text.len() > MAX_TEXT_BYTES {
             let message = format!("{} bytes of text, at most {MAX_TEXT_BYTES} are read", text.len());
@@ -85,8 +83,8 @@ enum Operand {
 impl Parser<'_> {
     fn end(&self) -> Result<()> {
         match self.tokens.peek() {
-            Token::EOF => Ok(()),
-            Token::Minus if matches!(self.tokens.peek_after(1), Token::Number(..)) => Err(self
+            Token::End => Ok(()),
+            Token::Symbol("-") if matches!(self.tokens.peek_after(1), Token::Number(_)) => Err(self
                 .tokens
                 .expected("AND, OR or the end of the text (dates are in quotes: '2026-01-02')")),
             _ => Err(self.tokens.expected("AND, OR or the end of the text")),
@@ -119,7 +117,7 @@ impl Parser<'_> {
     }
 
     fn term(&mut self) -> Result<Predicate> {
-        if self.tokens.peek() == &Token::LParen {
+        if self.tokens.peek() == &Token::Symbol("(") {
             return self.nested();
         }
         if let Some(name) = self.called().filter(|name| transform(name).is_none()) {
@@ -137,16 +135,16 @@ impl Parser<'_> {
             return Err(self.tokens.error(&format!("nested deeper than {MAX_DEPTH}")));
         }
         self.depth += 1;
-        self.tokens.expect(&Token::LParen)?;
+        self.tokens.expect("(")?;
         let predicate = self.any()?;
-        self.tokens.expect(&Token::RParen)?;
+        self.tokens.expect(")")?;
         self.depth -= 1;
         Ok(predicate)
     }
 
     /// The name, in lower case, of a function call at this position.
     fn called(&self) -> Option<String> {
-        let called = self.tokens.peek_after(1) == &Token::LParen;
+        let called = self.tokens.peek_after(1) == &Token::Symbol("(");
         self.tokens.peek_word().filter(|_| called).map(str::to_ascii_lowercase)
     }
 
@@ -165,38 +163,38 @@ impl Parser<'_> {
             }
         };
         self.tokens.advance();
-        self.tokens.expect(&Token::LParen)?;
+        self.tokens.expect("(")?;
         let term = self.column_term()?;
         let mut literals = Vec::new();
         if operator == Operator::StartsWith {
-            self.tokens.expect(&Token::Comma)?;
+            self.tokens.expect(",")?;
             literals.push(self.literal()?);
         }
-        self.tokens.expect(&Token::RParen)?;
+        self.tokens.expect(")")?;
         Ok(Predicate::leaf(term, operator, literals))
     }
 
     /// `bucket(16, column)`.
     fn transformed(&mut self, name: &str, takes_number: bool) -> Result<Term> {
         self.tokens.advance();
-        self.tokens.expect(&Token::LParen)?;
+        self.tokens.expect("(")?;
         let mut parameter = None;
         if takes_number {
             parameter = Some(self.parameter()?);
-            self.tokens.expect(&Token::Comma)?;
+            self.tokens.expect(",")?;
         }
         if self.called().is_some() {
             return Err(self.tokens.error("a transform takes a column"));
         }
         let Term { column, .. } = self.column_term()?;
-        self.tokens.expect(&Token::RParen)?;
+        self.tokens.expect(")")?;
         Ok(Term { column, transform: Some(Call { name: name.to_owned(), parameter }) })
     }
 
     /// A transform's number, above 0 and within 31 bits.
     fn parameter(&mut self) -> Result<u32> {
         let number = match self.tokens.peek() {
-            Token::Number(digits, _) => digits.parse::<u32>().ok(),
+            Token::Number(digits) => digits.parse::<u32>().ok(),
             _ => None,
         };
         let number = number.filter(|number| (1..=i32::MAX.unsigned_abs()).contains(number));
@@ -248,12 +246,12 @@ impl Parser<'_> {
     }
 
     fn list(&mut self) -> Result<Vec<Literal>> {
-        self.tokens.expect(&Token::LParen)?;
+        self.tokens.expect("(")?;
         let mut literals = vec![self.literal()?];
-        while self.tokens.eat(&Token::Comma) {
+        while self.tokens.eat(",") {
             literals.push(self.literal()?);
         }
-        self.tokens.expect(&Token::RParen)?;
+        self.tokens.expect(")")?;
         Ok(literals)
     }
 
@@ -278,13 +276,13 @@ impl Parser<'_> {
 
     fn comparison(&mut self) -> Option<Operator> {
         let operator = match self.tokens.peek() {
-            Token::Eq | Token::DoubleEq => Operator::Eq,
-            Token::Neq => Operator::NotEq,
-            Token::Lt => Operator::Lt,
-            Token::LtEq => Operator::LtEq,
-            Token::Gt => Operator::Gt,
-            Token::GtEq => Operator::GtEq,
-            Token::Spaceship => Operator::EqNullSafe,
+            Token::Symbol("=" | "==") => Operator::Eq,
+            Token::Symbol("<>" | "!=") => Operator::NotEq,
+            Token::Symbol("<") => Operator::Lt,
+            Token::Symbol("<=") => Operator::LtEq,
+            Token::Symbol(">") => Operator::Gt,
+            Token::Symbol(">=") => Operator::GtEq,
+            Token::Symbol("<=>") => Operator::EqNullSafe,
             _ => return None,
         };
         self.tokens.advance();
@@ -294,7 +292,7 @@ impl Parser<'_> {
     fn column_term(&mut self) -> Result<Term> {
         let start = self.tokens.mark();
         match self.operand()? {
-            Operand::Term(term) if self.tokens.peek() != &Token::LParen => Ok(term),
+            Operand::Term(term) if self.tokens.peek() != &Token::Symbol("(") => Ok(term),
             _ => Err(self.tokens.error_at(start, "expected a column")),
         }
     }
@@ -316,13 +314,13 @@ impl Parser<'_> {
 
     fn operand(&mut self) -> Result<Operand> {
         let literal = match self.tokens.peek() {
-            Token::Word(_) => return self.word(),
-            Token::Number(digits, _) => Literal::Number(digits.clone()),
-            Token::Minus | Token::Plus => {
-                let sign = if self.tokens.peek() == &Token::Minus { "-" } else { "" };
+            Token::Word(_) | Token::QuotedName(_) => return self.word(),
+            Token::Number(digits) => Literal::Number(digits.to_string()),
+            Token::Symbol(sign @ ("-" | "+")) => {
+                let sign = sign.trim_start_matches('+');
                 self.tokens.advance();
                 match self.tokens.peek() {
-                    Token::Number(digits, _) => Literal::Number(format!("{sign}{digits}")),
+                    Token::Number(digits) => Literal::Number(format!("{sign}{digits}")),
                     _ => match self.not_finite() {
                         Some(number) => {
                             return Ok(Operand::Literal(Literal::Number(format!("{sign}{number}"))));
@@ -331,8 +329,8 @@ impl Parser<'_> {
                     },
                 }
             }
-            Token::SingleQuotedString(text) => Literal::String(text.clone()),
-            Token::HexStringLiteral(digits) => match decode_hex(digits) {
+            Token::String(text) => Literal::String(text.to_string()),
+            Token::Hex(digits) => match decode_hex(digits) {
                 Some(bytes) => Literal::Binary(bytes),
                 None => return Err(self.tokens.error("X'…' takes pairs of hexadecimal digits")),
             },
@@ -356,7 +354,7 @@ impl Parser<'_> {
             return self.transformed(name, takes_number).map(Operand::Term);
         }
         let keyword = self.tokens.peek_word().map(str::to_ascii_uppercase).unwrap_or_default();
-        if let Token::SingleQuotedString(text) = self.tokens.peek_after(1) {
+        if let Token::String(text) = self.tokens.peek_after(1) {
             let make = match keyword.as_str() {
                 "DATE" => Some(Literal::Date as fn(String) -> Literal),
                 "TIME" => Some(Literal::Time as _),
@@ -365,7 +363,7 @@ impl Parser<'_> {
                 _ => None,
             };
             if let Some(make) = make {
-                let literal = make(text.clone());
+                let literal = make(text.to_string());
                 self.tokens.advance();
                 self.tokens.advance();
                 return Ok(Operand::Literal(literal));
@@ -387,11 +385,12 @@ impl Parser<'_> {
         let mut name = String::new();
         loop {
             match self.tokens.peek() {
-                Token::Word(word) => name.push_str(&word.value),
+                Token::Word(word) => name.push_str(word),
+                Token::QuotedName(quoted) => name.push_str(quoted),
                 _ => return Err(self.tokens.expected("a name")),
             }
             self.tokens.advance();
-            if !self.tokens.eat(&Token::Period) {
+            if !self.tokens.eat(".") {
                 return Ok(name);
             }
             name.push('.');

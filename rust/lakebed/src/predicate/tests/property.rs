@@ -2,9 +2,9 @@
 
 use arrow_array::Array;
 
-use super::super::Operator;
 use super::super::op::Form;
 use super::super::value::Reader;
+use super::super::{MAX_TEXT_BYTES, Operator};
 use super::*;
 
 const ROUNDS: u64 = 4000;
@@ -91,6 +91,41 @@ fn malformed_text_is_refused_or_read() {
             Err(error) => assert!(error.message().ends_with('^'), "{error}"),
         }
     }
+}
+
+/// What texts are made of, valid or not.
+const PIECES: &[&str] = &[
+    "a", "b.c", "\"x y\"", "größe", "_", "é", "²", "🦀", "\0", "AND ", " OR ", "NOT ", "IS ", "NULL", "in",
+    "LIKE ", "1", "1.", ".5", "1e", "1e-", "10L", "0x", " kB ", "'x'", "'", "''", "\"", "\"\"", "X'00'",
+    "x'", "N'", "DATE '", "(", ")", ",", ".", "=", "==", "!", "<", "<=>", ">", "-", "--", "+", "/*", "*/",
+    "$$", "?", "\\", " ", "\n", "\r\n", "\u{a0}", "is_nan(",
+];
+
+#[test]
+fn random_text_is_refused_or_read() {
+    let mut random = Random(7);
+    for _ in 0..5 * ROUNDS {
+        let text: String = (0..1 + random.below(12)).map(|_| *random.pick(PIECES)).collect();
+        match Predicate::parse(&text) {
+            Ok(predicate) => assert_eq!(parse(&predicate.to_string()), predicate, "{text:?}"),
+            Err(error) => assert!(error.message().ends_with('^'), "{text:?}: {error}"),
+        }
+    }
+}
+
+/// A lexer that looks twice at what is before it would take hours.
+#[test]
+fn the_longest_texts_take_seconds() {
+    let start = std::time::Instant::now();
+    for piece in PIECES {
+        for start in ["", "'", "\"", "a = "] {
+            let text = format!("{start}{}", piece.repeat((MAX_TEXT_BYTES - start.len()) / piece.len()));
+            if let Err(error) = Predicate::parse(&text) {
+                assert!(error.message().ends_with('^'), "{start}{piece}: {error}");
+            }
+        }
+    }
+    assert!(start.elapsed().as_secs() < 300, "{:?}", start.elapsed());
 }
 
 #[test]
