@@ -148,9 +148,7 @@ def _pyiceberg_core_entries(corpus: Corpus) -> Run:
 
 
 def polars_iceberg(
-    corpus: Corpus,
-    where: str | None = None,
-    properties_of: Callable[[Corpus], dict[str, str]] = lambda _: {},
+    corpus: Corpus, where: str | None = None, properties_of: Callable[[Corpus], dict[str, str]] = lambda _: {}
 ) -> Run:
     """The scan that Polars has planned before it reads: its text tells how many files are left.
 

@@ -154,11 +154,7 @@ OPERATIONS: dict[str, Operation] = {
         ("set-current-schema",),
         ("assert-current-schema-id",),
     ),
-    "update_spec": Operation(
-        lambda t: t.update_spec(add=["region", "bucket(4, id)"]),
-        NEW_SPEC,
-        OF_SPEC,
-    ),
+    "update_spec": Operation(lambda t: t.update_spec(add=["region", "bucket(4, id)"]), NEW_SPEC, OF_SPEC),
     "update_spec to one of before": Operation(
         lambda t: t.update_spec(add=["region"]).update_spec(remove=["region"]),
         ("set-default-spec",),
@@ -170,9 +166,7 @@ OPERATIONS: dict[str, Operation] = {
         ("assert-ref-snapshot-id", *OF_SCHEMA, *OF_SPEC),
     ),
     "transaction of refs": Operation(
-        _transaction_of_refs,
-        (*SNAPSHOT, "remove-snapshot-ref", "remove-snapshots", *SNAPSHOT),
-        OF_REF,
+        _transaction_of_refs, (*SNAPSHOT, "remove-snapshot-ref", "remove-snapshots", *SNAPSHOT), OF_REF
     ),
     "upgrade": Operation(lambda t: t.upgrade(3), ("upgrade-format-version",), ()),
 }

@@ -74,7 +74,7 @@ def test_commits_go_through_the_catalog(made: Made) -> None:
     assert (four.snapshot_id, four.location) == (now.metadata.current_snapshot_id, table.location)
     assert len(now.metadata.snapshot_log) == 4
     assert [row.snapshot_id for row in now.metadata.snapshots] == [
-        *(made.snapshot_id for made in (one, two, three, four)),
+        *(made.snapshot_id for made in (one, two, three, four))
     ]
 
 

@@ -106,30 +106,15 @@ def test_what_others_have_done_meanwhile_is_a_conflict(made: lakebed.Table):
 
 Change = Callable[[lakebed.Table], object]
 V2: list[tuple[Change, type[Exception], str, str | None]] = [
-    (
-        lambda t: t.add_deletes(deletes=deletes(content=[0])),
-        SchemaError,
-        "has content 1",
-        "content",
-    ),
-    (
-        lambda t: t.add_deletes(deletes=deletes(content=[2])),
-        SchemaError,
-        "ids of the col",
-        "equality_ids",
-    ),
+    (lambda t: t.add_deletes(deletes=deletes(content=[0])), SchemaError, "has content 1", "content"),
+    (lambda t: t.add_deletes(deletes=deletes(content=[2])), SchemaError, "ids of the col", "equality_ids"),
     (
         lambda t: t.add_deletes(deletes=deletes(equality_ids=pa.array([[1]], pa.list_(pa.int32())))),
         SchemaError,
         "other files must have none",
         "equality_ids",
     ),
-    (
-        lambda t: t.add_deletes(deletes=vector()),
-        UnsupportedError,
-        "no deletion vectors",
-        "content",
-    ),
+    (lambda t: t.add_deletes(deletes=vector()), UnsupportedError, "no deletion vectors", "content"),
     (
         lambda t: t.add_deletes(deletes=vector(content_offset=pa.nulls(1, pa.int64()))),
         SchemaError,
@@ -194,17 +179,9 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path: Path)
     table = table.upgrade(3).add_deletes(deletes=vector())
     before = metadata_names(table)
     refused: list[tuple[Change, type[Exception], str]] = [
-        (
-            lambda t: t.add_deletes(deletes=deletes()),
-            UnsupportedError,
-            "only be added as deletion vectors",
-        ),
+        (lambda t: t.add_deletes(deletes=deletes()), UnsupportedError, "only be added as deletion vectors"),
         (lambda t: t.add_deletes(deletes=vector(record_count=[1])), SchemaError, "marks 1 rows"),
-        (
-            lambda t: t.add_deletes(removed_deletes=["data/v.puffin"]),
-            UnsupportedError,
-            "removed with its",
-        ),
+        (lambda t: t.add_deletes(removed_deletes=["data/v.puffin"]), UnsupportedError, "removed with its"),
         (
             lambda t: t.add_deletes(deletes=pa.concat_tables([vector(), vector(content_offset=[50])])),
             SchemaError,

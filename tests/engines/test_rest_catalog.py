@@ -83,7 +83,7 @@ def test_java_and_pyiceberg_read_what_was_committed(
     assert sorted(Path(path).stem for path in paths) == javas(rest_java) == wanted
     java = rest_java.ask("read", table="db.t")
     assert [row["operation"] for row in java["snapshots"]] == [
-        *("append", "append", "append", "delete", "replace", "append"),
+        *("append", "append", "append", "delete", "replace", "append")
     ]
     assert java["snapshots"][-1]["summary"]["total-records"] == "23"
     ours = table.refresh().files().to_arrow()
