@@ -8,19 +8,10 @@ from typing import Any, cast
 
 import pyarrow as pa
 import pytest
-from iceberg_commits import live, metadata, metadata_names
+from iceberg_commits import SCHEMA, empty, files, live, metadata, metadata_names
 
 import lakebed
 from lakebed.errors import CommitConflictError, SchemaError, SnapshotNotFoundError, UnsupportedError
-
-SCHEMA = pa.schema([("id", pa.int64())])
-
-
-def files(*names: str, **columns: Any) -> pa.Table:
-    count = len(names)
-    paths = [f"data/{name}.parquet" for name in names]
-    given = {"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count}
-    return pa.table(given | columns)
 
 
 def deletes(**columns: Any) -> pa.Table:
@@ -38,14 +29,10 @@ def vector(target: str = "a", **columns: Any) -> pa.Table:
     return deletes(**(own | columns))
 
 
-@pytest.fixture(params=["local", "catalog"])
+@pytest.fixture(params=["v2", "catalog"])
 def made(request: pytest.FixtureRequest, tmp_path: Path) -> lakebed.Table:
     """A table with the files `a` and `b`; without a catalog, or in one of PyIceberg."""
-    if request.param == "local":
-        table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg")
-    else:
-        tables = pytest.importorskip("catalog_tables")
-        table = lakebed.open_table(tables.sqlite(tmp_path).create_table("db.t", SCHEMA))
+    table = empty(tmp_path, request.param)
     return table.append_files(files("a", "b"))
 
 

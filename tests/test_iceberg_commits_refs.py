@@ -10,9 +10,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from iceberg_commits import live, metadata, metadata_names
+from iceberg_commits import SCHEMA, empty, files, live, metadata, metadata_names, names
 
 import lakebed
 from lakebed import iceberg
@@ -25,33 +24,16 @@ from lakebed.errors import (
     is_retryable,
 )
 
-SCHEMA = pa.schema([("id", pa.int64())])
 NONE = timedelta(0)
 
 Open = Callable[[], lakebed.Table]
 
 
-def files(*names: str) -> pa.Table:
-    count = len(names)
-    paths = [f"data/{name}.parquet" for name in names]
-    return pa.table({"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count})
-
-
 @pytest.fixture(params=["v1", "v2", "v3", "catalog"])
 def made(request: pytest.FixtureRequest, tmp_path: Path) -> lakebed.Table:
     """A table of two commits, `a` and `b`; without a catalog, or in one of PyIceberg."""
-    if request.param != "catalog":
-        version = int(request.param[1:])
-        table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", format_version=version)
-    else:
-        tables = pytest.importorskip("catalog_tables")
-        table = lakebed.open_table(tables.sqlite(tmp_path).create_table("db.t", SCHEMA))
+    table = empty(tmp_path, request.param)
     return table.append_files(files("a")).append_files(files("b"))
-
-
-def names(table: lakebed.Table) -> list[str]:
-    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
-    return sorted(Path(path).stem for path in paths)
 
 
 def refs(table: lakebed.Table) -> dict[str, tuple[Any, ...]]:

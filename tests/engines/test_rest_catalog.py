@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from iceberg_commits import files
 from iceberg_operations import OPERATIONS, SCHEMA, begun
 from trust import long_or
 
@@ -31,12 +32,6 @@ def catalog(rest_java: JavaEngine, tmp_path: Path) -> Iterator[Any]:
     found.create_namespace("db")
     yield found
     found.close()
-
-
-def files(*names: str) -> pa.Table:
-    count = len(names)
-    paths = [f"data/{name}.parquet" for name in names]
-    return pa.table({"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count})
 
 
 def javas(engine: JavaEngine, table: str = "db.t") -> list[str]:
