@@ -84,6 +84,12 @@ def names(table: lakebed.Table) -> list[str]:
     return sorted(Path(path).stem for path in paths)
 
 
+def path(table: lakebed.Table, name: str) -> str:
+    """The path of the file of that stem."""
+    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
+    return str(next(found for found in paths if Path(found).stem == name))
+
+
 def live(table: lakebed.Table) -> list[str]:
     """The data files."""
     rows = table.files(columns=["file_path", "content"]).to_arrow().to_pylist()

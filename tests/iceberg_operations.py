@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 
 import pyarrow as pa
+from iceberg_commits import path
 
 import lakebed
 
@@ -53,11 +53,6 @@ def head(table: lakebed.Table, branch: str) -> int:
     found = table.at(branch=branch).snapshot_id
     assert found is not None
     return found
-
-
-def path(table: lakebed.Table, name: str) -> str:
-    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
-    return str(next(found for found in paths if Path(found).stem == name))
 
 
 SNAPSHOT, MOVED = ("add-snapshot", "set-snapshot-ref"), ("set-snapshot-ref",)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from iceberg_commits import SCHEMA, empty, files, metadata, metadata_names, names
+from iceberg_commits import SCHEMA, empty, files, metadata, metadata_names, names, path
 
 import lakebed
 from lakebed import avro, iceberg
@@ -38,11 +38,6 @@ def local(tmp_path: Path) -> lakebed.Table:
 def ids(least: int, most: int, count: int = 1) -> pa.Array:
     """Metrics of files whose ids are between these."""
     return pa.array([{"id": {"lower_bound": least, "upper_bound": most, "null_count": 0}}] * count)
-
-
-def path(table: lakebed.Table, name: str) -> str:
-    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
-    return str(next(found for found in paths if Path(found).stem == name))
 
 
 Change = Callable[[lakebed.Transaction], None]
