@@ -17,6 +17,7 @@ from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
+import suite
 
 import lakebed
 from lakebed import iceberg
@@ -41,26 +42,26 @@ def made(folder: Path, commits: int, version: int = 2) -> Path:
     manifests = iceberg.read_manifest_list(snapshot["manifest-list"]).to_arrow()
     (manifest,) = manifests.to_pylist()
     start = snapshot["timestamp-ms"] - commits * 1000
-    snapshots, rows_of_list = [], []
+    snapshots: list[dict[str, Any]] = []
+    rows_of_list = []
     for number in range(commits):
         path, id_ = f"{folder}/metadata/{uuid4()}-m0.avro", uuid4().int >> 65
         os.link(manifest["manifest_path"], path)
-        parent = {"parent-snapshot-id": snapshots[-1]["snapshot-id"]} if snapshots else {}
         totals = {"total-records": ROWS, "total-files-size": BYTES, "total-data-files": 1}
         summary = {key: str(value * (number + 1)) for key, value in totals.items()}
-        one = {
-            "snapshot-id": id_,
-            "timestamp-ms": start + number * 1000,
-            "manifest-list": f"{folder}/metadata/snap-{id_}-1-{uuid4()}.avro",
-            "summary": snapshot["summary"] | summary,
-            **parent,
-        }
-        numbers = {"sequence-number": number + 1} if version > 1 else {}
-        ids = {"first-row-id": ROWS * number} if version > 2 else {}
-        snapshots.append(snapshot | one | numbers | ids)
+        one = snapshot | {"snapshot-id": id_, "timestamp-ms": start + number * 1000}
+        one["manifest-list"] = f"{folder}/metadata/snap-{id_}-1-{uuid4()}.avro"
+        one["summary"] = snapshot["summary"] | summary
         row = manifest | {"manifest_path": path, "added_snapshot_id": id_}
-        row |= {"sequence_number": number + 1, "min_sequence_number": number + 1} if version > 1 else {}
-        rows_of_list.append(row | ({"first_row_id": ROWS * number} if version > 2 else {}))
+        if snapshots:
+            one["parent-snapshot-id"] = snapshots[-1]["snapshot-id"]
+        if version > 1:
+            one["sequence-number"] = number + 1
+            row |= {"sequence_number": number + 1, "min_sequence_number": number + 1}
+        if version > 2:
+            one["first-row-id"] = row["first_row_id"] = ROWS * number
+        snapshots.append(one)
+        rows_of_list.append(row)
     head = snapshots[-1]["snapshot-id"]
     iceberg.write_manifest_list(
         pa.Table.from_pylist(rows_of_list[::-1], manifests.schema),
@@ -110,14 +111,9 @@ def by_pyiceberg(folder: Path) -> Append:
 
     def append(path: str) -> None:
         with table.transaction() as change, change.update_snapshot().fast_append() as files:
-            file = DataFile.from_args(
-                content=DataFileContent.DATA,
-                file_path=path,
-                file_format=FileFormat.PARQUET,
-                partition=Record("emea"),
-                record_count=ROWS,
-                file_size_in_bytes=BYTES,
-            )
+            what = {"content": DataFileContent.DATA, "file_format": FileFormat.PARQUET, "file_path": path}
+            numbers = {"record_count": ROWS, "file_size_in_bytes": BYTES}
+            file = DataFile.from_args(**what, **numbers, partition=Record("emea"))
             file.spec_id = table.spec().spec_id
             files.append_data_file(file)
 
@@ -158,6 +154,10 @@ def floor(folder: Path) -> list[float]:
     return seconds
 
 
+def _row(side: str, count: object, seconds: list[float]) -> str:
+    return f"| {side} | {count} | {statistics.median(seconds) * 1000:.1f} | {min(seconds) * 1000:.1f} |"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints, for each side, what an append takes. Returns: 0."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -166,16 +166,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--appends", type=int, default=20, help="appends that are timed, behind two that are not")
     add("--version", type=int, default=2, help="of the format")
     add("--sides", nargs="+", choices=SIDES, default=list(SIDES))
-    add(
-        "--cache", type=Path, default=Path(__file__).resolve().parent / ".cache", help="where tables are made"
-    )
+    add("--cache", type=suite.cache, default=suite.CACHE, help="where tables are made")
     options = parser.parse_args(arguments)
     if options.version > 2 and "pyiceberg" in options.sides:
         options.sides.remove("pyiceberg")
         print(f"PyIceberg writes no manifests of version {options.version}", file=sys.stderr)
     print("| side | appends | median ms | least ms |\n|---|---:|---:|---:|")
     for side in options.sides:
-        folder = options.cache.resolve() / f"append-{side}"
+        folder = options.cache / f"append-{side}"
         with suppress(FileNotFoundError):
             shutil.rmtree(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -186,12 +184,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             start = time.perf_counter()
             append(path)
             seconds.append(time.perf_counter() - start)
-        told = seconds[2:]
-        print(f"| {side} | {len(told)} | {statistics.median(told) * 1000:.1f} | {min(told) * 1000:.1f} |")
+        print(_row(side, options.appends, seconds[2:]))
         if side == "lakebed":
             bare = floor(folder)
-            told = f"{statistics.median(bare) * 1000:.1f} | {min(bare) * 1000:.1f}"
-            print(f"| writing and syncing its bytes | | {told} |")
+            print(_row("writing and syncing its bytes", "", bare))
         assert lakebed.open_table(folder).format_version == options.version
         shutil.rmtree(folder)
     return 0

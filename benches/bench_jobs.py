@@ -5,23 +5,22 @@ Iceberg's own procedures for Spark and what Paimon's call. See README.md.
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
-import jobs_paimon
 import jobs_sides
 import jobs_tables
 import paimon_tables
 import report
 import spark_sides
+import suite
 from corpus import Corpus
 from iceberg_tables import JAVA_VERSION
-from session import Contestant, Result, run_round_robin
+from session import Contestant, Result
 
 
 @dataclass(frozen=True)
@@ -68,12 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = jobs_tables.Sizes(options.files, options.snapshots)
     results: list[Result] = []
     for task in options.tasks:
-        sides = [side for side, tasks in jobs_sides.SIDES.items() if task in tasks and side in options.sides]
-        corpus = _corpus(task, options.cache.resolve(), sizes)
-        contestants = [_contestant(side, task, options, corpus) for side in sides]
-        results += run_round_robin(contestants, corpus, options.repeats, _progress, options.clock)
-        if options.json:
-            report.write_json(results, options.json)
+        suite.run(_corpus(task, options.cache, sizes), [task], _contestants, options, results)
     print(document(results))
     return 1 if report.lakebed_failed(results) or _differ(results) else 0
 
@@ -113,54 +107,42 @@ def _differ(results: Sequence[Result]) -> bool:
 
 def _corpus(task: str, cache: Path, sizes: jobs_tables.Sizes) -> Corpus:
     """The table of a task, as the processes of all sides take it; `columns` are its snapshots."""
-    if task in jobs_paimon.TASKS:
-        root = jobs_paimon.made(cache, sizes)
+    if task in jobs_sides.PAIMON_TASKS:
+        name, root = "paimon", jobs_tables.made_paimon(cache, sizes)
     else:
-        root = jobs_tables.made(cache, sizes)
+        name, root = "iceberg", jobs_tables.made(cache, sizes)
         jobs_tables.listing(root, sizes)
-    return Corpus(
-        format="paimon" if task in jobs_paimon.TASKS else "iceberg",
-        writer=f"lakebed {version('lakebed')}",
-        path=str(root),
-        name=root.name,
-        manifests=(),
-        entries=sizes.files,
-        live=sizes.files,
-        columns=sizes.snapshots,
-        codec="deflate",
-        block_bytes=64_000,
-        compressed_bytes=0,
-        inflated_bytes=0,
-        input="jobs",
-    )
+    of_table = {"entries": sizes.files, "columns": sizes.snapshots, "size": 0}
+    corpus = Corpus.of_bytes(name, f"lakebed {version('lakebed')}", root, root.name, **of_table)
+    return replace(corpus, input="jobs")
+
+
+def _contestants(corpus: Corpus, task: str, options: argparse.Namespace) -> list[Contestant]:
+    chosen = [side for side, tasks in jobs_sides.SIDES.items() if task in tasks and side in options.sides]
+    return [_contestant(side, task, options, corpus) for side in chosen]
 
 
 def _contestant(side: str, task: str, options: argparse.Namespace, corpus: Corpus) -> Contestant:
     if side == "paimon":
-        program = str(Path(jobs_sides.__file__).with_name("peers_java") / "PaimonJobs.java")
-        jars = paimon_tables.java_classpath(options.cache.resolve())
-        kept = str(jobs_paimon.kept(corpus.columns))
+        program = str(Path(__file__).with_name("peers_java") / "PaimonJobs.java")
+        jars = paimon_tables.java_classpath(options.cache)
+        kept = str(jobs_sides.kept(corpus.columns))
         java = ("java", "-Xmx6g", "-Dlog4j2.level=OFF", "-cp", jars, program, corpus.path, task, kept)
-        return Contestant(side, task, paimon_tables.java_version(), "", java, every_round=True)
+        return Contestant(side, task, paimon_tables.java_version(), "", java, patient=True)
     own, master = side == report.REFERENCE, options.master
     shown = version("lakebed") if own else f"{JAVA_VERSION}, Spark {spark_sides.pyspark_version()}"
-    command = (sys.executable, str(jobs_sides.__file__), side, task, master)
-    return Contestant(side, task, shown, master, command, json.dumps(asdict(corpus)), every_round=True)
+    program = (jobs_sides.__file__, side, task, master)
+    return Contestant.of_python(side, task, shown, master, corpus, *program, patient=True)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    made = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    made, tasks = suite.parser(__doc__, 3), jobs_sides.SIDES["lakebed"]
     add = made.add_argument
-    tasks = jobs_sides.SIDES["lakebed"]
     add("--files", type=int, default=1_000_000, help="data files that commits add")
     add("--snapshots", type=int, default=1_000, help="commits")
-    add("--tasks", type=_words, default=tasks, help=f"which of {', '.join(tasks)}")
-    add("--sides", type=_words, default=_sides(), help=f"which of {', '.join(jobs_sides.SIDES)}")
-    add("--repeats", type=int, default=3, help="timed rounds")
-    add("--clock", default="seconds", help="seconds, or processor for lakebed alone on a busy machine")
+    add("--tasks", type=suite.words, default=tasks, help=f"which of {', '.join(tasks)}")
+    add("--sides", type=suite.words, default=_sides(), help=f"which of {', '.join(jobs_sides.SIDES)}")
     add("--master", default="local[2]", help="Spark's master")
-    add("--cache", type=Path, default=Path(__file__).with_name(".cache"), help="where the table is kept")
-    add("--json", type=Path, default=None, help="also write every run there, one JSON object a line")
     return made.parse_args(arguments)
 
 
@@ -169,14 +151,6 @@ def _sides() -> tuple[str, ...]:
     is_here = {"iceberg": spark_sides.jar("iceberg") is not None}
     is_here["paimon"] = all(shutil.which(tool) for tool in ("java", "mvn"))
     return tuple(side for side in jobs_sides.SIDES if is_here.get(side, True))
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split(","))
-
-
-def _progress(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

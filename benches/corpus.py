@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,31 +54,40 @@ class Corpus:
 
     @classmethod
     def of_bytes(
+        cls, format: str, writer: str, path: Path, name: str, *, entries: int, columns: int, size: int
+    ) -> Corpus:
+        """What is no Avro: `size` bytes in one piece, as they are."""
+        what = (format, writer, str(path), name, (), entries, entries, columns)
+        return cls(*what, codec="null", block_bytes=size, compressed_bytes=size, inflated_bytes=size)
+
+    @classmethod
+    def of_files(
         cls,
         format: str,
         writer: str,
         path: Path,
         name: str,
-        *,
-        entries: int,
+        files: list[Path],
         columns: int,
-        size: int,
+        live: int | None,
     ) -> Corpus:
-        """What is no Avro: `size` bytes in one piece, as they are."""
-        return cls(
-            format=format,
-            writer=writer,
-            path=str(path),
-            name=name,
-            manifests=(),
-            entries=entries,
-            live=entries,
-            columns=columns,
-            codec="null",
-            block_bytes=size,
-            compressed_bytes=size,
-            inflated_bytes=size,
-        )
+        """What those container files are; `block_bytes` is the median block. All are inflated once.
+
+        Args: live, all entries where it is None.
+        """
+        entries, codecs, sizes = 0, set(), []
+        for file in files:
+            with file.open("rb") as stream:
+                reader = fastavro.block_reader(stream)
+                codecs.add(str(reader.metadata.get("avro.codec", "null")))
+                block: Any  # fastavro's stubs know only an older form of it
+                for block in reader:
+                    entries += block.num_records
+                    sizes.append(block.bytes_.getbuffer().nbytes)
+        live = entries if live is None else live
+        what = (format, writer, str(path), name, tuple(map(str, files)), entries, live, columns)
+        codec, size = "+".join(sorted(codecs)), sum(file.stat().st_size for file in files)
+        return cls(*what, codec, int(statistics.median(sizes)), size, sum(sizes))
 
     def describe(self) -> str:
         """One line for a reader of the results."""
@@ -95,35 +104,24 @@ def kilobytes(size: int) -> str:
     return f"{size / 1000:.0f} kB" if size >= 10_000 else f"{size / 1000:.1f} kB"
 
 
-@dataclass(frozen=True)
-class Blocks:
-    """What the blocks of some container files add up to; `block_bytes` is the median block once inflated."""
+def once(path: Path, write: Callable[[Path], object]) -> Path:
+    """That file or folder, written if it is not there: under another name until it is whole."""
+    if not path.exists():
+        unfinished = path.with_name(f"{path.name}_partial")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(unfinished)
+        unfinished.rename(path)
+    return path
 
-    entries: int
-    codec: str
-    block_bytes: int
-    compressed_bytes: int
-    inflated_bytes: int
 
-
-def blocks(files: list[Path]) -> Blocks:
-    """Cost: every block is inflated once."""
-    entries, codecs, sizes = 0, set(), []
-    for path in files:
-        with path.open("rb") as file:
-            reader = fastavro.block_reader(file)
-            codecs.add(str(reader.metadata.get("avro.codec", "null")))
-            block: Any  # fastavro's stubs know only an older form of it
-            for block in reader:
-                entries += block.num_records
-                sizes.append(block.bytes_.getbuffer().nbytes)
-    return Blocks(
-        entries=entries,
-        codec="+".join(sorted(codecs)),
-        block_bytes=int(statistics.median(sizes)),
-        compressed_bytes=sum(path.stat().st_size for path in files),
-        inflated_bytes=sum(sizes),
-    )
+def in_place(folder: Path, write: Callable[[Path], object]) -> Path:
+    """The same of a table whose metadata names its folder in full: a file in it says that it is whole."""
+    if not (folder / "complete").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        write(folder)
+        (folder / "complete").touch()
+    return folder
 
 
 def records(path: Path) -> list[dict[str, Any]]:
@@ -139,14 +137,12 @@ def generator(format_: str) -> Path:
     """
     for tool in ("mvn", "java", "javac"):
         if shutil.which(tool) is None:
-            raise MissingInputError(
-                f"{tool} is needed to make a table by {format_}'s Java and is not on PATH"
-            )
+            raise MissingInputError(f"{tool} is needed to make a table by {format_}'s Java, not on PATH")
     return GENERATORS / format_
 
 
-Make = Callable[[Path, int, Path | None], Corpus]
-"""From the cache's folder, the number of entries, and a table to use instead of one made here."""
+Make = Callable[..., Corpus]
+"""From the cache's folder, the number of entries, a table to use instead of one made here, and options."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +153,7 @@ class Table:
     tasks: tuple[str, ...]
     entries: int
     make: Make
+    options: dict[str, Any] = field(default_factory=dict)
     quick: tuple[str, ...] = ()
     """The tasks of it that the quick suite runs."""
     quick_entries: int = 10_000
@@ -166,4 +163,4 @@ class Table:
 
     def corpus(self, cache: Path, entries: int, given: Path | None) -> Corpus:
         """What there is to read, made where it is not there yet. Raises: MissingInputError."""
-        return replace(self.make(cache, entries, given), input=self.name)
+        return replace(self.make(cache, entries, given, **self.options), input=self.name)

@@ -1,27 +1,29 @@
-"""What is timed in Python on Iceberg tables. Run as a program this is the process of one reader."""
+"""What is timed in Python on Iceberg tables: entries, views, plans, and entries that are written again."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iceberg_tables import listed_manifests
+from iceberg_tables import PLAN, listed_manifests
 from readers import (
-    Reader,
-    Rows,
+    Counted,
     Run,
     duckdb_entries,
     fastavro_entries,
-    lakebed_files,
     lakebed_reads,
     lakebed_stream,
+    lakebed_view,
+    ours,
     polars_entries,
-    serve,
-    tables,
+    reader,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +33,12 @@ PROJECTED = ["status", "file_path", "partition", "record_count", "file_size_in_b
 PROJECTED_AVRO = ["status", *(f"data_file.{name}" for name in PROJECTED[1:])]
 STATS = {"id": 1, "event_ts": 3}
 """The columns whose statistics are asked for, and their field ids."""
+PARTITION = (
+    "region = 'region-007' AND event_ts >= '2024-10-08T00:00:00+00:00'"
+    " AND event_ts < '2024-10-09T00:00:00+00:00'"
+)
+FILTERS = {"plan": {}, "plan-partition": {"where": PARTITION}, "plan-range": {"where": "id = 123450001"}}
+"""The plans and their filters. `peers_java` has the same."""
 
 
 def _one_day_of_each_ten() -> str:
@@ -45,134 +53,225 @@ GUARD = _one_day_of_each_ten()
 """What drops all but half a percent of the entries, and no manifest."""
 
 
-def _lakebed_entries(columns: list[str] | None, threads: int | None = 1) -> Callable[[Corpus], Run]:
+def _metadata(corpus: Corpus) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path(corpus.path).read_text())
+    return found
+
+
+def _lakebed_entries(corpus: Corpus, threads: int | None, columns: list[str] | None = None) -> Run:
     """With each manifest's record in the list, so that entries inherit from it, as PyIceberg's do."""
+    import lakebed
 
-    def prepare(corpus: Corpus) -> Run:
-        import lakebed
-
-        read = partial(lakebed.iceberg.read_manifest, columns=columns, threads=threads)
-        listed = listed_manifests(json.loads(Path(corpus.path).read_text()))
-        manifests = list(zip(corpus.manifests, listed, strict=True))
-        return lambda: tables([read(path, listed=record).to_arrow() for path, record in manifests])
-
-    return prepare
+    read = partial(lakebed.iceberg.read_manifest, columns=columns, threads=threads)
+    manifests = list(zip(corpus.manifests, listed_manifests(_metadata(corpus)), strict=True))
+    return lambda: [read(path, listed=record).to_arrow() for path, record in manifests]
 
 
-def _lakebed_stats(every: bool) -> Callable[[Corpus], Run]:
-    def prepare(corpus: Corpus) -> Run:
-        import lakebed
-
-        fields = json.loads(Path(corpus.path).read_text())["schemas"][-1]["fields"]
-        stats = [field["name"] for field in fields] if every else list(STATS)
-        return lambda: tables([lakebed.open_table(corpus.path).files(stats=stats, threads=1).to_arrow()])
-
-    return prepare
+def _lakebed_all_stats(corpus: Corpus) -> Run:
+    names = [field["name"] for field in _metadata(corpus)["schemas"][-1]["fields"]]
+    return lakebed_view(corpus, threads=1, stats=names)
 
 
-def _pyiceberg_table(corpus: Corpus) -> Any:
+def _pyiceberg_manifests(corpus: Corpus) -> Callable[[], list[list[Any]]]:
+    """What reads the entries of each manifest."""
+    table = pyiceberg_table(corpus)
+    manifests = table.current_snapshot().manifests(table.io)
+    return lambda: [one.fetch_manifest_entry(table.io, discard_deleted=False) for one in manifests]
+
+
+def pyiceberg_table(corpus: Corpus, properties: dict[str, str] | None = None) -> Any:
+    """PyIceberg's table at the corpus's path, opened now."""
     from pyiceberg.avro import decoder_fast  # noqa: F401 - else a decoder in Python would be what is timed
     from pyiceberg.table import StaticTable
 
-    return StaticTable.from_metadata(corpus.path)
-
-
-def _pyiceberg_entries(corpus: Corpus) -> Run:
-    table = _pyiceberg_table(corpus)
-    manifests = table.current_snapshot().manifests(table.io)
-
-    def run() -> tuple[Rows, Any]:
-        entries: list[Any] = []
-        for manifest in manifests:
-            entries.extend(manifest.fetch_manifest_entry(table.io, discard_deleted=False))
-        return len(entries), entries
-
-    return run
+    return StaticTable.from_metadata(corpus.path, properties=properties or {})
 
 
 def _pyiceberg_stats(corpus: Corpus) -> Run:
     """Counts and typed bounds of two columns: entries first, since PyIceberg projects nothing."""
     from pyiceberg.conversions import from_bytes
 
-    entries_of = _pyiceberg_entries(corpus)
-    types = {id_: _pyiceberg_table(corpus).schema().find_type(name) for name, id_ in STATS.items()}
+    read = _pyiceberg_manifests(corpus)
+    types = {id_: pyiceberg_table(corpus).schema().find_type(name) for name, id_ in STATS.items()}
 
     def stats(file: Any) -> list[Any]:
+        bounds = (file.lower_bounds, file.upper_bounds)
         return [
             (
-                file.value_counts.get(id_),
-                file.null_value_counts.get(id_),
-                from_bytes(type_, file.lower_bounds[id_]),
-                from_bytes(type_, file.upper_bounds[id_]),
+                *(counts.get(id_) for counts in (file.value_counts, file.null_value_counts)),
+                *(from_bytes(type_, of[id_]) for of in bounds),
             )
             for id_, type_ in types.items()
         ]
 
-    def run() -> tuple[Rows, Any]:
-        _, entries = entries_of()
-        found = [(entry.data_file.file_path, stats(entry.data_file)) for entry in entries]
-        return len(found), found
+    def run() -> Any:
+        return [[(one.data_file.file_path, stats(one.data_file)) for one in entries] for entries in read()]
 
     return run
 
 
-def _pyiceberg_files(corpus: Corpus) -> Run:
-    _pyiceberg_table(corpus)
-    return lambda: tables([_pyiceberg_table(corpus).inspect.files()])
+def pyiceberg(
+    corpus: Corpus,
+    view: str,
+    where: str | None = None,
+    properties_of: Callable[[Corpus], dict[str, str]] = lambda _: {},
+    fresh: bool = False,
+) -> Run:
+    """The table itself (`open`), the tasks of a scan (`plan`), or what `inspect` has of that name.
 
+    Args: properties_of, which FileIO it has; fresh, whether each run is to read its own manifest lists, which
+    PyIceberg keeps from one table to the next.
+    """
+    from pyiceberg import manifest
 
-def _pyiceberg_plan(where: str | None = None) -> Callable[[Corpus], Run]:
-    def prepare(corpus: Corpus) -> Run:
-        _pyiceberg_table(corpus)
+    properties = properties_of(corpus)
+    if not fresh:
+        pyiceberg_table(corpus, properties)
 
-        def run() -> tuple[Rows, Any]:
-            table = _pyiceberg_table(corpus)
-            scan = table.scan() if where is None else table.scan(row_filter=where)
-            tasks = list(scan.plan_files())
-            return len(tasks), tasks
+    def run() -> Any:
+        if fresh:
+            manifest.clear_manifest_cache()
+        table = pyiceberg_table(corpus, properties)
+        if view == "open":
+            return Counted(None, table)
+        if view == "plan":
+            return [list((table.scan() if where is None else table.scan(row_filter=where)).plan_files())]
+        return [getattr(table.inspect, view)()]
 
-        return run
-
-    return prepare
+    return run
 
 
 def _pyiceberg_core_entries(corpus: Corpus) -> Run:
     from pyiceberg_core.manifest import read_manifest_entries
 
-    def run() -> tuple[Rows, Any]:
-        entries: list[Any] = []
-        for path in corpus.manifests:
-            entries.extend(read_manifest_entries(Path(path).read_bytes()).entries())
-        return len(entries), entries
+    return lambda: [read_manifest_entries(Path(path).read_bytes()).entries() for path in corpus.manifests]
+
+
+def polars_iceberg(
+    corpus: Corpus, where: str | None = None, properties_of: Callable[[Corpus], dict[str, str]] = lambda _: {}
+) -> Run:
+    """The scan that Polars has planned before it reads: its text tells how many files are left.
+
+    Polars 2 was the first to plan with polars-iceberg. It opens tables by PyIceberg, with those properties.
+    """
+    # Else it would keep metadata from one run to the next, and plan by PyIceberg what it cannot itself.
+    os.environ |= {"POLARS_ICEBERG_METADATA_FILE_CACHE_MB": "0", "POLARS_ICEBERG_PLANNER": "plugin"}
+    import polars
+
+    if int(polars.__version__.split(".")[0]) < 2:
+        raise NotImplementedError(f"polars {polars.__version__} plans by PyIceberg; from 2.0 it has this one")
+    filtered = None if where is None else polars.sql_expr(where)
+    if where == PARTITION:
+        # Polars compares no time with a text.
+        day, utc = datetime(2024, 10, 8), "UTC"
+        ends = [polars.lit(day + timedelta(days=n), polars.Datetime("us", utc)) for n in (0, 1)]
+        times = polars.col("event_ts").is_between(*ends, closed="left")
+        filtered = (polars.col("region") == "region-007") & times
+    options = properties_of(corpus)
+
+    def run() -> Counted:
+        scan = polars.scan_iceberg(corpus.path, reader_override="native", storage_options=options)
+        text = (scan if filtered is None else scan.filter(filtered)).explain()
+        others = re.search(r"\.\.\. (\d+) other sources\]", text)
+        if others:
+            return Counted(int(others[1]) + 1, text)
+        sources = re.search(r"Parquet SCAN \[(.*)\]", text)
+        return Counted(len(sources[1].split(", ")) if sources and sources[1] else 0, text)
 
     return run
 
 
-READERS = [
-    Reader("lakebed", "entries", "lakebed", "1", _lakebed_entries(None)),
-    Reader("lakebed, all cores", "entries", "lakebed", "all", _lakebed_entries(None, None)),
-    Reader("lakebed.avro", "entries", "lakebed", "1", lakebed_reads("avro.read")),
-    Reader("fastavro", "entries", "fastavro", "1", fastavro_entries),
-    Reader("polars", "entries", "polars", "1", polars_entries()),
-    Reader("duckdb", "entries", "duckdb", "1", duckdb_entries()),
-    Reader("pyiceberg", "entries", "pyiceberg", "1", _pyiceberg_entries),
-    Reader("pyiceberg-core", "entries", "pyiceberg-core", "1", _pyiceberg_core_entries),
-    Reader("lakebed", "projected", "lakebed", "1", _lakebed_entries(PROJECTED)),
-    Reader("lakebed, all cores", "projected", "lakebed", "all", _lakebed_entries(PROJECTED, None)),
-    Reader("lakebed.avro", "projected", "lakebed", "1", lakebed_reads("avro.read", PROJECTED_AVRO)),
-    Reader("lakebed", "stats", "lakebed", "1", _lakebed_stats(every=False)),
-    Reader("pyiceberg", "stats", "pyiceberg", "1", _pyiceberg_stats),
-    Reader("lakebed", "guard", "lakebed", "1", lakebed_files(1, GUARD)),
-    Reader("pyiceberg plan", "guard", "pyiceberg", "all (GIL)", _pyiceberg_plan(GUARD)),
-    Reader("lakebed", "files", "lakebed", "1", lakebed_files(1)),
-    Reader("lakebed, all cores", "files", "lakebed", "all", lakebed_files(None)),
-    Reader("lakebed, stats of all", "files", "lakebed", "1", _lakebed_stats(every=True)),
-    Reader("pyiceberg inspect.files", "files", "pyiceberg", "all (GIL)", _pyiceberg_files),
-    Reader("pyiceberg plan", "files", "pyiceberg", "all (GIL)", _pyiceberg_plan()),
-    Reader("lakebed", "stream", "lakebed", "all", lakebed_stream),
-    Reader("pyiceberg inspect.files", "stream", "pyiceberg", "all (GIL)", _pyiceberg_files),
-]
-"""All of them, in the order in which they are reported."""
+def _lakebed_encode(corpus: Corpus, threads: int | None) -> Run:
+    """The tables have one schema and one spec."""
+    import lakebed
 
-if __name__ == "__main__":
-    serve(READERS)
+    metadata = _metadata(corpus)
+    (schema,), (spec,) = metadata["schemas"], metadata["partition-specs"]
+    header = {"schema": schema, "spec": spec, "format_version": metadata["format-version"]}
+    write = partial(lakebed.iceberg.write_manifest, **header, codec=corpus.codec, threads=threads)
+    manifests = [lakebed.iceberg.read_manifest(path).to_arrow() for path in corpus.manifests]
+    return lambda: Counted(corpus.entries, size=sum(len(write(entries)) for entries in manifests))
+
+
+class _Memory:
+    """An output file of PyIceberg's that is kept in memory."""
+
+    location = "memory"
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def create(self, overwrite: bool = False) -> BytesIO:  # noqa: ARG002 - what PyIceberg calls
+        memory = self
+
+        class Stream(BytesIO):
+            def close(self) -> None:
+                memory.size = self.tell()
+                super().close()
+
+        return Stream()
+
+    def __len__(self) -> int:
+        return self.size
+
+
+def _pyiceberg_encode(corpus: Corpus) -> Run:
+    from pyiceberg.manifest import write_manifest
+
+    table = pyiceberg_table(corpus)
+    files = _pyiceberg_manifests(corpus)()
+    codec = {"deflate": "gzip", "zstandard": "zstd"}.get(corpus.codec, corpus.codec)
+    header = (table.metadata.format_version, table.spec(), table.schema())
+    snapshot = table.current_snapshot().snapshot_id
+
+    def run() -> Counted:
+        sizes = []
+        for entries in files:
+            file = _Memory()
+            with write_manifest(*header, file, snapshot, codec) as writer:
+                for entry in entries:
+                    writer.add_entry(entry)
+            sizes.append(len(file))
+        return Counted(corpus.entries, size=sum(sizes))
+
+    return run
+
+
+_GIL = "all (GIL)"
+READERS = {
+    "iceberg": [
+        *ours("entries", _lakebed_entries),
+        reader("lakebed.avro", "entries", lakebed_reads, name="avro.read"),
+        reader("fastavro", "entries", fastavro_entries),
+        reader("polars", "entries", polars_entries),
+        reader("duckdb", "entries", duckdb_entries),
+        reader("pyiceberg", "entries", _pyiceberg_manifests),
+        reader("pyiceberg-core", "entries", _pyiceberg_core_entries),
+        *ours("projected", _lakebed_entries, columns=PROJECTED),
+        reader("lakebed.avro", "projected", lakebed_reads, name="avro.read", columns=PROJECTED_AVRO),
+        reader("lakebed", "stats", lakebed_view, threads=1, stats=list(STATS)),
+        reader("pyiceberg", "stats", _pyiceberg_stats),
+        reader("lakebed", "guard", lakebed_view, threads=1, where=GUARD),
+        reader("pyiceberg plan", "guard", pyiceberg, _GIL, view="plan", where=GUARD),
+        *ours("files", lakebed_view),
+        reader("lakebed, stats of all", "files", _lakebed_all_stats),
+        reader("pyiceberg inspect.files", "files", pyiceberg, _GIL, view="files"),
+        reader("pyiceberg plan", "files", pyiceberg, _GIL, view="plan"),
+        reader("lakebed", "stream", lakebed_stream, "all"),
+        reader("pyiceberg inspect.files", "stream", pyiceberg, _GIL, view="files"),
+        *ours(PLAN[1], lakebed_stream, view="plan"),
+        # The others have no plan in batches: there they would do again what they do in `plan`.
+        *(
+            one
+            for task, where in FILTERS.items()
+            for one in (
+                *ours(task, lakebed_view, view="plan", deletes="ids", **where),
+                reader("pyiceberg", task, pyiceberg, _GIL, view="plan", **where),
+                reader("polars-iceberg", task, polars_iceberg, "all", **where),
+            )
+        ),
+        *ours("encode", _lakebed_encode),
+        reader("pyiceberg", "encode", _pyiceberg_encode),
+    ]
+}
+"""All of them by format, in the order in which they are reported."""

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping
-from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from corpus import Corpus, MissingInputError, Table, blocks, generator, records
+from corpus import Corpus, MissingInputError, Table, generator, in_place, records
 
 COLUMNS, MANIFESTS = 12, 5
 JAVA_VERSION = "1.11.0"
@@ -35,12 +33,13 @@ def by_pyiceberg(
     cache: Path, entries: int, given: Path | None, columns: int = COLUMNS, manifests: int = MANIFESTS
 ) -> Corpus:
     """The given or cached table, or a new one."""
-    table = given or cache / "iceberg" / f"pyiceberg_{entries}x{columns}_m{manifests}"
-    if not _complete(table, given):
-        import pyiceberg_table
 
-        pyiceberg_table.write(table, entries, columns, manifests)
-        (table / "complete").touch()
+    def write(folder: Path) -> None:
+        import iceberg_rows
+
+        iceberg_rows.write(folder, entries, columns, manifests)
+
+    table = given or in_place(cache / "iceberg" / f"pyiceberg_{entries}x{columns}_m{manifests}", write)
     return _describe(table, f"PyIceberg {version('pyiceberg')}")
 
 
@@ -59,21 +58,12 @@ def by_java(
     Args: more, further options of the generator, with underscores for dashes.
     Raises: MissingInputError: nothing is cached and Maven, a JDK or PySpark is not there.
     """
+    per_manifest = -(-entries // manifests)
+    sizes = {"entries": entries, "columns": columns, "per-manifest": per_manifest, "codec": codec, "seed": 5}
+    sizes |= {key.replace("_", "-"): value for key, value in more.items()}
     marks = "".join(f"_{key}{value}" for key, value in more.items())
-    table = given or cache / "iceberg" / f"java_{codec}_{entries}x{columns}_m{manifests}{marks}"
-    if not _complete(table, given):
-        sizes: dict[str, object] = {
-            "location": table,
-            "entries": entries,
-            "columns": columns,
-            "per-manifest": -(-entries // manifests),
-            "codec": codec,
-            "seed": 5,
-            **{key.replace("_", "-"): value for key, value in more.items()},
-        }
-        _generate(cache, sizes)
-        (table / "complete").touch()
-    return _describe(table)
+    folder = cache / "iceberg" / f"java_{codec}_{entries}x{columns}_m{manifests}{marks}"
+    return _describe(given or in_place(folder, lambda table: _generate(cache, {"location": table, **sizes})))
 
 
 def with_deletes(cache: Path, entries: int, given: Path | None, **options: object) -> Corpus:
@@ -91,53 +81,30 @@ def _with_deletes(cache: Path, entries: int, given: Path | None, days: int) -> C
     return with_deletes(cache, entries, given, days=days, seed=7, **deletes)
 
 
-READ = ("entries", "projected", "stats")
+READ, STREAM = ("entries", "projected", "stats"), ("stream",)
 PLAN = ("plan", "plan-stream", "plan-partition", "plan-range")
-ALL = (*READ, "guard", "files", *PLAN, "encode")
+_MANY = (*READ, "guard", "files")
+_WIDE = {"columns": 200, "manifests": 1}
+
+
 TABLES = [
-    Table("pyiceberg", (*READ, "guard", "files", *PLAN[:2], "encode"), 50_000, by_pyiceberg, quick=READ),
-    Table("iceberg-java", ALL, 50_000, by_java, quick=(*READ, "guard", "files", "plan", "encode")),
+    Table("pyiceberg", (*_MANY, *PLAN[:2], "encode"), 50_000, by_pyiceberg, quick=READ),
+    Table("iceberg-java", (*_MANY, *PLAN, "encode"), 50_000, by_java, quick=(*_MANY, "plan", "encode")),
+    Table("iceberg-zstd", (*_MANY, "encode"), 50_000, by_java, {"codec": "zstd"}, quick=READ[:1]),
+    Table("iceberg-snappy", READ, 50_000, by_java, {"codec": "snappy"}),
+    Table("iceberg-null", READ, 50_000, by_java, {"codec": "uncompressed"}),
+    Table("iceberg-wide", READ, 5_000, by_java, _WIDE, quick=READ, quick_entries=1_000),
+    Table("iceberg-wide-zstd", READ, 5_000, by_java, {"codec": "zstd", **_WIDE}),
+    Table("pyiceberg-wide", READ, 5_000, by_pyiceberg, _WIDE),
+    Table("iceberg-no-stats", READ[:2], 50_000, by_java, {"metrics": "none"}),
+    Table("iceberg-100k", STREAM, 100_000, by_java, {"manifests": 10}, most_rounds=1),
     Table(
-        "iceberg-zstd",
-        (*READ, "guard", "files", "encode"),
-        50_000,
-        partial(by_java, codec="zstd"),
-        quick=READ[:1],
+        "iceberg-1m", (*STREAM, *PLAN), 1_000_000, by_java, {"manifests": 100}, alone=STREAM, most_rounds=5
     ),
-    Table("iceberg-snappy", READ, 50_000, partial(by_java, codec="snappy")),
-    Table("iceberg-null", READ, 50_000, partial(by_java, codec="uncompressed")),
-    Table(
-        "iceberg-wide",
-        READ,
-        5_000,
-        partial(by_java, columns=200, manifests=1),
-        quick=READ,
-        quick_entries=1_000,
-    ),
-    Table("iceberg-wide-zstd", READ, 5_000, partial(by_java, codec="zstd", columns=200, manifests=1)),
-    Table("pyiceberg-wide", READ, 5_000, partial(by_pyiceberg, columns=200, manifests=1)),
-    Table("iceberg-no-stats", READ[:2], 50_000, partial(by_java, metrics="none")),
-    Table("iceberg-100k", ("stream",), 100_000, partial(by_java, manifests=10), most_rounds=1),
-    Table(
-        "iceberg-1m",
-        ("stream", *PLAN),
-        1_000_000,
-        partial(by_java, manifests=100),
-        alone=("stream",),
-        most_rounds=5,
-    ),
-    Table("iceberg-deletes", PLAN[:3], 200_000, partial(_with_deletes, days=10)),
+    Table("iceberg-deletes", PLAN[:3], 200_000, _with_deletes, {"days": 10}),
     # Twice of everything: as many files and deletes a partition, so twice the attachments too.
-    Table("iceberg-deletes-2x", PLAN[:2], 400_000, partial(_with_deletes, days=20)),
+    Table("iceberg-deletes-2x", PLAN[:2], 400_000, _with_deletes, {"days": 20}),
 ]
-
-
-def _complete(table: Path, given: Path | None) -> bool:
-    """Whether the table is there; one that a broken run has left behind is taken away."""
-    if given is not None or (table / "complete").exists():
-        return True
-    shutil.rmtree(table, ignore_errors=True)
-    return False
 
 
 def current_snapshot(metadata: dict[str, Any]) -> dict[str, Any]:
@@ -159,15 +126,14 @@ def _describe(root: Path, writer: str | None = None, *, deletes: bool = True) ->
     listed = [one for one in listed_manifests(metadata) if deletes or one.get("content", 0) == DATA]
     manifests = [_local(record["manifest_path"]) for record in listed]
     schemas = {schema["schema-id"]: schema for schema in metadata["schemas"]}
-    return Corpus(
-        format="iceberg",
-        writer=writer or _engine(current_snapshot(metadata)["summary"]),
-        path=str(newest),
-        name=root.name,
-        manifests=tuple(map(str, manifests)),
-        live=sum(record["added_files_count"] + record["existing_files_count"] for record in listed),
+    return Corpus.of_files(
+        "iceberg",
+        writer or _engine(current_snapshot(metadata)["summary"]),
+        newest,
+        root.name,
+        manifests,
         columns=len(schemas[metadata["current-schema-id"]]["fields"]),
-        **vars(blocks(manifests)),
+        live=sum(record["added_files_count"] + record["existing_files_count"] for record in listed),
     )
 
 

@@ -1,12 +1,11 @@
-"""Iceberg tables of many snapshots for the bench of jobs, written by lakebed: data files that exist nowhere.
+"""Tables of many snapshots for the bench of jobs, written by lakebed; of Iceberg data files exist nowhere.
 
-Each commit adds a manifest of as many files as any other; each tenth deletes the files of the oldest manifest
-there is. So the lists of a thousand snapshots share most of up to a thousand manifests.
+Each commit adds a manifest of as many files as any other; of Iceberg each tenth deletes the files of the
+oldest manifest there is. So the lists of a thousand snapshots share most of up to a thousand manifests.
 """
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from corpus import in_place
+from metadata_cases import snapshot_id, table_metadata
 
 import lakebed
 
@@ -40,14 +41,8 @@ class Sizes:
 
 
 def made(cache: Path, sizes: Sizes) -> Path:
-    """The folder of a table of that size, written unless it is there."""
-    root = cache / "iceberg" / sizes.name
-    if not (root / "complete").exists():
-        shutil.rmtree(root, ignore_errors=True)
-        (root / "metadata").mkdir(parents=True)
-        _Writer(root, sizes).write()
-        (root / "complete").touch()
-    return root
+    """The folder of an Iceberg table of that size, written unless it is there."""
+    return in_place(cache / "iceberg" / sizes.name, lambda root: _Writer(root, sizes).write())
 
 
 class _Writer:
@@ -55,10 +50,10 @@ class _Writer:
         self._root, self._sizes = root, sizes
         self._per_commit = max(1, sizes.files // sizes.snapshots)
         self._schema = {"type": "struct", "schema-id": 0, "fields": _fields(sizes.columns)}
-        region = {"name": "region", "transform": "identity", "source-id": 2, "field-id": 1000}
-        self._spec = {"spec-id": 0, "fields": [region]}
+        self._partitions = [{"name": "region", "transform": "identity", "source-id": 2, "field-id": 1000}]
 
     def write(self) -> None:
+        (self._root / "metadata").mkdir(parents=True)
         live: list[dict[str, Any]] = []
         snapshots: list[dict[str, Any]] = []
         for number in range(1, self._sizes.snapshots + 1):
@@ -73,7 +68,8 @@ class _Writer:
         """A manifest of the files that commit `of` added. Returns: its record in lists."""
         path = self._root / "metadata" / f"{number:08x}-7f1f-4c3a-9d0e-{of:012x}-m{status}.avro"
         entries = _entries(self._root, of, self._per_commit, self._sizes.columns, status, number)
-        lakebed.iceberg.write_manifest(entries, path, schema=self._schema, spec=self._spec, format_version=2)
+        header = {"schema": self._schema, "spec": {"spec-id": 0, "fields": self._partitions}}
+        lakebed.iceberg.write_manifest(entries, path, **header, format_version=2)
         rows = int(np.sum(entries["record_count"].to_numpy()))
         added, deleted = ((len(entries), rows), (0, 0))[:: 1 if status == ADDED else -1]
         return {
@@ -116,36 +112,12 @@ class _Writer:
         }
 
     def _metadata(self, snapshots: list[dict[str, Any]]) -> None:
-        last = snapshots[-1]
-        times = [{key: one[key] for key in ("timestamp-ms", "snapshot-id")} for one in snapshots]
-        metadata = {
-            "format-version": 2,
-            "table-uuid": "9c12d441-03fe-4693-9a96-a0705ddf69c1",
-            "location": str(self._root),
-            "last-sequence-number": last["sequence-number"],
-            "last-updated-ms": last["timestamp-ms"],
-            "last-column-id": self._sizes.columns,
-            "current-schema-id": 0,
-            "schemas": [self._schema],
-            "default-spec-id": 0,
-            "partition-specs": [self._spec],
-            "last-partition-id": 1000,
-            "default-sort-order-id": 0,
-            "sort-orders": [{"order-id": 0, "fields": []}],
-            "properties": {},
-            "current-snapshot-id": last["snapshot-id"],
-            "refs": {"main": {"snapshot-id": last["snapshot-id"], "type": "branch"}},
-            "snapshots": snapshots,
-            "snapshot-log": times,
-            "metadata-log": [],
-        }
+        of_all = (len(snapshots), lambda number: snapshots[number - 1])
+        columns, schemas = self._sizes.columns, [self._schema]
+        metadata = table_metadata(str(self._root), columns, schemas, self._partitions, *of_all)
+        metadata |= {key: list(metadata[key]) for key in ("snapshots", "snapshot-log")}
         lakebed.iceberg.write_metadata(metadata, self._root / "metadata" / "v1.metadata.json")
         (self._root / "metadata" / "version-hint.text").write_text("1")
-
-
-def snapshot_id(number: int) -> int:
-    """A number of 63 bits that looks as random as those of snapshots."""
-    return (number * 0x9E3779B97F4A7C15) % 2**63 or 1
 
 
 def committed_ms(number: int) -> int:
@@ -184,28 +156,18 @@ _REGIONS = {
     "lower_bound": b"region-000",
     "upper_bound": f"region-{REGIONS - 1:03}".encode(),
 }
-_SUMMARY = pa.struct(
-    [
-        ("contains_null", pa.bool_()),
-        ("contains_nan", pa.bool_()),
-        ("lower_bound", pa.binary()),
-        ("upper_bound", pa.binary()),
-    ]
-)
+_SUMMARY = pa.struct([(name, pa.bool_() if "contains" in name else pa.binary()) for name in _REGIONS])
 _COUNTS = [
     (f"{status}_{what}_count", kind)
     for what, kind in (("files", pa.int32()), ("rows", pa.int64()))
     for status in ("added", "existing", "deleted")
 ]
+_NUMBERS = ("sequence_number", "min_sequence_number", "added_snapshot_id")
 _LIST = pa.schema(
     [
-        ("manifest_path", pa.string()),
-        ("manifest_length", pa.int64()),
-        ("partition_spec_id", pa.int32()),
-        ("content", pa.int32()),
-        ("sequence_number", pa.int64()),
-        ("min_sequence_number", pa.int64()),
-        ("added_snapshot_id", pa.int64()),
+        *(("manifest_path", pa.string()), ("manifest_length", pa.int64())),
+        *(("partition_spec_id", pa.int32()), ("content", pa.int32())),
+        *((name, pa.int64()) for name in _NUMBERS),
         *_COUNTS,
         ("partitions", pa.list_(_SUMMARY)),
     ]
@@ -213,11 +175,7 @@ _LIST = pa.schema(
 
 
 def _fields(columns: int) -> list[dict[str, Any]]:
-    named = [
-        ("id", "long"),
-        ("region", "string"),
-        *((f"c{number}", "long") for number in range(3, columns + 1)),
-    ]
+    named = [("id", "long"), ("region", "string"), *((f"c{n}", "long") for n in range(3, columns + 1))]
     return [
         {"id": number, "name": name, "required": False, "type": kind}
         for number, (name, kind) in enumerate(named[:columns], 1)
@@ -262,5 +220,68 @@ def _entries(root: Path, commit: int, count: int, columns: int, status: int, by:
             "null_value_counts": of_columns(pa.array(random.integers(0, 50, size))),
             "lower_bounds": of_columns(bounds(low)),
             "upper_bounds": of_columns(bounds(low + 1000)),
+        }
+    )
+
+
+DELETING_PAIMON = 50
+"""So many commits for each that deletes."""
+
+
+def made_paimon(cache: Path, sizes: Sizes) -> Path:
+    """The folder of a Paimon table of that size, written unless it is there.
+
+    Each commit adds a manifest of as many files as any other; each fiftieth deletes the files of the oldest
+    commit there is. The data files are there, empty: Paimon lists folders, and knows no inventory of them.
+    """
+    return in_place(cache / "paimon" / sizes.name, lambda root: _write_paimon(root, sizes))
+
+
+def _write_paimon(root: Path, sizes: Sizes) -> None:
+    columns = [("id", pa.int64()), ("region", pa.string())]
+    columns += [(f"c{number}", pa.int64()) for number in range(3, sizes.columns + 1)]
+    # Manifests stay as they were committed, and an expiry takes all snapshots at once.
+    options = {
+        "bucket": "-1",
+        "manifest.merge-min-count": str(sizes.snapshots + 1),
+        "snapshot.expire.limit": str(sizes.snapshots),
+    }
+    table = lakebed.create_table(
+        root, pa.schema(columns), "paimon", partition_by=["region"], properties=options
+    )
+    for region in range(REGIONS):
+        (root / _bucket(region)).mkdir(parents=True)
+    live: list[int] = []
+    per_commit = max(1, sizes.files // sizes.snapshots)
+    for commit in range(1, sizes.snapshots + 1):
+        if commit % DELETING_PAIMON == 0:
+            table = table.delete_files(_paths(live.pop(0), per_commit))
+        else:
+            table = table.append_files(_files(commit, per_commit), check_files=False)
+            live.append(commit)
+            for path in _paths(commit, per_commit):
+                (root / path).touch()
+    for path in _paths(sizes.snapshots + 1, min(ORPHANS, per_commit)):
+        (root / path).touch()
+
+
+def _bucket(region: int) -> str:
+    return f"region=region-{region:03}/bucket-0"
+
+
+def _paths(commit: int, count: int) -> list[str]:
+    names = (f"data-{commit:08x}-7f1f-4c3a-9d0e-{place:012x}-0.parquet" for place in range(count))
+    return [f"{_bucket(place % REGIONS)}/{name}" for place, name in enumerate(names)]
+
+
+def _files(commit: int, count: int) -> pa.Table:
+    regions = [{"region": f"region-{place % REGIONS:03}"} for place in range(count)]
+    return pa.table(
+        {
+            "file_path": _paths(commit, count),
+            "record_count": pa.array([1_000 + place for place in range(count)], pa.int64()),
+            "file_size_in_bytes": pa.repeat(pa.scalar(1 << 20, pa.int64()), count),
+            "partition": pa.array(regions, pa.struct([("region", pa.string())])),
+            "bucket": pa.repeat(pa.scalar(0, pa.int32()), count),
         }
     )

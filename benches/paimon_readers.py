@@ -1,186 +1,202 @@
-"""What is timed in Python on Paimon tables. Run as a program this is the process of one reader."""
+"""What is timed in Python on Paimon tables: entries, views, plans, and entries that are written again."""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paimon_tables import DATABASE
-from readers import (
-    Reader,
-    Rows,
-    Run,
-    fastavro_entries,
-    lakebed_files,
-    lakebed_reads,
-    lakebed_stream,
-    serve,
-    tables,
-)
+from paimon_tables import DATABASE, PLAN
+from readers import Counted, Run, fastavro_entries, lakebed_reads, lakebed_stream, lakebed_view, ours, reader
 
 if TYPE_CHECKING:
     from corpus import Corpus
 
 PROJECTED = ["kind", "partition", "bucket", "file_name", "file_size", "row_count"]
 PROJECTED_AVRO = [
-    "_KIND",
-    "_PARTITION",
-    "_BUCKET",
-    "_FILE._FILE_NAME",
-    "_FILE._FILE_SIZE",
-    "_FILE._ROW_COUNT",
+    *("_KIND", "_PARTITION", "_BUCKET"),
+    *("_FILE._FILE_NAME", "_FILE._FILE_SIZE", "_FILE._ROW_COUNT"),
 ]
-
 Condition = tuple[str, str, Any]
 """A column, a method of Paimon's predicates (`equal` or `lessThan`), and a literal."""
 STATS = {"id": 1, "c5": 5}
 """The columns whose statistics are asked for, and their positions."""
 GUARD: Condition = ("dt", "equal", "2020-02-03")
 """One partition of a hundred or more: a reader may drop the others' entries before their statistics."""
+FILTERS: dict[str, Condition | None] = {
+    "plan": None,
+    "plan-partition": GUARD,
+    "plan-range": ("id", "lessThan", 100_000_000),
+}
+"""The plans and their filters. `peers_java` has the same."""
 
 
-def _warehouse(corpus: Corpus) -> str:
-    return str(Path(corpus.path).parents[1])
+def warehouse(corpus: Corpus) -> dict[str, str]:
+    """The options of a catalog that has the table."""
+    return {"warehouse": str(Path(corpus.path).parents[1])}
 
 
-_lakebed_reads = partial(lakebed_reads, "paimon.read_manifest")
+def _where(condition: Condition | None) -> dict[str, str]:
+    """The keyword of lakebed's views."""
+    if condition is None:
+        return {}
+    column, method, literal = condition
+    return {"where": f"{column} {'=' if method == 'equal' else '<'} {literal!r}"}
 
 
-def _pypaimon_entries(corpus: Corpus) -> Run:
-    from pypaimon import CatalogFactory
+def _pypaimon_manifests(corpus: Corpus) -> Callable[[], list[list[Any]]]:
+    """What reads the entries of each manifest."""
     from pypaimon.manifest.manifest_file_manager import ManifestFileManager
+    from pypaimon.table.file_store_table import FileStoreTable
 
-    table = CatalogFactory.create({"warehouse": _warehouse(corpus)}).get_table(f"{DATABASE}.{corpus.name}")
-    manager = ManifestFileManager(table)
-
-    def run() -> tuple[Rows, Any]:
-        entries: list[Any] = []
-        for path in corpus.manifests:
-            entries.extend(manager.read(Path(path).name, drop_stats=False))
-        return len(entries), entries
-
-    return run
-
-
-def _lakebed_stats(corpus: Corpus) -> Run:
-    import lakebed
-
-    columns = list(STATS)
-    return lambda: tables([lakebed.open_table(corpus.path).files(stats=columns, threads=1).to_arrow()])
+    manager = ManifestFileManager(FileStoreTable.from_path(corpus.path))
+    return lambda: [manager.read(Path(path).name, drop_stats=False) for path in corpus.manifests]
 
 
 def _pypaimon_stats(corpus: Corpus) -> Run:
     """Null counts and typed bounds of two columns: entries first, whose statistics are then decoded."""
-    entries_of = _pypaimon_entries(corpus)
+    read = _pypaimon_manifests(corpus)
 
     def stats(found: Any) -> list[Any]:
         lower, upper, nulls = found.min_values, found.max_values, found.null_counts
         return [(nulls[at], lower.get_field(at), upper.get_field(at)) for at in STATS.values()]
 
-    def run() -> tuple[Rows, Any]:
-        _, entries = entries_of()
-        found = [(entry.file.file_name, stats(entry.file.value_stats)) for entry in entries]
-        return len(found), found
+    def run() -> Any:
+        return [[(one.file.file_name, stats(one.file.value_stats)) for one in entries] for entries in read()]
 
     return run
 
 
-def _pypaimon_files(corpus: Corpus) -> Run:
+def pypaimon(
+    corpus: Corpus,
+    view: str,
+    condition: Condition | None = None,
+    options_of: Callable[[Corpus], dict[str, str]] = warehouse,
+) -> Run:
+    """The table itself (`open`), the splits of a scan with the files in them (`plan`), or a system table.
+
+    Args: options_of, its catalog's.
+    """
     from pypaimon import CatalogFactory
 
-    catalog = CatalogFactory.create({"warehouse": _warehouse(corpus)})
+    catalog, name = CatalogFactory.create(options_of(corpus)), f"{DATABASE}.{corpus.name}"
 
-    def run() -> tuple[Rows, Any]:
-        builder = catalog.get_table(f"{DATABASE}.{corpus.name}$files").new_read_builder()
-        return tables([builder.new_read().to_arrow(builder.new_scan().plan().splits())])
+    def run() -> Any:
+        if view == "open":
+            return Counted(None, catalog.get_table(name))
+        if view != "plan":
+            builder = catalog.get_table(f"{name}${view}").new_read_builder()
+            return [builder.new_read().to_arrow(builder.new_scan().plan().splits())]
+        builder = catalog.get_table(name).new_read_builder()
+        if condition is not None:
+            column, method, literal = condition
+            predicates = builder.new_predicate_builder()
+            methods = {"equal": predicates.equal, "lessThan": predicates.less_than}
+            builder = builder.with_filter(methods[method](column, literal))
+        splits = builder.new_scan().plan().splits()
+        return Counted(sum(len(split.files) for split in splits), splits)
 
     return run
 
 
-def pypaimon_plan(condition: Condition | None = None) -> Callable[[Corpus], Run]:
-    """The splits of a scan, with the files in them."""
+def pypaimon_rust(
+    corpus: Corpus,
+    view: str,
+    condition: Condition | None = None,
+    options_of: Callable[[Corpus], dict[str, str]] = warehouse,
+) -> Run:
+    """The same by pypaimon-rust, whose splits do not tell their files; system tables by its SQL."""
+    from pypaimon_rust.datafusion import PaimonCatalog, SQLContext
 
-    def prepare(corpus: Corpus) -> Run:
-        from pypaimon import CatalogFactory
+    context, options = SQLContext(), options_of(corpus)
+    context.register_catalog("paimon", options)
+    catalog, name = PaimonCatalog(options), f"{DATABASE}.{corpus.name}"
 
-        catalog = CatalogFactory.create({"warehouse": _warehouse(corpus)})
+    def run() -> Any:
+        if view == "open":
+            return Counted(None, catalog.get_table(name))
+        if view != "plan":
+            return context.sql(f"SELECT * FROM paimon.{DATABASE}.`{corpus.name}${view}`")
+        builder = catalog.get_table(name).new_read_builder()
+        if condition is not None:
+            column, method, literal = condition
+            builder = builder.with_filter({"method": method, "field": column, "literals": [literal]})
+        return Counted(None, builder.new_scan().plan())
 
-        def run() -> tuple[Rows, Any]:
-            builder = catalog.get_table(f"{DATABASE}.{corpus.name}").new_read_builder()
-            if condition is not None:
-                column, method, literal = condition
-                predicates = builder.new_predicate_builder()
-                methods = {"equal": predicates.equal, "lessThan": predicates.less_than}
-                builder = builder.with_filter(methods[method](column, literal))
-            splits = builder.new_scan().plan().splits()
-            return sum(len(split.files) for split in splits), splits
-
-        return run
-
-    return prepare
-
-
-def _pypaimon_rust_files(corpus: Corpus) -> Run:
-    from pypaimon_rust.datafusion import SQLContext
-
-    context = SQLContext()
-    context.register_catalog("paimon", {"warehouse": _warehouse(corpus)})
-    query = f"SELECT * FROM paimon.{DATABASE}.`{corpus.name}$files`"
-    return lambda: tables(context.sql(query))
+    return run
 
 
-def pypaimon_rust_plan(condition: Condition | None = None) -> Callable[[Corpus], Run]:
-    """The same by pypaimon-rust, whose splits do not tell their files."""
+def _lakebed_encode(corpus: Corpus, threads: int | None) -> Run:
+    import lakebed
 
-    def prepare(corpus: Corpus) -> Run:
-        from pypaimon_rust.datafusion import PaimonCatalog
-
-        catalog = PaimonCatalog({"warehouse": _warehouse(corpus)})
-
-        def run() -> tuple[Rows, Any]:
-            builder = catalog.get_table(f"{DATABASE}.{corpus.name}").new_read_builder()
-            if condition is not None:
-                column, method, literal = condition
-                builder = builder.with_filter({"method": method, "field": column, "literals": [literal]})
-            return None, builder.new_scan().plan()
-
-        return run
-
-    return prepare
+    write = partial(lakebed.paimon.write_manifest, codec=corpus.codec, threads=threads)
+    manifests = [lakebed.paimon.read_manifest(path).to_arrow() for path in corpus.manifests]
+    return lambda: Counted(corpus.entries, size=sum(len(write(entries)) for entries in manifests))
 
 
-READERS = [
-    Reader("lakebed", "entries", "lakebed", "1", _lakebed_reads(None, 1)),
-    Reader("lakebed, all cores", "entries", "lakebed", "all", _lakebed_reads(None, None)),
-    Reader("lakebed.avro", "entries", "lakebed", "1", lakebed_reads("avro.read")),
-    Reader("fastavro", "entries", "fastavro", "1", fastavro_entries),
-    Reader("pypaimon", "entries", "pypaimon", "1", _pypaimon_entries),
-    Reader("lakebed", "projected", "lakebed", "1", _lakebed_reads(PROJECTED, 1)),
-    Reader("lakebed.avro", "projected", "lakebed", "1", lakebed_reads("avro.read", PROJECTED_AVRO)),
-    Reader("lakebed, all cores", "projected", "lakebed", "all", _lakebed_reads(PROJECTED, None)),
-    Reader("lakebed", "stats", "lakebed", "1", _lakebed_stats),
-    Reader("pypaimon", "stats", "pypaimon", "1", _pypaimon_stats),
-    Reader("lakebed", "guard", "lakebed", "1", lakebed_files(1, f"{GUARD[0]} = '{GUARD[2]}'")),
-    Reader("pypaimon-rust plan", "guard", "pypaimon-rust", "all", pypaimon_rust_plan(GUARD)),
-    Reader("pypaimon plan", "guard", "pypaimon", "8 (GIL)", pypaimon_plan(GUARD)),
-    Reader("lakebed", "files", "lakebed", "1", lakebed_files(1)),
-    Reader("lakebed, all cores", "files", "lakebed", "all", lakebed_files(None)),
-    Reader("pypaimon-rust $files", "files", "pypaimon-rust", "all", _pypaimon_rust_files),
-    Reader("pypaimon-rust plan", "files", "pypaimon-rust", "all", pypaimon_rust_plan()),
-    Reader("pypaimon $files", "files", "pypaimon", "8 (GIL)", _pypaimon_files),
-    Reader("pypaimon plan", "files", "pypaimon", "8 (GIL)", pypaimon_plan()),
-    Reader("lakebed", "stream", "lakebed", "all", lakebed_stream),
-    Reader("pypaimon-rust $files", "stream", "pypaimon-rust", "all", _pypaimon_rust_files),
-    Reader("pypaimon $files", "stream", "pypaimon", "8 (GIL)", _pypaimon_files),
-    Reader("lakebed", "churn", "lakebed", "1", lakebed_files(1)),
-    Reader("lakebed, all cores", "churn", "lakebed", "all", lakebed_files(None)),
-    Reader("lakebed, streamed", "churn", "lakebed", "all", lakebed_stream),
-    Reader("pypaimon-rust plan", "churn", "pypaimon-rust", "all", pypaimon_rust_plan()),
-    Reader("pypaimon plan", "churn", "pypaimon", "8 (GIL)", pypaimon_plan()),
-]
-"""All of them, in the order in which they are reported."""
+def _pypaimon_encode(corpus: Corpus) -> Run:
+    from pypaimon.manifest.manifest_file_manager import ManifestFileManager
+    from pypaimon.table.file_store_table import FileStoreTable
 
-if __name__ == "__main__":
-    serve(READERS)
+    entries = _pypaimon_manifests(corpus)()
+    # The same table's schema, in a folder that may be written to.
+    folder = tempfile.TemporaryDirectory()
+    shutil.copytree(Path(corpus.path) / "schema", Path(folder.name) / "schema")
+    manager = ManifestFileManager(FileStoreTable.from_path(folder.name))
+
+    def run() -> Counted:
+        names = [f"manifest-{number}" for number in range(len(entries))]
+        for name, some in zip(names, entries, strict=True):
+            manager.write(name, some)
+        sizes = [(Path(folder.name) / "manifest" / name).stat().st_size for name in names]
+        return Counted(corpus.entries, size=sum(sizes))
+
+    return run
+
+
+_entries = partial(lakebed_reads, name="paimon.read_manifest")
+_GIL = "8 (GIL)"
+READERS = {
+    "paimon": [
+        *ours("entries", _entries),
+        reader("lakebed.avro", "entries", lakebed_reads, name="avro.read"),
+        reader("fastavro", "entries", fastavro_entries),
+        reader("pypaimon", "entries", _pypaimon_manifests),
+        *ours("projected", _entries, columns=PROJECTED),
+        reader("lakebed.avro", "projected", lakebed_reads, name="avro.read", columns=PROJECTED_AVRO),
+        reader("lakebed", "stats", lakebed_view, threads=1, stats=list(STATS)),
+        reader("pypaimon", "stats", _pypaimon_stats),
+        reader("lakebed", "guard", lakebed_view, threads=1, **_where(GUARD)),
+        reader("pypaimon-rust plan", "guard", pypaimon_rust, "all", view="plan", condition=GUARD),
+        reader("pypaimon plan", "guard", pypaimon, _GIL, view="plan", condition=GUARD),
+        *ours("files", lakebed_view),
+        reader("pypaimon-rust $files", "files", pypaimon_rust, "all", view="files"),
+        reader("pypaimon-rust plan", "files", pypaimon_rust, "all", view="plan"),
+        reader("pypaimon $files", "files", pypaimon, _GIL, view="files"),
+        reader("pypaimon plan", "files", pypaimon, _GIL, view="plan"),
+        reader("lakebed", "stream", lakebed_stream, "all"),
+        reader("pypaimon-rust $files", "stream", pypaimon_rust, "all", view="files"),
+        reader("pypaimon $files", "stream", pypaimon, _GIL, view="files"),
+        *ours("churn", lakebed_view),
+        reader("lakebed, streamed", "churn", lakebed_stream, "all"),
+        reader("pypaimon-rust plan", "churn", pypaimon_rust, "all", view="plan"),
+        reader("pypaimon plan", "churn", pypaimon, _GIL, view="plan"),
+        *ours(PLAN[1], lakebed_stream, view="plan"),
+        # The others have no plan in batches: there they would do again what they do in `plan`.
+        *(
+            one
+            for task, condition in FILTERS.items()
+            for one in (
+                *ours(task, lakebed_view, view="plan", deletes="ids", **_where(condition)),
+                reader("pypaimon-rust", task, pypaimon_rust, "all", view="plan", condition=condition),
+                reader("pypaimon", task, pypaimon, _GIL, view="plan", condition=condition),
+            )
+        ),
+        *ours("encode", _lakebed_encode),
+        reader("pypaimon", "encode", _pypaimon_encode),
+    ]
+}
+"""All of them by format, in the order in which they are reported."""

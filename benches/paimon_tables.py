@@ -10,14 +10,13 @@ import functools
 import json
 import subprocess
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pypaimon_table
-from corpus import GENERATORS, Corpus, Table, blocks, generator, records
+from corpus import GENERATORS, Corpus, Table, generator, once, records
 
 DATABASE = "bench"
 
@@ -51,14 +50,13 @@ def by_pypaimon(cache: Path, entries: int, given: Path | None, commits: int = 5)
         return _describe(_link(cache, given), writer)
     shape = Shape(entries, max(1, entries // 100), commits)
     table = _path(cache, shape.name("pypaimon"))
-    if not table.exists():
-        pypaimon_table.write(table, shape.entries, shape.columns, shape.partitions, shape.commits)
-    return _describe(table, writer)
+    sizes = (shape.entries, shape.columns, shape.partitions, shape.commits)
+    return _describe(once(table, lambda folder: pypaimon_table.write(folder, *sizes)), writer)
 
 
-def _java(cache: Path, entries: int, given: Path | None, **more: Any) -> Corpus:
+def _java(cache: Path, entries: int, given: Path | None, commits: int = 5, **more: Any) -> Corpus:
     """The given or cached table, or a new one: partitions of 100 entries, five commits."""
-    return _java_table(cache, Shape(entries, max(1, entries // 100), commits=5, **more), given)
+    return _java_table(cache, Shape(entries, max(1, entries // 100), commits, **more), given)
 
 
 def java_large(cache: Path, entries: int, given: Path | None, **more: Any) -> Corpus:
@@ -66,27 +64,18 @@ def java_large(cache: Path, entries: int, given: Path | None, **more: Any) -> Co
     return _java_table(cache, Shape(entries, max(1, entries // 1000), commits=10, **more), given)
 
 
-def _java_wide(cache: Path, entries: int, given: Path | None) -> Corpus:
-    """200 columns, in one manifest."""
-    return _java_table(cache, Shape(entries, max(1, entries // 100), commits=1, columns=200), given)
-
-
 READ = ("entries", "projected", "stats")
 PLAN = ("plan", "plan-stream", "plan-partition", "plan-range")
+_MANY, STREAM = (*READ, "guard", "files"), ("stream",)
 TABLES = [
-    Table(
-        "paimon-java",
-        (*READ, "guard", "files", *PLAN, "encode"),
-        50_000,
-        _java,
-        quick=(*READ, "guard", "files", "plan", "encode"),
-    ),
-    Table("pypaimon", (*READ, "guard", "files", "encode"), 50_000, by_pypaimon, quick=READ[:1]),
-    Table("paimon-wide", READ, 5_000, _java_wide, quick=READ, quick_entries=1_000),
-    Table("paimon-no-stats", READ[:2], 50_000, partial(_java, stats="none")),
-    Table("paimon-100k", ("stream",), 100_000, java_large, most_rounds=1),
-    Table("paimon-1m", ("stream", *PLAN), 1_000_000, java_large, alone=("stream",), most_rounds=5),
-    Table("paimon-churn", ("churn",), 300_000, partial(java_large, churn=50), most_rounds=5),
+    Table("paimon-java", (*_MANY, *PLAN, "encode"), 50_000, _java, quick=(*_MANY, "plan", "encode")),
+    Table("pypaimon", (*_MANY, "encode"), 50_000, by_pypaimon, quick=READ[:1]),
+    # In one manifest.
+    Table("paimon-wide", READ, 5_000, _java, {"commits": 1, "columns": 200}, quick=READ, quick_entries=1_000),
+    Table("paimon-no-stats", READ[:2], 50_000, _java, {"stats": "none"}),
+    Table("paimon-100k", STREAM, 100_000, java_large, most_rounds=1),
+    Table("paimon-1m", (*STREAM, *PLAN), 1_000_000, java_large, alone=STREAM, most_rounds=5),
+    Table("paimon-churn", ("churn",), 300_000, java_large, {"churn": 50}, most_rounds=5),
 ]
 
 
@@ -113,16 +102,8 @@ def _describe(root: Path, writer: str) -> Corpus:
         for record in records(root / "manifest" / manifest_list)
     ]
     manifests = [root / "manifest" / record["_FILE_NAME"] for record in listed]
-    return Corpus(
-        format="paimon",
-        writer=writer,
-        path=str(root),
-        name=root.name,
-        manifests=tuple(map(str, manifests)),
-        live=sum(record["_NUM_ADDED_FILES"] - record["_NUM_DELETED_FILES"] for record in listed),
-        columns=len(schema["fields"]),
-        **vars(blocks(manifests)),
-    )
+    live = sum(record["_NUM_ADDED_FILES"] - record["_NUM_DELETED_FILES"] for record in listed)
+    return Corpus.of_files("paimon", writer, root, root.name, manifests, len(schema["fields"]), live)
 
 
 def _java_table(cache: Path, shape: Shape, given: Path | None) -> Corpus:
@@ -130,9 +111,10 @@ def _java_table(cache: Path, shape: Shape, given: Path | None) -> Corpus:
 
     Raises: MissingInputError: nothing is cached and Maven or a JDK is not there.
     """
-    table = _path(cache, shape.name("java")) if given is None else _link(cache, given)
-    if not table.exists():
-        _generate(cache, table, shape)
+    if given is None:
+        table = once(_path(cache, shape.name("java")), lambda folder: _generate(cache, folder, shape))
+    else:
+        table = _link(cache, given)
     return _describe(table, f"Paimon Java {java_version()}")
 
 
@@ -155,7 +137,6 @@ def java_classpath(folder: Path) -> str:
 
 
 def _generate(folder: Path, out: Path, shape: Shape) -> None:
-    partial = out.with_name(out.name + ".partial")
     sizes = {
         "entries": shape.entries,
         "columns": shape.columns,
@@ -166,6 +147,5 @@ def _generate(folder: Path, out: Path, shape: Shape) -> None:
     }
     options = [word for key, value in sizes.items() for word in (f"--{key}", str(value))]
     classes = java_classpath(folder)
-    command = ["java", "-Xmx3g", "-cp", classes, "BenchTable", "--out", str(partial), *options]
+    command = ["java", "-Xmx3g", "-cp", classes, "BenchTable", "--out", str(out), *options]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    partial.rename(out)

@@ -7,7 +7,6 @@ INT, STRING, DOUBLE, TIMESTAMP(6), DECIMAL(18, 2), BIGINT, STRING, DATE, BOOLEAN
 from __future__ import annotations
 
 import random
-import shutil
 import uuid
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -18,16 +17,8 @@ import pyarrow as pa
 
 SEED = 42
 _CYCLE = [
-    pa.int32(),
-    pa.string(),
-    pa.float64(),
-    pa.timestamp("us"),
-    pa.decimal128(18, 2),
-    pa.int64(),
-    pa.string(),
-    pa.date32(),
-    pa.bool_(),
-    pa.decimal128(30, 4),
+    *(pa.int32(), pa.string(), pa.float64(), pa.timestamp("us"), pa.decimal128(18, 2), pa.int64()),
+    *(pa.string(), pa.date32(), pa.bool_(), pa.decimal128(30, 4)),
 ]
 _OPTIONS = {
     "bucket": "-1",
@@ -50,16 +41,8 @@ def bounds(types: list[pa.DataType], random_: random.Random) -> list[Any]:
     return [_day(random_.randrange(500)), *(_bound(type_, random_.getrandbits(32)) for type_ in types[1:])]
 
 
-def write(table: Path, entries: int, columns: int, partitions: int, commits: int) -> None:
+def write(table_path: Path, entries: int, columns: int, partitions: int, commits: int) -> None:
     """Writes a table into a folder `<warehouse>/<database>.db/<name>`: about 0.6 ms an entry."""
-    partial = table.with_name(f"{table.name}_partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    each = -(-entries // commits)
-    _commit(partial, columns, partitions, [min(each, entries - done) for done in range(0, entries, each)])
-    partial.rename(table)
-
-
-def _commit(table_path: Path, columns: int, partitions: int, commits: list[int]) -> None:
     from pypaimon import CatalogFactory, Schema
 
     columns_of = fields(columns)
@@ -71,7 +54,8 @@ def _commit(table_path: Path, columns: int, partitions: int, commits: list[int])
     catalog.create_table(f"{database}.{table_path.name}", schema, False)
     table = catalog.get_table(f"{database}.{table_path.name}")
     random_ = random.Random(SEED)
-    for files in commits:
+    each = -(-entries // commits)
+    for files in [min(each, entries - done) for done in range(0, entries, each)]:
         commit = table.new_batch_write_builder().new_commit()
         commit.commit(_messages(table, types, files, partitions, random_))
         commit.close()

@@ -21,25 +21,10 @@ MEMORY_LIMIT_BYTES = 100_000_000
 """What streaming the files of any table may take above the imported library."""
 
 _HEADER = (
-    "input",
-    "written by",
-    "codec",
-    "block",
-    "entries",
-    "columns",
-    "task",
-    "reader",
-    "version",
-    "threads",
-    "seconds",
-    "rows/s",
-    "MB/s",
-    "peak MB",
-    *(f"x {name}" for name in (REFERENCE, *FLOORS)),
+    *("input", "written by", "codec", "block", "entries", "columns", "task", "reader", "version", "threads"),
+    *("seconds", "rows/s", "MB/s", "peak MB", *(f"x {name}" for name in (REFERENCE, *FLOORS))),
 )
-_LEFT = {
-    _HEADER.index(name) for name in ("input", "written by", "codec", "task", "reader", "version", "threads")
-}
+_LEFT = {0, 1, 2, 6, 7, 8, 9}
 
 
 def machine() -> str:
@@ -56,25 +41,18 @@ def _processor() -> str:
 
 def document(results: Sequence[Result], left_out: Sequence[str], clock: str = CLOCKS[0]) -> str:
     """All that a run prints: the machine, the table, what it says of targets, and what has no time."""
-    failed = [
-        f"{result.contestant.label}, {result.contestant.task}, {result.corpus.input}: {result.error}"
-        for result in results
-        if result.error
-    ]
     of_what = "" if clock == CLOCKS[0] else f", seconds of the {clock}"
-    parts = [
-        machine() + of_what,
-        table(results),
-        *_memory_verdicts(results),
-        *_value_rates(results),
-        *_sizes(results),
-    ]
-    parts += [
-        "\n".join([f"{title}:", *(f"- {line}" for line in lines)])
-        for title, lines in (("n/a", failed), ("left out", left_out))
-        if lines
-    ]
-    return "\n\n".join(parts)
+    lines = (*_memory_verdicts(results), *_value_rates(results), *_sizes(results))
+    parts = [machine() + of_what, table(results), *lines]
+    left = ["\n".join(["left out:", *(f"- {line}" for line in left_out)])] if left_out else []
+    return "\n\n".join([*parts, *without_time(results), *left])
+
+
+def without_time(results: Sequence[Result]) -> list[str]:
+    """The errors of those that have none, in one part of a document."""
+    of = [(one.contestant.label, one.contestant.task, one.corpus.input, one.error) for one in results]
+    lines = [f"- {label}, {task}, {name}: {error}" for label, task, name, error in of if error]
+    return ["\n".join(["n/a:", *lines])] if lines else []
 
 
 def table(results: Sequence[Result]) -> str:
@@ -111,37 +89,22 @@ def _line(row: tuple[str, ...], widths: list[int], left: Container[int]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _median_of(label: str, result: Result, results: Sequence[Result]) -> float | None:
-    """The median of that reader on the same task and input."""
-    for other in results:
-        same = other.corpus == result.corpus and other.contestant.task == result.contestant.task
-        if same and other.contestant.label == label:
-            return other.median
-    return None
-
-
 def _row(result: Result, results: Sequence[Result]) -> tuple[str, ...]:
     corpus, contestant, median = result.corpus, result.contestant, result.median
-    found = [""] * 6
     peak = "" if result.peak_bytes is None else f"{result.peak_bytes / 1e6:.0f}"
-    if median is None:
-        found = ["n/a", "", "", peak, *([""] * (1 + len(FLOORS)))]
-    else:
-        bases = [_median_of(label, result, results) for label in (REFERENCE, *FLOORS)]
-        found = [
-            f"{median:.4f}",
-            f"{corpus.entries / median:,.0f}",
-            f"{corpus.inflated_bytes / median / 1e6:,.0f}",
-            peak,
-            *("" if base is None else f"{median / base:.2f}" for base in bases),
-        ]
+    found = ["n/a", "", "", peak, *([""] * (1 + len(FLOORS)))]
+    if median is not None:
+        same = [one for one in results if (one.corpus, one.contestant.task) == (corpus, contestant.task)]
+        medians = {one.contestant.label: one.median for one in reversed(same)}
+        bases = [medians.get(label) for label in (REFERENCE, *FLOORS)]
+        of_second = (f"{corpus.entries / median:,.0f}", f"{corpus.inflated_bytes / median / 1e6:,.0f}")
+        ratios = ("" if base is None else f"{median / base:.2f}" for base in bases)
+        found = [f"{median:.4f}", *of_second, peak, *ratios]
+    table_is = (corpus.input, corpus.writer, corpus.codec, kilobytes(corpus.block_bytes))
+    sizes = (f"{corpus.entries:,}", str(corpus.columns))
     return (
-        corpus.input,
-        corpus.writer,
-        corpus.codec,
-        kilobytes(corpus.block_bytes),
-        f"{corpus.entries:,}",
-        str(corpus.columns),
+        *table_is,
+        *sizes,
         contestant.task,
         contestant.label,
         contestant.version,
@@ -192,28 +155,20 @@ def _sizes(results: Sequence[Result]) -> list[str]:
 def write_json(results: Sequence[Result], path: Path) -> None:
     """Every run of every reader, one JSON object a line, for `compare.py`."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [
-        json.dumps(
-            {
-                "machine": machine(),
-                "input": result.corpus.input,
-                "writer": result.corpus.writer,
-                "entries": result.corpus.entries,
-                "columns": result.corpus.columns,
-                "manifests": len(result.corpus.manifests),
-                "bytes": result.corpus.compressed_bytes,
-                "bytes_inflated": result.corpus.inflated_bytes,
-                "task": result.contestant.task,
-                "reader": result.contestant.label,
-                "version": result.contestant.version,
-                "median": result.median,
-                "seconds": result.seconds,
-                "peak_bytes": result.peak_bytes,
-                "written_bytes": result.written_bytes,
-                "error": result.error,
-                "answers": result.answers,
-            }
-        )
-        for result in results
-    ]
+    lines = []
+    for result in results:
+        corpus, contestant = result.corpus, result.contestant
+        line = {
+            "machine": machine(),
+            **{name: getattr(corpus, name) for name in ("input", "writer", "entries", "columns")},
+            "manifests": len(corpus.manifests),
+            "bytes": corpus.compressed_bytes,
+            "bytes_inflated": corpus.inflated_bytes,
+            "task": contestant.task,
+            "reader": contestant.label,
+            "version": contestant.version,
+        }
+        measured = ("median", "seconds", "peak_bytes", "written_bytes", "error", "answers")
+        line |= {name: getattr(result, name) for name in measured}
+        lines.append(json.dumps(line))
     path.write_text("\n".join(lines) + "\n")

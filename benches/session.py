@@ -15,7 +15,6 @@ import late_s3
 
 if TYPE_CHECKING:
     from corpus import Corpus
-    from readers import Reader
 
 SLOW_SECONDS = 2.0
 """A reader whose first run takes longer than this joins only the first two rounds."""
@@ -42,24 +41,16 @@ class Contestant:
     threads: str
     command: tuple[str, ...]
     greeting: str | None = None
-    every_round: bool = False
+    patient: bool = False
     """Whether it joins all rounds, however slow it is."""
 
     @classmethod
-    def from_reader(cls, reader: Reader, corpus: Corpus, module: str) -> Contestant:
-        """A Python reader: this interpreter on its module's file, the corpus as its first line of input."""
-        command = (sys.executable, module, reader.label, reader.task)
-        greeting = json.dumps(asdict(corpus))
-        return cls(reader.label, reader.task, reader.version, reader.threads, command, greeting)
-
-    @classmethod
-    def from_binary(
-        cls, binary: Path, listed: dict[str, str | None], corpus: Corpus, task: str
+    def of_python(
+        cls, label: str, task: str, version: str, threads: str, corpus: Corpus, *command: str, patient: bool
     ) -> Contestant:
-        """A Rust reader: one line of `manifest-peers --list`; the floors are below other tasks too."""
-        name = str(listed["peer"])
-        command = (str(binary), "--serve", name, str(listed["task"]), *corpus.manifests)
-        return cls(name, task, listed["version"] or "", "1", command)
+        """A program of this interpreter, the corpus as its first line of input."""
+        greeting = json.dumps(asdict(corpus))
+        return cls(label, task, version, threads, (sys.executable, *command), greeting, patient)
 
 
 @dataclass
@@ -104,8 +95,8 @@ class _Process:
         """The first run: the one whose peak memory counts, and whose time only if there is no other."""
         answer = self._run()
         self.result.written_bytes = answer.get("bytes")
-        patient = self.result.contestant.every_round
-        if not self.result.error and answer["seconds"] > ENOUGH_SECONDS and not patient:
+        slow = not self.result.error and answer["seconds"] > ENOUGH_SECONDS
+        if slow and not self.result.contestant.patient:
             self._add(answer)
             self._only_once = True
         peak = _resident_bytes(self._process.pid, "VmHWM")
@@ -114,7 +105,7 @@ class _Process:
 
     def joins(self, number: int) -> bool:
         """Whether it runs in that round, counted from 0: slow readers leave early."""
-        slow = self.result.seconds[:1] > [SLOW_SECONDS] and not self.result.contestant.every_round
+        slow = self.result.seconds[:1] > [SLOW_SECONDS] and not self.result.contestant.patient
         return not (self.result.error or self._only_once or (slow and number >= 2))
 
     def repeat(self) -> None:

@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any
 
 import report
-from spark_report import JVMS, PYTHONS
+from bench_spark import JVMS, PYTHONS
 from spark_sides import TASK_BYTES
 
 SCALING = Path(__file__).with_name("SCALING.md")

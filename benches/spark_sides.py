@@ -1,7 +1,6 @@
 """What is timed in Spark: lakebed's views, and the metadata tables and plans of the formats' own runtimes.
 
-Run as a program this is the process of one side, `spark_sides.py SIDE TASK MASTER`: the corpus as JSON on the
-first line of standard input, a line of answer when the session is there, then one for each further line. The
+Run as a program this is the process of one side, `spark_sides.py SIDE TASK MASTER`, served by `readers`. The
 clock runs from opening the table until the rows are in the driver, or written to the sink `noop`.
 """
 
@@ -13,17 +12,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import process_tree
 import pyarrow as pa
-import spark_events
-from corpus import Corpus
+import readers
 from iceberg_tables import JAVA_VERSION
 
 if TYPE_CHECKING:
+    from corpus import Corpus
     from pyspark.sql import DataFrame, SparkSession
 
 TASK_BYTES = 256 << 20
@@ -43,6 +43,19 @@ _ICEBERG = {"3.5": "iceberg-spark-runtime-3.5_2.12", "4.0": "iceberg-spark-runti
 _PAIMON = {"3.5": "paimon-spark-3.5"}
 PAIMON_VERSION = "0.9.0"
 """The newest of Paimon's runtimes for Spark that can be had."""
+_CROSSED = {
+    "data sent to Python workers": "to_python_bytes",
+    "data returned from Python workers": "from_python_bytes",
+    "internal.metrics.shuffle.write.bytesWritten": "shuffle_bytes",
+}
+_ROWS = "number of output rows"
+_EVENTS = {
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.compress": "false",
+    # One file for all of it, also in Spark 4.
+    "spark.eventLog.rolling.enabled": "false",
+}
+"""What a session is made with, and `spark.eventLog.dir`."""
 
 
 def lakebed(spark: SparkSession, corpus: Corpus, task: str, read: Any = None) -> DataFrame:
@@ -152,17 +165,25 @@ def _sums(rows: Any) -> DataFrame:
     return frame
 
 
-def _session(side: str, master: str, corpus: Corpus, events: Path) -> SparkSession:
+def session(master: str, name: str, settings: dict[str, str]) -> SparkSession:
+    """A Spark session of this interpreter that logs nothing."""
     from pyspark.sql import SparkSession
 
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in {**quiet, "spark.sql.session.timeZone": "UTC", **settings}.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+def _session(side: str, master: str, corpus: Corpus, events: Path) -> SparkSession:
     settings = {
-        **spark_events.SETTINGS,
+        **_EVENTS,
         "spark.eventLog.dir": events.as_uri(),
         "spark.driver.memory": "3g",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
     }
     if not side.startswith("lakebed"):
@@ -170,12 +191,32 @@ def _session(side: str, master: str, corpus: Corpus, events: Path) -> SparkSessi
     if side == "paimon":
         settings["spark.sql.catalog.paimon"] = "org.apache.paimon.spark.SparkCatalog"
         settings["spark.sql.catalog.paimon.warehouse"] = Path(corpus.path).parents[1].as_uri()
-    builder = SparkSession.builder.master(master).appName(f"bench of {side}")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    return spark
+    return session(master, f"bench of {side}", settings)
+
+
+class _Events:
+    """The event log of one session, read on from where the last run ended."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read = 0
+
+    def counts(self, spark: Any) -> dict[str, int]:
+        """Of tasks that ended since: `tasks`, `step_rows` (the most that a step gave), and bytes by way."""
+        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+        (log,) = self._folder.iterdir()
+        text = log.read_text()
+        new, self._read = text[self._read :], len(text)
+        ended = [json.loads(line) for line in new.splitlines() if '"SparkListenerTaskEnd"' in line]
+        rows: dict[int, int] = {}
+        found = {"tasks": len(ended), **dict.fromkeys(_CROSSED.values(), 0)}
+        for update in (one for event in ended for one in event["Task Info"]["Accumulables"]):
+            name, value = update.get("Name"), int(update.get("Update") or 0)
+            if name == _ROWS:
+                rows[update["ID"]] = rows.get(update["ID"], 0) + value
+            elif name in _CROSSED:
+                found[_CROSSED[name]] += value
+        return {**found, "step_rows": max(rows.values(), default=0)}
 
 
 def _run(frame: Callable[[], DataFrame], task: str) -> tuple[list[int], int]:
@@ -189,7 +230,7 @@ def _run(frame: Callable[[], DataFrame], task: str) -> tuple[list[int], int]:
 
 
 def _measured(
-    spark: SparkSession, events: spark_events.Events, frame: Callable[[], DataFrame], task: str
+    spark: SparkSession, events: _Events, frame: Callable[[], DataFrame], task: str
 ) -> dict[str, Any]:
     root = os.getpid()
     watch, before = process_tree.Watch(root), process_tree.processor_seconds(root)
@@ -206,23 +247,27 @@ def _measured(
     return {**answer, "groups": groups, **counts, "cpu_seconds": cpu, "peak_bytes": watch.peak}
 
 
+def _ready(
+    corpus: Corpus, side: str, task: str, master: str, ends: ExitStack
+) -> Callable[[], dict[str, Any]]:
+    folder = Path(ends.enter_context(tempfile.TemporaryDirectory()))
+    spark, events = _session(side, master, corpus, folder), _Events(folder)
+    ends.callback(spark.stop)
+
+    def measured() -> dict[str, Any]:
+        found = _measured(spark, events, partial(SIDES[side], spark, corpus, task), task)
+        if (side, task) == ("paimon", "plan"):
+            found["rows"] = corpus.live  # splits have several files each, and are not told apart
+        return found
+
+    return measured
+
+
 def main() -> None:
     """Answers until standard input ends."""
     side, task, master = sys.argv[1:]
-    corpus = Corpus(**json.loads(sys.stdin.readline()))
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            spark = _session(side, master, corpus, Path(folder))
-            events = spark_events.Events(Path(folder))
-            print("{}", flush=True)
-            for _ in sys.stdin:
-                found = _measured(spark, events, lambda: SIDES[side](spark, corpus, task), task)
-                if (side, task) == ("paimon", "plan"):
-                    found["rows"] = corpus.live  # splits have several files each, and are not told apart
-                print(json.dumps(found), flush=True)
-            spark.stop()
-        except Exception as error:  # noqa: BLE001 - a failed side is a result: the report shows its text
-            print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
+    with ExitStack() as ends:
+        readers.serve(partial(_ready, side=side, task=task, master=master, ends=ends))
 
 
 if __name__ == "__main__":

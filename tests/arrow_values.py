@@ -37,6 +37,38 @@ def lists(
     return (values[start:end] for start, end in pairwise(starts))
 
 
+def canonical_by(
+    array: pa.Array | pa.ChunkedArray,
+    pairs: Callable[[list[Any], list[Any]], Any],
+    time: Callable[[str, pa.DataType], str],
+    scalar: Callable[[Any, pa.DataType], Any],
+) -> list[Any]:
+    """The values of an array in a canonical form, which says what maps, times and scalars are in it."""
+
+    def canonical(inner: pa.Array) -> list[Any]:
+        return canonical_by(inner, pairs, time, scalar)
+
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    kind = array.type
+    if pa.types.is_struct(kind):
+        return structs(array, canonical)
+    if pa.types.is_map(kind):
+        both = zip(lists(array, array.keys, canonical), lists(array, array.items, canonical), strict=True)
+        return valid(array, (pairs(keys, values) for keys, values in both))
+    if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
+        return valid(array, lists(array, array.values, canonical))
+    if pa.types.is_temporal(kind):
+        return [text if text is None else time(text, kind) for text in array.cast(pa.string()).to_pylist()]
+    return [value if value is None else scalar(value, kind) for value in array.to_pylist()]
+
+
+def rows_by(canonical: Callable[[pa.ChunkedArray], list[Any]], table: pa.Table) -> list[dict[str, Any]]:
+    """The rows of a table in a canonical form."""
+    columns = [canonical(column) for column in table.columns]
+    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
 def float_bits(value: float, kind: pa.DataType) -> str:
     """Hex of a float's bits, "NaN" for every NaN: so that -0.0 is not 0.0, and NaN is NaN."""
     return "NaN" if value != value else struct.pack(">f" if kind == pa.float32() else ">d", value).hex()

@@ -61,3 +61,19 @@ class CountingStorage:
             if (folder.endswith("/manifest") and not name.startswith("manifest-list"))
             or (name.endswith(".avro") and not name.startswith("snap-"))
         ]
+
+
+class WritableStorage(CountingStorage):
+    """The same, which can be written to."""
+
+    def write(self, path: str, data: bytes) -> None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_bytes(data)
+
+    def remove(self, path: str) -> None:
+        Path(path).unlink()
+
+    def publish(self, path: str, data: bytes, replace: bool) -> None:
+        if Path(path).exists() and not replace:
+            raise FileExistsError(path)
+        self.write(path, data)

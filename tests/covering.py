@@ -111,9 +111,7 @@ def _named(tables: Sequence[_Golden], names: Sequence[str]) -> list[_Golden]:
 
 
 def _covering(
-    tables: Sequence[_T],
-    features: Callable[[_T], frozenset[str]],
-    kinds: Sequence[str],
+    tables: Sequence[_T], features: Callable[[_T], frozenset[str]], kinds: Sequence[str]
 ) -> tuple[_T, ...]:
     """The chosen tables, in their order."""
 
@@ -133,10 +131,7 @@ def report() -> list[str]:
 
 
 def _reported(
-    name: str,
-    chosen: Sequence[_T],
-    tables: Sequence[_T],
-    features: Callable[[_T], frozenset[str]],
+    name: str, chosen: Sequence[_T], tables: Sequence[_T], features: Callable[[_T], frozenset[str]]
 ) -> str:
     known = frozenset[str]().union(*map(features, tables))
     return f"slow doors: {len(chosen)} of {len(tables)} {name} tables, which have all {len(known)} features"

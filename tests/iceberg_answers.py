@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from arrow_values import float_bits, lists, structs, valid
+from arrow_values import canonical_by, float_bits, rows_by
 
 import lakebed
 
@@ -92,26 +92,12 @@ def leaves(fields: Iterable[Field], prefix: str = "") -> Iterator[tuple[int, str
 
 def canonical(array: pa.Array | pa.ChunkedArray) -> list[Any]:
     """The values of an array in the canonical form."""
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    kind = array.type
-    if pa.types.is_struct(kind):
-        return structs(array, canonical)
-    if pa.types.is_map(kind):
-        pairs = zip(lists(array, array.keys, canonical), lists(array, array.items, canonical), strict=True)
-        return valid(array, (_object(keys, values) for keys, values in pairs))
-    if pa.types.is_list(kind):
-        return valid(array, lists(array, array.values, canonical))
-    if pa.types.is_temporal(kind):
-        texts = array.cast(pa.string()).to_pylist()
-        return [text if text is None else _time(text, kind) for text in texts]
-    return [value if value is None else _scalar(value, kind) for value in array.to_pylist()]
+    return canonical_by(array, _object, _time, _scalar)
 
 
 def canonical_rows(table: pa.Table) -> list[Row]:
     """The rows of a table in the canonical form."""
-    columns = [canonical(column) for column in table.columns]
-    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+    return rows_by(canonical, table)
 
 
 def wanted(value: Any, kind: pa.DataType) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 import lakebed
 from lakebed import iceberg
@@ -56,6 +57,37 @@ def _other(table: lakebed.Table, name: str, number: int) -> lakebed.Table:
             transaction.delete_files([f"data/{name}-t.parquet"])
         return transaction.table
     return table.update_properties({"last": name})
+
+
+SCHEMA = pa.schema([("id", pa.int64())])
+
+
+def empty(folder: Path, kind: str) -> lakebed.Table:
+    """A table of the column `id`: of the format version `v1`, `v2` or `v3`, or in a `catalog`."""
+    if kind != "catalog":
+        return lakebed.create_table(folder / "t", SCHEMA, "iceberg", format_version=int(kind[1:]))
+    tables = pytest.importorskip("catalog_tables")
+    return lakebed.open_table(tables.sqlite(folder).create_table("db.t", SCHEMA))
+
+
+def files(*names: str, **columns: Any) -> pa.Table:
+    """Rows of data files for a commit."""
+    count = len(names)
+    paths = [f"data/{name}.parquet" for name in names]
+    given = {"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count}
+    return pa.table(given | columns)
+
+
+def names(table: lakebed.Table) -> list[str]:
+    """The stems of all files."""
+    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
+    return sorted(Path(path).stem for path in paths)
+
+
+def path(table: lakebed.Table, name: str) -> str:
+    """The path of the file of that stem."""
+    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
+    return str(next(found for found in paths if Path(found).stem == name))
 
 
 def live(table: lakebed.Table) -> list[str]:

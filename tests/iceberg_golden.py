@@ -7,7 +7,6 @@ import json
 import re
 import warnings
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 import compared
 import pyarrow as pa
 import pytest
-from trust import QUICK
 
 import lakebed
 from iceberg_answers import Field, Row, leaves, result_type
 from lakebed.errors import LakebedWarning
-from shared_data import data_root, each
+from shared_data import data_root, each_golden
 
 if TYPE_CHECKING:
     from lakebed import Table
@@ -169,14 +167,5 @@ def golden_iceberg_tables() -> tuple[GoldenTable, ...]:
 
 
 def each_golden_iceberg_table(*patterns: str) -> pytest.MarkDecorator:
-    """Parametrises `table` over the golden tables whose name matches one of `patterns` (all, without any)."""
-    if QUICK:
-        from covering import each_covering_iceberg_table
-
-        return each_covering_iceberg_table(names=patterns or ("*",))
-    tables = [
-        t for t in golden_iceberg_tables() if not patterns or any(fnmatchcase(t.name, p) for p in patterns)
-    ]
-    return each(
-        "table", tables, [t.name for t in tables], f"golden Iceberg tables {' '.join(patterns)}".strip()
-    )
+    """As `each_golden` over Iceberg's tables."""
+    return each_golden("Iceberg", golden_iceberg_tables(), patterns)

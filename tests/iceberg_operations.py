@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 
 import pyarrow as pa
+from iceberg_commits import path
 
 import lakebed
 
@@ -53,11 +53,6 @@ def head(table: lakebed.Table, branch: str) -> int:
     found = table.at(branch=branch).snapshot_id
     assert found is not None
     return found
-
-
-def path(table: lakebed.Table, name: str) -> str:
-    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
-    return str(next(found for found in paths if Path(found).stem == name))
 
 
 SNAPSHOT, MOVED = ("add-snapshot", "set-snapshot-ref"), ("set-snapshot-ref",)
@@ -154,11 +149,7 @@ OPERATIONS: dict[str, Operation] = {
         ("set-current-schema",),
         ("assert-current-schema-id",),
     ),
-    "update_spec": Operation(
-        lambda t: t.update_spec(add=["region", "bucket(4, id)"]),
-        NEW_SPEC,
-        OF_SPEC,
-    ),
+    "update_spec": Operation(lambda t: t.update_spec(add=["region", "bucket(4, id)"]), NEW_SPEC, OF_SPEC),
     "update_spec to one of before": Operation(
         lambda t: t.update_spec(add=["region"]).update_spec(remove=["region"]),
         ("set-default-spec",),
@@ -170,9 +161,7 @@ OPERATIONS: dict[str, Operation] = {
         ("assert-ref-snapshot-id", *OF_SCHEMA, *OF_SPEC),
     ),
     "transaction of refs": Operation(
-        _transaction_of_refs,
-        (*SNAPSHOT, "remove-snapshot-ref", "remove-snapshots", *SNAPSHOT),
-        OF_REF,
+        _transaction_of_refs, (*SNAPSHOT, "remove-snapshot-ref", "remove-snapshots", *SNAPSHOT), OF_REF
     ),
     "upgrade": Operation(lambda t: t.upgrade(3), ("upgrade-format-version",), ()),
 }

@@ -7,7 +7,7 @@ import io
 import json
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import fastavro
@@ -162,3 +162,33 @@ def many(*bitmaps: tuple[int, bytes], count: int | None = None) -> bytes:
     """Bitmaps of 32 bits by the upper halves of their positions."""
     number = len(bitmaps) if count is None else count
     return struct.pack("<Q", number) + b"".join(struct.pack("<I", key) + data for key, data in bitmaps)
+
+
+ARRAY = struct.pack("<HH", 3, 9)
+"""The positions of a container of two."""
+
+
+def vectors(whole: Callable[[bytes], bytes], magic: bytes) -> dict[str, bytes]:
+    """What can be wrong with any deletion vector. Args: whole, what a format makes of a bitmap of 32 bits."""
+    one = bitmap((0, 2, ARRAY))
+    good = framed(whole(one), magic)
+    bodies = {
+        "y_full_container": bitmap((0, 65536, b"\xff" * 8192)),
+        "n_cookie": struct.pack("<I", 1) + one[4:],
+        "n_containers_of_2_31": struct.pack("<II", 12346, 1 << 31) + one[8:],
+        "n_container_cut": one[:-1],
+        "n_array_descending": bitmap((0, 2, struct.pack("<HH", 9, 3))),
+        "n_array_twice_the_same": bitmap((0, 2, struct.pack("<HH", 3, 3))),
+        "n_cardinality": bitmap((0, 5000, b"\xff" * 8192)),
+    }
+    return {
+        "y_good": good,
+        "n_nothing": b"",
+        "n_magic": framed(whole(one), magic[:3] + bytes([magic[3] ^ 1])),
+        "n_checksum": good[:-1] + bytes([good[-1] ^ 1]),
+        "n_size_too_small": struct.pack(">i", 9) + good[4:],
+        "n_size_negative": struct.pack(">i", -1) + good[4:],
+        "n_cut": good[:-5],
+        "n_trailing": framed(whole(one) + b"\0", magic),
+        **{name: framed(whole(body), magic) for name, body in bodies.items()},
+    }

@@ -8,6 +8,8 @@ from typing import Any
 
 from iceberg_made import entry, entry_schema, field, list_schema
 from malformed_forms import (
+    ARRAY,
+    MAGIC,
     Named,
     avro_files,
     avro_of,
@@ -16,6 +18,7 @@ from malformed_forms import (
     json_files,
     many,
     payload,
+    vectors,
     without,
     without_fields,
 )
@@ -165,28 +168,17 @@ def manifest_list() -> Named:
 
 
 def vector() -> Named:
-    array = struct.pack("<HH", 3, 9)
-    one = bitmap((0, 2, array))
+    one = bitmap((0, 2, ARRAY))
     good = framed(many((0, one)))
-    yield "y_good.bin", good
-    yield "y_empty.bin", framed(many())
-    yield "y_upper_half.bin", framed(many((0, one), (7, one)))
-    yield "y_full_container.bin", framed(many((0, bitmap((0, 65536, b"\xff" * 8192)))))
-    yield "n_nothing.bin", b""
-    yield "n_magic.bin", framed(many((0, one)), b"\xd1\xd3\x39\x65")
-    yield "n_checksum.bin", good[:-1] + bytes([good[-1] ^ 1])
-    yield "n_size_too_small.bin", struct.pack(">i", len(good)) + good[4:]
-    yield "n_size_negative.bin", struct.pack(">i", -1) + good[4:]
-    yield "n_cut.bin", good[:-5]
-    yield "n_count_of_2_62.bin", framed(many((0, one), count=1 << 62))
-    yield "n_count_too_large.bin", framed(many((0, one), count=2))
-    yield "n_trailing.bin", framed(many((0, one)) + b"\0")
-    yield "n_keys_descending.bin", framed(many((7, one), (0, one)))
-    yield "n_key_twice.bin", framed(many((0, one), (0, one)))
-    yield "n_key_negative.bin", framed(many((0xFFFFFFFF, one)))
-    yield "n_cookie.bin", framed(many((0, struct.pack("<I", 1) + one[4:])))
-    yield "n_containers_of_2_31.bin", framed(many((0, struct.pack("<II", 12346, 1 << 31) + one[8:])))
-    yield "n_container_cut.bin", framed(many((0, one[:-1])))
-    yield "n_array_descending.bin", framed(many((0, bitmap((0, 2, struct.pack("<HH", 9, 3))))))
-    yield "n_array_twice_the_same.bin", framed(many((0, bitmap((0, 2, struct.pack("<HH", 3, 3))))))
-    yield "n_cardinality.bin", framed(many((0, bitmap((0, 5000, b"\xff" * 8192)))))
+    own = {
+        "y_empty": framed(many()),
+        "y_upper_half": framed(many((0, one), (7, one))),
+        "n_size_too_small": struct.pack(">i", len(good)) + good[4:],
+        "n_count_of_2_62": framed(many((0, one), count=1 << 62)),
+        "n_count_too_large": framed(many((0, one), count=2)),
+        "n_keys_descending": framed(many((7, one), (0, one))),
+        "n_key_twice": framed(many((0, one), (0, one))),
+        "n_key_negative": framed(many((0xFFFFFFFF, one))),
+    }
+    found = vectors(lambda body: many((0, body)), MAGIC) | own
+    return ((f"{name}.bin", vector) for name, vector in found.items())

@@ -32,7 +32,7 @@ MINIO = os.environ.get("LAKEBED_MINIO")
 @contextlib.contextmanager
 def server() -> Iterator[str]:
     """A server with an empty bucket: `host:port`."""
-    with _minio(MINIO) if MINIO else _moto() as address:
+    with minio(MINIO) if MINIO else _moto() as address:
         made = http.client.HTTPConnection(address)
         if not MINIO:
             made.request("PUT", f"/{BUCKET}")
@@ -62,7 +62,7 @@ def _moto() -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _minio(program: str) -> Iterator[str]:
+def minio(program: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder, ThreadingHTTPServer(("127.0.0.1", 0), Proxied) as free:
         (Path(folder) / BUCKET).mkdir()  # how its bucket is made without a client
         address = f"127.0.0.1:{free.server_port}"

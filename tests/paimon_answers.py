@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from arrow_values import float_bits, lists, structs, valid
+from arrow_values import canonical_by, float_bits, rows_by
 
 if TYPE_CHECKING:
     import lakebed
@@ -128,26 +128,12 @@ class Schemas:
 
 def canonical(array: pa.Array | pa.ChunkedArray) -> list[Any]:
     """The values of an array in the canonical form."""
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    kind = array.type
-    if pa.types.is_struct(kind):
-        return structs(array, canonical)
-    if pa.types.is_map(kind):
-        pairs = zip(lists(array, array.keys, canonical), lists(array, array.items, canonical), strict=True)
-        return valid(array, ({"keys": keys, "values": values} for keys, values in pairs))
-    if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
-        return valid(array, lists(array, array.values, canonical))
-    if pa.types.is_temporal(kind):
-        texts = array.cast(pa.string()).to_pylist()
-        return [text if text is None else _nine_digits(text, kind) for text in texts]
-    return [value if value is None else _scalar(value, kind) for value in array.to_pylist()]
+    return canonical_by(array, _keys_and_values, _nine_digits, _scalar)
 
 
 def canonical_rows(table: pa.Table) -> list[Row]:
     """The rows of a table in the canonical form."""
-    columns = [canonical(column) for column in table.columns]
-    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+    return rows_by(canonical, table)
 
 
 def wanted(value: Any, kind: pa.DataType) -> Any:
@@ -208,6 +194,10 @@ def is_avro(file: Path) -> bool:
     """Whether a manifest or manifest list is an Avro file (`manifest.format` also has orc and parquet)."""
     with file.open("rb") as content:
         return content.read(4) == b"Obj\x01"
+
+
+def _keys_and_values(keys: list[Any], values: list[Any]) -> Row:
+    return {"keys": keys, "values": values}
 
 
 def _nine_digits(text: str, kind: pa.DataType) -> str:

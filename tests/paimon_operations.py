@@ -98,8 +98,7 @@ def steps(writer: str) -> list[Step]:
         comment = f"{writer} {word}"
         change = lakebed.SchemaChange.update_comment(comment)
         return Step(
-            lambda table: table.update_schema(change),
-            latest(lambda state: replace(state, comment=comment)),
+            lambda table: table.update_schema(change), latest(lambda state: replace(state, comment=comment))
         )
 
     def append(*names: str) -> Step:
@@ -124,8 +123,7 @@ def steps(writer: str) -> list[Step]:
             latest(lambda state: state.without(live={a, b}).also(live={joined})),
         ),
         Step(
-            lambda table: table.add_deletes(_vector(writer, c)),
-            latest(lambda state: state.also(marked={c})),
+            lambda table: table.add_deletes(_vector(writer, c)), latest(lambda state: state.also(marked={c}))
         ),
         Step(
             lambda table: table.overwrite_partitions(_files(writer, d), {"writer": writer}),
@@ -143,18 +141,13 @@ def steps(writer: str) -> list[Step]:
         same(lambda table: table.delete_branch(branch)),
         tag(keep),
         append(x),
-        Step(
-            lambda table: table.rollback_to(keep),
-            latest(lambda state: state.without(live={x})),
-            through=1,
-        ),
+        Step(lambda table: table.rollback_to(keep), latest(lambda state: state.without(live={x})), through=1),
         Step(
             lambda table: table.overwrite_files(_files(writer, y), removed=_paths(writer, e)),
             latest(lambda state: state.without(live={e}).also(live={y})),
         ),
         Step(
-            lambda table: table.delete_files(_paths(writer, y)),
-            latest(lambda state: state.without(live={y})),
+            lambda table: table.delete_files(_paths(writer, y)), latest(lambda state: state.without(live={y}))
         ),
         same(lambda table: table.rewrite_manifests(sort=True)),
         same(lambda table: table.expire_snapshots(timedelta(0), 2)),

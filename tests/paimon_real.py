@@ -37,6 +37,13 @@ class MadeTable:
     storage: str | None = None
     sequence: int = 0
 
+    def create(self, properties: dict[str, str]) -> lakebed.Table:
+        """The table before its first commit."""
+        keys: dict[str, Any] = {"partition_by": ["region"], "primary_key": self.primary_keys}
+        return lakebed.create_table(
+            self.root, SCHEMA, "paimon", **keys, properties=properties, storage=self.storage
+        )
+
     def now(self) -> lakebed.Table:
         return lakebed.open_table(self.root, storage=self.storage)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -115,18 +115,22 @@ def cases(suite: str) -> tuple[Case, ...]:
     return tuple(Case(case["id"], case, shared) for case in table["cases"])
 
 
-def each_golden_paimon_table(*patterns: str) -> pytest.MarkDecorator:
-    """Parametrises `table` over the golden tables whose name matches one of `patterns` (all, without any)."""
+def each_golden(format_name: str, golden: Sequence[Any], patterns: Sequence[str]) -> pytest.MarkDecorator:
+    """Parametrises `table` over those whose name matches one of `patterns` (all, without any)."""
     if QUICK:
-        from covering import each_covering_paimon_table
+        import covering
 
-        return each_covering_paimon_table(names=patterns or ("*",))
-    tables = [
-        t for t in golden_paimon_tables() if not patterns or any(fnmatchcase(t.name, p) for p in patterns)
-    ]
-    return each(
-        "table", tables, [t.name for t in tables], f"golden Paimon tables {' '.join(patterns)}".strip()
-    )
+        each_covering = getattr(covering, f"each_covering_{format_name.lower()}_table")
+        mark: pytest.MarkDecorator = each_covering(names=patterns or ("*",))
+        return mark
+    tables = [t for t in golden if not patterns or any(fnmatchcase(t.name, p) for p in patterns)]
+    what = f"golden {format_name} tables {' '.join(patterns)}".strip()
+    return each("table", tables, [t.name for t in tables], what)
+
+
+def each_golden_paimon_table(*patterns: str) -> pytest.MarkDecorator:
+    """As `each_golden` over Paimon's tables."""
+    return each_golden("Paimon", golden_paimon_tables(), patterns)
 
 
 def each_case(suite: str) -> pytest.MarkDecorator:

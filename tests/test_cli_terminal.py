@@ -52,12 +52,7 @@ def test_files_show_their_size_and_the_end_of_their_path(terminal: Any) -> None:
 
 @pytest.mark.parametrize(
     ("whole", "widths", "fitted"),
-    [
-        (set(), [100], [12]),
-        ({0}, [30, 50], [12]),
-        ({0}, [8, 50], [8]),
-        (set(), [5, 3], [5, 3]),
-    ],
+    [(set(), [100], [12]), ({0}, [30, 50], [12]), ({0}, [8, 50], [8]), (set(), [5, 3], [5, 3])],
 )
 def test_columns_are_no_wider_than_the_terminal(
     whole: set[int], widths: list[int], fitted: list[int]

@@ -212,12 +212,7 @@ WRONG: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
         ValueError,
         "identifier",
     ),
-    (
-        "paimon",
-        lambda t: t.append_files(file("a"), options=OPTIONS(user=5)),
-        TypeError,
-        "user",
-    ),
+    ("paimon", lambda t: t.append_files(file("a"), options=OPTIONS(user=5)), TypeError, "user"),
     ("iceberg paimon", lambda t: t.delete_files("bucket-0/a.parquet"), PredicateError, "in a list"),
     ("iceberg paimon", lambda t: t.delete_files(lakebed.col("id")), TypeError, "is a column, not a filter"),
     (

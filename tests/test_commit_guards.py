@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from iceberg_commits import files
 
 import lakebed
 from lakebed import Limits, Table, open_table
@@ -20,14 +21,6 @@ from lakebed.errors import CorruptError, LimitError, LocationError, UnsupportedE
 Commit = Callable[..., Any]
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.int32())])
 FEW = Limits(max_rows=1)
-
-
-def files(*names: str, **columns: Any) -> pa.Table:
-    count = len(names)
-    paths = [f"data/{name}.parquet" for name in names]
-    return pa.table(
-        {"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count} | columns
-    )
 
 
 def of_paimon(*names: str) -> pa.Table:

@@ -47,7 +47,7 @@ ARGUMENTS: dict[str, dict[str, dict[str, Any]]] = {
         "iceberg": {"files": pa.table({}), "removed": ["a"], "isolation": None, "conflict_where": "id = 1"}
     },
     "rewrite_manifests": {
-        "iceberg": {"by": ["partition"], "where": "id = 1", "codec": "zstd", "block_bytes": 1},
+        "iceberg": {"by": ["partition"], "where": "id = 1", "codec": "zstd", "block_bytes": 1}
     },
     "update_schema": {"iceberg": {"allow_incompatible_changes": True}},
     "create_branch": {

@@ -19,13 +19,7 @@ from counting_storage import CountingStorage, Names
 
 import lakebed
 from lakebed.cli import cli
-from lakebed.errors import (
-    LakebedWarning,
-    PredicateError,
-    SchemaError,
-    TableNotFoundError,
-    UnsupportedError,
-)
+from lakebed.errors import LakebedWarning, PredicateError, SchemaError, TableNotFoundError, UnsupportedError
 from shared_data import PROJECT, SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE, data_root
 
 fsspec = pytest.importorskip("fsspec")
@@ -393,11 +387,7 @@ ENDLESS = """
 @pytest.mark.parametrize("code", [INTERRUPTED, ENDLESS], ids=["hanging", "endless"])
 def test_an_interrupt_is_answered(code: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
 

@@ -23,11 +23,7 @@ POINT: dict[str, Any] = {
     "namespace": "other",
     "fields": [
         {"name": "x", "type": "long", "field-id": 9002},
-        {
-            "name": "tags",
-            "type": {"type": "array", "items": "string", "element-id": 9004},
-            "field-id": 9003,
-        },
+        {"name": "tags", "type": {"type": "array", "items": "string", "element-id": 9004}, "field-id": 9003},
     ],
 }
 INVENTED: list[dict[str, Any]] = [
@@ -252,13 +248,7 @@ def test_metadata_keeps_keys_of_others_at_every_depth(table: Table) -> None:
 
 
 # What a commit replaces: where the table stands, and when.
-REPLACED = {
-    "current-snapshot-id",
-    "last-sequence-number",
-    "last-updated-ms",
-    "next-row-id",
-    "snapshot-id",
-}
+REPLACED = {"current-snapshot-id", "last-sequence-number", "last-updated-ms", "next-row-id", "snapshot-id"}
 
 
 def lost(before: Any, after: Any, path: str = "") -> list[str]:

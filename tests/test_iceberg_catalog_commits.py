@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from iceberg_commits import files
 from trust import long_or
 
 import lakebed
@@ -28,12 +29,6 @@ exceptions = pytest.importorskip("pyiceberg.exceptions")
 
 Made = tuple[Any, Any]
 """A catalog, and a table in it without rows."""
-
-
-def files(*names: str) -> pa.Table:
-    count = len(names)
-    paths = [f"data/{name}.parquet" for name in names]
-    return pa.table({"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count})
 
 
 @pytest.fixture(params=["near", "far"])
@@ -74,7 +69,7 @@ def test_commits_go_through_the_catalog(made: Made) -> None:
     assert (four.snapshot_id, four.location) == (now.metadata.current_snapshot_id, table.location)
     assert len(now.metadata.snapshot_log) == 4
     assert [row.snapshot_id for row in now.metadata.snapshots] == [
-        *(made.snapshot_id for made in (one, two, three, four)),
+        *(made.snapshot_id for made in (one, two, three, four))
     ]
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from covering import each_covering_iceberg_table
+from test_changes import assert_one_order
 
 import lakebed
-from iceberg_answers import Row, assert_same_multiset, assert_same_rows, canonical_rows
+from iceberg_answers import Row, assert_same_multiset, canonical_rows
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED
 
@@ -91,16 +92,7 @@ def test_the_rows_of_a_diff_are_in_one_order(table: GoldenTable):
     ids = snapshots(table)
     if not ids:
         pytest.skip(f"{table.name} has no snapshot")
-    whole = opened.diff(ids[0], ids[-1]).to_arrow()
-    assert whole.schema.names == ["change", *opened.files().schema.names]
-    assert whole["change"].to_pylist() == sorted(whole["change"].to_pylist(), reverse=True)
-    for threads in (1, 2, 5):
-        again = opened.diff(ids[0], ids[-1], threads=threads).to_arrow()
-        assert_same_rows(canonical_rows(again), canonical_rows(whole), f"{table.name}, {threads} threads")
-    few = opened.diff(ids[0], ids[-1], columns=["file_path", "change"], limit=3)
-    assert few.to_arrow().equals(whole.select(["file_path", "change"]).slice(0, 3))
-    manifests, files = opened.diff(ids[0], ids[-1]).explain().to_dict()["steps"]
-    assert (files["kept"], manifests["kept"] <= manifests["total"]) == (len(whole), True)
+    assert_one_order(opened, ids[0], ids[-1], canonical_rows)
 
 
 @each_golden_iceberg_table()
@@ -197,38 +189,9 @@ def test_what_is_not_there_is_answered_by_what_is(table: GoldenTable):
         opened.appends(5)
 
 
-def sample() -> lakebed.Table:
-    return lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED)
-
-
-def test_tags_and_branches_are_places() -> None:
-    table = sample()
-    tag = table.at(tag="first-load")
-    assert tag.snapshot_id is not None
-    by_name, by_id = table.diff("first-load", "main"), table.diff(tag.snapshot_id, table.snapshot_id or 0)
-    assert by_name.to_arrow().equals(by_id.to_arrow())
-    assert by_name.to_arrow().num_rows > 0
-    assert table.appends("first-load").to_arrow().equals(table.appends(tag.snapshot_id).to_arrow())
-    assert table.appends(table.snapshot_id).to_arrow().num_rows == 0
-
-
-def test_where_keeps_what_files_of_both_keep() -> None:
-    table = sample()
-    for where in ("region = 'emea'", "region <> 'emea'", "region is null", "true"):
-        kept = {
-            place: {row["file_path"] for row in at.files(where=where).to_arrow().to_pylist()}
-            for place, at in (("a", table.at(tag="first-load")), ("b", table.at(branch="main")))
-        }
-        read = table.diff("first-load", "main", where=where, stats=["amount"])
-        assert read.schema.names[-1] == "stats"
-        found = {(row["change"], row["file_path"]) for row in read.to_arrow().to_pylist()}
-        expected = {("removed", path) for path in kept["a"] - kept["b"]}
-        assert found == expected | {("added", path) for path in kept["b"] - kept["a"]}
-
-
 @pytest.mark.parametrize("place", [1.5, True, None, b"main"])
 def test_a_place_is_an_id_or_a_name(place: Any) -> None:
     with pytest.raises(
         TypeError, match="takes a snapshot's id, the name of a tag or branch, a time or a Ver"
     ):
-        sample().diff(place, "main")
+        lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED).diff(place, "main")

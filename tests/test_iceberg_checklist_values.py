@@ -11,16 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from iceberg_made import (
-    MadeTable,
-    avro_type,
-    decimal,
-    entry,
-    entry_schema,
-    field,
-    fixed,
-    optional,
-)
+from iceberg_made import MadeTable, avro_type, decimal, entry, entry_schema, field, fixed, optional
 from iceberg_shared import shared_table
 
 from lakebed import iceberg

@@ -8,19 +8,10 @@ from typing import Any, cast
 
 import pyarrow as pa
 import pytest
-from iceberg_commits import live, metadata, metadata_names
+from iceberg_commits import SCHEMA, empty, files, live, metadata, metadata_names
 
 import lakebed
 from lakebed.errors import CommitConflictError, SchemaError, SnapshotNotFoundError, UnsupportedError
-
-SCHEMA = pa.schema([("id", pa.int64())])
-
-
-def files(*names: str, **columns: Any) -> pa.Table:
-    count = len(names)
-    paths = [f"data/{name}.parquet" for name in names]
-    given = {"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count}
-    return pa.table(given | columns)
 
 
 def deletes(**columns: Any) -> pa.Table:
@@ -38,14 +29,10 @@ def vector(target: str = "a", **columns: Any) -> pa.Table:
     return deletes(**(own | columns))
 
 
-@pytest.fixture(params=["local", "catalog"])
+@pytest.fixture(params=["v2", "catalog"])
 def made(request: pytest.FixtureRequest, tmp_path: Path) -> lakebed.Table:
     """A table with the files `a` and `b`; without a catalog, or in one of PyIceberg."""
-    if request.param == "local":
-        table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg")
-    else:
-        tables = pytest.importorskip("catalog_tables")
-        table = lakebed.open_table(tables.sqlite(tmp_path).create_table("db.t", SCHEMA))
+    table = empty(tmp_path, request.param)
     return table.append_files(files("a", "b"))
 
 
@@ -106,30 +93,15 @@ def test_what_others_have_done_meanwhile_is_a_conflict(made: lakebed.Table):
 
 Change = Callable[[lakebed.Table], object]
 V2: list[tuple[Change, type[Exception], str, str | None]] = [
-    (
-        lambda t: t.add_deletes(deletes=deletes(content=[0])),
-        SchemaError,
-        "has content 1",
-        "content",
-    ),
-    (
-        lambda t: t.add_deletes(deletes=deletes(content=[2])),
-        SchemaError,
-        "ids of the col",
-        "equality_ids",
-    ),
+    (lambda t: t.add_deletes(deletes=deletes(content=[0])), SchemaError, "has content 1", "content"),
+    (lambda t: t.add_deletes(deletes=deletes(content=[2])), SchemaError, "ids of the col", "equality_ids"),
     (
         lambda t: t.add_deletes(deletes=deletes(equality_ids=pa.array([[1]], pa.list_(pa.int32())))),
         SchemaError,
         "other files must have none",
         "equality_ids",
     ),
-    (
-        lambda t: t.add_deletes(deletes=vector()),
-        UnsupportedError,
-        "no deletion vectors",
-        "content",
-    ),
+    (lambda t: t.add_deletes(deletes=vector()), UnsupportedError, "no deletion vectors", "content"),
     (
         lambda t: t.add_deletes(deletes=vector(content_offset=pa.nulls(1, pa.int64()))),
         SchemaError,
@@ -194,17 +166,9 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path: Path)
     table = table.upgrade(3).add_deletes(deletes=vector())
     before = metadata_names(table)
     refused: list[tuple[Change, type[Exception], str]] = [
-        (
-            lambda t: t.add_deletes(deletes=deletes()),
-            UnsupportedError,
-            "only be added as deletion vectors",
-        ),
+        (lambda t: t.add_deletes(deletes=deletes()), UnsupportedError, "only be added as deletion vectors"),
         (lambda t: t.add_deletes(deletes=vector(record_count=[1])), SchemaError, "marks 1 rows"),
-        (
-            lambda t: t.add_deletes(removed_deletes=["data/v.puffin"]),
-            UnsupportedError,
-            "removed with its",
-        ),
+        (lambda t: t.add_deletes(removed_deletes=["data/v.puffin"]), UnsupportedError, "removed with its"),
         (
             lambda t: t.add_deletes(deletes=pa.concat_tables([vector(), vector(content_offset=[50])])),
             SchemaError,

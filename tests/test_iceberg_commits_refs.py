@@ -10,9 +10,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from iceberg_commits import live, metadata, metadata_names
+from iceberg_commits import SCHEMA, empty, files, live, metadata, metadata_names, names, path
 
 import lakebed
 from lakebed import iceberg
@@ -25,33 +24,16 @@ from lakebed.errors import (
     is_retryable,
 )
 
-SCHEMA = pa.schema([("id", pa.int64())])
 NONE = timedelta(0)
 
 Open = Callable[[], lakebed.Table]
 
 
-def files(*names: str) -> pa.Table:
-    count = len(names)
-    paths = [f"data/{name}.parquet" for name in names]
-    return pa.table({"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count})
-
-
 @pytest.fixture(params=["v1", "v2", "v3", "catalog"])
 def made(request: pytest.FixtureRequest, tmp_path: Path) -> lakebed.Table:
     """A table of two commits, `a` and `b`; without a catalog, or in one of PyIceberg."""
-    if request.param != "catalog":
-        version = int(request.param[1:])
-        table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", format_version=version)
-    else:
-        tables = pytest.importorskip("catalog_tables")
-        table = lakebed.open_table(tables.sqlite(tmp_path).create_table("db.t", SCHEMA))
+    table = empty(tmp_path, request.param)
     return table.append_files(files("a")).append_files(files("b"))
-
-
-def names(table: lakebed.Table) -> list[str]:
-    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
-    return sorted(Path(path).stem for path in paths)
 
 
 def refs(table: lakebed.Table) -> dict[str, tuple[Any, ...]]:
@@ -70,7 +52,7 @@ def test_commits_go_to_the_branch_that_the_table_stands_on(made: lakebed.Table):
     dev = made.create_branch("dev", at=first)
     dev = dev.append_files(files("c"))
     assert (dev.branch, names(dev), names(made.refresh())) == ("dev", ["a", "c"], ["a", "b"])
-    dev = dev.delete_files([_path(dev, "a")]).rewrite_manifests()
+    dev = dev.delete_files([path(dev, "a")]).rewrite_manifests()
     assert (names(dev), names(made.refresh())) == (["c"], ["a", "b"])
     main = made.at(snapshot=first).append_files(files("d"))
     assert (main.branch, names(main)) == ("main", ["a", "b", "d"])
@@ -78,11 +60,6 @@ def test_commits_go_to_the_branch_that_the_table_stands_on(made: lakebed.Table):
     assert [parents[id_] for id_ in ids(main)] == [None, first, first, *ids(main)[2:4], second]
     totals = metadata_of(main)["snapshots"][2]["summary"]
     assert (totals["total-data-files"], totals["total-records"]) == ("2", "14")
-
-
-def _path(table: lakebed.Table, name: str) -> str:
-    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
-    return str(next(path for path in paths if Path(path).stem == name))
 
 
 def _parents(table: lakebed.Table) -> dict[int, int | None]:
@@ -238,7 +215,7 @@ def test_tables_are_upgraded(tmp_path: Path):
 
 def test_expiry_takes_snapshots_out_and_names_their_files(made: lakebed.Table):
     second = ids(made)[-1]
-    table = made.delete_files([_path(made, "a")])
+    table = made.delete_files([path(made, "a")])
     table.create_tag("kept", at=second)
     planned = table.refresh().expire_plan(NONE).to_arrow().sort_by("file_path")
     table, gone = table.expire_snapshots(NONE)
@@ -308,7 +285,7 @@ def test_a_change_whose_answer_is_lost_is_made(tmp_path: Path):
 
 def test_what_an_expiry_has_freed_is_compared_with_what_is_newest_when_it_is_read(made: lakebed.Table):
     """Whatever was committed after the expiry keeps its files, with a catalog and without one."""
-    table = made.delete_files([_path(made, "a"), _path(made, "b")])
+    table = made.delete_files([path(made, "a"), path(made, "b")])
     table, freed = table.expire_snapshots(NONE)
     data = {row["file_path"] for row in freed.to_arrow().to_pylist() if row["kind"] == "data"}
     assert sorted(Path(path).stem for path in data) == ["a", "b"]

@@ -20,12 +20,7 @@ from iceberg_golden import GoldenTable, each_golden_iceberg_table
 from lakebed import iceberg
 from lakebed.errors import CorruptError, LakebedError, LakebedWarning, TruncatedError
 
-LISTED = {
-    "manifest_path": "m.avro",
-    "partition_spec_id": 0,
-    "sequence_number": 4,
-    "added_snapshot_id": 7,
-}
+LISTED = {"manifest_path": "m.avro", "partition_spec_id": 0, "sequence_number": 4, "added_snapshot_id": 7}
 
 
 @each_golden_iceberg_table()

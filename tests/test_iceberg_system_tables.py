@@ -135,19 +135,13 @@ OF_PARTITIONED_TABLES = {"files": ["partition"], "partitions": ["partition", "sp
 
 def expected_schema(table: GoldenTable, name: str) -> pa.Schema:
     """The engine's schema of a metadata table: always that of the table as it is now, wherever it stands."""
-    parts = {
-        "partition": table.partition_type(),
-        "readable_metrics": readable_metrics(table),
-    }
+    parts = {"partition": table.partition_type(), "readable_metrics": readable_metrics(table)}
     parts["data_file"] = pa.struct(_present(table, "files", FILE, parts))
     return pa.schema(_present(table, name, SCHEMAS[name], parts))
 
 
 def _present(
-    table: GoldenTable,
-    name: str,
-    columns: dict[str, pa.DataType | None],
-    parts: dict[str, pa.DataType],
+    table: GoldenTable, name: str, columns: dict[str, pa.DataType | None], parts: dict[str, pa.DataType]
 ) -> list[tuple[str, pa.DataType]]:
     lacking = [] if table.partition_fields() else OF_PARTITIONED_TABLES[_kind(name)]
     return [(column, kind or parts[column]) for column, kind in columns.items() if column not in lacking]

@@ -6,15 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from iceberg_peers import (
-    Row,
-    assert_same_entries,
-    entry_rows,
-    metadata,
-    partition,
-    partition_names,
-    rows_of,
-)
+from iceberg_peers import Row, assert_same_entries, entry_rows, metadata, partition, partition_names, rows_of
 from iceberg_shared import SharedTable, at_each_snapshot, each_shared_iceberg_table
 
 import lakebed
@@ -26,17 +18,7 @@ if TYPE_CHECKING:
 
 # Some writers record lengths that their manifests do not have.
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
-VIEWS = [
-    "files",
-    "entries",
-    "manifests",
-    "snapshots",
-    "refs",
-    "schemas",
-    "partitions",
-    "buckets",
-    "deletes",
-]
+VIEWS = ["files", "entries", "manifests", "snapshots", "refs", "schemas", "partitions", "buckets", "deletes"]
 
 
 @each_shared_iceberg_table(refused=True)

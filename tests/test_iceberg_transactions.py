@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from iceberg_commits import metadata, metadata_names
+from iceberg_commits import SCHEMA, empty, files, metadata, metadata_names, names, path
 
 import lakebed
 from lakebed import avro, iceberg
@@ -21,25 +21,11 @@ from lakebed.errors import (
     UnsupportedError,
 )
 
-SCHEMA = pa.schema([("id", pa.int64())])
-
-
-def files(*names: str, **columns: Any) -> pa.Table:
-    count = len(names)
-    paths = [f"data/{name}.parquet" for name in names]
-    rows = {"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count}
-    return pa.table(rows | columns)
-
 
 @pytest.fixture(params=["v1", "v2", "v3", "catalog"])
 def made(request: pytest.FixtureRequest, tmp_path: Path) -> lakebed.Table:
     """A table of one commit, `a`; without a catalog, or in one of PyIceberg."""
-    if request.param != "catalog":
-        version = int(request.param[1:])
-        table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", format_version=version)
-    else:
-        tables = pytest.importorskip("catalog_tables")
-        table = lakebed.open_table(tables.sqlite(tmp_path).create_table("db.t", SCHEMA))
+    table = empty(tmp_path, request.param)
     return table.append_files(files("a", stats=ids(1, 2)))
 
 
@@ -52,16 +38,6 @@ def local(tmp_path: Path) -> lakebed.Table:
 def ids(least: int, most: int, count: int = 1) -> pa.Array:
     """Metrics of files whose ids are between these."""
     return pa.array([{"id": {"lower_bound": least, "upper_bound": most, "null_count": 0}}] * count)
-
-
-def names(table: lakebed.Table) -> list[str]:
-    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
-    return sorted(Path(path).stem for path in paths)
-
-
-def path(table: lakebed.Table, name: str) -> str:
-    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
-    return str(next(found for found in paths if Path(found).stem == name))
 
 
 Change = Callable[[lakebed.Transaction], None]

@@ -406,10 +406,7 @@ def test_rows_are_selected_limited_and_explained(source: Path, tmp_path: Path):
 def test_a_filter_on_kinds_spares_what_cannot_match(source: Path, tmp_path: Path):
     folder, storage = Path(shutil.copytree(source, tmp_path / "t")), CountingStorage()
     table = lakebed.open_table(folder, storage=storage, relocate=moved(folder))
-    views: list[Callable[..., ViewScan]] = [
-        table.reachable,
-        lambda **more: table.expire_plan(NOW, 1, **more),
-    ]
+    views: list[Callable[..., ViewScan]] = [table.reachable, lambda **more: table.expire_plan(NOW, 1, **more)]
     for view in views:
         whole = view().to_arrow()
         kinds = [*whole["kind"].unique().to_pylist(), "extra", "no kind"]

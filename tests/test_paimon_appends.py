@@ -49,12 +49,7 @@ def many(tmp_path: Path, **written: Any) -> Table:
 
 @pytest.mark.parametrize(
     ("written", "copied"),
-    [
-        ({}, True),
-        ({"layout": "2.1"}, True),
-        ({"codec": "deflate"}, False),
-        ({"block_bytes": 1000}, False),
-    ],
+    [({}, True), ({"layout": "2.1"}, True), ({"codec": "deflate"}, False), ({"block_bytes": 1000}, False)],
     ids=str,
 )
 def test_lists_are_joined(written: dict[str, Any], copied: bool, tmp_path: Path) -> None:

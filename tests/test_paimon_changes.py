@@ -10,10 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from covering import each_covering_paimon_table
+from test_changes import assert_one_order
 
 import lakebed
 from lakebed import paimon
-from paimon_answers import Row, Schemas, by_file, is_avro
+from paimon_answers import Row, Schemas, by_file, canonical_rows, is_avro
 from shared_data import SAMPLE_TABLE, GoldenTable, each_golden_paimon_table
 
 IDENTITY = ["partition", "bucket", "level", "file_name"]
@@ -98,15 +99,7 @@ def test_the_rows_of_a_diff_are_in_one_order(table: GoldenTable):
     ids = sorted(place for place, _ in places(table).values() if isinstance(place, int))
     if not ids:
         pytest.skip(f"{table.name} has no snapshot")
-    whole = opened.diff(ids[0], ids[-1]).to_arrow()
-    assert whole.schema.names == ["change", *opened.files().schema.names]
-    assert whole["change"].to_pylist() == sorted(whole["change"].to_pylist(), reverse=True)
-    for threads in (1, 2, 5):
-        assert opened.diff(ids[0], ids[-1], threads=threads).to_arrow().equals(whole)
-    few = opened.diff(ids[0], ids[-1], columns=["file_path", "change"], limit=3)
-    assert few.to_arrow().equals(whole.select(["file_path", "change"]).slice(0, 3))
-    manifests, found = opened.diff(ids[0], ids[-1]).explain().to_dict()["steps"]
-    assert (found["kept"], manifests["kept"] <= manifests["total"]) == (len(whole), True)
+    assert_one_order(opened, ids[0], ids[-1], canonical_rows)
 
 
 @each_golden_paimon_table()
@@ -179,33 +172,6 @@ def test_expired_snapshots_are_missed(table: GoldenTable):
     if first > 2:
         with pytest.raises(lakebed.errors.SnapshotNotFoundError, match=f"no snapshot {first - 1}, which"):
             opened.appends(first - 2)
-
-
-def test_tags_and_branches_are_places() -> None:
-    table = lakebed.open_table(SAMPLE_TABLE)
-    tag = table.at(tag="first-load")
-    assert tag.snapshot_id is not None
-    by_name, by_id = table.diff("first-load", "main"), table.diff(tag.snapshot_id, table.snapshot_id or 0)
-    assert by_name.to_arrow().equals(by_id.to_arrow())
-    assert by_name.to_arrow().num_rows > 0
-    assert table.appends("first-load").to_arrow().equals(table.appends(tag.snapshot_id).to_arrow())
-    assert table.appends(table.snapshot_id).to_arrow().num_rows == 0
-
-
-def test_where_keeps_what_files_of_both_keep() -> None:
-    table = lakebed.open_table(SAMPLE_TABLE)
-    for where in ("region = 'emea'", "region <> 'emea' and bucket = 1", "region is null", "true"):
-        kept = {
-            place: {row["file_path"] for row in at.files(where=where).to_arrow().to_pylist()}
-            for place, at in (("a", table.at(tag="first-load")), ("b", table.at(branch="main")))
-        }
-        read = table.diff("first-load", "main", where=where, stats=["amount"])
-        assert read.schema.names[-1] == "stats"
-        found = {(row["change"], row["file_path"]) for row in read.to_arrow().to_pylist()}
-        moved = {path for _, path in found if {("removed", path), ("added", path)} <= found}
-        expected = {("removed", path) for path in kept["a"] - kept["b"]}
-        expected |= {("added", path) for path in kept["b"] - kept["a"]}
-        assert {one for one in found if one[1] not in moved} == expected
 
 
 def test_a_manifest_that_is_gone_is_missing(tmp_path: Any) -> None:

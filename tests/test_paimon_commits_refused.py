@@ -138,11 +138,7 @@ def test_what_is_live_is_not_added_and_what_is_not_is_not_taken(table: Table) ->
     for commit, words, record in [
         (lambda: table.append_files(files(FIRST, "c", "b")), "already", 1),
         (lambda: table.overwrite_partitions(files(FIRST, "a"), {"day": FIRST}), "already", 0),
-        (
-            lambda: table.delete_files([f"{folder(FIRST)}/a", f"{folder(SECOND)}/a"]),
-            "path of a live",
-            1,
-        ),
+        (lambda: table.delete_files([f"{folder(FIRST)}/a", f"{folder(SECOND)}/a"]), "path of a live", 1),
         (lambda: table.delete_files([f"{folder(FIRST)}/a"] * 2), "twice", 1),
         (lambda: table.delete_files(pa.table({"file_path": [None]})), "null", 0),
     ]:

@@ -129,10 +129,7 @@ def test_a_changelog_comes_with_appended_files(table: Table) -> None:
 
 def test_files_of_older_schemas_are_read_by_them(table: Table) -> None:
     table = table.update_schema(
-        [
-            SchemaChange.rename_column("name", "text"),
-            SchemaChange.add_column("more", "INT", first=True),
-        ]
+        [SchemaChange.rename_column("name", "text"), SchemaChange.add_column("more", "INT", first=True)]
     )
     bounds = pa.struct(
         [("null_count", pa.int64()), ("lower_bound", pa.string()), ("upper_bound", pa.string())]

@@ -7,14 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakebed import paimon
-from paimon_answers import (
-    Row,
-    Schemas,
-    assert_rows,
-    by_file,
-    canonical,
-    wanted,
-)
+from paimon_answers import Row, Schemas, assert_rows, by_file, canonical, wanted
 from shared_data import GoldenTable, each_golden_paimon_table
 
 EMPTY_ROW = "000000000000000000000000"  # arity 0

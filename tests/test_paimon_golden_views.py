@@ -10,16 +10,7 @@ import pytest
 
 import lakebed
 from lakebed import paimon
-from paimon_answers import (
-    Row,
-    Schemas,
-    arrow_schema,
-    arrow_type,
-    assert_rows,
-    canonical,
-    stand,
-    wanted,
-)
+from paimon_answers import Row, Schemas, arrow_schema, arrow_type, assert_rows, canonical, stand, wanted
 from shared_data import GoldenTable, each_golden_paimon_table
 
 POSTPONE_BUCKET = -2

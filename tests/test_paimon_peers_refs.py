@@ -20,9 +20,7 @@ MAGIC = 1581511376
 
 def made_table(tmp_path: Path, primary_keys: tuple[str, ...], **options: str) -> MadeTable:
     made = MadeTable(tmp_path / "warehouse" / "shop.db" / "orders", primary_keys)
-    lakebed.create_table(
-        made.root, SCHEMA, "paimon", partition_by=["region"], primary_key=primary_keys, properties=options
-    )
+    made.create(options)
     return made
 
 

@@ -68,11 +68,7 @@ def test_index_files_replace_each_other(table: GoldenTable, tmp_path: Path) -> N
         (lambda: copy.add_deletes(new), CommitConflictError, "not replaced"),
         (lambda: copy.add_deletes(new.slice(0, 0), removed_deletes=old), SchemaError, "come back"),
         (lambda: copy.add_deletes(new, removed_deletes=[*old, "none"]), CommitConflictError, "'?none"),
-        (
-            lambda: copy.add_deletes(new.drop_columns(["bucket"]), removed_deletes=old),
-            SchemaError,
-            "bucket",
-        ),
+        (lambda: copy.add_deletes(new.drop_columns(["bucket"]), removed_deletes=old), SchemaError, "bucket"),
         (
             lambda: copy.add_deletes(pa.concat_tables([new, gone]), removed_deletes=old),
             SchemaError,

@@ -64,10 +64,7 @@ OF_TABLES = [
     max(SAMPLE_ICEBERG_TABLE.glob("metadata/*.json")),
 ]
 LONG_AGO = datetime(2020, 1, 1, tzinfo=timezone.utc)
-LISTED = {
-    "path": [str(file) for file in OF_TABLES],
-    "modified": [LONG_AGO] * len(OF_TABLES),
-}
+LISTED = {"path": [str(file) for file in OF_TABLES], "modified": [LONG_AGO] * len(OF_TABLES)}
 WITHOUT_ROWS = ("files(limit=0)", "orphans(listing=…)", "expire_plan(older_than=…)", "verify()")
 OPENING = {"paimon": (4, 1), "iceberg": (9, 1)}
 CALLS = {

@@ -9,12 +9,7 @@ import pyarrow as pa
 import pytest
 
 import lakebed
-from lakebed.errors import (
-    CorruptError,
-    MissingFileError,
-    SchemaError,
-    SnapshotNotFoundError,
-)
+from lakebed.errors import CorruptError, MissingFileError, SchemaError, SnapshotNotFoundError
 from shared_data import SAMPLE_TABLE
 
 VIEWS = ("snapshots", "schemas", "manifests", "entries", "files", "partitions", "buckets")

@@ -18,13 +18,7 @@ import lakebed
 from lakebed._arguments import milliseconds
 from lakebed._values import to_json_values
 from lakebed.cli import cli
-from lakebed.errors import (
-    LakebedError,
-    PredicateError,
-    SchemaError,
-    SnapshotNotFoundError,
-    UnsupportedError,
-)
+from lakebed.errors import LakebedError, PredicateError, SchemaError, SnapshotNotFoundError, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

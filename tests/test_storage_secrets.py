@@ -250,11 +250,7 @@ def test_a_file_io_raises_as_other_storages_do(error: Exception) -> None:
 
 @pytest.mark.parametrize(
     ("error", "words"),
-    [
-        ("OAuthError", "invalid_client"),
-        ("ForbiddenError", "NotAuthorizedException"),
-        ("ServerError", "…"),
-    ],
+    [("OAuthError", "invalid_client"), ("ForbiddenError", "NotAuthorizedException"), ("ServerError", "…")],
 )
 def test_of_a_catalogs_answer_the_kind_stays(error: str, words: str) -> None:
     exceptions = pytest.importorskip("pyiceberg.exceptions")

@@ -47,10 +47,7 @@ CASES += [
         pa.StructArray.from_arrays([_UNION], ["u"], mask=pa.array([True, False, False, False])),
         [None, {"u": "61"}, {"u": 8}, {"u": None}],
     ),
-    (
-        pa.array([pa.MonthDayNano([1, 2, 3]), None]),
-        [{"months": 1, "days": 2, "nanoseconds": 3}, None],
-    ),
+    (pa.array([pa.MonthDayNano([1, 2, 3]), None]), [{"months": 1, "days": 2, "nanoseconds": 3}, None]),
 ]
 
 

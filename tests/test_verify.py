@@ -157,10 +157,7 @@ def test_statistics_that_contradict_themselves(tmp_path: Path) -> None:
     )
     rows = findings(made.open())
     found = [(row["severity"], row["kind"], row["record"], row["field"]) for row in rows]
-    assert sorted(found) == [
-        ("warning", "mismatch", 1, "stats.id"),
-        ("warning", "mismatch", 2, "stats.id"),
-    ]
+    assert sorted(found) == [("warning", "mismatch", 1, "stats.id"), ("warning", "mismatch", 2, "stats.id")]
 
 
 def test_counts_below_zero(tmp_path: Path) -> None:

@@ -37,11 +37,7 @@ Program = Callable[..., Iterator[int]]
 
 
 def commits(
-    table: Table,
-    folder: str,
-    writer: str,
-    count: int,
-    rewritten: Callable[[Table, int], Table],
+    table: Table, folder: str, writer: str, count: int, rewritten: Callable[[Table, int], Table]
 ) -> Iterator[int]:
     """Appends of a file each, of which each fifth is deleted again; the manifests are rewritten now and then.
 

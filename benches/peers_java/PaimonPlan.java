@@ -38,7 +38,7 @@ public class PaimonPlan {
     System.exit(0);
   }
 
-  /** The files of a plan; `plan_readers.py` has the same filters. */
+  /** The files of a plan; `paimon_readers.py` has the same filters. */
   private static int plan(FileStoreTable table, String task) {
     AppendOnlyFileStoreScan scan = ((AppendOnlyFileStore) table.store()).newScan();
     switch (task) {

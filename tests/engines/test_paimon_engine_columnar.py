@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from paimon_real import SCHEMA, MadeTable, marked_elsewhere
+from paimon_real import MadeTable, marked_elsewhere
 from test_paimon_columnar_commits import file_schema
-
-import lakebed
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -33,7 +31,7 @@ def schemas(root: Path, new: set[str]) -> dict[str, set[str]]:
 def test_files_of_a_commit_have_javas_schemas(manifests: str, tmp_path: Path, paimon_java: JavaEngine):
     made = MadeTable(tmp_path / "own")
     options = {"bucket": "-1", "deletion-vectors.enabled": "true", "manifest.format": manifests}
-    lakebed.create_table(made.root, SCHEMA, "paimon", partition_by=["region"], properties=options)
+    made.create(options)
     made.now().append_files(made.written("emea", "a", 1, 2))
     before = {path.name for path in (made.root / "manifest").iterdir()}
     java_table = shutil.copytree(made.root, tmp_path / "java")

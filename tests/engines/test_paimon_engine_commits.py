@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from paimon_real import SCHEMA, MadeTable
 
-import lakebed
 from lakebed.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -40,15 +39,7 @@ def made(tmp_path: Path, request: pytest.FixtureRequest) -> MadeTable:
     storage = "obstore" if request.param == "store" else None
     made = MadeTable(tmp_path / "warehouse" / "shop.db" / "orders", keys, storage)
     options = bucket[request.param]
-    lakebed.create_table(
-        made.root,
-        SCHEMA,
-        "paimon",
-        partition_by=["region"],
-        primary_key=keys,
-        properties=options,
-        storage=storage,
-    )
+    made.create(options)
     both = [made.written("emea", "a", 1, 2), made.written("emea", "b", 3, 4)]
     table = made.now().append_files(pa.concat_tables(both))
     table = table.append_files(made.written("us", "c", 5, 6))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from java_engine import EngineError
-from paimon_real import SCHEMA, MadeTable, index_files, marked_elsewhere
+from paimon_real import MadeTable, index_files, marked_elsewhere
 
 import lakebed
 from lakebed import paimon
@@ -35,14 +35,7 @@ def keyed(tmp_path: Path, manifests: str) -> MadeTable:
     made = MadeTable(tmp_path / "own", ("region", "id"))
     options = {"bucket": "1", "num-sorted-run.compaction-trigger": "100", "num-levels": "6"}
     options["manifest.format"] = manifests
-    lakebed.create_table(
-        made.root,
-        SCHEMA,
-        "paimon",
-        partition_by=["region"],
-        primary_key=made.primary_keys,
-        properties=options,
-    )
+    made.create(options)
     for name, ids in (("a", (1, 2)), ("b", (2, 3))):
         made.now().append_files(made.written("emea", name, *ids))
     return made
@@ -122,7 +115,7 @@ def plain(tmp_path: Path, manifests: str) -> MadeTable:
     """A table without buckets that has deletion vectors: two files of four rows."""
     made = MadeTable(tmp_path / "own")
     options = {"bucket": "-1", "deletion-vectors.enabled": "true", "manifest.format": manifests}
-    lakebed.create_table(made.root, SCHEMA, "paimon", partition_by=["region"], properties=options)
+    made.create(options)
     for name, ids in (("a", (1, 2, 3, 4)), ("b", (5, 6, 7, 8))):
         made.now().append_files(made.written("emea", name, *ids))
     return made

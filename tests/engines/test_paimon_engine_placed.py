@@ -31,9 +31,7 @@ def made(tmp_path: Path, request: pytest.FixtureRequest) -> MadeTable:
     keys = ("region", "id") if request.param == "primary-key" else ()
     made = MadeTable(tmp_path / "own", keys)
     options = {"bucket": "1"} if keys else {"bucket": "-1"}
-    lakebed.create_table(
-        made.root, SCHEMA, "paimon", partition_by=["region"], primary_key=keys, properties=options
-    )
+    made.create(options)
     made.now().append_files(made.written("emea", "a", 1, 2))
     made.now().update_schema(NEWER)
     return made
@@ -103,14 +101,7 @@ def test_java_reads_files_by_the_schema_that_they_name(made: MadeTable, paimon_j
 def waiting(tmp_path: Path) -> MadeTable:
     """A table whose rows wait for their bucket."""
     made = MadeTable(tmp_path / "own", ("region", "id"))
-    lakebed.create_table(
-        made.root,
-        SCHEMA,
-        "paimon",
-        partition_by=["region"],
-        primary_key=made.primary_keys,
-        properties={"bucket": "-2"},
-    )
+    made.create({"bucket": "-2"})
     return made
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from java_engine import EngineError
-from paimon_real import SCHEMA, MadeTable
+from paimon_real import MadeTable
 
 import lakebed
 from lakebed.errors import LakebedError
@@ -93,13 +93,7 @@ def metadata(root: Path) -> dict[str, Any]:
 def made(tmp_path: Path) -> MadeTable:
     """Five snapshots; tags at two and four; the first has expired for one of them, on a branch of its own."""
     made = MadeTable(tmp_path / "own")
-    lakebed.create_table(
-        made.root,
-        SCHEMA,
-        "paimon",
-        partition_by=["region"],
-        properties={"bucket": "-1", "snapshot.num-retained.min": "1"},
-    )
+    made.create({"bucket": "-1", "snapshot.num-retained.min": "1"})
     for number, name in enumerate("abcd", 1):
         table = made.now().append_files(made.written("emea", name, number))
         if number in (2, 4):

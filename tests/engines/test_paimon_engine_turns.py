@@ -344,7 +344,7 @@ class Turns:
 def test_random_operations_in_turns(seed: int, manifests: str, tmp_path: Path, paimon_java: JavaEngine):
     made = MadeTable(tmp_path / "own")
     options = {"bucket": "-1", "deletion-vectors.enabled": "true", "manifest.format": manifests}
-    first = lakebed.create_table(made.root, SCHEMA, "paimon", partition_by=["region"], properties=options)
+    first = made.create(options)
     turns, told = Turns(made, first, paimon_java, random.Random(seed)), []
     count = long_or(12, 50)
     try:

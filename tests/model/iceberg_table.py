@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import lakebed
-from model.alive import Root, catalog_metadata, iceberg_metadata, of_iceberg, real
+from model.alive import Root, catalog_metadata, iceberg_metadata, of_iceberg
 from model.written import SCHEMA, Operation, Written, files, picked
 
 NOW = timedelta(0)
@@ -115,21 +115,10 @@ class IcebergTable(Written):
                 changes.create_branch("b0", replace="b0" in self.branches(table))
         return f"{', '.join(paths)} as {self.said(changes.table.snapshot_id)}"
 
-    def delete(self, a: int, b: int) -> str | None:
-        if not (live := self.live(table := self.now())):
-            return None
-        path = picked(live, a)
-        return f"{path} as {self.said(table.delete_files([path]).snapshot_id)}"
-
     def forget(self, a: int, b: int) -> str | None:
         """A file is deleted, and all snapshots before go."""
         said = self.delete(a, b)
         return said and f"{said}, and expire {self.expire(0, 1)}"
-
-    def hold(self, a: int, b: int) -> str | None:
-        if not (known := self.snapshots()):
-            return None
-        return f"{self.tag(a if b % 2 else len(known) - 1, b)}, and forget {self.forget(a, b)}"
 
     def overwrite(self, a: int, b: int) -> str | None:
         if not (live := self.live(table := self.now())):
@@ -137,15 +126,6 @@ class IcebergTable(Written):
         old, new = picked(live, b), self.data_file(a)
         table.overwrite_files(files(new), removed=[old])
         return f"{old} by {new}"
-
-    def compact(self, a: int, b: int) -> str | None:
-        table = self.now()
-        if a % 2 or len(live := self.live(table)) < 2:
-            table.rewrite_manifests()
-            return "manifests"
-        new = self.data_file(b)
-        table.replace_files(live[:2], files(new, record_count=2))
-        return f"{live[0]} and {live[1]} into {new}"
 
     def delete_rows(self, a: int, b: int) -> str | None:
         """A position delete file, or a deletion vector, of one data file."""
@@ -158,16 +138,6 @@ class IcebergTable(Written):
         new = self.data_file(a)
         table.add_deletes(deletes=files(new, **columns))
         return f"of {picked(live, b)} by {new}"
-
-    def undelete(self, a: int, b: int) -> str | None:
-        """A file that was deleted, or never committed, is appended as it lies there."""
-        folder, prefix = self.places[a % len(self.places)]
-        if not (dead := self.dead(folder)):
-            return None
-        name = picked(dead, b)
-        self.strays.discard(real(str(folder / name)))
-        table = self.now().append_files(files(f"{prefix}/{name}"))
-        return f"{prefix}/{name} as {self.said(table.snapshot_id)}"
 
     def abort(self, a: int, b: int) -> str:
         before = self.lying()
@@ -221,13 +191,6 @@ class IcebergTable(Written):
         table.create_branch(f"b{b % 3}", at=snapshot, replace=replace)
         self.now().delete_tag(name)
         return f"{name} for branch b{b % 3}"
-
-    def commit_on_branch(self, a: int, b: int) -> str | None:
-        if not (branches := self.branches(table := self.now())):
-            return None
-        name, path = picked(branches, b), self.data_file(a)
-        table = table.at(branch=name).append_files(files(path))
-        return f"{name} appends {path} as {self.said(table.snapshot_id)}"
 
     def drop_branch(self, a: int, b: int) -> str | None:
         if not (branches := self.branches(table := self.now())):

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import lakebed
 from lakebed import paimon
-from model.alive import Root, of_paimon, real
+from model.alive import Root, of_paimon
 from model.written import SCHEMA, Operation, Written, files, picked
 
 NOW = timedelta(0)
@@ -100,9 +100,8 @@ class PaimonTable(Written):
             *(self.leave_consumer, self.consumer),
         ]
 
-    def rows(self, *paths: str) -> pa.Table:
-        """Rows of data files for a commit."""
-        columns: dict[str, object] = {"bucket": 0}
+    def rows(self, *paths: str, **columns: object) -> pa.Table:
+        columns |= {"bucket": 0}
         if self.kind == "keys":
             key = paimon.encode_rows(pa.array([{"id": 1}], pa.struct(SCHEMA)))[0].as_py()
             columns |= {"min_key": key, "max_key": key, "min_sequence_number": 0, "sequence_number": 9}
@@ -113,7 +112,6 @@ class PaimonTable(Written):
         return table
 
     def short(self, path: str) -> str:
-        """A path without the table's folder."""
         return path.removeprefix(f"{self.folder}/")
 
     # What adds, and takes away.
@@ -127,23 +125,12 @@ class PaimonTable(Written):
         table = self.now().append_files(self.rows(path), changelog=rows)
         return f"{path}{f' with {changes}' if changes else ''} as snapshot {table.snapshot_id}"
 
-    def delete(self, a: int, b: int) -> str | None:
-        if not (live := self.live(table := self.now())):
-            return None
-        path = picked(live, a)
-        return f"{self.short(path)} as snapshot {table.delete_files([path]).snapshot_id}"
-
     def forget(self, a: int, b: int) -> str | None:
         """A file is deleted for good, and all snapshots before go."""
         if (said := self.delete(a, b)) is None:
             return None
         self.now().rewrite_manifests()
         return f"{said}, compacts manifests, and expire {self.expire(0, 1)}"
-
-    def hold(self, a: int, b: int) -> str | None:
-        if not (known := self.snapshots()):
-            return None
-        return f"{self.tag(a if b % 2 else len(known) - 1, b)}, and forget {self.forget(a, b)}"
 
     def overwrite(self, a: int, b: int) -> str:
         table, new = self.now(), self.data_file(a)
@@ -154,15 +141,6 @@ class PaimonTable(Written):
         else:
             table.overwrite_files(self.rows(new), removed=self.live(table))
         return f"all by {new}"
-
-    def compact(self, a: int, b: int) -> str | None:
-        table = self.now()
-        if a % 2 or len(live := self.live(table)) < 2:
-            table.rewrite_manifests()
-            return "manifests"
-        new = self.data_file(b)
-        table.replace_files(live[:2], self.rows(new))
-        return f"{self.short(live[0])} and {self.short(live[1])} into {new}"
 
     def delete_rows(self, a: int, b: int) -> str | None:
         """An index file with a deletion vector of one data file, in the place of all that were."""
@@ -184,16 +162,6 @@ class PaimonTable(Written):
         given = columns | {"row_count": [1], "deletions_vectors_ranges": pa.array([ranges], pa.list_(kind))}
         table.add_deletes(pa.table(given), removed_deletes=before)
         return f"of {', '.join(names)} by {new}"
-
-    def undelete(self, a: int, b: int) -> str | None:
-        """A file that was deleted, or never committed, is appended as it lies there."""
-        folder, prefix = self.places[a % len(self.places)]
-        if not (dead := self.dead(folder)):
-            return None
-        name = picked(dead, b)
-        table = self.now().append_files(self.rows(f"{prefix}/{name}"))
-        self.strays.discard(real(str(folder / name)))
-        return f"{prefix}/{name} as snapshot {table.snapshot_id}"
 
     def abort(self, a: int, b: int) -> str:
         places = [
@@ -273,13 +241,6 @@ class PaimonTable(Written):
         name = picked(branches, a)
         table.at(branch=name).create_tag(f"v{b % 3}")
         return f"v{b % 3} on {name}"
-
-    def commit_on_branch(self, a: int, b: int) -> str | None:
-        if not (branches := self.branches(table := self.now())):
-            return None
-        name, path = picked(branches, b), self.data_file(a)
-        table = table.at(branch=name).append_files(self.rows(path))
-        return f"{name} appends {path} as snapshot {table.snapshot_id}"
 
     def drop_branch(self, a: int, b: int) -> str | None:
         if not (branches := self.branches(table := self.now())):

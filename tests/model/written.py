@@ -77,16 +77,8 @@ class Written(ABC):
         """Commits a new file; the numbers say where it lies, and how."""
 
     @abstractmethod
-    def delete(self, a: int, b: int) -> str | None:
-        """Commits that a file is deleted."""
-
-    @abstractmethod
     def tag(self, a: int, b: int) -> str | None:
         """Tags snapshot `a` as `v<b>`."""
-
-    @abstractmethod
-    def hold(self, a: int, b: int) -> str | None:
-        """Tags a snapshot and deletes a file, which only the tag keeps then."""
 
     @abstractmethod
     def expire(self, a: int, b: int) -> str:
@@ -99,6 +91,63 @@ class Written(ABC):
     @abstractmethod
     def snapshots(self) -> list[int]:
         """The snapshots of the table, or of its main branch."""
+
+    def rows(self, *paths: str, **columns: object) -> pa.Table:
+        """Rows of data files for a commit."""
+        return files(*paths, **columns)
+
+    def short(self, path: str) -> str:
+        """A path as messages have it."""
+        return path
+
+    def said(self, snapshot: int | None) -> str:
+        """A snapshot as messages have it."""
+        return f"snapshot {snapshot}"
+
+    def delete(self, a: int, b: int) -> str | None:
+        """Commits that a file is deleted."""
+        if not (live := self.live(table := self.now())):
+            return None
+        path = picked(live, a)
+        return f"{self.short(path)} as {self.said(table.delete_files([path]).snapshot_id)}"
+
+    @abstractmethod
+    def forget(self, a: int, b: int) -> str | None:
+        """Deletes a file, and all snapshots before go."""
+
+    def hold(self, a: int, b: int) -> str | None:
+        """Tags a snapshot and deletes a file, which only the tag keeps then."""
+        if not (known := self.snapshots()):
+            return None
+        return f"{self.tag(a if b % 2 else len(known) - 1, b)}, and forget {self.forget(a, b)}"
+
+    def compact(self, a: int, b: int) -> str | None:
+        """Writes the manifests again, or two files as one."""
+        table = self.now()
+        if a % 2 or len(live := self.live(table)) < 2:
+            table.rewrite_manifests()
+            return "manifests"
+        new = self.data_file(b)
+        table.replace_files(live[:2], self.rows(new, record_count=2))
+        return f"{self.short(live[0])} and {self.short(live[1])} into {new}"
+
+    def undelete(self, a: int, b: int) -> str | None:
+        """A file that was deleted, or never committed, is appended as it lies there."""
+        folder, prefix = self.places[a % len(self.places)]
+        if not (dead := self.dead(folder)):
+            return None
+        name = picked(dead, b)
+        table = self.now().append_files(self.rows(f"{prefix}/{name}"))
+        self.strays.discard(real(str(folder / name)))
+        return f"{prefix}/{name} as {self.said(table.snapshot_id)}"
+
+    def commit_on_branch(self, a: int, b: int) -> str | None:
+        """Appends a file to a branch."""
+        if not (branches := self.branches(table := self.now())):
+            return None
+        name, path = picked(branches, b), self.data_file(a)
+        table = table.at(branch=name).append_files(self.rows(path))
+        return f"{name} appends {path} as {self.said(table.snapshot_id)}"
 
     def happen(self, operation: int, a: int, b: int, during: bool = False) -> str:
         """Does one of the operations, and says what it was."""

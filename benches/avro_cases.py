@@ -1,20 +1,32 @@
 """Avro files that no table knows of: a million rows of Avro's own `weather` schema, and one mostly of texts.
 
-fastavro writes them, in blocks of 64 kB; their numbers are those of `random.Random`, from one seed.
+fastavro writes them, in blocks of 64 kB; their numbers are those of `random.Random`, from one seed. Below
+them is what is timed in Python.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import version
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import fastavro
-from corpus import Corpus, Table, blocks
+from corpus import Corpus, Table, once
+from readers import (
+    Counted,
+    Run,
+    duckdb_entries,
+    fastavro_entries,
+    lakebed_reads,
+    ours,
+    polars_entries,
+    reader,
+)
 
 SEED = 7
 BLOCK_BYTES = 64_000
@@ -83,36 +95,31 @@ def _strings(rows: int) -> Iterator[dict[str, Any]]:
         }
 
 
+def _schema(name: str) -> dict[str, Any]:
+    return WEATHER if name.startswith("weather") else STRINGS
+
+
 def _file(cache: Path, rows: int, given: Path | None, name: str, codec: str) -> Corpus:
     """The cached file, or a new one: about 3 µs a row of weather, 15 µs a row of texts."""
-    schema, made = (WEATHER, _weather) if name.startswith("weather") else (STRINGS, _strings)
-    path = (given or cache / "avro") / f"{name}_{rows}.avro"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(".partial")
+    schema, name = _schema(name), f"{name}-{codec}"
+    made = _weather if schema is WEATHER else _strings
+
+    def write(unfinished: Path) -> None:
         with unfinished.open("wb") as file:
             fastavro.writer(file, schema, made(rows), codec=codec, sync_interval=BLOCK_BYTES)
-        unfinished.rename(path)
-    found = blocks([path])
-    return Corpus(
-        format="avro",
-        writer=f"fastavro {version('fastavro')}",
-        path=str(path),
-        name=name,
-        manifests=(str(path),),
-        live=found.entries,
-        columns=len(schema["fields"]),
-        **vars(found),
-    )
+
+    path = once((given or cache / "avro") / f"{name}_{rows}.avro", write)
+    writer = f"fastavro {version('fastavro')}"
+    return Corpus.of_files("avro", writer, path, name, [path], len(schema["fields"]), None)
 
 
-TASKS = ("entries", "projected", "encode")
 TABLES = [
     Table(
         f"{name}-{codec}",
-        TASKS,
+        ("entries", "projected", "encode"),
         rows,
-        partial(_file, name=f"{name}-{codec}", codec=codec),
+        _file,
+        {"name": name, "codec": codec},
         quick=quick,
         quick_entries=rows // 5,
     )
@@ -124,3 +131,64 @@ TABLES = [
         ("strings", "zstandard", 200_000, ()),
     )
 ]
+
+
+def _projected(corpus: Corpus, of: Callable[..., Run], **options: Any) -> Run:
+    """The same reader, of the columns that this file's records have among those wanted."""
+    return of(corpus, columns=PROJECTED[_schema(corpus.name)["name"]], **options)
+
+
+def _lakebed_encode(corpus: Corpus, threads: int | None) -> Run:
+    import lakebed
+
+    data = lakebed.avro.read(corpus.path).to_arrow()
+    options = {"codec": corpus.codec, "threads": threads, "block_bytes": BLOCK_BYTES}
+    write = partial(lakebed.avro.write, schema=_schema(corpus.name), **options)
+    return lambda: Counted(corpus.entries, size=len(write(data) or b""))
+
+
+def _fastavro_encode(corpus: Corpus) -> Run:
+    (records,) = fastavro_entries(corpus)()
+    schema = fastavro.parse_schema(_schema(corpus.name))
+
+    def run() -> Counted:
+        sink = BytesIO()
+        fastavro.writer(sink, schema, records, codec=corpus.codec, sync_interval=BLOCK_BYTES)
+        return Counted(corpus.entries, size=sink.tell())
+
+    return run
+
+
+def _polars_encode(corpus: Corpus) -> Run:
+    """From the frame that another reader made of the file: Polars itself reads no zstandard."""
+    import polars
+
+    import lakebed
+
+    frame = polars.DataFrame(lakebed.avro.read(corpus.path))
+    codec: Any = {"null": "uncompressed"}.get(corpus.codec, corpus.codec)
+
+    def run() -> Counted:
+        sink = BytesIO()
+        frame.write_avro(sink, codec)
+        return Counted(corpus.entries, size=sink.tell())
+
+    return run
+
+
+_entries = partial(lakebed_reads, name="avro.read")
+READERS = {
+    "avro": [
+        *ours("entries", _entries),
+        reader("fastavro", "entries", fastavro_entries),
+        reader("polars", "entries", polars_entries),
+        reader("duckdb", "entries", duckdb_entries),
+        *ours("projected", _projected, of=_entries),
+        reader("polars", "projected", _projected, of=polars_entries),
+        reader("duckdb", "projected", _projected, of=duckdb_entries),
+        *ours("encode", _lakebed_encode),
+        reader("fastavro", "encode", _fastavro_encode),
+        reader("polars", "encode", _polars_encode),
+    ]
+}
+"""All of them by format, in the order in which they are reported."""
