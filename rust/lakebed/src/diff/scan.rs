@@ -15,6 +15,9 @@ use crate::scan::{
     Batches, EntryJob, EntrySource, Format, RowsJob, Scan, ScanOptions, Step, limited, planned,
 };
 
+/// Manifests, and the number of what their entries say among [`Format::DIFFERENCE`].
+type Numbered<F> = (usize, Arc<[<F as Format>::Manifest]>);
+
 /// The difference of two snapshots, resolved: the schema is known, no manifest list is read.
 pub(crate) struct DiffScan<F: Format> {
     /// The table at either snapshot, which gives the types of the rows.
@@ -52,7 +55,7 @@ impl<F: Format> DiffScan<F> {
 
     /// The manifests for each of [`Format::DIFFERENCE`], with its number, and how many manifests these are of all.
     /// Reads the manifest lists.
-    fn manifests(&self) -> Result<(Vec<(usize, Arc<[F::Manifest]>)>, Step)> {
+    fn manifests(&self) -> Result<(Vec<Numbered<F>>, Step)> {
         let side = |table: &F, at: &F, filter: &Option<String>| table.manifests_at(at, filter.as_deref());
         let (table, after, filter) =
             (self.table.clone(), self.after.clone(), self.options.table_filter.clone());
@@ -78,7 +81,7 @@ impl<F: Format> DiffScan<F> {
             let files = files.map(|manifest| (table.path_of(manifest), F::size_of(manifest)));
             Kept::fetch(table.core().storage(), files, table.core().decoding().limits)?;
         }
-        let input = |(number, manifests): (usize, Arc<[F::Manifest]>)| {
+        let input = |(number, manifests): Numbered<F>| {
             let (Difference { change, .. }, [rows, identities]) =
                 (F::DIFFERENCE.get(number)?, self.programs.get(number)?);
             let reader = |program: &Arc<F::Program>| -> Reader {

@@ -20,19 +20,19 @@ use super::*;
 use crate::format::{FORMATS, Format, Formats};
 use crate::record::find;
 use crate::scan::{Batches, ScanOptions, limited};
-use crate::storage::{Local, Storage};
-use crate::table::{Place, Table};
+use crate::storage::{Local, Storage as _};
+use crate::table::{Place, Table, TableCore};
 use crate::view::{View, project};
 
 /// The row of the format, as in `format.rs`.
 const TOY: Format = Format {
     name: "toy",
-    open: |location, storage, _| {
+    open: |location, storage, decoding| {
         let list = storage
             .read(&format!("{location}/toy"))
             .map_err(|_| Error::new(ErrorKind::TableNotFound, "no file toy"))?;
         let manifests = text(&list).lines().map(|name| format!("{location}/{name}")).collect();
-        Ok(Box::new(Toy { location: location.to_owned(), storage, manifests }))
+        Ok(Box::new(Toy { core: TableCore::new(location, storage, decoding), manifests }))
     },
     folder: "toys",
     is_table: |_, _| Ok(true),
@@ -70,8 +70,7 @@ fn files(bytes: &[u8], schema: &Schema) -> Result<RecordBatch> {
 
 #[derive(Clone)]
 struct Toy {
-    location: String,
-    storage: Arc<dyn Storage>,
+    core: TableCore,
     manifests: Vec<String>,
 }
 
@@ -84,8 +83,8 @@ impl Table for Toy {
         TOY.name
     }
 
-    fn location(&self) -> &str {
-        &self.location
+    fn core(&self) -> &TableCore {
+        &self.core
     }
 
     fn snapshot_id(&self) -> Option<i64> {
@@ -94,14 +93,6 @@ impl Table for Toy {
 
     fn properties(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
-    }
-
-    fn branch(&self) -> &str {
-        "main"
-    }
-
-    fn tag(&self) -> Option<&str> {
-        None
     }
 
     fn data_schema(&self) -> SchemaRef {
@@ -157,7 +148,7 @@ impl Scan for ToyScan {
 
     fn stream(&self) -> Result<Batches> {
         let (table, schema) = (self.table.clone(), Arc::clone(&self.schema));
-        let read = move |path: String| files(&table.storage.read(&path)?, &schema);
+        let read = move |path: String| files(&table.core.storage.read(&path)?, &schema);
         limited(self.options.limit, || Ok(Box::new(self.table.manifests.clone().into_iter().map(read))))
     }
 }
@@ -165,7 +156,7 @@ impl Scan for ToyScan {
 impl Distributed for ToyScan {
     fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
         let planned = |path: &String| {
-            let (size, path) = (self.table.storage.read(path)?.len() as u64, path.clone());
+            let (size, path) = (self.table.core.storage.read(path)?.len() as u64, path.clone());
             Ok(PlannedManifest { path, size, added: 1, deleted: 0, divisible: false })
         };
         let inputs = self.table.manifests.iter().map(planned).collect::<Result<_>>()?;

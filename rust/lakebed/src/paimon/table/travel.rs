@@ -36,7 +36,7 @@ impl Table {
             return Err(not_found(&files, format!("no branch {branch:?}; there {}", listed(&names))));
         };
         let (snapshot, schema) = (snapshot.map(Arc::new), Arc::new(schema));
-        Ok((Table { core: self.core.at(branch, None), snapshot, schema, ..self.clone() }, hint))
+        Ok((Table { core: self.core.at(branch, None), snapshot, schema }, hint))
     }
 
     /// The table at another snapshot of its branch, with the schema of that snapshot. As in Paimon, tags and
@@ -136,12 +136,7 @@ impl Table {
 
     fn pinned_at(&self, tag: Option<&str>, snapshot: Snapshot) -> Result<Table> {
         let schema = Arc::new(self.files().schema(snapshot.schema_id)?);
-        Ok(Table {
-            core: self.core.at(&self.branch, tag),
-            snapshot: Some(Arc::new(snapshot)),
-            schema,
-            ..self.clone()
-        })
+        Ok(Table { core: self.core.at(&self.branch, tag), snapshot: Some(Arc::new(snapshot)), schema })
     }
 }
 
