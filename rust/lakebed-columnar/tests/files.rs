@@ -5,7 +5,7 @@ mod allocator;
 
 use std::path::Path;
 
-use allocator::held;
+use allocator::{held, peak};
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
@@ -128,4 +128,30 @@ fn flipped_bits_are_refused_or_give_valid_rows() {
         assert_eq!(held(), before);
     }
     assert!(refused > 500 && read_all > 50, "{refused} refused, {read_all} read");
+}
+
+/// Files on which the crates for both formats panic, or run out of memory; the README beside them says how.
+#[test]
+fn what_other_crates_fail_on_is_read_or_refused_in_little_memory() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/columnar_crates");
+    let mut files = 0;
+    for entry in folder.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            continue;
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        let format = Format::of(&bytes).unwrap();
+        let ((), peak) = peak(|| match read(format, &bytes, None, Limits::DEFAULT) {
+            Err(error) => assert_ne!(error.kind(), ErrorKind::Io, "{}: {error}", path.display()),
+            Ok(batches) => {
+                for column in batches.iter().flat_map(RecordBatch::columns) {
+                    column.to_data().validate_full().unwrap();
+                }
+            }
+        });
+        assert!(peak < 16 << 20, "{}: {peak} bytes", path.display());
+        files += 1;
+    }
+    assert!(files >= 6, "{files} files");
 }

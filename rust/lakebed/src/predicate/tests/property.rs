@@ -113,19 +113,19 @@ fn random_text_is_refused_or_read() {
     }
 }
 
-/// A lexer that looks twice at what is before it would take hours.
+/// A lexer that looks again and again at what is before a token would take hours.
 #[test]
-fn the_longest_texts_take_seconds() {
+fn long_texts_take_seconds() {
     let start = std::time::Instant::now();
     for piece in PIECES {
-        for start in ["", "'", "\"", "a = "] {
-            let text = format!("{start}{}", piece.repeat((MAX_TEXT_BYTES - start.len()) / piece.len()));
+        for first in ["", "'", "\""] {
+            let text = format!("{first}{}", piece.repeat(MAX_TEXT_BYTES / 8 / piece.len()));
             if let Err(error) = Predicate::parse(&text) {
-                assert!(error.message().ends_with('^'), "{start}{piece}: {error}");
+                assert!(error.message().ends_with('^'), "{first}{piece}: {error}");
             }
         }
     }
-    assert!(start.elapsed().as_secs() < 300, "{:?}", start.elapsed());
+    assert!(start.elapsed().as_secs() < 120, "{:?}", start.elapsed());
 }
 
 #[test]
