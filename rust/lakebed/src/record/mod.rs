@@ -9,7 +9,7 @@ mod resolver;
 mod tally;
 
 pub(crate) use reader::{GuardMaker, RecordReader};
-pub(crate) use records::{Records, below, column, find};
+pub(crate) use records::{Records, below, column, find, typed};
 pub use resolver::RecordResolver;
 pub(crate) use resolver::{field_at, record_schema, select};
 pub(crate) use tally::{Counter, Tally};

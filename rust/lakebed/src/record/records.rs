@@ -80,9 +80,16 @@ pub(crate) fn below(parent: &StructArray, child: &ArrayRef) -> Result<ArrayRef> 
 pub(crate) fn column<'b, A: Array + 'static>(batch: &'b RecordBatch, name: &str) -> Result<&'b A> {
     let absent =
         || Error::new(ErrorKind::Required, format!("{name} is not a column of the rows")).in_field(name);
-    let column = batch.column_by_name(name).ok_or_else(absent)?;
-    column.as_any().downcast_ref().ok_or_else(|| {
-        let message = format!("{name} is of type {}", column.data_type());
+    typed(batch.column_by_name(name).ok_or_else(absent)?, name)
+}
+
+/// An array of a type.
+///
+/// # Errors
+/// `Mismatch` for one of another type, with the name.
+pub(crate) fn typed<'a, A: Array + 'static>(array: &'a dyn Array, name: &str) -> Result<&'a A> {
+    array.as_any().downcast_ref().ok_or_else(|| {
+        let message = format!("{name} is of type {}", array.data_type());
         Error::new(ErrorKind::Mismatch, message).in_field(name)
     })
 }
