@@ -184,7 +184,8 @@ impl Targets {
         if self.0.is_empty() {
             return Ok(());
         }
-        let (are_vectors, signs) = (column::<BooleanArray>(rows, IS_VECTOR)?, column::<Int32Array>(rows, SIGN)?);
+        let are_vectors = column::<BooleanArray>(rows, IS_VECTOR)?;
+        let signs = column::<Int32Array>(rows, SIGN)?;
         let (keys, standing) = (keys_of(rows)?, standings(rows)?);
         for row in (0..rows.num_rows()).filter(|row| are_vectors.is_null(*row)) {
             let Some(target) = self.0.get_mut(keys.value(row)) else { continue };
