@@ -28,17 +28,13 @@ fn argument(message: String) -> Error {
 
 /// Binary of either offset width as binary of 32-bit offsets.
 fn binary(array: &ArrayRef) -> lakebed::Result<BinaryArray> {
-    match array.data_type() {
-        DataType::Binary => Ok(array.as_binary::<i32>().clone()),
-        DataType::LargeBinary => {
-            let array = array.as_binary::<i64>();
-            let small = i32::try_from(array.values().len()).is_ok();
-            small
-                .then(|| array.iter().collect())
-                .ok_or_else(|| argument("more than 2 GiB of rows".to_owned()))
-        }
-        other => Err(argument(format!("rows are binary, not {other}"))),
+    if let Some(array) = array.as_binary_opt::<i32>() {
+        return Ok(array.clone());
     }
+    let wrong = || argument(format!("rows are binary, not {}", array.data_type()));
+    let array = array.as_binary_opt::<i64>().ok_or_else(wrong)?;
+    let small = i32::try_from(array.values().len()).is_ok();
+    small.then(|| array.iter().collect()).ok_or_else(|| argument("more than 2 GiB of rows".to_owned()))
 }
 
 #[pyfunction]

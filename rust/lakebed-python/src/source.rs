@@ -3,7 +3,6 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::Buffer;
-use arrow_schema::DataType;
 use lakebed::storage::{Local, Storage, open_regular};
 use lakebed::{Error, Result};
 use lakebed_avro::Input;
@@ -39,16 +38,11 @@ pub fn only_value(array: &ArrayRef) -> Option<Buffer> {
     if array.len() != 1 || array.is_null(0) {
         return None;
     }
-    let (values, start, length) = match array.data_type() {
-        DataType::LargeBinary => {
-            let array = array.as_binary::<i64>();
-            (array.values(), *array.value_offsets().first()? as usize, array.value(0).len())
-        }
-        DataType::Binary => {
-            let array = array.as_binary::<i32>();
-            (array.values(), *array.value_offsets().first()? as usize, array.value(0).len())
-        }
-        _ => return None,
+    let (values, start, length) = if let Some(array) = array.as_binary_opt::<i64>() {
+        (array.values(), *array.value_offsets().first()? as usize, array.value(0).len())
+    } else {
+        let array = array.as_binary_opt::<i32>()?;
+        (array.values(), *array.value_offsets().first()? as usize, array.value(0).len())
     };
     Some(values.slice_with_length(start, length))
 }

@@ -22,6 +22,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     diff(location, before.parse()?, after.parse()?, &mut std::io::stdout().lock())
 }
 
+/// Writes the files that one of two snapshots has and the other has not.
+///
+/// # Errors
+/// Those of opening the table and of reading its metadata; those of `out`.
 pub fn diff(location: &str, before: i64, after: i64, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let storage = Guarded::of_table(Arc::new(Local), location, [], None)?;
     let table = FORMATS.open(location, None, Arc::new(storage), Limits::DEFAULT.into())?;

@@ -4,12 +4,15 @@
 
 use std::sync::Arc;
 
+use arrow_array::{Array, BinaryArray, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
 use serde_json::Value;
 
+use crate::error::{Error, ErrorKind, Result};
 use crate::field::{FieldSpec, binary, int32, int64, ints, longs, utf8};
 use crate::record::carried::Recognised;
+use crate::record::{column, typed};
 
 /// The format version in every record: 2 in manifests and manifest lists, 1 in index manifests.
 pub const VERSION: &str = "_VERSION";
@@ -55,6 +58,45 @@ pub fn simple_stats() -> DataType {
         Field::new("max_values", DataType::Binary, true),
         Field::new("null_counts", longs(), true),
     ]))
+}
+
+/// A column of [`simple_stats`].
+pub(crate) struct SimpleStats<'a> {
+    pub(crate) lower: &'a BinaryArray,
+    pub(crate) upper: &'a BinaryArray,
+    lists: &'a ListArray,
+    counts: &'a Int64Array,
+}
+
+impl<'a> SimpleStats<'a> {
+    /// The column `name` of `rows`.
+    ///
+    /// # Errors
+    /// `Required` for a column that is not there, `Mismatch` for one of another type.
+    pub(crate) fn of(rows: &'a RecordBatch, name: &str) -> Result<SimpleStats<'a>> {
+        let stats = column::<StructArray>(rows, name)?;
+        let [lower, upper, lists] = stats.columns() else {
+            return Err(Error::new(ErrorKind::Mismatch, "statistics are three columns").in_field(name));
+        };
+        let lists: &ListArray = typed(lists, name)?;
+        let counts = typed(lists.values(), name)?;
+        Ok(SimpleStats { lower: typed(lower, name)?, upper: typed(upper, name)?, lists, counts })
+    }
+
+    /// The null count of the column at `position` of a row's statistics, where it is known.
+    pub(crate) fn null_count(&self, row: usize, position: usize) -> Option<i64> {
+        let [start, end] = [row, row + 1].map(|at| self.lists.value_offsets()[at] as usize);
+        let item = Some(position).filter(|at| self.lists.is_valid(row) && *at < end - start)? + start;
+        self.counts.is_valid(item).then(|| self.counts.value(item))
+    }
+}
+
+/// The texts of a row's list; `None` where the list is null.
+///
+/// # Errors
+/// `Mismatch` for a list of another type.
+pub(crate) fn texts_at(list: &ListArray, row: usize) -> Result<Option<StringArray>> {
+    list.is_valid(row).then(|| typed::<StringArray>(&list.value(row), "item").cloned()).transpose()
 }
 
 /// Where an index file has the deletion vector of each data file; the format itself names the fields `f0` to

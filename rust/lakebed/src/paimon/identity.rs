@@ -2,12 +2,10 @@
 
 use std::collections::HashSet;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, BinaryArray, BooleanArray, RecordBatch};
+use arrow_array::{Array, BinaryArray, BooleanArray, Int32Array, ListArray, RecordBatch, StringArray};
 
 use crate::error::Result;
-use crate::record::find;
+use crate::record::{column, typed};
 
 /// The columns of [`ENTRY`](super::fields::ENTRY) that make up an identity.
 pub const IDENTITY: [&str; 7] =
@@ -18,15 +16,14 @@ pub const IDENTITY: [&str; 7] =
 /// The seven parts follow each other, each part of variable length after its length, so that two values are
 /// equal exactly when all parts are.
 pub(crate) fn identities(entries: &RecordBatch) -> Result<BinaryArray> {
-    let columns = IDENTITY.map(|name| find(entries, name));
-    let [partition, bucket, level, file_name, extra_files, index, external] = columns;
-    let (partition, bucket, level, file_name) = (partition?, bucket?, level?, file_name?);
-    let (extra_files, index, external) = (extra_files?, index?, external?);
-    let (partition, index) = (partition.as_binary::<i32>(), index.as_binary::<i32>());
-    let (bucket, level) = (bucket.as_primitive::<Int32Type>(), level.as_primitive::<Int32Type>());
-    let (file_name, external) = (file_name.as_string::<i32>(), external.as_string::<i32>());
-    let extra_files = extra_files.as_list::<i32>();
-    let extra_names = extra_files.values().as_string::<i32>();
+    let [partition, bucket, level, file_name, extra_files, index, external] = IDENTITY;
+    let (partition, index) =
+        (column::<BinaryArray>(entries, partition)?, column::<BinaryArray>(entries, index)?);
+    let (bucket, level) = (column::<Int32Array>(entries, bucket)?, column::<Int32Array>(entries, level)?);
+    let file_name = column::<StringArray>(entries, file_name)?;
+    let external = column::<StringArray>(entries, external)?;
+    let extra_files = column::<ListArray>(entries, extra_files)?;
+    let extra_names = typed::<StringArray>(extra_files.values(), "extra_files")?;
     let extra_offsets = extra_files.value_offsets();
     let mut key = Vec::new();
     let keys = (0..entries.num_rows()).map(|row| {

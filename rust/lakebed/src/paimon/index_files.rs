@@ -2,8 +2,8 @@
 //! `IndexPathFactory.java`).
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, Int32Type, Int64Type};
-use arrow_array::{Array, BooleanArray, RecordBatch, StringArray};
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, BinaryArray, BooleanArray, Int8Array, Int32Array, RecordBatch, StringArray};
 use arrow_select::filter::filter_record_batch;
 
 use super::fields::{INDEX, known};
@@ -13,7 +13,7 @@ use super::paths::{DataPaths, index_file, is_file_name};
 use super::prune::PartitionPredicate;
 use super::table::Table;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::{carried, find, record_schema};
+use crate::record::{carried, column, find, record_schema};
 
 /// The kind of index files that hold deletion vectors.
 pub(crate) const DELETION_VECTORS: &str = "DELETION_VECTORS";
@@ -85,8 +85,8 @@ impl IndexFiles {
 
     /// The index files of one kind.
     pub(crate) fn of_type(&self, index_type: &str) -> Result<IndexFiles> {
-        let types = find(&self.entries, "index_type")?;
-        let keep = types.as_string::<i32>().iter().map(|found| Some(found == Some(index_type)));
+        let types = column::<StringArray>(&self.entries, "index_type")?;
+        let keep = types.iter().map(|found| Some(found == Some(index_type)));
         let keep: BooleanArray = keep.collect();
         let paths = self.paths.iter().zip(&keep).filter(|(_, keep)| *keep == Some(true));
         Ok(IndexFiles {
@@ -114,8 +114,9 @@ impl IndexFiles {
 }
 
 fn check(entries: &RecordBatch) -> Result<()> {
-    let (kinds, names) = (find(entries, "kind")?, find(entries, "file_name")?);
-    let rows = kinds.as_primitive::<Int8Type>().values().iter().zip(names.as_string::<i32>());
+    let kinds = column::<Int8Array>(entries, "kind")?;
+    let names = column::<StringArray>(entries, "file_name")?;
+    let rows = kinds.values().iter().zip(names);
     for (row, (kind, name)) in rows.enumerate() {
         let name = name.unwrap_or_default();
         let wrong = match (*kind == ADD, is_file_name(name)) {
@@ -131,8 +132,9 @@ fn check(entries: &RecordBatch) -> Result<()> {
 }
 
 fn keep(entries: &RecordBatch, filter: &PartitionPredicate) -> Result<RecordBatch> {
-    let (partitions, buckets) = (find(entries, "partition")?, find(entries, "bucket")?);
-    let rows = partitions.as_binary::<i32>().iter().zip(buckets.as_primitive::<Int32Type>().values());
+    let partitions = column::<BinaryArray>(entries, "partition")?;
+    let buckets = column::<Int32Array>(entries, "bucket")?;
+    let rows = partitions.iter().zip(buckets.values());
     let keep = rows.map(|(partition, bucket)| {
         filter.matches(partition.unwrap_or_default(), i64::from(*bucket)).map(Some)
     });
@@ -146,8 +148,9 @@ fn filtered(entries: &RecordBatch, keep: &BooleanArray) -> Result<RecordBatch> {
 /// The external path where there is one; else beside the data where the table is configured so; else in the
 /// folder `index`, where global indexes always are.
 fn paths(table: &Table, entries: &RecordBatch) -> Result<StringArray> {
-    let (external, global) = (find(entries, "external_path")?, find(entries, "global_index")?);
-    let (external, names) = (external.as_string::<i32>(), find(entries, "file_name")?);
+    let external = column::<StringArray>(entries, "external_path")?;
+    let global = find(entries, "global_index")?;
+    let names = column::<StringArray>(entries, "file_name")?;
     let beside_data = table.schema().option("index-file-in-data-file-dir");
     let beside_data = beside_data.is_some_and(|value| value.eq_ignore_ascii_case("true"));
     let beside = beside_data.then(|| DataPaths::new(table.location(), table.schema()).of(entries, external));
@@ -157,5 +160,5 @@ fn paths(table: &Table, entries: &RecordBatch) -> Result<StringArray> {
         Some(paths) if global.is_null(row) => paths.value(row).to_owned(),
         _ => format!("{}/{}", table.location(), index_file(name.unwrap_or_default())),
     };
-    Ok(StringArray::from_iter_values(names.as_string::<i32>().iter().enumerate().map(path)))
+    Ok(StringArray::from_iter_values(names.iter().enumerate().map(path)))
 }

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::builder::BooleanBuilder;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, SchemaRef};
 use arrow_select::filter::filter_record_batch;
@@ -19,7 +17,7 @@ use crate::columnar::Decoding;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::record::{Counter, RecordReader, RecordResolver, Tally, find};
+use crate::record::{Counter, RecordReader, RecordResolver, Tally, find, typed};
 
 /// The fields by which entries are dropped, in the order of the guard's slots.
 const GUARDED: [&str; 5] = [VERSION, "_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS"];
@@ -149,9 +147,11 @@ impl EntryReader {
         let (versions, kinds) = (column(version, &int)?, column(kind, &int)?);
         let (partitions, buckets) = (column(partition, &bytes)?, column(bucket, &int)?);
         let totals = column(total, &int)?;
-        let totals = totals.as_primitive::<Int32Type>();
-        let (versions, kinds) = (versions.as_primitive::<Int32Type>(), kinds.as_primitive::<Int32Type>());
-        let (partitions, buckets) = (partitions.as_binary::<i32>(), buckets.as_primitive::<Int32Type>());
+        let totals: &Int32Array = typed(&totals, total)?;
+        let (versions, kinds): (&Int32Array, &Int32Array) =
+            (typed(&versions, version)?, typed(&kinds, kind)?);
+        let partitions: &BinaryArray = typed(&partitions, partition)?;
+        let buckets: &Int32Array = typed(&buckets, bucket)?;
         let total_buckets = self.expected.as_ref().and_then(|expected| expected.total_buckets);
         let mut judge = Judge::new(self.filter.clone(), total_buckets, &self.tally);
         let mut keep = BooleanBuilder::with_capacity(batch.num_rows());

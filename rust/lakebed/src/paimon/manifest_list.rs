@@ -1,8 +1,6 @@
 //! Manifest lists: which manifests make up a snapshot (Paimon's `ManifestFileMeta.java`).
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_buffer::Buffer;
 
 use super::fields::{LIST, MANIFEST_VERSION, VERSION, known};
@@ -10,7 +8,7 @@ use super::paths::is_file_name;
 use super::version::read_records;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::{RecordResolver, carried, find};
+use crate::record::{RecordResolver, carried, column};
 
 /// Reads a manifest list: one row per manifest, in file order, with the named columns of [`LIST`] (all for
 /// `None`).
@@ -54,30 +52,29 @@ pub struct ManifestFile {
 
 /// The manifests of a list, of which names, sizes, counts and `total_buckets` were read.
 pub fn manifest_files(list: &RecordBatch) -> Result<Vec<ManifestFile>> {
-    let names = find(list, "file_name")?;
-    let numbers = ["file_size", "num_added_files", "num_deleted_files"].map(|name| find(list, name));
-    let [sizes, added, deleted] = numbers;
-    let (sizes, added, deleted) = (sizes?, added?, deleted?);
-    let number = |column: &arrow_array::ArrayRef, name: &str, row: usize| {
-        let value = column.as_primitive::<Int64Type>().value(row);
+    let names = column::<StringArray>(list, "file_name")?;
+    let longs = |name| column::<Int64Array>(list, name);
+    let (sizes, added) = (longs("file_size")?, longs("num_added_files")?);
+    let deleted = longs("num_deleted_files")?;
+    let number = |column: &Int64Array, name: &str, row: usize| {
+        let value = column.value(row);
         u64::try_from(value).map_err(|_| {
             let message = format!("{name} is {value}");
             Error::new(ErrorKind::Mismatch, message).in_record(row as u64).in_field(name)
         })
     };
-    let totals = find(list, "total_buckets")?;
-    let totals = totals.as_primitive::<Int32Type>();
+    let totals = column::<Int32Array>(list, "total_buckets")?;
     let manifest = |row: usize| {
-        let file_name = names.as_string::<i32>().value(row).to_owned();
+        let file_name = names.value(row).to_owned();
         if !is_file_name(&file_name) {
             let error = Error::new(ErrorKind::Mismatch, format!("not a file name: {file_name:?}"));
             return Err(error.in_record(row as u64).in_field("file_name"));
         }
         Ok(ManifestFile {
             file_name,
-            file_size: number(&sizes, "file_size", row)?,
-            added: number(&added, "num_added_files", row)?,
-            deleted: number(&deleted, "num_deleted_files", row)?,
+            file_size: number(sizes, "file_size", row)?,
+            added: number(added, "num_added_files", row)?,
+            deleted: number(deleted, "num_deleted_files", row)?,
             total_buckets: totals.is_valid(row).then(|| totals.value(row)),
         })
     };

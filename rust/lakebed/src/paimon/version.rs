@@ -1,8 +1,6 @@
 //! The version in every record of Paimon's manifests and lists.
 
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
+use arrow_array::{Int32Array, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
@@ -11,7 +9,7 @@ use super::fields::VERSION;
 use crate::columnar::Decoding;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::{RecordReader, RecordResolver, find};
+use crate::record::{RecordReader, RecordResolver, find, typed};
 
 /// All records of a small file, which must have this version.
 ///
@@ -36,9 +34,8 @@ pub(crate) fn read_records(
 }
 
 fn check_versions(batch: &RecordBatch, first: u64, wanted: i64) -> Result<()> {
-    let versions = find(batch, VERSION)?;
-    let versions = conform(&versions, &DataType::Int32).map_err(|_| wrong_version(0, wanted))?;
-    let versions = versions.as_primitive::<Int32Type>();
+    let versions = conform(&find(batch, VERSION)?, &DataType::Int32).map_err(|_| wrong_version(0, wanted))?;
+    let versions: &Int32Array = typed(&versions, VERSION)?;
     let wrong = versions.iter().position(|version| version.map(i64::from) != Some(wanted));
     wrong.map_or(Ok(()), |row| {
         let found = i64::from(versions.value(row));

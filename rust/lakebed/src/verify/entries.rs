@@ -1,17 +1,18 @@
 //! Checks entries for impossible values.
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
 use arrow_array::{
     Array, ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, StringArray, StructArray,
 };
 use arrow_row::{RowConverter, SortField};
-use arrow_schema::DataType;
 
 use super::IDENTITY;
 use super::finding::{Finding, Severity};
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::find;
+use crate::record::column;
 
 const MISMATCH: &str = ErrorKind::Mismatch.name();
 
@@ -32,17 +33,17 @@ pub(super) struct Entries {
 
 impl Entries {
     /// # Errors
-    /// `Required` for a batch without one of them.
+    /// `Required` for a batch without one of them, `Mismatch` for one of another type.
     pub(super) fn new(batch: &RecordBatch) -> Result<Entries> {
         let contents =
             batch.column_by_name("content").and_then(|column| column.as_primitive_opt::<Int32Type>());
         let stats = batch.column_by_name("stats").and_then(|stats| stats.as_struct_opt()).cloned();
         Ok(Entries {
-            signs: find(batch, ENTRY_SIGN)?.as_primitive::<Int32Type>().clone(),
-            identities: find(batch, IDENTITY)?.as_binary::<i32>().clone(),
-            paths: find(batch, "file_path")?.as_string::<i32>().clone(),
-            sizes: find(batch, "file_size_in_bytes")?.as_primitive::<Int64Type>().clone(),
-            rows: find(batch, "record_count")?.as_primitive::<Int64Type>().clone(),
+            signs: column::<Int32Array>(batch, ENTRY_SIGN)?.clone(),
+            identities: column::<BinaryArray>(batch, IDENTITY)?.clone(),
+            paths: column::<StringArray>(batch, "file_path")?.clone(),
+            sizes: column::<Int64Array>(batch, "file_size_in_bytes")?.clone(),
+            rows: column::<Int64Array>(batch, "record_count")?.clone(),
             contents: contents.cloned(),
             stats,
         })
@@ -132,21 +133,17 @@ fn crossed(lower: &ArrayRef, upper: &ArrayRef) -> Vec<usize> {
 
 /// The same values with a single zero, since writers use either zero for the lower bound.
 fn one_zero(bounds: &ArrayRef) -> ArrayRef {
-    match bounds.data_type() {
-        DataType::Float32 => std::sync::Arc::new(
-            bounds.as_primitive::<Float32Type>().unary::<_, Float32Type>(|value| value + 0.0),
-        ),
-        DataType::Float64 => std::sync::Arc::new(
-            bounds.as_primitive::<Float64Type>().unary::<_, Float64Type>(|value| value + 0.0),
-        ),
-        _ => ArrayRef::clone(bounds),
+    if let Some(bounds) = bounds.as_primitive_opt::<Float32Type>() {
+        Arc::new(bounds.unary::<_, Float32Type>(|value| value + 0.0))
+    } else if let Some(bounds) = bounds.as_primitive_opt::<Float64Type>() {
+        Arc::new(bounds.unary::<_, Float64Type>(|value| value + 0.0))
+    } else {
+        Arc::clone(bounds)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow_array::Float64Array;
 
     use super::*;

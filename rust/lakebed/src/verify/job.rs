@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray,
+};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use super::data_files::looked_for;
 use super::entries::Entries;
 use super::finding::rows;
 use super::inventory::{Inventory, NamedFile, NamedManifest};
-use super::links::keys_of;
+use super::links::{keys_of, record_numbers};
 use super::manifests::{Manifests, Read, Take};
 use super::reduce::{PartContext, ReduceAll, ReducePart};
 use super::scan::known_deletes;
@@ -27,7 +28,7 @@ use crate::distributed::{
     foreign, hash, placed, sides,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::find;
+use crate::record::column;
 use crate::scan::{ScanOptions, each};
 use crate::storage::Placing;
 use crate::view::{select, whole};
@@ -152,7 +153,11 @@ fn files_piece(files: Vec<NamedFile>) -> Result<Piece> {
 /// Deletes and data files, by the data file.
 fn by_data_file(rows: RecordBatch) -> Result<Piece> {
     let keys = keys_of(&rows)?;
-    Ok(Piece::keyed(Side::Links, rows, keys.iter().map(|key| Some(hash(key.unwrap_or_default())))))
+    Ok(Piece::keyed(Side::Links, rows, hashes(&keys)))
+}
+
+fn hashes(keys: &BinaryArray) -> impl Iterator<Item = Option<u64>> {
+    keys.iter().map(|key| Some(hash(key.unwrap_or_default())))
 }
 
 impl<S: StoredEntries> Job for VerifyJob<S> {
@@ -263,10 +268,8 @@ fn pieces(read: Read<CollectedEntries>, number: i32) -> Result<Vec<Piece>> {
     pieces.push(totals.piece([key.filter(|_| read.is_whole)])?);
     for (entries, first) in &read.taken.entries {
         let rows = entry_rows(entries, *first, number)?;
-        let keys = find(&rows, IDENTITY)?;
-        let keys: Vec<_> =
-            keys.as_binary::<i32>().iter().map(|key| Some(hash(key.unwrap_or_default()))).collect();
-        pieces.push(Piece::keyed(Side::Entries, rows, keys));
+        let keys = column::<BinaryArray>(&rows, IDENTITY)?.clone();
+        pieces.push(Piece::keyed(Side::Entries, rows, hashes(&keys)));
     }
     for links in read.taken.links {
         pieces.push(by_data_file(links)?);
@@ -277,14 +280,13 @@ fn pieces(read: Read<CollectedEntries>, number: i32) -> Result<Vec<Piece>> {
 /// The entries that add or delete a file, with their positions.
 fn entry_rows(entries: &Entries, first: u64, manifest: i32) -> Result<RecordBatch> {
     let count = entries.signs.len();
-    let first = i64::try_from(first).unwrap_or(i64::MAX);
-    let records = (0..count).map(|row| first.saturating_add(i64::try_from(row).unwrap_or(i64::MAX)));
+    let records = record_numbers(first, 0..count)?;
     let columns: Vec<(&str, ArrayRef)> = vec![
         (IDENTITY, Arc::new(entries.identities.clone())),
         (ENTRY_SIGN, Arc::new(entries.signs.clone())),
         ("file_path", Arc::new(entries.paths.clone())),
         ("file_size_in_bytes", Arc::new(entries.sizes.clone())),
-        (RECORD, Arc::new(Int64Array::from_iter_values(records))),
+        (RECORD, Arc::new(records)),
         (MANIFEST, Arc::new(Int32Array::from_value(manifest, count))),
     ];
     let counted: BooleanArray = entries.signs.iter().map(|sign| Some(sign != Some(0))).collect();

@@ -3,16 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray,
 };
 
 use super::finding::{Finding, Severity};
 use crate::error::{ErrorKind, Result};
-use crate::record::find;
+use crate::record::column;
 use crate::view::{whole, with_columns};
+use crate::write::fitting;
 
 /// The data file that a row is about, as bytes that differ between data files.
 const KEY: &str = "_data_file";
@@ -39,7 +38,7 @@ pub(crate) struct Links {
     are_vectors: Vec<Option<bool>>,
     targets: Vec<Option<String>>,
     deletes: Vec<Option<String>>,
-    records: Vec<i64>,
+    records: Vec<usize>,
 }
 
 /// What is compared between a delete and its data file; `None` where the format does not have it.
@@ -86,21 +85,20 @@ impl Links {
         self.are_vectors.push(of_delete.map(|(_, _, is_vector)| is_vector));
         self.targets.push(of_delete.map(|(target, _, _)| target.to_owned()));
         self.deletes.push(of_delete.map(|(_, delete, _)| delete.to_owned()));
-        self.records.push(i64::try_from(record).unwrap_or(i64::MAX));
+        self.records.push(record);
     }
 
     /// As rows; records are counted from `first` of the file `named_by` on.
     ///
     /// # Errors
-    /// Those of making a batch.
+    /// Those of making a batch; `Mismatch` for a record whose number does not fit 64 bits.
     pub(crate) fn rows(self, named_by: &str, first: u64) -> Result<RecordBatch> {
-        let first = i64::try_from(first).unwrap_or(i64::MAX);
-        let records = self.records.into_iter().map(|record| first.saturating_add(record));
+        let records = record_numbers(first, self.records)?;
         let named_by = self.are_vectors.iter().map(|is_vector| is_vector.map(|_| named_by));
         let count = self.keys.len();
         let columns: Vec<(&str, ArrayRef)> = vec![
             (NAMED_BY, Arc::new(named_by.collect::<StringArray>())),
-            (RECORD, Arc::new(Int64Array::from_iter_values(records))),
+            (RECORD, Arc::new(records)),
             (KEY, Arc::new(BinaryArray::from_iter_values(&self.keys))),
             (SIGN, Arc::new(Int32Array::from(self.signs))),
             (SEQUENCE, Arc::new(Int64Array::from(self.sequences))),
@@ -113,12 +111,22 @@ impl Links {
     }
 }
 
+/// The numbers of records that are counted from `first` on.
+///
+/// # Errors
+/// `Mismatch` for one that does not fit 64 bits.
+pub(super) fn record_numbers(first: u64, records: impl IntoIterator<Item = usize>) -> Result<Int64Array> {
+    let number = |record| first.checked_add(record as u64).and_then(|number| i64::try_from(number).ok());
+    let numbers = records.into_iter().map(|record| fitting(number(record), "the number of a record"));
+    Ok(numbers.collect::<Result<Vec<_>>>()?.into())
+}
+
 /// The keys of the data files that rows of [`Links::rows`] are about.
 ///
 /// # Errors
-/// `Required` for other rows.
+/// `Required` and `Mismatch` for other rows.
 pub(super) fn keys_of(rows: &RecordBatch) -> Result<BinaryArray> {
-    Ok(find(rows, KEY)?.as_binary::<i32>().clone())
+    column::<BinaryArray>(rows, KEY).cloned()
 }
 
 /// The data files that deletes name. Memory grows with the deletes, not with the data files.
@@ -147,24 +155,22 @@ impl Targets {
     /// Adds the deletes among rows of [`Links::rows`].
     ///
     /// # Errors
-    /// `Required` for other rows.
+    /// `Required` and `Mismatch` for other rows.
     pub(super) fn add_deletes(&mut self, rows: &RecordBatch) -> Result<()> {
-        let columns = [IS_VECTOR, NAMED_BY, RECORD, TARGET, DELETE].map(|name| find(rows, name));
-        let [are_vectors, named_by, records, targets, deletes] = columns;
-        let (are_vectors, named_by, records) = (are_vectors?, named_by?, records?);
-        let (targets, deletes, keys) = (targets?, deletes?, keys_of(rows)?);
-        let text = |column: &ArrayRef, row| Box::from(column.as_string::<i32>().value(row));
+        let text = |name| column::<StringArray>(rows, name);
+        let (named_by, targets, deletes) = (text(NAMED_BY)?, text(TARGET)?, text(DELETE)?);
+        let (records, keys) = (column::<Int64Array>(rows, RECORD)?, keys_of(rows)?);
         let standing = standings(rows)?;
-        for (row, is_vector) in are_vectors.as_boolean().iter().enumerate() {
+        for (row, is_vector) in column::<BooleanArray>(rows, IS_VECTOR)?.iter().enumerate() {
             let Some(is_vector) = is_vector else { continue };
             let target = self.0.entry(Box::from(keys.value(row))).or_default();
             target.deletes.push(Delete {
-                named_by: text(&named_by, row),
-                record: records.as_primitive::<Int64Type>().value(row),
+                named_by: named_by.value(row).into(),
+                record: records.value(row),
                 is_vector,
                 standing: standing(row),
-                target: text(&targets, row),
-                path: text(&deletes, row),
+                target: targets.value(row).into(),
+                path: deletes.value(row).into(),
             });
         }
         Ok(())
@@ -173,16 +179,17 @@ impl Targets {
     /// Looks up the data files among rows of [`Links::rows`], after all deletes were added.
     ///
     /// # Errors
-    /// `Required` for other rows.
+    /// `Required` and `Mismatch` for other rows.
     pub(super) fn add_files(&mut self, rows: &RecordBatch) -> Result<()> {
         if self.0.is_empty() {
             return Ok(());
         }
-        let (are_vectors, signs, keys) = (find(rows, IS_VECTOR)?, find(rows, SIGN)?, keys_of(rows)?);
-        let (signs, standing) = (signs.as_primitive::<Int32Type>(), standings(rows)?);
+        let are_vectors = column::<BooleanArray>(rows, IS_VECTOR)?;
+        let signs = column::<Int32Array>(rows, SIGN)?;
+        let (keys, standing) = (keys_of(rows)?, standings(rows)?);
         for row in (0..rows.num_rows()).filter(|row| are_vectors.is_null(*row)) {
             let Some(target) = self.0.get_mut(keys.value(row)) else { continue };
-            target.live = target.live.saturating_add(i64::from(signs.value(row)));
+            target.live += i64::from(signs.value(row));
             if signs.value(row) > 0 {
                 target.standing = standing(row);
             }
@@ -258,7 +265,7 @@ impl Delete {
 
 /// The standing of each row of [`Links::rows`].
 fn standings(rows: &RecordBatch) -> Result<impl Fn(usize) -> Standing + use<>> {
-    let number = |name| find(rows, name).map(|column| column.as_primitive::<Int64Type>().clone());
+    let number = |name| column::<Int64Array>(rows, name).cloned();
     let (sequences, partitions) = (number(SEQUENCE)?, number(PARTITION)?);
     let of = |numbers: &Int64Array, row| numbers.is_valid(row).then(|| numbers.value(row));
     Ok(move |row| Standing { sequence: of(&sequences, row), partition: of(&partitions, row) })

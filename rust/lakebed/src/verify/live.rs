@@ -39,7 +39,7 @@ pub(super) struct Live {
 /// How much more often a file is added than deleted, and whether it was seen in the second pass.
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
-    net: i32,
+    net: i64,
     is_met: bool,
 }
 
@@ -61,7 +61,7 @@ impl Live {
     pub(super) fn count(&mut self, hashed: u128, sign: i32) {
         let count = self.counts.entry(hashed).or_default();
         let was_odd = count.is_odd();
-        count.net = count.net.saturating_add(sign);
+        count.net += i64::from(sign);
         match (was_odd, count.is_odd()) {
             (false, true) => self.odd += 1,
             (true, false) => self.odd -= 1,

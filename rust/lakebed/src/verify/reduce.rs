@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, BinaryArray, Int32Array, Int64Array, RecordBatch, StringArray};
 
 use super::data_files::looked_for;
 use super::finding::{Finding, rows};
@@ -17,7 +15,7 @@ use super::totals::Claim;
 use super::{ENTRY_SIGN, IDENTITY};
 use crate::distributed::{Piece, Pieces, Reduce, foreign, nothing, one};
 use crate::error::Result;
-use crate::record::find;
+use crate::record::column;
 use crate::scan::ScanOptions;
 use crate::storage::Storage;
 
@@ -91,9 +89,7 @@ impl Reduce for ReduceAll {
 
 impl PartialTotals {
     fn add_rows(&mut self, rows: &RecordBatch) -> Result<()> {
-        let texts = find(rows, TOTALS_COLUMN)?;
-        let texts = texts.as_string_opt::<i32>().ok_or_else(|| foreign("totals are text"))?;
-        texts.iter().flatten().try_for_each(|text| {
+        column::<StringArray>(rows, TOTALS_COLUMN)?.iter().flatten().try_for_each(|text| {
             self.add(&serde_json::from_str(text).map_err(foreign)?);
             Ok(())
         })
@@ -106,8 +102,7 @@ impl ReducePart {
         let (keys, mut live) = (Keys::default(), LiveFiles::new(self.known.totals.is_whole));
         let batches = std::mem::take(&mut self.entries);
         for rows in &batches {
-            let (signs, identities) = (find(rows, ENTRY_SIGN)?, find(rows, IDENTITY)?);
-            live.count(keys.counts(signs.as_primitive(), identities.as_binary()));
+            live.count(keys.counts(column(rows, ENTRY_SIGN)?, column(rows, IDENTITY)?));
         }
         self.known.totals.is_right = live.is_right();
         live.link(&std::mem::take(&mut self.links))?;
@@ -140,31 +135,29 @@ impl ReducePart {
 
 /// Entries, each with the number of its manifest.
 fn placed_entries(rows: &RecordBatch, keys: &Keys) -> Result<Vec<(i32, Entry)>> {
-    let column = |name: &str| find(rows, name);
-    let (manifests, signs, identities) = (column(MANIFEST)?, column(ENTRY_SIGN)?, column(IDENTITY)?);
-    let (records, paths, sizes) = (column(RECORD)?, column("file_path")?, column("file_size_in_bytes")?);
-    let (manifests, signs) = (manifests.as_primitive::<Int32Type>(), signs.as_primitive::<Int32Type>());
-    let (records, sizes) = (records.as_primitive::<Int64Type>(), sizes.as_primitive::<Int64Type>());
-    let (identities, paths) = (identities.as_binary::<i32>(), paths.as_string::<i32>());
+    let (ints, longs) = (|name| column::<Int32Array>(rows, name), |name| column::<Int64Array>(rows, name));
+    let (manifests, signs) = (ints(MANIFEST)?, ints(ENTRY_SIGN)?);
+    let (records, sizes) = (longs(RECORD)?, longs("file_size_in_bytes")?);
+    let identities = column::<BinaryArray>(rows, IDENTITY)?;
+    let paths = column::<StringArray>(rows, "file_path")?;
     let entry = |row| {
         let entry = Entry {
             hashed: keys.hashed(identities.value(row)),
             sign: signs.value(row),
-            record: u64::try_from(records.value(row)).unwrap_or(0),
+            record: u64::try_from(records.value(row)).map_err(foreign)?,
             path: paths.value(row).to_owned(),
             size: u64::try_from(sizes.value(row)).ok(),
         };
-        (manifests.value(row), entry)
+        Ok((manifests.value(row), entry))
     };
-    Ok((0..rows.num_rows()).map(entry).collect())
+    (0..rows.num_rows()).map(entry).collect()
 }
 
 /// The files of a piece.
 fn named_files(rows: &RecordBatch) -> Result<Vec<NamedFile>> {
-    let (paths, sizes, named_by) =
-        (find(rows, "file_path")?, find(rows, "file_size_in_bytes")?, find(rows, "named_by")?);
-    let (paths, named_by) = (paths.as_string::<i32>(), named_by.as_string::<i32>());
-    let sizes = sizes.as_primitive::<Int64Type>();
+    let sizes = column::<Int64Array>(rows, "file_size_in_bytes")?;
+    let text = |name| column::<StringArray>(rows, name);
+    let (paths, named_by) = (text("file_path")?, text("named_by")?);
     let file = |row| NamedFile {
         path: paths.value(row).to_owned(),
         size: sizes.is_valid(row).then(|| sizes.value(row)).and_then(|size| u64::try_from(size).ok()),

@@ -9,11 +9,11 @@ use crate::error::ErrorKind;
 /// The number of kinds of content: data, position deletes, equality deletes.
 const CONTENTS: usize = 3;
 
-/// Files and rows of each content.
+/// Files and rows of each content, wide enough for any sum of what entries record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Totals {
-    pub(crate) files: [i64; CONTENTS],
-    pub(crate) rows: [i64; CONTENTS],
+    pub(crate) files: [i128; CONTENTS],
+    pub(crate) rows: [i128; CONTENTS],
 }
 
 /// One number of the totals.
@@ -27,11 +27,11 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    fn of(self, totals: &Totals) -> i64 {
+    fn of(self, totals: &Totals) -> i128 {
         match self {
             Number::DataFiles => totals.files[0],
             Number::Rows => totals.rows[0],
-            Number::DeleteFiles => totals.files[1].saturating_add(totals.files[2]),
+            Number::DeleteFiles => totals.files[1] + totals.files[2],
             Number::PositionDeletes => totals.rows[1],
             Number::EqualityDeletes => totals.rows[2],
         }
@@ -55,22 +55,22 @@ impl Totals {
         let content = |row: usize| entries.contents.as_ref().map_or(0, |contents| contents.value(row));
         for (row, (sign, rows)) in entries.signs.values().iter().zip(&entries.rows).enumerate() {
             let Ok(place) = usize::try_from(content(row)) else { continue };
-            let (sign, rows) = (i64::from(*sign), rows.unwrap_or_default());
+            let (sign, rows) = (i128::from(*sign), i128::from(rows.unwrap_or_default()));
             if let (Some(files), Some(all)) = (self.files.get_mut(place), self.rows.get_mut(place)) {
-                *files = files.saturating_add(sign);
-                *all = all.saturating_add(rows.saturating_mul(sign));
+                *files += sign;
+                *all += rows * sign;
             }
         }
     }
 
     pub(super) fn add(&mut self, other: &Totals) {
         let all = self.files.iter_mut().chain(&mut self.rows);
-        all.zip(other.files.iter().chain(&other.rows)).for_each(|(all, one)| *all = all.saturating_add(*one));
+        all.zip(other.files.iter().chain(&other.rows)).for_each(|(all, one)| *all += one);
     }
 
     /// The recorded sums that are wrong.
     pub(super) fn contradicted(&self, claims: &[Claim]) -> Vec<Finding> {
-        let wrong = claims.iter().filter(|claim| claim.of.of(self) != claim.value);
+        let wrong = claims.iter().filter(|claim| claim.of.of(self) != i128::from(claim.value));
         let finding = |claim: &Claim| {
             let message =
                 format!("{} is recorded, but the live files have {}", claim.value, claim.of.of(self));

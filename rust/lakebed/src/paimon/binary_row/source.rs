@@ -1,13 +1,14 @@
 //! Arrow columns in the form that the encoder reads: types are resolved once, before the first row.
 
-use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type,
-    Int16Type, Int32Type, Int64Type, Time32MillisecondType, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
+    ArrowPrimitiveType, BinaryType, ByteArrayType, Date32Type, Decimal128Type, Decimal256Type, Float32Type,
+    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, LargeBinaryType, LargeUtf8Type,
+    Time32MillisecondType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, Utf8Type,
 };
 use arrow_array::{
-    Array, ArrayRef, BinaryViewArray, BooleanArray, FixedSizeBinaryArray, StringViewArray, StructArray,
+    Array, ArrayRef, BinaryViewArray, BooleanArray, FixedSizeBinaryArray, FixedSizeListArray,
+    GenericByteArray, ListArray, MapArray, PrimitiveArray, StringViewArray, StructArray,
 };
 use arrow_buffer::{NullBuffer, i256};
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
@@ -17,6 +18,7 @@ use super::layout::unsupported;
 use super::nested::{child, variant_members};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::types::EXACT_TIME;
+use crate::record::typed;
 
 /// One column: its values, and the properties of its field.
 pub(super) struct Column<'a> {
@@ -66,8 +68,8 @@ pub(super) enum Values<'a> {
 
 /// Strings or byte strings in any of their Arrow forms.
 pub(super) enum Bytes<'a> {
-    Small(&'a [i32], &'a [u8]),
-    Large(&'a [i64], &'a [u8]),
+    Small((&'a [i32], &'a [u8])),
+    Large((&'a [i64], &'a [u8])),
     Fixed(&'a FixedSizeBinaryArray),
     StringView(&'a StringViewArray),
     BinaryView(&'a BinaryViewArray),
@@ -116,63 +118,65 @@ impl<'a> Values<'a> {
         use DataType as T;
         let (wanted, given) = (field.data_type(), array.data_type());
         Ok(match (wanted, given) {
-            (T::Boolean, T::Boolean) => Values::Boolean(array.as_boolean()),
-            (T::Int8, T::Int8) => Values::Int8(primitives::<Int8Type>(array)),
-            (T::Int16, T::Int16) => Values::Int16(primitives::<Int16Type>(array)),
-            (T::Int32, T::Int32) => Values::Int32(primitives::<Int32Type>(array)),
-            (T::Int64, T::Int64) => Values::Int64(primitives::<Int64Type>(array)),
-            (T::Float32, T::Float32) => Values::Float32(primitives::<Float32Type>(array)),
-            (T::Float64, T::Float64) => Values::Float64(primitives::<Float64Type>(array)),
-            (T::Date32, T::Date32) => Values::Int32(primitives::<Date32Type>(array)),
+            (T::Boolean, T::Boolean) => Values::Boolean(typed(array, path)?),
+            (T::Int8, T::Int8) => Values::Int8(primitives::<Int8Type>(array, path)?),
+            (T::Int16, T::Int16) => Values::Int16(primitives::<Int16Type>(array, path)?),
+            (T::Int32, T::Int32) => Values::Int32(primitives::<Int32Type>(array, path)?),
+            (T::Int64, T::Int64) => Values::Int64(primitives::<Int64Type>(array, path)?),
+            (T::Float32, T::Float32) => Values::Float32(primitives::<Float32Type>(array, path)?),
+            (T::Float64, T::Float64) => Values::Float64(primitives::<Float64Type>(array, path)?),
+            (T::Date32, T::Date32) => Values::Int32(primitives::<Date32Type>(array, path)?),
             (T::Time32(TimeUnit::Millisecond), T::Time32(TimeUnit::Millisecond)) => {
-                Values::Int32(primitives::<Time32MillisecondType>(array))
+                Values::Int32(primitives::<Time32MillisecondType>(array, path)?)
             }
             (T::Timestamp(unit, zone), T::Timestamp(given, other))
                 if unit == given && zone.is_some() == other.is_some() =>
             {
-                Values::timestamps(array, *unit)
+                Values::timestamps(array, *unit, path)?
             }
             (exact, given) if *exact == EXACT_TIME && given == exact => {
-                Values::Exact(primitives::<Decimal256Type>(array))
+                Values::Exact(primitives::<Decimal256Type>(array, path)?)
             }
             (T::Decimal128(precision, scale), given) if given == wanted => {
                 let bound = layout::decimal_bound(*precision, *scale)?;
-                let values = primitives::<Decimal128Type>(array);
+                let values = primitives::<Decimal128Type>(array, path)?;
                 Values::Decimal(values, bound, layout::is_compact(*precision))
             }
             (T::Utf8 | T::LargeUtf8 | T::Utf8View, T::Utf8 | T::LargeUtf8 | T::Utf8View)
             | (
                 T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_),
                 T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_),
-            ) => Values::Bytes(Bytes::new(array)?),
+            ) => Values::Bytes(Bytes::new(array, path)?),
             _ => Values::nested(array, field, path)?,
         })
     }
 
-    fn timestamps(array: &'a ArrayRef, unit: TimeUnit) -> Values<'a> {
-        match unit {
-            TimeUnit::Second => Values::Seconds(primitives::<TimestampSecondType>(array)),
-            TimeUnit::Millisecond => Values::Int64(primitives::<TimestampMillisecondType>(array)),
-            TimeUnit::Microsecond => Values::Ticks(primitives::<TimestampMicrosecondType>(array), 1000),
-            TimeUnit::Nanosecond => Values::Ticks(primitives::<TimestampNanosecondType>(array), 1),
-        }
+    fn timestamps(array: &'a ArrayRef, unit: TimeUnit, path: &str) -> Result<Values<'a>> {
+        Ok(match unit {
+            TimeUnit::Second => Values::Seconds(primitives::<TimestampSecondType>(array, path)?),
+            TimeUnit::Millisecond => Values::Int64(primitives::<TimestampMillisecondType>(array, path)?),
+            TimeUnit::Microsecond => {
+                Values::Ticks(primitives::<TimestampMicrosecondType>(array, path)?, 1000)
+            }
+            TimeUnit::Nanosecond => Values::Ticks(primitives::<TimestampNanosecondType>(array, path)?, 1),
+        })
     }
 
     fn nested(array: &'a ArrayRef, field: &Field, path: &str) -> Result<Values<'a>> {
         use DataType as T;
         Ok(match (field.data_type(), array.data_type()) {
             (T::Struct(members), T::Struct(_)) if layout::is_variant(field) => {
-                Values::variant(array.as_struct(), members)?
+                Values::variant(typed(array, path)?, members)?
             }
             (T::Struct(members), T::Struct(_)) => {
-                Values::Row(Column::all(array.as_struct(), members, Some(path))?)
+                Values::Row(Column::all(typed(array, path)?, members, Some(path))?)
             }
             (T::List(element), T::List(_)) => {
-                let list = array.as_list::<i32>();
+                let list: &ListArray = typed(array, path)?;
                 Values::Array(list.value_offsets(), Column::element(list.values(), element, path)?)
             }
             (T::Map(entries, _), T::Map(..)) => {
-                let map = array.as_map();
+                let map: &MapArray = typed(array, path)?;
                 let T::Struct(members) = entries.data_type() else { return Err(unsupported(field)) };
                 let columns = Column::all(map.entries(), members, Some(path))?;
                 let columns = <[Column<'_>; 2]>::try_from(columns).map_err(|_| unsupported(field))?;
@@ -181,7 +185,7 @@ impl<'a> Values<'a> {
             (T::FixedSizeList(element, size), T::FixedSizeList(_, given))
                 if size == given && layout::is_vector_element(element.data_type()) =>
             {
-                let list = array.as_fixed_size_list();
+                let list: &FixedSizeListArray = typed(array, path)?;
                 let length = usize::try_from(*size).unwrap_or_default();
                 Values::Vector(length, Column::element(list.values(), element, path)?)
             }
@@ -209,27 +213,15 @@ impl<'a> Values<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    fn new(array: &'a ArrayRef) -> Result<Bytes<'a>> {
+    fn new(array: &'a ArrayRef, path: &str) -> Result<Bytes<'a>> {
         Ok(match array.data_type() {
-            DataType::Utf8 => {
-                let array = array.as_string::<i32>();
-                Bytes::Small(array.value_offsets(), array.value_data())
-            }
-            DataType::Binary => {
-                let array = array.as_binary::<i32>();
-                Bytes::Small(array.value_offsets(), array.value_data())
-            }
-            DataType::LargeUtf8 => {
-                let array = array.as_string::<i64>();
-                Bytes::Large(array.value_offsets(), array.value_data())
-            }
-            DataType::LargeBinary => {
-                let array = array.as_binary::<i64>();
-                Bytes::Large(array.value_offsets(), array.value_data())
-            }
-            DataType::FixedSizeBinary(_) => Bytes::Fixed(array.as_fixed_size_binary()),
-            DataType::Utf8View => Bytes::StringView(array.as_string_view()),
-            DataType::BinaryView => Bytes::BinaryView(array.as_binary_view()),
+            DataType::Utf8 => Bytes::Small(parts::<Utf8Type>(array, path)?),
+            DataType::Binary => Bytes::Small(parts::<BinaryType>(array, path)?),
+            DataType::LargeUtf8 => Bytes::Large(parts::<LargeUtf8Type>(array, path)?),
+            DataType::LargeBinary => Bytes::Large(parts::<LargeBinaryType>(array, path)?),
+            DataType::FixedSizeBinary(_) => Bytes::Fixed(typed(array, path)?),
+            DataType::Utf8View => Bytes::StringView(typed(array, path)?),
+            DataType::BinaryView => Bytes::BinaryView(typed(array, path)?),
             given => {
                 let message = format!("{given} where strings or bytes are expected");
                 return Err(Error::new(ErrorKind::Argument, message));
@@ -241,8 +233,8 @@ impl<'a> Bytes<'a> {
     #[inline]
     pub(super) fn value(&self, row: usize) -> &'a [u8] {
         match self {
-            Bytes::Small(offsets, values) => &values[offsets[row] as usize..offsets[row + 1] as usize],
-            Bytes::Large(offsets, values) => &values[offsets[row] as usize..offsets[row + 1] as usize],
+            Bytes::Small((offsets, values)) => &values[offsets[row] as usize..offsets[row + 1] as usize],
+            Bytes::Large((offsets, values)) => &values[offsets[row] as usize..offsets[row + 1] as usize],
             Bytes::Fixed(array) => array.value(row),
             Bytes::StringView(array) => array.value(row).as_bytes(),
             Bytes::BinaryView(array) => array.value(row),
@@ -250,8 +242,14 @@ impl<'a> Bytes<'a> {
     }
 }
 
-fn primitives<T: ArrowPrimitiveType>(array: &ArrayRef) -> &[T::Native] {
-    array.as_primitive::<T>().values()
+fn primitives<'a, T: ArrowPrimitiveType>(array: &'a ArrayRef, path: &str) -> Result<&'a [T::Native]> {
+    Ok(typed::<PrimitiveArray<T>>(array, path)?.values())
+}
+
+/// Offsets and bytes of strings or byte strings.
+fn parts<'a, T: ByteArrayType>(array: &'a ArrayRef, path: &str) -> Result<(&'a [T::Offset], &'a [u8])> {
+    let array: &GenericByteArray<T> = typed(array, path)?;
+    Ok((array.value_offsets(), array.value_data()))
 }
 
 /// The error for a column of another type than its field's.

@@ -21,7 +21,7 @@ pub(super) fn to_decimal(array: &ArrayRef, from: &TypeKind, precision: u8, scale
             floats(array, from)?.into_iter().map(|value| exact(value?)).collect()
         }
         TypeKind::Decimal { scale: written, .. } => {
-            unscaled(array).into_iter().map(|value| rescale(value?, *written, scale)).collect()
+            unscaled(array)?.into_iter().map(|value| rescale(value?, *written, scale)).collect()
         }
         _ => parsed(array, from, |text| parse::decimal(text, scale))?,
     };

@@ -75,10 +75,10 @@ pub(super) fn to_bytes(array: &ArrayRef, from: &TypeKind, to: &TypeKind) -> Opti
     };
     let fitted: BinaryArray = match from {
         TypeKind::Char(_) | TypeKind::VarChar(_) => {
-            array.as_string::<i32>().iter().map(|text| fit(text?.as_bytes())).collect()
+            array.as_string_opt::<i32>()?.iter().map(|text| fit(text?.as_bytes())).collect()
         }
         TypeKind::Binary(_) | TypeKind::VarBinary(_) => {
-            array.as_binary::<i32>().iter().map(|bytes| fit(bytes?)).collect()
+            array.as_binary_opt::<i32>()?.iter().map(|bytes| fit(bytes?)).collect()
         }
         _ => return None,
     };

@@ -60,11 +60,11 @@ fn in_nanos(array: &ArrayRef, from: &TypeKind, precision: u8, zoneless: bool) ->
         }
         TypeKind::Timestamp(_) | TypeKind::LocalZonedTimestamp(_) => nanos(array.as_ref())?,
         TypeKind::Date => {
-            let days = array.as_primitive::<Date32Type>().iter();
+            let days = array.as_primitive_opt::<Date32Type>()?.iter();
             days.map(|days| Some(i128::from(days?) * MILLIS_PER_DAY * NANOS_PER_MILLI)).collect()
         }
         TypeKind::Time(_) => {
-            let times = array.as_primitive::<Time32MillisecondType>().iter();
+            let times = array.as_primitive_opt::<Time32MillisecondType>()?.iter();
             times.map(|millis| Some(i128::from(millis?) * NANOS_PER_MILLI)).collect()
         }
         TypeKind::Int | TypeKind::BigInt => {

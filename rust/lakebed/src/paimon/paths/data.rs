@@ -1,15 +1,13 @@
 //! Full paths of the files in the folders of partitions and buckets.
 
 use arrow_array::builder::StringBuilder;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, RecordBatch, StringArray};
+use arrow_array::{Array, BinaryArray, Int32Array, RecordBatch, StringArray};
 
 use super::{data_root, push_bucket_folder};
 use crate::error::Result;
 use crate::paimon::partition::{DEFAULT_PARTITION, PartitionType, Partitions, partition_folders};
 use crate::paimon::schema::TableSchema;
-use crate::record::find;
+use crate::record::column;
 
 /// Room for `/bucket-`, a number and slashes.
 const BUCKET_FOLDER_BYTES: usize = 16;
@@ -42,7 +40,7 @@ impl DataPaths {
     ///
     /// The folders of a partition are computed once per batch.
     pub(crate) fn of(&self, rows: &RecordBatch, external: &StringArray) -> Result<StringArray> {
-        let partitions = self.partition.partitions_of(find(rows, "partition")?.as_binary::<i32>())?;
+        let partitions = self.partition.partitions_of(column::<BinaryArray>(rows, "partition")?)?;
         self.below(&partitions, rows, external)
     }
 
@@ -74,8 +72,8 @@ impl DataPaths {
     ) -> Result<StringArray> {
         let fields = &self.partition.fields;
         let folders = partition_folders(stored, fields, &self.default_name, self.legacy_names)?;
-        let (buckets, names) = (find(rows, "bucket")?, find(rows, "file_name")?);
-        let (buckets, names) = (buckets.as_primitive::<Int32Type>(), names.as_string::<i32>());
+        let buckets = column::<Int32Array>(rows, "bucket")?;
+        let names = column::<StringArray>(rows, "file_name")?;
         let longest = folders.iter().map(String::len).max().unwrap_or_default();
         let above = self.root.len() + longest + BUCKET_FOLDER_BYTES;
         let room = rows.num_rows().saturating_mul(above).saturating_add(names.value_data().len());

@@ -1,13 +1,11 @@
 //! Files that batch reads skip, regardless of the filter (Paimon's `DataTableBatchScan.java`).
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_array::{Array, BooleanArray, Int32Array, RecordBatch};
 
 use super::Rule;
 use crate::error::Result;
 use crate::paimon::schema::TableSchema;
-use crate::record::find;
+use crate::record::column;
 
 /// The bucket number of files that are not assigned to a bucket yet.
 const POSTPONED: i32 = -2;
@@ -34,9 +32,9 @@ impl BatchRead {
 
     /// Whether each file is read.
     pub(crate) fn reads(self, entries: &RecordBatch) -> Result<BooleanArray> {
-        let (buckets, levels) = (find(entries, "bucket")?, find(entries, "level")?);
-        let rows =
-            buckets.as_primitive::<Int32Type>().values().iter().zip(levels.as_primitive::<Int32Type>());
+        let buckets = column::<Int32Array>(entries, "bucket")?;
+        let levels = column::<Int32Array>(entries, "level")?;
+        let rows = buckets.values().iter().zip(levels);
         let passed =
             |bucket: i32, level: i32| (self.level_0 && level == 0) || (self.postponed && bucket == POSTPONED);
         Ok(rows.map(|(bucket, level)| Some(!passed(*bucket, level.unwrap_or(1)))).collect())
@@ -44,8 +42,8 @@ impl BatchRead {
 
     /// Whether each manifest of a list may hold files that are read; true for a range that is not known.
     pub(crate) fn may_read(self, list: &RecordBatch) -> Result<Vec<bool>> {
-        let (levels, buckets) = (find(list, "max_level")?, find(list, "max_bucket")?);
-        let (levels, buckets) = (levels.as_primitive::<Int32Type>(), buckets.as_primitive::<Int32Type>());
+        let levels = column::<Int32Array>(list, "max_level")?;
+        let buckets = column::<Int32Array>(list, "max_bucket")?;
         let is = |array: &arrow_array::Int32Array, row: usize, value: i32| {
             array.is_valid(row) && array.value(row) == value
         };

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
 use arrow_buffer::BooleanBuffer;
 
 use crate::error::Result;
+use crate::paimon::fields::texts_at;
 use crate::paimon::schema::TableSchema;
-use crate::record::find;
+use crate::record::column;
 
 /// Where a group has the statistics of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,21 +47,18 @@ pub(super) struct RowRanges<'s> {
 
 impl<'s> RowRanges<'s> {
     pub(super) fn new(files: &RecordBatch, schemas: &'s BTreeMap<i64, TableSchema>) -> Result<RowRanges<'s>> {
-        let longs = |name| find(files, name).map(|column| column.as_primitive::<Int64Type>().clone());
-        let write_cols = find(files, "write_cols")?;
-        let write_cols = write_cols.as_list::<i32>();
+        let longs = |name| column::<Int64Array>(files, name).cloned();
+        let write_cols = column::<ListArray>(files, "write_cols")?;
         let names = |row: usize| {
-            write_cols.is_valid(row).then(|| {
-                let names = write_cols.value(row);
-                names.as_string::<i32>().iter().flatten().map(str::to_owned).collect()
-            })
+            let names = texts_at(write_cols, row)?;
+            Ok(names.map(|names| names.iter().flatten().map(str::to_owned).collect()))
         };
         Ok(RowRanges {
             schemas,
             schema_ids: longs("schema_id")?,
             sequences: longs("max_sequence_number")?,
-            names: find(files, "file_name")?.as_string::<i32>().clone(),
-            written: (0..files.num_rows()).map(names).collect(),
+            names: column::<StringArray>(files, "file_name")?.clone(),
+            written: (0..files.num_rows()).map(names).collect::<Result<_>>()?,
             first: longs("first_row_id")?,
             rows: longs("row_count")?,
         })

@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::{BinaryArray, BooleanArray, Int32Array, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 
 use crate::error::Result;
-use crate::record::find;
+use crate::record::column;
 
 /// What is known of the files of one bucket.
 #[derive(Debug, Clone, Copy)]
@@ -40,12 +38,11 @@ pub(super) fn merged(
     let mut buckets: Vec<Bucket> = Vec::new();
     let mut rows: Vec<Vec<(usize, i32)>> = Vec::with_capacity(batches.len());
     for (files, may_match) in batches {
-        let (partitions, places) = (find(files, "partition")?, find(files, "bucket")?);
-        let levels = find(files, "level")?;
-        let places = places.as_primitive::<Int32Type>().values();
-        let levels = levels.as_primitive::<Int32Type>().values();
+        let partitions = column::<BinaryArray>(files, "partition")?;
+        let places = column::<Int32Array>(files, "bucket")?.values();
+        let levels = column::<Int32Array>(files, "level")?.values();
         let mut of_batch = Vec::with_capacity(files.num_rows());
-        for (row, partition) in partitions.as_binary::<i32>().iter().enumerate() {
+        for (row, partition) in partitions.iter().enumerate() {
             let (level, may_match) = (levels[row], may_match.value(row));
             let key = (Box::from(partition.unwrap_or_default()), places[row]);
             let number = *numbers.entry(key).or_insert(buckets.len());

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 
 use super::bind::{Bound, Source};
@@ -13,7 +11,7 @@ use crate::paimon::file_index::FileIndex;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::types::{DataField, TypeKind};
 use crate::predicate::Node;
-use crate::record::find;
+use crate::record::column;
 
 /// A filter, and its columns in files of each schema.
 #[derive(Debug)]
@@ -55,11 +53,11 @@ impl IndexPredicate {
 
     /// Whether each file of `entries` may hold rows that match.
     pub(super) fn may_match(&self, entries: &RecordBatch) -> Result<BooleanBuffer> {
-        let (indexes, schema_ids) = (find(entries, "embedded_file_index")?, find(entries, "schema_id")?);
+        let indexes = column::<BinaryArray>(entries, "embedded_file_index")?;
+        let schema_ids = column::<Int64Array>(entries, "schema_id")?;
         if indexes.null_count() == indexes.len() {
             return Ok(BooleanBuffer::new_set(entries.num_rows()));
         }
-        let (indexes, schema_ids) = (indexes.as_binary::<i32>(), schema_ids.as_primitive::<Int64Type>());
         let by_index = |row: usize| {
             let Some(columns) = self.columns.get(&schema_ids.value(row)) else { return true };
             let column = |number: usize| {

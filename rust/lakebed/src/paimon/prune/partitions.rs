@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int32Array, Int64Array, RecordBatch};
 
 use super::bind::{Bound, Source, numbered, projected};
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::fields::SimpleStats;
 use crate::paimon::partition::{PartitionType, distinct};
 use crate::paimon::schema::TableSchema;
 use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Counts, Node, Predicate};
-use crate::record::find;
+use crate::record::{column, find};
 
 /// What a filter implies of partition columns and the bucket, and the whole filter for when these are known.
 #[derive(Debug)]
@@ -118,20 +117,12 @@ impl PartitionPredicate {
     /// Whether each manifest of a list may hold matching entries; true where its range is not known.
     pub(crate) fn may_match(&self, list: &RecordBatch) -> Result<Vec<bool>> {
         let count = list.num_rows();
-        let entries = sum(&find(list, "num_added_files")?, &find(list, "num_deleted_files")?);
-        let stats = find(list, "partition_stats")?;
-        let stats = stats.as_struct();
-        let lower = self.partition.decode_bounds(stats.column(0).as_binary::<i32>())?;
-        let upper = self.partition.decode_bounds(stats.column(1).as_binary::<i32>())?;
-        let nulls = stats.column(2).as_list::<i32>();
-        let null_count = |position: usize| -> Int64Array {
-            let count = |row: usize| {
-                let counts = nulls.value(row);
-                let counts = counts.as_primitive::<Int64Type>();
-                (position < counts.len() && counts.is_valid(position)).then(|| counts.value(position))
-            };
-            (0..nulls.len()).map(|row| nulls.is_valid(row).then(|| count(row)).flatten()).collect()
-        };
+        let entries = sum(column(list, "num_added_files")?, column(list, "num_deleted_files")?);
+        let stats = SimpleStats::of(list, "partition_stats")?;
+        let lower = self.partition.decode_bounds(stats.lower)?;
+        let upper = self.partition.decode_bounds(stats.upper)?;
+        let null_count =
+            |position: usize| (0..count).map(|row| stats.null_count(row, position)).collect::<Int64Array>();
         let contents = |nulls: Option<&Int64Array>| {
             Contents::from_counts(count, Counts { values: Some(&entries), nulls, nans: None })
         };
@@ -151,7 +142,6 @@ fn at(places: &[Option<usize>], number: usize) -> Option<usize> {
     places.get(number).copied().flatten()
 }
 
-fn sum(left: &ArrayRef, right: &ArrayRef) -> Int64Array {
-    let (left, right) = (left.as_primitive::<Int64Type>(), right.as_primitive::<Int64Type>());
+fn sum(left: &Int64Array, right: &Int64Array) -> Int64Array {
     left.iter().zip(right).map(|(left, right)| left?.checked_add(right?)).collect()
 }

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, StructArray, UInt64Array};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray, StructArray, UInt64Array,
+};
 use arrow_buffer::BooleanBuffer;
-use arrow_schema::ArrowError;
 use arrow_select::take::{take, take_record_batch};
 
 use super::bind::{Bound, Source, conjuncts, projected};
@@ -17,7 +16,7 @@ use crate::paimon::partition::PartitionType;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::{Retyped, StatsView};
 use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Counts, Node, Reader, Value};
-use crate::record::find;
+use crate::record::{column, find, typed};
 
 /// The first character after U+D7FF: the code points between are surrogates.
 const AFTER_SURROGATES: char = '\u{e000}';
@@ -101,7 +100,8 @@ impl StatsPredicate {
     /// Whether each file of `entries` may hold rows that match.
     pub(super) fn may_match(&self, entries: &RecordBatch) -> Result<BooleanBuffer> {
         let stats = self.stats.build(entries)?;
-        let of_stats = |position: usize, _| of_stats(stats.as_struct().column(position).as_struct());
+        let stats: &StructArray = typed(&stats, "stats")?;
+        let of_stats = |position: usize, _| of_stats(stats.column(position));
         self.predicate.may_match(&self.ranges(entries, of_stats)?, entries.num_rows())
     }
 
@@ -114,18 +114,19 @@ impl StatsPredicate {
         groups: &[Group],
     ) -> Result<BooleanBuffer> {
         let stats = self.stats.build(files)?;
+        let stats: &StructArray = typed(&stats, "stats")?;
         let of_stats = |position: usize, column: i32| {
             let providers: Vec<Provider> =
                 groups.iter().map(|group| ranges.provider(group, column)).collect();
-            let stats = take(stats.as_struct().column(position), &rows_of(&providers), None)?;
-            let stats = stats.as_struct();
-            let nulls = stats.column(1).as_primitive::<Int64Type>();
+            let stats = take(stats.column(position), &rows_of(&providers), None)?;
+            let stats: &StructArray = typed(&stats, "stats")?;
+            let nulls: &Int64Array = typed(stats.column(1), "null_count")?;
             let nulls = providers.iter().zip(groups).zip(nulls).map(|((provider, group), nulls)| {
                 if *provider == Provider::Absent { Some(group.rows) } else { nulls }
             });
             let (rows, nulls) = (groups.iter().map(|group| Some(group.rows)).collect(), nulls.collect());
-            let nans = Some(stats.column(2).as_primitive::<Int64Type>());
-            let counts = Counts { values: Some(&rows), nulls: Some(&nulls), nans };
+            let nans = typed(stats.column(2), "nan_count")?;
+            let counts = Counts { values: Some(&rows), nulls: Some(&nulls), nans: Some(nans) };
             let contents = Contents::from_counts(groups.len(), counts);
             let [lower, upper] = [4, 5].map(|bound| stats.column(bound));
             Ok(ColumnRanges { lower: Arc::clone(lower), upper: not_below_cut_texts(upper), contents })
@@ -139,7 +140,7 @@ impl StatsPredicate {
     fn ranges(
         &self,
         entries: &RecordBatch,
-        of_stats: impl Fn(usize, i32) -> Result<ColumnRanges, ArrowError>,
+        of_stats: impl Fn(usize, i32) -> Result<ColumnRanges>,
     ) -> Result<Vec<Option<ColumnRanges>>> {
         let mut partition = None;
         let mut columns = vec![None; self.known.len()];
@@ -150,8 +151,8 @@ impl StatsPredicate {
                     let decoded: &StructArray = match &mut partition {
                         Some(values) => values,
                         None => {
-                            let rows = find(entries, "partition")?;
-                            partition.insert(self.partition.values(rows.as_binary::<i32>())?)
+                            let rows = column::<BinaryArray>(entries, "partition")?;
+                            partition.insert(self.partition.values(rows)?)
                         }
                     };
                     exactly(Arc::clone(decoded.column(*position)))
@@ -178,11 +179,11 @@ fn exactly(values: ArrayRef) -> ColumnRanges {
     ColumnRanges { lower: Arc::clone(&values), upper: values, contents }
 }
 
-fn of_stats(stats: &StructArray) -> Result<ColumnRanges, ArrowError> {
-    let [values, nulls, nans] =
-        [0, 1, 2].map(|position| Some(stats.column(position).as_primitive::<Int64Type>()));
+fn of_stats(stats: &ArrayRef) -> Result<ColumnRanges> {
+    let stats: &StructArray = typed(stats, "stats")?;
+    let [values, nulls, nans] = [0, 1, 2].map(|position| typed(stats.column(position), "stats"));
     let [lower, upper] = [4, 5].map(|position| stats.column(position));
-    let counts = Counts { values, nulls, nans };
+    let counts = Counts { values: Some(values?), nulls: Some(nulls?), nans: Some(nans?) };
     let contents = Contents::from_counts(stats.len(), counts);
     Ok(ColumnRanges { lower: Arc::clone(lower), upper: not_below_cut_texts(upper), contents })
 }

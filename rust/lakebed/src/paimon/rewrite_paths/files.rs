@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::builder::Int64Builder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
 use arrow_buffer::Buffer;
 use serde_json::{Map, Value};
 
@@ -15,7 +15,7 @@ use super::super::manifest_list::read_manifest_list;
 use super::super::table::Table;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{invalid, parse};
-use crate::record::find;
+use crate::record::{column, find};
 use crate::rewrite_paths::avro::{column_at, place_of, rewritten, with_column};
 use crate::rewrite_paths::{Lengths, Prefixes};
 
@@ -58,8 +58,8 @@ pub(super) fn list(table: &Table, _: &Prefixes, bytes: Buffer, copied: &Lengths)
     let columns = ["file_name", "file_size"].map(str::to_owned);
     let list = read_manifest_list(bytes.clone(), Some(&columns), table.decoding())?;
     let length = |name: &str| copied.get(&table.manifest_path(name)).map(|copied| copied.length);
-    let (names, sizes) = (find(&list, "file_name")?, find(&list, "file_size")?);
-    let (names, sizes) = (names.as_string::<i32>(), sizes.as_primitive::<Int64Type>());
+    let names = column::<StringArray>(&list, "file_name")?;
+    let sizes = column::<Int64Array>(&list, "file_size")?;
     let is_other = |row: usize| {
         let stored = sizes.is_valid(row).then(|| u64::try_from(sizes.value(row)).ok()).flatten();
         length(names.value(row)).is_some_and(|length| Some(length) != stored)

@@ -7,20 +7,19 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StructArray, new_null_array};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StructArray, new_null_array};
 use arrow_schema::{DataType, Field, Fields};
 use arrow_select::nullif::nullif;
 
 pub use self::retyped::Retyped;
 use self::retyped::Written;
 use super::binary_row::arity;
+use super::fields::{SimpleStats, texts_at};
 use super::schema::TableSchema;
 use super::types::{DataField, show};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::record::find;
+use crate::record::column;
 
 /// The columns of [`ENTRY`](super::fields::ENTRY) that typed statistics are made of.
 pub const STATS_INPUT: [&str; 5] =
@@ -37,6 +36,9 @@ enum Of {
     /// Those of the trimmed primary key.
     Keys,
 }
+
+/// The names of a file's columns.
+type Names = Vec<Option<String>>;
 
 /// The statistics of some columns, in the types of the current schema.
 #[derive(Debug)]
@@ -123,17 +125,23 @@ impl StatsView {
     }
 
     /// The bound rows and the null counts.
-    fn stored(&self, entries: &RecordBatch) -> Result<ArrayRef> {
-        find(entries, if self.of == Of::Keys { "key_stats" } else { "value_stats" })
+    fn stored<'e>(&self, entries: &'e RecordBatch) -> Result<SimpleStats<'e>> {
+        SimpleStats::of(entries, if self.of == Of::Keys { "key_stats" } else { "value_stats" })
     }
 
     /// For each row the names of the columns with statistics, where it names them.
-    fn named(&self, entries: &RecordBatch) -> Result<impl Fn(usize) -> Option<Vec<Option<String>>> + use<>> {
+    fn named<'e>(
+        &self,
+        entries: &'e RecordBatch,
+    ) -> Result<impl Fn(usize) -> Result<Option<Names>> + use<'e>> {
         let lists = match self.of {
-            Of::Values => vec![find(entries, "value_stats_cols")?, find(entries, "write_cols")?],
+            Of::Values => vec![column(entries, "value_stats_cols")?, column(entries, "write_cols")?],
             Of::Keys => Vec::new(),
         };
-        Ok(move |row| lists.iter().find_map(|list| names_at(list.as_list::<i32>(), row)))
+        Ok(move |row| {
+            let names = lists.iter().find_map(|list| texts_at(list, row).transpose()).transpose()?;
+            Ok(names.map(|names| names.iter().map(|name| name.map(str::to_owned)).collect()))
+        })
     }
 
     /// The type of the `stats` column.
@@ -158,17 +166,16 @@ impl StatsView {
     /// Where the statistics have each requested column, row by row; rows with the same layout share the
     /// answer.
     fn places(&self, entries: &RecordBatch) -> Result<Vec<Arc<[StatsPlace]>>> {
-        let schema_ids = find(entries, "schema_id")?;
-        let schema_ids = schema_ids.as_primitive::<Int64Type>();
+        let schema_ids = column::<Int64Array>(entries, "schema_id")?;
         let named = self.named(entries)?;
         let stats = self.stored(entries)?;
-        let rows = stats.as_struct().column(0).as_binary::<i32>();
         let mut places: Vec<Arc<[StatsPlace]>> = Vec::with_capacity(entries.num_rows());
         let mut layouts: BTreeMap<_, Arc<[StatsPlace]>> = BTreeMap::new();
         for row in 0..entries.num_rows() {
-            let names = named(row);
+            let names = named(row)?;
+            let bounds = stats.lower.value(row);
             // Some writers store an empty value instead of a row without columns.
-            let width = if rows.value(row).is_empty() { 0 } else { arity(rows.value(row))? };
+            let width = if bounds.is_empty() { 0 } else { arity(bounds)? };
             let key = (schema_ids.value(row), width, names);
             let known = match layouts.get(&key) {
                 Some(known) => Arc::clone(known),
@@ -226,25 +233,22 @@ impl StatsView {
             return Err(Error::new(ErrorKind::Argument, "statistics are a struct"));
         };
         let stats = self.stored(entries)?;
-        let stats = stats.as_struct();
-        let row_counts = find(entries, "row_count")?;
+        let row_counts = crate::record::column::<Int64Array>(entries, "row_count")?;
         let written = Written::new(places, |schema_id| {
             self.schemas
                 .get(&schema_id)
                 .and_then(|schema| schema.field_by_id(column.id))
                 .map(|field| &field.ty)
         });
-        let rows = [0, 1].map(|number| stats.column(number).as_binary::<i32>());
-        let bounds = written.bounds(rows, places, column, self.retyped)?;
+        let bounds = written.bounds([stats.lower, stats.upper], places, column, self.retyped)?;
         let bound_type = fields.find("lower_bound").map_or(&DataType::Null, |(_, field)| field.data_type());
         let [lower, upper] = bounds.map(|bound| show(&bound, bound_type, &column.name, &self.notes));
         let (lower, upper) = (lower?, upper?);
-        let counts = null_counts(stats.column(2).as_list::<i32>(), row_counts.as_primitive(), places);
+        let counts = null_counts(&stats, row_counts, places);
         let null_counts: ArrayRef = match self.retyped {
             Retyped::Sound => {
                 let bounds = [&lower, &upper];
-                let more =
-                    written.may_have_more_nulls(&column.ty, row_counts.as_primitive(), &counts, bounds);
+                let more = written.may_have_more_nulls(&column.ty, row_counts, &counts, bounds);
                 nullif(&counts, &more).map_err(of_stats)?
             }
             Retyped::Engine => Arc::new(counts),
@@ -254,29 +258,17 @@ impl StatsView {
             Retyped::Sound => Arc::new(written.nan_counts(&column.ty)),
             Retyped::Engine => Arc::clone(&unknown),
         };
-        let arrays = vec![Arc::clone(&row_counts), null_counts, nan_counts, unknown, lower, upper];
+        let arrays =
+            vec![Arc::new(row_counts.clone()) as ArrayRef, null_counts, nan_counts, unknown, lower, upper];
         built(StructArray::try_new(fields.clone(), arrays, None))
     }
 }
 
-/// The names in a list of strings; `None` where the list is null.
-fn names_at(list: &ListArray, row: usize) -> Option<Vec<Option<String>>> {
-    list.is_valid(row).then(|| {
-        let names = list.value(row);
-        names.as_string::<i32>().iter().map(|name| name.map(str::to_owned)).collect()
-    })
-}
-
-fn null_counts(lists: &ListArray, row_counts: &Int64Array, places: &[StatsPlace]) -> Int64Array {
-    let values = lists.values().as_primitive::<Int64Type>();
-    let offsets = lists.value_offsets();
+fn null_counts(stats: &SimpleStats<'_>, row_counts: &Int64Array, places: &[StatsPlace]) -> Int64Array {
     let counts = places.iter().enumerate().map(|(row, place)| match place {
         StatsPlace::NotThere => Some(row_counts.value(row)),
-        StatsPlace::At { position, .. } if lists.is_valid(row) => {
-            let item = offsets[row] as usize + position;
-            (item < offsets[row + 1] as usize && values.is_valid(item)).then(|| values.value(item))
-        }
-        _ => None,
+        StatsPlace::At { position, .. } => stats.null_count(row, *position),
+        StatsPlace::NotCollected => None,
     });
     counts.collect()
 }

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, BinaryArray, RecordBatch};
 use arrow_schema::DataType::{Int32, Int64, Utf8};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 
@@ -14,7 +13,7 @@ use crate::error::Result;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
-use crate::record::find;
+use crate::record::{column, find};
 use crate::scan::Batches;
 use crate::scan::ScanOptions;
 use crate::system::{Request, SystemTable, optional, required};
@@ -82,7 +81,7 @@ impl KeyRanges {
     /// column of that name in `files`.
     pub(super) fn column(&self, files: &RecordBatch, name: &str) -> Result<ArrayRef> {
         match name {
-            "partition" => partition_texts(find(files, name)?.as_binary::<i32>(), &self.partition),
+            "partition" => partition_texts(column::<BinaryArray>(files, name)?, &self.partition),
             "min_key" | "max_key" => self.keys.texts(files, name).map_err(|error| error.in_field(name)),
             "record_count" => find(files, "row_count"),
             "file_size_in_bytes" => find(files, "file_size"),

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::DataType::{Int32, Int64, List, Utf8};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 
@@ -14,11 +12,12 @@ use super::columns::TIMESTAMP;
 use super::file_key_ranges::{INPUT, KeyRanges};
 use super::planned::planned_files;
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::fields::texts_at;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::text::{TextForm, texts};
 use crate::paimon::types::{DataField, DataType, TypeKind};
-use crate::record::find;
+use crate::record::{column, find, typed};
 use crate::scan::Batches;
 use crate::scan::ScanOptions;
 use crate::system::{Request, SystemTable, optional, required};
@@ -84,7 +83,7 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
             "min_value_stats" => stats.maps(&files, "lower_bound"),
             "max_value_stats" => stats.maps(&files, "upper_bound"),
             "deleteRowCount" => find(&files, "delete_row_count"),
-            "file_source" => file_sources(&find(&files, "file_source")?),
+            "file_source" => file_sources(crate::record::column(&files, "file_source")?),
             name => ranges.column(&files, name),
         });
         batch(&schema, columns.collect::<Result<_>>()?, files.num_rows())
@@ -92,7 +91,7 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
 }
 
 /// How each file was written, in words.
-fn file_sources(sources: &ArrayRef) -> Result<ArrayRef> {
+fn file_sources(sources: &Int32Array) -> Result<ArrayRef> {
     let name = |source: Option<i32>| match source {
         None => Ok(None),
         Some(0) => Ok(Some("APPEND")),
@@ -102,7 +101,7 @@ fn file_sources(sources: &ArrayRef) -> Result<ArrayRef> {
             Err(error.in_field("file_source"))
         }
     };
-    let names = sources.as_primitive::<Int32Type>().iter().map(name);
+    let names = sources.iter().map(name);
     Ok(Arc::new(names.collect::<Result<StringArray>>()?))
 }
 
@@ -122,11 +121,12 @@ impl StatsTexts {
 
     /// One part of the column `stats` of `files`, for every column of the table.
     fn maps(&self, files: &RecordBatch, part: &str) -> Result<ArrayRef> {
-        let stats = find(files, "stats")?;
+        let stats = column::<StructArray>(files, "stats")?;
         let values = self.columns.iter().map(|column| {
             let absent = || Error::new(ErrorKind::Argument, "statistics lack a column");
-            let of_column = stats.as_struct().column_by_name(&column.name).ok_or_else(absent)?;
-            let values = of_column.as_struct().column_by_name(part).ok_or_else(absent)?;
+            let of_column = stats.column_by_name(&column.name).ok_or_else(absent)?;
+            let values =
+                typed::<StructArray>(of_column, &column.name)?.column_by_name(part).ok_or_else(absent)?;
             value_texts(values, &column.ty).map_err(|error| error.in_field(&column.name))
         });
         let values = values.collect::<Result<Vec<_>>>()?;
@@ -150,22 +150,15 @@ impl StatsTexts {
     /// The ids of the columns that each file shows; `None` for all. A file with only some columns that does
     /// not name those with statistics shows its own columns.
     fn shown(&self, files: &RecordBatch) -> Result<Vec<Option<Vec<i32>>>> {
-        let lists = ["value_stats_cols", "write_cols"].map(|name| find(files, name));
-        let [stats_cols, write_cols] = lists;
-        let (stats_cols, write_cols) = (stats_cols?, write_cols?);
-        let write_cols: &ListArray = write_cols.as_list();
-        let schema_ids = find(files, "schema_id")?;
-        let schema_ids = schema_ids.as_primitive::<Int64Type>();
+        let (stats_cols, write_cols) = (find(files, "value_stats_cols")?, column(files, "write_cols")?);
+        let schema_ids = column::<Int64Array>(files, "schema_id")?;
         let shown = |row: usize| {
-            let schema = self.schemas.get(&schema_ids.value(row))?;
-            if stats_cols.is_valid(row) || write_cols.is_null(row) {
-                return None;
-            }
-            let names = write_cols.value(row);
+            let Some(schema) = self.schemas.get(&schema_ids.value(row)) else { return Ok(None) };
+            let names = if stats_cols.is_valid(row) { None } else { texts_at(write_cols, row)? };
             let field = |name: Option<&str>| schema.field_by_name(name?).map(|field| field.id);
-            Some(names.as_string::<i32>().iter().filter_map(field).collect())
+            Ok(names.map(|names| names.iter().filter_map(field).collect()))
         };
-        Ok((0..files.num_rows()).map(shown).collect())
+        (0..files.num_rows()).map(shown).collect()
     }
 }
 

@@ -1,14 +1,12 @@
 //! `$manifests` (Paimon's `ManifestsTable.java`): the manifests of the snapshot's base, delta and changelog
 //! lists.
 
-use arrow_array::ArrayRef;
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 
 use super::rows::partition_texts;
 use crate::error::Result;
+use crate::paimon::fields::SimpleStats;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::table::Table;
 use crate::record::find;
@@ -37,16 +35,14 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let partition = PartitionType::new(table.schema());
     let columns = columns();
     let arrays = columns.iter().map(|column| match column.name().as_str() {
-        "min_partition_stats" => bounds(&list, 0, &partition),
-        "max_partition_stats" => bounds(&list, 1, &partition),
+        "min_partition_stats" => {
+            partition_texts(SimpleStats::of(&list, "partition_stats")?.lower, &partition)
+        }
+        "max_partition_stats" => {
+            partition_texts(SimpleStats::of(&list, "partition_stats")?.upper, &partition)
+        }
         name => find(&list, name),
     });
     let arrays = arrays.collect::<Result<_>>()?;
     whole(columns, arrays, list.num_rows())
-}
-
-/// The least or greatest partition values of each manifest.
-fn bounds(list: &RecordBatch, part: usize, partition: &PartitionType) -> Result<ArrayRef> {
-    let stats = find(list, "partition_stats")?;
-    partition_texts(stats.as_struct().column(part).as_binary::<i32>(), partition)
 }

@@ -2,9 +2,7 @@
 
 use std::collections::HashSet;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::{BinaryArray, BooleanArray, Int32Array, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 
 use crate::error::Result;
@@ -12,7 +10,7 @@ use crate::paimon::paths::POSTPONE_BUCKET;
 use crate::paimon::scan::{own_rows, read_changes};
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
-use crate::record::find;
+use crate::record::column;
 use crate::scan::ScanOptions;
 
 /// The live files of the table's snapshot as Paimon's `FilesTable.java` plans them: without files that are
@@ -26,8 +24,8 @@ pub(super) fn planned_files(
     let partitions = partitions_of_the_latest(table, options.threads)?;
     Ok(own_rows(Role::Live, table, columns, options)?.map(move |files| {
         let files = files?;
-        let (rows, buckets) = (find(&files, "partition")?, find(&files, "bucket")?);
-        let (rows, buckets) = (rows.as_binary::<i32>(), buckets.as_primitive::<Int32Type>());
+        let rows = column::<BinaryArray>(&files, "partition")?;
+        let buckets = column::<Int32Array>(&files, "bucket")?;
         let planned = |row: usize| {
             let known = partitions.as_ref().is_none_or(|known| known.contains(rows.value(row)));
             Some(known && buckets.value(row) != POSTPONE_BUCKET)

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray};
 use arrow_schema::Fields;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -14,7 +12,7 @@ use crate::paimon::partition::{PartitionType, distinct};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::text::{key_texts, partition_texts as texts_of_partitions};
 use crate::paimon::types::DataField;
-use crate::record::find;
+use crate::record::column;
 
 /// Partitions as `{v1, v2}`; each distinct one is decoded once. Null for rows of another arity, as in the
 /// statistics of a manifest without entries.
@@ -47,10 +45,8 @@ impl KeyTypes {
     /// The keys in the column `name` of `files`, as `[v1, v2]` in the types of each file's schema; null for
     /// keys without columns.
     pub(super) fn texts(&self, files: &RecordBatch, name: &str) -> Result<ArrayRef> {
-        let keys = find(files, name)?;
-        let keys = keys.as_binary::<i32>();
-        let schema_ids = find(files, "schema_id")?;
-        let schema_ids = schema_ids.as_primitive::<Int64Type>();
+        let keys = column::<BinaryArray>(files, name)?;
+        let schema_ids = column::<Int64Array>(files, "schema_id")?;
         let mut texts: Vec<Option<String>> = vec![None; files.num_rows()];
         let mut done: Vec<i64> = Vec::new();
         for id in schema_ids.values() {

@@ -37,7 +37,7 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let columns = columns();
     let arrays = columns.iter().map(|column| match column.name().as_str() {
         "commit_kind" => find(&view, "operation"),
-        "commit_time" => find(&view, "committed_at").map(|array| wall_clock(&array)),
+        "commit_time" => wall_clock(&find(&view, "committed_at")?),
         name => find(&view, name),
     });
     let arrays = arrays.collect::<Result<_>>()?;

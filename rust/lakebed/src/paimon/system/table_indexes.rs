@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, ListArray, StructArray};
 use arrow_schema::DataType::{Int32, Int64, List, Struct, Utf8};
 use arrow_schema::{Field, FieldRef, Fields};
@@ -13,7 +12,7 @@ use crate::paimon::index_files::IndexFiles;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::table::Table;
 use crate::paimon::text::partition_texts;
-use crate::record::find;
+use crate::record::{find, typed};
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
 
@@ -52,7 +51,8 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let columns = columns();
     let arrays = columns.iter().map(|column| match column.name().as_str() {
         "partition" => {
-            let rows = decode_rows(find(&files.entries, "partition")?.as_binary::<i32>(), &partition.stored)?;
+            let rows =
+                decode_rows(typed(&find(&files.entries, "partition")?, "partition")?, &partition.stored)?;
             Ok(Arc::new(partition_texts(&rows, &partition.fields)?) as ArrayRef)
         }
         "dv_ranges" => ranges(&find(&files.entries, "deletions_vectors_ranges")?),
@@ -64,8 +64,8 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
 
 /// Ranges with the engine's field names.
 fn ranges(ranges: &ArrayRef) -> Result<ArrayRef> {
-    let ranges = ranges.as_list::<i32>();
-    let (_, columns, nulls) = ranges.values().as_struct().clone().into_parts();
+    let ranges: &ListArray = typed(ranges, "dv_ranges")?;
+    let (_, columns, nulls) = typed::<StructArray>(ranges.values(), "dv_ranges")?.clone().into_parts();
     let renamed = StructArray::try_new(range_fields(), columns, nulls).and_then(|items| {
         ListArray::try_new(range(), ranges.offsets().clone(), Arc::new(items), ranges.nulls().cloned())
     });

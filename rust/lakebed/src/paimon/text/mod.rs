@@ -6,17 +6,19 @@ mod tests;
 use std::fmt::{self, Write};
 
 use arrow_array::builder::StringBuilder;
-use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type,
     Int16Type, Int32Type, Int64Type, Time32MillisecondType, TimestampMicrosecondType,
     TimestampMillisecondType, TimestampNanosecondType,
 };
-use arrow_array::{Array, ArrayRef, StringArray, StructArray};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, ListArray, MapArray, PrimitiveArray, StringArray, StructArray,
+};
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::types::{DataField, DataType, TypeKind};
+use crate::record::typed;
 use crate::text::{WallClock, write_date, write_decimal, write_float, write_time};
 
 /// Paimon has two texts for a value. Numbers, booleans and strings are the same in both.
@@ -116,6 +118,9 @@ fn print(
 /// Appends the value of a row that is not null.
 type WriteRow<'a> = Box<dyn Fn(&mut String, usize) -> fmt::Result + 'a>;
 
+/// What errors call an array whose name its caller knows.
+const VALUES: &str = "values";
+
 /// Prints the values of one array.
 struct Printer<'a> {
     array: &'a dyn Array,
@@ -128,39 +133,41 @@ impl<'a> Printer<'a> {
         let java = form == TextForm::Java;
         Ok(match kind {
             TypeKind::Boolean => {
-                let values = array.as_boolean();
+                let values: &BooleanArray = typed(array, VALUES)?;
                 Printer::at(array, move |out, row| write!(out, "{}", values.value(row)))
             }
-            TypeKind::TinyInt => Printer::plain::<Int8Type>(array),
-            TypeKind::SmallInt => Printer::plain::<Int16Type>(array),
-            TypeKind::Int => Printer::plain::<Int32Type>(array),
-            TypeKind::BigInt => Printer::plain::<Int64Type>(array),
-            TypeKind::Float => Printer::primitive::<Float32Type>(array, write_float),
-            TypeKind::Double => Printer::primitive::<Float64Type>(array, write_float),
+            TypeKind::TinyInt => Printer::plain::<Int8Type>(array)?,
+            TypeKind::SmallInt => Printer::plain::<Int16Type>(array)?,
+            TypeKind::Int => Printer::plain::<Int32Type>(array)?,
+            TypeKind::BigInt => Printer::plain::<Int64Type>(array)?,
+            TypeKind::Float => Printer::primitive::<Float32Type>(array, write_float)?,
+            TypeKind::Double => Printer::primitive::<Float64Type>(array, write_float)?,
             TypeKind::Decimal { scale, .. } => {
                 let scale = usize::from(scale.unsigned_abs());
                 Printer::primitive::<Decimal128Type>(array, move |out, value| {
                     write_decimal(out, value, scale)
-                })
+                })?
             }
             TypeKind::Char(_) | TypeKind::VarChar(_) => {
-                let values = array.as_string::<i32>();
+                let values: &StringArray = typed(array, VALUES)?;
                 Printer::at(array, |out, row| out.write_str(values.value(row)))
             }
             TypeKind::Binary(_) | TypeKind::VarBinary(_) => {
-                let values = array.as_binary::<i32>();
+                let values: &BinaryArray = typed(array, VALUES)?;
                 Printer::at(array, |out, row| out.write_str(&String::from_utf8_lossy(values.value(row))))
             }
-            TypeKind::Date if java => Printer::plain::<Date32Type>(array),
+            TypeKind::Date if java => Printer::plain::<Date32Type>(array)?,
             TypeKind::Date => {
-                Printer::primitive::<Date32Type>(array, |out, days| write_date(out, i64::from(days)))
+                Printer::primitive::<Date32Type>(array, |out, days| write_date(out, i64::from(days)))?
             }
-            TypeKind::Time(_) if java => Printer::plain::<Time32MillisecondType>(array),
-            TypeKind::Time(precision) => Printer::primitive::<Time32MillisecondType>(array, |out, millis| {
-                write_time(out, millis, *precision)
-            }),
+            TypeKind::Time(_) if java => Printer::plain::<Time32MillisecondType>(array)?,
+            TypeKind::Time(precision) => {
+                Printer::primitive::<Time32MillisecondType>(array, |out, millis| {
+                    write_time(out, millis, *precision)
+                })?
+            }
             TypeKind::Timestamp(precision) | TypeKind::LocalZonedTimestamp(precision) => {
-                Printer::timestamps(array, (!java).then_some(*precision))
+                Printer::timestamps(array, (!java).then_some(*precision))?
             }
             TypeKind::Array(element) => Printer::list(array, &element.kind, form)?,
             TypeKind::Map(key, value) => Printer::map(array, &key.kind, &value.kind, form)?,
@@ -179,17 +186,17 @@ impl<'a> Printer<'a> {
     fn primitive<T: ArrowPrimitiveType>(
         array: &'a ArrayRef,
         write: impl Fn(&mut String, T::Native) -> fmt::Result + 'a,
-    ) -> Printer<'a> {
-        let values = array.as_primitive::<T>();
-        Printer::at(array, move |out, row| write(out, values.value(row)))
+    ) -> Result<Printer<'a>> {
+        let values: &PrimitiveArray<T> = typed(array, VALUES)?;
+        Ok(Printer::at(array, move |out, row| write(out, values.value(row))))
     }
 
-    fn plain<T: ArrowPrimitiveType<Native: fmt::Display>>(array: &'a ArrayRef) -> Printer<'a> {
+    fn plain<T: ArrowPrimitiveType<Native: fmt::Display>>(array: &'a ArrayRef) -> Result<Printer<'a>> {
         Printer::primitive::<T>(array, |out, value| write!(out, "{value}"))
     }
 
     /// Timestamps, cast with a precision, or in the form of Java.
-    fn timestamps(array: &'a ArrayRef, cast: Option<u8>) -> Printer<'a> {
+    fn timestamps(array: &'a ArrayRef, cast: Option<u8>) -> Result<Printer<'a>> {
         let text = move |out: &mut String, clock: WallClock| match cast {
             Some(precision) => clock.write(out, ' ', precision),
             None => clock.write_iso(out),
@@ -212,7 +219,7 @@ impl<'a> Printer<'a> {
     }
 
     fn list(array: &'a ArrayRef, element: &'a TypeKind, form: TextForm) -> Result<Printer<'a>> {
-        let list = array.as_list::<i32>();
+        let list: &ListArray = typed(array, VALUES)?;
         let items = Printer::new(list.values(), element, form)?;
         Ok(Printer::at(array, move |out, row| {
             out.push('[');
@@ -227,7 +234,7 @@ impl<'a> Printer<'a> {
         value: &'a TypeKind,
         form: TextForm,
     ) -> Result<Printer<'a>> {
-        let map = array.as_map();
+        let map: &MapArray = typed(array, VALUES)?;
         let (keys, values) = (Printer::new(map.keys(), key, form)?, Printer::new(map.values(), value, form)?);
         Ok(Printer::at(array, move |out, row| {
             out.push('{');
@@ -241,7 +248,7 @@ impl<'a> Printer<'a> {
     }
 
     fn row(array: &'a ArrayRef, fields: &'a [DataField], form: TextForm) -> Result<Printer<'a>> {
-        let columns = array.as_struct().columns().iter().zip(fields);
+        let columns = typed::<StructArray>(array, VALUES)?.columns().iter().zip(fields);
         let columns = columns.map(|(column, field)| Printer::new(column, &field.ty.kind, form));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         Ok(Printer::at(array, move |out, row| {

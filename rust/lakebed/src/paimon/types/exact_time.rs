@@ -27,16 +27,16 @@ pub(crate) fn exact_times(nanos: impl IntoIterator<Item = Option<i128>>) -> Arra
 pub(crate) fn nanos(array: &dyn Array) -> Option<Vec<Option<i128>>> {
     let (values, nanos): (Vec<Option<i64>>, i128) = match array.data_type() {
         DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            (array.as_primitive::<TimestampMillisecondType>().iter().collect(), NANOS_PER_MILLI)
+            (array.as_primitive_opt::<TimestampMillisecondType>()?.iter().collect(), NANOS_PER_MILLI)
         }
         DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            (array.as_primitive::<TimestampMicrosecondType>().iter().collect(), 1_000)
+            (array.as_primitive_opt::<TimestampMicrosecondType>()?.iter().collect(), 1_000)
         }
         DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            (array.as_primitive::<TimestampNanosecondType>().iter().collect(), 1)
+            (array.as_primitive_opt::<TimestampNanosecondType>()?.iter().collect(), 1)
         }
         DataType::Decimal256(..) => {
-            let times = array.as_primitive::<Decimal256Type>();
+            let times = array.as_primitive_opt::<Decimal256Type>()?;
             return Some(times.iter().map(|value| value?.to_i128()).collect());
         }
         _ => return None,

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowTimestampType, TimestampMicrosecondType, TimestampNanosecondType};
 use arrow_array::{Array, ArrayRef, FixedSizeListArray, ListArray, MapArray, PrimitiveArray, StructArray};
 use arrow_schema::{DataType, FieldRef, Fields, TimeUnit};
@@ -11,6 +10,7 @@ use arrow_schema::{DataType, FieldRef, Fields, TimeUnit};
 use super::exact_time::nanos;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
+use crate::record::typed;
 
 /// The column `name` as the views' type `to`, with a note where times beyond that type are null.
 ///
@@ -63,21 +63,21 @@ impl Widen<'_> {
                 self.times::<TimestampNanosecondType>(array, 1, to)
             }
             (List(_), List(item)) => {
-                let list = array.as_list::<i32>();
+                let list: &ListArray = typed(array, "a list")?;
                 let values = self.array(list.values(), item.data_type())?;
                 let (offsets, nulls) = (list.offsets().clone(), list.nulls().cloned());
                 built(ListArray::try_new(Arc::clone(item), offsets, values, nulls))
             }
             (FixedSizeList(_, from), FixedSizeList(item, size)) if from == size => {
-                let list = array.as_fixed_size_list();
+                let list: &FixedSizeListArray = typed(array, "a vector")?;
                 let values = self.array(list.values(), item.data_type())?;
                 built(FixedSizeListArray::try_new(Arc::clone(item), *size, values, list.nulls().cloned()))
             }
             (Struct(from), Struct(fields)) if from.len() == fields.len() => {
-                self.structure(array.as_struct(), fields).map(|array| Arc::new(array) as ArrayRef)
+                self.structure(typed(array, "a row")?, fields).map(|array| Arc::new(array) as ArrayRef)
             }
             (Map(_, from), Map(entries, sorted)) if from == sorted => {
-                self.map(array.as_map(), entries, *sorted)
+                self.map(typed(array, "a map")?, entries, *sorted)
             }
             (from, to) => Err(Error::new(ErrorKind::Argument, format!("{from} does not widen to {to}"))),
         }

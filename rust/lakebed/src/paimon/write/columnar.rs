@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::TimestampMicrosecondType;
-use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, StructArray, UInt32Array, make_array};
+use arrow_array::{
+    Array, ArrayRef, ListArray, RecordBatch, StructArray, TimestampMicrosecondArray, UInt32Array, make_array,
+};
 use arrow_buffer::Buffer;
 use arrow_schema::{
     DataType, Field as ArrowField, FieldRef, Fields, Schema as ArrowSchema, SchemaRef, TimeUnit,
@@ -240,7 +240,7 @@ fn without_nulls(column: &ArrayRef, field: &ArrowField) -> ArrayRef {
 fn typed(column: &ArrayRef, field: &ArrowField) -> Result<ArrayRef> {
     let typed = match (column.data_type(), field.data_type()) {
         (DataType::Struct(_), DataType::Struct(fields)) => {
-            let record = column.as_struct();
+            let record: &StructArray = crate::record::typed(column, field.name())?;
             let columns = record.columns().iter().zip(fields).map(|(column, field)| typed(column, field));
             let columns = columns.collect::<Result<Vec<_>>>()?;
             let nulls = record.nulls().cloned();
@@ -253,7 +253,7 @@ fn typed(column: &ArrayRef, field: &ArrowField) -> Result<ArrayRef> {
                 as ArrayRef
         }
         (DataType::List(_), DataType::List(item)) => {
-            let list = column.as_list::<i32>();
+            let list: &ListArray = crate::record::typed(column, field.name())?;
             let values = typed(list.values(), item)?;
             let list =
                 ListArray::try_new(Arc::clone(item), list.offsets().clone(), values, list.nulls().cloned());
@@ -261,8 +261,8 @@ fn typed(column: &ArrayRef, field: &ArrowField) -> Result<ArrayRef> {
         }
         // Avro has times on the wall clock as if they were instants.
         (DataType::Timestamp(TimeUnit::Microsecond, Some(_)), to) => {
-            let clock =
-                column.as_primitive::<TimestampMicrosecondType>().clone().with_timezone_opt::<Arc<str>>(None);
+            let clock: &TimestampMicrosecondArray = crate::record::typed(column, field.name())?;
+            let clock = clock.clone().with_timezone_opt::<Arc<str>>(None);
             fit(&(Arc::new(clock) as ArrayRef), to)?
         }
         (_, to) => fit(column, to)?,

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, StringBuilder};
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, BooleanArray, Int8Array, Int32Array, Int64Array, RecordBatch, StringArray,
-    TimestampMicrosecondArray, new_null_array,
+    Array, ArrayRef, BinaryArray, BooleanArray, Int8Array, Int32Array, Int64Array, ListArray, RecordBatch,
+    StringArray, TimestampMicrosecondArray, new_null_array,
 };
 use arrow_schema::DataType;
 use arrow_select::zip::zip;
@@ -18,14 +16,14 @@ use super::stats::TypedStats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::{longs, texts};
 use crate::paimon::binary_row::decode_rows;
-use crate::paimon::fields::ENTRY;
+use crate::paimon::fields::{ENTRY, texts_at};
 use crate::paimon::manifest::ADD;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::{POSTPONE_BUCKET, is_file_name};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::types::DataField;
 use crate::paimon::view::files_columns;
-use crate::record::record_schema;
+use crate::record::{record_schema, typed};
 use crate::write::fitting;
 
 /// The row without fields, which files without primary keys have as keys.
@@ -75,7 +73,7 @@ pub(super) fn entries(
     let places = [("partition", Arc::clone(&partitions)), ("bucket", Arc::clone(&buckets))];
     let places = RecordBatch::try_from_iter(places)?;
     let paths = given.required("file_path", &DataType::Utf8)?;
-    let (names, external) = names(paths.as_string::<i32>(), location, schema, &places)
+    let (names, external) = names(typed(&paths, "file_path")?, location, schema, &places)
         .map_err(|error| error.in_field("file_path"))?;
     check_postponed(&names, &buckets)?;
     let keys = schema.trimmed_primary_keys();
@@ -83,7 +81,7 @@ pub(super) fn entries(
     let write_cols = given.optional("write_cols", &texts())?;
     let stats = TypedStats::new(files.column_by_name("stats"), schema, given.rows);
     let stats = stats.map_err(|error| error.within("stats"))?;
-    let (value_stats, value_stats_cols) = stats.values(schema, write_cols.as_list::<i32>())?;
+    let (value_stats, value_stats_cols) = stats.values(schema, typed(&write_cols, "write_cols")?)?;
     let record_counts = given.counts("record_count")?;
     let (min_sequences, max_sequences) = given.sequences(&record_counts, !keys.is_empty())?;
     let columns: Vec<ArrayRef> = vec![
@@ -137,7 +135,7 @@ impl InputFiles<'_> {
     /// Refuses delete files.
     fn check_contents(&self) -> Result<()> {
         let contents = self.optional("content", &DataType::Int32)?;
-        let contents = contents.as_primitive::<Int32Type>();
+        let contents: &Int32Array = typed(&contents, "content")?;
         match contents.iter().position(|content| content.is_some_and(|content| content != 0)) {
             Some(row) => Err(wrong("Paimon's tables have data files only", "content", row)),
             None => Ok(()),
@@ -182,7 +180,7 @@ impl InputFiles<'_> {
     /// Numbers that are not negative.
     pub(super) fn counts(&self, name: &str) -> Result<ArrayRef> {
         let column = self.required(name, &DataType::Int64)?;
-        match column.as_primitive::<Int64Type>().values().iter().position(|count| *count < 0) {
+        match typed::<Int64Array>(&column, name)?.values().iter().position(|count| *count < 0) {
             Some(row) => Err(wrong(&format!("{name} is negative"), name, row)),
             None => Ok(column),
         }
@@ -208,11 +206,8 @@ impl InputFiles<'_> {
                 self.filled("total_buckets", || Int32Array::from_value(POSTPONE_BUCKET, self.rows))?,
             ),
         };
-        let pairs = bucket
-            .as_primitive::<Int32Type>()
-            .values()
-            .iter()
-            .zip(total.as_primitive::<Int32Type>().values());
+        let totals: &Int32Array = typed(&total, "total_buckets")?;
+        let pairs = typed::<Int32Array>(&bucket, "bucket")?.values().iter().zip(totals.values());
         for (row, (bucket, total)) in pairs.enumerate() {
             let fits = match buckets {
                 Buckets::Fixed(_) => (0..*total).contains(bucket),
@@ -242,7 +237,7 @@ impl InputFiles<'_> {
     fn keys(&self, name: &str, keys: &[&DataField]) -> Result<ArrayRef> {
         if keys.is_empty() {
             let none = self.filled(name, || BinaryArray::from_iter_values(vec![NO_KEY; self.rows]))?;
-            return match none.as_binary::<i32>().iter().position(|key| key != Some(&NO_KEY[..])) {
+            return match typed::<BinaryArray>(&none, name)?.iter().position(|key| key != Some(&NO_KEY[..])) {
                 Some(row) => Err(wrong("the table has no keys", name, row)),
                 None => Ok(none),
             };
@@ -250,7 +245,7 @@ impl InputFiles<'_> {
         let column = self.required(name, &DataType::Binary)?;
         let types = keys.iter().map(|key| key.ty.exact_field(&key.name).with_nullable(key.ty.nullable));
         let types = types.collect();
-        decode_rows(column.as_binary::<i32>(), &types).map_err(|error| error.within(name))?;
+        decode_rows(typed(&column, name)?, &types).map_err(|error| error.within(name))?;
         Ok(column)
     }
 
@@ -268,23 +263,24 @@ impl InputFiles<'_> {
             return Ok((least, latest));
         }
         let least = self.filled("min_sequence_number", || Int64Array::from_value(0, self.rows))?;
-        let first = least.as_primitive::<Int64Type>();
-        let counts = record_counts.as_primitive::<Int64Type>();
-        let latest =
-            latest.as_primitive::<Int64Type>().iter().enumerate().map(|(row, latest)| match latest {
-                Some(latest) => Ok(latest),
-                None => {
-                    let rows = counts.value(row).saturating_sub(1).max(0);
-                    let latest = fitting(first.value(row).checked_add(rows), "the last sequence number");
-                    latest.map_err(|error| error.in_row(row).in_field("min_sequence_number"))
-                }
-            });
+        let first: &Int64Array = typed(&least, "min_sequence_number")?;
+        let counts: &Int64Array = typed(record_counts, "record_count")?;
+        let latest: &Int64Array = typed(&latest, "sequence_number")?;
+        let latest = latest.iter().enumerate().map(|(row, latest)| match latest {
+            Some(latest) => Ok(latest),
+            None => {
+                // Counts are not negative; a file without rows has the number that its first row would have.
+                let rows = (counts.value(row) - 1).max(0);
+                let latest = fitting(first.value(row).checked_add(rows), "the last sequence number");
+                latest.map_err(|error| error.in_row(row).in_field("min_sequence_number"))
+            }
+        });
         Ok((Arc::clone(&least), Arc::new(latest.collect::<Result<Int64Array>>()?)))
     }
 
     fn schema_ids(&self, schema: &TableSchema) -> Result<ArrayRef> {
         let ids = self.filled("schema_id", || Int64Array::from_value(schema.id, self.rows))?;
-        match ids.as_primitive::<Int64Type>().values().iter().position(|id| *id != schema.id) {
+        match typed::<Int64Array>(&ids, "schema_id")?.values().iter().position(|id| *id != schema.id) {
             Some(row) => {
                 let message = format!("files must have schema {}, the table's latest", schema.id);
                 Err(wrong(&message, "schema_id", row))
@@ -297,8 +293,8 @@ impl InputFiles<'_> {
     fn levels(&self, leveled: bool) -> Result<ArrayRef> {
         let levels = self.filled("level", || Int32Array::from_value(0, self.rows))?;
         let most = if leveled { i32::MAX } else { 0 };
-        match levels.as_primitive::<Int32Type>().values().iter().position(|level| !(0..=most).contains(level))
-        {
+        let wrong_level = |level: &i32| !(0..=most).contains(level);
+        match typed::<Int32Array>(&levels, "level")?.values().iter().position(wrong_level) {
             Some(row) => Err(wrong("files without keys, and changelogs, must be at level 0", "level", row)),
             None => Ok(levels),
         }
@@ -315,12 +311,10 @@ impl InputFiles<'_> {
 
     fn extra_files(&self) -> Result<ArrayRef> {
         let given = self.optional("extra_files", &texts())?;
-        let given = given.as_list::<i32>();
+        let given: &ListArray = typed(&given, "extra_files")?;
         let mut lists = ListBuilder::new(StringBuilder::new());
         for row in 0..self.rows {
-            let names = given.is_valid(row).then(|| given.value(row));
-            let names = names.as_ref().map(|names| names.as_string::<i32>());
-            for name in names.into_iter().flatten() {
+            for name in texts_at(given, row)?.iter().flatten() {
                 let name = name.filter(|name| is_file_name(name));
                 lists
                     .values()
@@ -348,7 +342,8 @@ fn check_postponed(names: &StringArray, buckets: &ArrayRef) -> Result<()> {
         let number = writer.and_then(|(_, rest)| rest.split_once('-')).map(|(number, _)| number);
         number.is_some_and(|number| number.parse::<u32>().is_ok()) && name.matches("-s-").count() == 1
     };
-    let waiting = buckets.as_primitive::<Int32Type>().iter().map(|bucket| bucket == Some(POSTPONE_BUCKET));
+    let waiting =
+        typed::<Int32Array>(buckets, "bucket")?.iter().map(|bucket| bucket == Some(POSTPONE_BUCKET));
     match names.iter().zip(waiting).position(|(name, waits)| waits && !name.is_some_and(tells)) {
         Some(row) => {
             let message = "a file that waits for its bucket is named data-u-<user>-s-<number>-w-…, by which \

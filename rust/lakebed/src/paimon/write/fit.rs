@@ -2,19 +2,25 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowTimestampType, Decimal128Type, Int64Type, Time32SecondType, Time64MicrosecondType,
-    Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType,
+    ArrowTimestampType, Decimal128Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
 };
-use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray, Time32MillisecondArray, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, Int8Array, Int16Array, Int32Array, Int64Array, PrimitiveArray, Time32MillisecondArray,
+    Time32SecondArray, Time64MicrosecondArray, Time64NanosecondArray, TimestampMicrosecondArray,
+    TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray, new_null_array,
+};
 use arrow_schema::{DataType, TimeUnit};
 
 use super::records::check_range;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::types::{DataType as PaimonType, EXACT_TIME, exact_times};
+use crate::record::typed;
+
+/// What errors call a column whose name its caller knows.
+const VALUES: &str = "values";
 
 /// `array` as the type `to`, without loss: between widths of integers and offsets, units of time, and
 /// precisions of decimals of the same scale.
@@ -27,10 +33,10 @@ pub(crate) fn fit(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
         (from, to) if from == to => Ok(Arc::clone(array)),
         (T::Null, to) => Ok(new_null_array(to, array.len())),
         (T::Decimal128(_, from), T::Decimal128(precision, scale)) if from == scale => {
-            decimals(array.as_primitive(), *precision, *scale)
+            decimals(typed(array, VALUES)?, *precision, *scale)
         }
         (T::Timestamp(from, zone), T::Timestamp(unit, wanted)) if zone.is_some() == wanted.is_some() => {
-            let ticks = scaled(&ticks(array, *from), per_second(*from), per_second(*unit))?;
+            let ticks = scaled(&ticks(array, *from)?, per_second(*from), per_second(*unit))?;
             Ok(timestamps(ticks, *unit, wanted.clone()))
         }
         (T::Time32(_) | T::Time64(_), T::Time32(TimeUnit::Millisecond)) => times(array),
@@ -56,7 +62,7 @@ pub(crate) fn fit_stored(array: &ArrayRef, ty: &PaimonType) -> Result<ArrayRef> 
         (DataType::Timestamp(from, zone), DataType::Timestamp(unit, wanted))
             if stored == EXACT_TIME && zone.is_some() == wanted.is_some() =>
         {
-            let ticks = ticks(array, *from);
+            let ticks = ticks(array, *from)?;
             let (from, to) = (per_second(*from), per_second(unit));
             if to < from {
                 scaled(&ticks, from, to)?;
@@ -74,10 +80,10 @@ pub(crate) fn fit_stored(array: &ArrayRef, ty: &PaimonType) -> Result<ArrayRef> 
 
 fn integers(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     let wide: Int64Array = match array.data_type() {
-        DataType::Int8 => array.as_primitive::<arrow_array::types::Int8Type>().unary(i64::from),
-        DataType::Int16 => array.as_primitive::<arrow_array::types::Int16Type>().unary(i64::from),
-        DataType::Int32 => array.as_primitive::<arrow_array::types::Int32Type>().unary(i64::from),
-        _ => array.as_primitive::<Int64Type>().clone(),
+        DataType::Int8 => typed::<Int8Array>(array, VALUES)?.unary(i64::from),
+        DataType::Int16 => typed::<Int16Array>(array, VALUES)?.unary(i64::from),
+        DataType::Int32 => typed::<Int32Array>(array, VALUES)?.unary(i64::from),
+        _ => typed::<Int64Array>(array, VALUES)?.clone(),
     };
     let column: ArrayRef = Arc::new(wide.clone());
     check_range(&column, to)?;
@@ -104,27 +110,26 @@ fn decimals(array: &PrimitiveArray<Decimal128Type>, precision: u8, scale: i8) ->
 fn times(array: &ArrayRef) -> Result<ArrayRef> {
     let (ticks, unit): (Int64Array, TimeUnit) = match array.data_type() {
         DataType::Time32(TimeUnit::Second) => {
-            (array.as_primitive::<Time32SecondType>().unary(i64::from), TimeUnit::Second)
+            (typed::<Time32SecondArray>(array, VALUES)?.unary(i64::from), TimeUnit::Second)
         }
         DataType::Time64(TimeUnit::Nanosecond) => {
-            (array.as_primitive::<Time64NanosecondType>().reinterpret_cast(), TimeUnit::Nanosecond)
+            (typed::<Time64NanosecondArray>(array, VALUES)?.reinterpret_cast(), TimeUnit::Nanosecond)
         }
-        _ => (array.as_primitive::<Time64MicrosecondType>().reinterpret_cast(), TimeUnit::Microsecond),
+        _ => (typed::<Time64MicrosecondArray>(array, VALUES)?.reinterpret_cast(), TimeUnit::Microsecond),
     };
     let millis: ArrayRef = Arc::new(scaled(&ticks, per_second(unit), 1000)?);
     let millis = integers(&millis, &DataType::Int32)?;
-    let millis = millis.as_primitive::<arrow_array::types::Int32Type>();
-    let times: Time32MillisecondArray = millis.reinterpret_cast();
+    let times: Time32MillisecondArray = typed::<Int32Array>(&millis, VALUES)?.reinterpret_cast();
     Ok(Arc::new(times))
 }
 
-fn ticks(array: &ArrayRef, unit: TimeUnit) -> Int64Array {
-    match unit {
-        TimeUnit::Second => array.as_primitive::<TimestampSecondType>().reinterpret_cast(),
-        TimeUnit::Millisecond => array.as_primitive::<TimestampMillisecondType>().reinterpret_cast(),
-        TimeUnit::Microsecond => array.as_primitive::<TimestampMicrosecondType>().reinterpret_cast(),
-        TimeUnit::Nanosecond => array.as_primitive::<TimestampNanosecondType>().reinterpret_cast(),
-    }
+fn ticks(array: &ArrayRef, unit: TimeUnit) -> Result<Int64Array> {
+    Ok(match unit {
+        TimeUnit::Second => typed::<TimestampSecondArray>(array, VALUES)?.reinterpret_cast(),
+        TimeUnit::Millisecond => typed::<TimestampMillisecondArray>(array, VALUES)?.reinterpret_cast(),
+        TimeUnit::Microsecond => typed::<TimestampMicrosecondArray>(array, VALUES)?.reinterpret_cast(),
+        TimeUnit::Nanosecond => typed::<TimestampNanosecondArray>(array, VALUES)?.reinterpret_cast(),
+    })
 }
 
 fn timestamps(ticks: Int64Array, unit: TimeUnit, zone: Option<Arc<str>>) -> ArrayRef {

@@ -3,10 +3,9 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{
-    Array, ArrayRef, Int32Array, ListArray, RecordBatch, RecordBatchOptions, StructArray, new_null_array,
+    Array, ArrayRef, Int8Array, Int32Array, Int64Array, ListArray, RecordBatch, RecordBatchOptions,
+    StructArray, TimestampMicrosecondArray, new_null_array,
 };
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields, Schema as ArrowSchema, TimeUnit};
 use lakebed_avro::schema::{Field, Logical, Node, Schema, Wire};
@@ -17,7 +16,7 @@ use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
 use crate::paimon::fields::{VERSION, member_name};
-use crate::record::{carried, record_schema};
+use crate::record::{carried, record_schema, typed};
 use crate::write::with_level;
 
 /// How a file of records is written.
@@ -168,9 +167,8 @@ pub(crate) fn check_range(found: &ArrayRef, wanted: &DataType) -> Result<()> {
         DataType::Int32 => i64::from(i32::MIN)..=i64::from(i32::MAX),
         _ => return Ok(()),
     };
-    let wide = conform(found, &DataType::Int64);
-    let Ok(wide) = wide else { return Ok(()) };
-    let wide = wide.as_primitive::<Int64Type>();
+    let Ok(wide) = conform(found, &DataType::Int64) else { return Ok(()) };
+    let wide: &Int64Array = typed(&wide, "values")?;
     match wide.iter().position(|value| value.is_some_and(|value| !bounds.contains(&value))) {
         Some(row) => {
             let message = format!("{} does not fit {wanted}", wide.value(row));
@@ -183,7 +181,7 @@ pub(crate) fn check_range(found: &ArrayRef, wanted: &DataType) -> Result<()> {
 /// Refuses entries that neither add nor delete.
 fn check_kinds(rows: &RecordBatch) -> Result<()> {
     let Some(kinds) = rows.column_by_name("kind") else { return Ok(()) };
-    let kinds = kinds.as_primitive::<Int8Type>().values();
+    let kinds = typed::<Int8Array>(kinds, "kind")?.values();
     match kinds.iter().position(|kind| !(0..=1).contains(kind)) {
         Some(row) => {
             let message = format!("kind is {}, neither 0 (ADD) nor 1 (DELETE)", kinds[row]);
@@ -249,9 +247,9 @@ fn members(
 /// A column whose nested fields have their names on disk.
 fn nested(node: &Node, column: &ArrayRef) -> Result<ArrayRef> {
     match (&inner(node).wire, column.data_type()) {
-        (Wire::Record(fields), DataType::Struct(_)) => renamed(fields, column.as_struct()),
+        (Wire::Record(fields), DataType::Struct(_)) => renamed(fields, typed(column, "record")?),
         (Wire::Array(items), DataType::List(item)) => {
-            let list = column.as_list::<i32>();
+            let list: &ListArray = typed(column, "list")?;
             let values = nested(items, list.values())?;
             let item = Arc::new(ArrowField::new(item.name(), values.data_type().clone(), true));
             let list = ListArray::try_new(item, list.offsets().clone(), values, list.nulls().cloned());
@@ -259,7 +257,7 @@ fn nested(node: &Node, column: &ArrayRef) -> Result<ArrayRef> {
         }
         // Paimon writes wall-clock times as if they were instants.
         (_, DataType::Timestamp(TimeUnit::Microsecond, None)) if is_instant(node) => {
-            let clock = column.as_primitive::<TimestampMicrosecondType>().clone();
+            let clock = typed::<TimestampMicrosecondArray>(column, "time")?.clone();
             Ok(Arc::new(clock.with_timezone("UTC")))
         }
         _ => Ok(Arc::clone(column)),

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, ListArray, StructArray, UInt32Array,
     new_null_array,
@@ -19,9 +18,10 @@ use super::options::{StatsMode, is_on};
 use super::truncate::truncated;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::binary_row::encode_rows;
-use crate::paimon::fields::simple_stats;
+use crate::paimon::fields::{simple_stats, texts_at};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::types::DataField;
+use crate::record::typed;
 
 /// Statistics of keys are cut to this many code points or bytes.
 const KEY_LENGTH: usize = 128;
@@ -85,7 +85,9 @@ impl TypedStats {
         let dense = is_on(schema, "metadata.stats-dense-store", true);
         let mut groups: BTreeMap<Stored, Vec<u32>> = BTreeMap::new();
         for row in 0..self.rows {
-            let names = write_cols.is_valid(row).then(|| texts(&write_cols.value(row)));
+            let names = texts_at(write_cols, row)?;
+            let names: Option<Vec<String>> =
+                names.map(|names| names.iter().map(|name| name.unwrap_or_default().to_owned()).collect());
             let written = written(schema, names.as_deref()).map_err(|error| error.in_row(row))?;
             let kept = written.iter().map(|(_, field)| {
                 !dense || field.and_then(|field| self.of(field.id)).is_some_and(|column| column.knows(row))
@@ -139,7 +141,7 @@ impl TypedStats {
                 Some(column) => take(&column.null_counts, &picked, None)?,
                 None => new_null_array(&DataType::Int64, rows.len()),
             };
-            null_counts.push(counts.as_primitive::<Int64Type>().clone());
+            null_counts.push(typed::<Int64Array>(&counts, "null_count")?.clone());
             for (side, bounds) in bounds.iter_mut().enumerate() {
                 bounds.push(match column {
                     Some(column) => take([&column.lower, &column.upper][side], &picked, None)?,
@@ -185,7 +187,7 @@ impl ColumnStats {
             Some(counts) => fit(&counts, &DataType::Int64).map_err(|error| error.in_field("null_count"))?,
             None => new_null_array(&DataType::Int64, structs.len()),
         };
-        let null_counts = counts.as_primitive::<Int64Type>().clone();
+        let null_counts = typed::<Int64Array>(&counts, "null_count")?.clone();
         Ok(ColumnStats { id: column.id, mode, null_counts, lower, upper })
     }
 
@@ -224,10 +226,6 @@ fn written<'s>(
         field => Ok((name.as_str(), field)),
     };
     names.iter().map(column).collect()
-}
-
-fn texts(list: &ArrayRef) -> Vec<String> {
-    list.as_string::<i32>().iter().map(|text| text.unwrap_or_default().to_owned()).collect()
 }
 
 /// Statistics of some files.

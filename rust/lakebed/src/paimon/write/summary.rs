@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::builder::{Int64Builder, ListBuilder};
-use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Int8Type, Int32Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, StringArray, StructArray, UInt32Array,
-    new_null_array,
+    Array, ArrayRef, BinaryArray, Int32Array, Int64Array, PrimitiveArray, RecordBatch, StringArray,
+    StructArray, UInt32Array, new_null_array,
 };
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::DataType;
@@ -20,7 +19,7 @@ use crate::paimon::binary_row::{decode_rows, encode_rows};
 use crate::paimon::fields::{LIST, simple_stats};
 use crate::paimon::manifest::ADD;
 use crate::paimon::partition::PartitionType;
-use crate::record::{find, record_schema};
+use crate::record::{column, record_schema};
 use crate::write::fitting;
 
 /// Minimum and maximum of the values so far.
@@ -72,12 +71,12 @@ impl Summary {
         self.schemas.extend(numbers::<Int64Type>(entries, "schema_id")?);
         self.buckets.extend(numbers::<Int32Type>(entries, "bucket")?);
         self.levels.extend(numbers::<Int32Type>(entries, "level")?);
-        let first_ids = find(entries, "first_row_id")?;
+        let first_ids = column::<Int64Array>(entries, "first_row_id")?;
         if first_ids.null_count() > 0 {
             self.row_ids = None;
         }
         if let Some(row_ids) = &mut self.row_ids {
-            let first_ids = first_ids.as_primitive::<Int64Type>().values();
+            let first_ids = first_ids.values();
             let rows = numbers::<Int64Type>(entries, "row_count")?;
             let last = first_ids.iter().zip(rows).map(|(first, rows)| {
                 let last = rows.checked_sub(1).and_then(|rows| first.checked_add(rows));
@@ -86,7 +85,7 @@ impl Summary {
             let last = last.collect::<Result<Vec<_>>>()?;
             row_ids.extend(first_ids.iter().copied().chain(last));
         }
-        for partition in find(entries, "partition")?.as_binary::<i32>().iter().flatten() {
+        for partition in column::<BinaryArray>(entries, "partition")?.iter().flatten() {
             match self.partitions.get_mut(partition) {
                 Some(count) => *count += 1,
                 None => drop(self.partitions.insert(partition.into(), 1)),
@@ -122,7 +121,7 @@ impl Summary {
 }
 
 fn numbers<T: ArrowPrimitiveType>(entries: &RecordBatch, name: &str) -> Result<Vec<T::Native>> {
-    Ok(find(entries, name)?.as_primitive::<T>().values().to_vec())
+    Ok(column::<PrimitiveArray<T>>(entries, name)?.values().to_vec())
 }
 
 /// The minimum and maximum of each partition column, and its number of nulls.

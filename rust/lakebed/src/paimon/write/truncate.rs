@@ -1,12 +1,10 @@
 //! Truncates bounds so that they are still bounds (Paimon's `TruncateSimpleColStatsCollector.java`,
 //! `StringUtils.java`).
-//! `StringUtils.java`).
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryArray, StringArray};
-use arrow_schema::DataType;
+use arrow_array::{ArrayRef, BinaryArray, StringArray};
 
 /// Lower and upper bounds of strings or bytes, truncated to `length` code points or bytes; those of other
 /// types are unchanged.
@@ -14,27 +12,26 @@ use arrow_schema::DataType;
 /// A lower bound is cut off. In an upper bound the last unit that can be incremented is incremented, and
 /// later units are dropped. Where no unit can be incremented, both bounds are null.
 pub(crate) fn truncated(lower: &ArrayRef, upper: &ArrayRef, length: usize) -> (ArrayRef, ArrayRef) {
-    match lower.data_type() {
-        DataType::Utf8 => {
-            let pairs = lower.as_string::<i32>().iter().zip(upper.as_string::<i32>());
-            let cut = pairs.map(|(lower, upper)| match upper.map(|text| upper_text(text, length)) {
+    if let (Some(lower), Some(upper)) = (lower.as_string_opt::<i32>(), upper.as_string_opt::<i32>()) {
+        let cut =
+            lower.iter().zip(upper).map(|(lower, upper)| match upper.map(|text| upper_text(text, length)) {
                 Some(None) => (None, None),
                 upper => (lower.map(|text| lower_text(text, length)), upper.flatten()),
             });
-            let (lower, upper): (Vec<_>, Vec<_>) = cut.unzip();
-            (Arc::new(StringArray::from(lower)), Arc::new(StringArray::from(upper)))
-        }
-        DataType::Binary => {
-            let pairs = lower.as_binary::<i32>().iter().zip(upper.as_binary::<i32>());
-            let cut = pairs.map(|(lower, upper)| match upper.map(|bytes| upper_bytes(bytes, length)) {
+        let (lower, upper): (Vec<_>, Vec<_>) = cut.unzip();
+        return (Arc::new(StringArray::from(lower)), Arc::new(StringArray::from(upper)));
+    }
+    if let (Some(lower), Some(upper)) = (lower.as_binary_opt::<i32>(), upper.as_binary_opt::<i32>()) {
+        let cut = lower.iter().zip(upper).map(|(lower, upper)| {
+            match upper.map(|bytes| upper_bytes(bytes, length)) {
                 Some(None) => (None, None),
                 upper => (lower.map(|bytes| bytes.get(..length).unwrap_or(bytes)), upper.flatten()),
-            });
-            let (lower, upper): (Vec<_>, Vec<_>) = cut.unzip();
-            (Arc::new(BinaryArray::from_iter(lower)), Arc::new(BinaryArray::from_iter(upper)))
-        }
-        _ => (Arc::clone(lower), Arc::clone(upper)),
+            }
+        });
+        let (lower, upper): (Vec<_>, Vec<_>) = cut.unzip();
+        return (Arc::new(BinaryArray::from_iter(lower)), Arc::new(BinaryArray::from_iter(upper)));
     }
+    (Arc::clone(lower), Arc::clone(upper))
 }
 
 /// The first `length` code points.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, Int32Type, Int64Type};
-use arrow_array::{BooleanArray, RecordBatch, UInt64Array};
+use arrow_array::{
+    BinaryArray, BooleanArray, Int8Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take_record_batch;
@@ -19,7 +19,7 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::write::files::{Origin, entries};
 use crate::paimon::write::fit::fit;
-use crate::record::find;
+use crate::record::{column, typed};
 
 /// Files that are added, and those of changelogs.
 pub(super) struct Added {
@@ -150,7 +150,7 @@ fn entries_of(
     let Some(ids) = files.column_by_name("schema_id") else { return made(files, &latest) };
     let ids = fit(ids, &arrow_schema::DataType::Int64).map_err(|error| error.in_field("schema_id"))?;
     let mut by_schema: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
-    for (row, id) in ids.as_primitive::<Int64Type>().iter().enumerate() {
+    for (row, id) in typed::<Int64Array>(&ids, "schema_id")?.iter().enumerate() {
         by_schema.entry(id.unwrap_or(latest.id)).or_default().push(row);
     }
     if by_schema.keys().all(|id| *id == latest.id) {
@@ -193,8 +193,9 @@ impl<'a> DeletedBefore<'a> {
 
     /// Looks for files among entries of the table; `names` are the names of the added files.
     pub(super) fn look_into(&mut self, entries: &RecordBatch, names: &HashSet<String>) -> Result<()> {
-        let (kinds, named) = (find(entries, "kind")?, find(entries, "file_name")?);
-        let deleted = kinds.as_primitive::<Int8Type>().iter().zip(named.as_string::<i32>());
+        let kinds = column::<Int8Array>(entries, "kind")?;
+        let named = column::<StringArray>(entries, "file_name")?;
+        let deleted = kinds.iter().zip(named);
         let deleted: BooleanArray = deleted
             .map(|(kind, name)| Some(kind == Some(DELETE) && name.is_some_and(|name| names.contains(name))))
             .collect();
@@ -213,9 +214,8 @@ impl<'a> DeletedBefore<'a> {
 }
 
 fn totals_of(entries: &RecordBatch) -> Result<Vec<(Vec<u8>, i32)>> {
-    let totals = find(entries, "total_buckets")?;
-    let totals = totals.as_primitive::<Int32Type>().values();
-    let partitions = find(entries, "partition")?;
-    let partitions = partitions.as_binary::<i32>().iter().map(|row| row.unwrap_or_default().to_vec());
+    let totals = column::<Int32Array>(entries, "total_buckets")?.values();
+    let partitions = column::<BinaryArray>(entries, "partition")?;
+    let partitions = partitions.iter().map(|row| row.unwrap_or_default().to_vec());
     Ok(partitions.zip(totals.iter().copied()).collect())
 }

@@ -2,9 +2,7 @@
 
 use std::cell::Cell;
 
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, Int64Type};
+use arrow_array::{Int8Array, Int64Array, RecordBatch};
 
 use super::base::Base;
 use super::file_changes::{FileChanges, SnapshotChanges};
@@ -19,7 +17,7 @@ use crate::paimon::paths::{snapshot_file, statistics_file};
 use crate::paimon::snapshot::{CommitKind, Snapshot};
 use crate::paimon::table::Table;
 use crate::paimon::write::json::snapshot_object;
-use crate::record::find;
+use crate::record::column;
 use crate::storage::present;
 use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits};
 use crate::write::{Existing, fitting, make_folder, now_millis};
@@ -181,9 +179,9 @@ const ROWS: &str = "the snapshot's number of rows";
 fn rows_added(entries: &[RecordBatch]) -> Result<i64> {
     let mut sum = 0_i64;
     for entries in entries {
-        let (kinds, rows) = (find(entries, "kind")?, find(entries, "row_count")?);
-        let kinds = kinds.as_primitive::<Int8Type>().values();
-        for (kind, rows) in kinds.iter().zip(rows.as_primitive::<Int64Type>().values()) {
+        let kinds = column::<Int8Array>(entries, "kind")?.values();
+        let rows = column::<Int64Array>(entries, "row_count")?;
+        for (kind, rows) in kinds.iter().zip(rows.values()) {
             sum = fitting(if *kind == ADD { sum.checked_add(*rows) } else { sum.checked_sub(*rows) }, ROWS)?;
         }
     }

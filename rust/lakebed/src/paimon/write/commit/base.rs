@@ -2,8 +2,7 @@
 
 use std::cell::OnceCell;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_buffer::Buffer;
 use serde_json::{Map, Value};
 
@@ -17,7 +16,7 @@ use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::{ListFile, Table};
 use crate::paimon::write::json::carried_keys;
 use crate::paimon::write::options::ManifestFormat;
-use crate::record::{carried, find};
+use crate::record::{carried, column, find};
 use crate::scan::threads;
 use crate::storage::present;
 use crate::write::commit::check_committable;
@@ -181,8 +180,8 @@ pub(super) fn has_values(batch: &RecordBatch, name: &str) -> Result<bool> {
 
 /// The file names of entries.
 pub(super) fn names_of(entries: &RecordBatch) -> Result<Vec<String>> {
-    let names = find(entries, "file_name")?;
-    Ok(names.as_string::<i32>().iter().flatten().map(str::to_owned).collect())
+    let names = column::<StringArray>(entries, "file_name")?;
+    Ok(names.iter().flatten().map(str::to_owned).collect())
 }
 
 /// Unknown keys of other writers in the file of the table's snapshot, or of its tag where the snapshot has

@@ -1,8 +1,6 @@
 //! Rewrites manifests (Paimon's `ManifestFileMerger.java`).
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int8Type;
-use arrow_array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow_array::{ArrayRef, BinaryArray, BooleanArray, Int8Array, RecordBatch, UInt32Array};
 use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take_record_batch;
@@ -19,7 +17,7 @@ use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::write::options::manifest_target;
 use crate::paimon::write::{FileKind, FileOptions, Layout, RecordWriter};
-use crate::record::{carried, find};
+use crate::record::{carried, column, find};
 use crate::write::sorter::{Sortable, Sorter};
 
 /// The manifests of a base list, some of which are rewritten.
@@ -65,8 +63,8 @@ fn identified(base: &Base, manifest: &ManifestFile) -> Result<EntryReader> {
 }
 
 fn of_kind(entries: &RecordBatch, wanted: i8) -> Result<RecordBatch> {
-    let kinds = find(entries, "kind")?;
-    let keep = kinds.as_primitive::<Int8Type>().values().iter().map(|kind| Some(*kind == wanted));
+    let kinds = column::<Int8Array>(entries, "kind")?;
+    let keep = kinds.values().iter().map(|kind| Some(*kind == wanted));
     filter_record_batch(entries, &keep.collect::<BooleanArray>()).map_err(Into::into)
 }
 
@@ -138,7 +136,7 @@ struct ByPartition<'b> {
 
 impl Sortable for ByPartition<'_> {
     fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
-        let values = decode_rows(find(entries, "partition")?.as_binary::<i32>(), &self.partition.stored)?;
+        let values = decode_rows(column::<BinaryArray>(entries, "partition")?, &self.partition.stored)?;
         let mut columns = values.columns().to_vec();
         columns.push(find(entries, "bucket")?);
         Ok(columns)

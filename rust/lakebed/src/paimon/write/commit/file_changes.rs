@@ -3,8 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::{BinaryArray, BooleanArray, RecordBatch, StringArray};
 use arrow_select::filter::filter_record_batch;
 
 use super::added::{Added, DeletedBefore};
@@ -23,7 +22,7 @@ use crate::error::Result;
 use crate::paimon::snapshot::CommitKind;
 use crate::paimon::table::Table;
 use crate::paimon::write::files::Origin;
-use crate::record::find;
+use crate::record::column;
 
 /// The columns that identify the file of an entry, and the number of buckets of its partition.
 const PLACED: [&str; 9] = [
@@ -246,8 +245,9 @@ impl FileChanges {
         let mut deleted_before = DeletedBefore::new(&self.added)?;
         let live = live_entries_of(base, &read, columns.as_deref(), |entries| {
             deleted_before.look_into(entries, &names)?;
-            let (named, partition) = (find(entries, "file_name")?, find(entries, "partition")?);
-            let rows = named.as_string::<i32>().iter().zip(partition.as_binary::<i32>());
+            let named = column::<StringArray>(entries, "file_name")?;
+            let partition = column::<BinaryArray>(entries, "partition")?;
+            let rows = named.iter().zip(partition);
             let replaced = self.in_replaced(base, entries)?;
             let wanted = rows.zip(&replaced).map(|((name, partition), replaced)| {
                 let named =

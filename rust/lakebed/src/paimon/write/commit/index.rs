@@ -4,8 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, ListArray, RecordBatch};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
+    StructArray,
+};
 use arrow_buffer::OffsetBuffer;
 use arrow_select::filter::{filter, filter_record_batch};
 
@@ -14,7 +16,7 @@ use super::row_ids::with_columns;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::fields::INDEX;
 use crate::paimon::index_files::IndexFiles;
-use crate::record::{carried, find};
+use crate::record::{carried, column, find, typed};
 
 /// The index files of a snapshot.
 pub(super) enum Index {
@@ -60,8 +62,7 @@ impl IndexEntries {
 
     /// The same without the index files of partitions, given by their rows.
     pub(super) fn without_partitions(self, partitions: &HashSet<Vec<u8>>) -> Result<IndexEntries> {
-        let keep = find(&self.records, "partition")?
-            .as_binary::<i32>()
+        let keep = column::<BinaryArray>(&self.records, "partition")?
             .iter()
             .map(|partition| Some(!partition.is_some_and(|partition| partitions.contains(partition))))
             .collect();
@@ -77,9 +78,10 @@ impl IndexEntries {
         let entries = &self.records;
         let files = files_of(removed)?;
         let global = find(entries, "global_index")?;
-        let (partitions, buckets) = (find(entries, "partition")?, find(entries, "bucket")?);
-        let partition = |row: usize| partitions.as_binary::<i32>().value(row);
-        let bucket = |row: usize| buckets.as_primitive::<Int32Type>().value(row);
+        let partitions = column::<BinaryArray>(entries, "partition")?;
+        let buckets = column::<Int32Array>(entries, "bucket")?;
+        let partition = |row: usize| partitions.value(row);
+        let bucket = |row: usize| buckets.value(row);
         let covered = |row: &usize| {
             global.is_valid(*row) && files.iter().any(|(of_file, _, _)| of_file.as_slice() == partition(*row))
         };
@@ -87,11 +89,8 @@ impl IndexEntries {
             let message = "files that a global index covers cannot be removed";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let ranges = find(entries, RANGES)?;
-        let ranges = ranges.as_list::<i32>();
-        let names = ranges.values().as_struct_opt().and_then(|range| range.column_by_name("f0").cloned());
-        let names = names.ok_or_else(|| Error::new(ErrorKind::Required, "ranges without names"))?;
-        let names = names.as_string::<i32>();
+        let ranges = column::<ListArray>(entries, RANGES)?;
+        let names = names_of(ranges.values())?;
         let mut of_live = vec![true; ranges.values().len()];
         let mut keep = Vec::with_capacity(entries.num_rows());
         for (row, bounds) in ranges.value_offsets().windows(2).enumerate() {
@@ -120,13 +119,23 @@ impl IndexEntries {
 }
 
 pub(super) fn files_of(entries: &RecordBatch) -> Result<HashSet<File>> {
-    let (partitions, buckets) = (find(entries, "partition")?, find(entries, "bucket")?);
-    let names = find(entries, "file_name")?;
-    let rows = partitions.as_binary::<i32>().iter().zip(buckets.as_primitive::<Int32Type>().values());
-    let files = rows.zip(names.as_string::<i32>()).map(|((partition, bucket), name)| {
+    let partitions = column::<BinaryArray>(entries, "partition")?;
+    let buckets = column::<Int32Array>(entries, "bucket")?;
+    let names = column::<StringArray>(entries, "file_name")?;
+    let rows = partitions.iter().zip(buckets.values());
+    let files = rows.zip(names).map(|((partition, bucket), name)| {
         (partition.unwrap_or_default().to_vec(), *bucket, name.unwrap_or_default().to_owned())
     });
     Ok(files.collect())
+}
+
+/// The names of the data files of ranges.
+///
+/// # Errors
+/// `Required` and `Mismatch` for other items.
+pub(super) fn names_of(ranges: &ArrayRef) -> Result<&StringArray> {
+    let names = typed::<StructArray>(ranges, RANGES)?.column_by_name("f0");
+    typed(names.ok_or_else(|| Error::new(ErrorKind::Required, "ranges without names"))?, RANGES)
 }
 
 /// The entries with the kept ranges only, with their row counts and with unknown fields of other writers.
@@ -136,8 +145,7 @@ fn without_ranges(entries: &RecordBatch, ranges: &ListArray, keep: &[bool]) -> R
         keep.get(bounds[row] as usize..bounds[row + 1] as usize).unwrap_or_default()
     };
     let count = |row: usize| kept_in(row).iter().filter(|keep| **keep).count();
-    let counted = find(entries, "row_count")?;
-    let counted = counted.as_primitive::<arrow_array::types::Int64Type>();
+    let counted = column::<Int64Array>(entries, "row_count")?;
     let counts = (0..ranges.len()).map(|row| match ranges.is_valid(row) {
         true => count(row) as i64,
         false => counted.value(row),

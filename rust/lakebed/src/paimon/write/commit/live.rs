@@ -3,9 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int8Type;
-use arrow_array::{BooleanArray, RecordBatch, UInt64Array};
+use arrow_array::{BooleanArray, Int8Array, RecordBatch, UInt64Array};
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
@@ -19,7 +17,7 @@ use crate::paimon::identity::identities;
 use crate::paimon::manifest::{ADD, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::table::Table;
-use crate::record::{RecordResolver, find};
+use crate::record::{RecordResolver, column};
 use crate::scan::{Batches, ManifestSource, ManifestStream, threads};
 use crate::storage::Storage;
 
@@ -114,8 +112,7 @@ impl MergedEntries {
         if entries.num_rows() == 0 {
             return Ok(());
         }
-        let kinds = find(&entries, "kind")?;
-        let kinds = kinds.as_primitive::<Int8Type>();
+        let kinds = column::<Int8Array>(&entries, "kind")?;
         for (row, identity) in identities(&entries)?.iter().flatten().enumerate() {
             if kinds.value(row) != ADD {
                 // An entry that deletes a missing file has no effect, as for readers.

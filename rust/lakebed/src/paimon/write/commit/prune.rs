@@ -4,15 +4,13 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, BinaryArray, ListArray};
+use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_row::{RowConverter, Rows, SortField};
 
 use super::base::Base;
 use crate::error::Result;
+use crate::paimon::fields::SimpleStats;
 use crate::paimon::partition::PartitionType;
-use crate::record::find;
 
 /// If more comparisons than these are needed, all manifests are read instead.
 const MOST_COMPARED: usize = 10_000_000;
@@ -26,16 +24,14 @@ pub(super) fn may_hold(base: &Base, partitions: &HashSet<Vec<u8>>) -> Result<Vec
     }
     let partition = PartitionType::new(base.schema());
     let wanted = partition.values(&BinaryArray::from_iter_values(partitions))?;
-    let stats = find(base.list()?, "partition_stats")?;
-    let stats = stats.as_struct();
-    let [lower, upper] = [0, 1].map(|bound| partition.decode_bounds(stats.column(bound).as_binary::<i32>()));
-    let nulls = stats.column(2).as_list::<i32>();
+    let stats = SimpleStats::of(base.list()?, "partition_stats")?;
+    let [lower, upper] = [stats.lower, stats.upper].map(|bounds| partition.decode_bounds(bounds));
     let bounds = lower?.into_iter().zip(upper?).zip(wanted.columns());
     let columns = bounds.map(|((lower, upper), wanted)| Column::new(lower, upper, Arc::clone(wanted)));
     let columns = columns.collect::<Result<Vec<_>>>()?;
     let fits = |manifest: usize, wanted: usize| {
         let mut columns = columns.iter().enumerate();
-        columns.all(|(place, column)| column.fits(manifest, wanted, null_count(nulls, manifest, place)))
+        columns.all(|(place, column)| column.fits(manifest, wanted, stats.null_count(manifest, place)))
     };
     Ok((0..manifests).map(|manifest| (0..partitions.len()).any(|wanted| fits(manifest, wanted))).collect())
 }
@@ -69,11 +65,4 @@ impl Column {
         };
         !beyond(&self.lower, Ordering::Less) && !beyond(&self.upper, Ordering::Greater)
     }
-}
-
-/// How many entries of a manifest have null in a column, where that is known.
-fn null_count(lists: &ListArray, manifest: usize, place: usize) -> Option<i64> {
-    let counts = lists.is_valid(manifest).then(|| lists.value(manifest))?;
-    let counts = counts.as_primitive_opt::<Int64Type>()?;
-    (place < counts.len() && counts.is_valid(place)).then(|| counts.value(place))
 }

@@ -3,9 +3,8 @@
 
 use std::cmp::Ordering;
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
+use arrow_array::{BinaryArray, Int32Array, RecordBatch, StringArray};
 use arrow_row::{OwnedRow, RowConverter, SortField};
 use arrow_schema::Fields;
 
@@ -15,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::write::options::is_on;
-use crate::record::find;
+use crate::record::{column, find};
 
 /// The columns of keys.
 pub(super) const KEYS: [&str; 2] = ["min_key", "max_key"];
@@ -25,8 +24,8 @@ pub(super) fn is_leveled(schema: &TableSchema, entries: &RecordBatch) -> Result<
     if schema.primary_keys.is_empty() || is_on(schema, "pk-clustering-override", false) {
         return Ok(false);
     }
-    let levels = find(entries, "level")?;
-    Ok(levels.as_primitive::<Int32Type>().values().iter().any(|level| *level > 0))
+    let levels = column::<Int32Array>(entries, "level")?;
+    Ok(levels.values().iter().any(|level| *level > 0))
 }
 
 /// A file above level 0.
@@ -94,23 +93,23 @@ fn keyed(
     converter: &RowConverter,
     is_added: bool,
 ) -> Result<Vec<KeyedFile>> {
-    let (partitions, names) = (find(entries, "partition")?, find(entries, "file_name")?);
-    let (buckets, levels) = (find(entries, "bucket")?, find(entries, "level")?);
-    let levels = levels.as_primitive::<Int32Type>().values();
+    let partitions = column::<BinaryArray>(entries, "partition")?;
+    let names = column::<StringArray>(entries, "file_name")?;
+    let buckets = column::<Int32Array>(entries, "bucket")?;
+    let levels = column::<Int32Array>(entries, "level")?.values();
     let [min, max] = KEYS.map(|key| {
-        let keys = find(entries, key)?;
-        let values = decode_rows(keys.as_binary::<i32>(), types)?;
+        let values = decode_rows(column(entries, key)?, types)?;
         Ok::<_, Error>(converter.convert_columns(values.columns())?)
     });
     let (min, max) = (min?, max?);
     let rows = (0..entries.num_rows()).filter(|row| levels.get(*row).is_some_and(|level| *level > 0));
     let file = |row: usize| KeyedFile {
-        partition: partitions.as_binary::<i32>().value(row).to_vec(),
-        bucket: buckets.as_primitive::<Int32Type>().value(row),
+        partition: partitions.value(row).to_vec(),
+        bucket: buckets.value(row),
         level: levels.get(row).copied().unwrap_or_default(),
         min: min.row(row).owned(),
         max: max.row(row).owned(),
-        name: names.as_string::<i32>().value(row).to_owned(),
+        name: names.value(row).to_owned(),
         added: is_added.then_some(row),
     };
     Ok(rows.map(file).collect())

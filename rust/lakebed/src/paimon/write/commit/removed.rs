@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, Int8Array, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int8Array, RecordBatch, StringArray};
 
 use super::base::Base;
 use super::row_ids::with_columns;
@@ -15,7 +14,7 @@ use crate::paimon::table::Table;
 use crate::paimon::write::options::is_on;
 use crate::paimon::write::place::{absolute, rooted};
 use crate::paimon::write::stats::dropped;
-use crate::record::find;
+use crate::record::column;
 
 /// Files of a caller, by their paths.
 #[derive(Default)]
@@ -136,12 +135,12 @@ pub(super) fn deletions(live: &RecordBatch, base: &Base) -> Result<RecordBatch> 
 }
 
 pub(super) fn partitions_of(entries: &RecordBatch) -> Result<HashSet<Vec<u8>>> {
-    let partitions = find(entries, "partition")?;
-    Ok(partitions.as_binary::<i32>().iter().flatten().map(<[u8]>::to_vec).collect())
+    let partitions = column::<BinaryArray>(entries, "partition")?;
+    Ok(partitions.iter().flatten().map(<[u8]>::to_vec).collect())
 }
 
 pub(super) fn paths_of(table: &Table, entries: &RecordBatch) -> Result<Vec<String>> {
-    let external = find(entries, "external_path")?;
-    let paths = DataPaths::new(table.location(), table.schema()).of(entries, external.as_string::<i32>())?;
+    let external = column::<StringArray>(entries, "external_path")?;
+    let paths = DataPaths::new(table.location(), table.schema()).of(entries, external)?;
     Ok(paths.iter().flatten().map(str::to_owned).collect())
 }

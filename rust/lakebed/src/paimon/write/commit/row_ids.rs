@@ -4,15 +4,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, Int8Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
 
 use super::base::Base;
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::fields::texts_at;
 use crate::paimon::manifest::ADD;
 use crate::paimon::write::options::is_on;
-use crate::record::find;
+use crate::record::column;
 use crate::write::fitting;
 
 /// `file_source` of a file that was written, not compacted.
@@ -61,33 +60,32 @@ struct RowIds {
 
 impl RowIds {
     fn of(&mut self, batch: &RecordBatch) -> Result<Int64Array> {
-        let (kinds, sources) = (find(batch, "kind")?, find(batch, "file_source")?);
-        let (kinds, sources) = (kinds.as_primitive::<Int8Type>(), sources.as_primitive::<Int32Type>());
-        let (names, rows) = (find(batch, "file_name")?, find(batch, "row_count")?);
-        let (names, rows) = (names.as_string::<i32>(), rows.as_primitive::<Int64Type>());
-        let (known, cols) = (find(batch, "first_row_id")?, find(batch, "write_cols")?);
-        let (known, cols) = (known.as_primitive::<Int64Type>(), cols.as_list::<i32>());
+        let kinds = column::<Int8Array>(batch, "kind")?;
+        let sources = column::<Int32Array>(batch, "file_source")?;
+        let names = column::<StringArray>(batch, "file_name")?;
+        let rows = column::<Int64Array>(batch, "row_count")?;
+        let known = column::<Int64Array>(batch, "first_row_id")?;
+        let cols = column::<ListArray>(batch, "write_cols")?;
         let id = |row: usize| -> Result<Option<i64>> {
-            let cols = cols.is_valid(row).then(|| cols.value(row));
-            let cols: Vec<String> = cols.iter().flat_map(texts).collect();
+            let cols = texts_at(cols, row)?;
+            let cols: Vec<&str> = cols.iter().flatten().flatten().collect();
             let appended = sources.is_valid(row) && sources.value(row) == APPENDED;
-            if known.is_valid(row) || kinds.value(row) != ADD || !appended || cols.iter().any(|c| c == ROW_ID)
-            {
+            if known.is_valid(row) || kinds.value(row) != ADD || !appended || cols.contains(&ROW_ID) {
                 return Ok(known.is_valid(row).then(|| known.value(row)));
             }
-            self.number(names.value(row), rows.value(row), cols.first()).map(Some)
+            self.number(names.value(row), rows.value(row), cols.first().copied()).map(Some)
         };
         (0..batch.num_rows()).map(id).collect()
     }
 
-    fn number(&mut self, name: &str, rows: i64, column: Option<&String>) -> Result<i64> {
+    fn number(&mut self, name: &str, rows: i64, column: Option<&str>) -> Result<i64> {
         if name.contains(".vector.") {
             return Err(
                 Error::new(ErrorKind::Unsupported, "files of vectors cannot be added").in_field("file_path")
             );
         }
         if name.ends_with(".blob") {
-            let next = self.of_blobs.entry(column.cloned().unwrap_or_default()).or_insert(self.file_start);
+            let next = self.of_blobs.entry(column.unwrap_or_default().to_owned()).or_insert(self.file_start);
             let first = *next;
             *next = fitting(first.checked_add(rows), NEXT)?;
             return Ok(first);
@@ -99,15 +97,12 @@ impl RowIds {
     }
 }
 
-fn texts(list: &ArrayRef) -> Vec<String> {
-    list.as_string::<i32>().iter().flatten().map(str::to_owned).collect()
-}
-
 /// Sequence numbers that the writer did not set are the snapshot's id.
 fn sequences(batch: &RecordBatch, id: i64) -> Result<(ArrayRef, ArrayRef)> {
-    let (least, latest) = (find(batch, "min_sequence_number")?, find(batch, "max_sequence_number")?);
-    let pairs = least.as_primitive::<Int64Type>().values().iter();
-    let pairs = pairs.zip(latest.as_primitive::<Int64Type>().values()).map(|pair| match pair {
+    let least = column::<Int64Array>(batch, "min_sequence_number")?;
+    let latest = column::<Int64Array>(batch, "max_sequence_number")?;
+    let pairs = least.values().iter();
+    let pairs = pairs.zip(latest.values()).map(|pair| match pair {
         (0, _) => (id, id),
         (least, 0) => (*least, id),
         (least, latest) => (*least, *latest),

@@ -2,9 +2,7 @@
 
 use std::collections::HashSet;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{BooleanArray, RecordBatch, StructArray};
+use arrow_array::{BinaryArray, BooleanArray, Int32Array, RecordBatch, StructArray};
 
 use super::base::Base;
 use super::removed::partitions_of;
@@ -14,7 +12,7 @@ use crate::paimon::prune::PartitionPredicate;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::write::place::{PartialPartition, partition_of};
 use crate::predicate::Predicate;
-use crate::record::find;
+use crate::record::column;
 
 /// Partitions whose live files are all removed.
 pub(super) enum Partitions {
@@ -37,7 +35,7 @@ impl Partitions {
         added: &RecordBatch,
     ) -> Result<Partitions> {
         let partition = partition_of(values, schema)?;
-        let inside = partition.holds(find(added, "partition")?.as_binary::<i32>())?;
+        let inside = partition.holds(column::<BinaryArray>(added, "partition")?)?;
         match inside.iter().position(|inside| inside != Some(true)) {
             Some(row) => {
                 let message = "the file is in another partition than the overwritten one";
@@ -62,8 +60,7 @@ impl Partitions {
 
     /// Which entries are in the partitions.
     pub(super) fn hold(&self, entries: &RecordBatch) -> Result<BooleanArray> {
-        let partitions = find(entries, "partition")?;
-        let partitions = partitions.as_binary::<i32>();
+        let partitions = column::<BinaryArray>(entries, "partition")?;
         match self {
             Partitions::With(partition) => partition.holds(partitions),
             Partitions::These(known) => {
@@ -80,8 +77,8 @@ impl Partitions {
         if base.schema().bucket() == POSTPONE_BUCKET {
             return Ok(held);
         }
-        let buckets = find(entries, "bucket")?;
-        let rows = held.iter().zip(buckets.as_primitive::<Int32Type>().values());
+        let buckets = column::<Int32Array>(entries, "bucket")?;
+        let rows = held.iter().zip(buckets.values());
         Ok(rows.map(|(held, bucket)| Some(held == Some(true) && *bucket >= 0)).collect())
     }
 

@@ -4,15 +4,16 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, BooleanArray, Int8Array, RecordBatch, StringArray, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Int8Array, Int32Array, ListArray, RecordBatch, StringArray,
+    new_null_array,
+};
 use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 
 use super::base::Base;
-use super::index::{File, IndexEntries, RANGES, files_of};
+use super::index::{File, IndexEntries, RANGES, files_of, names_of};
 use super::live::live_entries;
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::check_file;
@@ -24,7 +25,7 @@ use crate::paimon::paths::is_file_name;
 use crate::paimon::table::Table;
 use crate::paimon::write::files::InputFiles;
 use crate::paimon::write::place::partitions;
-use crate::record::{carried, find, record_schema};
+use crate::record::{carried, column, record_schema, typed};
 
 /// Columns that callers must give.
 const NAME: &str = "file_name";
@@ -81,9 +82,8 @@ impl Vectors {
     ) -> Result<IndexEntries> {
         self.check_there(base)?;
         self.check_live(base, removed, added)?;
-        let names = find(&index.records, NAME)?;
-        let stays: BooleanArray =
-            names.as_string::<i32>().iter().map(|name| Some(!self.removed.contains(name?))).collect();
+        let names = column::<StringArray>(&index.records, NAME)?;
+        let stays: BooleanArray = names.iter().map(|name| Some(!self.removed.contains(name?))).collect();
         let kept = filter_record_batch(&index.records, &stays)?;
         let goes: BooleanArray = stays.iter().map(|stays| Some(stays != Some(true))).collect();
         self.check_lost(&filter_record_batch(&index.records, &goes)?)?;
@@ -94,8 +94,8 @@ impl Vectors {
     /// Checks that every removed index file is in the latest snapshot and has vectors.
     fn check_there(&self, base: &Base) -> Result<()> {
         let entries = IndexFiles::read_carrying(&base.table)?;
-        let (names, types) = (find(&entries, NAME)?, find(&entries, TYPE)?);
-        let there = names.as_string::<i32>().iter().zip(types.as_string::<i32>());
+        let (names, types) = (column::<StringArray>(&entries, NAME)?, column::<StringArray>(&entries, TYPE)?);
+        let there = names.iter().zip(types);
         let there: HashSet<_> =
             there.filter(|(_, ty)| *ty == Some(DELETION_VECTORS)).filter_map(|(name, _)| name).collect();
         match self.removed.iter().find(|name| !there.contains(name.as_str())) {
@@ -116,8 +116,8 @@ impl Vectors {
         let partitions: HashSet<Vec<u8>> =
             self.of.iter().map(|((partition, ..), _)| partition.clone()).collect();
         let live = live_entries(base, Some(&partitions), None, |entries| {
-            let found = find(entries, "file_name")?;
-            Ok(found.as_string::<i32>().iter().map(|name| Some(names.contains(name?))).collect())
+            let found = column::<StringArray>(entries, "file_name")?;
+            Ok(found.iter().map(|name| Some(names.contains(name?))).collect())
         })?;
         let mut live = files_of(&live)?;
         for gone in files_of(removed)? {
@@ -148,13 +148,11 @@ impl Vectors {
     /// Checks that no file gets a second vector, no index file a second entry, and no bucket a second index
     /// file.
     fn check_kept(&self, base: &Base, kept: &RecordBatch) -> Result<()> {
-        let names = find(kept, NAME)?;
-        let names: Vec<_> = names.as_string::<i32>().iter().flatten().collect();
-        let own = find(&self.added, NAME)?;
+        let names = column::<StringArray>(kept, NAME)?;
+        let names: Vec<_> = names.iter().flatten().collect();
+        let own = column::<StringArray>(&self.added, NAME)?;
         let mut seen: HashSet<&str> = names.iter().copied().collect();
-        if let Some(row) =
-            own.as_string::<i32>().iter().position(|name| !seen.insert(name.unwrap_or_default()))
-        {
+        if let Some(row) = own.iter().position(|name| !seen.insert(name.unwrap_or_default())) {
             return Err(wrong("an index file of that name exists already", NAME, row));
         }
         let known: HashMap<File, usize> = vectors_of(kept)?.into_iter().collect();
@@ -171,8 +169,8 @@ impl Vectors {
             return Ok(());
         }
         let mut buckets: HashMap<(Vec<u8>, i32), &str> = HashMap::new();
-        let types = find(kept, TYPE)?;
-        for ((place, name), ty) in places(kept)?.into_iter().zip(&names).zip(types.as_string::<i32>()) {
+        let types = column::<StringArray>(kept, TYPE)?;
+        for ((place, name), ty) in places(kept)?.into_iter().zip(&names).zip(types) {
             if ty == Some(DELETION_VECTORS) {
                 buckets.insert(place, name);
             }
@@ -199,12 +197,15 @@ fn records(table: &Table, files: &RecordBatch) -> Result<RecordBatch> {
     let partitions = partitions(files.column_by_name("partition"), &PartitionType::new(&schema), given.rows);
     let partitions = partitions.map_err(|error| error.within("partition"))?;
     let types = given.filled(TYPE, || StringArray::from(vec![DELETION_VECTORS; files.num_rows()]))?;
-    if let Some(row) = types.as_string::<i32>().iter().position(|ty| ty != Some(DELETION_VECTORS)) {
+    if let Some(row) = typed::<StringArray>(&types, TYPE)?.iter().position(|ty| ty != Some(DELETION_VECTORS))
+    {
         let message = "only index files of deletion vectors can be added: others belong to their writers";
         return Err(Error::new(ErrorKind::Unsupported, message).in_row(row).in_field(TYPE));
     }
     let names = given.required(NAME, &DataType::Utf8)?;
-    if let Some(row) = names.as_string::<i32>().iter().position(|name| !name.is_some_and(is_file_name)) {
+    if let Some(row) =
+        typed::<StringArray>(&names, NAME)?.iter().position(|name| !name.is_some_and(is_file_name))
+    {
         return Err(wrong("not a file name", NAME, row));
     }
     let column = |name: &str, bucket: bool| -> Result<ArrayRef> {
@@ -213,7 +214,7 @@ fn records(table: &Table, files: &RecordBatch) -> Result<RecordBatch> {
         if bucket { given.required(name, &ty) } else { given.optional(name, &ty) }
     };
     let external = column("external_path", false)?;
-    for (row, path) in external.as_string::<i32>().iter().enumerate() {
+    for (row, path) in typed::<StringArray>(&external, "external_path")?.iter().enumerate() {
         let checked = path.map_or(Ok(()), |path| check_file(table.storage().as_ref(), path));
         checked.map_err(|error| error.in_row(row).in_field("external_path"))?;
     }
@@ -236,29 +237,25 @@ fn records(table: &Table, files: &RecordBatch) -> Result<RecordBatch> {
 
 /// Partition and bucket of index files.
 fn places(entries: &RecordBatch) -> Result<Vec<(Vec<u8>, i32)>> {
-    let (partitions, buckets) = (find(entries, "partition")?, find(entries, "bucket")?);
-    let buckets = buckets.as_primitive::<Int32Type>().values().iter();
-    let rows = partitions.as_binary::<i32>().iter().zip(buckets);
+    let partitions = column::<BinaryArray>(entries, "partition")?;
+    let buckets = column::<Int32Array>(entries, "bucket")?.values().iter();
+    let rows = partitions.iter().zip(buckets);
     Ok(rows.map(|(partition, bucket)| (partition.unwrap_or_default().to_vec(), *bucket)).collect())
 }
 
 /// The data files that index files have vectors of, with the row of each.
 fn vectors_of(entries: &RecordBatch) -> Result<Vec<(File, usize)>> {
-    let ranges = find(entries, RANGES)?;
-    let ranges = ranges.as_list::<i32>();
+    let ranges = column::<ListArray>(entries, RANGES)?;
     let mut found = Vec::new();
     for (row, (partition, bucket)) in places(entries)?.into_iter().enumerate() {
         if ranges.is_null(row) {
             continue;
         }
         let one = ranges.value(row);
-        let names = one.as_struct_opt().and_then(|range| range.column_by_name("f0").cloned());
-        let names = names.ok_or_else(|| Error::new(ErrorKind::Required, "ranges without names"))?;
-        let names = names.as_string_opt::<i32>();
-        let names =
-            names.ok_or_else(|| Error::new(ErrorKind::Argument, "names of data files are strings"))?;
         found.extend(
-            names.iter().map(|name| ((partition.clone(), bucket, name.unwrap_or_default().to_owned()), row)),
+            names_of(&one)?
+                .iter()
+                .map(|name| ((partition.clone(), bucket, name.unwrap_or_default().to_owned()), row)),
         );
     }
     Ok(found)
