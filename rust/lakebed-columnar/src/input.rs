@@ -92,7 +92,7 @@ impl Input {
             }
             value |= bits << shift;
             if byte < 0x80 {
-                return Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed());
+                return Ok((value >> 1).cast_signed() ^ (value & 1).cast_signed().wrapping_neg());
             }
         }
         Err(Error::new(ErrorKind::Varint, "a variable-length integer of more than 128 bits"))
@@ -106,7 +106,7 @@ impl Input {
 
 /// The signed number of a zigzag one.
 pub(crate) fn zigzag(value: u64) -> i64 {
-    (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
+    (value >> 1).cast_signed() ^ (value & 1).cast_signed().wrapping_neg()
 }
 
 #[cold]

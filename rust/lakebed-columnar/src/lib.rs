@@ -32,7 +32,16 @@
 //! refused, with their names.
 #![forbid(unsafe_code)]
 // A panic that input can reach is a bug: code is written so that nothing needs to be unwrapped.
-#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 mod arrays;
 mod budget;
@@ -94,7 +103,7 @@ impl Format {
             Format::Parquet => bytes,
         };
         let ends = end.ends_with(self.magic()) || (self == Format::Parquet && end.ends_with(b"PARE"));
-        bytes.len() > 2 * self.magic().len() && ends
+        bytes.len().saturating_sub(self.magic().len()) > self.magic().len() && ends
     }
 }
 

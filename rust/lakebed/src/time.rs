@@ -8,8 +8,8 @@ pub(crate) type Reason = &'static str;
 /// Nanoseconds per millisecond.
 pub(crate) const NANOS_PER_MILLI: i128 = 1_000_000;
 
-const NANOS_PER_SECOND: i128 = 1_000_000_000;
-const SECONDS_PER_DAY: i64 = 86_400;
+pub(crate) const NANOS_PER_SECOND: i128 = 1_000_000_000;
+pub(crate) const SECONDS_PER_DAY: i64 = 86_400;
 
 /// A timestamp's text as a number.
 pub(crate) struct Timestamp {

@@ -20,6 +20,7 @@ impl ByteRuns {
     }
 
     /// The next byte.
+    #[allow(clippy::arithmetic_side_effects, reason = "a run has at most 130 bytes")]
     pub(super) fn next(&mut self) -> Result<u8> {
         if self.left == 0 {
             let control = self.input.byte()?;
@@ -49,6 +50,7 @@ impl Bits {
     }
 
     /// Appends `count` bits to `bits`, which has room for them.
+    #[allow(clippy::arithmetic_side_effects, reason = "a byte has eight bits")]
     pub(super) fn read(&mut self, count: usize, bits: &mut Vec<bool>) -> Result<()> {
         for _ in 0..count {
             if self.left == 0 {
@@ -63,6 +65,10 @@ impl Bits {
 }
 
 /// Numbers of a width of up to 64 bits, packed from the highest bit of each byte on.
+#[allow(
+    clippy::arithmetic_side_effects,
+    reason = "widths are at most 64 bits, and the window is less than a width and a byte"
+)]
 pub(super) fn unpack(packed: &[u8], width: u32, mut each: impl FnMut(u64)) -> Result<()> {
     if width == 0 || width > 64 {
         return Err(ends());

@@ -228,7 +228,7 @@ fn integers<T: TryFrom<i64>>(from: &mut Integers, count: usize, budget: &mut Bud
     from.read(count, |value| {
         let narrow = T::try_from(value);
         values.push(narrow.map_err(|_| {
-            let message = format!("{value} does not fit {} bits", 8 * size_of::<T>());
+            let message = format!("{value} does not fit {} bits", size_of::<T>().saturating_mul(8));
             Error::new(ErrorKind::IntRange, message)
         })?);
         Ok(())
@@ -242,7 +242,7 @@ fn rescaled(value: i128, stored: i64, scale: i8) -> Result<i128> {
     let power = more.and_then(|more| 10_i128.checked_pow(more.unsigned_abs()));
     let rescaled = match (more, power) {
         (Some(0..), Some(power)) => value.checked_mul(power),
-        (Some(_), Some(power)) => (value % power == 0).then(|| value / power),
+        (Some(_), Some(power)) if value.checked_rem(power) == Some(0) => value.checked_div(power),
         _ => None,
     };
     rescaled.ok_or_else(|| {

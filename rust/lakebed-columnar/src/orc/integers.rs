@@ -24,6 +24,10 @@ pub(super) struct Integers {
     at: usize,
 }
 
+#[allow(
+    clippy::arithmetic_side_effects,
+    reason = "counts and widths of runs are of at most nine bits, and values wrap around"
+)]
 impl Integers {
     pub(super) fn new(input: Input, version: Version, signed: bool) -> Integers {
         Integers { input, version, signed, run: Vec::new(), at: 0 }
@@ -168,12 +172,13 @@ impl Integers {
         if patch_width + gap_width > 64 || patch_width + width > 64 {
             return Err(Error::new(ErrorKind::Length, "a patch of more than 64 bits"));
         }
+        let beyond = || Error::new(ErrorKind::Length, "a patch beyond its run");
         let mut at = 0_usize;
         for entry in self.packed(patches, entry_width)? {
             let patch = entry & (u64::MAX >> (64 - patch_width));
-            at = at.saturating_add(usize::try_from(entry >> patch_width).unwrap_or(usize::MAX));
-            let value = values.get_mut(at);
-            let value = value.ok_or_else(|| Error::new(ErrorKind::Length, "a patch beyond its run"))?;
+            let next = usize::try_from(entry >> patch_width).ok().and_then(|gap| at.checked_add(gap));
+            at = next.ok_or_else(beyond)?;
+            let value = values.get_mut(at).ok_or_else(beyond)?;
             if width < 64 {
                 *value |= patch << width;
             }

@@ -51,7 +51,7 @@ pub(super) struct Streams {
 #[derive(Debug, Clone, Copy, Default)]
 struct Encoding {
     kind: u64,
-    dictionary: u64,
+    dictionary: usize,
 }
 
 impl Streams {
@@ -85,7 +85,7 @@ impl Streams {
                     if ids.binary_search(&column).is_ok() {
                         read.encodings.insert(column, encoding);
                     }
-                    column = column.saturating_add(1);
+                    column = column.checked_add(1).ok_or_else(|| wrong("too many encodings"))?;
                 }
                 3 => read.zone = value.text()?,
                 _ => {}
@@ -156,7 +156,7 @@ impl Streams {
     /// The number of entries of a column's dictionary; `None` without a dictionary.
     pub(super) fn dictionary(&self, column: u32) -> Option<usize> {
         let encoding = self.encodings.get(&column).filter(|encoding| matches!(encoding.kind, 1 | 3))?;
-        Some(usize::try_from(encoding.dictionary).unwrap_or(usize::MAX))
+        Some(encoding.dictionary)
     }
 
     /// The clock of the stripe's writer, for timestamps.
@@ -175,7 +175,10 @@ fn encoding(mut message: Message) -> Result<Encoding> {
     while let Some((number, value)) = message.field()? {
         match number {
             1 => encoding.kind = value.number()?,
-            2 => encoding.dictionary = value.number()?,
+            2 => {
+                let entries = usize::try_from(value.number()?);
+                encoding.dictionary = entries.map_err(|_| wrong("a dictionary of too many entries"))?;
+            }
             _ => {}
         }
     }

@@ -90,7 +90,8 @@ impl Tail {
                 return Err(wrong("stripes overlap"));
             }
             end = stripe_end;
-            rows = rows.saturating_add(stripe.rows);
+            let sum = rows.checked_add(stripe.rows);
+            rows = sum.ok_or_else(|| wrong("the rows of the stripes do not fit 64 bits"))?;
         }
         if rows != self.rows {
             let message = format!("the footer records {} rows, its stripes {rows}", self.rows);

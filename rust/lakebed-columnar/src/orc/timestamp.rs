@@ -48,8 +48,11 @@ impl Clock {
             }),
         };
         let (zeros, digits) = (nanos & 7, nanos.cast_unsigned() >> 3);
-        let scale = if zeros == 0 { 1 } else { 10_u64.pow(zeros.cast_unsigned() as u32 + 1) };
-        let nanos = digits.checked_mul(scale).filter(|nanos| *nanos < 1_000_000_000);
+        // One to seven stand for two to eight zeros.
+        let scale = 10_u64.pow(zeros.cast_unsigned() as u32);
+        let nanos =
+            digits.checked_mul(scale).and_then(|nanos| nanos.checked_mul(if zeros == 0 { 1 } else { 10 }));
+        let nanos = nanos.filter(|nanos| *nanos < 1_000_000_000);
         let (Some(mut wall), Some(nanos)) = (wall, nanos) else { return Err(out_of_range()) };
         // Writers round seconds towards 1970, so that times before it are one second too late.
         if wall < 0 && nanos > 999_999 {

@@ -201,8 +201,12 @@ fn wide<T: Into<i128>>(values: Vec<T>, budget: &mut Budget) -> Result<Vec<i128>>
 
 fn narrow<T: TryFrom<i32>>(values: &[i32]) -> Result<Vec<T>> {
     let narrow = values.iter().map(|value| {
-        let wide =
-            |_| Error::new(ErrorKind::IntRange, format!("{value} does not fit {} bits", 8 * size_of::<T>()));
+        let wide = |_| {
+            Error::new(
+                ErrorKind::IntRange,
+                format!("{value} does not fit {} bits", size_of::<T>().saturating_mul(8)),
+            )
+        };
         T::try_from(*value).map_err(wide)
     });
     narrow.collect()

@@ -93,6 +93,10 @@ impl State {
         })
     }
 
+    #[allow(
+        clippy::arithmetic_side_effects,
+        reason = "widths are at most 64 bits, and the window is less than a width and a byte"
+    )]
     fn difference(&mut self, input: &mut Input) -> Result<i64> {
         if self.of_miniblock == 0 {
             self.next_miniblock(input)?;

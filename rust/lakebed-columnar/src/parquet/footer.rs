@@ -115,7 +115,8 @@ impl Footer {
         if !end.all(|end| end.is_some_and(|end| end <= at)) {
             return Err(wrong("a column reaches beyond the footer"));
         }
-        let rows = self.groups.iter().fold(0_u64, |rows, group| rows.saturating_add(group.rows));
+        let rows = self.groups.iter().try_fold(0_u64, |rows, group| rows.checked_add(group.rows));
+        let rows = rows.ok_or_else(|| wrong("the rows of the row groups do not fit 64 bits"))?;
         if rows != self.rows {
             let message = format!("the footer records {} rows, its row groups {rows}", self.rows);
             return Err(Error::new(ErrorKind::Count, message));

@@ -33,6 +33,7 @@ impl Hybrid {
     }
 
     /// The next number.
+    #[allow(clippy::arithmetic_side_effects, reason = "what is left is counted down from above zero")]
     pub(super) fn next(&mut self) -> Result<u32> {
         loop {
             if self.run > 0 {
@@ -68,6 +69,10 @@ impl Hybrid {
 }
 
 /// Unpacks numbers of up to 32 bits, lowest bit of each byte first.
+#[allow(
+    clippy::arithmetic_side_effects,
+    reason = "widths are at most 32 bits, and the window is less than a width and a byte"
+)]
 fn unpack(packed: &[u8], width: u32, values: &mut [u32; 8]) {
     let (mut window, mut bits) = (0_u64, 0_u32);
     let mask = if width == 0 { 0 } else { u64::from(u32::MAX >> (32 - width)) };

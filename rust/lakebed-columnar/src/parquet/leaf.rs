@@ -99,9 +99,9 @@ impl LeafReader {
                 _ => page.nested(self.leaf, rows, &mut started, &mut read, budget)?,
             };
             page.values.read(there, physical, self.dictionary.as_ref(), &mut read.values, budget)?;
-            page.left = page.left.saturating_sub(entries);
-            self.left = self.left.saturating_sub(entries as u64);
-            read.entries = read.entries.saturating_add(entries);
+            page.left = page.left.checked_sub(entries).ok_or_else(ends)?;
+            self.left = self.left.checked_sub(entries as u64).ok_or_else(ends)?;
+            read.entries = read.entries.checked_add(entries).ok_or_else(ends)?;
             if self.leaf.repeated == 0 {
                 started = read.entries;
                 if started == rows {
@@ -160,6 +160,7 @@ impl LeafReader {
     }
 }
 
+#[allow(clippy::arithmetic_side_effects, reason = "counts of a page are at most the number of its entries")]
 impl OpenPage {
     fn open(
         leaf: Leaf,
@@ -169,7 +170,7 @@ impl OpenPage {
         mut bytes: Input,
         budget: &mut Budget,
     ) -> Result<OpenPage> {
-        let width = |most: u16| 16 - most.leading_zeros();
+        let width = |most: u16| u16::BITS.saturating_sub(most.leading_zeros());
         let hybrid = |most: u16, input: Input| Hybrid::new(input, width(most)).map(Some);
         let (mut repetition, mut definition) = (None, None);
         match levels {

@@ -76,7 +76,7 @@ impl Pages {
             let length = usize::try_from(header.compressed).map_err(|_| beyond())?;
             let bytes = self.input.split(length).map_err(|_| beyond())?;
             header.check(&bytes)?;
-            let values = usize::try_from(unsigned(header.values)?).unwrap_or(usize::MAX);
+            let values = usize::try_from(unsigned(header.values)?).map_err(|_| beyond())?;
             let encoding = header.encoding;
             return Ok(Some(match header.kind {
                 0 => {
@@ -90,8 +90,9 @@ impl Pages {
                         bytes.split(usize::try_from(length).map_err(|_| beyond())?).map_err(|_| beyond())
                     };
                     let levels = [levels(header.repetition_bytes)?, levels(header.definition_bytes)?];
-                    let apart = header.repetition_bytes.saturating_add(header.definition_bytes);
-                    let inflated = header.inflated.saturating_sub(apart);
+                    let apart = header.repetition_bytes.checked_add(header.definition_bytes);
+                    let inflated =
+                        apart.and_then(|apart| header.inflated.checked_sub(apart)).ok_or_else(beyond)?;
                     let bytes = self.inflate(bytes, inflated, !header.is_stored, inflater, budget)?;
                     let [repetition, definition] = levels;
                     Page::Data { encoding, values, levels: Levels::Separate(repetition, definition), bytes }

@@ -36,6 +36,15 @@ pub(super) struct Repeated {
     pub(super) repeated: u16,
 }
 
+impl Repeated {
+    /// The levels below an element that is optional, or `repeated` (1).
+    fn deeper(self, repeated: u16) -> Result<Repeated> {
+        let levels = self.defined.checked_add(1).zip(self.repeated.checked_add(repeated));
+        let levels = levels.map(|(defined, repeated)| Repeated { defined, repeated });
+        levels.ok_or_else(|| Error::new(ErrorKind::Depth, "more levels than fit 16 bits"))
+    }
+}
+
 /// A leaf column, which has values.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Leaf {
@@ -157,11 +166,11 @@ impl<'e> Walk<'e> {
             Error::new(ErrorKind::Depth, "the schema is nested deeper than max_schema_depth")
         })?;
         if element.repetition != REPEATED {
-            let defined = level.defined + u16::from(element.repetition != REQUIRED);
-            return self.single(element, Repeated { defined, ..level }, depth);
+            let optional = if element.repetition == REQUIRED { level } else { level.deeper(0)? };
+            return self.single(element, optional, depth);
         }
         // A repeated element outside a list is a list that is never null, of items that are never null.
-        let items = Repeated { defined: level.defined + 1, repeated: level.repeated + 1 };
+        let items = level.deeper(1)?;
         let item = self.single(element, items, depth)?;
         Ok(item.map(|item| list(element, item, items, level.defined)))
     }
@@ -178,7 +187,7 @@ impl<'e> Walk<'e> {
         });
         let below = self.elements.as_slice().first();
         let repeated = below.filter(|below| element.children == 1 && below.repetition == REPEATED);
-        let items = Repeated { defined: level.defined + 1, repeated: level.repeated + 1 };
+        let items = level.deeper(1)?;
         match (annotated, repeated) {
             (Some(Logical::List), Some(below)) => {
                 self.next()?;
@@ -205,7 +214,7 @@ impl<'e> Walk<'e> {
 
     fn leaf(&mut self, element: &Element, level: Repeated) -> Result<Option<Column>> {
         let number = self.leaves;
-        self.leaves = self.leaves.saturating_add(1);
+        self.leaves = number.checked_add(1).ok_or_else(|| wrong("too many columns"))?;
         let physical = match element.physical {
             Some(0) => Physical::Boolean,
             Some(1) => Physical::Int32,
@@ -260,6 +269,7 @@ fn map(element: &Element, entries: [Column; 2], items: Repeated, defined: u16) -
 }
 
 /// The Arrow type of a leaf column; `None` for unsupported types.
+#[allow(clippy::arithmetic_side_effects, reason = "the numbers were matched just before")]
 fn data_type(element: &Element, physical: Physical) -> Option<DataType> {
     let decimal = Logical::Decimal { precision: element.precision, scale: element.scale };
     let converted = match element.converted {

@@ -118,7 +118,8 @@ impl Decoder {
             6 if physical == Physical::Bytes => Decoder::Lengths(DeltaLengths::new(page, count, budget)?),
             7 if bytes => Decoder::Prefixes(Box::new(DeltaBytes::new(page, count, budget)?)),
             9 => {
-                let values = page.rest().len() / width(physical).ok_or_else(|| unsupported(encoding))?;
+                let values = width(physical).and_then(|width| page.rest().len().checked_div(width));
+                let values = values.ok_or_else(|| unsupported(encoding))?;
                 Decoder::Split { bytes: page, values, at: 0 }
             }
             _ => return Err(unsupported(encoding)),
@@ -182,8 +183,8 @@ impl Decoder {
                         return Err(ends());
                     }
                     joined.clear();
-                    joined.extend((0..width).filter_map(|byte| bytes.rest().get(byte * *of + *at)));
-                    *at += 1;
+                    joined.extend(bytes.rest().chunks(*of).take(width).filter_map(|all| all.get(*at)));
+                    *at = at.checked_add(1).ok_or_else(ends)?;
                     let mut value = Input::new(Buffer::from(joined.as_slice()));
                     plain(&mut value, &mut 0, physical, 1, values, budget)?;
                 }
@@ -217,7 +218,7 @@ fn plain(
             for _ in 0..count {
                 let byte = *input.rest().first().ok_or_else(ends)?;
                 values.push(byte >> *bit & 1 == 1);
-                *bit = (*bit + 1) % 8;
+                *bit = bit.wrapping_add(1) % 8;
                 if *bit == 0 {
                     input.byte()?;
                 }
@@ -263,7 +264,8 @@ fn int96(input: &mut Input) -> Result<i64> {
     const DAY: i64 = 86_400_000_000;
     let nanos = i64::from_le_bytes(input.array()?);
     let day = i64::from(i32::from_le_bytes(input.array()?));
-    let micros = (day - EPOCH).checked_mul(DAY).and_then(|micros| micros.checked_add(nanos.div_euclid(1000)));
+    let micros = day.checked_sub(EPOCH).and_then(|days| days.checked_mul(DAY));
+    let micros = micros.and_then(|micros| micros.checked_add(nanos.div_euclid(1000)));
     micros.ok_or_else(|| Error::new(ErrorKind::Timestamp, "a timestamp that is out of range"))
 }
 

@@ -60,6 +60,9 @@ pub fn simple_stats() -> DataType {
     ]))
 }
 
+/// What errors call an array whose name only the caller knows.
+pub(crate) const VALUES: &str = "values";
+
 /// A column of [`simple_stats`].
 pub(crate) struct SimpleStats<'a> {
     pub(crate) lower: &'a BinaryArray,

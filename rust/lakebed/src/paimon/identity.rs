@@ -90,6 +90,15 @@ mod tests {
     use super::*;
     use crate::predicate::tests::cases::cases;
 
+    #[test]
+    fn a_column_of_another_type_is_an_error_with_its_name() {
+        let floats: ArrayRef = Arc::new(arrow_array::Float64Array::from(vec![1.5]));
+        let columns = IDENTITY.map(|name| (name, Arc::clone(&floats)));
+        let error = identities(&RecordBatch::try_from_iter(columns).expect("a batch")).unwrap_err();
+        assert_eq!(error.kind(), crate::error::ErrorKind::Mismatch);
+        assert_eq!(error.location().field.as_deref(), Some("partition"));
+    }
+
     /// The identity of one entry of a case.
     fn identity(entry: &Value) -> Vec<u8> {
         let number = |name: &str| {

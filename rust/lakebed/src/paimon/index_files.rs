@@ -104,7 +104,8 @@ impl IndexFiles {
     pub(crate) fn bytes(&self) -> u64 {
         let sizes = self.entries.column_by_name("file_size");
         let sizes = sizes.and_then(|sizes| sizes.as_primitive_opt::<Int64Type>());
-        sizes.map_or(0, |sizes| sizes.values().iter().map(|size| size.unsigned_abs()).sum())
+        let sizes = sizes.into_iter().flat_map(|sizes| sizes.values());
+        sizes.fold(0_u64, |sum, size| sum.saturating_add(size.unsigned_abs()))
     }
 
     /// The `length` index files from `start` on; the range must exist.

@@ -1,4 +1,5 @@
 //! Manifest lists: which manifests make up a snapshot (Paimon's `ManifestFileMeta.java`).
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_buffer::Buffer;

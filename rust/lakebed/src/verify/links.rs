@@ -7,7 +7,9 @@ use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray,
 };
 
+use super::ENTRY_SIGN;
 use super::finding::{Finding, Severity};
+use super::job::RECORD;
 use crate::error::{ErrorKind, Result};
 use crate::record::column;
 use crate::view::{whole, with_columns};
@@ -15,8 +17,6 @@ use crate::write::fitting;
 
 /// The data file that a row is about, as bytes that differ between data files.
 const KEY: &str = "_data_file";
-/// As [`super::ENTRY_SIGN`].
-const SIGN: &str = "_sign";
 const SEQUENCE: &str = "_sequence";
 const PARTITION: &str = "_partition";
 /// Null for a data file, true for a deletion vector, false for position deletes.
@@ -24,9 +24,8 @@ const IS_VECTOR: &str = "_is_vector";
 /// The name of the data file and of its delete, for a delete.
 const TARGET: &str = "_target";
 const DELETE: &str = "_delete";
-/// The file that names the entry, and the number of its record there.
+/// The file that names the entry.
 const NAMED_BY: &str = "_named_by";
-const RECORD: &str = "_record";
 
 /// Data files, and deletes that apply to one data file each, in the order in which they are added.
 #[derive(Default)]
@@ -100,7 +99,7 @@ impl Links {
             (NAMED_BY, Arc::new(named_by.collect::<StringArray>())),
             (RECORD, Arc::new(records)),
             (KEY, Arc::new(BinaryArray::from_iter_values(&self.keys))),
-            (SIGN, Arc::new(Int32Array::from(self.signs))),
+            (ENTRY_SIGN, Arc::new(Int32Array::from(self.signs))),
             (SEQUENCE, Arc::new(Int64Array::from(self.sequences))),
             (PARTITION, Arc::new(Int64Array::from(self.partitions))),
             (IS_VECTOR, Arc::new(BooleanArray::from(self.are_vectors))),
@@ -185,7 +184,7 @@ impl Targets {
             return Ok(());
         }
         let are_vectors = column::<BooleanArray>(rows, IS_VECTOR)?;
-        let signs = column::<Int32Array>(rows, SIGN)?;
+        let signs = column::<Int32Array>(rows, ENTRY_SIGN)?;
         let (keys, standing) = (keys_of(rows)?, standings(rows)?);
         for row in (0..rows.num_rows()).filter(|row| are_vectors.is_null(*row)) {
             let Some(target) = self.0.get_mut(keys.value(row)) else { continue };

@@ -165,3 +165,52 @@ fn named_files(rows: &RecordBatch) -> Result<Vec<NamedFile>> {
     };
     Ok((0..rows.num_rows()).map(file).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{ArrayRef, Float64Array};
+
+    use super::*;
+    use crate::error::{Error, ErrorKind};
+    use crate::verify::totals::Totals;
+
+    fn part() -> ReducePart {
+        let totals = PartialTotals { is_whole: true, is_right: true, totals: Totals::default() };
+        ReducePart::new(PartContext { paths: Vec::new(), looked_for_in: None, totals })
+    }
+
+    fn refused(side: Side, name: &str) -> Error {
+        let floats: ArrayRef = Arc::new(Float64Array::from(vec![1.5]));
+        let rows = RecordBatch::try_from_iter([(name, floats)]).expect("a batch");
+        let mut part = part();
+        let reduced = part.push(side.into(), rows).and_then(|_| part.finish());
+        reduced.err().expect("an error")
+    }
+
+    #[test]
+    fn columns_of_other_types_are_refused_by_name() {
+        for (side, name) in [
+            (Side::Totals, TOTALS_COLUMN),
+            (Side::Entries, ENTRY_SIGN),
+            (Side::Files, "file_size_in_bytes"),
+            (Side::Links, "_named_by"),
+        ] {
+            let error = refused(side, name);
+            assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+            assert_eq!(error.location().field.as_deref(), Some(name), "{error}");
+            assert_eq!(refused(side, "other").kind(), ErrorKind::Required);
+        }
+    }
+
+    #[test]
+    fn totals_beyond_64_bits_are_exact_in_another_process() {
+        let mut sent = PartialTotals { is_whole: true, is_right: true, totals: Totals::default() };
+        sent.totals.rows[0] = i128::from(i64::MAX) * 3;
+        let mut part = part();
+        for _ in 0..2 {
+            let piece = sent.piece([None]).expect("a piece");
+            part.push(Side::Totals.into(), piece.rows).expect("totals");
+        }
+        assert_eq!(part.known.totals.totals.rows[0], i128::from(i64::MAX) * 6);
+    }
+}

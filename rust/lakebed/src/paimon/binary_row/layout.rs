@@ -21,7 +21,7 @@ pub(super) const NANOS_PER_MILLI: i64 = time::NANOS_PER_MILLI as i64;
 pub(super) const WIDE_DECIMAL_BYTES: usize = 16;
 
 /// The largest precision whose unscaled values fit a slot.
-const MAX_COMPACT_PRECISION: u8 = 18;
+pub(crate) const MAX_COMPACT_PRECISION: u8 = 18;
 
 /// Bytes before the first slot: the row kind and one null bit per field, in whole slots.
 pub(super) const fn row_header_bytes(arity: u64) -> u64 {

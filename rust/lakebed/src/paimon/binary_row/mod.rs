@@ -39,6 +39,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, StructArray};
 use arrow_schema::{Field, Fields};
 
 use self::frame::Row;
+pub(crate) use self::layout::MAX_COMPACT_PRECISION;
 use crate::error::Result;
 
 /// Decodes every row of `rows` (each after its arity) as the columns `fields`.

@@ -6,6 +6,7 @@ use arrow_array::types::{
     ArrowPrimitiveType, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
 };
 
+use crate::paimon::binary_row::MAX_COMPACT_PRECISION;
 use crate::paimon::types::{TypeKind, nanos};
 use crate::text::write_decimal;
 use crate::time::NANOS_PER_MILLI;
@@ -54,9 +55,6 @@ pub(super) fn parsed<V>(
     Some(texts.iter().map(|text| parse(text?)).collect())
 }
 
-/// Paimon keeps a DECIMAL of at most this many digits in a long.
-const COMPACT_PRECISION: u8 = 18;
-
 /// 10^`scale`, which is at most 38.
 pub(super) fn power(scale: i8) -> i128 {
     10_i128.pow(u32::from(scale.unsigned_abs()).min(38))
@@ -69,7 +67,7 @@ pub(super) fn unscaled(array: &ArrayRef) -> Option<Vec<Option<i128>>> {
 /// Like `DecimalUtils.doubleValue`: one division of doubles where the digits fit a long.
 fn doubles(array: &ArrayRef, precision: u8, scale: i8) -> Option<Vec<Option<f64>>> {
     let double = |value: i128| {
-        if precision <= COMPACT_PRECISION {
+        if precision <= MAX_COMPACT_PRECISION {
             return Some(value as f64 / power(scale) as f64);
         }
         let mut text = String::new();

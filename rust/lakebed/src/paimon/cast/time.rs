@@ -9,10 +9,9 @@ use arrow_array::{ArrayRef, Date32Array, Time32MillisecondArray, TimestampMillis
 use super::parse;
 use super::source::{millis, parsed, whole};
 use crate::paimon::types::{TypeKind, exact_times, nanos};
-use crate::time::NANOS_PER_MILLI;
+use crate::time::{NANOS_PER_MILLI, NANOS_PER_SECOND};
 
 const MILLIS_PER_DAY: i128 = 86_400_000;
-const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
 pub(super) fn to_date(array: &ArrayRef, from: &TypeKind) -> Option<ArrayRef> {
     let days: Date32Array = match from {

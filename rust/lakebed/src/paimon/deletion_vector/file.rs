@@ -4,6 +4,7 @@ use super::{DeletionVector, VectorRange, decode_vector, span};
 use crate::deletion_vector::truncated;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
+use crate::write::fitting;
 
 /// The first byte of an index file of deletion vectors.
 const VERSION: u8 = 1;
@@ -17,13 +18,15 @@ pub(crate) fn read_vectors(
     path: &str,
     ranges: &[VectorRange],
 ) -> Result<Vec<DeletionVector>> {
-    let end = ranges.iter().map(|range| range.offset.saturating_add(span(range))).max();
+    let end = |end: u64, range: &VectorRange| {
+        fitting(range.offset.checked_add(span(range)), "the end of a vector").map(|next| end.max(next))
+    };
     let read = || {
-        let bytes = storage.read_range(path, 0, end.unwrap_or_default())?;
+        let bytes = storage.read_range(path, 0, ranges.iter().try_fold(0, end)?)?;
         check_version(&bytes)?;
         let decode = |range: &VectorRange| {
-            let start = usize::try_from(range.offset).unwrap_or(usize::MAX);
-            decode_vector(bytes.get(start..).unwrap_or_default(), *range)
+            let rest = usize::try_from(range.offset).ok().and_then(|start| bytes.get(start..));
+            decode_vector(rest.unwrap_or_default(), *range)
         };
         ranges.iter().map(decode).collect::<Result<Vec<_>>>()
     };

@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 
 use super::input::Input;
+use crate::paimon::binary_row::MAX_COMPACT_PRECISION;
 use crate::paimon::types::TypeKind;
 use crate::predicate::Value;
 use crate::time::NANOS_PER_MILLI;
 
 const NANOS_PER_MICRO: i128 = 1_000;
-/// A DECIMAL of at most this many digits is stored as a long.
-const LONG_DIGITS: u8 = 18;
 
 /// A value read from `input`, as filters compare it; `None` for types whose values indexes truncate.
 pub(super) fn read<'a>(input: &mut Input<'a>, kind: &TypeKind) -> Option<Value<'a>> {
@@ -40,7 +39,7 @@ pub(super) fn of(value: &Value<'_>, kind: &TypeKind) -> Option<i64> {
             if nanos % unit == 0 { i64::try_from(nanos / unit).ok() } else { None }
         }
         (Value::Int(number), _) => Some(*number),
-        (Value::Decimal(unscaled), TypeKind::Decimal { precision: 0..=LONG_DIGITS, .. }) => {
+        (Value::Decimal(unscaled), TypeKind::Decimal { precision: 0..=MAX_COMPACT_PRECISION, .. }) => {
             i64::try_from(*unscaled).ok()
         }
         _ => None,

@@ -4,11 +4,9 @@ use arrow_array::{Array, BooleanArray, Int32Array, RecordBatch};
 
 use super::Rule;
 use crate::error::Result;
+use crate::paimon::paths::POSTPONE_BUCKET;
 use crate::paimon::schema::TableSchema;
 use crate::record::column;
-
-/// The bucket number of files that are not assigned to a bucket yet.
-const POSTPONED: i32 = -2;
 
 /// Which files batch reads of a table skip.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +20,7 @@ pub(crate) struct BatchRead {
 impl BatchRead {
     pub(crate) fn new(schema: &TableSchema) -> BatchRead {
         let level_0 = matches!(Rule::new(schema), Rule::Merge { skips_level_0: true, .. });
-        BatchRead { level_0, postponed: schema.bucket() == POSTPONED }
+        BatchRead { level_0, postponed: schema.bucket() == POSTPONE_BUCKET }
     }
 
     /// The columns of entries that it reads.
@@ -35,8 +33,9 @@ impl BatchRead {
         let buckets = column::<Int32Array>(entries, "bucket")?;
         let levels = column::<Int32Array>(entries, "level")?;
         let rows = buckets.values().iter().zip(levels);
-        let passed =
-            |bucket: i32, level: i32| (self.level_0 && level == 0) || (self.postponed && bucket == POSTPONED);
+        let passed = |bucket: i32, level: i32| {
+            (self.level_0 && level == 0) || (self.postponed && bucket == POSTPONE_BUCKET)
+        };
         Ok(rows.map(|(bucket, level)| Some(!passed(*bucket, level.unwrap_or(1)))).collect())
     }
 
@@ -48,7 +47,7 @@ impl BatchRead {
             array.is_valid(row) && array.value(row) == value
         };
         let passed = |row: usize| {
-            (self.level_0 && is(levels, row, 0)) || (self.postponed && is(buckets, row, POSTPONED))
+            (self.level_0 && is(levels, row, 0)) || (self.postponed && is(buckets, row, POSTPONE_BUCKET))
         };
         Ok((0..list.num_rows()).map(|row| !passed(row)).collect())
     }

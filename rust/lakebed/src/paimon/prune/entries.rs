@@ -152,7 +152,7 @@ impl EntryPruner {
                 let files = concat_batches(&first.schema(), batches.iter().map(|(files, _)| files));
                 let files = files?;
                 let ranges = RowRanges::new(&files, &self.schemas)?;
-                let groups = ranges.groups();
+                let groups = ranges.groups()?;
                 let kept = values.may_match_groups(&files, &ranges, &groups)?;
                 let kept = files_of(&groups, &kept, files.num_rows());
                 let mut start = 0;

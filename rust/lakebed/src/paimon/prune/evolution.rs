@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::paimon::fields::texts_at;
 use crate::paimon::schema::TableSchema;
 use crate::record::column;
+use crate::write::fitting;
 
 /// Where a group has the statistics of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +43,8 @@ pub(super) struct RowRanges<'s> {
     names: StringArray,
     written: Vec<Option<Vec<String>>>,
     first: Int64Array,
-    rows: Int64Array,
+    /// The id of each file's last row; any number for a file without row ids.
+    last: Vec<i64>,
 }
 
 impl<'s> RowRanges<'s> {
@@ -53,19 +55,27 @@ impl<'s> RowRanges<'s> {
             let names = texts_at(write_cols, row)?;
             Ok(names.map(|names| names.iter().flatten().map(str::to_owned).collect()))
         };
+        let (first, rows) = (longs("first_row_id")?, column::<Int64Array>(files, "row_count")?);
+        let last = first.iter().zip(rows.values()).map(|(first, rows)| {
+            let end = first.unwrap_or_default().checked_add(*rows);
+            fitting(end.and_then(|end| end.checked_sub(1)), "a row id")
+        });
         Ok(RowRanges {
             schemas,
             schema_ids: longs("schema_id")?,
             sequences: longs("max_sequence_number")?,
             names: column::<StringArray>(files, "file_name")?.clone(),
             written: (0..files.num_rows()).map(names).collect::<Result<_>>()?,
-            first: longs("first_row_id")?,
-            rows: longs("row_count")?,
+            last: last.collect::<Result<_>>()?,
+            first,
         })
     }
 
     /// The groups, by their row ids.
-    pub(super) fn groups(&self) -> Vec<Group> {
+    ///
+    /// # Errors
+    /// `Mismatch` for a range whose number of rows does not fit 64 bits.
+    pub(super) fn groups(&self) -> Result<Vec<Group>> {
         let mut files: Vec<usize> = (0..self.first.len()).filter(|file| self.first.is_valid(*file)).collect();
         files.sort_by_key(|file| self.first.value(*file));
         let mut groups: Vec<Group> = Vec::new();
@@ -80,15 +90,15 @@ impl<'s> RowRanges<'s> {
             }
         }
         for group in &mut groups {
-            group.rows = group.last.saturating_sub(group.first).saturating_add(1);
+            let apart = group.last.checked_sub(group.first).and_then(|apart| apart.checked_add(1));
+            group.rows = fitting(apart, "the number of rows of a range")?;
         }
-        groups
+        Ok(groups)
     }
 
     /// The ids of a file's first and last row.
     fn range(&self, file: usize) -> (i64, i64) {
-        let first = self.first.value(file);
-        (first, first.saturating_add(self.rows.value(file)).saturating_sub(1))
+        (self.first.value(file), self.last[file])
     }
 
     /// Where a group has the statistics of a column.
@@ -155,4 +165,37 @@ pub(super) fn rows_of(providers: &[Provider]) -> Int32Array {
         Provider::Unknown | Provider::Absent => None,
     };
     providers.iter().map(row).collect::<arrow_array::PrimitiveArray<Int32Type>>()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::new_null_array;
+
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::field::texts;
+
+    #[test]
+    fn row_ids_that_do_not_fit_are_an_error() {
+        let ranges = |ids: [i64; 2]| {
+            let long =
+                |numbers: [i64; 2]| Arc::new(Int64Array::from(numbers.to_vec())) as arrow_array::ArrayRef;
+            let names = Arc::new(StringArray::from(vec!["a", "b"]));
+            let files = RecordBatch::try_from_iter([
+                ("schema_id", long([0, 0])),
+                ("max_sequence_number", long([1, 1])),
+                ("file_name", names as _),
+                ("write_cols", new_null_array(&texts(), 2)),
+                ("first_row_id", long(ids)),
+                ("row_count", long([5, 5])),
+            ]);
+            RowRanges::new(&files.expect("files"), &BTreeMap::new())?.groups().map(|groups| groups.len())
+        };
+        assert_eq!(ranges([0, 3]).expect("groups"), 1);
+        assert_eq!(ranges([0, 5]).expect("groups"), 2);
+        let error = ranges([0, i64::MAX - 3]).unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Mismatch, "a row id does not fit 64 bits"));
+    }
 }

@@ -1,4 +1,5 @@
 //! `snapshot-<N>`, `changelog-<N>` and `tag-<name>` files (Paimon's `Snapshot.java`, `Tag.java`).
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 #[cfg(test)]
 mod tests;
@@ -187,6 +188,7 @@ impl Tag {
 }
 
 /// Jackson's array form of a `LocalDateTime` as microseconds since 1970-01-01T00:00.
+#[allow(clippy::arithmetic_side_effects, reason = "each number is compared with its range first")]
 fn wall_clock_micros(fields: &[i64]) -> Option<i64> {
     let &[year, month, day, hour, minute, ref rest @ ..] = fields else { return None };
     let (second, nano) = match *rest {

@@ -17,6 +17,7 @@ use arrow_array::{
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::fields::VALUES;
 use crate::paimon::types::{DataField, DataType, TypeKind};
 use crate::record::typed;
 use crate::text::{WallClock, write_date, write_decimal, write_float, write_time};
@@ -117,9 +118,6 @@ fn print(
 
 /// Appends the value of a row that is not null.
 type WriteRow<'a> = Box<dyn Fn(&mut String, usize) -> fmt::Result + 'a>;
-
-/// What errors call an array whose name its caller knows.
-const VALUES: &str = "values";
 
 /// Prints the values of one array.
 struct Printer<'a> {

@@ -16,11 +16,9 @@ use arrow_schema::{DataType, TimeUnit};
 use super::records::check_range;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::fields::VALUES;
 use crate::paimon::types::{DataType as PaimonType, EXACT_TIME, exact_times};
 use crate::record::typed;
-
-/// What errors call a column whose name its caller knows.
-const VALUES: &str = "values";
 
 /// `array` as the type `to`, without loss: between widths of integers and offsets, units of time, and
 /// precisions of decimals of the same scale.

@@ -24,3 +24,8 @@ pub use json::{schema_file, snapshot_file};
 pub use layout::{FileKind, Layout};
 pub use records::{FileOptions, RecordWriter};
 pub use refs::{BranchStart, RefChange, RollbackTo};
+
+/// A commit or a change of the schema is tried this many times.
+const ATTEMPTS: u32 = if cfg!(test) { 3 } else { 200 };
+/// The longest time between two attempts \[ms\].
+const LONGEST_WAIT: u64 = 500;

@@ -22,6 +22,7 @@ use crate::paimon::fields::{simple_stats, texts_at};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::types::DataField;
 use crate::record::typed;
+use crate::write::fitting;
 
 /// Statistics of keys are cut to this many code points or bytes.
 const KEY_LENGTH: usize = 128;
@@ -84,7 +85,7 @@ impl TypedStats {
     ) -> Result<(ArrayRef, ArrayRef)> {
         let dense = is_on(schema, "metadata.stats-dense-store", true);
         let mut groups: BTreeMap<Stored, Vec<u32>> = BTreeMap::new();
-        for row in 0..self.rows {
+        for (row, number) in numbers(self.rows)?.into_iter().enumerate() {
             let names = texts_at(write_cols, row)?;
             let names: Option<Vec<String>> =
                 names.map(|names| names.iter().map(|name| name.unwrap_or_default().to_owned()).collect());
@@ -93,7 +94,7 @@ impl TypedStats {
                 !dense || field.and_then(|field| self.of(field.id)).is_some_and(|column| column.knows(row))
             });
             let key = (names.clone(), kept.collect());
-            groups.entry(key).or_default().push(u32::try_from(row).unwrap_or(u32::MAX));
+            groups.entry(key).or_default().push(number);
         }
         let mut made = Scattered::new(self.rows);
         for ((names, kept), rows) in groups {
@@ -109,7 +110,7 @@ impl TypedStats {
 
     /// The column `key_stats` of files whose keys are the columns `keys`; keys are never null.
     pub(super) fn keys(&self, keys: &[&DataField]) -> Result<ArrayRef> {
-        let rows: Vec<u32> = (0..u32::try_from(self.rows).unwrap_or(u32::MAX)).collect();
+        let rows = numbers(self.rows)?;
         let cut = |key: &&DataField| {
             let (lower, upper) = match self.of(key.id) {
                 Some(column) => truncated(&column.lower, &column.upper, KEY_LENGTH),
@@ -228,6 +229,11 @@ fn written<'s>(
     names.iter().map(column).collect()
 }
 
+/// The numbers of so many files.
+fn numbers(files: usize) -> Result<Vec<u32>> {
+    Ok((0..fitting(u32::try_from(files).ok(), "the number of files")?).collect())
+}
+
 /// Statistics of some files.
 struct StatsRows {
     lower: BinaryArray,
@@ -287,7 +293,7 @@ impl Scattered {
 /// The columns `value_stats` and `value_stats_cols` of files whose statistics were dropped.
 pub(super) fn dropped(files: usize) -> Result<(ArrayRef, ArrayRef)> {
     let none = TypedStats { columns: Vec::new(), rows: files };
-    let rows: Vec<u32> = (0..u32::try_from(files).unwrap_or(u32::MAX)).collect();
+    let rows = numbers(files)?;
     let mut made = Scattered::new(files);
     made.put(&rows, &none.rows_of(&[], &rows)?, Some(Vec::new()));
     made.finish()

@@ -101,7 +101,7 @@ impl Summary {
         let row_ids = self.row_ids.and_then(|range| range.0);
         let columns = [
             Arc::new(StringArray::from(vec![name])) as ArrayRef,
-            long(Some(i64::try_from(size).unwrap_or(i64::MAX))),
+            long(Some(fitting(i64::try_from(size).ok(), "the size of a manifest")?)),
             long(Some(self.added)),
             long(Some(self.deleted)),
             partition_stats(&self.partitions, partition)?,

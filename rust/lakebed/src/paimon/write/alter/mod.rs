@@ -23,15 +23,12 @@ use crate::paimon::paths::schema_file;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::types::DataField;
+use crate::paimon::write::{ATTEMPTS, LONGEST_WAIT};
 use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits, Written, check_committable};
 use crate::write::{fitting, now_millis};
 
 /// The version of schemas since Paimon 0.9.
 pub(super) const VERSION: i32 = 3;
-/// A change is tried this many times.
-const ATTEMPTS: u32 = 200;
-/// The longest time between two attempts \[ms\].
-const LONGEST_WAIT: u64 = 500;
 
 /// Changes the latest schema of the table's branch, all changes at once. Returns the table at the latest
 /// snapshot with the new schema. No data file is read or written.

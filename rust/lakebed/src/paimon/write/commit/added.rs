@@ -145,7 +145,7 @@ fn entries_of(
 ) -> Result<RecordBatch> {
     let latest = table.latest_schema()?;
     let made = |files: &RecordBatch, schema: &TableSchema| {
-        entries(files, table.location(), schema, options.wall_clock(), origin)
+        entries(files, table.location(), schema, options.wall_clock()?, origin)
     };
     let Some(ids) = files.column_by_name("schema_id") else { return made(files, &latest) };
     let ids = fit(ids, &arrow_schema::DataType::Int64).map_err(|error| error.in_field("schema_id"))?;

@@ -17,15 +17,12 @@ use crate::paimon::paths::{snapshot_file, statistics_file};
 use crate::paimon::snapshot::{CommitKind, Snapshot};
 use crate::paimon::table::Table;
 use crate::paimon::write::json::snapshot_object;
+use crate::paimon::write::{ATTEMPTS, LONGEST_WAIT};
 use crate::record::column;
 use crate::storage::present;
 use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits};
 use crate::write::{Existing, fitting, make_folder, now_millis};
 
-/// A commit is tried this many times.
-const ATTEMPTS: u32 = if cfg!(test) { 3 } else { 200 };
-/// The longest time between two attempts \[ms\].
-const LONGEST_WAIT: u64 = 500;
 /// The identifier of batch writers, which have none.
 const BATCH: i64 = i64::MAX;
 /// The version of snapshots since Paimon 0.4.

@@ -20,6 +20,7 @@ use crate::record::{carried, column, find};
 use crate::scan::threads;
 use crate::storage::present;
 use crate::write::commit::check_committable;
+use crate::write::fitting;
 
 /// The table at the latest snapshot of its branch, and the manifests of that.
 pub(super) struct Base {
@@ -155,7 +156,7 @@ impl Base {
             let entries = entries?;
             let Some(carried) = &carried else { return Ok(entries) };
             let own = carried.slice(first, entries.num_rows());
-            first += entries.num_rows();
+            first = fitting(first.checked_add(entries.num_rows()), "the number of entries")?;
             carried::with(&entries, &own)
         }))
     }

@@ -141,8 +141,10 @@ pub(super) fn names_of(ranges: &ArrayRef) -> Result<&StringArray> {
 /// The entries with the kept ranges only, with their row counts and with unknown fields of other writers.
 fn without_ranges(entries: &RecordBatch, ranges: &ListArray, keep: &[bool]) -> Result<RecordBatch> {
     let kept_in = |row: usize| -> &[bool] {
-        let bounds = ranges.value_offsets();
-        keep.get(bounds[row] as usize..bounds[row + 1] as usize).unwrap_or_default()
+        match ranges.value_offsets().get(row..) {
+            Some([start, end, ..]) => keep.get(*start as usize..*end as usize).unwrap_or_default(),
+            _ => &[],
+        }
     };
     let count = |row: usize| kept_in(row).iter().filter(|keep| **keep).count();
     let counted = column::<Int64Array>(entries, "row_count")?;

@@ -23,7 +23,7 @@ use crate::paimon::write::summary::Summary;
 use crate::paimon::write::{FileKind, Layout};
 use crate::record::{carried, find, record_schema};
 use crate::write::commit::Written;
-use crate::write::make_folder;
+use crate::write::{fitting, make_folder};
 
 /// The size of a manifest is checked after this many entries, as in Paimon's `RollingFileWriterImpl.java`.
 pub(super) const CHECKED_EVERY: usize = 1000;
@@ -159,7 +159,8 @@ impl<'t> ManifestWriter<'t> {
 
     /// The name of the next file, and how it is written.
     fn next_file(&self, prefix: &str) -> Result<(String, Container)> {
-        let number = self.number.replace(self.number.get() + 1);
+        let number = self.number.get();
+        self.number.set(fitting(number.checked_add(1), "the number of the next file")?);
         let name = format!("{prefix}{}-{number}", uuid_text(self.uuid));
         // Sync markers differ between files.
         let sync = self.uuid.wrapping_add(u128::from(number)).to_be_bytes();
@@ -223,8 +224,8 @@ impl Iterator for Pieces<'_> {
                     Err(error) => return Some(Err(error)),
                 },
             };
-            if batch.num_rows() > CHECKED_EVERY {
-                self.rest = Some(batch.slice(CHECKED_EVERY, batch.num_rows() - CHECKED_EVERY));
+            if let Some(more @ 1..) = batch.num_rows().checked_sub(CHECKED_EVERY) {
+                self.rest = Some(batch.slice(CHECKED_EVERY, more));
                 return Some(Ok(batch.slice(0, CHECKED_EVERY)));
             }
             if batch.num_rows() > 0 {

@@ -6,6 +6,7 @@
 //! not exist yet: the second of two writers reads again and starts over. Until the snapshot exists, readers see
 //! nothing of the commit. A killed writer leaves behind manifests that no snapshot names, and files whose names end
 //! in `.lakebed-tmp`.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 mod added;
 mod attempt;

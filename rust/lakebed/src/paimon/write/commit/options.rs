@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::columnar::Encoder;
-use crate::write::now_millis;
+use crate::error::Result;
+use crate::write::{fitting, now_millis};
 
 /// The committer, and further fields of the snapshot.
 #[derive(Debug, Clone)]
@@ -27,7 +28,11 @@ pub struct CommitOptions {
 
 impl CommitOptions {
     /// The wall clock [µs since 1970].
-    pub(in crate::paimon::write) fn wall_clock(&self) -> i64 {
-        (now_millis() + self.zone_offset_millis) * 1000
+    ///
+    /// # Errors
+    /// `Mismatch` for an offset with which it does not fit.
+    pub(in crate::paimon::write) fn wall_clock(&self) -> Result<i64> {
+        let millis = now_millis().checked_add(self.zone_offset_millis);
+        fitting(millis.and_then(|millis| millis.checked_mul(1000)), "the wall-clock time")
     }
 }

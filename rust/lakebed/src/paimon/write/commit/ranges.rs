@@ -3,7 +3,6 @@
 
 use std::cmp::Ordering;
 
-use arrow_array::cast::AsArray;
 use arrow_array::{BinaryArray, Int32Array, RecordBatch, StringArray};
 use arrow_row::{OwnedRow, RowConverter, SortField};
 use arrow_schema::Fields;
@@ -14,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::write::options::is_on;
-use crate::record::{column, find};
+use crate::record::column;
 
 /// The columns of keys.
 pub(super) const KEYS: [&str; 2] = ["min_key", "max_key"];

@@ -9,6 +9,7 @@ use crate::json::parse;
 use crate::paimon::manifest_list::read_manifest_list;
 use crate::paimon::table::ListFile;
 use crate::paimon::write::{FileKind, FileOptions, Layout, RecordWriter};
+use crate::write::fitting;
 
 /// A list of everything that `lists` have, in their order; `None` unless all of them are as this writer
 /// writes lists of one layout, with the codec of `options`. They must have been checked: blocks are copied
@@ -57,7 +58,7 @@ fn append(
 ) -> Result<()> {
     let (header, blocks) = Blocks::open(list.bytes.clone().into(), decoding.limits)?;
     let mut inflater = Inflater::new(header.codec, &decoding.limits, header.sync);
-    let start = usize::try_from(header.length).unwrap_or(usize::MAX).min(list.bytes.len());
+    let start = fitting(usize::try_from(header.length).ok(), "the length of the header")?;
     let mut end = start;
     for block in blocks {
         let block = block?;
@@ -67,8 +68,9 @@ fn append(
             return writer.write(&read_manifest_list(small.into(), None, decoding)?);
         }
         writer.copy_block(&block)?;
-        let behind = block.offset + (block.payload.len() + header.sync.len()) as u64;
-        end = usize::try_from(behind).unwrap_or(usize::MAX).min(list.bytes.len());
+        let behind = usize::try_from(block.offset).ok().and_then(|at| at.checked_add(block.payload.len()));
+        let behind = behind.and_then(|at| at.checked_add(header.sync.len()));
+        end = fitting(behind, "the end of a block")?;
     }
     Ok(())
 }

@@ -14,9 +14,9 @@ use crate::paimon::write::CommitOptions;
 use crate::paimon::write::commit::base::carried_of;
 use crate::paimon::write::json::snapshot_object;
 use crate::text::civil_from_days;
+use crate::time::SECONDS_PER_DAY;
 use crate::write::{Existing, publish_new};
 
-const SECONDS_PER_DAY: i64 = 86_400;
 const MICROS_PER_SECOND: i64 = 1_000_000;
 
 /// Creates or replaces a tag at the table's snapshot. Returns the table at the tag.
@@ -44,7 +44,7 @@ pub(super) fn create_tag(
     };
     let mut object = snapshot_object(snapshot, &carried_of(table)?)?;
     if let Some(retained) = retained {
-        object.insert("tagCreateTime".to_owned(), wall_clock(options.wall_clock()));
+        object.insert("tagCreateTime".to_owned(), wall_clock(options.wall_clock()?));
         object.insert("tagTimeRetained".to_owned(), retained.as_secs_f64().into());
     }
     let path = table.files().own(&tag_file(name));
