@@ -14,6 +14,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     decode(&path, arguments.collect(), &mut std::io::stdout().lock())
 }
 
+/// Writes how many rows an Avro file has, and of each column its type, nulls and bytes in memory.
+///
+/// # Errors
+/// Those of reading and decoding the file; those of `out`.
 pub fn decode(path: &str, columns: Vec<String>, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let options = ReadOptions::default();
     let (header, blocks) = Blocks::open(Input::stream(Box::new(File::open(path)?)), options.limits)?;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray};
-use arrow_schema::DataType;
 use lakebed::paimon::binary_row;
 use lakebed::paimon::hash_index::read_hash_index;
 use lakebed::paimon::index_manifest::read_index_manifest;

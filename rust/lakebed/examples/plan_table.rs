@@ -19,6 +19,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     plan(&location, arguments.next(), &mut std::io::stdout().lock())
 }
 
+/// Writes the data files that a query with this filter must read with their row counts, then what each step has left.
+///
+/// # Errors
+/// Those of opening the table and of planning; those of `out`.
 pub fn plan(location: &str, filter: Option<String>, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let storage = Guarded::of_table(Arc::new(Local), location, [], None)?;
     let table = FORMATS.open(location, None, Arc::new(storage), Limits::DEFAULT.into())?;

@@ -209,7 +209,7 @@ mod tests {
         let mut part = part();
         for _ in 0..2 {
             let piece = sent.piece([None]).expect("a piece");
-            part.push(Side::Totals.into(), piece.rows).expect("totals");
+            drop(part.push(Side::Totals.into(), piece.rows).expect("totals"));
         }
         assert_eq!(part.known.totals.totals.rows[0], i128::from(i64::MAX) * 6);
     }

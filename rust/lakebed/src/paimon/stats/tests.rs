@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
+use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Int32Type, Int64Type};
-use arrow_array::{Decimal128Array, Int32Array};
+use arrow_array::{Array, Decimal128Array, Int32Array};
 use serde_json::{Value, json};
 
 use super::*;
