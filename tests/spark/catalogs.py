@@ -46,6 +46,7 @@ def session(folder: str, jars: str, rest: str) -> SparkSession:
         # Spark's own loader of classes is to find the database's driver.
         "spark.driver.extraClassPath": jars.replace(",", os.pathsep),
         "spark.ui.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.adaptive.enabled": "false",
