@@ -13,7 +13,8 @@
 //! - A reduce must not depend on the order of the pieces of one side: tasks are tried again, and run twice.
 //! - What crosses a shuffle has the same columns and types in every process ([`shuffle`]), and the same hash.
 //! - A job is read by the version that wrote it alone, so its form may change with any commit.
-//! - No format is named here: each lists its jobs in one enum ([`FormatJob`]), and `format.rs` has a row for each.
+//! - No format is named here: `scan::EntryJob` has the jobs of all, each format's enum its own ([`FormatJob`]), and
+//!   `format.rs` a row for each format.
 
 mod inputs;
 mod job;
