@@ -1,6 +1,4 @@
-#![doc = include_str!("../README.md")]
-//!
-//! # How
+//! Avro object container files to Arrow columns, in bulk.
 //!
 //! [`Blocks::open`] reads the header and frames the blocks, [`Program::resolve`] turns the writer's
 //! [`Schema`] and a [`Projection`] into a flat decode program, and [`Reader`] runs it over the blocks: bytes

@@ -1,4 +1,4 @@
-#![doc = include_str!("../README.md")]
+//! Lake table metadata (Apache Paimon, Apache Iceberg) as Arrow.
 //!
 //! Pure except for [`storage`] and [`mod@write`]: bytes and Arrow in, Arrow out, and no thread outlives a
 //! call.

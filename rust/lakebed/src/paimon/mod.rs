@@ -16,7 +16,7 @@ mod java_map;
 pub mod manifest;
 pub mod manifest_list;
 pub mod partition;
-pub(crate) mod paths;
+pub mod paths;
 mod prune;
 mod reach;
 mod rewrite_paths;
