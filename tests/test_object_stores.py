@@ -40,6 +40,8 @@ def environment(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
         "REGION": "us-east-1",
         "DEFAULT_REGION": "us-east-1",
     }
+    # s3fs keeps clients of other tests, which looked for credentials when there were none.
+    pytest.importorskip("s3fs").S3FileSystem.clear_instance_cache()
     for name, value in {**said, "ENDPOINT_URL": f"http://{address}"}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
 
