@@ -95,24 +95,25 @@ pub(crate) struct OneSide<M> {
 }
 
 /// The manifests that only one of two snapshots has, and how many of all these are.
-///
-/// `about` gives the path of a manifest and its size in bytes.
-fn apart<M>(
-    before: OneSide<M>,
-    after: OneSide<M>,
-    about: impl Fn(&M) -> (String, u64),
-) -> (Vec<M>, Vec<M>, Step) {
+fn apart<F: Format>(
+    before: OneSide<F::Manifest>,
+    after: OneSide<F::Manifest>,
+) -> (Vec<F::Manifest>, Vec<F::Manifest>, Step) {
+    let size = |manifest: &F::Manifest| F::size_of(manifest).unwrap_or(0);
     let all = [&before.kept, &before.pruned, &after.kept, &after.pruned];
-    let all: HashMap<String, u64> = all.into_iter().flatten().map(&about).collect();
+    let all: HashMap<&str, u64> =
+        all.into_iter().flatten().map(|manifest| (F::name_of(manifest), size(manifest))).collect();
     let total = (all.len(), all.values().sum());
-    let names = |manifests: &[M]| manifests.iter().map(|one| about(one).0).collect::<HashSet<_>>();
+    let names = |manifests: &[F::Manifest]| {
+        manifests.iter().map(|manifest| F::name_of(manifest).to_owned()).collect::<HashSet<_>>()
+    };
     let (one, other) = (names(&before.kept), names(&after.kept));
-    let alone = |mut manifests: Vec<M>, others: &HashSet<String>| {
-        manifests.retain(|manifest| !others.contains(&about(manifest).0));
+    let alone = |mut manifests: Vec<F::Manifest>, others: &HashSet<String>| {
+        manifests.retain(|manifest| !others.contains(F::name_of(manifest)));
         manifests
     };
     let (before, after) = (alone(before.kept, &other), alone(after.kept, &one));
-    let bytes = before.iter().chain(&after).map(|manifest| about(manifest).1).sum();
+    let bytes = before.iter().chain(&after).map(size).sum();
     let why = "in one snapshot only; bounds of the partition in the manifest lists";
     let step = manifests_step((before.len() + after.len(), bytes), total, why);
     (before, after, step)

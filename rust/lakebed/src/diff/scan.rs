@@ -29,8 +29,15 @@ pub(crate) struct DiffScan<F: Format> {
     /// The columns that are requested.
     requested: Option<Vec<String>>,
     columns: ChangeColumns,
-    /// For each of [`Format::DIFFERENCE`] what makes files with their identity, and what makes identities alone.
-    programs: Vec<[Arc<F::Program>; 2]>,
+    /// One for each role of [`Format::DIFFERENCE`].
+    programs: Vec<Programs<F>>,
+}
+
+/// How entries of a role become files with their identity, or identities alone.
+struct Programs<F: Format> {
+    role: F::Role,
+    rows: Arc<F::Program>,
+    identities: Arc<F::Program>,
 }
 
 impl<F: Format> DiffScan<F> {
@@ -45,10 +52,13 @@ impl<F: Format> DiffScan<F> {
         let wanted = ScanOptions { table_filter, ..ChangeColumns::of_files(options) };
         let columns = ChangeColumns::new(options, F::columns(&table.program(F::FILES, &wanted)?));
         let alone = ScanOptions { columns: Some(Vec::new()), stats: None, ..wanted.clone() };
-        let programs = F::DIFFERENCE.iter().map(|Difference { role, .. }| -> Result<_> {
-            Ok([Arc::new(table.program(*role, &wanted)?), Arc::new(table.program(*role, &alone)?)])
-        });
-        let programs = programs.collect::<Result<_>>()?;
+        let mut programs: Vec<Programs<F>> = Vec::new();
+        for role in F::DIFFERENCE.iter().map(|difference| difference.role) {
+            if !programs.iter().any(|known| known.role == role) {
+                let program = |options: &ScanOptions| table.program(role, options).map(Arc::new);
+                programs.push(Programs { role, rows: program(&wanted)?, identities: program(&alone)? });
+            }
+        }
         let requested = options.columns.clone();
         Ok(DiffScan { table, before, after, options: wanted, requested, columns, programs })
     }
@@ -56,15 +66,12 @@ impl<F: Format> DiffScan<F> {
     /// The manifests for each of [`Format::DIFFERENCE`], with its number, and how many manifests these are of all.
     /// Reads the manifest lists.
     fn manifests(&self) -> Result<(Vec<Numbered<F>>, Step)> {
-        let side = |table: &F, at: &F, filter: &Option<String>| table.manifests_at(at, filter.as_deref());
         let (table, after, filter) =
             (self.table.clone(), self.after.clone(), self.options.table_filter.clone());
-        let before = || side(&self.table, &self.before, &self.options.table_filter);
-        let after = move || side(&table, &after, &filter);
+        let before = || self.table.manifests_at(&self.before, self.options.table_filter.as_deref());
+        let after = move || table.manifests_at(&after, filter.as_deref());
         let (before, after) = both(self.table.core().storage().as_ref(), before, after)?;
-        let about =
-            |manifest: &F::Manifest| (self.table.path_of(manifest), F::size_of(manifest).unwrap_or(0));
-        let (before, after, step) = apart(before, after?, about);
+        let (before, after, step) = apart::<F>(before, after?);
         let inputs = F::DIFFERENCE.iter().enumerate().map(|(number, Difference { of, has, .. })| {
             let side = if *of == Change::Removed { &before } else { &after };
             (number, side.iter().filter(|manifest| has(manifest)).cloned().collect::<Arc<[_]>>())
@@ -82,8 +89,9 @@ impl<F: Format> DiffScan<F> {
             Kept::fetch(table.core().storage(), files, table.core().decoding().limits)?;
         }
         let input = |(number, manifests): Numbered<F>| {
-            let (Difference { change, .. }, [rows, identities]) =
-                (F::DIFFERENCE.get(number)?, self.programs.get(number)?);
+            let Difference { change, role, .. } = F::DIFFERENCE.get(number)?;
+            let Programs { rows, identities, .. } =
+                self.programs.iter().find(|programs| programs.role == *role)?;
             let reader = |program: &Arc<F::Program>| -> Reader {
                 let (program, table, manifests) =
                     (Arc::clone(program), table.clone(), Arc::clone(&manifests));

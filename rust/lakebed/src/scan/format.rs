@@ -44,7 +44,7 @@ pub(crate) trait Format: Table + Clone + 'static {
     /// A manifest, as a list records it.
     type Manifest: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static;
     /// Which entries become which rows.
-    type Role: Copy + Debug + Serialize + DeserializeOwned + Send + Sync + 'static;
+    type Role: Copy + PartialEq + Debug + Serialize + DeserializeOwned + Send + Sync + 'static;
     /// What decoding entries needs of the table, as it is sent.
     type Types: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static;
     /// How entries become rows.
@@ -73,6 +73,9 @@ pub(crate) trait Format: Table + Clone + 'static {
     /// # Errors
     /// Those of reading it.
     fn at_state(&self, snapshot: &Self::Snapshot) -> Result<Self>;
+
+    /// The name by which a manifest is told from the table's others.
+    fn name_of(manifest: &Self::Manifest) -> &str;
 
     /// The path of a manifest.
     fn path_of(&self, manifest: &Self::Manifest) -> String;

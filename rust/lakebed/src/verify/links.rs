@@ -10,10 +10,9 @@ use arrow_array::{
 use super::ENTRY_SIGN;
 use super::finding::{Finding, Severity};
 use super::job::RECORD;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, fitting};
 use crate::record::column;
 use crate::view::{whole, with_columns};
-use crate::write::fitting;
 
 /// The data file that a row is about, as bytes that differ between data files.
 const KEY: &str = "_data_file";

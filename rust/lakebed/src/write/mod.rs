@@ -14,7 +14,6 @@ use commit::{Published, publish_next};
 pub(crate) use publish::publish_bytes;
 pub use publish::{Existing, publish};
 
-pub(crate) use crate::error::fitting;
 use crate::error::{Error, ErrorKind, Result};
 use crate::local_path::local_path;
 use crate::storage::{Storage, present};

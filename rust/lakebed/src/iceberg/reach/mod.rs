@@ -34,7 +34,7 @@ use crate::reach::{
 };
 use crate::record::find;
 use crate::relocate::below;
-use crate::scan::{Batches, ManifestStream, Step};
+use crate::scan::{Batches, EntryJob, ManifestStream, Step};
 use crate::storage::{Storage, present};
 use crate::table::{self, Newest};
 use crate::write::publish::is_left_over;
@@ -390,11 +390,11 @@ impl Reach for TableReach {
     }
 
     fn reach_job(job: ReachJob<TableReach>) -> impl FormatJob {
-        IcebergJob::Reach(job).entries()
+        EntryJob::<Table>::Own(IcebergJob::Reach(job))
     }
 
     fn orphans_job(job: OrphansJob<TableReach>) -> impl FormatJob {
-        IcebergJob::Orphans(job).entries()
+        EntryJob::<Table>::Own(IcebergJob::Orphans(job))
     }
 
     fn newest(table: &dyn table::Table, catalog: Option<Newest>) -> Result<NewestReach<TableReach>> {

@@ -52,6 +52,10 @@ impl Format for Table {
         self.at_snapshot(snapshot.snapshot_id)
     }
 
+    fn name_of(manifest: &ManifestFile) -> &str {
+        &manifest.path
+    }
+
     fn path_of(&self, manifest: &ManifestFile) -> String {
         manifest.path.clone()
     }
@@ -84,7 +88,7 @@ impl Format for Table {
 
     /// Those of data, as `BaseIncrementalAppendScan.java` finds them.
     fn appended(&self, snapshots: &[Snapshot], filter: Option<&str>) -> Result<OneSide<ManifestFile>> {
-        let ids: HashSet<i64> = snapshots.iter().map(|snapshot| snapshot.snapshot_id).collect();
+        let ids = Table::ids_of(snapshots).unwrap_or_default();
         let (mut kept, mut pruned, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
         for snapshot in snapshots {
             let mut plan = Plan::of_list(self, self.list_of(snapshot)?, filter)?;

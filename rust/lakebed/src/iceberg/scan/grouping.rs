@@ -17,7 +17,7 @@ use crate::health::{HealthTask, small_bytes};
 use crate::iceberg::groups::{GROUP_INPUT, Groups};
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::{Role, totals};
-use crate::scan::{EntrySource, RowsJob, ScanOptions, planned};
+use crate::scan::{EntryJob, EntrySource, RowsJob, ScanOptions, planned};
 use crate::view::{GroupBy, select};
 
 /// The partitions of a table's live files, as `options` filter them.
@@ -82,7 +82,7 @@ impl Scan {
         let made = job.made()?;
         Ok(Some(Planned {
             made,
-            ..Planned::new(IcebergJob::Groups(Box::new(job)).entries(), inputs, bounds)
+            ..Planned::new(EntryJob::<Table>::Own(IcebergJob::Groups(Box::new(job))), inputs, bounds)
         }))
     }
 }

@@ -26,7 +26,7 @@ use crate::iceberg::view::{FILE_PATH_ID, Role, identities, snapshots as shown};
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::record::find;
-use crate::scan::{OpenManifest, ScanOptions};
+use crate::scan::{EntryJob, OpenManifest, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
     CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, IDENTITY, Inventory, Links, NamedFile, Number,
@@ -127,7 +127,7 @@ impl Verified for Table {
     }
 
     fn job(job: VerifyJob<StoredTypes>) -> impl FormatJob {
-        IcebergJob::Verify(job).entries()
+        EntryJob::<Table>::Own(IcebergJob::Verify(job))
     }
 
     fn anchor(&self) -> String {

@@ -17,7 +17,7 @@ use crate::iceberg::scan::Scan;
 use crate::iceberg::system::SYSTEM_TABLES;
 use crate::reach::{NewestReach, Orphans, Reachable, Unreached, newest_reach};
 use crate::rewrite_paths::RewritePaths;
-use crate::scan::{ScanOptions, of_snapshots};
+use crate::scan::{Format, ScanOptions, of_snapshots};
 use crate::system::{MetadataScan, names};
 use crate::table::{self, Newest, Place, TableCore, named, placed};
 use crate::verify::VerifyScan;
@@ -29,7 +29,7 @@ impl table::Table for Table {
     }
 
     fn format(&self) -> &'static str {
-        "iceberg"
+        Table::NAME
     }
 
     fn format_version(&self) -> Option<i32> {

@@ -2,9 +2,8 @@
 
 use super::{DeletionVector, VectorRange, decode_vector, span};
 use crate::deletion_vector::truncated;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::storage::Storage;
-use crate::write::fitting;
 
 /// The first byte of an index file of deletion vectors.
 const VERSION: u8 = 1;

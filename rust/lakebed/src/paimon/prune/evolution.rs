@@ -7,11 +7,10 @@ use arrow_array::types::Int32Type;
 use arrow_array::{Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
 use arrow_buffer::BooleanBuffer;
 
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::paimon::fields::texts_at;
 use crate::paimon::schema::TableSchema;
 use crate::record::column;
-use crate::write::fitting;
 
 /// Where a group has the statistics of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,7 +29,7 @@ use crate::reach::{
     DistributedWalk, Files, Kinds, ListedFolder, NewestReach, OrphansJob, OtherReach, Prefixes, Reach,
     ReachJob, Retention, Root, RootSets, Seen, Walk, WalkOptions,
 };
-use crate::scan::{Batches, Format, ManifestStream, Step};
+use crate::scan::{Batches, EntryJob, Format, ManifestStream, Step};
 use crate::storage::{Storage, present};
 use crate::table::{self, Newest};
 
@@ -271,11 +271,11 @@ impl Reach for TableReach {
     }
 
     fn reach_job(job: ReachJob<TableReach>) -> impl FormatJob {
-        PaimonJob::Reach(job).entries()
+        EntryJob::<Table>::Own(PaimonJob::Reach(job))
     }
 
     fn orphans_job(job: OrphansJob<TableReach>) -> impl FormatJob {
-        PaimonJob::Orphans(job).entries()
+        EntryJob::<Table>::Own(PaimonJob::Orphans(job))
     }
 
     fn newest(table: &dyn table::Table, catalog: Option<Newest>) -> Result<NewestReach<TableReach>> {

@@ -55,6 +55,10 @@ impl Format for Table {
         self.standing_at(snapshot.clone())
     }
 
+    fn name_of(manifest: &ManifestFile) -> &str {
+        &manifest.file_name
+    }
+
     fn path_of(&self, manifest: &ManifestFile) -> String {
         self.manifest_path(&manifest.file_name)
     }

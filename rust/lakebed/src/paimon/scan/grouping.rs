@@ -13,7 +13,9 @@ use crate::grouping::{Grouping, GroupsJob, SentSums, Vectors};
 use crate::health::{HealthTask, small_bytes};
 use crate::paimon::groups::{GROUP_INPUT, Groups};
 use crate::paimon::partition::PartitionType;
+use crate::paimon::table::Table;
 use crate::paimon::view::{Role, totals};
+use crate::scan::EntryJob;
 use crate::view::{GroupBy, select};
 
 impl Scan {
@@ -56,7 +58,7 @@ impl Scan {
         Ok(Some(Planned {
             known,
             made,
-            ..Planned::new(PaimonJob::Groups(Box::new(job)).entries(), manifests, bounds)
+            ..Planned::new(EntryJob::<Table>::Own(PaimonJob::Groups(Box::new(job))), manifests, bounds)
         }))
     }
 }

@@ -32,7 +32,7 @@ use crate::paimon::table::{Files, Hint, Table};
 use crate::paimon::view::{Role, snapshots};
 use crate::pipeline::read_each;
 use crate::record::find;
-use crate::scan::{Format, RowsJob, ScanOptions};
+use crate::scan::{EntryJob, Format, RowsJob, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
     CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, IDENTITY, Inventory, Links, NamedFile, Number,
@@ -123,7 +123,7 @@ impl Verified for Table {
     }
 
     fn job(job: VerifyJob<RowsJob<Table>>) -> impl FormatJob {
-        PaimonJob::Verify(job).entries()
+        EntryJob::<Table>::Own(PaimonJob::Verify(job))
     }
 
     fn anchor(&self) -> String {

@@ -18,7 +18,7 @@ use crate::paimon::system::SYSTEM_TABLES;
 use crate::reach::{NewestReach, Orphans, Reachable, Unreached, newest_reach};
 use crate::record::find;
 use crate::rewrite_paths::RewritePaths;
-use crate::scan::{ScanOptions, of_snapshots};
+use crate::scan::{Format, ScanOptions, of_snapshots};
 use crate::system::{MetadataScan, names};
 use crate::table::{self, Newest, Place, TableCore, named, placed};
 use crate::verify::VerifyScan;
@@ -30,7 +30,7 @@ impl table::Table for Table {
     }
 
     fn format(&self) -> &'static str {
-        "paimon"
+        Table::NAME
     }
 
     fn core(&self) -> &TableCore {

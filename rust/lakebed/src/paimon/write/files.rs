@@ -13,7 +13,7 @@ use arrow_select::zip::zip;
 use super::fit::fit;
 use super::place::{Buckets, names, partitions};
 use super::stats::TypedStats;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::field::{longs, texts};
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::fields::{ENTRY, texts_at};
@@ -24,7 +24,6 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::types::DataField;
 use crate::paimon::view::files_columns;
 use crate::record::{record_schema, typed};
-use crate::write::fitting;
 
 /// The row without fields, which files without primary keys have as keys.
 const NO_KEY: [u8; 12] = [0; 12];

@@ -16,13 +16,12 @@ use arrow_select::take::take;
 use super::fit::{fit, fit_stored};
 use super::options::{StatsMode, is_on};
 use super::truncate::truncated;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::paimon::binary_row::encode_rows;
 use crate::paimon::fields::{simple_stats, texts_at};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::types::DataField;
 use crate::record::typed;
-use crate::write::fitting;
 
 /// Statistics of keys are cut to this many code points or bytes.
 const KEY_LENGTH: usize = 128;

@@ -13,14 +13,13 @@ use arrow_row::{RowConverter, SortField};
 use arrow_schema::DataType;
 use arrow_select::take::take;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::field::texts;
 use crate::paimon::binary_row::{decode_rows, encode_rows};
 use crate::paimon::fields::{LIST, simple_stats};
 use crate::paimon::manifest::ADD;
 use crate::paimon::partition::PartitionType;
 use crate::record::{column, record_schema};
-use crate::write::fitting;
 
 /// Minimum and maximum of the values so far.
 #[derive(Debug, Clone, Copy)]

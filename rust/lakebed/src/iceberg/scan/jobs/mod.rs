@@ -15,7 +15,7 @@ use crate::grouping::GroupsJob;
 use crate::iceberg::reach::TableReach;
 use crate::iceberg::table::{StoredTypes, Table};
 use crate::reach::{OrphansJob, ReachJob};
-use crate::scan::EntryJob;
+use crate::scan::Format;
 use crate::verify::VerifyJob;
 
 /// The jobs that only Iceberg tables have.
@@ -28,14 +28,8 @@ pub(crate) enum IcebergJob {
     Verify(VerifyJob<StoredTypes>),
 }
 
-impl IcebergJob {
-    pub(crate) fn entries(self) -> EntryJob<Table> {
-        EntryJob::Own(self)
-    }
-}
-
 impl FormatJob for IcebergJob {
-    const FORMAT: &'static str = "iceberg";
+    const FORMAT: &'static str = Table::NAME;
 
     fn job(&self) -> &dyn Job {
         match self {

@@ -35,8 +35,8 @@ use crate::iceberg::types::Schema;
 use crate::iceberg::view::Role;
 use crate::record::find;
 use crate::scan::{
-    Batches, DeletesAs, ManifestSource, ManifestStream, OpenManifest, ScanOptions, each, located, planned,
-    threads,
+    Batches, DeletesAs, EntryJob, ManifestSource, ManifestStream, OpenManifest, ScanOptions, each, located,
+    planned, threads,
 };
 use crate::storage::Storage;
 use crate::view::{View, with_columns};
@@ -63,7 +63,7 @@ impl Scan {
             let known = known.collect();
             return Ok(Some(Planned {
                 known,
-                ..Planned::new(IcebergJob::Plan(plan).entries(), files, bounds).whole()
+                ..Planned::new(EntryJob::<Table>::Own(IcebergJob::Plan(plan)), files, bounds).whole()
             }));
         }
         let Some(answer) = &bounds.answer else {
@@ -77,7 +77,7 @@ impl Scan {
         plan.is_shuffled = true;
         Ok(Some(
             Planned::new(
-                IcebergJob::Plan(plan).entries(),
+                EntryJob::<Table>::Own(IcebergJob::Plan(plan)),
                 deletes.into_iter().chain(files).collect(),
                 bounds,
             )

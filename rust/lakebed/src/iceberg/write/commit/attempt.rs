@@ -15,12 +15,12 @@ use super::store::write_list;
 use super::summary::Summary;
 use super::uncommitted::UncommittedFiles;
 use super::update::{Update, requirements};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::iceberg::write::metadata_bytes;
 use crate::storage::Storage;
 use crate::write::commit::{Commit, Prepared, RetryLimits};
+use crate::write::now_millis;
 use crate::write::publish::replace_hint;
-use crate::write::{fitting, now_millis};
 
 /// A change to a state of a table.
 pub(super) trait Change {

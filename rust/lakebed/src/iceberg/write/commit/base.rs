@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::document::Document;
 use super::head::HeadList;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::iceberg::metadata::{METADATA_PATH, Snapshot, SnapshotRef, TableMetadata, Wanted, Which};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::table::Table;
@@ -20,7 +20,6 @@ use crate::iceberg::write::{FormatVersion, is_gzip_name};
 use crate::local_path::local_path;
 use crate::storage::Storage;
 use crate::table::{Place, id_at};
-use crate::write::fitting;
 
 /// What a commit reads of the metadata: the current snapshot, and only the parents of the others.
 const WANTED: Wanted = Wanted { schemas: Which::All, lineage: true, ..Wanted::CURRENT };

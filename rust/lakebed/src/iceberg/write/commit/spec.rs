@@ -8,12 +8,11 @@ use super::base::Base;
 use super::partition_by::term_of;
 use super::uncommitted::UncommittedFiles;
 use super::update::Update;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::iceberg::partition::{PartitionField, PartitionSpec};
 use crate::iceberg::transform::Transform;
 use crate::iceberg::types::Schema;
 use crate::iceberg::write::FormatVersion;
-use crate::write::fitting;
 
 /// Changes of a table's partition spec: fields are removed, renamed and added, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]

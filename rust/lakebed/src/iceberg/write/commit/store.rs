@@ -10,7 +10,7 @@ use super::head::ListContent;
 use super::summary::Summary;
 use super::tally::Tally;
 use super::uncommitted::UncommittedFiles;
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::iceberg::manifest_list::{DATA, DELETES, ManifestFile, manifest_rows};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::write::{
@@ -18,7 +18,6 @@ use crate::iceberg::write::{
     write_manifest_list,
 };
 use crate::record::{carried, column};
-use crate::write::fitting;
 
 /// An encoded manifest that has no file yet.
 pub(super) struct EncodedManifest {

@@ -6,10 +6,9 @@ use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch};
 use arrow_row::{RowConverter, SortField};
 use serde_json::{Map, Value};
 
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::iceberg::metadata::Snapshot;
 use crate::record::column;
-use crate::write::fitting;
 
 /// Sums over the files that a commit adds or removes.
 #[derive(Debug, Clone, Copy, Default)]

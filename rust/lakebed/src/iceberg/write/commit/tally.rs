@@ -7,13 +7,12 @@ use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, UInt32Ar
 use arrow_row::{RowConverter, SortField};
 use arrow_select::take::take;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::iceberg::manifest::{ADDED, DELETED};
 use crate::iceberg::manifest_list::{FieldSummary, Recorded};
 use crate::iceberg::types::Type;
 use crate::iceberg::value;
 use crate::record::column;
-use crate::write::fitting;
 
 /// What has been seen of a manifest's entries.
 pub(super) struct Tally {

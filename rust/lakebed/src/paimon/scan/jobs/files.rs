@@ -29,7 +29,7 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::view::{IDENTITY_COLUMN, Role};
 use crate::record::find;
-use crate::scan::{RowsJob, ScanOptions, planned, threads};
+use crate::scan::{EntryJob, RowsJob, ScanOptions, planned, threads};
 use crate::view::with_columns;
 
 sides! {
@@ -54,7 +54,10 @@ impl Scan {
     /// parts, and so they are where files are decided on together.
     pub(in crate::paimon::scan) fn files_job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
         let Some((files, manifests, known)) = self.live_files(bounds)? else { return Ok(None) };
-        Ok(Some(Planned { known, ..Planned::new(PaimonJob::Files(files).entries(), manifests, bounds) }))
+        Ok(Some(Planned {
+            known,
+            ..Planned::new(EntryJob::<Table>::Own(PaimonJob::Files(files)), manifests, bounds)
+        }))
     }
 
     /// The job, its manifests, and what every process gets; `None` for small manifests.

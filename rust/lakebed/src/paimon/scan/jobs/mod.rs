@@ -14,7 +14,7 @@ use crate::grouping::GroupsJob;
 use crate::paimon::reach::TableReach;
 use crate::paimon::table::Table;
 use crate::reach::{OrphansJob, ReachJob};
-use crate::scan::{EntryJob, RowsJob};
+use crate::scan::{Format, RowsJob};
 use crate::verify::VerifyJob;
 
 /// The jobs that only Paimon tables have.
@@ -27,14 +27,8 @@ pub(crate) enum PaimonJob {
     Verify(VerifyJob<RowsJob<Table>>),
 }
 
-impl PaimonJob {
-    pub(crate) fn entries(self) -> EntryJob<Table> {
-        EntryJob::Own(self)
-    }
-}
-
 impl FormatJob for PaimonJob {
-    const FORMAT: &'static str = "paimon";
+    const FORMAT: &'static str = Table::NAME;
 
     fn job(&self) -> &dyn Job {
         match self {

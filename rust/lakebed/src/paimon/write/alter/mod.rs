@@ -17,7 +17,7 @@ use self::change::changed;
 pub use self::change::{Move, MoveType, SchemaChange};
 pub(super) use self::rules::check_schema;
 use super::json;
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::json::parse;
 use crate::paimon::paths::schema_file;
 use crate::paimon::schema::TableSchema;
@@ -25,7 +25,7 @@ use crate::paimon::table::Table;
 use crate::paimon::types::DataField;
 use crate::paimon::write::{ATTEMPTS, LONGEST_WAIT};
 use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits, Written, check_committable};
-use crate::write::{fitting, now_millis};
+use crate::write::now_millis;
 
 /// The version of schemas since Paimon 0.9.
 pub(super) const VERSION: i32 = 3;

@@ -10,7 +10,7 @@ use super::index::Index;
 use super::manifest_writer::ManifestWriter;
 use super::options::CommitOptions;
 use super::row_ids::assign;
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::paimon::jackson;
 use crate::paimon::manifest::ADD;
 use crate::paimon::paths::{snapshot_file, statistics_file};
@@ -21,7 +21,7 @@ use crate::paimon::write::{ATTEMPTS, LONGEST_WAIT};
 use crate::record::column;
 use crate::storage::present;
 use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits};
-use crate::write::{Existing, fitting, make_folder, now_millis};
+use crate::write::{Existing, make_folder, now_millis};
 
 /// The identifier of batch writers, which have none.
 const BATCH: i64 = i64::MAX;

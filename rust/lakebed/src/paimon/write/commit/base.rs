@@ -6,7 +6,7 @@ use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_buffer::Buffer;
 use serde_json::{Map, Value};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::paimon::fields::{ENTRY, known};
 use crate::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::{ManifestFile, manifest_files, read_manifest_list};
@@ -20,7 +20,6 @@ use crate::record::{carried, column, find};
 use crate::scan::threads;
 use crate::storage::present;
 use crate::write::commit::check_committable;
-use crate::write::fitting;
 
 /// The table at the latest snapshot of its branch, and the manifests of that.
 pub(super) struct Base {

@@ -13,7 +13,7 @@ use super::file_writer::FileWriter;
 use super::options::CommitOptions;
 use super::relisted::joined;
 use crate::columnar::Encoder;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::paimon::fields::LIST;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::manifest_file;
@@ -23,7 +23,7 @@ use crate::paimon::write::summary::Summary;
 use crate::paimon::write::{FileKind, Layout};
 use crate::record::{carried, find, record_schema};
 use crate::write::commit::Written;
-use crate::write::{fitting, make_folder};
+use crate::write::make_folder;
 
 /// The size of a manifest is checked after this many entries, as in Paimon's `RollingFileWriterImpl.java`.
 pub(super) const CHECKED_EVERY: usize = 1000;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::columnar::Encoder;
-use crate::error::Result;
-use crate::write::{fitting, now_millis};
+use crate::error::{Result, fitting};
+use crate::write::now_millis;
 
 /// The committer, and further fields of the snapshot.
 #[derive(Debug, Clone)]

@@ -4,12 +4,11 @@ use lakebed_avro::{Blocks, Inflater};
 use serde_json::Value;
 
 use crate::columnar::{Decoding, is_columnar};
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::json::parse;
 use crate::paimon::manifest_list::read_manifest_list;
 use crate::paimon::table::ListFile;
 use crate::paimon::write::{FileKind, FileOptions, Layout, RecordWriter};
-use crate::write::fitting;
 
 /// A list of everything that `lists` have, in their order; `None` unless all of them are as this writer
 /// writes lists of one layout, with the codec of `options`. They must have been checked: blocks are copied

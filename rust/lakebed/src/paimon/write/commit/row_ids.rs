@@ -7,12 +7,11 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, Int8Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
 
 use super::base::Base;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::paimon::fields::texts_at;
 use crate::paimon::manifest::ADD;
 use crate::paimon::write::options::is_on;
 use crate::record::column;
-use crate::write::fitting;
 
 /// `file_source` of a file that was written, not compacted.
 const APPENDED: i32 = 0;

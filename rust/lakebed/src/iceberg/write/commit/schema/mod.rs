@@ -17,9 +17,8 @@ use super::attempt::{Change, Outcome};
 use super::base::Base;
 use super::uncommitted::UncommittedFiles;
 use super::update::Update;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::iceberg::types::Schema;
-use crate::write::fitting;
 
 /// Changes of a table's schema: all of them, or none.
 #[derive(Debug, Clone, PartialEq)]

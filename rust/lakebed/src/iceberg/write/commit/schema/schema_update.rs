@@ -8,10 +8,9 @@ use super::super::base::Base;
 use super::super::columns::NEXT_COLUMN_ID;
 use super::types::is_promotion;
 use super::{ColumnChange, refused};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::iceberg::types::{FieldRef, NestedField, Schema, Type};
 use crate::iceberg::write::FormatVersion;
-use crate::write::fitting;
 
 /// The parent of the table's columns.
 pub(super) const ROOT: i32 = -1;
