@@ -6,7 +6,7 @@ use crate::columnar::Decoding;
 use crate::distributed::{ReadJob, read_job};
 use crate::error::{Error, ErrorKind, Result};
 use crate::reach::OtherReach;
-use crate::scan::EntryJob;
+use crate::scan::{EntryJob, Format as _};
 use crate::storage::Storage;
 use crate::table::Table;
 use crate::{iceberg, paimon};
@@ -49,7 +49,9 @@ pub const FORMATS: Formats = Formats(&[
         is_table: paimon::Table::is_at,
         names_table: |name| !paimon::paths::schema_ids(&[name]).is_empty(),
         is_file: |_| false,
-        reach: paimon::reach_at,
+        reach: |location, storage, decoding| {
+            Ok(Box::new(paimon::Table::open(location, storage, decoding)?.reach(false)))
+        },
         job: read_job::<EntryJob<paimon::Table>>,
     },
     Format {
@@ -59,7 +61,9 @@ pub const FORMATS: Formats = Formats(&[
         is_table: iceberg::discovery::is_table,
         names_table: iceberg::discovery::names_table,
         is_file: iceberg::discovery::is_metadata_file,
-        reach: iceberg::reach_at,
+        reach: |location, storage, decoding| {
+            Ok(Box::new(iceberg::Table::open(location, storage, decoding)?.reach(false)))
+        },
         job: read_job::<EntryJob<iceberg::Table>>,
     },
 ]);

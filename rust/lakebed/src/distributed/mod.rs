@@ -38,7 +38,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::scan::{Numbered, Scan};
+use crate::scan::{Numbered, Scan, no_scan_tasks};
 
 /// A scan that an engine can run in many processes.
 pub trait Distributed: Scan {
@@ -81,8 +81,7 @@ pub trait Distributed: Scan {
     /// Those of reading the plan; `Unsupported` for other scans, and where Iceberg's expressions cannot
     /// express the residual of the filter.
     fn scan_tasks(&self) -> Result<serde_json::Value> {
-        let message = "only plans of Iceberg tables are what a REST catalog answers";
-        Err(Error::new(ErrorKind::Unsupported, message))
+        Err(no_scan_tasks())
     }
 }
 

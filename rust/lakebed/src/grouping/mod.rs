@@ -1,8 +1,170 @@
-//! Sums over files in groups, for the groups of both formats.
+//! Sums over the live files of a table, in groups: the views `partitions`, `buckets` and `health`.
 
 mod job;
 mod sizes;
 pub(crate) mod sums;
 
-pub(crate) use job::{Grouping, GroupsJob, SentSums, Vectors};
+use std::collections::HashMap;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use job::GroupsJob;
 pub(crate) use sizes::Sizes;
+
+use crate::distributed::foreign;
+use crate::error::Result;
+use crate::health::{self, HealthTask, ManifestBounds, Totals, row_of_parts, small_bytes};
+use crate::scan::{Format, ScanOptions};
+use crate::view::{GroupBy, select};
+
+/// Groups of live files, and what is summed up of each.
+pub(crate) trait Groups<F: Format>: Send + Sized + 'static {
+    /// The columns of entries from which sums are made.
+    const INPUT: &'static [&'static str];
+
+    /// No groups yet, in the process that has the table.
+    ///
+    /// # Errors
+    /// `Unsupported` for a partition field of a type that cannot be compared.
+    fn of(table: &F, summing: &Summing) -> Result<Self>;
+
+    /// No groups yet, in another process.
+    ///
+    /// # Errors
+    /// As [`Groups::of`]; those of resolving types, for a job that was changed in transit.
+    fn sent(types: &F::Types, summing: &Summing) -> Result<Self>;
+
+    /// Adds live files, with the columns of [`Groups::INPUT`].
+    ///
+    /// # Errors
+    /// `Required` for a missing column; `Mismatch` for a sum beyond 64 bits.
+    fn extend(&mut self, files: &RecordBatch) -> Result<()>;
+
+    /// Adds what [`Groups::drain`] returned in another process.
+    ///
+    /// # Errors
+    /// `Required` and `Argument` for a batch of another shape; `Mismatch` for a sum beyond 64 bits.
+    fn merge(&mut self, sums: &RecordBatch) -> Result<()>;
+
+    /// Counts of deletion vectors that entries do not have, by group, as far as the requested columns need them.
+    ///
+    /// # Errors
+    /// Those of reading the files that name them.
+    fn vectors(_table: &F, _options: &ScanOptions, _by: GroupBy) -> Result<Option<RecordBatch>> {
+        Ok(None)
+    }
+
+    /// Adds the result of [`Groups::vectors`] to groups that have all of their files.
+    ///
+    /// # Errors
+    /// As [`Groups::merge`]; `Argument` for a format whose entries have them.
+    fn know_vectors(&mut self, _counts: &RecordBatch) -> Result<()> {
+        Err(foreign("counts of deletion vectors"))
+    }
+
+    /// How many groups there are.
+    fn count(&self) -> usize;
+
+    /// Takes out the groups: `partition` binary, equal for equal partitions, and numbers.
+    ///
+    /// # Errors
+    /// None that input could cause.
+    fn drain(&mut self) -> Result<RecordBatch>;
+
+    /// The rows of `partitions`, in the order of their first files.
+    ///
+    /// # Errors
+    /// Those of decoding partitions.
+    fn shown_partitions(&self) -> Result<RecordBatch>;
+
+    /// The rows of `buckets`, in the order of their first files.
+    ///
+    /// # Errors
+    /// As [`Groups::shown_partitions`].
+    fn shown_buckets(&self) -> Result<RecordBatch>;
+
+    /// Sums over all groups, with the number of manifests that a plan of each partition reads.
+    ///
+    /// # Errors
+    /// As [`Groups::shown_partitions`]; `Mismatch` for a sum beyond 64 bits.
+    fn totals(&self, bounds: &ManifestBounds) -> Result<Totals>;
+}
+
+/// By what live files are summed up, and which columns are shown of the sums.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Summing {
+    pub(crate) by: GroupBy,
+    columns: Option<Vec<String>>,
+    /// Files with fewer bytes are small.
+    pub(crate) small_bytes: i64,
+    /// The commit times of snapshots [milliseconds since 1970 UTC], by id, where entries record which snapshot added a
+    /// file and its time is requested.
+    pub(crate) committed: HashMap<i64, i64>,
+    /// Of the view `health`, what its row is made of besides sums.
+    health: Option<HealthTask>,
+}
+
+impl Summing {
+    /// Without what is read of the table.
+    fn new(by: GroupBy, options: &ScanOptions) -> Summing {
+        let (columns, small_bytes) = (options.columns.clone(), small_bytes(options));
+        Summing { by, columns, small_bytes, committed: HashMap::new(), health: None }
+    }
+
+    /// Reads of the table what the rows need besides its live files.
+    ///
+    /// # Errors
+    /// Those of the views `snapshots` and `manifests`.
+    fn read<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -> Result<Summing> {
+        let mut summing = Summing::new(by, options);
+        let is_time = |name: &String| name.starts_with("last_updated_");
+        if by == GroupBy::Table {
+            summing.health = Some(HealthTask::read(table, table.schema_id(), options)?);
+        } else if options.columns.as_ref().is_none_or(|names| names.iter().any(is_time)) {
+            summing.committed = table.commit_times()?;
+        }
+        Ok(summing)
+    }
+
+    /// The rows of all groups of a part; for `health` those of which [`row_of_parts`] makes its row.
+    fn rows<F: Format>(&self, groups: &F::Groups) -> Result<RecordBatch> {
+        let rows = match (self.by, &self.health) {
+            (GroupBy::Partition, _) => groups.shown_partitions()?,
+            (GroupBy::Bucket, _) => groups.shown_buckets()?,
+            (GroupBy::Table, Some(health)) => return groups.totals(health.bounds())?.to_batch(),
+            (GroupBy::Table, None) => return Err(foreign("this is not a job of health")),
+        };
+        select(&rows, self.columns.as_deref(), None)
+    }
+}
+
+/// The columns of the rows.
+///
+/// # Errors
+/// `UnknownColumn`; `Unsupported` for a partition field of a type that cannot be compared.
+pub(crate) fn schema<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -> Result<SchemaRef> {
+    if by == GroupBy::Table {
+        return health::schema(options.columns.as_deref());
+    }
+    let summing = Summing::new(by, options);
+    Ok(summing.rows::<F>(&F::Groups::of(table, &summing)?)?.schema())
+}
+
+/// The rows of a view of groups. Files are streamed: memory grows with the groups, not with the files.
+///
+/// # Errors
+/// Those of reading live files, and of [`Groups`].
+pub(crate) fn rows<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -> Result<RecordBatch> {
+    let summing = Summing::read(table, by, options)?;
+    let mut groups = F::Groups::of(table, &summing)?;
+    for files in table.live_files(F::Groups::INPUT, options)? {
+        groups.extend(&files?)?;
+    }
+    if let Some(counts) = F::Groups::vectors(table, options, by)? {
+        groups.know_vectors(&counts)?;
+    }
+    let rows = summing.rows::<F>(&groups)?;
+    summing.health.as_ref().map_or(Ok(rows.clone()), |health| row_of_parts(health, [&rows].into_iter()))
+}

@@ -27,5 +27,4 @@ pub mod value;
 mod view;
 pub mod write;
 
-pub(crate) use reach::reach_at;
 pub use table::Table;

@@ -32,6 +32,5 @@ mod version;
 mod view;
 pub mod write;
 
-pub(crate) use reach::reach_at;
 pub use table::Table;
 pub use view::{EntryView, Role};

@@ -1,16 +1,15 @@
 //! Walks as jobs. The process that plans reads the files that name manifests; others read the manifests and move their
 //! records to parts, and the rows of a part are made where all its records are.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::entries::SentManifests;
 use super::kind::Kinds;
 use super::looks::{Checked, Comparison, Looks, Seen};
 use super::moved::Moved;
@@ -21,58 +20,20 @@ use super::walk_roots::{StoredRoots, WalkRoots};
 use super::{NewestReach, Reach};
 use crate::columnar::Decoding;
 use crate::distributed::{
-    self, Bounds, Job, LocatedManifest, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process,
-    Reduce, Shuffle, StoredOptions, foreign, match_manifest_path, one, sides,
+    self, Bounds, Job, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process, Reduce, Shuffle,
+    StoredOptions, foreign, one, sides,
 };
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::record::find;
-use crate::scan::{Batches, ScanOptions, threads};
+use crate::scan::{EntryJob, ScanOptions, threads};
 use crate::view::select;
 
-/// Reads the records of one manifest, given its path in the engine's spelling and its bytes. Batches are as
-/// those of [`PartitionedRecords::finish`](super::partitioner::PartitionedRecords::finish).
-pub(crate) type Records = Box<dyn Fn(&str, Buffer) -> Result<Batches> + Send>;
-
-/// The manifests of a walk in the form in which a format sends them to other processes, with what reading them
-/// needs.
-pub(crate) trait SentManifests: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// Resolves what reading the manifests needs.
-    ///
-    /// # Errors
-    /// Those of resolving schemas, for a job that was changed in transit.
-    fn records(&self, partitioner: &Arc<Partitioner>, decoding: Decoding) -> Result<Records>;
-}
-
-/// Manifests by the location from which engines read them.
-pub(crate) struct ManifestsByLocation<M> {
-    all: Vec<LocatedManifest<M>>,
-    at: HashMap<String, usize>,
-}
-
-impl<M: Clone> ManifestsByLocation<M> {
-    pub(crate) fn new(all: &[LocatedManifest<M>]) -> ManifestsByLocation<M> {
-        let at = all.iter().enumerate().map(|(at, one)| (one.location.clone(), at)).collect();
-        ManifestsByLocation { all: all.to_vec(), at }
-    }
-
-    /// The manifest that an engine calls `path`. An exact match is found without a search through all
-    /// manifests.
-    ///
-    /// # Errors
-    /// As [`match_manifest_path`].
-    pub(crate) fn find(&self, path: &str) -> Result<&M> {
-        let known = self.at.get(path).and_then(|at| self.all.get(*at));
-        let found = known.map_or_else(|| match_manifest_path(&self.all, |one| &one.location, path), Ok);
-        found.map(|one| &one.manifest)
-    }
-}
-
 /// A walk whose manifests are read by other processes.
-pub(crate) struct DistributedWalk<N> {
+pub(crate) struct DistributedWalk<R: Reach> {
     /// The walk without its entries.
     pub(crate) walk: Walk,
-    pub(crate) manifests: N,
+    pub(crate) manifests: SentManifests<R>,
     pub(crate) planned: Vec<PlannedManifest>,
 }
 
@@ -89,7 +50,7 @@ sides! {
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(crate) struct ReachJob<R: Reach> {
-    manifests: R::SentManifests,
+    manifests: SentManifests<R>,
     /// The seed of the hashes by which records of one file are found.
     seed: u64,
     moved: Option<Moved>,
@@ -130,7 +91,7 @@ pub(super) fn planned<R: Reach>(
     let look = removal.is_some().then(|| Look { seen, retention: retention.copied() });
     let job = ReachJob::<R> { manifests, seed, moved, roots, options, look };
     let made = vec![(1, job.piece(&named)?)];
-    Ok(Planned { made, ..Planned::new(R::reach_job(job), planned, bounds).whole() })
+    Ok(Planned { made, ..Planned::new(EntryJob::<R::Table>::Reach(job), planned, bounds).whole() })
 }
 
 impl<R: Reach> ReachJob<R> {
@@ -199,8 +160,8 @@ pub(super) fn newest_of<R: Reach>(process: &Process) -> Result<NewestReach<R>> {
 ///
 /// # Errors
 /// As [`SentManifests::records`].
-pub(super) fn map_records<N: SentManifests>(
-    manifests: &N,
+pub(super) fn map_records<R: Reach>(
+    manifests: &SentManifests<R>,
     partitioner: &Arc<Partitioner>,
     decoding: Decoding,
 ) -> Result<ManifestMap> {

@@ -4,6 +4,7 @@
 //! A root keeps files: a snapshot, a tag, a changelog, or the table itself. A format provides the roots and
 //! the files that each names. Every manifest is read once, with the set of the roots that have it.
 
+mod entries;
 mod found;
 mod job;
 mod kind;
@@ -31,8 +32,13 @@ mod walk_roots;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub(crate) use entries::{SentManifests, entries, manifests_step};
 pub(crate) use found::{Found, Reachable, count};
-pub(crate) use job::{DistributedWalk, ManifestsByLocation, ReachJob, Records, SentManifests};
+pub(crate) use job::{DistributedWalk, ReachJob};
 pub(crate) use kind::{Kind, Kinds};
 pub use listed::{Listing, OrphanOptions};
 pub(crate) use listing::ListedFolder;
@@ -50,15 +56,18 @@ pub(crate) use unreached::Unreached;
 pub use walk::Retention;
 pub(crate) use walk::{Files, Removed, Root, Walk, WalkOptions};
 
-use crate::distributed::FormatJob;
+use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::scan::threads;
-use crate::storage::Storage;
-use crate::table::{Newest, Table, newest_of};
+use crate::scan::{Batches, Format, threads};
+use crate::storage::{Storage, present};
+use crate::table::{Newest, Table, newest_of, own};
 
 /// Access to the files of a table, implemented by each format.
 pub(crate) trait Reach: Send + Sync + Sized + 'static {
+    /// The tables of the format.
+    type Table: Format<Reach = Self>;
+
     /// Whether listed files are compared by their names alone, because the engine gives each file a unique name.
     const BY_NAME: bool;
 
@@ -66,23 +75,37 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     /// reads one after the other while a root may move from one of them to another.
     const QUIET_LOOKS: usize;
 
+    /// The table.
+    fn table(&self) -> &Self::Table;
+
     /// Where the table's files are, as its metadata has it.
     fn location(&self) -> &str;
 
     /// The storage of the table's files.
-    fn storage(&self) -> &Arc<dyn Storage>;
+    fn storage(&self) -> &Arc<dyn Storage> {
+        self.table().core().storage()
+    }
 
     /// What is unusual, but not an error, in the files that were read.
     fn notes(&self) -> Notes;
 
-    /// Reads the files that name manifests. Returns the roots, the files that are named without a manifest,
-    /// and the manifests as a stream of their records. With rules of retention, the roots that these remove
-    /// are marked. Adds what the other roots name to `seen`.
+    /// Reads the files that name manifests. Returns the roots and the files that are named without a manifest, as a walk
+    /// without entries, and the manifests. With rules of retention, the roots that these remove are marked. Adds what
+    /// the other roots name to `seen`.
     ///
     /// # Errors
     /// Those of reading snapshots and lists; `Unsupported` with rules of retention where the table forbids that files
     /// are deleted.
-    fn walk(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Walk>;
+    fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<(Walk, Vec<Self::Manifest>)>;
+
+    /// The walk with the records of all entries.
+    ///
+    /// # Errors
+    /// As [`Reach::begun`].
+    fn walk(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Walk> {
+        let (walk, manifests) = self.begun(wanted, seen)?;
+        Ok(Walk { entries: entries(self, manifests, wanted)?, ..walk })
+    }
 
     /// The same at a later time, for what is not in `seen`: the roots that are kept, the files that they name
     /// and, for those that name something new, the manifests. Every file that a manifest adds counts as
@@ -92,32 +115,87 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     /// As [`Reach::walk`].
     fn walk_later(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Option<Walk>>;
 
-    /// The manifests of a walk as the format sends them to other processes.
-    type SentManifests: SentManifests;
-
-    /// The same walk without the manifests, which other processes read. Manifests that may no longer exist
-    /// are left out, unless `all` are requested: no root reaches the files that only they name.
+    /// The walk without entries, whose manifests other processes read. Manifests that may no longer exist are left out,
+    /// unless `all` are requested: no root reaches the files that only they name.
     ///
     /// # Errors
-    /// As [`Reach::walk`].
+    /// As [`Reach::begun`].
     fn distributed_walk(
         &self,
         wanted: &WalkOptions<'_>,
         all: bool,
         seen: &mut Seen,
-    ) -> Result<DistributedWalk<Self::SentManifests>>;
+    ) -> Result<DistributedWalk<Self>> {
+        let (walk, manifests) = self.begun(wanted, seen)?;
+        let mut needed = Vec::with_capacity(manifests.len());
+        for one in manifests {
+            let is_there = |path: &str| present(self.storage().read_range(path, 0, 1));
+            if !Self::may_be_gone(&one)
+                || all && is_there(&self.table().path_of(Self::recorded(&one)))?.is_some()
+            {
+                needed.push(one);
+            }
+        }
+        let (manifests, planned) = SentManifests::of(self, needed)?;
+        Ok(DistributedWalk { walk, manifests, planned })
+    }
 
-    /// The job among those of the format.
-    fn reach_job(job: ReachJob<Self>) -> impl FormatJob;
+    /// A manifest, and the roots that reach it.
+    type Manifest: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
+    /// What decoding entries needs of the table, as it is sent.
+    type Types: Serialize + DeserializeOwned + Send + Sync + 'static;
+    /// How entries become records of the files that they name.
+    type Program: Send + Sync + 'static;
 
-    /// The same of finding orphans.
-    fn orphans_job(job: OrphansJob<Self>) -> impl FormatJob;
+    /// The manifest as its list records it.
+    fn recorded(one: &Self::Manifest) -> &<Self::Table as Format>::Manifest;
+
+    /// Whether no root needs its entries, so that the manifest may be missing.
+    fn may_be_gone(_one: &Self::Manifest) -> bool {
+        false
+    }
+
+    /// How entries become records in this process.
+    ///
+    /// # Errors
+    /// None that input could cause.
+    fn program(&self, partitioner: &Arc<Partitioner>) -> Result<Self::Program>;
+
+    /// What [`Reach::sent_program`] needs of the table.
+    ///
+    /// # Errors
+    /// Those of reading the schema.
+    fn types(&self) -> Result<Self::Types>;
+
+    /// How entries become records in another process.
+    ///
+    /// # Errors
+    /// Those of parsing the schema, for a job that was changed in transit.
+    fn sent_program(
+        types: &Self::Types,
+        partitioner: &Arc<Partitioner>,
+        decoding: Decoding,
+    ) -> Result<Self::Program>;
+
+    /// The records of the files that the entries of a manifest name; `path` is its own, for errors.
+    ///
+    /// # Errors
+    /// Those of decoding it.
+    fn records(
+        program: &Self::Program,
+        one: &Self::Manifest,
+        path: String,
+        bytes: Buffer,
+        threads: usize,
+    ) -> Result<Batches>;
 
     /// What reads the newest version of a table of the format: a catalog or, without one, the table itself.
     ///
     /// # Errors
     /// `Internal` for a table of another format.
-    fn newest(table: &dyn Table, catalog: Option<Newest>) -> Result<NewestReach<Self>>;
+    fn newest(table: &dyn Table, catalog: Option<Newest>) -> Result<NewestReach<Self>> {
+        Ok(own::<Self::Table>(table)?.newest_reach(catalog))
+    }
 
     /// The folders in which orphans of the table may be; `spellings` tells which paths are the same.
     ///

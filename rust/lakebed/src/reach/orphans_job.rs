@@ -7,6 +7,7 @@ use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
 use super::Reach;
+use super::entries::SentManifests;
 use super::job::{DistributedWalk, LookAgain, RecordReduce, map_records, newest_of};
 use super::kind::Kinds;
 use super::listed::OrphanOptions;
@@ -21,7 +22,7 @@ use crate::distributed::{
     Bounds, Job, ManifestMap, Planned, Process, Reduce, Shuffle, StoredOptions, placed,
 };
 use crate::error::Result;
-use crate::scan::{ScanOptions, threads};
+use crate::scan::{EntryJob, ScanOptions, threads};
 use crate::storage::{Local, Placing, Storage};
 use crate::view::select;
 
@@ -29,7 +30,7 @@ use crate::view::select;
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(crate) struct OrphansJob<R: Reach> {
-    manifests: R::SentManifests,
+    manifests: SentManifests<R>,
     /// The files that are named without a manifest.
     named: Vec<String>,
     placing: Placing,
@@ -69,7 +70,7 @@ pub(super) fn planned<R: Reach>(
         options: StoredOptions::from(options),
         seen,
     };
-    let planned = Planned::new(R::orphans_job(job), planned, bounds).whole();
+    let planned = Planned::new(EntryJob::<R::Table>::Orphans(job), planned, bounds).whole();
     // Nobody knows how many files are listed.
     Ok(Planned { tasks: planned.tasks.max(bounds.at_once), ..planned })
 }

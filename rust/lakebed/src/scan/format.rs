@@ -1,6 +1,6 @@
 //! What the entry engine needs of a table format: its manifests, and how their entries become rows.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -9,15 +9,20 @@ use arrow_schema::SchemaRef;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Batches, ScanOptions};
+use super::{Batches, Funnel, ScanOptions, ViewScan};
 use crate::columnar::Decoding;
 use crate::diff::{Difference, OneSide};
-use crate::distributed::{FormatJob, PlannedManifest};
-use crate::error::Result;
+use crate::distributed::{Bounds, Distributed, Job, Piece, Planned, PlannedManifest};
+use crate::error::{Error, ErrorKind, Result};
+use crate::grouping::Groups;
 use crate::history::{Commit, DeleteChanges, Listed};
 use crate::notes::Notes;
 use crate::pipeline::Kept;
-use crate::table::{Table, TableCore};
+use crate::reach::{NewestReach, Reach};
+use crate::system::SystemTable;
+use crate::table::{Newest, Table, TableCore};
+use crate::verify::{StoredEntries, WholeEntries};
+use crate::view::View;
 
 /// A table of a format that has its files in the entries of manifests.
 pub(crate) trait Format: Table + Clone + 'static {
@@ -39,6 +44,12 @@ pub(crate) trait Format: Table + Clone + 'static {
     /// are returned.
     const DIFFERENCE: &'static [Difference<Self>];
 
+    /// Whether plans number those of the deletes that a filter leaves, or all of them.
+    const PLANS_NUMBER_FILTERED_DELETES: bool;
+
+    /// The metadata tables that the engines have.
+    const SYSTEM_TABLES: &'static [SystemTable<Self>];
+
     /// A snapshot.
     type Snapshot: Clone + Send + Sync + 'static;
     /// A manifest, as a list records it.
@@ -50,7 +61,15 @@ pub(crate) trait Format: Table + Clone + 'static {
     /// How entries become rows.
     type Program: Send + Sync + 'static;
     /// The jobs that only this format has.
-    type Job: FormatJob;
+    type Job: Job + Serialize + DeserializeOwned + 'static;
+    /// The job that makes live files.
+    type LiveJob: Job + Serialize + DeserializeOwned + 'static;
+    /// Groups of live files.
+    type Groups: Groups<Self>;
+    /// What walks all files of a table.
+    type Reach: Reach<Table = Self>;
+    /// How all columns of entries are read, as it is sent.
+    type StoredEntries: StoredEntries<Entries: WholeEntries<Manifest = Self::Manifest>>;
 
     /// What it was opened with, to be changed.
     fn core_mut(&mut self) -> &mut TableCore;
@@ -196,6 +215,91 @@ pub(crate) trait Format: Table + Clone + 'static {
     /// Those of decoding it, with its path.
     fn rows(program: &Arc<Self::Program>, manifest: OpenManifest<'_, Self::Manifest>) -> Result<Batches>;
 
+    /// The rows that a view is made of one by one; `None` for views that are not made of entries, or of more than these.
+    fn role_of(view: &View, options: &ScanOptions) -> Option<Self::Role>;
+
+    /// Checks a filter on the table's columns.
+    ///
+    /// # Errors
+    /// `FilterColumn`, `Predicate`.
+    fn check_filter(&self, filter: Option<&str>) -> Result<()>;
+
+    /// The columns of a view without a role that does not sum up files; checks columns and filters.
+    ///
+    /// # Errors
+    /// `UnknownColumn`; `UnknownView` for a view that the format does not have; `FilterColumn`, `Predicate`.
+    fn view_schema(&self, view: &View, options: &ScanOptions) -> Result<SchemaRef>;
+
+    /// The rows of a view that does not sum up files.
+    ///
+    /// # Errors
+    /// Those of reading them.
+    fn view_rows(scan: &ViewScan<Self>) -> Result<Batches>;
+
+    /// The job of such a view; `None` where one process makes the rows.
+    ///
+    /// # Errors
+    /// Those of reading the manifest lists, and what is small enough to be sent along.
+    fn view_job(scan: &ViewScan<Self>, bounds: &Bounds) -> Result<Option<Planned>>;
+
+    /// The answer of a REST catalog to a client that asks it to plan the scan.
+    ///
+    /// # Errors
+    /// `Unsupported`; those of the plan.
+    fn scan_tasks(_scan: &ViewScan<Self>) -> Result<serde_json::Value> {
+        Err(no_scan_tasks())
+    }
+
+    /// The role whose entries are counted to explain a view; `None` for views that need no manifests.
+    fn counted_role(view: &View, options: &ScanOptions) -> Option<Self::Role>;
+
+    /// A scan of the entries of a role that makes no rows and reports to `funnel`.
+    ///
+    /// # Errors
+    /// Those of reading the manifest lists.
+    fn counting(scan: &ViewScan<Self>, role: Self::Role, funnel: &Funnel) -> Result<Batches>;
+
+    /// The live files in this process, with columns of entries under their own names.
+    ///
+    /// # Errors
+    /// Those of reading the manifest lists.
+    fn live_files(&self, columns: &[&str], options: &ScanOptions) -> Result<Batches>;
+
+    /// The job that makes live files with the columns of `options`; `None` for small manifests.
+    ///
+    /// # Errors
+    /// Those of reading the manifest lists, and what is small enough to be sent along.
+    fn live_job(&self, options: &ScanOptions, bounds: &Bounds) -> Result<Option<LiveFiles<Self>>>;
+
+    /// The commit times of snapshots [milliseconds since 1970 UTC], by id, where entries record which snapshot added
+    /// their file.
+    ///
+    /// # Errors
+    /// Those of reading the snapshots.
+    fn commit_times(&self) -> Result<HashMap<i64, i64>> {
+        Ok(HashMap::new())
+    }
+
+    /// The schema by which the table's rows are read.
+    fn schema_id(&self) -> i64;
+
+    /// What walks all files of this version; `is_of_catalog` is whether a catalog says that this is the table.
+    fn reach(&self, is_of_catalog: bool) -> Self::Reach;
+
+    /// What reads the newest version: a catalog or, without one, the table itself.
+    fn newest_reach(&self, catalog: Option<Newest>) -> NewestReach<Self::Reach>;
+
+    /// The view [`View::Freed`].
+    ///
+    /// # Errors
+    /// `UnknownView` for a format whose commits return the files that they have freed.
+    fn freed(
+        &self,
+        before: String,
+        newest: Option<Newest>,
+        options: ScanOptions,
+    ) -> Result<Box<dyn Distributed>>;
+
     /// The rows of [`Format::HISTORY`] of a manifest that a commit wrote, then `change`: "added" or "removed".
     ///
     /// # Errors
@@ -205,6 +309,15 @@ pub(crate) trait Format: Table + Clone + 'static {
         manifest: OpenManifest<'_, Self::Manifest>,
         commit: &Commit,
     ) -> Result<Batches>;
+}
+
+/// The job of live files, its manifests, and pieces that every process has, with the reduces that they are for.
+pub(crate) type LiveFiles<F> = (<F as Format>::LiveJob, Vec<PlannedManifest>, Vec<(usize, Piece)>);
+
+/// The error for scans that are no plans of Iceberg tables.
+#[cold]
+pub(crate) fn no_scan_tasks() -> Error {
+    Error::new(ErrorKind::Unsupported, "only plans of Iceberg tables are what a REST catalog answers")
 }
 
 /// A manifest whose bytes were read.

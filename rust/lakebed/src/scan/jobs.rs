@@ -15,6 +15,9 @@ use crate::distributed::{
     FormatJob, Job, LocatedManifest, ManifestMap, Process, StoredOptions, match_manifest_path, rows,
 };
 use crate::error::Result;
+use crate::grouping::GroupsJob;
+use crate::reach::{OrphansJob, ReachJob};
+use crate::verify::VerifyJob;
 
 /// The jobs of a format.
 #[derive(Serialize, Deserialize)]
@@ -24,6 +27,14 @@ pub(crate) enum EntryJob<F: Format> {
     Rows(RowsJob<F>),
     /// The difference of two snapshots.
     Diff(DiffJob<F>),
+    /// Sums over live files.
+    Groups(Box<GroupsJob<F>>),
+    /// The files that roots reach.
+    Reach(ReachJob<F::Reach>),
+    /// The listed files that no root reaches.
+    Orphans(OrphansJob<F::Reach>),
+    /// What is wrong with a table.
+    Verify(VerifyJob<F::StoredEntries>),
     /// What only this format has.
     Own(F::Job),
 }
@@ -35,7 +46,11 @@ impl<F: Format> FormatJob for EntryJob<F> {
         match self {
             EntryJob::Rows(job) => job,
             EntryJob::Diff(job) => job,
-            EntryJob::Own(job) => job.job(),
+            EntryJob::Groups(job) => job.as_ref(),
+            EntryJob::Reach(job) => job,
+            EntryJob::Orphans(job) => job,
+            EntryJob::Verify(job) => job,
+            EntryJob::Own(job) => job,
         }
     }
 }

@@ -6,27 +6,29 @@ mod funnel;
 mod jobs;
 mod numbered;
 mod parallel;
+mod resolve;
 mod row_limit;
 mod share;
-mod snapshots;
 mod source;
 mod stream;
+mod view_scan;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde::Serialize;
 
-pub(crate) use format::{Format, OpenManifest};
+pub(crate) use format::{Format, LiveFiles, OpenManifest, no_scan_tasks};
 pub(crate) use funnel::{Amount, Funnel, Stage, counted};
 pub(crate) use jobs::{EntryJob, RowsJob, located};
 pub(crate) use numbered::{DELETE_ID, Numbered};
 pub(crate) use parallel::threads;
+pub(crate) use resolve::resolve;
 pub(crate) use row_limit::row_limited;
 pub(crate) use share::headers;
 pub use share::{Content, divisible};
-pub(crate) use snapshots::of_snapshots;
 pub(crate) use source::{EntrySource, planned};
 pub(crate) use stream::{ManifestSource, ManifestStream};
+pub(crate) use view_scan::ViewScan;
 
 use coalesced::Coalesced;
 

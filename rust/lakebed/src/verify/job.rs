@@ -29,7 +29,7 @@ use crate::distributed::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::column;
-use crate::scan::{ScanOptions, each};
+use crate::scan::{EntryJob, ScanOptions, each};
 use crate::storage::Placing;
 use crate::view::{select, whole};
 
@@ -116,7 +116,7 @@ pub(super) fn planned<V: Verified>(
         planned.push(PlannedManifest { path: path.clone(), size, added: 0, deleted: 0, divisible: false });
         stored.push(Stored { path, manifest, named_by: named_by.as_ref().to_owned(), is_live });
     }
-    let job = VerifyJob::<V::Stored> {
+    let job = VerifyJob::<V::StoredEntries> {
         entries: table.stored_entries()?,
         manifests: stored,
         anchor: table.anchor(),
@@ -135,7 +135,7 @@ pub(super) fn planned<V: Verified>(
     if let Some(deletes) = table.unlisted_deletes()? {
         made.push((0, by_data_file(deletes)?));
     }
-    Ok(Planned { made, ..Planned::new(V::job(job), planned, bounds) })
+    Ok(Planned { made, ..Planned::new(EntryJob::<V>::Verify(job), planned, bounds) })
 }
 
 /// Files that no manifest names, to be looked for.

@@ -31,7 +31,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::columnar::Decoding;
-use crate::distributed::FormatJob;
 use crate::error::{Error, Result};
 use crate::notes::Notes;
 use crate::scan::Format;
@@ -41,11 +40,6 @@ pub(crate) const IDENTITY: &str = "_identity";
 
 /// What a format provides about the files that must exist.
 pub(crate) trait Verified: Format {
-    /// How all columns of entries are read.
-    type Entries: WholeEntries<Manifest = Self::Manifest>;
-    /// The same in the form that is sent to other processes.
-    type Stored: StoredEntries<Entries = Self::Entries>;
-
     /// Reads everything except manifests, and lists the files that are named.
     ///
     /// # Errors
@@ -73,20 +67,20 @@ pub(crate) trait Verified: Format {
     ///
     /// # Errors
     /// Those of reading the schemas.
-    fn whole_entries(&self) -> Result<Self::Entries>;
+    fn whole_entries(&self) -> Result<EntriesOf<Self>>;
 
     /// The same for other processes.
     ///
     /// # Errors
     /// As [`Verified::whole_entries`].
-    fn stored_entries(&self) -> Result<Self::Stored>;
-
-    /// The job among those of the format.
-    fn job(job: VerifyJob<Self::Stored>) -> impl FormatJob;
+    fn stored_entries(&self) -> Result<Self::StoredEntries>;
 
     /// A file without which the table would not have been opened.
     fn anchor(&self) -> String;
 }
+
+/// How all columns of the entries of a table are read.
+pub(crate) type EntriesOf<V> = <<V as Format>::StoredEntries as StoredEntries>::Entries;
 
 /// How the entries of manifests are read with all columns, independent of a table.
 pub(crate) trait WholeEntries: Send + Sync + 'static {

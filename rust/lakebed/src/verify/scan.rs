@@ -12,7 +12,7 @@ use super::job::planned;
 use super::live::Keys;
 use super::live_files::LiveFiles;
 use super::manifests::{Check, Checked, Keep, Manifests, Read};
-use super::{Verified, WholeEntries};
+use super::{EntriesOf, Verified, WholeEntries};
 use crate::distributed::{Bounds, Distributed, Planned};
 use crate::error::Result;
 use crate::pipeline::each;
@@ -137,7 +137,7 @@ impl LiveCounts {
 /// As [`Verified::unlisted_deletes`].
 pub(super) fn known_deletes<'m, V: Verified>(
     table: &V,
-    entries: &V::Entries,
+    entries: &EntriesOf<V>,
     mut manifests: impl Iterator<Item = &'m NamedManifest<V::Manifest>>,
 ) -> Result<Option<Vec<RecordBatch>>>
 where

@@ -1,30 +1,19 @@
-//! Sums over live files by partition. Files are streamed: memory grows with the partitions, not with the
-//! files.
+//! Sums over live files by partition.
 
-mod sums;
+mod sent;
 
 use std::collections::HashMap;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch};
+use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, StructArray};
 
 use super::partition::{PartitionNumbers, PartitionType};
+use super::table::{StoredTypes, Table, TableTypes};
+use super::view;
 use crate::error::Result;
-use crate::grouping::Sizes;
-use crate::grouping::sums::sum;
-use crate::record::find;
-
-/// The columns of entries from which groups are made.
-pub(crate) const GROUP_INPUT: [&str; 7] = [
-    "content",
-    "spec_id",
-    "partition",
-    "record_count",
-    "file_size_in_bytes",
-    "snapshot_id",
-    "content_offset",
-];
+use crate::grouping::sums::{self, sum};
+use crate::grouping::{self, Sizes, Summing};
+use crate::health::{ManifestBounds, Totals};
+use crate::record::{column, find};
 
 /// Files of one kind.
 #[derive(Debug, Clone, Copy, Default)]
@@ -95,29 +84,6 @@ impl Groups {
         Ok(Groups { partitions, groups: Vec::new(), committed, small_bytes: 0 })
     }
 
-    /// The same groups, in which data files with fewer than `small_bytes` bytes will count as small.
-    pub(crate) fn with_small(self, small_bytes: i64) -> Groups {
-        Groups { small_bytes, ..self }
-    }
-
-    /// Adds files, with the columns of [`GROUP_INPUT`].
-    ///
-    /// # Errors
-    /// `Mismatch` for a sum that does not fit 64 bits, and for negative counts.
-    pub(crate) fn extend(&mut self, files: &RecordBatch) -> Result<()> {
-        let tuples = find(files, "partition")?;
-        let numbers = self.partitions.number(&find(files, "spec_id")?, tuples.as_struct())?;
-        self.groups.resize_with(self.partitions.len(), Group::default);
-        let files = Files::new(files)?;
-        for (row, number) in numbers.into_iter().enumerate() {
-            if let Some(group) = self.groups.get_mut(number) {
-                let file = files.group(row, &self.committed, self.small_bytes);
-                group.absorb(&file).map_err(|error| error.in_record(row as u64))?;
-            }
-        }
-        Ok(())
-    }
-
     /// The groups, in the order of their first files.
     pub(crate) fn groups(&self) -> &[Group] {
         &self.groups
@@ -129,20 +95,90 @@ impl Groups {
     }
 }
 
-/// The columns of [`GROUP_INPUT`], typed.
+impl grouping::Groups<Table> for Groups {
+    const INPUT: &'static [&'static str] = &[
+        "content",
+        "spec_id",
+        "partition",
+        "record_count",
+        "file_size_in_bytes",
+        "snapshot_id",
+        "content_offset",
+    ];
+
+    fn of(table: &Table, summing: &Summing) -> Result<Groups> {
+        let groups = Groups::new(&table.types()?.partition, summing.committed.clone())?;
+        Ok(Groups { small_bytes: summing.small_bytes, ..groups })
+    }
+
+    fn sent(types: &StoredTypes, summing: &Summing) -> Result<Groups> {
+        let groups = Groups::new(&TableTypes::try_from(types)?.partition, summing.committed.clone())?;
+        Ok(Groups { small_bytes: summing.small_bytes, ..groups })
+    }
+
+    fn extend(&mut self, files: &RecordBatch) -> Result<()> {
+        let tuples = column::<StructArray>(files, "partition")?;
+        let numbers = self.partitions.number(&find(files, "spec_id")?, tuples)?;
+        self.groups.resize_with(self.partitions.len(), Group::default);
+        let files = Files::new(files)?;
+        for (row, number) in numbers.into_iter().enumerate() {
+            if let Some(group) = self.groups.get_mut(number) {
+                let file = files.group(row, &self.committed, self.small_bytes);
+                group.absorb(&file).map_err(|error| error.in_record(row as u64))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
+        for (key, row) in sums::keys(sums)?.iter().zip(sums::numbers(sums, &sent::COLUMNS)?) {
+            let number = self.partitions.number_of(key.unwrap_or_default());
+            self.groups.resize_with(self.partitions.len(), Group::default);
+            if let Some(known) = self.groups.get_mut(number) {
+                known.absorb(&sent::group(row)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&self) -> usize {
+        self.groups.len()
+    }
+
+    fn drain(&mut self) -> Result<RecordBatch> {
+        let rows: Vec<_> = self.groups.drain(..).map(|group| sent::numbers(&group)).collect();
+        let keys = BinaryArray::from_iter_values(self.partitions.keys());
+        self.partitions.clear();
+        sums::batch(keys, &sent::COLUMNS, &rows)
+    }
+
+    fn shown_partitions(&self) -> Result<RecordBatch> {
+        view::partitions(self)
+    }
+
+    fn shown_buckets(&self) -> Result<RecordBatch> {
+        view::buckets(self)
+    }
+
+    fn totals(&self, bounds: &ManifestBounds) -> Result<Totals> {
+        view::totals(self, bounds)
+    }
+}
+
+/// The columns of [`INPUT`](grouping::Groups::INPUT), typed.
 struct Files {
-    contents: PrimitiveArray<Int32Type>,
-    spec_ids: PrimitiveArray<Int32Type>,
-    record_counts: PrimitiveArray<Int64Type>,
-    sizes: PrimitiveArray<Int64Type>,
-    snapshot_ids: PrimitiveArray<Int64Type>,
+    contents: Int32Array,
+    spec_ids: Int32Array,
+    record_counts: Int64Array,
+    sizes: Int64Array,
+    snapshot_ids: Int64Array,
     offsets: ArrayRef,
 }
 
 impl Files {
     fn new(files: &RecordBatch) -> Result<Files> {
-        let int = |name| find(files, name).map(|column| column.as_primitive::<Int32Type>().clone());
-        let long = |name| find(files, name).map(|column| column.as_primitive::<Int64Type>().clone());
+        let int = |name| column::<Int32Array>(files, name).cloned();
+        let long = |name| column::<Int64Array>(files, name).cloned();
         Ok(Files {
             contents: int("content")?,
             spec_ids: int("spec_id")?,

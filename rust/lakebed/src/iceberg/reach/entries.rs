@@ -9,18 +9,13 @@ use arrow_buffer::Buffer;
 use serde::{Deserialize, Serialize};
 
 use crate::columnar::Decoding;
-use crate::distributed::{LocatedManifest, PlannedManifest};
 use crate::error::Result;
 use crate::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, Statuses};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
-use crate::iceberg::table::Table;
 use crate::notes::Notes;
-use crate::reach::{
-    Fact, Kind, Kinds, ManifestsByLocation, Named, Partitioner, Records, SentManifests, SetId,
-};
+use crate::reach::{Fact, Kind, Kinds, Named, Partitioner, SetId};
 use crate::record::find;
-use crate::scan::{Batches, ManifestSource, planned};
-use crate::storage::Storage;
+use crate::scan::Batches;
 
 /// The columns of entries that are decoded.
 const COLUMNS: [&str; 4] = ["content", "file_path", "file_format", "file_size_in_bytes"];
@@ -34,7 +29,7 @@ const EQUALITY_DELETES: i32 = 2;
 
 /// A manifest and the roots that reach it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(in crate::iceberg) struct Reached {
+pub(crate) struct Reached {
     pub(in crate::iceberg) manifest: ManifestFile,
     pub(in crate::iceberg) set: SetId,
 }
@@ -46,22 +41,8 @@ impl Reached {
     }
 }
 
-/// Reads manifests for the files that they name.
-pub(super) struct Entries {
-    table: Table,
-    program: Program,
-}
-
-impl Entries {
-    pub(super) fn new(table: Table, partitioner: Arc<Partitioner>, notes: Notes) -> Result<Entries> {
-        let (version, decoding) = (table.metadata().format_version, table.decoding().clone());
-        let program = Program::new(version, partitioner, notes, decoding)?;
-        Ok(Entries { table, program })
-    }
-}
-
 /// Decodes entries for the files that they name.
-struct Program {
+pub(crate) struct Program {
     format_version: i32,
     columns: Arc<EntryColumns>,
     partitioner: Arc<Partitioner>,
@@ -70,7 +51,7 @@ struct Program {
 }
 
 impl Program {
-    fn new(
+    pub(super) fn new(
         format_version: i32,
         partitioner: Arc<Partitioner>,
         notes: Notes,
@@ -81,8 +62,14 @@ impl Program {
     }
 
     /// The files that the live entries of a manifest name.
-    fn open(&self, reached: &Reached, bytes: Buffer, threads: usize) -> Result<Batches> {
-        let (path, set) = (reached.manifest.path.clone(), reached.set);
+    pub(super) fn open(
+        &self,
+        reached: &Reached,
+        path: String,
+        bytes: Buffer,
+        threads: usize,
+    ) -> Result<Batches> {
+        let set = reached.set;
         let known = ManifestContext {
             manifest: Some(reached.manifest.clone()),
             format_version: Some(self.format_version),
@@ -96,60 +83,6 @@ impl Program {
             let named = entries.and_then(|entries| named(&entries, set, &partitioner));
             named.map_err(|error| error.in_file(&path))
         })))
-    }
-}
-
-/// Manifests to be read elsewhere.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct NamedFiles {
-    format_version: i32,
-    manifests: Vec<LocatedManifest<Reached>>,
-}
-
-impl NamedFiles {
-    /// The work on these manifests of a table, and the manifests in the form that engines get.
-    ///
-    /// # Errors
-    /// `Location` for a manifest that the storage may not open.
-    pub(super) fn of(table: &Table, manifests: Vec<Reached>) -> Result<(NamedFiles, Vec<PlannedManifest>)> {
-        let storage = table.storage().as_ref();
-        let planned = planned(table, manifests.iter().map(|reached| &reached.manifest))?;
-        let located = |manifest: Reached| {
-            Ok(LocatedManifest { location: storage.place(&manifest.manifest.path)?, manifest })
-        };
-        let manifests = manifests.into_iter().map(located).collect::<Result<_>>()?;
-        Ok((NamedFiles { format_version: table.metadata().format_version, manifests }, planned))
-    }
-}
-
-impl SentManifests for NamedFiles {
-    fn records(&self, partitioner: &Arc<Partitioner>, decoding: Decoding) -> Result<Records> {
-        let program = Program::new(self.format_version, Arc::clone(partitioner), Notes::default(), decoding)?;
-        let manifests = ManifestsByLocation::new(&self.manifests);
-        Ok(Box::new(move |path, bytes| {
-            let reached = manifests.find(path)?;
-            program.open(reached, bytes, 1)
-        }))
-    }
-}
-
-impl ManifestSource for Entries {
-    type Manifest = Reached;
-
-    fn storage(&self) -> &dyn Storage {
-        self.table.storage().as_ref()
-    }
-
-    fn size(&self, reached: &Reached) -> u64 {
-        reached.manifest.length.unwrap_or(0)
-    }
-
-    fn read(&self, reached: &Reached) -> Result<Buffer> {
-        self.table.read_recorded(&reached.manifest.path, reached.manifest.length)
-    }
-
-    fn open(&self, reached: &Reached, bytes: Buffer, threads: usize) -> Result<Batches> {
-        self.program.open(reached, bytes, threads)
     }
 }
 

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 
-use self::entries::Entries;
-pub(super) use self::entries::{NamedFiles, Reached};
+pub(super) use self::entries::{Program, Reached};
 pub(super) use self::ownership::FOLDERS;
 use self::ownership::{check_location, other_folders, own_metadata};
 use self::retention::{Kept, check_enabled, wrong_properties};
@@ -21,22 +21,19 @@ pub(super) use self::retention::{check_deletable, kept};
 use super::discovery::{FOLDER, HINT};
 use super::manifest_list::{ManifestFile, brief, read_manifest_list};
 use super::metadata::{RefKind, Snapshot, SnapshotRef, TableMetadata, Wanted};
-use super::scan::IcebergJob;
 use super::table::Table;
 use crate::columnar::Decoding;
-use crate::distributed::FormatJob;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
-    DistributedWalk, Files, Kind, Kinds, ListedFolder, NewestReach, OrphansJob, OtherReach, Partitioner,
-    Prefixes, Reach, ReachJob, Removed, Retention, Root, RootSets, Roots, Seen, Walk, WalkOptions,
+    self, Files, Kind, Kinds, ListedFolder, Partitioner, Prefixes, Reach, Removed, Retention, Root, RootSets,
+    Roots, Seen, Walk, WalkOptions, manifests_step,
 };
 use crate::record::find;
 use crate::relocate::below;
-use crate::scan::{Batches, EntryJob, ManifestStream, Step};
+use crate::scan::Batches;
 use crate::storage::{Storage, present};
-use crate::table::{self, Newest};
 use crate::write::publish::is_left_over;
 
 /// The first root: the table itself, with its metadata log.
@@ -153,43 +150,6 @@ impl TableReach {
         let of_lists = if is_wanted { snapshots.clone() } else { Vec::new() };
         let (manifests, named) = self.manifests(of_lists, |at| first + at, threads, &mut files, &mut sets)?;
         Ok(Named { metadata, snapshots, roots, sets, files, manifests, named, removed })
-    }
-
-    /// The files of the live entries of manifests, distributed by `partitioner`.
-    ///
-    /// # Errors
-    /// None that input could cause.
-    pub(super) fn entries(
-        &self,
-        manifests: Vec<Reached>,
-        partitioner: &Arc<Partitioner>,
-        threads: usize,
-    ) -> Result<Batches> {
-        let entries = Entries::new(self.table.clone(), Arc::clone(partitioner), self.notes.clone())?;
-        Ok(Box::new(ManifestStream::new(entries, manifests, threads)))
-    }
-
-    /// A walk without the entries, and the manifests that have them.
-    fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<(Walk, Vec<Reached>)> {
-        let Named { snapshots, roots, mut sets, files, mut manifests, named, removed, .. } =
-            self.named(wanted.retention, wanted.kinds, wanted.threads)?;
-        seen.add(self.table.metadata_file().to_owned());
-        let kept = |(at, root): (usize, &Root)| (!root.is_removed).then_some(at);
-        let remaining = sets.of(roots.iter().enumerate().filter_map(kept));
-        let of_snapshots = roots.iter().skip(FIRST_SNAPSHOT).zip(&snapshots);
-        for (_, snapshot) in of_snapshots.filter(|(root, _)| !root.is_removed) {
-            seen.add(content(snapshot));
-        }
-        for reached in &manifests {
-            // Its live entries are live in each snapshot that has it.
-            if sets.difference(reached.set, remaining) != reached.set {
-                seen.add_manifest(&reached.manifest.path);
-            }
-        }
-        manifests.retain(|reached| reached.is_of(wanted.kinds));
-        let step = manifests_step(&manifests, named);
-        let entries: Batches = Box::new(std::iter::empty());
-        Ok((Walk { roots, sets, files, entries, manifests: step, removed }, manifests))
     }
 
     /// Every snapshot, without its summary.
@@ -316,6 +276,8 @@ fn list(table: &Table, snapshot: &Snapshot) -> Result<(Option<u64>, RecordBatch)
 }
 
 impl Reach for TableReach {
+    type Table = Table;
+
     const BY_NAME: bool = false;
     /// One metadata file has it all.
     const QUIET_LOOKS: usize = 1;
@@ -324,17 +286,34 @@ impl Reach for TableReach {
         &self.table.metadata().location
     }
 
-    fn storage(&self) -> &Arc<dyn Storage> {
-        self.table.storage()
+    fn table(&self) -> &Table {
+        &self.table
     }
 
     fn notes(&self) -> Notes {
         self.notes.clone()
     }
 
-    fn walk(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Walk> {
-        let (walk, manifests) = self.begun(wanted, seen)?;
-        Ok(Walk { entries: self.entries(manifests, &wanted.partitioner, wanted.threads)?, ..walk })
+    fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<(Walk, Vec<Reached>)> {
+        let Named { snapshots, roots, mut sets, files, mut manifests, named, removed, .. } =
+            self.named(wanted.retention, wanted.kinds, wanted.threads)?;
+        seen.add(self.table.metadata_file().to_owned());
+        let kept = |(at, root): (usize, &Root)| (!root.is_removed).then_some(at);
+        let remaining = sets.of(roots.iter().enumerate().filter_map(kept));
+        let of_snapshots = roots.iter().skip(FIRST_SNAPSHOT).zip(&snapshots);
+        for (_, snapshot) in of_snapshots.filter(|(root, _)| !root.is_removed) {
+            seen.add(content(snapshot));
+        }
+        for reached in &manifests {
+            // Its live entries are live in each snapshot that has it.
+            if sets.difference(reached.set, remaining) != reached.set {
+                seen.add_manifest(&reached.manifest.path);
+            }
+        }
+        manifests.retain(|reached| reached.is_of(wanted.kinds));
+        let step = manifests_step::<TableReach>(&manifests, named);
+        let entries: Batches = Box::new(std::iter::empty());
+        Ok((Walk { roots, sets, files, entries, manifests: step, removed }, manifests))
     }
 
     fn walk_later(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Option<Walk>> {
@@ -371,34 +350,41 @@ impl Reach for TableReach {
         let (mut manifests, named) =
             self.manifests(snapshots, |_| TABLE, wanted.threads, &mut files, &mut sets)?;
         manifests.retain(|one| seen.add_manifest(&one.manifest.path) && one.is_of(wanted.kinds));
-        let step = manifests_step(&manifests, named);
-        let entries = self.entries(manifests, &wanted.partitioner, wanted.threads)?;
+        let step = manifests_step::<TableReach>(&manifests, named);
+        let entries = reach::entries(self, manifests, wanted)?;
         Ok(Some(Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }))
     }
 
-    type SentManifests = NamedFiles;
+    type Manifest = Reached;
+    type Types = i32;
+    type Program = Program;
 
-    fn distributed_walk(
-        &self,
-        wanted: &WalkOptions<'_>,
-        _all: bool,
-        seen: &mut Seen,
-    ) -> Result<DistributedWalk<NamedFiles>> {
-        let (walk, manifests) = self.begun(wanted, seen)?;
-        let (manifests, planned) = NamedFiles::of(&self.table, manifests)?;
-        Ok(DistributedWalk { walk, manifests, planned })
+    fn recorded(one: &Reached) -> &ManifestFile {
+        &one.manifest
     }
 
-    fn reach_job(job: ReachJob<TableReach>) -> impl FormatJob {
-        EntryJob::<Table>::Own(IcebergJob::Reach(job))
+    fn program(&self, partitioner: &Arc<Partitioner>) -> Result<Program> {
+        let (version, decoding) = (self.types()?, self.table.decoding().clone());
+        Program::new(version, Arc::clone(partitioner), self.notes.clone(), decoding)
     }
 
-    fn orphans_job(job: OrphansJob<TableReach>) -> impl FormatJob {
-        EntryJob::<Table>::Own(IcebergJob::Orphans(job))
+    /// The version of the table.
+    fn types(&self) -> Result<i32> {
+        Ok(self.table.metadata().format_version)
     }
 
-    fn newest(table: &dyn table::Table, catalog: Option<Newest>) -> Result<NewestReach<TableReach>> {
-        Ok(table::own::<Table>(table)?.newest_reach(catalog))
+    fn sent_program(version: &i32, partitioner: &Arc<Partitioner>, decoding: Decoding) -> Result<Program> {
+        Program::new(*version, Arc::clone(partitioner), Notes::default(), decoding)
+    }
+
+    fn records(
+        program: &Program,
+        one: &Reached,
+        path: String,
+        bytes: Buffer,
+        threads: usize,
+    ) -> Result<Batches> {
+        program.open(one, path, bytes, threads)
     }
 
     /// Everything below the table's location except hidden files and folders (Iceberg's
@@ -448,18 +434,6 @@ pub(super) fn refusals(table: &Table) -> (Vec<Error>, Vec<Error>) {
     (wrong_properties(metadata).collect(), others.collect())
 }
 
-/// What the table at a location names, for a table that has it in its folder.
-///
-/// # Errors
-/// Those of [`Table::open`].
-pub(crate) fn reach_at(
-    location: &str,
-    storage: Arc<dyn Storage>,
-    decoding: Decoding,
-) -> Result<Box<dyn OtherReach>> {
-    Ok(Box::new(TableReach::new(Table::open(location, storage, decoding)?)))
-}
-
 /// What rules of retention keep.
 fn kept_by(metadata: &TableMetadata, snapshots: &[Snapshot], retention: &Retention) -> Result<Kept> {
     let lineage = snapshots.iter().map(|one| (one.snapshot_id, one.parent_id, one.timestamp_ms));
@@ -485,16 +459,4 @@ fn mark(metadata: &TableMetadata, kept: &Kept, roots: &mut [Root]) -> Vec<Remove
         });
     }
     removed
-}
-
-/// The step of the funnel for manifests: how many are read, of those that the lists name.
-fn manifests_step(manifests: &[Reached], named: u64) -> Step {
-    let bytes = manifests.iter().filter_map(|reached| reached.manifest.length).sum();
-    let step = Step::rows(
-        "manifests",
-        manifests.len() as u64,
-        named,
-        "each is read once, however many lists name it",
-    );
-    Step { bytes_kept: Some(bytes), ..step }
 }

@@ -18,7 +18,7 @@ use super::reach::{Named, Reached, TableReach};
 use super::table::Table;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
-use crate::reach::{Kind, Kinds, Partitioner, Reach, RootSets, SetId, each_record};
+use crate::reach::{self, Kind, Kinds, Partitioner, Reach, RootSets, SetId, WalkOptions, each_record};
 use crate::record::typed;
 use crate::relocate::below;
 use crate::rewrite_paths::{Copier, IsOld, Job, Moves, Prefixes, RewritePaths};
@@ -102,8 +102,9 @@ impl Copying<'_> {
             of_deletes.map(|one| Reached { manifest: one.manifest.clone(), set: one.set }).collect();
         let mut found: HashMap<String, (Kind, Option<u64>, SetId)> = HashMap::new();
         let mut order = Vec::new();
-        let partitioner = Arc::new(Partitioner::new());
-        for batch in self.reach.entries(of_deletes, &partitioner, threads(job.threads))? {
+        let (partitioner, threads) = (Arc::new(Partitioner::new()), threads(job.threads));
+        let wanted = WalkOptions { retention: None, kinds: Kinds::ALL, partitioner, threads };
+        for batch in reach::entries(&self.reach, of_deletes, &wanted)? {
             each_record(&batch?, |record| {
                 if matches!(record.kind, Kind::PositionDeletes | Kind::DeletionVectors) {
                     let size = u64::try_from(record.size).ok();

@@ -1,6 +1,6 @@
 //! Iceberg as the entry engine sees it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -8,22 +8,30 @@ use arrow_array::types::Int32Type;
 use arrow_schema::SchemaRef;
 
 use super::history::{listed, of_commit};
-use super::jobs::IcebergJob;
+use super::jobs::PlanJob;
 use super::plan::Plan;
 use super::program::EntryProgram;
 use crate::columnar::Decoding;
 use crate::diff::{Change, Difference, OneSide};
-use crate::distributed::PlannedManifest;
+use crate::distributed::{Bounds, Distributed, Planned, PlannedManifest};
 use crate::error::Result;
 use crate::history::{Commit, Listed, with_change};
+use crate::iceberg::groups::Groups;
 use crate::iceberg::manifest::ADDED;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::metadata::Snapshot;
+use crate::iceberg::reach::TableReach;
+use crate::iceberg::system::SYSTEM_TABLES;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::Role;
+use crate::reach::{NewestReach, Unreached, newest_reach};
 use crate::record::find;
-use crate::scan::{Batches, Format, OpenManifest, ScanOptions};
-use crate::table::TableCore;
+use crate::scan::{
+    Batches, EntrySource, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions, ViewScan, planned,
+};
+use crate::system::SystemTable;
+use crate::table::{Newest, TableCore};
+use crate::view::View;
 
 impl Format for Table {
     const NAME: &'static str = "iceberg";
@@ -37,12 +45,19 @@ impl Format for Table {
         Difference { change: Change::Added, of: Change::Added, role: Role::Identified, has: |_| true },
     ];
 
+    const PLANS_NUMBER_FILTERED_DELETES: bool = true;
+    const SYSTEM_TABLES: &'static [SystemTable<Table>] = SYSTEM_TABLES;
+
     type Snapshot = Snapshot;
     type Manifest = ManifestFile;
     type Role = Role;
     type Types = StoredTypes;
     type Program = EntryProgram;
-    type Job = IcebergJob;
+    type Job = PlanJob;
+    type LiveJob = RowsJob<Table>;
+    type Groups = Groups;
+    type Reach = TableReach;
+    type StoredEntries = StoredTypes;
 
     fn core_mut(&mut self) -> &mut TableCore {
         &mut self.core
@@ -157,6 +172,93 @@ impl Format for Table {
         Ok(Box::new(
             entries.map(move |entries| own.rows(&entries?, &path).map_err(|error| error.in_file(&path))),
         ))
+    }
+
+    /// A plan is made of entries and deletes.
+    fn role_of(view: &View, _options: &ScanOptions) -> Option<Role> {
+        match view {
+            View::Entries => Some(Role::Entries),
+            View::Files => Some(Role::Files),
+            View::Deletes => Some(Role::Deletes),
+            _ => None,
+        }
+    }
+
+    fn check_filter(&self, filter: Option<&str>) -> Result<()> {
+        Plan::empty(self, filter).map(drop)
+    }
+
+    fn view_schema(&self, view: &View, options: &ScanOptions) -> Result<SchemaRef> {
+        super::schema_of(self, view, options)
+    }
+
+    fn view_rows(scan: &ViewScan<Table>) -> Result<Batches> {
+        super::rows(scan)
+    }
+
+    fn view_job(scan: &ViewScan<Table>, bounds: &Bounds) -> Result<Option<Planned>> {
+        super::job(scan, bounds)
+    }
+
+    fn scan_tasks(scan: &ViewScan<Table>) -> Result<serde_json::Value> {
+        scan.answer()
+    }
+
+    fn counted_role(view: &View, options: &ScanOptions) -> Option<Role> {
+        match view {
+            View::Plan => Some(Role::LiveData),
+            view if view.group_by().is_some() => Some(Role::Live),
+            view => Table::role_of(view, options),
+        }
+    }
+
+    fn counting(scan: &ViewScan<Table>, role: Role, funnel: &Funnel) -> Result<Batches> {
+        super::counting(scan, role, funnel)
+    }
+
+    fn live_files(&self, columns: &[&str], options: &ScanOptions) -> Result<Batches> {
+        let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+        let options = ScanOptions { columns: Some(columns), limit: None, ..options.clone() };
+        let program = EntryProgram::new(Role::Live, self.types()?, &options, self.decoding().clone())?;
+        let manifests = Plan::new(self, options.table_filter.as_deref())?.of_role(Role::Live);
+        Ok(EntrySource::new(Arc::new(program), self.clone()).stream(manifests, &options))
+    }
+
+    fn live_job(&self, options: &ScanOptions, bounds: &Bounds) -> Result<Option<LiveFiles<Table>>> {
+        let manifests = Plan::new(self, options.table_filter.as_deref())?.of_role(Role::Live);
+        let inputs = planned(self, &manifests)?;
+        if bounds.are_small(inputs.iter().map(|manifest| manifest.size)) {
+            return Ok(None);
+        }
+        Ok(Some((RowsJob::new(Role::Live, self, options, manifests)?, inputs, Vec::new())))
+    }
+
+    fn commit_times(&self) -> Result<HashMap<i64, i64>> {
+        Table::commit_times(self)
+    }
+
+    fn schema_id(&self) -> i64 {
+        i64::from(self.schema().schema_id)
+    }
+
+    fn reach(&self, is_of_catalog: bool) -> TableReach {
+        let table = self.clone();
+        if is_of_catalog { TableReach::of_catalog(table) } else { TableReach::new(table) }
+    }
+
+    fn newest_reach(&self, catalog: Option<Newest>) -> NewestReach<TableReach> {
+        let table = self.clone();
+        newest_reach(catalog, TableReach::of_catalog, move || table.latest().map(TableReach::new))
+    }
+
+    fn freed(
+        &self,
+        before: String,
+        newest: Option<Newest>,
+        options: ScanOptions,
+    ) -> Result<Box<dyn Distributed>> {
+        let of = move |newest: &TableReach| newest.before(&before);
+        Ok(Box::new(Unreached::freed(self.newest_reach(newest), of, options)?))
     }
 
     fn changes(

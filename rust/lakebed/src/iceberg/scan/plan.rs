@@ -16,7 +16,7 @@ use crate::scan::{Amount, Funnel, Stage, headers};
 use crate::view::select;
 
 /// The manifests of a snapshot, and which of them may have matching entries.
-pub(super) struct Plan {
+pub(in crate::iceberg) struct Plan {
     /// The rows of the list that are kept.
     list: RecordBatch,
     pub(super) manifests: Vec<ManifestFile>,
@@ -25,7 +25,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Reads the manifest list of the table's snapshot.
-    pub(super) fn new(table: &Table, filter: Option<&str>) -> Result<Plan> {
+    pub(in crate::iceberg) fn new(table: &Table, filter: Option<&str>) -> Result<Plan> {
         Plan::of_list(table, table.manifest_list()?, filter)
     }
 
@@ -68,7 +68,7 @@ impl Plan {
     }
 
     /// The manifests that may have rows of `role`.
-    pub(super) fn of_role(self, role: Role) -> Vec<ManifestFile> {
+    pub(in crate::iceberg) fn of_role(self, role: Role) -> Vec<ManifestFile> {
         let mut manifests = self.manifests;
         manifests
             .retain(|manifest| (!role.is_live() || manifest.may_be_live()) && role.content().has(manifest));

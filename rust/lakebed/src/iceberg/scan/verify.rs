@@ -9,10 +9,8 @@ use arrow_array::{Int32Array, RecordBatch};
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
-use super::jobs::IcebergJob;
 use super::program::EntryProgram;
 use crate::columnar::Decoding;
-use crate::distributed::FormatJob;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::{SINGLE_INPUT, links, wrong};
 use crate::iceberg::discovery::wrong_hint;
@@ -26,18 +24,15 @@ use crate::iceberg::view::{FILE_PATH_ID, Role, identities, snapshots as shown};
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::record::find;
-use crate::scan::{EntryJob, OpenManifest, ScanOptions};
+use crate::scan::{OpenManifest, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
     CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, IDENTITY, Inventory, Links, NamedFile, Number,
-    Severity, StoredEntries, Verified, VerifyJob, WholeEntries, caught,
+    Severity, StoredEntries, Verified, WholeEntries, caught,
 };
 use crate::view::with_columns;
 
 impl Verified for Table {
-    type Entries = IcebergEntries;
-    type Stored = StoredTypes;
-
     fn inventory(&self, threads: usize) -> Result<Inventory<ManifestFile>> {
         let mut found = Inventory::default();
         let named_by: Arc<str> = Arc::from(self.metadata_file());
@@ -124,10 +119,6 @@ impl Verified for Table {
 
     fn stored_entries(&self) -> Result<StoredTypes> {
         Ok(StoredTypes::from(&self.types()?))
-    }
-
-    fn job(job: VerifyJob<StoredTypes>) -> impl FormatJob {
-        EntryJob::<Table>::Own(IcebergJob::Verify(job))
     }
 
     fn anchor(&self) -> String {

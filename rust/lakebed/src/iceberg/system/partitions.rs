@@ -6,11 +6,12 @@ use arrow_array::{ArrayRef, Int32Array};
 use arrow_schema::{DataType, Field, TimeUnit};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::groups::Group;
-use crate::iceberg::scan::read_groups;
+use crate::grouping::Groups as _;
+use crate::iceberg::groups::{Group, Groups};
+use crate::iceberg::scan::{Plan, rows_of};
 use crate::iceberg::table::Table;
-use crate::iceberg::view::{ints, last_updated, longs};
-use crate::scan::{Batches, ScanOptions};
+use crate::iceberg::view::{Role, ints, last_updated, longs};
+use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "partitions", columns, rows };
@@ -37,8 +38,12 @@ fn columns(table: &Table) -> Result<Vec<Field>> {
 }
 
 fn rows(table: &Table, request: &Request) -> Result<Batches> {
-    let options = ScanOptions { threads: request.threads, ..ScanOptions::default() };
-    let groups = read_groups(table, table.current_types()?, &options)?;
+    let types = table.current_types()?;
+    let mut groups = Groups::new(&types.partition, table.commit_times()?)?;
+    let manifests = Plan::new(table, None)?.of_role(Role::Live);
+    for files in rows_of(table, Role::Live, types, Groups::INPUT, None, manifests, request.threads)? {
+        groups.extend(&files?)?;
+    }
     let rows = groups.groups();
     let fields = columns(table)?;
     let arrays = fields.iter().map(|field| match field.name().as_str() {

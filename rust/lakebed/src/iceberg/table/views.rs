@@ -11,16 +11,12 @@ use super::Table;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition::partitions_of;
-use crate::iceberg::reach::TableReach;
 use crate::iceberg::rewrite_paths::rewrite_paths;
-use crate::iceberg::scan::Scan;
 use crate::iceberg::system::SYSTEM_TABLES;
-use crate::reach::{NewestReach, Orphans, Reachable, Unreached, newest_reach};
 use crate::rewrite_paths::RewritePaths;
-use crate::scan::{Format, ScanOptions, of_snapshots};
-use crate::system::{MetadataScan, names};
-use crate::table::{self, Newest, Place, TableCore, named, placed};
-use crate::verify::VerifyScan;
+use crate::scan::{Format, ScanOptions, resolve};
+use crate::system::names;
+use crate::table::{self, Place, TableCore, named, placed};
 use crate::view::View;
 
 impl table::Table for Table {
@@ -70,28 +66,7 @@ impl table::Table for Table {
     }
 
     fn resolve(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
-        Ok(match view {
-            View::Diff { .. } | View::Appends { .. } | View::Growth | View::FileHistory => {
-                of_snapshots(self, view, options)?
-            }
-            View::Verify { data_files } => Box::new(VerifyScan::new(self.clone(), options, data_files)?),
-            View::Reachable => Box::new(Reachable::new(TableReach::new(self.clone()), options)?),
-            View::Orphans { which, newest } => {
-                let reach = self.reach(newest.is_some());
-                Box::new(Orphans::new(reach, self.newest_reach(newest), which, options)?)
-            }
-            View::ExpirePlan { retention, newest } => {
-                Box::new(Unreached::expired(self.newest_reach(newest), retention, options)?)
-            }
-            View::Freed { before, newest } => {
-                let of = move |newest: &TableReach| newest.before(&before);
-                Box::new(Unreached::freed(self.newest_reach(newest), of, options)?)
-            }
-            View::MetadataTable(name) => {
-                Box::new(MetadataScan::new(self.clone(), SYSTEM_TABLES, &name, options)?)
-            }
-            view => Box::new(Scan::new(self.clone(), view, options)?),
-        })
+        resolve(self, view, options)
     }
 
     fn rewrite_paths(&self, job: &RewritePaths, options: ScanOptions) -> Result<Box<dyn Distributed>> {
@@ -104,17 +79,6 @@ impl table::Table for Table {
 }
 
 impl Table {
-    fn reach(&self, is_of_catalog: bool) -> TableReach {
-        let table = self.clone();
-        if is_of_catalog { TableReach::of_catalog(table) } else { TableReach::new(table) }
-    }
-
-    /// What reads the newest version: a catalog, or the table itself.
-    pub(in crate::iceberg) fn newest_reach(&self, catalog: Option<Newest>) -> NewestReach<TableReach> {
-        let table = self.clone();
-        newest_reach(catalog, TableReach::of_catalog, move || table.latest().map(TableReach::new))
-    }
-
     fn at_place(&self, place: &Place) -> Result<Table> {
         match place {
             Place::Snapshot(id) => self.at_snapshot(*id),

@@ -2,7 +2,7 @@
 
 use arrow_array::cast::AsArray;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::health::{ManifestBounds, Totals};
 use crate::iceberg::groups::{Group, Groups};
 
@@ -11,8 +11,7 @@ const ZERO: Totals =
     Totals { bucket_count: None, level_0_file_count: None, delete_row_count: None, ..Totals::ZERO };
 
 /// Sums over the live files of all groups.
-pub(crate) fn totals(groups: &Groups, bounds: Option<&ManifestBounds>) -> Result<Totals> {
-    let bounds = bounds.ok_or_else(|| Error::new(ErrorKind::Argument, "this task is not one of health"))?;
+pub(crate) fn totals(groups: &Groups, bounds: &ManifestBounds) -> Result<Totals> {
     let specs: Vec<_> = groups.groups().iter().map(|group| Some(group.spec_id)).collect();
     let manifests = bounds.counts(groups.tuples()?.as_struct(), &specs)?;
     let partitions = groups.groups().iter().map(of_partition).zip(manifests);

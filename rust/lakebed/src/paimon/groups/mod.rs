@@ -1,34 +1,28 @@
-//! Sums over the live files of each partition and bucket (Paimon's `PartitionEntry.java` and
-//! `BucketEntry.java`), in one pass, in memory that grows only with the number of groups.
+//! Sums over the live files of each partition and bucket (Paimon's `PartitionEntry.java` and `BucketEntry.java`).
 
-mod sums;
+mod sent;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, Int32Type, Int64Type, TimestampMicrosecondType};
-use arrow_array::{Array, ArrayRef, BinaryArray, PrimitiveArray, RecordBatch};
+use arrow_array::{
+    Array, BinaryArray, Int8Array, Int32Array, Int64Array, RecordBatch, TimestampMicrosecondArray,
+};
 
 use super::manifest::DELETE;
+use super::partition::PartitionType;
+use super::scan::{SentSchemas, know_vectors, vector_counts};
+use super::table::Table;
+use super::view;
 use crate::error::Result;
-use crate::grouping::Sizes;
-use crate::grouping::sums::{beyond, known_sum, sum};
-use crate::record::find;
-
-/// The columns of [`ENTRY`](super::fields::ENTRY) that sums are made of.
-pub(crate) const GROUP_INPUT: [&str; 8] = [
-    "partition",
-    "bucket",
-    "total_buckets",
-    "level",
-    "row_count",
-    "file_size",
-    "creation_time",
-    "delete_row_count",
-];
+use crate::grouping::sums::{self, beyond, known_sum, sum};
+use crate::grouping::{self, Sizes, Summing};
+use crate::health::{ManifestBounds, Totals};
+use crate::record::column;
+use crate::scan::ScanOptions;
+use crate::view::GroupBy;
 
 /// The column that turns files into changes: files of DELETE entries are subtracted.
 pub(crate) const KIND: &str = "kind";
@@ -96,38 +90,40 @@ pub(crate) struct Groups {
     partitions: Numbered<Arc<[u8]>>,
     buckets: Numbered<(usize, i32)>,
     groups: Vec<Group>,
+    /// The columns of the partitions.
+    partition: PartitionType,
     /// Files with fewer bytes are small.
     small_bytes: i64,
 }
 
-impl Groups {
-    /// Reads `files`, batches with the columns of [`GROUP_INPUT`], to their end. If they have [`KIND`] too
-    /// they are changes, which may cancel out and leave groups without files.
-    ///
-    /// # Errors
-    /// Those of the batches; `Mismatch` for a sum that does not fit 64 bits.
-    pub(crate) fn read(files: impl Iterator<Item = Result<RecordBatch>>) -> Result<Groups> {
-        Groups::default().reading(files)
+impl grouping::Groups<Table> for Groups {
+    const INPUT: &'static [&'static str] = &[
+        "partition",
+        "bucket",
+        "total_buckets",
+        "level",
+        "row_count",
+        "file_size",
+        "creation_time",
+        "delete_row_count",
+    ];
+
+    fn of(table: &Table, summing: &Summing) -> Result<Groups> {
+        // The view `health` shows no partition, of which there could be a note.
+        let partition = match summing.by {
+            GroupBy::Table => PartitionType::new(table.schema()),
+            _ => table.partition_type(),
+        };
+        Ok(Groups { partition, small_bytes: summing.small_bytes, ..Groups::default() })
     }
 
-    /// No files yet; files with fewer than `small_bytes` bytes will count as small.
-    pub(crate) fn with_small(small_bytes: i64) -> Groups {
-        Groups { small_bytes, ..Groups::default() }
+    fn sent(types: &SentSchemas, summing: &Summing) -> Result<Groups> {
+        let partition = PartitionType::new(&types.table_schema()?);
+        Ok(Groups { partition, small_bytes: summing.small_bytes, ..Groups::default() })
     }
 
-    /// Adds more files to these groups, as in [`Groups::read`].
-    pub(crate) fn reading(mut self, files: impl Iterator<Item = Result<RecordBatch>>) -> Result<Groups> {
-        for batch in files {
-            self.extend(&batch?)?;
-        }
-        Ok(self)
-    }
-
-    /// Adds files, with the columns of [`GROUP_INPUT`].
-    ///
-    /// # Errors
-    /// `Mismatch` for a sum that does not fit 64 bits.
-    pub(crate) fn extend(&mut self, files: &RecordBatch) -> Result<()> {
+    /// Files with [`KIND`] are changes, which may cancel out and leave groups without files.
+    fn extend(&mut self, files: &RecordBatch) -> Result<()> {
         let files = Files::new(files)?;
         let mut partition = None;
         for row in 0..files.partitions.len() {
@@ -141,6 +137,51 @@ impl Groups {
             self.take(files.group(row, number, self.small_bytes)?)?;
         }
         Ok(())
+    }
+
+    fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
+        for (key, row) in sums::keys(sums)?.iter().zip(sums::numbers(sums, &sent::COLUMNS)?) {
+            let partition = self.partitions.number(key.unwrap_or_default(), Arc::from);
+            self.take(sent::group(partition, row)?)?;
+        }
+        Ok(())
+    }
+
+    fn vectors(table: &Table, options: &ScanOptions, by: GroupBy) -> Result<Option<RecordBatch>> {
+        vector_counts(table, options, by)
+    }
+
+    fn know_vectors(&mut self, counts: &RecordBatch) -> Result<()> {
+        know_vectors(self, counts)
+    }
+
+    fn count(&self) -> usize {
+        self.groups.len()
+    }
+
+    fn drain(&mut self) -> Result<RecordBatch> {
+        let empty = Groups { partition: self.partition.clone(), ..Groups::default() };
+        std::mem::replace(self, Groups { small_bytes: self.small_bytes, ..empty }).sums()
+    }
+
+    fn shown_partitions(&self) -> Result<RecordBatch> {
+        view::partitions(self, &self.partition)
+    }
+
+    fn shown_buckets(&self) -> Result<RecordBatch> {
+        view::buckets(self, &self.partition)
+    }
+
+    fn totals(&self, bounds: &ManifestBounds) -> Result<Totals> {
+        view::totals(self, bounds, &self.partition)
+    }
+}
+
+impl Groups {
+    /// The buckets, each with the bytes of its partition.
+    pub(crate) fn sums(&self) -> Result<RecordBatch> {
+        let rows: Vec<_> = self.groups.iter().map(sent::numbers).collect();
+        sums::batch(self.partition_rows(&self.groups), &sent::COLUMNS, &rows)
     }
 
     /// Adds files of one bucket; their partition has its number here already.
@@ -229,33 +270,32 @@ impl<T: std::hash::Hash + Eq + Clone> Numbered<T> {
     }
 }
 
-/// The columns of [`GROUP_INPUT`], typed.
+/// The columns of [`INPUT`](grouping::Groups::INPUT), typed.
 struct Files {
     partitions: BinaryArray,
-    buckets: PrimitiveArray<Int32Type>,
-    total_buckets: PrimitiveArray<Int32Type>,
-    levels: PrimitiveArray<Int32Type>,
-    row_counts: PrimitiveArray<Int64Type>,
-    sizes: PrimitiveArray<Int64Type>,
-    created: PrimitiveArray<TimestampMicrosecondType>,
-    delete_rows: PrimitiveArray<Int64Type>,
-    kinds: Option<PrimitiveArray<Int8Type>>,
+    buckets: Int32Array,
+    total_buckets: Int32Array,
+    levels: Int32Array,
+    row_counts: Int64Array,
+    sizes: Int64Array,
+    created: TimestampMicrosecondArray,
+    delete_rows: Int64Array,
+    kinds: Option<Int8Array>,
 }
 
 impl Files {
     fn new(files: &RecordBatch) -> Result<Files> {
-        let int = |column: ArrayRef| column.as_primitive::<Int32Type>().clone();
-        let long = |column: ArrayRef| column.as_primitive::<Int64Type>().clone();
+        let kinds = files.column_by_name(KIND).map(|_| column::<Int8Array>(files, KIND).cloned());
         Ok(Files {
-            partitions: find(files, "partition")?.as_binary::<i32>().clone(),
-            buckets: find(files, "bucket").map(int)?,
-            total_buckets: find(files, "total_buckets").map(int)?,
-            levels: find(files, "level").map(int)?,
-            row_counts: find(files, "row_count").map(long)?,
-            sizes: find(files, "file_size").map(long)?,
-            created: find(files, "creation_time")?.as_primitive::<TimestampMicrosecondType>().clone(),
-            delete_rows: find(files, "delete_row_count").map(long)?,
-            kinds: files.column_by_name(KIND).map(|kinds| kinds.as_primitive().clone()),
+            partitions: column::<BinaryArray>(files, "partition")?.clone(),
+            buckets: column::<Int32Array>(files, "bucket")?.clone(),
+            total_buckets: column::<Int32Array>(files, "total_buckets")?.clone(),
+            levels: column::<Int32Array>(files, "level")?.clone(),
+            row_counts: column::<Int64Array>(files, "row_count")?.clone(),
+            sizes: column::<Int64Array>(files, "file_size")?.clone(),
+            created: column::<TimestampMicrosecondArray>(files, "creation_time")?.clone(),
+            delete_rows: column::<Int64Array>(files, "delete_row_count")?.clone(),
+            kinds: kinds.transpose()?,
         })
     }
 

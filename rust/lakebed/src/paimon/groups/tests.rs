@@ -6,6 +6,7 @@ use arrow_array::{
 
 use super::{Group, Groups, KIND};
 use crate::error::{ErrorKind, Result};
+use crate::grouping::Groups as _;
 
 /// A file: partition, bucket, total buckets, level, rows, bytes, creation, rows that delete.
 type File = (&'static [u8], i32, i32, i32, i64, i64, Option<i64>, Option<i64>);
@@ -32,7 +33,9 @@ fn batch(files: &[File]) -> Result<RecordBatch> {
 }
 
 fn read(batches: &[&[File]]) -> Result<Groups> {
-    Groups::read(batches.iter().map(|files| batch(files)))
+    let mut groups = Groups::default();
+    batches.iter().try_for_each(|files| groups.extend(&batch(files)?))?;
+    Ok(groups)
 }
 
 /// Partition row, bucket and number of files of each group.
@@ -136,7 +139,8 @@ fn changes_that_cancel_out_leave_groups_without_files() {
     let schema = batch.schema();
     columns
         .extend(schema.fields().iter().zip(batch.columns()).map(|(f, c)| (f.name().clone(), Arc::clone(c))));
-    let groups = Groups::read([Ok(RecordBatch::try_from_iter(columns).unwrap())].into_iter()).unwrap();
+    let mut groups = Groups::default();
+    groups.extend(&RecordBatch::try_from_iter(columns).unwrap()).unwrap();
     assert_eq!(shape(&groups, groups.buckets()), vec![(b"a".to_vec(), 0, 0), (b"a".to_vec(), 1, 1)]);
     let cancelled = &groups.buckets()[0];
     assert_eq!((cancelled.records, cancelled.bytes, cancelled.delete_rows), (0, 0, Some(0)));
@@ -168,13 +172,18 @@ fn sums_of_parts_merge_to_the_sums_of_all() {
         (b"", -2, 2, 0, 4, 40, Some(1), Some(0)),
         (b"b", 0, 2, 1, 5, 50, Some(3), Some(0)),
     ];
-    let of = |files: &[File]| Groups::with_small(20).reading([batch(files)].into_iter()).unwrap();
+    let none = || Groups { small_bytes: 20, ..Groups::default() };
+    let of = |files: &[File]| {
+        let mut groups = none();
+        groups.extend(&batch(files).unwrap()).unwrap();
+        groups
+    };
     let whole = of(&files);
     for middle in 0..=files.len() {
         let (left, right) = files.split_at(middle);
-        let mut merged = Groups::with_small(20);
+        let mut merged = none();
         for part in [left, right] {
-            merged.merge(&of(part).drain().sums().unwrap()).unwrap();
+            merged.merge(&of(part).drain().unwrap()).unwrap();
         }
         assert_eq!(merged.buckets(), whole.buckets());
         assert_eq!(merged.sums().unwrap(), whole.sums().unwrap());

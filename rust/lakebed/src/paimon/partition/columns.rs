@@ -13,7 +13,7 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::types::{DataField, show};
 
 /// The partition columns of a table, as stored in rows and as shown in views.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct PartitionType {
     /// The columns, in key order.
     pub fields: Vec<DataField>,

@@ -9,28 +9,22 @@ use arrow_buffer::Buffer;
 use serde::{Deserialize, Serialize};
 
 use crate::columnar::Decoding;
-use crate::distributed::{LocatedManifest, PlannedManifest};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::notes::Notes;
 use crate::paimon::identity::{IDENTITY, identities};
 use crate::paimon::manifest::{ADD, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::paths::{DataPaths, is_file_name};
-use crate::paimon::schema::TableSchema;
-use crate::paimon::table::Table;
-use crate::reach::{
-    Fact, Kind, Kinds, ManifestsByLocation, Named, Partitioner, Records, SentManifests, SetId,
-};
+use crate::reach::{Fact, Kind, Kinds, Named, Partitioner, SetId};
 use crate::record::{RecordResolver, find};
-use crate::scan::{Batches, ManifestSource, planned};
-use crate::storage::Storage;
+use crate::scan::Batches;
 
 /// The identity of files that changes read, which no entry cancels; identities of live files are even.
 const CHANGES: i64 = 1;
 
 /// A manifest, and what reaches it and its files.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(in crate::paimon) struct Reached {
+pub(crate) struct Reached {
     pub(in crate::paimon) manifest: ManifestFile,
     /// Names of files beside it.
     pub(super) extra_files: Vec<String>,
@@ -73,14 +67,8 @@ struct Uses {
     kind: Kind,
 }
 
-/// Reads manifests for the files that they name.
-pub(super) struct Entries {
-    table: Table,
-    program: Program,
-}
-
 /// Decodes entries for the files that they name.
-struct Program {
+pub(crate) struct Program {
     shared: Arc<Shared>,
     columns: RecordResolver,
     decoding: Decoding,
@@ -92,16 +80,8 @@ struct Shared {
     partitioner: Arc<Partitioner>,
 }
 
-impl Entries {
-    pub(super) fn new(table: Table, partitioner: Arc<Partitioner>) -> Result<Entries> {
-        let paths = DataPaths::new(table.location(), table.schema());
-        let program = Program::new(paths, partitioner, table.decoding().clone(), table.noted().clone())?;
-        Ok(Entries { table, program })
-    }
-}
-
 impl Program {
-    fn new(
+    pub(super) fn new(
         paths: DataPaths,
         partitioner: Arc<Partitioner>,
         decoding: Decoding,
@@ -114,7 +94,13 @@ impl Program {
     }
 
     /// The files that the manifest at `path` names.
-    fn open(&self, reached: &Reached, path: String, bytes: Buffer, threads: usize) -> Result<Batches> {
+    pub(super) fn open(
+        &self,
+        reached: &Reached,
+        path: String,
+        bytes: Buffer,
+        threads: usize,
+    ) -> Result<Batches> {
         let (filter, expected) = (EntryFilter::default(), Some(reached.manifest.clone()));
         let entries = EntryReader::open(bytes, &self.columns, filter, expected, &self.decoding, threads)
             .map_err(|error| error.in_file(&path))?
@@ -127,72 +113,12 @@ impl Program {
     }
 }
 
-/// Manifests to be read elsewhere.
+/// What decoding needs of a table, as it is sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct NamedFiles {
-    location: String,
-    schema: String,
-    manifests: Vec<LocatedManifest<Reached>>,
-}
-
-impl NamedFiles {
-    /// The work on these manifests of a table, and the manifests in the form that engines get.
-    ///
-    /// # Errors
-    /// Those of reading the schema; `Location` for a manifest that the storage may not open.
-    pub(super) fn of(table: &Table, manifests: Vec<Reached>) -> Result<(NamedFiles, Vec<PlannedManifest>)> {
-        let planned = planned(table, manifests.iter().map(|reached| &reached.manifest))?;
-        let locations = planned.iter().map(|planned| planned.path.clone());
-        let manifests = locations
-            .zip(manifests)
-            .map(|(location, manifest)| LocatedManifest { location, manifest })
-            .collect();
-        let (location, schema) = (table.location().to_owned(), table.schema_text(table.schema().id)?);
-        Ok((NamedFiles { location, schema, manifests }, planned))
-    }
-}
-
-impl SentManifests for NamedFiles {
-    fn records(&self, partitioner: &Arc<Partitioner>, decoding: Decoding) -> Result<Records> {
-        let schema = TableSchema::from_json(self.schema.as_bytes())?;
-        let paths = DataPaths::new(&self.location, &schema);
-        let program = Program::new(paths, Arc::clone(partitioner), decoding, Notes::default())?;
-        let manifests = ManifestsByLocation::new(&self.manifests);
-        Ok(Box::new(move |path, bytes| {
-            let reached = manifests.find(path)?;
-            program.open(reached, path.to_owned(), bytes, 1)
-        }))
-    }
-}
-
-impl ManifestSource for Entries {
-    type Manifest = Reached;
-
-    fn storage(&self) -> &dyn Storage {
-        self.table.storage().as_ref()
-    }
-
-    fn size(&self, reached: &Reached) -> u64 {
-        reached.manifest.file_size
-    }
-
-    fn read(&self, reached: &Reached) -> Result<Buffer> {
-        let path = self.table.manifest_path(&reached.manifest.file_name);
-        match self.table.read_recorded(&path, Some(reached.manifest.file_size)) {
-            Err(error) if error.kind() == ErrorKind::Missing && reached.may_be_gone() => {
-                Ok(Buffer::default())
-            }
-            read => read,
-        }
-    }
-
-    fn open(&self, reached: &Reached, bytes: Buffer, threads: usize) -> Result<Batches> {
-        if bytes.is_empty() && reached.may_be_gone() {
-            return Ok(Box::new(std::iter::empty()));
-        }
-        let path = self.table.manifest_path(&reached.manifest.file_name);
-        self.program.open(reached, path, bytes, threads)
-    }
+pub(crate) struct TableTypes {
+    pub(super) location: String,
+    /// The text of the schema.
+    pub(super) schema: String,
 }
 
 impl Shared {

@@ -11,27 +11,25 @@ mod snapshot_roots;
 use std::sync::Arc;
 
 pub(super) use self::branch_removal::BranchRemoval;
-use self::entries::Entries;
-pub(super) use self::entries::{NamedFiles, Reached};
+pub(super) use self::entries::{Program, Reached, TableTypes};
 use self::lists::Use;
 pub(super) use self::places::places;
 pub(super) use self::retention::{check_options, duration};
 use self::snapshot_roots::OtherFiles;
 pub(super) use self::snapshot_roots::{RootKind, SnapshotRoot};
-use super::paths::MAIN;
-use super::scan::PaimonJob;
+use super::manifest_list::ManifestFile;
+use super::paths::{DataPaths, MAIN};
+use super::schema::TableSchema;
 use super::table::{Hint, Table};
 use crate::columnar::Decoding;
-use crate::distributed::FormatJob;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::reach::{
-    DistributedWalk, Files, Kinds, ListedFolder, NewestReach, OrphansJob, OtherReach, Prefixes, Reach,
-    ReachJob, Retention, Root, RootSets, Seen, Walk, WalkOptions,
+    self, Files, Kinds, ListedFolder, Partitioner, Prefixes, Reach, Retention, Root, RootSets, Seen, Walk,
+    WalkOptions, manifests_step,
 };
-use crate::scan::{Batches, EntryJob, Format, ManifestStream, Step};
-use crate::storage::{Storage, present};
-use crate::table::{self, Newest};
+use crate::scan::{Batches, Format};
+use arrow_buffer::Buffer;
 
 /// The first root: the table itself.
 const TABLE: usize = 0;
@@ -144,8 +142,27 @@ impl TableReach {
         let (manifests, named) = lists::named(&self.table, uses, (kinds, threads), &mut files, &mut sets)?;
         Ok(Named { roots, sets, files, manifests, named, snapshot_roots: all })
     }
+}
 
-    /// A walk without the entries, and the manifests that have them.
+impl Reach for TableReach {
+    type Table = Table;
+
+    const BY_NAME: bool = true;
+    /// Snapshots, tags and changelogs of each branch have folders of their own.
+    const QUIET_LOOKS: usize = 2;
+
+    fn location(&self) -> &str {
+        self.table.location()
+    }
+
+    fn table(&self) -> &Table {
+        &self.table
+    }
+
+    fn notes(&self) -> Notes {
+        self.table.noted().clone()
+    }
+
     fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<(Walk, Vec<Reached>)> {
         let branches = match &self.roots {
             Some(roots) => roots.clone(),
@@ -168,43 +185,9 @@ impl TableReach {
             }
         }
         manifests.retain(|one| one.is_of(wanted.kinds));
-        let step = manifests_step(&manifests, named);
+        let step = manifests_step::<TableReach>(&manifests, named);
         let entries: Batches = Box::new(std::iter::empty());
         Ok((Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }, manifests))
-    }
-
-    /// The files that the entries of manifests name.
-    fn entries(&self, manifests: Vec<Reached>, wanted: &WalkOptions<'_>) -> Result<Batches> {
-        let entries = Entries::new(self.table.clone(), Arc::clone(&wanted.partitioner))?;
-        Ok(Box::new(ManifestStream::new(entries, manifests, wanted.threads)))
-    }
-
-    fn is_there(&self, reached: &Reached) -> Result<bool> {
-        let path = self.table.manifest_path(&reached.manifest.file_name);
-        Ok(present(self.table.storage().read_range(&path, 0, 1))?.is_some())
-    }
-}
-
-impl Reach for TableReach {
-    const BY_NAME: bool = true;
-    /// Snapshots, tags and changelogs of each branch have folders of their own.
-    const QUIET_LOOKS: usize = 2;
-
-    fn location(&self) -> &str {
-        self.table.location()
-    }
-
-    fn storage(&self) -> &Arc<dyn Storage> {
-        self.table.storage()
-    }
-
-    fn notes(&self) -> Notes {
-        self.table.noted().clone()
-    }
-
-    fn walk(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Walk> {
-        let (walk, manifests) = self.begun(wanted, seen)?;
-        Ok(Walk { entries: self.entries(manifests, wanted)?, ..walk })
     }
 
     fn walk_later(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Option<Walk>> {
@@ -245,41 +228,53 @@ impl Reach for TableReach {
         manifests.retain(|one| {
             !one.may_be_gone() && one.is_of(wanted.kinds) && seen.add_manifest(&one.manifest.file_name)
         });
-        let step = manifests_step(&manifests, named);
-        let entries = self.entries(manifests, wanted)?;
+        let step = manifests_step::<TableReach>(&manifests, named);
+        let entries = reach::entries(self, manifests, wanted)?;
         let roots = all.into_iter().map(|one| one.root).collect();
         Ok(Some(Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }))
     }
 
-    type SentManifests = NamedFiles;
+    type Manifest = Reached;
+    type Types = TableTypes;
+    type Program = Program;
 
-    fn distributed_walk(
-        &self,
-        wanted: &WalkOptions<'_>,
-        all: bool,
-        seen: &mut Seen,
-    ) -> Result<DistributedWalk<NamedFiles>> {
-        let (walk, manifests) = self.begun(wanted, seen)?;
-        let mut needed = Vec::with_capacity(manifests.len());
-        for reached in manifests {
-            if !reached.may_be_gone() || (all && self.is_there(&reached)?) {
-                needed.push(reached);
-            }
-        }
-        let (manifests, planned) = NamedFiles::of(&self.table, needed)?;
-        Ok(DistributedWalk { walk, manifests, planned })
+    fn recorded(one: &Reached) -> &ManifestFile {
+        &one.manifest
     }
 
-    fn reach_job(job: ReachJob<TableReach>) -> impl FormatJob {
-        EntryJob::<Table>::Own(PaimonJob::Reach(job))
+    fn may_be_gone(one: &Reached) -> bool {
+        one.may_be_gone()
     }
 
-    fn orphans_job(job: OrphansJob<TableReach>) -> impl FormatJob {
-        EntryJob::<Table>::Own(PaimonJob::Orphans(job))
+    fn program(&self, partitioner: &Arc<Partitioner>) -> Result<Program> {
+        let paths = DataPaths::new(self.table.location(), self.table.schema());
+        let (decoding, notes) = (self.table.decoding().clone(), self.table.noted().clone());
+        Program::new(paths, Arc::clone(partitioner), decoding, notes)
     }
 
-    fn newest(table: &dyn table::Table, catalog: Option<Newest>) -> Result<NewestReach<TableReach>> {
-        Ok(table::own::<Table>(table)?.newest_reach(catalog))
+    fn types(&self) -> Result<TableTypes> {
+        let schema = self.table.schema_text(self.table.schema().id)?;
+        Ok(TableTypes { location: self.table.location().to_owned(), schema })
+    }
+
+    fn sent_program(
+        types: &TableTypes,
+        partitioner: &Arc<Partitioner>,
+        decoding: Decoding,
+    ) -> Result<Program> {
+        let schema = TableSchema::from_json(types.schema.as_bytes())?;
+        let paths = DataPaths::new(&types.location, &schema);
+        Program::new(paths, Arc::clone(partitioner), decoding, Notes::default())
+    }
+
+    fn records(
+        program: &Program,
+        one: &Reached,
+        path: String,
+        bytes: Buffer,
+        threads: usize,
+    ) -> Result<Batches> {
+        program.open(one, path, bytes, threads)
     }
 
     fn places(&self, _spellings: &Prefixes) -> Result<Vec<ListedFolder>> {
@@ -294,28 +289,4 @@ impl Reach for TableReach {
     fn other_folders(&self) -> Vec<String> {
         places::external(&self.table)
     }
-}
-
-/// What the table at a location names, for a table that has it in its folder.
-///
-/// # Errors
-/// Those of [`Table::open`].
-pub(crate) fn reach_at(
-    location: &str,
-    storage: Arc<dyn Storage>,
-    decoding: Decoding,
-) -> Result<Box<dyn OtherReach>> {
-    Ok(Box::new(TableReach::new(Table::open(location, storage, decoding)?)))
-}
-
-/// The step of the funnel for manifests: how many are read, of those that the lists name.
-fn manifests_step(manifests: &[Reached], named: u64) -> Step {
-    let bytes = manifests.iter().map(|reached| reached.manifest.file_size).sum();
-    let step = Step::rows(
-        "manifests",
-        manifests.len() as u64,
-        named,
-        "each is read once, however many lists name it",
-    );
-    Step { bytes_kept: Some(bytes), ..step }
 }

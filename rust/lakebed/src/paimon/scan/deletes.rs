@@ -154,21 +154,28 @@ impl Source for Reader {
 type VectorCounts = BTreeMap<(Box<[u8]>, i32), (i64, Option<i64>)>;
 
 /// How many deletion vectors each bucket has and how many rows they delete, as far as the requested columns
-/// need it. Reads the index manifest, and the vectors whose cardinality is not recorded.
-pub(super) fn vector_counts(table: &Table, options: &ScanOptions, by: GroupBy) -> Result<RecordBatch> {
+/// need it; `None` where they need nothing, and where there are none. Reads the index manifest, and the vectors whose cardinality is not recorded.
+pub(in crate::paimon) fn vector_counts(
+    table: &Table,
+    options: &ScanOptions,
+    by: GroupBy,
+) -> Result<Option<RecordBatch>> {
     let named = |name: &str| options.columns.as_ref().is_none_or(|names| names.iter().any(|it| it == name));
     let wanted = |name| by == GroupBy::Table || named(name);
     let with_rows = wanted("delete_record_count");
-    let counts = match with_rows || wanted("delete_file_count") {
-        true => count_vectors(table, options, with_rows)?,
-        false => VectorCounts::new(),
-    };
+    if !with_rows && !wanted("delete_file_count") {
+        return Ok(None);
+    }
+    let counts = count_vectors(table, options, with_rows)?;
+    if counts.is_empty() {
+        return Ok(None);
+    }
     let number = |((_, bucket), (vectors, rows)): (&(_, i32), &(i64, Option<i64>))| {
         [Some(i64::from(*bucket)), Some(*vectors), *rows]
     };
     let numbers: Vec<_> = counts.iter().map(number).collect();
     let partitions = BinaryArray::from_iter_values(counts.keys().map(|(partition, _)| partition));
-    sums::batch(partitions, &VECTORS, &numbers)
+    sums::batch(partitions, &VECTORS, &numbers).map(Some)
 }
 
 fn count_vectors(table: &Table, options: &ScanOptions, with_rows: bool) -> Result<VectorCounts> {
@@ -203,7 +210,7 @@ pub(super) fn counted_vectors(table: &Table, threads: usize) -> Result<(Vectors,
 const VECTORS: [&str; 3] = ["bucket", "vectors", "rows"];
 
 /// Adds the result of [`vector_counts`] to groups that have all of their files.
-pub(super) fn know_vectors(groups: &mut Groups, counts: &RecordBatch) -> Result<()> {
+pub(in crate::paimon) fn know_vectors(groups: &mut Groups, counts: &RecordBatch) -> Result<()> {
     for (partition, [bucket, vectors, rows]) in
         sums::keys(counts)?.iter().zip(sums::numbers(counts, &VECTORS)?)
     {

@@ -6,22 +6,29 @@ use arrow_array::Int8Array;
 use arrow_schema::SchemaRef;
 
 use super::history::{listed, unlisted};
-use super::jobs::{PaimonJob, SentSchemas};
+use super::jobs::{FilesJob, SentSchemas, live_files};
 use super::plan::{Plan, bound, keep};
 use super::program::EntryProgram;
+use super::rows::own_rows;
 use crate::columnar::Decoding;
 use crate::diff::{Change, Difference, OneSide};
-use crate::distributed::PlannedManifest;
-use crate::error::Result;
+use crate::distributed::{Bounds, Distributed, Planned, PlannedManifest};
+use crate::error::{Error, ErrorKind, Result};
 use crate::history::{Commit, DeleteChanges, Listed, with_change};
+use crate::paimon::groups::Groups;
 use crate::paimon::manifest::ADD;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
+use crate::paimon::reach::TableReach;
 use crate::paimon::snapshot::Snapshot;
+use crate::paimon::system::SYSTEM_TABLES;
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
+use crate::reach::{NewestReach, newest_reach};
 use crate::record::column;
-use crate::scan::{Batches, Format, OpenManifest, ScanOptions};
-use crate::table::TableCore;
+use crate::scan::{Batches, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions, ViewScan};
+use crate::system::SystemTable;
+use crate::table::{Newest, TableCore};
+use crate::view::View;
 
 impl Format for Table {
     const NAME: &'static str = "paimon";
@@ -40,12 +47,19 @@ impl Format for Table {
         Difference { change: Change::Added, of: Change::Removed, role: Role::Removed, has: deletes },
     ];
 
+    const PLANS_NUMBER_FILTERED_DELETES: bool = false;
+    const SYSTEM_TABLES: &'static [SystemTable<Table>] = SYSTEM_TABLES;
+
     type Snapshot = Snapshot;
     type Manifest = ManifestFile;
     type Role = Role;
     type Types = SentSchemas;
     type Program = EntryProgram;
-    type Job = PaimonJob;
+    type Job = FilesJob;
+    type LiveJob = FilesJob;
+    type Groups = Groups;
+    type Reach = TableReach;
+    type StoredEntries = RowsJob<Table>;
 
     fn core_mut(&mut self) -> &mut TableCore {
         &mut self.core
@@ -172,6 +186,72 @@ impl Format for Table {
             let rows = entries.and_then(|entries| program.rows(&entries, &name));
             rows.map_err(|error| error.in_file(&path))
         })))
+    }
+
+    fn role_of(view: &View, options: &ScanOptions) -> Option<Role> {
+        match view {
+            View::Entries => Some(Role::Entries),
+            View::Files => Some(Role::Files),
+            View::Plan => Some(Role::Plan(options.deletes)),
+            _ => None,
+        }
+    }
+
+    fn check_filter(&self, filter: Option<&str>) -> Result<()> {
+        bound(filter, self.schema()).map(drop)
+    }
+
+    fn view_schema(&self, view: &View, options: &ScanOptions) -> Result<SchemaRef> {
+        super::schema_of(self, view, options)
+    }
+
+    fn view_rows(scan: &ViewScan<Table>) -> Result<Batches> {
+        super::rows(scan)
+    }
+
+    fn view_job(scan: &ViewScan<Table>, bounds: &Bounds) -> Result<Option<Planned>> {
+        super::job(scan, bounds)
+    }
+
+    fn counted_role(view: &View, options: &ScanOptions) -> Option<Role> {
+        Table::role_of(view, options).or_else(|| view.group_by().map(|_| Role::Files))
+    }
+
+    fn counting(scan: &ViewScan<Table>, role: Role, funnel: &Funnel) -> Result<Batches> {
+        super::counting(scan, role, funnel)
+    }
+
+    fn live_files(&self, columns: &[&str], options: &ScanOptions) -> Result<Batches> {
+        own_rows(Role::Live, self, columns, options)
+    }
+
+    fn live_job(&self, options: &ScanOptions, bounds: &Bounds) -> Result<Option<LiveFiles<Table>>> {
+        let program = EntryProgram::new(Role::Live, self, options)?;
+        let manifests = Plan::new(self, options.table_filter.as_deref())?.manifests;
+        live_files(self, &program, manifests, options, bounds)
+    }
+
+    fn schema_id(&self) -> i64 {
+        self.schema().id
+    }
+
+    fn reach(&self, _is_of_catalog: bool) -> TableReach {
+        TableReach::new(self.clone())
+    }
+
+    fn newest_reach(&self, catalog: Option<Newest>) -> NewestReach<TableReach> {
+        let table = self.clone();
+        newest_reach(catalog, TableReach::new, move || TableReach::newest(&table))
+    }
+
+    fn freed(
+        &self,
+        _before: String,
+        _newest: Option<Newest>,
+        _options: ScanOptions,
+    ) -> Result<Box<dyn Distributed>> {
+        let message = "commits to Paimon tables return the files that they have freed";
+        Err(Error::new(ErrorKind::UnknownView, message))
     }
 
     fn changes(

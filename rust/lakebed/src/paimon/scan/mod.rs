@@ -1,10 +1,8 @@
 //! Scanning a view: which manifests must be read, and their rows as a stream.
 
 mod deletes;
-mod explain;
 mod format;
 mod gather;
-mod grouping;
 mod history;
 mod jobs;
 mod plan;
@@ -22,236 +20,133 @@ use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
 use deletes::delete_rows;
+pub(super) use deletes::{know_vectors, vector_counts};
 use gather::file_rows;
-pub(crate) use jobs::PaimonJob;
+pub(crate) use jobs::SentSchemas;
 use plan::{Plan, bound, keep};
 use planned::{Attach, planned_vectors};
 use program::EntryProgram;
 pub(super) use rows::{own_rows, read_changes};
 
 use super::fields::LIST;
-use super::groups::{GROUP_INPUT, Groups};
 use super::index_files::IndexFiles;
+use super::manifest_list::ManifestFile;
 use super::partition::PartitionType;
 use super::prune::{BatchRead, EntryPruner, Rule};
 use super::table::Table;
-use super::view::{DeletesView, Role, buckets, indexes, partitions, refs, schemas, snapshots, totals};
-use crate::distributed::{Bounds, Distributed, Planned};
-use crate::error::{Error, ErrorKind, Result};
-use crate::health::{self, HealthTask};
-use crate::notes::Notes;
+use super::view::{DeletesView, Role, indexes, refs, schemas, snapshots};
+use crate::distributed::{Bounds, Planned};
+use crate::error::{Error, Result};
 use crate::record::record_schema;
-use crate::scan::{
-    self, Batches, EntryJob, Format, Numbered, RowsJob, ScanOptions, Step, limited, once, row_limited,
-    threads,
-};
-use crate::view::{GroupBy, View, select};
+use crate::scan::{Amount, Batches, Format, Funnel, ScanOptions, ViewScan, once, row_limited, threads};
+use crate::view::{View, select};
 
-/// One view of a table, resolved: its schema is known, none of its rows is read.
-pub(in crate::paimon) struct Scan {
-    table: Table,
-    view: View,
-    options: ScanOptions,
-    schema: SchemaRef,
-    /// How entries become rows, for the views that are made of them.
-    program: Option<Arc<EntryProgram>>,
+type Scan = ViewScan<Table>;
+
+/// The columns of a view that is not made of entries one by one; checks columns and filters. Reads no file.
+fn schema_of(table: &Table, view: &View, options: &ScanOptions) -> Result<SchemaRef> {
+    let (columns, filter) = (options.columns.as_deref(), options.filter.as_deref());
+    let table_filter = options.table_filter.as_deref();
+    let none = match view {
+        View::Snapshots | View::Changelogs => select(&snapshots(&[])?, columns, filter)?,
+        View::Refs => select(&refs(&[])?, columns, filter)?,
+        View::Schemas => select(&schemas(&[])?, columns, filter)?,
+        View::Deletes => {
+            table.check_filter(table_filter)?;
+            let deletes = DeletesView::new(table.location(), table.schema(), columns)?;
+            return Ok(Arc::clone(deletes.schema()));
+        }
+        View::Indexes => {
+            table.check_filter(table_filter)?;
+            let partition = PartitionType::new(table.schema());
+            select(&indexes(&IndexFiles::none(), table.schema(), &partition)?, columns, None)?
+        }
+        _ => {
+            let list = RecordBatch::new_empty(record_schema(&LIST.iter().collect::<Vec<_>>()));
+            keep(table_filter, table.schema(), &list)?;
+            select(&table.manifests_view(&list, &[])?, columns, None)?
+        }
+    };
+    Ok(none.schema())
 }
 
-impl Scan {
-    /// Resolves `view` of `table` and checks columns, filter and statistics. Reads no file except, for
-    /// statistics, the schemas.
-    ///
-    /// # Errors
-    /// `UnknownColumn`, `FilterColumn`, `Predicate`; `Argument` for statistics of a view that has none.
-    pub(in crate::paimon) fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
-        let table = table.noting();
-        let columns = options.columns.as_deref();
-        let (table_filter, filter) = (options.table_filter.as_deref(), options.filter.as_deref());
-        let role = match &view {
-            View::Entries => Some(Role::Entries),
-            View::Files => Some(Role::Files),
-            View::Plan => Some(Role::Plan(options.deletes)),
-            _ => None,
-        };
-        if options.stats.is_some() && role.is_none() {
-            return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries, files and plan"));
-        }
-        if let Some(role) = role {
-            let program = EntryProgram::new(role, &table, &options)?;
-            let schema = Arc::clone(program.view.schema());
-            return Ok(Scan { table, view, options, schema, program: Some(Arc::new(program)) });
-        }
-        let empty = match &view {
-            View::Snapshots | View::Changelogs => select(&snapshots(&[])?, columns, filter)?,
-            View::Refs => select(&refs(&[])?, columns, filter)?,
-            View::Schemas => select(&schemas(&[])?, columns, filter)?,
-            View::Partitions | View::Buckets => {
-                bound(table_filter, table.schema())?;
-                let partition = PartitionType::new(table.schema());
-                let by = view.group_by().unwrap_or(GroupBy::Partition);
-                select(&grouped(by, &Groups::default(), &partition, None)?, columns, None)?
-            }
-            View::Health => {
-                bound(table_filter, table.schema())?;
-                RecordBatch::new_empty(health::schema(columns)?)
-            }
-            View::Deletes | View::Indexes => {
-                bound(table_filter, table.schema())?;
-                if matches!(view, View::Deletes) {
-                    let deletes = DeletesView::new(table.location(), table.schema(), columns)?;
-                    RecordBatch::new_empty(Arc::clone(deletes.schema()))
-                } else {
-                    let partition = PartitionType::new(table.schema());
-                    select(&indexes(&IndexFiles::none(), table.schema(), &partition)?, columns, None)?
-                }
-            }
-            _ => {
-                let list = RecordBatch::new_empty(record_schema(&LIST.iter().collect::<Vec<_>>()));
-                keep(table_filter, table.schema(), &list)?;
-                select(&table.manifests_view(&list, &[])?, columns, None)?
-            }
-        };
-        Ok(Scan { table, view, options, schema: empty.schema(), program: None })
-    }
-
-    /// How entries become live files.
-    fn live(&self) -> Result<Arc<EntryProgram>> {
-        if self.view.group_by().is_some() {
-            let columns = Some(GROUP_INPUT.map(str::to_owned).to_vec());
-            let options = ScanOptions { columns, ..self.options.clone() };
-            return EntryProgram::new(Role::Live, &self.table, &options).map(Arc::new);
-        }
-        let program = self.program.as_ref().filter(|program| program.role.is_live()).cloned();
-        program.ok_or_else(|| Error::new(ErrorKind::Argument, "this view is not made of live files"))
-    }
-
-    fn plan(&self) -> Result<Plan> {
-        let filter = self.options.table_filter.as_deref();
-        let read = (matches!(self.view, View::Plan)).then(|| BatchRead::new(self.table.schema()));
-        Plan::of(&self.table, filter, read)
-    }
+/// The manifests that a view reads.
+fn plan_of(scan: &Scan) -> Result<Plan> {
+    let read = (matches!(scan.view, View::Plan)).then(|| BatchRead::new(scan.table.schema()));
+    Plan::of(&scan.table, scan.options.table_filter.as_deref(), read)
 }
 
-/// A view of groups.
-pub(super) fn grouped(
-    by: GroupBy,
-    groups: &Groups,
-    partition: &PartitionType,
-    health: Option<&HealthTask>,
-) -> Result<RecordBatch> {
-    match by {
-        GroupBy::Bucket => buckets(groups, partition),
-        GroupBy::Table => totals(groups, health.map(HealthTask::bounds), partition)?.to_batch(),
-        GroupBy::Partition => partitions(groups, partition),
-    }
-}
-
-impl scan::Scan for Scan {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    fn stream(&self) -> Result<Batches> {
-        limited(self.options.limit, || self.rows())
-    }
-
-    fn notes(&self) -> Notes {
-        self.table.noted().clone()
-    }
-
-    fn explain(&self) -> Result<Vec<Step>> {
-        self.steps()
-    }
-}
-
-impl Distributed for Scan {
-    fn deletes(&self) -> Result<Box<dyn Distributed>> {
-        if !matches!(self.view, View::Plan) {
-            return Err(Error::new(ErrorKind::Argument, "only plans have deletes"));
+/// All rows of a view.
+fn rows(scan: &Scan) -> Result<Batches> {
+    let ViewScan { table, view, options, schema, program } = scan;
+    let (columns, filter) = (options.columns.as_deref(), options.filter.as_deref());
+    let table_filter = options.table_filter.as_deref();
+    let rows = match view {
+        View::Plan => {
+            let counts = Rule::new(table.schema()).reads_files_whole();
+            return row_limited(options, schema, counts, |options| planned(scan, options));
         }
-        let options = ScanOptions { threads: self.options.threads, ..ScanOptions::default() };
-        Ok(Box::new(Numbered::new(Scan::new(self.table.clone(), View::Deletes, options)?)))
-    }
-
-    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
-        if let Some(by) = self.view.group_by() {
-            return self.groups_job(by, bounds);
+        View::Deletes => return delete_rows(table, options),
+        View::Snapshots => select(&table.snapshots_view()?, columns, filter)?,
+        View::Refs => select(&table.refs_view()?, columns, filter)?,
+        View::Changelogs => select(&table.changelogs_view()?, columns, filter)?,
+        View::Schemas => select(&table.schemas_view()?, columns, filter)?,
+        View::Indexes => {
+            let pruner = bound(table_filter, table.schema())?;
+            let files = IndexFiles::read(table, pruner.as_ref().map(EntryPruner::partitions))?;
+            select(&indexes(&files, table.schema(), &table.partition_type())?, columns, None)?
         }
-        let Some(program) = &self.program else { return Ok(None) };
-        if program.role.is_live() {
-            return self.files_job(bounds);
-        }
-        let manifests = self.plan()?.manifests;
-        let inputs = scan::planned(&self.table, &manifests)?;
-        let job = RowsJob::new(program.role, &self.table, &self.options, manifests)?;
-        Ok(bounds.unless_small(Planned::new(EntryJob::Rows(job), inputs, bounds)))
-    }
-
-    fn is_light(&self) -> bool {
-        true
-    }
-}
-
-impl Scan {
-    /// All rows.
-    fn rows(&self) -> Result<Batches> {
-        Ok(match &self.program {
-            Some(_) if matches!(self.view, View::Plan) => {
-                let counts = Rule::new(self.table.schema()).reads_files_whole();
-                row_limited(&self.options, &self.schema, counts, |options| self.planned(options))?
-            }
-            None if matches!(self.view, View::Deletes) => delete_rows(&self.table, &self.options)?,
-            None => once(self.whole()?),
+        _ => match program {
             Some(program) => {
-                let (program, table) = (Arc::clone(program), self.table.clone());
-                let (manifests, threads) = (self.plan()?.manifests, threads(self.options.threads));
-                file_rows(program, &table, manifests, threads)
+                let manifests = plan_of(scan)?.manifests;
+                return Ok(file_rows(Arc::clone(program), table, manifests, threads(options.threads)));
             }
-        })
-    }
-
-    /// The rows of a plan; the index manifest is read before the first manifest.
-    fn planned(&self, options: &ScanOptions) -> Result<Batches> {
-        let deletes = options.deletes;
-        let program = EntryProgram::new(Role::Plan(deletes), &self.table, options)?;
-        let placed = |error: Error| match IndexFiles::manifest_of(&self.table) {
-            Some(path) => error.in_file(&path),
-            None => error,
-        };
-        let vectors = || planned_vectors(&self.table);
-        let attach = || vectors().and_then(|vectors| Attach::new(deletes, &vectors)).map_err(placed);
-        let attach = program.shows_deletes().then(attach);
-        let program = program.attaching(attach.transpose()?.map(Arc::new));
-        let (manifests, threads) = (self.plan()?.manifests, threads(options.threads));
-        Ok(file_rows(Arc::new(program), &self.table, manifests, threads))
-    }
-
-    /// A view that is not made of entries.
-    fn whole(&self) -> Result<RecordBatch> {
-        let (columns, filter) = (self.options.columns.as_deref(), self.options.filter.as_deref());
-        let table_filter = self.options.table_filter.as_deref();
-        if let Some(by) = self.view.group_by() {
-            return self.groups(by);
-        }
-        match self.view {
-            View::Snapshots => select(&self.table.snapshots_view()?, columns, filter),
-            View::Refs => select(&self.table.refs_view()?, columns, filter),
-            View::Changelogs => select(&self.table.changelogs_view()?, columns, filter),
-            View::Schemas => select(&self.table.schemas_view()?, columns, filter),
-            View::Indexes => {
-                let pruner = bound(table_filter, self.table.schema())?;
-                let files = IndexFiles::read(&self.table, pruner.as_ref().map(EntryPruner::partitions))?;
-                let rows = indexes(&files, self.table.schema(), &self.table.partition_type())?;
-                select(&rows, columns, None)
-            }
-            _ => {
-                let (list, rows) = self.table.manifest_list()?;
-                let kept = keep(table_filter, self.table.schema(), &list)?;
+            None => {
+                let (list, rows) = table.manifest_list()?;
+                let kept = keep(table_filter, table.schema(), &list)?;
                 let rows: Vec<_> =
                     rows.into_iter().zip(&kept).filter(|(_, kept)| **kept).map(|(row, _)| row).collect();
                 let list = filter_record_batch(&list, &BooleanArray::from(kept))?;
-                select(&self.table.manifests_view(&list, &rows)?, columns, None)
+                select(&table.manifests_view(&list, &rows)?, columns, None)?
             }
-        }
+        },
+    };
+    Ok(once(rows))
+}
+
+/// The rows of a plan; the index manifest is read before the first manifest.
+fn planned(scan: &Scan, options: &ScanOptions) -> Result<Batches> {
+    let (table, deletes) = (&scan.table, options.deletes);
+    let program = EntryProgram::new(Role::Plan(deletes), table, options)?;
+    let placed = |error: Error| match IndexFiles::manifest_of(table) {
+        Some(path) => error.in_file(&path),
+        None => error,
+    };
+    let attach = || planned_vectors(table).and_then(|vectors| Attach::new(deletes, &vectors));
+    let attach = program.shows_deletes().then(|| attach().map_err(placed));
+    let program = program.attaching(attach.transpose()?.map(Arc::new));
+    Ok(file_rows(Arc::new(program), table, plan_of(scan)?.manifests, threads(options.threads)))
+}
+
+fn job(scan: &Scan, bounds: &Bounds) -> Result<Option<Planned>> {
+    let Some(program) = &scan.program else { return Ok(None) };
+    let Plan { manifests, .. } = plan_of(scan)?;
+    match program.role.is_live() {
+        true => jobs::files_job(&scan.table, program, manifests, &scan.options, bounds),
+        false => scan.rows_job(program.role, manifests, bounds),
     }
+}
+
+/// The entries of a role, of which `funnel` counts what each step keeps.
+fn counting(scan: &Scan, role: Role, funnel: &Funnel) -> Result<Batches> {
+    let columns = Some(vec!["bucket".to_owned()]);
+    let options = ScanOptions { columns, stats: None, limit: None, ..scan.options.clone() };
+    let Plan { manifests, pruned } = plan_of(scan)?;
+    funnel.pass(&stages::MANIFESTS, || {
+        let amount = |manifest: &ManifestFile| Amount { count: 1, rows: 0, bytes: manifest.file_size };
+        let kept: Amount = manifests.iter().map(amount).sum();
+        [kept + pruned.iter().map(amount).sum(), kept]
+    });
+    let program = EntryProgram::new(role, &scan.table, &options)?.counting(funnel.clone())?;
+    Ok(file_rows(Arc::new(program), &scan.table, manifests, threads(options.threads)))
 }

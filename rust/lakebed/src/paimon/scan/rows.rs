@@ -6,7 +6,8 @@ use super::gather::file_rows;
 use super::plan::Plan;
 use super::program::EntryProgram;
 use crate::error::Result;
-use crate::paimon::groups::{GROUP_INPUT, Groups, KIND};
+use crate::grouping::Groups as _;
+use crate::paimon::groups::{Groups, KIND};
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
 use crate::scan::{Batches, ScanOptions, threads};
@@ -29,7 +30,11 @@ pub(in crate::paimon) fn own_rows(
 /// The buckets of a table as the engine's own tables sum them up: additions less deletions, and the newest
 /// time of any file, deleted or not. Groups without a live file are included.
 pub(in crate::paimon) fn read_changes(table: &Table, threads: usize) -> Result<Groups> {
-    let columns: Vec<&str> = GROUP_INPUT.into_iter().chain([KIND]).collect();
+    let columns: Vec<&str> = Groups::INPUT.iter().copied().chain([KIND]).collect();
     let options = ScanOptions { threads, ..ScanOptions::default() };
-    Groups::read(own_rows(Role::Changes, table, &columns, &options)?)
+    let mut groups = Groups::default();
+    for entries in own_rows(Role::Changes, table, &columns, &options)? {
+        groups.extend(&entries?)?;
+    }
+    Ok(groups)
 }

@@ -9,11 +9,9 @@ use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
-use super::jobs::PaimonJob;
 use super::program::EntryProgram;
 use super::vectors::{file_links, vector_links, wrong_indexes};
 use crate::columnar::Decoding;
-use crate::distributed::FormatJob;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::paimon::consumer::Consumer;
@@ -32,20 +30,17 @@ use crate::paimon::table::{Files, Hint, Table};
 use crate::paimon::view::{Role, snapshots};
 use crate::pipeline::read_each;
 use crate::record::find;
-use crate::scan::{EntryJob, Format, RowsJob, ScanOptions};
+use crate::scan::{Format, RowsJob, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
     CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, IDENTITY, Inventory, Links, NamedFile, Number,
-    Severity, StoredEntries, Verified, VerifyJob, WholeEntries, caught,
+    Severity, StoredEntries, Verified, WholeEntries, caught,
 };
 use crate::view::with_columns;
 
 type Found = Inventory<ManifestFile>;
 
 impl Verified for Table {
-    type Entries = PaimonEntries;
-    type Stored = RowsJob<Table>;
-
     fn inventory(&self, threads: usize) -> Result<Found> {
         let mut found = Found::default();
         let mut named = Vec::new();
@@ -120,10 +115,6 @@ impl Verified for Table {
             let task = RowsJob::new(ROLE, self, options, Vec::new())?;
             task.program(ROLE, self.decoding().clone()).map(|_| task)
         })
-    }
-
-    fn job(job: VerifyJob<RowsJob<Table>>) -> impl FormatJob {
-        EntryJob::<Table>::Own(PaimonJob::Verify(job))
     }
 
     fn anchor(&self) -> String {

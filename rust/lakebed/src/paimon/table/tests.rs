@@ -8,9 +8,9 @@ use lakebed_avro::Limits;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::paimon::scan::Scan;
+
 use crate::paimon::system::SYSTEM_TABLES;
-use crate::scan::{Scan as _, ScanOptions};
+use crate::scan::{Scan as _, ScanOptions, ViewScan};
 use crate::system::MetadataScan;
 use crate::view::View;
 
@@ -140,7 +140,7 @@ fn a_snapshot_that_vanishes_before_it_is_read_is_not_the_latest() {
         memory.vanishing = vec!["t/snapshot/snapshot-1".to_owned(), "t/snapshot/snapshot-2".to_owned()];
         open(memory).expect("a table")
     };
-    let scan = Scan::new(expiring(), View::Snapshots, ScanOptions::default()).expect("a scan");
+    let scan = ViewScan::new(expiring(), View::Snapshots, ScanOptions::default()).expect("a scan");
     let rows: usize = scan.stream().expect("rows").map(|batch| batch.expect("rows").num_rows()).sum();
     assert_eq!(rows, 1);
     assert_eq!(place(&expiring().at_timestamp(300).expect("a snapshot")).1, Some(3));

@@ -9,19 +9,15 @@ use arrow_schema::{Fields, Schema as ArrowSchema, SchemaRef};
 
 use super::Table;
 use crate::distributed::Distributed;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::paimon::partition::PartitionType;
-use crate::paimon::reach::TableReach;
 use crate::paimon::rewrite_paths::rewrite_paths;
-use crate::paimon::scan::Scan;
 use crate::paimon::system::SYSTEM_TABLES;
-use crate::reach::{NewestReach, Orphans, Reachable, Unreached, newest_reach};
 use crate::record::find;
 use crate::rewrite_paths::RewritePaths;
-use crate::scan::{Format, ScanOptions, of_snapshots};
-use crate::system::{MetadataScan, names};
-use crate::table::{self, Newest, Place, TableCore, named, placed};
-use crate::verify::VerifyScan;
+use crate::scan::{Format, ScanOptions, resolve};
+use crate::system::names;
+use crate::table::{self, Place, TableCore, named, placed};
 use crate::view::View;
 
 impl table::Table for Table {
@@ -79,28 +75,7 @@ impl table::Table for Table {
     }
 
     fn resolve(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
-        Ok(match view {
-            View::Diff { .. } | View::Appends { .. } | View::Growth | View::FileHistory => {
-                of_snapshots(self, view, options)?
-            }
-            View::Verify { data_files } => Box::new(VerifyScan::new(self.clone(), options, data_files)?),
-            View::Reachable => Box::new(Reachable::new(TableReach::new(self.clone()), options)?),
-            View::Orphans { which, newest } => {
-                let reach = TableReach::new(self.clone());
-                Box::new(Orphans::new(reach, self.newest_reach(newest), which, options)?)
-            }
-            View::ExpirePlan { retention, newest } => {
-                Box::new(Unreached::expired(self.newest_reach(newest), retention, options)?)
-            }
-            View::Freed { .. } => {
-                let message = "commits to Paimon tables return the files that they have freed";
-                return Err(Error::new(ErrorKind::UnknownView, message));
-            }
-            View::MetadataTable(name) => {
-                Box::new(MetadataScan::new(self.clone(), SYSTEM_TABLES, &name, options)?)
-            }
-            view => Box::new(Scan::new(self.clone(), view, options)?),
-        })
+        resolve(self, view, options)
     }
 
     fn rewrite_paths(&self, job: &RewritePaths, options: ScanOptions) -> Result<Box<dyn Distributed>> {
@@ -113,12 +88,6 @@ impl table::Table for Table {
 }
 
 impl Table {
-    /// What reads the newest version: a catalog, or the table itself.
-    pub(in crate::paimon) fn newest_reach(&self, catalog: Option<Newest>) -> NewestReach<TableReach> {
-        let table = self.clone();
-        newest_reach(catalog, TableReach::new, move || TableReach::newest(&table))
-    }
-
     fn at_place(&self, place: &Place) -> Result<Table> {
         match place {
             Place::Snapshot(id) => self.at_snapshot(*id),

@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 
 use super::super::groups::{Group, Groups};
 use super::super::partition::PartitionType;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::health::{ManifestBounds, Totals};
 
 /// Paimon has neither position nor equality deletes.
@@ -17,12 +17,7 @@ const ZERO: Totals = Totals {
 };
 
 /// Sums over the live files of all groups.
-pub(crate) fn totals(
-    groups: &Groups,
-    bounds: Option<&ManifestBounds>,
-    partition: &PartitionType,
-) -> Result<Totals> {
-    let bounds = bounds.ok_or_else(|| Error::new(ErrorKind::Argument, "this task is not one of health"))?;
+pub(crate) fn totals(groups: &Groups, bounds: &ManifestBounds, partition: &PartitionType) -> Result<Totals> {
     let partitions = groups.partitions(|_| true)?;
     let tuples = partition.decode(&groups.partition_rows(&partitions))?;
     let manifests = bounds.counts(tuples.as_struct(), &vec![None; partitions.len()])?;

@@ -12,7 +12,6 @@ use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::IcebergJob;
 use super::by_path::ByPath;
 use super::matched::{PLACE, PlanReduce, Side};
 use super::partitioner::EntryPartitioner;
@@ -63,7 +62,7 @@ impl Scan {
             let known = known.collect();
             return Ok(Some(Planned {
                 known,
-                ..Planned::new(EntryJob::<Table>::Own(IcebergJob::Plan(plan)), files, bounds).whole()
+                ..Planned::new(EntryJob::<Table>::Own(plan), files, bounds).whole()
             }));
         }
         let Some(answer) = &bounds.answer else {
@@ -76,12 +75,8 @@ impl Scan {
         plan.equality_ids = equality_ids(answer)?;
         plan.is_shuffled = true;
         Ok(Some(
-            Planned::new(
-                EntryJob::<Table>::Own(IcebergJob::Plan(plan)),
-                deletes.into_iter().chain(files).collect(),
-                bounds,
-            )
-            .whole(),
+            Planned::new(EntryJob::<Table>::Own(plan), deletes.into_iter().chain(files).collect(), bounds)
+                .whole(),
         ))
     }
 }

@@ -12,24 +12,20 @@ use arrow_select::concat::concat_batches;
 use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
-use super::PaimonJob;
 use crate::distributed::{
-    Bounds, Job, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process, Reduce, Shuffle, foreign,
-    hash, nothing, one, rows, sides,
+    Bounds, Job, ManifestMap, Piece, Pieces, Planned, Process, Reduce, Shuffle, foreign, hash, nothing, one,
+    rows, sides,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::paimon::groups::GROUP_INPUT;
 use crate::paimon::identity::{Deleted, identities};
 use crate::paimon::manifest_list::ManifestFile;
-use crate::paimon::scan::Scan;
 use crate::paimon::scan::gather::decided;
 use crate::paimon::scan::planned::{Attach, vectors_schema, vectors_within};
 use crate::paimon::scan::program::EntryProgram;
-use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::view::{IDENTITY_COLUMN, Role};
 use crate::record::find;
-use crate::scan::{EntryJob, RowsJob, ScanOptions, planned, threads};
+use crate::scan::{EntryJob, LiveFiles, RowsJob, ScanOptions, planned, threads};
 use crate::view::with_columns;
 
 sides! {
@@ -43,63 +39,69 @@ sides! {
     }
 }
 
-/// The job of live files, its manifests, and what every process gets, with the reduces that it is for.
-type LiveFiles = (FilesJob, Vec<PlannedManifest>, Vec<(usize, Piece)>);
-
 /// The column that tells whether a file may hold matching rows.
 const MAY_MATCH: &str = "_may_match";
 
-impl Scan {
-    /// The job of live files: those that are deleted, if they are few, are read here; of many, entries are moved to
-    /// parts, and so they are where files are decided on together.
-    pub(in crate::paimon::scan) fn files_job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
-        let Some((files, manifests, known)) = self.live_files(bounds)? else { return Ok(None) };
-        Ok(Some(Planned {
-            known,
-            ..Planned::new(EntryJob::<Table>::Own(PaimonJob::Files(files)), manifests, bounds)
-        }))
-    }
+/// The job of the rows of `program`, which makes live files: those that are deleted, if they are few, are read here; of
+/// many, entries are moved to parts, and so they are where files are decided on together. `None` for small manifests.
+///
+/// # Errors
+/// Those of reading the index manifest and few deletions.
+pub(in crate::paimon::scan) fn files_job(
+    table: &Table,
+    program: &EntryProgram,
+    manifests: Vec<ManifestFile>,
+    options: &ScanOptions,
+    bounds: &Bounds,
+) -> Result<Option<Planned>> {
+    let files = live_files(table, program, manifests, options, bounds)?;
+    Ok(files.map(|(files, manifests, known)| Planned {
+        known,
+        ..Planned::new(EntryJob::<Table>::Own(files), manifests, bounds)
+    }))
+}
 
-    /// The job, its manifests, and what every process gets; `None` for small manifests.
-    pub(in crate::paimon::scan) fn live_files(&self, bounds: &Bounds) -> Result<Option<LiveFiles>> {
-        let program = self.live()?;
-        let manifests = self.plan()?.manifests;
-        if bounds.are_small(manifests.iter().map(|manifest| manifest.file_size)) {
-            return Ok(None);
-        }
-        let deleting = manifests.iter().filter(|manifest| manifest.deleted > 0);
-        let (bytes, deletions) = deleting.fold((0_u64, 0_u64), |(bytes, deletions), manifest| {
-            (bytes.saturating_add(manifest.file_size), deletions.saturating_add(manifest.deleted))
-        });
-        let are_few = deletions <= bounds.deletions && bytes <= bounds.deleting_bytes;
-        let is_shuffled = program.gathers() || !are_few;
-        let mut known = Vec::new();
-        if program.shows_deletes() {
-            let filter = program.pruner.as_ref().map(|pruner| pruner.partitions());
-            known.push((0, Piece::alone(Side::Vectors, vectors_within(&self.table, filter)?)));
-        }
-        if !is_shuffled && deletions > 0 {
-            known.push((0, Piece::alone(Side::Deleted, self.deleted(&manifests)?)));
-        }
-        let needed = manifests.iter().filter(|one| one.added > 0 || is_shuffled && one.deleted > 0);
-        let planned = planned(&self.table, needed.clone())?;
-        let columns = match self.view.group_by().is_some() {
-            true => Some(GROUP_INPUT.map(str::to_owned).to_vec()),
-            false => self.options.columns.clone(),
-        };
-        let options = ScanOptions { columns, ..self.options.clone() };
-        let files = RowsJob::new(program.role, &self.table, &options, needed.cloned().collect())?;
-        Ok(Some((FilesJob { files, is_shuffled }, planned, known)))
+/// The same job, its manifests, and what every process gets.
+///
+/// # Errors
+/// As [`files_job`].
+pub(in crate::paimon::scan) fn live_files(
+    table: &Table,
+    program: &EntryProgram,
+    manifests: Vec<ManifestFile>,
+    options: &ScanOptions,
+    bounds: &Bounds,
+) -> Result<Option<LiveFiles<Table>>> {
+    if bounds.are_small(manifests.iter().map(|manifest| manifest.file_size)) {
+        return Ok(None);
     }
+    let deleting = manifests.iter().filter(|manifest| manifest.deleted > 0);
+    let (bytes, deletions) = deleting.fold((0_u64, 0_u64), |(bytes, deletions), manifest| {
+        (bytes.saturating_add(manifest.file_size), deletions.saturating_add(manifest.deleted))
+    });
+    let are_few = deletions <= bounds.deletions && bytes <= bounds.deleting_bytes;
+    let is_shuffled = program.gathers() || !are_few;
+    let mut known = Vec::new();
+    if program.shows_deletes() {
+        let filter = program.pruner.as_ref().map(|pruner| pruner.partitions());
+        known.push((0, Piece::alone(Side::Vectors, vectors_within(table, filter)?)));
+    }
+    if !is_shuffled && deletions > 0 {
+        known.push((0, Piece::alone(Side::Deleted, deleted(table, &manifests, options)?)));
+    }
+    let needed = manifests.iter().filter(|one| one.added > 0 || is_shuffled && one.deleted > 0);
+    let planned = planned(table, needed.clone())?;
+    let files = RowsJob::new(program.role, table, options, needed.cloned().collect())?;
+    Ok(Some((FilesJob { files, is_shuffled }, planned, known)))
+}
 
-    /// The identities of the files that entries of any of these manifests delete.
-    fn deleted(&self, manifests: &[ManifestFile]) -> Result<RecordBatch> {
-        let options = ScanOptions { columns: Some(Vec::new()), ..self.options.clone() };
-        let program = EntryProgram::new(Role::Live, &self.table, &options)?;
-        let deleted = program.read_deleted(&self.table, manifests, threads(self.options.threads))?;
-        let identities: ArrayRef = Arc::new(BinaryArray::from_iter_values(deleted.identities()));
-        Ok(RecordBatch::try_from_iter([(IDENTITY_COLUMN, identities)])?)
-    }
+/// The identities of the files that entries of any of these manifests delete.
+fn deleted(table: &Table, manifests: &[ManifestFile], options: &ScanOptions) -> Result<RecordBatch> {
+    let options = ScanOptions { columns: Some(Vec::new()), ..options.clone() };
+    let program = EntryProgram::new(Role::Live, table, &options)?;
+    let deleted = program.read_deleted(table, manifests, threads(options.threads))?;
+    let identities: ArrayRef = Arc::new(BinaryArray::from_iter_values(deleted.identities()));
+    Ok(RecordBatch::try_from_iter([(IDENTITY_COLUMN, identities)])?)
 }
 
 /// The live files of manifests, and plans of them.
@@ -108,12 +110,6 @@ pub(crate) struct FilesJob {
     files: RowsJob<Table>,
     /// Whether entries are moved to parts; if not, every process gets all deleted files.
     is_shuffled: bool,
-}
-
-impl FilesJob {
-    pub(in crate::paimon::scan) fn table_schema(&self) -> Result<TableSchema> {
-        self.files.types.table_schema()
-    }
 }
 
 impl Job for FilesJob {

@@ -39,7 +39,7 @@ impl SentSchemas {
     ///
     /// # Errors
     /// Those of parsing it, for a job that was changed in transit.
-    pub(in crate::paimon::scan) fn table_schema(&self) -> Result<TableSchema> {
+    pub(in crate::paimon) fn table_schema(&self) -> Result<TableSchema> {
         TableSchema::from_json(self.schema.as_bytes())
     }
 

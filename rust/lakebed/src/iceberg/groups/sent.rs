@@ -1,12 +1,10 @@
 //! Groups in the form in which they are sent from where files are read to where they are combined.
 
-use arrow_array::{BinaryArray, RecordBatch};
-
-use super::{Count, Group, Groups};
+use super::{Count, Group};
 use crate::error::{Error, ErrorKind, Result};
-use crate::grouping::{Sizes, sums};
+use crate::grouping::Sizes;
 
-const COLUMNS: [&str; 16] = [
+pub(super) const COLUMNS: [&str; 16] = [
     "spec_id",
     "data_files",
     "data_records",
@@ -25,37 +23,7 @@ const COLUMNS: [&str; 16] = [
     "small_bytes",
 ];
 
-impl Groups {
-    /// The groups, each with the key of its partition.
-    pub(crate) fn sums(&self) -> Result<RecordBatch> {
-        let rows: Vec<_> = self.groups.iter().map(numbers).collect();
-        sums::batch(BinaryArray::from_iter_values(self.partitions.keys()), &COLUMNS, &rows)
-    }
-
-    /// Adds a batch that [`Groups::sums`] made elsewhere.
-    ///
-    /// # Errors
-    /// `Required` and `Argument` for a batch of another shape; `Mismatch` for a sum that does not fit 64
-    /// bits.
-    pub(crate) fn merge(&mut self, batch: &RecordBatch) -> Result<()> {
-        for (key, row) in sums::keys(batch)?.iter().zip(sums::numbers(batch, &COLUMNS)?) {
-            let number = self.partitions.number_of(key.unwrap_or_default());
-            self.groups.resize_with(self.partitions.len(), Group::default);
-            if let Some(known) = self.groups.get_mut(number) {
-                known.absorb(&group(row)?)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes all groups.
-    pub(crate) fn clear(&mut self) {
-        self.partitions.clear();
-        self.groups.clear();
-    }
-}
-
-fn numbers(group: &Group) -> [Option<i64>; 16] {
+pub(super) fn numbers(group: &Group) -> [Option<i64>; 16] {
     let [min, max, small_files, small_bytes] = group.sizes.numbers();
     [
         Some(i64::from(group.spec_id)),
@@ -77,7 +45,7 @@ fn numbers(group: &Group) -> [Option<i64>; 16] {
     ]
 }
 
-fn group(numbers: [Option<i64>; 16]) -> Result<Group> {
+pub(super) fn group(numbers: [Option<i64>; 16]) -> Result<Group> {
     let [spec_id, counts @ .., bytes, millis, id, min, max, small_files, small_bytes] = numbers;
     let odd = || Error::new(ErrorKind::Argument, "these are not sums of a partition");
     let mut counts = counts.chunks(2).map(|pair| match pair {

@@ -1,12 +1,10 @@
 //! Groups in the form in which they are sent from where files are read to where they are combined.
 
-use arrow_array::RecordBatch;
-
-use super::{Group, Groups};
+use super::Group;
 use crate::error::{Error, ErrorKind, Result};
-use crate::grouping::{Sizes, sums};
+use crate::grouping::Sizes;
 
-const COLUMNS: [&str; 16] = [
+pub(super) const COLUMNS: [&str; 16] = [
     "bucket",
     "files",
     "records",
@@ -25,39 +23,7 @@ const COLUMNS: [&str; 16] = [
     "small_bytes",
 ];
 
-impl Groups {
-    /// The buckets, each with the bytes of its partition.
-    pub(crate) fn sums(&self) -> Result<RecordBatch> {
-        let rows: Vec<_> = self.groups.iter().map(numbers).collect();
-        sums::batch(self.partition_rows(&self.groups), &COLUMNS, &rows)
-    }
-
-    /// Adds a batch that [`Groups::sums`] made elsewhere.
-    ///
-    /// # Errors
-    /// `Required` and `Argument` for a batch of another shape; `Mismatch` for a sum that does not fit 64
-    /// bits.
-    pub(crate) fn merge(&mut self, batch: &RecordBatch) -> Result<()> {
-        for (key, row) in sums::keys(batch)?.iter().zip(sums::numbers(batch, &COLUMNS)?) {
-            let partition = self.partitions.number(key.unwrap_or_default(), std::sync::Arc::from);
-            self.take(group(partition, row)?)?;
-        }
-        Ok(())
-    }
-
-    /// The number of groups.
-    pub(crate) fn count(&self) -> usize {
-        self.groups.len()
-    }
-
-    /// Takes the groups out and leaves none.
-    pub(crate) fn drain(&mut self) -> Groups {
-        let empty = Groups::with_small(self.small_bytes);
-        std::mem::replace(self, empty)
-    }
-}
-
-fn numbers(group: &Group) -> [Option<i64>; 16] {
+pub(super) fn numbers(group: &Group) -> [Option<i64>; 16] {
     let [min, max, small_files, small_bytes] = group.sizes.numbers();
     [
         Some(i64::from(group.bucket)),
@@ -79,7 +45,7 @@ fn numbers(group: &Group) -> [Option<i64>; 16] {
     ]
 }
 
-fn group(partition: usize, numbers: [Option<i64>; 16]) -> Result<Group> {
+pub(super) fn group(partition: usize, numbers: [Option<i64>; 16]) -> Result<Group> {
     let [bucket, files, records, bytes, delete_rows, last_created, total_buckets, levels @ .., a, b, c, d] =
         numbers;
     let [min_level, max_level, level_0_files, vectors, vector_rows] = levels;

@@ -1,0 +1,118 @@
+//! A view of a table as a scan, for the views that one snapshot has.
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+
+use super::{
+    Batches, EntryJob, Format, Numbered, RowsJob, Scan, ScanOptions, Step, counted, limited, once, planned,
+};
+use crate::distributed::{Bounds, Distributed, Planned};
+use crate::error::{Error, ErrorKind, Result};
+use crate::grouping::{self, GroupsJob};
+use crate::notes::Notes;
+use crate::view::View;
+
+/// A view of a table, resolved: its schema is known, and none of its rows are read.
+pub(crate) struct ViewScan<F: Format> {
+    pub(crate) table: F,
+    pub(crate) view: View,
+    pub(crate) options: ScanOptions,
+    pub(crate) schema: SchemaRef,
+    /// How entries become rows, for views that are made of entries one by one.
+    pub(crate) program: Option<Arc<F::Program>>,
+}
+
+impl<F: Format> ViewScan<F> {
+    /// Resolves `view` of `table`: columns, filter and statistics are checked.
+    ///
+    /// # Errors
+    /// `UnknownColumn`; `UnknownView` for a view that the format does not have; `FilterColumn`, `Predicate`;
+    /// `Argument` for statistics of a view that has none.
+    pub(crate) fn new(table: F, view: View, options: ScanOptions) -> Result<ViewScan<F>> {
+        let table = table.noting();
+        if options.stats.is_some() && !matches!(view, View::Entries | View::Files | View::Plan) {
+            return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries, files and plan"));
+        }
+        let role = F::role_of(&view, &options);
+        let program = role.map(|role| table.program(role, &options)).transpose()?.map(Arc::new);
+        let schema = match (&program, view.group_by()) {
+            (Some(program), _) => Arc::clone(F::columns(program)),
+            (None, Some(by)) => {
+                table.check_filter(options.table_filter.as_deref())?;
+                grouping::schema(&table, by, &options)?
+            }
+            (None, None) => table.view_schema(&view, &options)?,
+        };
+        Ok(ViewScan { table, view, options, schema, program })
+    }
+
+    /// The rows of entries of `manifests` one by one as a job; `None` for small manifests.
+    ///
+    /// # Errors
+    /// Those of [`Format::sent_types`]; `Location` for a manifest that the storage may not open.
+    pub(crate) fn rows_job(
+        &self,
+        role: F::Role,
+        manifests: Vec<F::Manifest>,
+        bounds: &Bounds,
+    ) -> Result<Option<Planned>> {
+        let inputs = planned(&self.table, &manifests)?;
+        let job = RowsJob::new(role, &self.table, &self.options, manifests)?;
+        Ok(bounds.unless_small(Planned::new(EntryJob::Rows(job), inputs, bounds)))
+    }
+}
+
+impl<F: Format> Scan for ViewScan<F> {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn stream(&self) -> Result<Batches> {
+        limited(self.options.limit, || match self.view.group_by() {
+            Some(by) => Ok(once(grouping::rows(&self.table, by, &self.options)?)),
+            None => F::view_rows(self),
+        })
+    }
+
+    fn notes(&self) -> Notes {
+        self.table.core().noted().clone()
+    }
+
+    /// Counted in one pass over the entries, which makes no rows.
+    fn explain(&self) -> Result<Vec<Step>> {
+        let Some(role) = F::counted_role(&self.view, &self.options) else { return Ok(Vec::new()) };
+        let mut steps = counted(|funnel| F::counting(self, role, funnel))?;
+        // Lists that count files alone do not record how many rows these have.
+        if let Some(manifests) = steps.first_mut().filter(|_| F::COUNTED == 1) {
+            (manifests.rows_kept, manifests.rows_total) = (None, None);
+        }
+        Ok(steps)
+    }
+}
+
+impl<F: Format> Distributed for ViewScan<F> {
+    fn deletes(&self) -> Result<Box<dyn Distributed>> {
+        if !matches!(self.view, View::Plan) {
+            return Err(Error::new(ErrorKind::Argument, "only plans have deletes"));
+        }
+        let table_filter = self.options.table_filter.clone().filter(|_| F::PLANS_NUMBER_FILTERED_DELETES);
+        let options = ScanOptions { threads: self.options.threads, table_filter, ..ScanOptions::default() };
+        Ok(Box::new(Numbered::new(ViewScan::new(self.table.clone(), View::Deletes, options)?)))
+    }
+
+    fn scan_tasks(&self) -> Result<serde_json::Value> {
+        F::scan_tasks(self)
+    }
+
+    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+        match self.view.group_by() {
+            Some(by) => GroupsJob::planned(&self.table, by, &self.options, bounds),
+            None => F::view_job(self, bounds),
+        }
+    }
+
+    fn is_light(&self) -> bool {
+        true
+    }
+}
