@@ -68,11 +68,12 @@ test: ## Run everything once: what check does, with Spark, the Java engines and 
 trust: ## Run everything in its long form: all tables through all doors, both Sparks, kills, fuzzing, sanitizers; hours
 	@.ci/parts.sh trust-python trust-spark-oldest test-servers trust-decoder fuzz trust-peers trust-wheel trust-sanitized
 
-# lakebed-avro by itself: its reference decoder needs apache-avro with codecs, and what is compiled with those the wheel cannot use.
+# Two by themselves: what is compiled with the codecs of the reference decoder, or with a client of S3, the wheel cannot use.
 # nice: tests of Python wait now and then, and those of Rust take what that leaves.
 test-rust: $(PYTHON) ## Run the Rust tests, the corpora of the fuzzers among them
 	nice cargo test --workspace --exclude lakebed-avro --locked $(AREA)
 	nice cargo test --package lakebed-avro --locked $(AREA)
+	nice cargo test --manifest-path rust/lakebed-object-store/Cargo.toml --target-dir target --locked $(AREA)
 
 test-fast: $(CHECKED) ## Run the Python tests that start no JVM
 	LAKEBED_QUICK=1 $(PYTEST) -m 'not spark and not jvm' $(ONLY)
@@ -120,10 +121,8 @@ trust-sanitized: $(PYTHON) ## The Rust tests under AddressSanitizer, the decoder
 
 lint: lint-rust lint-python lint-stub ## Check format, lints, types, and the stub against the compiled module
 
-lint-rust: $(PYTHON) ## Check format and lints of Rust
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS='-D warnings -A rustdoc::private-intra-doc-links' cargo doc --quiet --workspace --no-deps --document-private-items --locked
+lint-rust: $(PYTHON) ## Check format and lints of Rust, and that the crates' public items are those of tests/data/rust_api.txt
+	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/lint_rust.sh
 
 lint-python: $(TOOLS) ## Check format, lints and types of Python
 	$(BIN)/ruff format --check && $(BIN)/ruff check
@@ -133,7 +132,7 @@ lint-stub: $(CHECKED) ## Compare the stub with the compiled module
 	$(BIN)/stubtest lakebed._native --mypy-config-file .ci/stubtest.ini
 
 fmt: $(TOOLS) ## Format Rust and Python, and apply the lints' own fixes
-	cargo fmt --all
+	cargo fmt --all && cargo fmt --manifest-path rust/lakebed-object-store/Cargo.toml
 	$(BIN)/ruff check --fix && $(BIN)/ruff format
 
 bench: $(RELEASED) ## Print speed and memory beside other readers: some inputs, about ten minutes

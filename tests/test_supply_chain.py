@@ -64,10 +64,27 @@ def setting(key: str) -> list[str]:
 
 
 def test_every_crate_has_its_reason_licence_and_use_of_unsafe():
-    table = rows("In the wheel")
-    assert sorted(table) == sorted(direct())
+    check_rows(rows("In the wheel"), direct())
+
+
+def test_what_only_the_crate_of_object_stores_needs_has_its_reason_and_is_not_in_the_wheel():
+    manifest = "rust/lakebed-object-store/Cargo.toml"
+    metadata = json.loads(
+        output("cargo", "metadata", "--format-version=1", "--locked", "--manifest-path", manifest)
+    )
+    found = {package["name"]: package for package in metadata["packages"]}
+    own = found["lakebed-object-store"]
+    needed = {need["name"] for need in own["dependencies"] if need["kind"] is None and need["source"]}
+    check_rows(
+        rows("In the crate `lakebed-object-store`"), {name: found[name] for name in needed - set(direct())}
+    )
+    assert own["version"] == found["lakebed"]["version"]
+
+
+def check_rows(table: dict[str, list[str]], crates: dict[str, dict[str, Any]]) -> None:
+    assert sorted(table) == sorted(crates)
     for name, (why, licence, unsafe) in table.items():
-        package = direct()[name]
+        package = crates[name]
         sources = (Path(package["manifest_path"]).parent / "src").rglob("*.rs")
         uses = any(
             re.search(r"\bunsafe\s*(?:\{|fn|impl|extern)", file.read_text("utf-8")) for file in sources

@@ -1,4 +1,6 @@
-//! Avro object container files to Arrow columns, in bulk.
+#![doc = include_str!("../README.md")]
+//!
+//! # How
 //!
 //! [`Blocks::open`] reads the header and frames the blocks, [`Program::resolve`] turns the writer's
 //! [`Schema`] and a [`Projection`] into a flat decode program, and [`Reader`] runs it over the blocks: bytes

@@ -1,4 +1,4 @@
-//! Lake table metadata (Apache Paimon, Apache Iceberg) as Arrow.
+#![doc = include_str!("../README.md")]
 //!
 //! Pure except for [`storage`] and [`mod@write`]: bytes and Arrow in, Arrow out, and no thread outlives a
 //! call.

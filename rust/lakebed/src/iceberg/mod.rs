@@ -4,7 +4,7 @@ mod content;
 mod delete_file;
 mod deletes;
 pub mod deletion_vector;
-pub mod discovery;
+pub(crate) mod discovery;
 pub mod fields;
 mod groups;
 mod json;

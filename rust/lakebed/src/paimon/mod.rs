@@ -16,7 +16,7 @@ mod java_map;
 pub mod manifest;
 pub mod manifest_list;
 pub mod partition;
-pub mod paths;
+pub(crate) mod paths;
 mod prune;
 mod reach;
 mod rewrite_paths;
