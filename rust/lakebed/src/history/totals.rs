@@ -1,8 +1,6 @@
 //! Sums over files, added up manifest by manifest.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{Int32Array, Int64Array, RecordBatch};
 use arrow_buffer::Buffer;
 
 use super::columns::are_added;
@@ -10,7 +8,7 @@ use super::{Counts, Written, opened};
 use crate::error::Result;
 use crate::grouping::sums::sum;
 use crate::pipeline::{Give, Source};
-use crate::record::find;
+use crate::record::column;
 use crate::scan::{EntrySource, Format, ManifestSource};
 
 /// What is added up.
@@ -123,11 +121,10 @@ pub(super) fn each_file(
     files: &RecordBatch,
     mut take: impl FnMut(usize, i32, i64, i64) -> Result<()>,
 ) -> Result<()> {
-    let [content, rows, bytes] = READ.map(|name| find(files, name));
-    let (content, rows, bytes) = (content?, rows?, bytes?);
-    let content = content.as_primitive::<Int32Type>().values().iter();
-    let numbers = |column: &ArrayRef| column.as_primitive::<Int64Type>().values().clone();
-    for (row, ((content, rows), bytes)) in content.zip(&numbers(&rows)).zip(&numbers(&bytes)).enumerate() {
+    let [content, rows, bytes] = READ;
+    let content = column::<Int32Array>(files, content)?.values().iter();
+    let [rows, bytes] = [rows, bytes].map(|name| column::<Int64Array>(files, name));
+    for (row, ((content, rows), bytes)) in content.zip(rows?.values()).zip(bytes?.values()).enumerate() {
         take(row, *content, *rows, *bytes)?;
     }
     Ok(())
