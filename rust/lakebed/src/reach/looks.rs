@@ -215,10 +215,11 @@ impl Kept {
         let names = rows.column_by_name("first_reached_by");
         let names = names.map(|names| typed::<StringArray>(names, "first_reached_by")).transpose()?;
         let mut last = Last::default();
-        let left = column::<StringArray>(rows, "file_path")?.iter().enumerate().map(|(row, path)| match path {
-            Some(path) => Ok(Some(!self.keeps(path, &mut last)?)),
-            None => Ok(Some(!names.is_some_and(|names| self.roots.contains(names.value(row))))),
-        });
+        let left =
+            column::<StringArray>(rows, "file_path")?.iter().enumerate().map(|(row, path)| match path {
+                Some(path) => Ok(Some(!self.keeps(path, &mut last)?)),
+                None => Ok(Some(!names.is_some_and(|names| self.roots.contains(names.value(row))))),
+            });
         Ok(filter_record_batch(rows, &left.collect::<Result<BooleanArray>>()?)?)
     }
 

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_buffer::Buffer;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +16,7 @@ use crate::notes::Notes;
 use crate::reach::{
     Fact, Kind, Kinds, ManifestsByLocation, Named, Partitioner, Records, SentManifests, SetId,
 };
-use crate::record::find;
+use crate::record::column;
 use crate::scan::{Batches, ManifestSource, planned};
 use crate::storage::Storage;
 
@@ -155,10 +153,10 @@ impl ManifestSource for Entries {
 
 /// The files of some live entries; the same path is the same file.
 fn named(entries: &RecordBatch, set: SetId, partitioner: &Arc<Partitioner>) -> Result<RecordBatch> {
-    let [contents, paths, formats, sizes] = COLUMNS.map(|name| find(entries, name));
-    let (contents, paths, formats, sizes) = (contents?, paths?, formats?, sizes?);
-    let (contents, sizes) = (contents.as_primitive::<Int32Type>(), sizes.as_primitive::<Int64Type>());
-    let (paths, formats) = (paths.as_string::<i32>(), formats.as_string::<i32>());
+    let [contents, paths, formats, sizes] = COLUMNS;
+    let (contents, sizes) = (column::<Int32Array>(entries, contents)?, column::<Int64Array>(entries, sizes)?);
+    let [paths, formats] = [paths, formats].map(|name| column::<StringArray>(entries, name));
+    let (paths, formats) = (paths?, formats?);
     let mut records = partitioner.new_records();
     for row in 0..entries.num_rows() {
         let content = if contents.is_valid(row) { contents.value(row) } else { 0 };

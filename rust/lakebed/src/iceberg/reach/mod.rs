@@ -8,8 +8,7 @@ mod retention;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_array::{Array, BooleanArray, RecordBatch, StringArray};
 use arrow_select::filter::filter_record_batch;
 
 use self::entries::Entries;
@@ -32,7 +31,7 @@ use crate::reach::{
     DistributedWalk, Files, Kind, Kinds, ListedFolder, NewestReach, OrphansJob, OtherReach, Partitioner,
     Prefixes, Reach, ReachJob, Removed, Retention, Root, RootSets, Roots, Seen, Walk, WalkOptions,
 };
-use crate::record::find;
+use crate::record::column;
 use crate::relocate::below;
 use crate::scan::{Batches, EntryJob, ManifestStream, Step};
 use crate::storage::{Storage, present};
@@ -291,8 +290,7 @@ fn add_root(
     found: &mut [(ManifestFile, Roots)],
     places: &HashMap<String, usize>,
 ) -> Result<Vec<ManifestFile>> {
-    let paths = find(list, "manifest_path")?;
-    let paths = paths.as_string::<i32>();
+    let paths = column::<StringArray>(list, "manifest_path")?;
     let is_new = (0..paths.len()).map(|row| {
         let known = places.get(paths.value(row)).and_then(|place| found.get_mut(*place));
         Some(known.map(|(_, roots)| roots.push(root)).is_none())

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
-use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 
 use super::deletes::Deletes;
@@ -14,7 +13,7 @@ use crate::error::Result;
 use crate::iceberg::deletes::DeleteIndex;
 use crate::iceberg::table::Table;
 use crate::iceberg::view::{DATA_FILE_COUNT, DATA_FILES, Role};
-use crate::record::find;
+use crate::record::column;
 use crate::scan::{Batches, EntrySource, ScanOptions, threads};
 use crate::view::{lists, with_columns};
 
@@ -84,7 +83,7 @@ impl Applied {
                 }
             }
             if list {
-                chunks.push(find(&entries, "file_path")?.as_string::<i32>().clone());
+                chunks.push(column::<StringArray>(&entries, "file_path")?.clone());
             }
         }
         let files = list.then(|| Files::new(chunks, pairs, counts.len()));

@@ -1,8 +1,6 @@
 //! The changes of a table's commits, as recorded in the commits' manifests.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_array::{Array, BooleanArray, Int32Array, Int64Array, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 
 use super::plan::Plan;
@@ -11,7 +9,7 @@ use crate::history::{Counts, Listed};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::iceberg::metadata::Snapshot;
 use crate::iceberg::table::Table;
-use crate::record::find;
+use crate::record::column;
 
 /// What the list of a snapshot records of its commit.
 pub(super) fn listed(
@@ -23,8 +21,7 @@ pub(super) fn listed(
         Some(_) => table.list_of(snapshot)?,
         None => table.brief_list_of(snapshot)?,
     };
-    let by = find(&list, "added_snapshot_id")?;
-    let by = by.as_primitive::<Int64Type>().iter();
+    let by = column::<Int64Array>(&list, "added_snapshot_id")?.iter();
     let is_own: BooleanArray = by.map(|id| Some(id.is_none_or(|id| id == snapshot.snapshot_id))).collect();
     let own = filter_record_batch(&list, &is_own)?;
     let (live, changed) =
@@ -40,13 +37,11 @@ pub(super) fn listed(
 
 /// The counts of two statuses in manifests, each times a factor; `None` where a manifest does not record one.
 fn counted(list: &RecordBatch, statuses: [&str; 2], times: [i64; 2]) -> Result<Option<Counts>> {
-    let content = find(list, "content")?;
-    let content = content.as_primitive::<Int32Type>().values();
+    let content = column::<Int32Array>(list, "content")?.values();
     let mut counts: Counts = [0; 4];
     for (status, times) in statuses.into_iter().zip(times) {
-        let files = find(list, &format!("{status}_files_count"))?;
-        let rows = find(list, &format!("{status}_rows_count"))?;
-        let (files, rows) = (files.as_primitive::<Int32Type>(), rows.as_primitive::<Int64Type>());
+        let files = column::<Int32Array>(list, &format!("{status}_files_count"))?;
+        let rows = column::<Int64Array>(list, &format!("{status}_rows_count"))?;
         if files.null_count() > 0 || rows.null_count() > 0 {
             return Ok(None);
         }
@@ -64,7 +59,7 @@ fn counted(list: &RecordBatch, statuses: [&str; 2], times: [i64; 2]) -> Result<O
 /// The entries of the commit `id`; all for `None`.
 pub(super) fn of_commit(entries: &RecordBatch, id: Option<i64>) -> Result<RecordBatch> {
     let Some(id) = id else { return Ok(entries.clone()) };
-    let by = find(entries, "snapshot_id")?;
-    let is_own: BooleanArray = by.as_primitive::<Int64Type>().iter().map(|by| Some(by == Some(id))).collect();
+    let by = column::<Int64Array>(entries, "snapshot_id")?.iter();
+    let is_own: BooleanArray = by.map(|by| Some(by == Some(id))).collect();
     filter_record_batch(entries, &is_own).map_err(Into::into)
 }
