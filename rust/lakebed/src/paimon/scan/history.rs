@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::{Int64Array, RecordBatch};
 
 use super::deletes::counted_vectors;
 use super::plan::keep;
@@ -15,7 +13,7 @@ use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::Table;
 use crate::pipeline::read_each;
-use crate::record::find;
+use crate::record::column;
 use crate::storage::Storage;
 
 /// What the lists of a snapshot record of its commit.
@@ -94,12 +92,8 @@ fn beside<'f>(files: &'f VectorFiles, others: &'f VectorFiles) -> impl Iterator<
 /// The number of entries that add a file less those that delete one, as a list records it.
 fn added_less_deleted(list: &RecordBatch) -> Result<i64> {
     let total = |name: &str| -> Result<i64> {
-        let column = find(list, name)?;
-        column
-            .as_primitive::<Int64Type>()
-            .values()
-            .iter()
-            .try_fold(0, |total, more| sum("file_count", total, *more))
+        let counts = column::<Int64Array>(list, name)?.values();
+        counts.iter().try_fold(0, |total, more| sum("file_count", total, *more))
     };
     sum("file_count", total("num_added_files")?, total("num_deleted_files")?.saturating_neg())
 }

@@ -2,16 +2,14 @@
 
 use std::collections::HashMap;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, Int32Array, RecordBatch};
+use arrow_array::{Array, BinaryArray, Int32Array, Int64Array, RecordBatch, StringArray};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::deletion_vector::VectorRange;
 use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::table::Table;
 use crate::paimon::view::{DeletesView, ExternalFiles, Vectors, indexes};
-use crate::record::find;
+use crate::record::column;
 use crate::verify::{Links, Standing};
 
 /// What is wrong with the index manifest of the table's snapshot: what `indexes` and `deletes` would refuse, and
@@ -32,7 +30,7 @@ pub(super) fn wrong_indexes(table: &Table) -> Result<Vec<Error>> {
     };
     let view = DeletesView::new(table.location(), table.schema(), None)?;
     found.extend(view.build(&vectors, None, None, &ExternalFiles::new()).err());
-    let sizes = find(&vectors.files, "file_size")?;
+    let sizes = column::<Int64Array>(&vectors.files, "file_size")?.values();
     let ranges = vectors.offsets.values().iter().zip(vectors.lengths.values());
     let wrong = |((offset, length), size): ((&i64, &i64), &i64)| match VectorRange::new(*offset, *length) {
         Ok(range) => {
@@ -45,7 +43,7 @@ pub(super) fn wrong_indexes(table: &Table) -> Result<Vec<Error>> {
         }
         Err(error) => Some(error),
     };
-    let wrong = ranges.zip(sizes.as_primitive::<Int64Type>().values()).map(wrong);
+    let wrong = ranges.zip(sizes).map(wrong);
     let named = wrong.enumerate().filter_map(|(row, error)| {
         let (name, path) = (vectors.data_files.value(row), vectors.paths.value(row));
         let error = error?;
@@ -65,13 +63,13 @@ pub(super) fn wrong_indexes(table: &Table) -> Result<Vec<Error>> {
 /// Those of reading the index manifest.
 pub(super) fn vector_links(table: &Table) -> Result<Links> {
     let files = IndexFiles::read(table, None)?;
-    let names = find(&files.entries, "file_name")?;
-    let records: HashMap<&str, usize> = names.as_string::<i32>().iter().flatten().zip(0..).collect();
+    let names = column::<StringArray>(&files.entries, "file_name")?;
+    let records: HashMap<&str, usize> = names.iter().flatten().zip(0..).collect();
     let vectors = Vectors::of(&files.of_type(DELETION_VECTORS)?)?;
-    let (keys, names) = (Keys::of(&vectors.files)?, find(&vectors.files, "file_name")?);
+    let (keys, names) = (Keys::of(&vectors.files)?, column::<StringArray>(&vectors.files, "file_name")?);
     let mut links = Links::default();
     for (row, target) in vectors.data_files.iter().enumerate() {
-        let (target, name) = (target.unwrap_or_default(), names.as_string::<i32>().value(row));
+        let (target, name) = (target.unwrap_or_default(), names.value(row));
         let record = records.get(name).copied().unwrap_or_default();
         let key = keys.of_file(row, target);
         links.delete((&key, target), (vectors.paths.value(row), true), Standing::default(), record);
@@ -84,25 +82,23 @@ pub(super) fn vector_links(table: &Table) -> Result<Links> {
 /// # Errors
 /// `Required` for entries without the columns.
 pub(super) fn file_links(entries: &RecordBatch, signs: &Int32Array) -> Result<Links> {
-    let (keys, names, mut links) = (Keys::of(entries)?, find(entries, "file_name")?, Links::default());
-    for ((row, name), sign) in names.as_string::<i32>().iter().enumerate().zip(signs.values()) {
+    let (keys, mut links) = (Keys::of(entries)?, Links::default());
+    let names = column::<StringArray>(entries, "file_name")?;
+    for ((row, name), sign) in names.iter().enumerate().zip(signs.values()) {
         links.data_file(&keys.of_file(row, name.unwrap_or_default()), *sign, Standing::default(), row);
     }
     Ok(links)
 }
 
 /// What a deletion vector knows of its data file beside the name: partition and bucket.
-struct Keys {
-    partitions: arrow_array::BinaryArray,
-    buckets: Int32Array,
+struct Keys<'r> {
+    partitions: &'r BinaryArray,
+    buckets: &'r Int32Array,
 }
 
-impl Keys {
-    fn of(rows: &RecordBatch) -> Result<Keys> {
-        Ok(Keys {
-            partitions: find(rows, "partition")?.as_binary::<i32>().clone(),
-            buckets: find(rows, "bucket")?.as_primitive::<Int32Type>().clone(),
-        })
+impl Keys<'_> {
+    fn of(rows: &RecordBatch) -> Result<Keys<'_>> {
+        Ok(Keys { partitions: column(rows, "partition")?, buckets: column(rows, "bucket")? })
     }
 
     /// The bytes that identify the file `name` in the partition and bucket of `row`.

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, BinaryArray, BooleanArray, RecordBatch};
+use arrow_array::{ArrayRef, BinaryArray, BooleanArray, Int32Array, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
@@ -14,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::PaimonJob;
 use crate::distributed::{
-    Bounds, Job, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process, Reduce, Shuffle, foreign,
-    hash, nothing, one, rows, sides,
+    Bounds, Job, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process, Reduce, Shuffle, hash,
+    nothing, one, rows, sides,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::groups::GROUP_INPUT;
@@ -28,7 +26,7 @@ use crate::paimon::scan::program::EntryProgram;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::view::{IDENTITY_COLUMN, Role};
-use crate::record::find;
+use crate::record::column;
 use crate::scan::{EntryJob, RowsJob, ScanOptions, planned, threads};
 use crate::view::with_columns;
 
@@ -168,8 +166,8 @@ fn keys(entries: &RecordBatch, by_bucket: bool) -> Result<Vec<Option<u64>>> {
     if !by_bucket {
         return Ok(identities(entries)?.iter().map(|identity| identity.map(hash)).collect());
     }
-    let (partitions, buckets) = (find(entries, "partition")?, find(entries, "bucket")?);
-    let (partitions, buckets) = (partitions.as_binary::<i32>(), buckets.as_primitive::<Int32Type>());
+    let partitions = column::<BinaryArray>(entries, "partition")?;
+    let buckets = column::<Int32Array>(entries, "bucket")?;
     let mut key = Vec::new();
     let keys = partitions.iter().zip(buckets.values()).map(|(partition, bucket)| {
         key.clear();
@@ -219,9 +217,7 @@ impl Reduce for FilesReduce {
         match Side::of(side)? {
             Side::Vectors => self.vectors.push(entries),
             Side::Deleted => {
-                let identities = find(&entries, IDENTITY_COLUMN)?;
-                let identities = identities.as_binary_opt::<i32>();
-                self.deleted.extend(identities.ok_or_else(|| foreign("identities are binary"))?);
+                self.deleted.extend(column::<BinaryArray>(&entries, IDENTITY_COLUMN)?);
             }
             Side::Added => {
                 let program = self.ready()?;
@@ -229,7 +225,7 @@ impl Reduce for FilesReduce {
                 if !program.gathers() {
                     return one(Piece::rows(program.finish(&files)?));
                 }
-                let may_match = find(&files, MAY_MATCH)?.as_boolean().values().clone();
+                let may_match = column::<BooleanArray>(&files, MAY_MATCH)?.values().clone();
                 self.candidates.push((files, may_match));
             }
         }
