@@ -39,6 +39,7 @@ use arrow_schema::SchemaRef;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Numbered, Scan};
+use crate::storage::total_size;
 
 /// A scan that an engine can run in many processes.
 pub trait Distributed: Scan {
@@ -134,7 +135,7 @@ impl Bounds {
     /// Whether manifests of these sizes \[bytes\] are small.
     pub(crate) fn are_small(&self, sizes: impl Iterator<Item = u64>) -> bool {
         self.small_bytes
-            .is_some_and(|most| sizes.map(|size| size.saturating_add(OPENING)).sum::<u64>() <= most)
+            .is_some_and(|most| total_size(sizes.map(|size| size.saturating_add(OPENING))) <= most)
     }
 
     /// The job, unless its manifests are small.
@@ -171,7 +172,7 @@ impl Planned {
         let mut seen = std::collections::HashSet::new();
         let mut manifests = manifests;
         manifests.retain(|manifest| seen.insert(manifest.path.clone()));
-        let bytes = manifests.iter().map(|manifest| manifest.size).sum::<u64>();
+        let bytes = total_size(manifests.iter().map(|manifest| manifest.size));
         let tasks = usize::try_from(bytes.div_ceil(bounds.task_bytes.max(1))).unwrap_or(usize::MAX).max(1);
         let (known, made) = (Vec::new(), Vec::new());
         let (job, is_question) = (Box::new(job), false);

@@ -5,7 +5,7 @@ use arrow_buffer::Buffer;
 
 use super::columns::are_added;
 use super::{Counts, Written, opened};
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::grouping::sums::sum;
 use crate::pipeline::{Give, Source};
 use crate::record::column;
@@ -26,7 +26,7 @@ impl Totals {
     pub(super) fn and(self, other: Totals, sign: i64) -> Result<Totals> {
         let mut both = self;
         for ((left, right), name) in both.0.iter_mut().zip(other.0).zip(SUMMED) {
-            *left = sum(name, *left, right.saturating_mul(sign))?;
+            *left = sum(name, *left, fitting(right.checked_mul(sign), name)?)?;
         }
         Ok(both)
     }
@@ -128,4 +128,17 @@ pub(super) fn each_file(
         take(row, *content, *rows, *bytes)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_cannot_be_taken_away_is_refused() {
+        let forged = Totals([0, i64::MIN, 0, 0, 0]);
+        assert!(Totals::default().and(forged, 1).is_ok());
+        let error = Totals::default().and(forged, -1).expect_err("no number");
+        assert_eq!(error.message(), "record_count does not fit 64 bits");
+    }
 }

@@ -34,7 +34,7 @@ use crate::reach::{
 use crate::record::column;
 use crate::relocate::below;
 use crate::scan::{Batches, EntryJob, ManifestStream, Step};
-use crate::storage::{Storage, present};
+use crate::storage::{Storage, present, total_size};
 use crate::table::{self, Newest};
 use crate::write::publish::is_left_over;
 
@@ -487,7 +487,7 @@ fn mark(metadata: &TableMetadata, kept: &Kept, roots: &mut [Root]) -> Vec<Remove
 
 /// The step of the funnel for manifests: how many are read, of those that the lists name.
 fn manifests_step(manifests: &[Reached], named: u64) -> Step {
-    let bytes = manifests.iter().filter_map(|reached| reached.manifest.length).sum();
+    let bytes = total_size(manifests.iter().filter_map(|reached| reached.manifest.length));
     let step = Step::rows(
         "manifests",
         manifests.len() as u64,

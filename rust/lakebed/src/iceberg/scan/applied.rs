@@ -9,7 +9,7 @@ use super::deletes::Deletes;
 use super::plan::Plan;
 use super::program::EntryProgram;
 use super::rows::rows_of;
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::iceberg::deletes::DeleteIndex;
 use crate::iceberg::table::Table;
 use crate::iceberg::view::{DATA_FILE_COUNT, DATA_FILES, Role};
@@ -70,7 +70,7 @@ impl Applied {
         for entries in rows {
             let entries = entries?;
             let files = index.files(&entries)?;
-            let chunk = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
+            let chunk = fitting(u32::try_from(chunks.len()).ok(), "the number of batches")?;
             for (row, number) in (0..entries.num_rows()).zip(0u32..) {
                 found.clear();
                 index.append(&files, row, &mut found)?;

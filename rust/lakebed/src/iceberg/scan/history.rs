@@ -35,7 +35,8 @@ pub(super) fn listed(
     Ok(Listed { own: manifests, pruned: pruned.len() as u64, live, changed })
 }
 
-/// The counts of two statuses in manifests, each times a factor; `None` where a manifest does not record one.
+/// The counts of two statuses in manifests, each times a factor; `None` where a manifest does not record one, and
+/// for sums that counts of real files do not have.
 fn counted(list: &RecordBatch, statuses: [&str; 2], times: [i64; 2]) -> Result<Option<Counts>> {
     let content = column::<Int32Array>(list, "content")?.values();
     let mut counts: Counts = [0; 4];
@@ -49,8 +50,13 @@ fn counted(list: &RecordBatch, statuses: [&str; 2], times: [i64; 2]) -> Result<O
             let [data_files, data_rows, delete_files, delete_rows] = &mut counts;
             let (of_files, of_rows) =
                 if *content == DELETES { (delete_files, delete_rows) } else { (data_files, data_rows) };
-            *of_files = of_files.saturating_add(i64::from(*files).saturating_mul(times));
-            *of_rows = of_rows.saturating_add(rows.saturating_mul(times));
+            let add = |sum: &mut i64, more: i64| {
+                *sum = sum.checked_add(more.checked_mul(times)?)?;
+                Some(())
+            };
+            if add(of_files, i64::from(*files)).and(add(of_rows, *rows)).is_none() {
+                return Ok(None);
+            }
         }
     }
     Ok(Some(counts))

@@ -30,7 +30,7 @@ use crate::reach::{
     ReachJob, Retention, Root, RootSets, Seen, Walk, WalkOptions,
 };
 use crate::scan::{Batches, EntryJob, Format, ManifestStream, Step};
-use crate::storage::{Storage, present};
+use crate::storage::{Storage, present, total_size};
 use crate::table::{self, Newest};
 
 /// The first root: the table itself.
@@ -310,7 +310,7 @@ pub(crate) fn reach_at(
 
 /// The step of the funnel for manifests: how many are read, of those that the lists name.
 fn manifests_step(manifests: &[Reached], named: u64) -> Step {
-    let bytes = manifests.iter().map(|reached| reached.manifest.file_size).sum();
+    let bytes = total_size(manifests.iter().map(|reached| reached.manifest.file_size));
     let step = Step::rows(
         "manifests",
         manifests.len() as u64,

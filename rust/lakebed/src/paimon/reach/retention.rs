@@ -117,6 +117,7 @@ pub(in crate::paimon) fn check_options(schema: &TableSchema) -> Result<()> {
     ExpireConfig::new(schema, &by_options).map(|_| ())
 }
 
+/// Ids and times beyond 64 bits are bounds that nothing is behind: they saturate.
 struct Rules {
     snapshots: Kept,
     changelogs: Kept,
@@ -206,7 +207,7 @@ pub(in crate::paimon) fn duration(schema: &TableSchema, key: &str) -> Result<Opt
     millis(value).map(Some).ok_or_else(|| wrong(key, "duration", value))
 }
 
-/// The milliseconds of a text such as `1 h`.
+/// The milliseconds of a text such as `1 h`; what does not fit 64 bits is for ever.
 fn millis(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());

@@ -6,7 +6,7 @@ use arrow_array::{Int64Array, RecordBatch};
 
 use super::deletes::counted_vectors;
 use super::plan::keep;
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::grouping::sums::{known_sum, sum};
 use crate::history::{DeleteChanges, Deletes, Listed};
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
@@ -95,5 +95,6 @@ fn added_less_deleted(list: &RecordBatch) -> Result<i64> {
         let counts = column::<Int64Array>(list, name)?.values();
         counts.iter().try_fold(0, |total, more| sum("file_count", total, *more))
     };
-    sum("file_count", total("num_added_files")?, total("num_deleted_files")?.saturating_neg())
+    let added = total("num_added_files")?.checked_sub(total("num_deleted_files")?);
+    fitting(added, "file_count")
 }

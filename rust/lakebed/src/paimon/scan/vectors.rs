@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use arrow_array::{Array, BinaryArray, Int32Array, Int64Array, RecordBatch, StringArray};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::paimon::deletion_vector::VectorRange;
 use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::table::Table;
@@ -32,15 +32,15 @@ pub(super) fn wrong_indexes(table: &Table) -> Result<Vec<Error>> {
     found.extend(view.build(&vectors, None, None, &ExternalFiles::new()).err());
     let sizes = column::<Int64Array>(&vectors.files, "file_size")?.values();
     let ranges = vectors.offsets.values().iter().zip(vectors.lengths.values());
-    let wrong = |((offset, length), size): ((&i64, &i64), &i64)| match VectorRange::new(*offset, *length) {
-        Ok(range) => {
-            // The framing of a 32-bit vector comes on top.
-            let end = range.offset.saturating_add(range.length);
-            (u64::try_from(*size).is_ok_and(|size| end > size)).then(|| {
-                let message = format!("it ends at byte {end}, the index file has {size} bytes");
-                Error::new(ErrorKind::Mismatch, message)
-            })
-        }
+    // The framing of a 32-bit vector comes on top.
+    let end = |range: VectorRange| fitting(range.offset.checked_add(range.length), "the end of a vector");
+    let wrong = |((offset, length), size): ((&i64, &i64), &i64)| match VectorRange::new(*offset, *length)
+        .and_then(end)
+    {
+        Ok(end) => u64::try_from(*size).is_ok_and(|size| end > size).then(|| {
+            let message = format!("it ends at byte {end}, the index file has {size} bytes");
+            Error::new(ErrorKind::Mismatch, message)
+        }),
         Err(error) => Some(error),
     };
     let wrong = ranges.zip(sizes).map(wrong);
@@ -104,7 +104,7 @@ impl Keys<'_> {
     /// The bytes that identify the file `name` in the partition and bucket of `row`.
     fn of_file(&self, row: usize, name: &str) -> Vec<u8> {
         let partition = if self.partitions.is_valid(row) { self.partitions.value(row) } else { &[] };
-        let length = u64::try_from(partition.len()).unwrap_or(u64::MAX);
+        let length = partition.len() as u64;
         [&length.to_le_bytes(), partition, &self.buckets.value(row).to_le_bytes(), name.as_bytes()].concat()
     }
 }

@@ -28,6 +28,7 @@ use crate::paimon::table::Table;
 use crate::paimon::view::{IDENTITY_COLUMN, Role};
 use crate::record::column;
 use crate::scan::{EntryJob, RowsJob, ScanOptions, planned, threads};
+use crate::storage::total_size;
 use crate::view::with_columns;
 
 sides! {
@@ -66,9 +67,8 @@ impl Scan {
             return Ok(None);
         }
         let deleting = manifests.iter().filter(|manifest| manifest.deleted > 0);
-        let (bytes, deletions) = deleting.fold((0_u64, 0_u64), |(bytes, deletions), manifest| {
-            (bytes.saturating_add(manifest.file_size), deletions.saturating_add(manifest.deleted))
-        });
+        let bytes = total_size(deleting.clone().map(|manifest| manifest.file_size));
+        let deletions = deleting.fold(0, |all: u64, manifest| all.saturating_add(manifest.deleted));
         let are_few = deletions <= bounds.deletions && bytes <= bounds.deleting_bytes;
         let is_shuffled = program.gathers() || !are_few;
         let mut known = Vec::new();
