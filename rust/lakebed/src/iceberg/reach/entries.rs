@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::columnar::Decoding;
 use crate::distributed::{LocatedManifest, PlannedManifest};
 use crate::error::Result;
+use crate::iceberg::fields::{DATA, EQUALITY_DELETES, POSITION_DELETES, PUFFIN};
 use crate::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, Statuses};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::iceberg::table::Table;
@@ -25,10 +26,6 @@ const COLUMNS: [&str; 4] = ["content", "file_path", "file_format", "file_size_in
 
 /// The kinds of files that delete manifests name.
 const OF_DELETES: [Kind; 3] = [Kind::PositionDeletes, Kind::EqualityDeletes, Kind::DeletionVectors];
-
-/// `content` of position delete files, and of equality delete files.
-const POSITION_DELETES: i32 = 1;
-const EQUALITY_DELETES: i32 = 2;
 
 /// A manifest and the roots that reach it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -159,8 +156,8 @@ fn named(entries: &RecordBatch, set: SetId, partitioner: &Arc<Partitioner>) -> R
     let (paths, formats) = (paths?, formats?);
     let mut records = partitioner.new_records();
     for row in 0..entries.num_rows() {
-        let content = if contents.is_valid(row) { contents.value(row) } else { 0 };
-        let is_puffin = formats.is_valid(row) && formats.value(row).eq_ignore_ascii_case("puffin");
+        let content = if contents.is_valid(row) { contents.value(row) } else { DATA };
+        let is_puffin = formats.is_valid(row) && formats.value(row).eq_ignore_ascii_case(PUFFIN);
         let kind = match content {
             POSITION_DELETES if is_puffin => Kind::DeletionVectors,
             POSITION_DELETES => Kind::PositionDeletes,

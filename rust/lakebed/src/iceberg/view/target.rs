@@ -3,14 +3,9 @@
 use arrow_array::{Array, BinaryArray, Int32Array, RecordBatch, StringArray};
 
 use crate::error::Result;
+use crate::iceberg::fields::{FILE_PATH_ID, POSITION_DELETES};
 use crate::iceberg::metrics::metric_values;
 use crate::record::{column, typed};
-
-/// The reserved field id of `file_path` in position delete files.
-pub(crate) const FILE_PATH_ID: i32 = 2_147_483_546;
-
-/// `content` of position delete files, including deletion vectors.
-const POSITION_DELETES: i32 = 1;
 
 /// The entry's columns that determine it.
 pub(crate) const TARGET_INPUT: [&str; 4] =

@@ -12,6 +12,7 @@ use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::fields::RANGES;
 use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
@@ -56,7 +57,7 @@ impl Attach {
             let key = (Box::from(partition), bucket, Box::from(name));
             if rows.insert(key, row).is_some() {
                 let message = format!("data file {name:?} has two deletion vectors");
-                return Err(Error::new(ErrorKind::Mismatch, message).in_field("deletions_vectors_ranges"));
+                return Err(Error::new(ErrorKind::Mismatch, message).in_field(RANGES));
             }
         }
         let numbers = column::<Int32Array>(vectors, NUMBER)?.clone();

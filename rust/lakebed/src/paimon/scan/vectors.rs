@@ -6,6 +6,7 @@ use arrow_array::{Array, BinaryArray, Int32Array, Int64Array, RecordBatch, Strin
 
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::paimon::deletion_vector::VectorRange;
+use crate::paimon::fields::RANGES;
 use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::table::Table;
 use crate::paimon::view::{DeletesView, ExternalFiles, Vectors, indexes};
@@ -51,7 +52,7 @@ pub(super) fn wrong_indexes(table: &Table) -> Result<Vec<Error>> {
             "the deletion vector of the data file {name:?} in the file {path:?}: {}",
             error.message()
         );
-        Some(Error::new(error.kind(), message).in_field("deletions_vectors_ranges"))
+        Some(Error::new(error.kind(), message).in_field(RANGES))
     });
     found.extend(named);
     Ok(found)

@@ -11,6 +11,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
 use arrow_select::take::{take, take_record_batch};
 
+use super::super::fields::RANGES;
 use super::super::index_files::IndexFiles;
 use super::super::partition::PartitionType;
 use super::super::paths::DataPaths;
@@ -25,8 +26,6 @@ use crate::view::{batch, project};
 const POSITION_DELETES: i32 = 1;
 /// `file_format` of deletion vectors.
 const FORMAT: &str = "deletion-vector";
-/// The column of the index manifest with the vectors of an index file.
-const RANGES: &str = "deletions_vectors_ranges";
 
 /// How a column is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -60,20 +60,22 @@ pub(super) enum ManifestFormat {
     Columnar(Format),
 }
 
+/// The option that names the format of manifests.
+pub(super) const MANIFEST_FORMAT: &str = "manifest.format";
+
 impl ManifestFormat {
     /// The format that the table's option names, if it is set.
     ///
     /// # Errors
     /// `Unsupported` for an unknown one.
     pub(super) fn of_option(schema: &TableSchema) -> Result<Option<ManifestFormat>> {
-        const KEY: &str = "manifest.format";
         let format = |name: &str| match name.to_ascii_lowercase().as_str() {
             "avro" => Ok(ManifestFormat::Avro),
             "orc" => Ok(ManifestFormat::Columnar(Format::Orc)),
             "parquet" => Ok(ManifestFormat::Columnar(Format::Parquet)),
-            _ => Err(unsupported(KEY)),
+            _ => Err(unsupported(MANIFEST_FORMAT)),
         };
-        schema.option(KEY).map(format).transpose()
+        schema.option(MANIFEST_FORMAT).map(format).transpose()
     }
 
     /// The format of a file.
