@@ -48,7 +48,7 @@ pub(crate) use record::{Fact, each_record};
 pub(crate) use sets::{RootSets, Roots, SetId};
 pub(crate) use unreached::Unreached;
 pub use walk::Retention;
-pub(crate) use walk::{Files, Removed, Root, Walk, WalkOptions};
+pub(crate) use walk::{Files, Removed, Root, Walk, WalkOptions, manifests_step};
 
 use crate::distributed::FormatJob;
 use crate::error::Result;

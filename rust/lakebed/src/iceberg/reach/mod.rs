@@ -29,12 +29,12 @@ use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
     DistributedWalk, Files, Kind, Kinds, ListedFolder, NewestReach, OrphansJob, OtherReach, Partitioner,
-    Prefixes, Reach, ReachJob, Removed, Retention, Root, RootSets, Roots, Seen, Walk, WalkOptions,
+    Prefixes, Reach, ReachJob, Removed, Retention, Root, RootSets, Roots, Seen, Walk, WalkOptions, manifests_step,
 };
 use crate::record::column;
 use crate::relocate::below;
-use crate::scan::{Batches, EntryJob, ManifestStream, Step};
-use crate::storage::{Storage, present, total_size};
+use crate::scan::{Batches, EntryJob, ManifestStream};
+use crate::storage::{Storage, present};
 use crate::table::{self, Newest};
 use crate::write::publish::is_left_over;
 
@@ -186,7 +186,7 @@ impl TableReach {
             }
         }
         manifests.retain(|reached| reached.is_of(wanted.kinds));
-        let step = manifests_step(&manifests, named);
+        let step = manifests_step(manifests.iter().map(|one| one.manifest.length.unwrap_or(0)), named);
         let entries: Batches = Box::new(std::iter::empty());
         Ok((Walk { roots, sets, files, entries, manifests: step, removed }, manifests))
     }
@@ -369,7 +369,7 @@ impl Reach for TableReach {
         let (mut manifests, named) =
             self.manifests(snapshots, |_| TABLE, wanted.threads, &mut files, &mut sets)?;
         manifests.retain(|one| seen.add_manifest(&one.manifest.path) && one.is_of(wanted.kinds));
-        let step = manifests_step(&manifests, named);
+        let step = manifests_step(manifests.iter().map(|one| one.manifest.length.unwrap_or(0)), named);
         let entries = self.entries(manifests, &wanted.partitioner, wanted.threads)?;
         Ok(Some(Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }))
     }
@@ -483,16 +483,4 @@ fn mark(metadata: &TableMetadata, kept: &Kept, roots: &mut [Root]) -> Vec<Remove
         });
     }
     removed
-}
-
-/// The step of the funnel for manifests: how many are read, of those that the lists name.
-fn manifests_step(manifests: &[Reached], named: u64) -> Step {
-    let bytes = total_size(manifests.iter().filter_map(|reached| reached.manifest.length));
-    let step = Step::rows(
-        "manifests",
-        manifests.len() as u64,
-        named,
-        "each is read once, however many lists name it",
-    );
-    Step { bytes_kept: Some(bytes), ..step }
 }

@@ -27,10 +27,10 @@ use crate::error::Result;
 use crate::notes::Notes;
 use crate::reach::{
     DistributedWalk, Files, Kinds, ListedFolder, NewestReach, OrphansJob, OtherReach, Prefixes, Reach,
-    ReachJob, Retention, Root, RootSets, Seen, Walk, WalkOptions,
+    ReachJob, Retention, Root, RootSets, Seen, Walk, WalkOptions, manifests_step,
 };
-use crate::scan::{Batches, EntryJob, Format, ManifestStream, Step};
-use crate::storage::{Storage, present, total_size};
+use crate::scan::{Batches, EntryJob, Format, ManifestStream};
+use crate::storage::{Storage, present};
 use crate::table::{self, Newest};
 
 /// The first root: the table itself.
@@ -168,7 +168,7 @@ impl TableReach {
             }
         }
         manifests.retain(|one| one.is_of(wanted.kinds));
-        let step = manifests_step(&manifests, named);
+        let step = manifests_step(manifests.iter().map(|one| one.manifest.file_size), named);
         let entries: Batches = Box::new(std::iter::empty());
         Ok((Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }, manifests))
     }
@@ -245,7 +245,7 @@ impl Reach for TableReach {
         manifests.retain(|one| {
             !one.may_be_gone() && one.is_of(wanted.kinds) && seen.add_manifest(&one.manifest.file_name)
         });
-        let step = manifests_step(&manifests, named);
+        let step = manifests_step(manifests.iter().map(|one| one.manifest.file_size), named);
         let entries = self.entries(manifests, wanted)?;
         let roots = all.into_iter().map(|one| one.root).collect();
         Ok(Some(Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }))
@@ -306,16 +306,4 @@ pub(crate) fn reach_at(
     decoding: Decoding,
 ) -> Result<Box<dyn OtherReach>> {
     Ok(Box::new(TableReach::new(Table::open(location, storage, decoding)?)))
-}
-
-/// The step of the funnel for manifests: how many are read, of those that the lists name.
-fn manifests_step(manifests: &[Reached], named: u64) -> Step {
-    let bytes = total_size(manifests.iter().map(|reached| reached.manifest.file_size));
-    let step = Step::rows(
-        "manifests",
-        manifests.len() as u64,
-        named,
-        "each is read once, however many lists name it",
-    );
-    Step { bytes_kept: Some(bytes), ..step }
 }
