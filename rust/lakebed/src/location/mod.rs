@@ -16,8 +16,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 
 pub use guarded::Guarded;
-pub(crate) use parts::scheme;
 use parts::{Fault, PathParts};
+pub(crate) use parts::{is_scheme, scheme};
 
 /// Where paths may lead.
 #[derive(Debug, Clone, Serialize, Deserialize)]

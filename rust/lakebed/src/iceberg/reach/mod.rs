@@ -29,7 +29,8 @@ use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
     DistributedWalk, Files, Kind, Kinds, ListedFolder, NewestReach, OrphansJob, OtherReach, Partitioner,
-    Prefixes, Reach, ReachJob, Removed, Retention, Root, RootSets, Roots, Seen, Walk, WalkOptions, manifests_step,
+    Prefixes, Reach, ReachJob, Removed, Retention, Root, RootSets, Roots, Seen, Walk, WalkOptions,
+    manifests_step,
 };
 use crate::record::column;
 use crate::relocate::below;
