@@ -15,7 +15,7 @@ use self::entries::Entries;
 pub(super) use self::entries::{NamedFiles, Reached};
 use self::lists::Use;
 pub(super) use self::places::places;
-pub(super) use self::retention::{check_options, duration};
+pub(super) use self::retention::{RETAIN_MAX, RETAIN_MIN, check_options, duration};
 use self::snapshot_roots::OtherFiles;
 pub(super) use self::snapshot_roots::{RootKind, SnapshotRoot};
 use super::paths::MAIN;

@@ -13,8 +13,8 @@ use crate::paimon::table::Table;
 use crate::reach::Retention;
 
 /// The engine's default where the option is not set.
-const RETAIN_MIN: i64 = 10;
-const RETAIN_MAX: i64 = i32::MAX as i64;
+pub(in crate::paimon) const RETAIN_MIN: i64 = 10;
+pub(in crate::paimon) const RETAIN_MAX: i64 = i32::MAX as i64;
 const TIME_RETAINED_MS: i64 = 60 * 60 * 1000;
 const EXPIRE_LIMIT: i64 = 50;
 

@@ -8,7 +8,7 @@ use super::records::FileOptions;
 use crate::columnar::{self, Format};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::schema::TableSchema;
-use crate::write::ZSTANDARD_LEVEL;
+use crate::write::{MANIFEST_TARGET_BYTES, ZSTANDARD_LEVEL};
 
 /// How many statistics of a column are kept (Paimon's `SimpleColStatsCollector.java`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,7 +153,7 @@ fn columnar_codec(schema: &TableSchema, format: Format) -> Result<columnar::Code
 /// `Unsupported` for a text that is not a size.
 pub(super) fn manifest_target(schema: &TableSchema) -> Result<u64> {
     const KEY: &str = "manifest.target-file-size";
-    let Some(text) = schema.option(KEY) else { return Ok(8 << 20) };
+    let Some(text) = schema.option(KEY) else { return Ok(MANIFEST_TARGET_BYTES) };
     size(text).ok_or_else(|| unsupported(KEY))
 }
 

@@ -22,6 +22,7 @@ use crate::iceberg::write::metadata::{METADATA_CODEC, metadata_ending};
 use crate::local_path::local_path;
 use crate::storage::Storage;
 use crate::table::{Place, id_at};
+use crate::write::MANIFEST_TARGET_BYTES;
 
 /// What a commit reads of the metadata: the current snapshot, and only the parents of the others.
 const WANTED: Wanted = Wanted { schemas: Which::All, lineage: true, ..Wanted::CURRENT };
@@ -302,7 +303,7 @@ impl Base {
         let enabled = property("commit.manifest-merge.enabled");
         Merging {
             enabled: enabled.is_none_or(|value| value.eq_ignore_ascii_case("true")),
-            target_bytes: number("commit.manifest.target-size-bytes", 8 << 20).max(1),
+            target_bytes: number("commit.manifest.target-size-bytes", MANIFEST_TARGET_BYTES).max(1),
             least: number("commit.manifest.min-count-to-merge", 100),
         }
     }
