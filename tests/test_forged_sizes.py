@@ -26,6 +26,7 @@ JOBS: dict[str, Callable[[Table], Any]] = {
     "files": lambda table: table.files().job(Bounds(small_bytes=1)),
     "plan": lambda table: table.plan().job(Bounds(small_bytes=1)),
     "entries": lambda table: table.entries().job(Bounds()),
+    "partitions": lambda table: table.partitions().job(Bounds()),
 }
 SUMS: dict[str, Callable[[Table], Any]] = {
     "appends": lambda table: table.appends(ids(table)[0]).explain(),
@@ -73,6 +74,7 @@ def rewrite(path: Path, **values: int) -> None:
 def test_jobs_are_planned(forged: Table, name: str):
     job = JOBS[name](forged)
     assert [manifest["size"] for manifest in job.manifests] == [MOST] * COMMITS
+    assert max(job.shuffles, default=1) <= 1 << 16
 
 
 @pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")

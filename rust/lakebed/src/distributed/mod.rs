@@ -131,6 +131,9 @@ impl Default for Bounds {
 /// What opening a file costs, in bytes that could be decoded meanwhile, where many are opened at a time.
 const OPENING: u64 = 32 << 10;
 
+/// No shuffle has more tasks, since the sizes that they are counted by may be forged, and some pieces are sent to all.
+const MOST_TASKS: usize = 1 << 16;
+
 impl Bounds {
     /// Whether manifests of these sizes \[bytes\] are small.
     pub(crate) fn are_small(&self, sizes: impl Iterator<Item = u64>) -> bool {
@@ -173,7 +176,8 @@ impl Planned {
         let mut manifests = manifests;
         manifests.retain(|manifest| seen.insert(manifest.path.clone()));
         let bytes = total_size(manifests.iter().map(|manifest| manifest.size));
-        let tasks = usize::try_from(bytes.div_ceil(bounds.task_bytes.max(1))).unwrap_or(usize::MAX).max(1);
+        let tasks = usize::try_from(bytes.div_ceil(bounds.task_bytes.max(1))).unwrap_or(usize::MAX);
+        let tasks = tasks.clamp(1, MOST_TASKS);
         let (known, made) = (Vec::new(), Vec::new());
         let (job, is_question) = (Box::new(job), false);
         Planned { job, manifests, known, made, tasks, parts: bounds.parts, is_question, filter: None }
