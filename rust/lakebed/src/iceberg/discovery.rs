@@ -218,7 +218,7 @@ impl Folder<'_> {
             return if hinted == 0 { Ok(None) } else { Err(Error::new(ErrorKind::Missing, message)) };
         };
         while let Some(next) = later {
-            (version, path) = (version.saturating_add(1), next);
+            (version, path) = (version + 1, next);
             later = match version.checked_add(1) {
                 Some(next) => self.first(names(next).into_iter())?,
                 None => None,

@@ -53,7 +53,7 @@ pub(super) fn unlisted(table: &Table, snapshots: &[Snapshot], threads: usize) ->
     let mut changes = Vec::with_capacity(snapshots.len());
     for snapshot in snapshots {
         let live = found.get(&snapshot.index_manifest).unwrap_or(&none);
-        let old = (before.0 == snapshot.id.saturating_sub(1)).then_some(before.1);
+        let old = (snapshot.id.checked_sub(1) == Some(before.0)).then_some(before.1);
         changes.push(DeleteChanges {
             live: all(live.values())?,
             added: old.map(|old| all(beside(live, old))).transpose()?,

@@ -422,7 +422,7 @@ fn check_consumers(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<
                 continue;
             }
         };
-        let is_known = ids.contains(&next) || ids.last().is_none_or(|last| next == last.saturating_add(1));
+        let is_known = ids.contains(&next) || ids.last().is_none_or(|last| last.checked_add(1) == Some(next));
         if !is_known {
             let message = format!("its next snapshot {next} does not exist");
             let finding = Finding::new(Severity::Warning, ErrorKind::Missing.name(), message);
