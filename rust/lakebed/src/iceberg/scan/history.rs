@@ -69,3 +69,21 @@ pub(super) fn of_commit(entries: &RecordBatch, id: Option<i64>) -> Result<Record
     let is_own: BooleanArray = by.map(|by| Some(by == Some(id))).collect();
     filter_record_batch(entries, &is_own).map_err(Into::into)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iceberg::manifest_list::{Recorded, manifest_rows};
+
+    #[test]
+    fn counts_that_add_up_to_too_many_are_unknown() {
+        let counts_of = |rows: u64| {
+            let counts = Recorded { files: Some(1), rows: Some(rows) };
+            let manifest = ManifestFile { added: counts, existing: counts, ..ManifestFile::default() };
+            let list = manifest_rows(&[manifest.clone(), manifest]).expect("a list");
+            counted(&list, ["added", "existing"], [1, 1]).expect("counts")
+        };
+        assert_eq!(counts_of(7), Some([4, 28, 0, 0]));
+        assert_eq!(counts_of(i64::MAX as u64), None);
+    }
+}

@@ -98,3 +98,23 @@ fn added_less_deleted(list: &RecordBatch) -> Result<i64> {
     let added = total("num_added_files")?.checked_sub(total("num_deleted_files")?);
     fitting(added, "file_count")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::ArrayRef;
+
+    use super::*;
+
+    #[test]
+    fn counts_that_cannot_be_taken_away_are_refused() {
+        let counted = |added: i64, deleted: i64| {
+            let column = |number| Arc::new(Int64Array::from(vec![number])) as ArrayRef;
+            let columns = [("num_added_files", column(added)), ("num_deleted_files", column(deleted))];
+            added_less_deleted(&RecordBatch::try_from_iter(columns).expect("a list"))
+        };
+        assert_eq!(counted(3, 1).expect("a count"), 2);
+        assert_eq!(counted(0, i64::MIN).expect_err("no count").message(), "file_count does not fit 64 bits");
+    }
+}
