@@ -16,8 +16,9 @@ from urllib.parse import unquote, urlsplit
 from lakebed import _native
 from lakebed._loaded import loaded
 from lakebed.errors import TableNotFoundError, UnsupportedError
-from lakebed.file_io import FileIOStorage, IcebergFiles, PaimonFiles, local_path
+from lakebed.file_io import FileIOStorage, IcebergFiles, PaimonFiles
 from lakebed.storage.failures import converted, failure, words_of
+from lakebed.storage.paths import local_path
 
 if TYPE_CHECKING:
     from typing import TypeGuard

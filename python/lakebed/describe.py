@@ -11,6 +11,7 @@ from lakebed import _arrow
 from lakebed._metrics import ColumnMetrics, wanted_metrics
 from lakebed._values import to_json_values
 from lakebed.errors import SchemaError
+from lakebed.storage.paths import local_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -258,7 +259,8 @@ def _struct(metrics: ColumnMetrics) -> pa.StructArray:
 
 def _size(table: Table, path: str) -> int:
     # An absolute path stays itself.
-    return Path(table.location.removeprefix("file://"), path.removeprefix("file://")).stat().st_size
+    folder, file = local_path(table.location), local_path(path)
+    return Path(folder or table.location, file or path).stat().st_size
 
 
 def _file_format(table: Table, path: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import stat
 from abc import abstractmethod
 from datetime import datetime
@@ -15,6 +14,7 @@ from lakebed._arguments import milliseconds
 from lakebed.errors import LocationError, UnsupportedError
 from lakebed.storage.adapter import LOCAL_READS
 from lakebed.storage.failures import reported
+from lakebed.storage.paths import local_path
 from lakebed.storage.protocols import (
     ConcurrentStorage,
     Contents,
@@ -23,9 +23,6 @@ from lakebed.storage.protocols import (
     TimedStorage,
     WritableStorage,
 )
-
-_LOCAL = re.compile(r"file:(//)?(?=/)", re.IGNORECASE)
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 class FileIOStorage(Storage, ConcurrentStorage):
@@ -166,13 +163,6 @@ def _millis(time: Any) -> int | None:
     if isinstance(time, datetime):
         return milliseconds(time)
     return None if time is None else int(time * 1000)
-
-
-def local_path(location: str) -> str | None:
-    """The path of a local location; None for URIs of other schemes."""
-    if match := _LOCAL.match(location):
-        return location[match.end() :]
-    return None if _SCHEME.match(location) else location
 
 
 def _read_fully(stream: Any, length: int) -> bytes:

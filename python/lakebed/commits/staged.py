@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lakebed.storage.paths import local_path
+
 
 @dataclass(frozen=True)
 class StagedCommit:
@@ -40,7 +42,7 @@ class StagedCommit:
         for file in self.files:
             if self._storage is None:
                 # Paths stand in the metadata as they are: nothing in them is escaped.
-                Path(file.removeprefix("file://").removeprefix("file:")).unlink(missing_ok=True)
+                Path(local_path(file) or file).unlink(missing_ok=True)
             else:
                 with contextlib.suppress(FileNotFoundError):
                     self._storage.remove(file)

@@ -9,6 +9,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 # A scheme of one letter is a Windows drive. Hadoop prints local paths as `file:/path`.
 URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file):/", re.IGNORECASE)
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_LOCAL = re.compile(r"file:(//)?(?=/)", re.IGNORECASE)
 # Here the authority is `container@account`, in all others `user:password@host` or `host`.
 _CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
 # Schemes of one storage, by their canonical one.
@@ -27,6 +28,13 @@ def without_climbing(path: str) -> str:
 def absolute(path: str) -> str:
     """A path as this process means it; others have folders of their own to work in."""
     return path if SCHEME.match(path) else str(Path(path).absolute())
+
+
+def local_path(location: str) -> str | None:
+    """The path of a local location, in which every letter is itself; None for URIs of other schemes."""
+    if match := _LOCAL.match(location):
+        return location[match.end() :]
+    return None if URI.match(location) else location
 
 
 def scheme_of(path: str) -> str:

@@ -1,5 +1,6 @@
 //! Values to Arrow columns: values are put at the rows that have one.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use arrow_array::types::{ArrowPrimitiveType, Decimal128Type};
@@ -16,6 +17,17 @@ pub(crate) fn room<T>(count: usize, budget: &mut Budget) -> Result<Vec<T>> {
     let mut values = Vec::new();
     reserve(&mut values, count, "a column")?;
     Ok(values)
+}
+
+/// A number as one of a narrower type.
+///
+/// # Errors
+/// `IntRange` for one that it cannot hold.
+pub(crate) fn narrow<W: Copy + Display, T: TryFrom<W>>(value: W) -> Result<T> {
+    T::try_from(value).map_err(|_| {
+        let message = format!("{value} does not fit {} bits", size_of::<T>().saturating_mul(8));
+        Error::new(ErrorKind::IntRange, message)
+    })
 }
 
 /// How many of `rows` rows have a value.

@@ -55,11 +55,14 @@ pub trait Encoder: fmt::Debug + Send + Sync {
     fn encode(&self, rows: &RecordBatch, format: Format, codec: Codec) -> Result<Buffer>;
 }
 
+/// The key under which Parquet readers keep a field's id.
+pub(crate) const PARQUET_FIELD_ID: &str = "PARQUET:field_id";
+
 /// The metadata key of a field's id: in ORC an attribute of the type, as it is in the file.
 pub(crate) fn field_id_key(format: Format) -> &'static str {
     match format {
         Format::Orc => "paimon.id",
-        Format::Parquet => "PARQUET:field_id",
+        Format::Parquet => PARQUET_FIELD_ID,
     }
 }
 

@@ -1,29 +1,29 @@
 //! Paths of the local file system in metadata.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::location::is_scheme;
 
 /// A path without Hadoop's scheme for local paths: external paths are `file:/a/b`.
 ///
 /// # Errors
 /// `Unsupported` for a URI of another scheme.
 pub(crate) fn local_path(path: &str) -> Result<&str> {
-    let uri = path.split_at_checked(5).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"));
-    match uri.map(|(_, path)| path.strip_prefix("//").unwrap_or(path)) {
-        Some(absolute) if absolute.starts_with('/') => Ok(absolute),
-        _ if is_uri(path) => {
-            let message = "not on the local file system: say where it is now, or what reads it";
-            Err(Error::new(ErrorKind::Unsupported, message).in_file(path))
-        }
-        _ => Ok(path),
+    let plain = without_file_scheme(path);
+    if plain.starts_with('/') {
+        return Ok(plain);
     }
+    if path.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme)) {
+        let message = "not on the local file system: say where it is now, or what reads it";
+        return Err(Error::new(ErrorKind::Unsupported, message).in_file(path));
+    }
+    Ok(path)
 }
 
-/// Whether a path begins with a scheme: a letter, then letters, digits and `+-.`, then `://`.
-fn is_uri(path: &str) -> bool {
-    path.split_once("://").is_some_and(|(scheme, _)| {
-        let tail = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
-        scheme.starts_with(|first: char| first.is_ascii_alphabetic()) && scheme.bytes().all(tail)
-    })
+/// A path without the scheme of the local file system, in any of its spellings: some writers record `file:///a`,
+/// some `file:/a`, others `/a`.
+pub(crate) fn without_file_scheme(path: &str) -> &str {
+    let local = path.split_at_checked(5).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"));
+    local.map_or(path, |(_, path)| path.strip_prefix("//").unwrap_or(path))
 }
 
 #[cfg(test)]

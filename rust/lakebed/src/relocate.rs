@@ -7,6 +7,7 @@ use arrow_buffer::Buffer;
 
 use crate::error::Result;
 use crate::iceberg::discovery::table_folder;
+use crate::local_path::without_file_scheme;
 use crate::storage::{Contents, FileDetails, Folders, Placing, Storage};
 
 /// A storage that reads files below one prefix from another prefix.
@@ -66,10 +67,9 @@ pub(crate) fn below_local<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
     below(path, prefix).or_else(|| below(local(path)?, local(prefix)?))
 }
 
-/// A path of the local disk without its scheme: some writers record `file:///a`, others `/a`.
+/// A path of the local disk without its scheme.
 fn local(path: &str) -> Option<&str> {
-    let rest = path.strip_prefix("file://").or_else(|| path.strip_prefix("file:")).unwrap_or(path);
-    rest.starts_with('/').then_some(rest)
+    Some(without_file_scheme(path)).filter(|path| path.starts_with('/'))
 }
 
 /// The rest of a path below a prefix, without the slash between them.
@@ -162,6 +162,7 @@ mod tests {
             ("file:///old/a//b%20c", "/new/a//b%20c"),
             ("/old/a", "/new/a"),
             ("file:/old/a", "/new/a"),
+            ("FILE:/old/a", "/new/a"),
             ("/older/a", "/older/a"),
         ] {
             assert_eq!(all.now(path), now);

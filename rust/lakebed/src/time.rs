@@ -9,7 +9,11 @@ pub(crate) type Reason = &'static str;
 pub(crate) const NANOS_PER_MILLI: i128 = 1_000_000;
 
 pub(crate) const NANOS_PER_SECOND: i128 = 1_000_000_000;
+pub(crate) const MICROS_PER_SECOND: i64 = 1_000_000;
 pub(crate) const SECONDS_PER_DAY: i64 = 86_400;
+pub(crate) const MILLIS_PER_DAY: i32 = 86_400_000;
+pub(crate) const MICROS_PER_DAY: i64 = SECONDS_PER_DAY * MICROS_PER_SECOND;
+pub(crate) const NANOS_PER_DAY: i64 = 1000 * MICROS_PER_DAY;
 
 /// A timestamp's text as a number.
 pub(crate) struct Timestamp {

@@ -18,7 +18,7 @@ use super::stripe::{StreamKind, Streams};
 use super::text::Texts;
 use super::timestamp::Clock;
 use super::types::{Kind, Node};
-use crate::arrays::{boolean, count_differs, decimal, primitive, room, shared, valid};
+use crate::arrays::{boolean, count_differs, decimal, narrow, primitive, room, shared, valid};
 use crate::budget::Budget;
 use crate::input::Input;
 
@@ -226,11 +226,7 @@ impl Column {
 fn integers<T: TryFrom<i64>>(from: &mut Integers, count: usize, budget: &mut Budget) -> Result<Vec<T>> {
     let mut values = room(count, budget)?;
     from.read(count, |value| {
-        let narrow = T::try_from(value);
-        values.push(narrow.map_err(|_| {
-            let message = format!("{value} does not fit {} bits", size_of::<T>().saturating_mul(8));
-            Error::new(ErrorKind::IntRange, message)
-        })?);
+        values.push(narrow(value)?);
         Ok(())
     })?;
     Ok(values)

@@ -17,7 +17,7 @@ use lakebed_avro::{Error, ErrorKind, Result};
 use super::leaf::Rows;
 use super::schema::{Column, Repeated, Shape};
 use super::values::Values;
-use crate::arrays::{boolean, count_differs, decimal, primitive, room, shared};
+use crate::arrays::{boolean, count_differs, decimal, narrow, primitive, room, shared};
 use crate::budget::Budget;
 
 /// The rows of the leaves below a column, taken in order.
@@ -121,8 +121,12 @@ fn leaf(values: Values, to: &DataType, nulls: Option<NullBuffer>, budget: &mut B
         (Values::Boolean(values), DataType::Boolean) => boolean(values, nulls, budget)?,
         (Values::Float(values), DataType::Float32) => number::<Float32Type>(values, nulls, budget)?,
         (Values::Double(values), DataType::Float64) => number::<Float64Type>(values, nulls, budget)?,
-        (Values::Int32(values), DataType::Int8) => number::<Int8Type>(narrow(&values)?, nulls, budget)?,
-        (Values::Int32(values), DataType::Int16) => number::<Int16Type>(narrow(&values)?, nulls, budget)?,
+        (Values::Int32(values), DataType::Int8) => {
+            number::<Int8Type>(values.into_iter().map(narrow).collect::<Result<_>>()?, nulls, budget)?
+        }
+        (Values::Int32(values), DataType::Int16) => {
+            number::<Int16Type>(values.into_iter().map(narrow).collect::<Result<_>>()?, nulls, budget)?
+        }
         (Values::Int32(values), DataType::Int32) => number::<Int32Type>(values, nulls, budget)?,
         (Values::Int32(values), DataType::Date32) => number::<Date32Type>(values, nulls, budget)?,
         (Values::Int32(values), DataType::Time32(_)) => {
@@ -197,17 +201,4 @@ fn wide<T: Into<i128>>(values: Vec<T>, budget: &mut Budget) -> Result<Vec<i128>>
     let mut wide = room(values.len(), budget)?;
     wide.extend(values.into_iter().map(Into::into));
     Ok(wide)
-}
-
-fn narrow<T: TryFrom<i32>>(values: &[i32]) -> Result<Vec<T>> {
-    let narrow = values.iter().map(|value| {
-        let wide = |_| {
-            Error::new(
-                ErrorKind::IntRange,
-                format!("{value} does not fit {} bits", size_of::<T>().saturating_mul(8)),
-            )
-        };
-        T::try_from(*value).map_err(wide)
-    });
-    narrow.collect()
 }

@@ -11,6 +11,7 @@ use crate::notes::Notes;
 use crate::scan::{
     Batches, EntryJob, EntrySource, Format, RowsJob, Scan, ScanOptions, Step, limited, planned,
 };
+use crate::storage::total_size;
 
 /// The files that appends added, resolved: the snapshots are known, no manifest list is read.
 pub(crate) struct AppendScan<F: Format> {
@@ -67,11 +68,10 @@ impl<F: Format> Scan for AppendScan<F> {
         let options = ScanOptions { columns, stats: None, limit: None, ..self.options.clone() };
         let counted = AppendScan::new(self.table.clone(), Arc::clone(&self.snapshots), options)?;
         let OneSide { kept, pruned } = counted.manifests()?;
-        let size = |manifests: &[F::Manifest]| {
-            (manifests.len(), manifests.iter().filter_map(F::size_of).sum::<u64>())
-        };
-        let (read, others) = (size(&kept), size(&pruned));
-        let manifests = manifests_step(read, (read.0 + others.0, read.1 + others.1), F::LIST_BOUNDS);
+        let read = (kept.len(), total_size(kept.iter().filter_map(F::size_of)));
+        let all = kept.iter().chain(&pruned);
+        let all = (all.clone().count(), total_size(all.filter_map(F::size_of)));
+        let manifests = manifests_step(read, all, F::LIST_BOUNDS);
         let files = counted.files(kept).map(|files| Ok(files?.num_rows() as u64)).sum::<Result<u64>>()?;
         Ok(vec![manifests, Step::rows("files", files, files, "added by an append")])
     }

@@ -17,6 +17,7 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::scan::{Batches, Format, Step};
+use crate::storage::total_size;
 
 pub(crate) use appends::AppendScan;
 use appends::manifests_step;
@@ -103,7 +104,7 @@ fn apart<F: Format>(
     let all = [&before.kept, &before.pruned, &after.kept, &after.pruned];
     let all: HashMap<&str, u64> =
         all.into_iter().flatten().map(|manifest| (F::name_of(manifest), size(manifest))).collect();
-    let total = (all.len(), all.values().sum());
+    let total = (all.len(), total_size(all.values().copied()));
     let names = |manifests: &[F::Manifest]| {
         manifests.iter().map(|manifest| F::name_of(manifest).to_owned()).collect::<HashSet<_>>()
     };
@@ -113,7 +114,7 @@ fn apart<F: Format>(
         manifests
     };
     let (before, after) = (alone(before.kept, &other), alone(after.kept, &one));
-    let bytes = before.iter().chain(&after).map(size).sum();
+    let bytes = total_size(before.iter().chain(&after).map(size));
     let why = "in one snapshot only; bounds of the partition in the manifest lists";
     let step = manifests_step((before.len() + after.len(), bytes), total, why);
     (before, after, step)

@@ -39,6 +39,7 @@ use arrow_schema::SchemaRef;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Numbered, Scan, no_scan_tasks};
+use crate::storage::total_size;
 
 /// A scan that an engine can run in many processes.
 pub trait Distributed: Scan {
@@ -129,11 +130,14 @@ impl Default for Bounds {
 /// What opening a file costs, in bytes that could be decoded meanwhile, where many are opened at a time.
 const OPENING: u64 = 32 << 10;
 
+/// No shuffle has more tasks, since the sizes that they are counted by may be forged, and some pieces are sent to all.
+const MOST_TASKS: usize = 1 << 16;
+
 impl Bounds {
     /// Whether manifests of these sizes \[bytes\] are small.
     pub(crate) fn are_small(&self, sizes: impl Iterator<Item = u64>) -> bool {
         self.small_bytes
-            .is_some_and(|most| sizes.map(|size| size.saturating_add(OPENING)).sum::<u64>() <= most)
+            .is_some_and(|most| total_size(sizes.map(|size| size.saturating_add(OPENING))) <= most)
     }
 
     /// The job, unless its manifests are small.
@@ -170,8 +174,9 @@ impl Planned {
         let mut seen = std::collections::HashSet::new();
         let mut manifests = manifests;
         manifests.retain(|manifest| seen.insert(manifest.path.clone()));
-        let bytes = manifests.iter().map(|manifest| manifest.size).sum::<u64>();
-        let tasks = usize::try_from(bytes.div_ceil(bounds.task_bytes.max(1))).unwrap_or(usize::MAX).max(1);
+        let bytes = total_size(manifests.iter().map(|manifest| manifest.size));
+        let tasks = usize::try_from(bytes.div_ceil(bounds.task_bytes.max(1))).unwrap_or(usize::MAX);
+        let tasks = tasks.clamp(1, MOST_TASKS);
         let (known, made) = (Vec::new(), Vec::new());
         let (job, is_question) = (Box::new(job), false);
         Planned { job, manifests, known, made, tasks, parts: bounds.parts, is_question, filter: None }

@@ -9,9 +9,9 @@ use crate::record::column;
 use crate::scan::ScanOptions;
 use crate::table::Table;
 use crate::view::View;
+use crate::write::MANIFEST_TARGET_BYTES;
 
-/// About the size of manifests that writers and `rewrite_manifests` write \[bytes\].
-const TARGET_BYTES: i64 = 8 << 20;
+const TARGET_BYTES: i64 = MANIFEST_TARGET_BYTES as i64;
 
 const INPUT: [&str; 5] = ["content", "length", "spec_id", "partition_lower", "partition_upper"];
 

@@ -1,16 +1,14 @@
 //! Sums over files, added up manifest by manifest.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{Int32Array, Int64Array, RecordBatch};
 use arrow_buffer::Buffer;
 
 use super::columns::are_added;
 use super::{Counts, Written, opened};
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::grouping::sums::sum;
 use crate::pipeline::{Give, Source};
-use crate::record::find;
+use crate::record::column;
 use crate::scan::{EntrySource, Format, ManifestSource};
 
 /// What is added up.
@@ -28,7 +26,7 @@ impl Totals {
     pub(super) fn and(self, other: Totals, sign: i64) -> Result<Totals> {
         let mut both = self;
         for ((left, right), name) in both.0.iter_mut().zip(other.0).zip(SUMMED) {
-            *left = sum(name, *left, right.saturating_mul(sign))?;
+            *left = sum(name, *left, fitting(right.checked_mul(sign), name)?)?;
         }
         Ok(both)
     }
@@ -123,12 +121,24 @@ pub(super) fn each_file(
     files: &RecordBatch,
     mut take: impl FnMut(usize, i32, i64, i64) -> Result<()>,
 ) -> Result<()> {
-    let [content, rows, bytes] = READ.map(|name| find(files, name));
-    let (content, rows, bytes) = (content?, rows?, bytes?);
-    let content = content.as_primitive::<Int32Type>().values().iter();
-    let numbers = |column: &ArrayRef| column.as_primitive::<Int64Type>().values().clone();
-    for (row, ((content, rows), bytes)) in content.zip(&numbers(&rows)).zip(&numbers(&bytes)).enumerate() {
+    let [content, rows, bytes] = READ;
+    let content = column::<Int32Array>(files, content)?.values().iter();
+    let [rows, bytes] = [rows, bytes].map(|name| column::<Int64Array>(files, name));
+    for (row, ((content, rows), bytes)) in content.zip(rows?.values()).zip(bytes?.values()).enumerate() {
         take(row, *content, *rows, *bytes)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_cannot_be_taken_away_is_refused() {
+        let forged = Totals([0, i64::MIN, 0, 0, 0]);
+        assert!(Totals::default().and(forged, 1).is_ok());
+        let error = Totals::default().and(forged, -1).expect_err("no number");
+        assert_eq!(error.message(), "record_count does not fit 64 bits");
+    }
 }

@@ -1,12 +1,10 @@
 //! Whether manifests and entries are of data files or of delete files.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::{BooleanArray, Int32Array, RecordBatch};
 
 use super::manifest_list::{DATA, DELETES, ManifestFile};
 use crate::error::Result;
-use crate::record::find;
+use crate::record::column;
 
 /// Which kind of files is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +33,7 @@ impl Content {
         if self == Content::Both {
             return Ok(None);
         }
-        let content = find(entries, "content")?;
-        let content = content.as_primitive::<Int32Type>().iter();
+        let content = column::<Int32Array>(entries, "content")?.iter();
         Ok(Some(content.map(|content| Some((content == Some(0)) == (self == Content::Data))).collect()))
     }
 }

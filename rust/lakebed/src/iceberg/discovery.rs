@@ -10,18 +10,15 @@ use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::pipeline::read_each;
-use crate::storage::{Storage, present};
+use crate::storage::{MAX_HINT_BYTES, Storage, present};
 
 /// The folder of a table's metadata files.
 pub const FOLDER: &str = "metadata";
 /// The file in it that names the current version.
-pub(super) const HINT: &str = "version-hint.text";
+pub(crate) const HINT: &str = "version-hint.text";
 
 /// What may follow the version in the name of its file, in the order in which engines try them.
-const ENDINGS: [&str; 3] = [".metadata.json", ".gz.metadata.json", ".metadata.json.gz"];
-
-/// The longest name of a file on most file systems, and a line break.
-const MAX_HINT_BYTES: u64 = 256;
+pub(crate) const ENDINGS: [&str; 3] = [".metadata.json", ".gz.metadata.json", ".metadata.json.gz"];
 
 /// How many names a message lists.
 const NAMES_SHOWN: usize = 3;
@@ -221,7 +218,7 @@ impl Folder<'_> {
             return if hinted == 0 { Ok(None) } else { Err(Error::new(ErrorKind::Missing, message)) };
         };
         while let Some(next) = later {
-            (version, path) = (version.saturating_add(1), next);
+            (version, path) = (version + 1, next);
             later = match version.checked_add(1) {
                 Some(next) => self.first(names(next).into_iter())?,
                 None => None,

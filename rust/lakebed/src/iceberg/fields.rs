@@ -202,11 +202,13 @@ pub static ENTRY: [FieldSpec; 25] = [
 /// The fields of a position delete file (Iceberg specification, "Position Delete Files"). [`ROW`] has
 /// the fields of the table.
 pub static POSITION_DELETE: [FieldSpec; 3] = [
-    required(field(2_147_483_546, "file_path", "file_path", utf8, "the data file, byte for byte")),
+    required(field(FILE_PATH_ID, "file_path", "file_path", utf8, "the data file, byte for byte")),
     required(field(2_147_483_545, "pos", "pos", int64, "position of the deleted row, from 0")),
     field(2_147_483_544, ROW, ROW, tuple, "the deleted row, where the writer kept it"),
 ];
 
+/// The id of `file_path` in position delete files (`MetadataColumns.java`).
+pub(crate) const FILE_PATH_ID: i32 = 2_147_483_546;
 /// The column of deleted rows.
 pub(crate) const ROW: &str = "row";
 

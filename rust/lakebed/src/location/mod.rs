@@ -9,7 +9,6 @@ mod parts;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray};
-use arrow_schema::DataType;
 use serde::{Deserialize, Serialize};
 
 pub use crate::credentials::{location_of, without_credentials, without_credentials_in, without_secrets};
@@ -17,8 +16,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 
 pub use guarded::Guarded;
-pub(crate) use parts::scheme;
 use parts::{Fault, PathParts};
+pub(crate) use parts::{is_scheme, scheme};
 
 /// Where paths may lead.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -150,10 +149,23 @@ pub fn check_locations(column: &dyn Array, allowed: &Allowed, policy: Policy) ->
             answer => Ok(Some(answer.is_ok())),
         },
     };
-    match column.data_type() {
-        DataType::Utf8 => column.as_string::<i32>().iter().enumerate().map(check).collect(),
-        DataType::LargeUtf8 => column.as_string::<i64>().iter().enumerate().map(check).collect(),
-        other => Err(Error::new(ErrorKind::Argument, format!("paths are text, not {other}"))),
+    paths(column)?.enumerate().map(check).collect()
+}
+
+/// The paths of a caller's column.
+///
+/// # Errors
+/// `Argument` for a column that is not text.
+pub(crate) fn paths(column: &dyn Array) -> Result<Box<dyn Iterator<Item = Option<&str>> + '_>> {
+    if let Some(paths) = column.as_string_opt::<i32>() {
+        return Ok(Box::new(paths.iter()));
+    }
+    match column.as_string_opt::<i64>() {
+        Some(paths) => Ok(Box::new(paths.iter())),
+        None => {
+            let message = format!("paths are text, not {}", column.data_type());
+            Err(Error::new(ErrorKind::Argument, message))
+        }
     }
 }
 

@@ -128,12 +128,13 @@ impl<'p> PathParts<'p> {
 
 /// The scheme of a URI and what follows its colon. A scheme of one letter is a Windows drive.
 pub(crate) fn scheme(path: &str) -> Option<(&str, &str)> {
-    let (scheme, rest) = path.split_once(':')?;
+    path.split_once(':').filter(|(scheme, rest)| is_scheme(scheme) && rest.starts_with('/'))
+}
+
+/// Whether a text may be a URI's scheme: a letter, then letters, digits and `+-.`. One of one letter is a drive.
+pub(crate) fn is_scheme(text: &str) -> bool {
     let tail = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
-    let is_scheme = scheme.len() > 1
-        && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-        && scheme.bytes().all(tail);
-    (is_scheme && rest.starts_with('/')).then_some((scheme, rest))
+    text.len() > 1 && text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(tail)
 }
 
 /// Whether URIs of these schemes name a server, or leave it out.

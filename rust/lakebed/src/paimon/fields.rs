@@ -213,6 +213,9 @@ pub(crate) fn member_name(disk: &str) -> String {
     disk.trim_start_matches('_').to_lowercase()
 }
 
+/// The column of the index manifest with the vectors of an index file.
+pub(crate) const RANGES: &str = "deletions_vectors_ranges";
+
 /// An index manifest's record: one index file.
 pub const INDEX: [FieldSpec; 10] = [
     required("_KIND", "kind", int8, "0 the file was added"),
@@ -224,7 +227,7 @@ pub const INDEX: [FieldSpec; 10] = [
     required("_ROW_COUNT", "row_count", int64, "keys, deletion vectors or rows covered"),
     optional(
         "_DELETIONS_VECTORS_RANGES",
-        "deletions_vectors_ranges",
+        RANGES,
         deletion_vector_ranges,
         "the vector of each data file, in file order",
     ),

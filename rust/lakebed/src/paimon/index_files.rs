@@ -14,6 +14,7 @@ use super::prune::PartitionPredicate;
 use super::table::Table;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::{carried, column, find, record_schema};
+use crate::storage::total_size;
 
 /// The kind of index files that hold deletion vectors.
 pub(crate) const DELETION_VECTORS: &str = "DELETION_VECTORS";
@@ -105,7 +106,7 @@ impl IndexFiles {
         let sizes = self.entries.column_by_name("file_size");
         let sizes = sizes.and_then(|sizes| sizes.as_primitive_opt::<Int64Type>());
         let sizes = sizes.into_iter().flat_map(|sizes| sizes.values());
-        sizes.fold(0_u64, |sum, size| sum.saturating_add(size.unsigned_abs()))
+        total_size(sizes.map(|size| size.unsigned_abs()))
     }
 
     /// The `length` index files from `start` on; the range must exist.

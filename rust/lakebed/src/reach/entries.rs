@@ -12,7 +12,7 @@ use super::walk::WalkOptions;
 use crate::columnar::Decoding;
 use crate::distributed::{LocatedManifest, PlannedManifest, match_manifest_path};
 use crate::error::{ErrorKind, Result};
-use crate::scan::{Batches, Format, ManifestSource, ManifestStream, Step, planned};
+use crate::scan::{Batches, Format, ManifestSource, ManifestStream, planned};
 use crate::storage::Storage;
 use crate::table::Table as _;
 
@@ -103,11 +103,4 @@ impl<R: Reach> SentManifests<R> {
             R::records(&program, &found.manifest, path.to_owned(), bytes, 1)
         }))
     }
-}
-
-/// The step of the funnel for manifests: how many are read, of those that the lists name.
-pub(crate) fn manifests_step<R: Reach>(manifests: &[R::Manifest], named: u64) -> Step {
-    let bytes = manifests.iter().filter_map(|one| R::Table::size_of(R::recorded(one))).sum();
-    let why = "each is read once, however many lists name it";
-    Step { bytes_kept: Some(bytes), ..Step::rows("manifests", manifests.len() as u64, named, why) }
 }

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
@@ -25,7 +24,7 @@ use crate::distributed::{
 };
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::record::find;
+use crate::record::column;
 use crate::scan::{EntryJob, ScanOptions, threads};
 use crate::view::select;
 
@@ -168,7 +167,7 @@ pub(super) fn map_records<R: Reach>(
     let records = manifests.records(partitioner, decoding)?;
     ManifestMap::of_content(move |path, bytes, _| {
         let batches = records(path, bytes)?;
-        Ok(Box::new(batches.map(|batch| by_part(Side::Named, find(&batch?, "records")?.as_binary()))))
+        Ok(Box::new(batches.map(|batch| by_part(Side::Named, column(&batch?, "records")?))))
     })
 }
 
@@ -214,9 +213,8 @@ impl Reduce for RecordReduce {
 
 /// The records of each row.
 fn pieces(rows: &RecordBatch) -> Result<Vec<Buffer>> {
-    let records = find(rows, "records")?;
     let wrong = || foreign("records of files are binary");
-    let records = records.as_binary_opt::<i64>().ok_or_else(wrong)?;
+    let records = column::<LargeBinaryArray>(rows, "records")?;
     let ends = records.value_offsets().windows(2).map(|ends| match ends {
         [start, end] => usize::try_from(*start).ok().zip(usize::try_from(end - start).ok()),
         _ => None,

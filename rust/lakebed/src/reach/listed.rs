@@ -7,7 +7,6 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
-use arrow_schema::DataType;
 
 use super::kind::Kind;
 use super::listing::{Details, InOne, ListedFolder, list};
@@ -19,6 +18,7 @@ use super::prefixes::{Last, Prefixes, is_absolute};
 use super::record::{Fact, NOT_ASKED, Record};
 use super::sets::SetId;
 use crate::error::{Error, ErrorKind, Result};
+use crate::location::paths;
 use crate::notes::Notes;
 use crate::percent::decoded;
 use crate::record::find;
@@ -210,10 +210,10 @@ impl Listed {
 
     /// Adds the files of a listing that are in the table's places.
     fn take_batch(&mut self, batch: &RecordBatch, known: &[KnownFolder]) -> Result<()> {
-        let paths = find(batch, "path")?;
+        let given = find(batch, "path")?;
         let (sizes, times) = (find(batch, "size")?, find(batch, "modified")?);
         let (sizes, times) = (longs(&sizes, "size")?, longs(&times, "modified")?);
-        for (row, path) in texts(&paths)?.enumerate() {
+        for (row, path) in paths(&given)?.enumerate() {
             let path = path.ok_or_else(|| Error::new(ErrorKind::Argument, "a path is null"))?;
             let details = FileDetails {
                 size: sizes.get(row).copied().flatten().and_then(|size| u64::try_from(size).ok()),
@@ -377,14 +377,6 @@ fn folders(
 ) -> impl Iterator<Item = Result<InOne>> + Send + use<> {
     let (storage, notes) = (Arc::clone(storage), notes.clone());
     places.into_iter().flat_map(move |place| list(&place, details, &storage, &notes))
-}
-
-fn texts(column: &ArrayRef) -> Result<Box<dyn Iterator<Item = Option<&str>> + '_>> {
-    match column.data_type() {
-        DataType::Utf8 => Ok(Box::new(column.as_string::<i32>().iter())),
-        DataType::LargeUtf8 => Ok(Box::new(column.as_string::<i64>().iter())),
-        other => Err(Error::new(ErrorKind::Argument, format!("paths are text, not {other}"))),
-    }
 }
 
 fn longs(column: &ArrayRef, name: &str) -> Result<Vec<Option<i64>>> {

@@ -11,8 +11,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::{BooleanArray, RecordBatch, StringArray};
 use arrow_select::filter::filter_record_batch;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +23,7 @@ use super::walk::{Walk, WalkOptions};
 use super::{NewestReach, Reach, Retention};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::record::find;
+use crate::record::{column, typed};
 use crate::scan::Batches;
 use crate::storage::Storage;
 
@@ -213,13 +212,14 @@ impl Kept {
     /// # Errors
     /// `Location` for a listed file that is kept with another prefix.
     fn without(&self, rows: &RecordBatch) -> Result<RecordBatch> {
-        let paths = find(rows, "file_path")?;
-        let names = rows.column_by_name("first_reached_by").map(AsArray::as_string::<i32>);
+        let names = rows.column_by_name("first_reached_by");
+        let names = names.map(|names| typed::<StringArray>(names, "first_reached_by")).transpose()?;
         let mut last = Last::default();
-        let left = paths.as_string::<i32>().iter().enumerate().map(|(row, path)| match path {
-            Some(path) => Ok(Some(!self.keeps(path, &mut last)?)),
-            None => Ok(Some(!names.is_some_and(|names| self.roots.contains(names.value(row))))),
-        });
+        let left =
+            column::<StringArray>(rows, "file_path")?.iter().enumerate().map(|(row, path)| match path {
+                Some(path) => Ok(Some(!self.keeps(path, &mut last)?)),
+                None => Ok(Some(!names.is_some_and(|names| self.roots.contains(names.value(row))))),
+            });
         Ok(filter_record_batch(rows, &left.collect::<Result<BooleanArray>>()?)?)
     }
 

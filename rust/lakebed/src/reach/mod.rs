@@ -36,7 +36,7 @@ use arrow_buffer::Buffer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub(crate) use entries::{SentManifests, entries, manifests_step};
+pub(crate) use entries::{SentManifests, entries};
 pub(crate) use found::{Found, Reachable, count};
 pub(crate) use job::{DistributedWalk, ReachJob};
 pub(crate) use kind::{Kind, Kinds};
@@ -54,7 +54,7 @@ pub(crate) use record::{Fact, each_record};
 pub(crate) use sets::{RootSets, Roots, SetId};
 pub(crate) use unreached::Unreached;
 pub use walk::Retention;
-pub(crate) use walk::{Files, Removed, Root, Walk, WalkOptions};
+pub(crate) use walk::{Files, Removed, Root, Walk, WalkOptions, manifests_step};
 
 use crate::columnar::Decoding;
 use crate::error::Result;

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::builder::{Int64Builder, StringBuilder, TimestampMicrosecondBuilder};
-use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
@@ -28,7 +27,7 @@ use crate::credentials::without_credentials;
 use crate::distributed::{Bounds, Distributed, Pieces, Planned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::record::find;
+use crate::record::column;
 use crate::scan::{Batches, Scan, ScanOptions, Step, each, limited, selected, threads};
 use crate::storage::Storage;
 use crate::view::{select, whole};
@@ -208,7 +207,7 @@ pub(super) fn take_walk(walk: Walk, partitioner: &Arc<Partitioner>, take: &mut T
     records.push_reached(paths.chain(walk.files.named().iter().map(String::as_str)))?;
     take(records.into_parts()?)?;
     for batch in walk.entries {
-        take(find(&batch?, "records")?.as_binary::<i64>().clone())?;
+        take(column::<LargeBinaryArray>(&batch?, "records")?.clone())?;
     }
     Ok(())
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, LargeBinaryArray, RecordBatch};
 use arrow_buffer::Buffer;
 
@@ -10,7 +9,7 @@ use super::partitioner::PARTS;
 use super::record::foreign;
 use crate::error::Result;
 use crate::pipeline::{Give, Pipeline, Source, Width};
-use crate::record::find;
+use crate::record::column;
 use crate::spill::{HELD_BYTES, Spill, SpilledRange};
 use crate::storage::Storage;
 
@@ -45,7 +44,7 @@ impl Partitions {
     /// # Errors
     /// As [`Partitions::push`].
     pub(super) fn push_batch(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.push(find(batch, "records")?.as_binary::<i64>().clone())
+        self.push(column::<LargeBinaryArray>(batch, "records")?.clone())
     }
 
     /// Adds distributed records.

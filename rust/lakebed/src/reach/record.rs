@@ -1,13 +1,12 @@
 //! A record of what metadata or a listing states about a file, in bytes: for memory, for the disk, and for other
 //! processes.
 
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
+use arrow_array::{LargeBinaryArray, RecordBatch};
 
 use super::kind::Kind;
 use super::sets::SetId;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::find;
+use crate::record::column;
 
 /// Bytes of a record before its text: lengths of the record and the path, start of the key, fact, hash and so
 /// on.
@@ -129,8 +128,8 @@ fn record(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
 /// # Errors
 /// Those of `take`.
 pub(crate) fn each_record(batch: &RecordBatch, mut take: impl FnMut(Record<'_>) -> Result<()>) -> Result<()> {
-    let chunk = find(batch, "records")?;
-    chunk.as_binary::<i64>().iter().flatten().flat_map(records).try_for_each(|record| take(record?))
+    let chunk = column::<LargeBinaryArray>(batch, "records")?;
+    chunk.iter().flatten().flat_map(records).try_for_each(|record| take(record?))
 }
 
 #[cold]

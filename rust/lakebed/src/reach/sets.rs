@@ -25,6 +25,7 @@ pub(crate) struct Roots(Vec<Run>);
 impl Roots {
     /// Adds a root.
     pub(crate) fn push(&mut self, root: usize) {
+        // Roots are in memory as files that were read: fewer than 2^32.
         let root = u32::try_from(root).unwrap_or(u32::MAX);
         self.push_run((root, root));
     }

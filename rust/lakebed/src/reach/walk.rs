@@ -11,6 +11,7 @@ use super::partitioner::Partitioner;
 use super::sets::{RootSets, SetId};
 use crate::error::Result;
 use crate::scan::{Batches, Step};
+use crate::storage::total_size;
 
 /// Rules of the caller that replace the table's, and the current time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,6 +146,13 @@ pub(crate) struct Removed {
     pub(crate) kind: Kind,
     pub(crate) snapshot_id: i64,
     pub(crate) name: String,
+}
+
+/// The step of the funnel for manifests: those that are read have these sizes \[bytes\], lists name `named`.
+pub(crate) fn manifests_step(sizes: impl ExactSizeIterator<Item = u64>, named: u64) -> Step {
+    let why = "each is read once, however many lists name it";
+    let step = Step::rows("manifests", sizes.len() as u64, named, why);
+    Step { bytes_kept: Some(total_size(sizes)), ..step }
 }
 
 /// The roots of a table, and what they reach.

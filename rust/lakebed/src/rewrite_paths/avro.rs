@@ -9,6 +9,7 @@ use arrow_buffer::Buffer;
 use lakebed_avro::schema::{Field, Node, Schema, Wire};
 use lakebed_avro::{Blocks, Limits, Program, Projection, ReadOptions, Reader, WriteOptions, Writer};
 
+use crate::columnar::is_columnar;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Changes values of some records.
@@ -36,7 +37,7 @@ pub(crate) fn rewritten_as<'e>(
     stored: impl FnOnce(Schema) -> Result<Schema>,
     edit: impl FnOnce(&Schema) -> Result<Edit<'e>>,
 ) -> Result<Vec<u8>> {
-    if [b"ORC".as_slice(), b"PAR1"].iter().any(|magic| bytes.starts_with(magic)) {
+    if is_columnar(bytes) {
         let message = "metadata in ORC and Parquet is read, not written: its paths cannot be exchanged";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }

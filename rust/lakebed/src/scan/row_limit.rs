@@ -1,13 +1,11 @@
 //! Plans that end once they have enough rows.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, Int64Array, ListArray, RecordBatch};
 use arrow_schema::SchemaRef;
 
 use super::{Batches, RESIDUAL, ScanOptions};
 use crate::error::Result;
-use crate::record::find;
+use crate::record::{column, find};
 use crate::view::only;
 
 /// The column with the number of rows of a file.
@@ -47,9 +45,8 @@ struct RowLimited {
 impl RowLimited {
     /// The first files of a batch, as many as are wanted, in the requested columns.
     fn cut(&mut self, files: &RecordBatch) -> Result<RecordBatch> {
-        let (rows, residuals) = (find(files, ROWS)?, find(files, RESIDUAL)?);
-        let (rows, deletes) = (rows.as_primitive::<Int64Type>(), find(files, self.deletes)?);
-        let deletes = deletes.as_list::<i32>();
+        let (rows, residuals) = (column::<Int64Array>(files, ROWS)?, find(files, RESIDUAL)?);
+        let deletes = column::<ListArray>(files, self.deletes)?;
         let mut count = 0;
         while count < files.num_rows() && self.left > 0 {
             if residuals.is_null(count) && deletes.value_length(count) == 0 && rows.is_valid(count) {

@@ -166,7 +166,7 @@ fn read_header(storage: &dyn Storage, path: &str, limits: &Limits) -> Result<Opt
     }
 }
 
-/// The bytes of a file that were read, from some offset on.
+/// The bytes of a file that were read, from some offset on. Offsets saturate: there is nothing of a file beyond them.
 struct Window<'a> {
     storage: &'a dyn Storage,
     path: &'a str,

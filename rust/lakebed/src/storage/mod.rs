@@ -19,6 +19,16 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::local_path::local_path;
 use crate::write::publish::{Existing, create_bytes, is_taken, publish_bytes, sync_folder_of};
 
+/// The most bytes of a file that names a table's current version: the longest name of a file on most file systems, and
+/// a line break. A longer file is no such hint.
+pub(crate) const MAX_HINT_BYTES: u64 = 256;
+
+/// The sum of recorded sizes \[bytes\], for bounds and statistics: sizes may be forged, and the largest number
+/// stands for what does not fit.
+pub(crate) fn total_size(sizes: impl IntoIterator<Item = u64>) -> u64 {
+    sizes.into_iter().fold(0, u64::saturating_add)
+}
+
 /// Reads files and lists folders; all I/O of this crate goes through a storage.
 ///
 /// Paths are joined from the table's location and the format's own names. Implementations are called from

@@ -7,8 +7,7 @@ use std::fmt::{self, LowerExp, Write};
 use std::str::FromStr;
 use std::time::Duration;
 
-const SECONDS_PER_DAY: i64 = 86_400;
-const MILLIS_PER_DAY: i32 = 86_400_000;
+use crate::time::{MILLIS_PER_DAY, SECONDS_PER_DAY};
 
 /// Appends a `float` or `double` as `Float.toString` and `Double.toString` of JDK 19 and later do.
 ///

@@ -22,6 +22,9 @@ use crate::storage::{Storage, present};
 /// `Avro.java`; Paimon's option `file.compression.zstd-level`).
 pub(crate) const ZSTANDARD_LEVEL: i32 = 1;
 
+/// About the size of manifests that both formats' own writers and `rewrite_manifests` write \[bytes\].
+pub(crate) const MANIFEST_TARGET_BYTES: u64 = 8 << 20;
+
 /// The options, with the level of the formats' own writers where none is given.
 pub(crate) fn with_level(options: WriteOptions) -> WriteOptions {
     let level = options.level.or((options.codec == Codec::Zstandard).then_some(ZSTANDARD_LEVEL));

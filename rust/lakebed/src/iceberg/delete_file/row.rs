@@ -8,12 +8,13 @@ use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray, new_null_ar
 use arrow_schema::{ArrowError, DataType, Field};
 use lakebed_avro::ErrorKind as AvroKind;
 
+use crate::columnar::PARQUET_FIELD_ID;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition;
 use crate::iceberg::types::{FieldRef, Type};
 
 /// The keys under which ORC and Parquet files store field ids.
-const IDS: [&str; 2] = ["PARQUET:field_id", "iceberg.id"];
+const IDS: [&str; 2] = [PARQUET_FIELD_ID, "iceberg.id"];
 
 /// A struct converted to `fields`; fields that the file lacks are null.
 pub(super) fn conform(array: &ArrayRef, fields: &[FieldRef]) -> Result<ArrayRef> {

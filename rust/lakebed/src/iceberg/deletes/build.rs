@@ -14,7 +14,7 @@ use crate::iceberg::fields::{EQUALITY_DELETES, PUFFIN};
 use crate::iceberg::partition::PartitionNumbers;
 use crate::iceberg::table::TableTypes;
 use crate::iceberg::view::target_files;
-use crate::record::{column, find, typed};
+use crate::record::{column, find};
 
 /// The columns of entries from which the index is built.
 pub(crate) const DELETE_INPUT: [&str; 13] = [
@@ -202,7 +202,7 @@ impl Rows {
             sequences: column::<Int64Array>(entries, "sequence_number")?.clone(),
             paths: text("file_path")?,
             formats: text("file_format")?,
-            targets: typed::<StringArray>(&target_files(entries)?, "referenced_data_file")?.clone(),
+            targets: target_files(entries)?,
         })
     }
 

@@ -293,7 +293,8 @@ impl EntryReader {
         Ok(())
     }
 
-    /// Compares the counts with those that the manifest list records; rows only where all were decoded.
+    /// Compares the counts with those that the manifest list records; rows only where all were decoded, and only for
+    /// notes, so their sums saturate.
     fn check_counts(&self) -> Result<()> {
         let Some(manifest) = &self.manifest else { return Ok(()) };
         let recorded = [manifest.existing, manifest.added, manifest.deleted];

@@ -11,6 +11,7 @@ use lakebed_avro::schema::{Schema, Wire};
 use lakebed_avro::{Blocks, Limits};
 
 use super::canonical::{canonical_entry, fixed_partition_fields};
+use crate::columnar::PARQUET_FIELD_ID;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::fields::PARTITION_ON_DISK;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
@@ -24,9 +25,6 @@ pub struct PartitionLayout {
     /// The spec of the manifest's tuples.
     pub spec: Arc<PartitionSpec>,
 }
-
-/// The key under which Parquet readers keep a field's id.
-const PARQUET_FIELD_ID: &str = "PARQUET:field_id";
 
 /// Reads the partition tuples of one manifest.
 pub(super) struct Tuples {

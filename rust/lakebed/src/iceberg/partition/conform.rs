@@ -15,10 +15,10 @@ use lakebed_avro::ErrorKind as AvroKind;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
-use crate::iceberg::value::MICROS_PER_DAY;
 use crate::iceberg::value::decimal::{fits, from_bytes};
 use crate::iceberg::value::uuid::{parse_uuid, write_uuid};
 use crate::record::typed;
+use crate::time::{MICROS_PER_DAY, NANOS_PER_DAY};
 
 /// `array` as values of `ty`, which is a primitive type; see [`super::PartitionType::align`].
 pub(in crate::iceberg) fn conform(array: &ArrayRef, ty: &Type) -> Result<ArrayRef> {
@@ -69,7 +69,7 @@ fn numbers(array: &ArrayRef, to: &DataType) -> Option<Result<ArrayRef>> {
             })
         }
         (Date32, Timestamp(Nanosecond, None)) => {
-            let nanos = |days: i32| i64::from(days).checked_mul(1000 * MICROS_PER_DAY);
+            let nanos = |days: i32| i64::from(days).checked_mul(NANOS_PER_DAY);
             changed::<Date32Type, TimestampNanosecondType>(array, to, nanos)
         }
         (Timestamp(Millisecond, _), Timestamp(Microsecond, _)) => {

@@ -192,7 +192,7 @@ impl Target<'_> {
         if let (true, Some(Value::Int(period))) =
             (self.is_widened() && may_be_one_too_high, values.first_mut())
         {
-            *period = period.saturating_add(1);
+            *period += 1;
         }
         Some(self.leaf(leaf, projected, values))
     }
@@ -202,7 +202,7 @@ impl Target<'_> {
         let mut periods = transformed(self.transform, values, self.source)?;
         if self.is_widened() {
             let negative = periods.iter().filter_map(|value| match value {
-                Value::Int(period) if *period < 0 => Some(Value::Int(period.saturating_add(1))),
+                Value::Int(period) if *period < 0 => Some(Value::Int(period + 1)),
                 _ => None,
             });
             let too_high: Vec<_> = negative.collect();

@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_buffer::Buffer;
 use serde::{Deserialize, Serialize};
 
 use crate::columnar::Decoding;
 use crate::error::Result;
+use crate::iceberg::fields::{DATA, EQUALITY_DELETES, POSITION_DELETES, PUFFIN};
 use crate::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, Statuses};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::notes::Notes;
 use crate::reach::{Fact, Kind, Kinds, Named, Partitioner, SetId};
-use crate::record::find;
+use crate::record::column;
 use crate::scan::Batches;
 
 /// The columns of entries that are decoded.
@@ -22,10 +21,6 @@ const COLUMNS: [&str; 4] = ["content", "file_path", "file_format", "file_size_in
 
 /// The kinds of files that delete manifests name.
 const OF_DELETES: [Kind; 3] = [Kind::PositionDeletes, Kind::EqualityDeletes, Kind::DeletionVectors];
-
-/// `content` of position delete files, and of equality delete files.
-const POSITION_DELETES: i32 = 1;
-const EQUALITY_DELETES: i32 = 2;
 
 /// A manifest and the roots that reach it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -88,14 +83,14 @@ impl Program {
 
 /// The files of some live entries; the same path is the same file.
 fn named(entries: &RecordBatch, set: SetId, partitioner: &Arc<Partitioner>) -> Result<RecordBatch> {
-    let [contents, paths, formats, sizes] = COLUMNS.map(|name| find(entries, name));
-    let (contents, paths, formats, sizes) = (contents?, paths?, formats?, sizes?);
-    let (contents, sizes) = (contents.as_primitive::<Int32Type>(), sizes.as_primitive::<Int64Type>());
-    let (paths, formats) = (paths.as_string::<i32>(), formats.as_string::<i32>());
+    let [contents, paths, formats, sizes] = COLUMNS;
+    let (contents, sizes) = (column::<Int32Array>(entries, contents)?, column::<Int64Array>(entries, sizes)?);
+    let [paths, formats] = [paths, formats].map(|name| column::<StringArray>(entries, name));
+    let (paths, formats) = (paths?, formats?);
     let mut records = partitioner.new_records();
     for row in 0..entries.num_rows() {
-        let content = if contents.is_valid(row) { contents.value(row) } else { 0 };
-        let is_puffin = formats.is_valid(row) && formats.value(row).eq_ignore_ascii_case("puffin");
+        let content = if contents.is_valid(row) { contents.value(row) } else { DATA };
+        let is_puffin = formats.is_valid(row) && formats.value(row).eq_ignore_ascii_case(PUFFIN);
         let kind = match content {
             POSITION_DELETES if is_puffin => Kind::DeletionVectors,
             POSITION_DELETES => Kind::PositionDeletes,

@@ -8,8 +8,7 @@ mod retention;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_array::{Array, BooleanArray, RecordBatch, StringArray};
 use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 
@@ -30,7 +29,7 @@ use crate::reach::{
     self, Files, Kind, Kinds, ListedFolder, Partitioner, Prefixes, Reach, Removed, Retention, Root, RootSets,
     Roots, Seen, Walk, WalkOptions, manifests_step,
 };
-use crate::record::find;
+use crate::record::column;
 use crate::relocate::below;
 use crate::scan::Batches;
 use crate::storage::{Storage, present};
@@ -251,8 +250,7 @@ fn add_root(
     found: &mut [(ManifestFile, Roots)],
     places: &HashMap<String, usize>,
 ) -> Result<Vec<ManifestFile>> {
-    let paths = find(list, "manifest_path")?;
-    let paths = paths.as_string::<i32>();
+    let paths = column::<StringArray>(list, "manifest_path")?;
     let is_new = (0..paths.len()).map(|row| {
         let known = places.get(paths.value(row)).and_then(|place| found.get_mut(*place));
         Some(known.map(|(_, roots)| roots.push(root)).is_none())
@@ -311,7 +309,7 @@ impl Reach for TableReach {
             }
         }
         manifests.retain(|reached| reached.is_of(wanted.kinds));
-        let step = manifests_step::<TableReach>(&manifests, named);
+        let step = manifests_step(manifests.iter().map(|one| one.manifest.length.unwrap_or(0)), named);
         let entries: Batches = Box::new(std::iter::empty());
         Ok((Walk { roots, sets, files, entries, manifests: step, removed }, manifests))
     }
@@ -350,7 +348,7 @@ impl Reach for TableReach {
         let (mut manifests, named) =
             self.manifests(snapshots, |_| TABLE, wanted.threads, &mut files, &mut sets)?;
         manifests.retain(|one| seen.add_manifest(&one.manifest.path) && one.is_of(wanted.kinds));
-        let step = manifests_step::<TableReach>(&manifests, named);
+        let step = manifests_step(manifests.iter().map(|one| one.manifest.length.unwrap_or(0)), named);
         let entries = reach::entries(self, manifests, wanted)?;
         Ok(Some(Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }))
     }

@@ -4,12 +4,10 @@
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::{FOLDER, current_metadata, is_metadata_file, is_table};
-use crate::iceberg::metadata::{MetadataFile, TableMetadata, Wanted};
+use crate::iceberg::metadata::{METADATA_PATH, MetadataFile, TableMetadata, Wanted};
 use crate::iceberg::table::Table;
 use crate::notes::Notes;
 use crate::reach::Prefixes;
-
-const METADATA_PATH: &str = "write.metadata.path";
 
 /// The properties that name folders of files (`TableProperties.java`).
 pub(in crate::iceberg) const FOLDERS: [&str; 4] =

@@ -87,6 +87,7 @@ pub(super) fn wrong_properties(metadata: &TableMetadata) -> impl Iterator<Item =
     ages.into_iter().chain([property(metadata, MIN_SNAPSHOTS_TO_KEEP).err()]).flatten()
 }
 
+/// Ages and times beyond 64 bits are bounds that nothing is behind: they saturate.
 struct Rules {
     /// The parent and commit time of each snapshot.
     parents: HashMap<i64, (Option<i64>, i64)>,

@@ -9,14 +9,13 @@ use serde_json::Value;
 
 use super::super::manifest::canonical::canonical_position_delete;
 use super::moved_texts;
+use crate::columnar::Format;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::parse;
 use crate::rewrite_paths::avro::{column_at, place_of, rewritten as rewritten_avro, with_column};
 use crate::rewrite_paths::{PositionDeletes, Prefixes};
 
 const PUFFIN: &[u8] = b"PFA1";
-const PARQUET: &[u8] = b"PAR1";
-const ORC: &[u8] = b"ORC";
 
 /// What follows the JSON of a footer: its length, flags and the magic.
 const FOOTER_END: usize = 12;
@@ -38,13 +37,14 @@ pub(super) fn rewritten(
     if bytes.starts_with(PUFFIN) {
         return puffin(&bytes, prefixes).map(Buffer::from_vec);
     }
-    if bytes.starts_with(PARQUET) {
-        return writer.parquet(bytes, moved_texts(prefixes));
-    }
-    if bytes.starts_with(ORC) {
-        let message = "position deletes in ORC name data files, and ORC cannot be written: compact the \
-            deletes first";
-        return Err(Error::new(ErrorKind::Unsupported, message));
+    match Format::of(&bytes) {
+        Some(Format::Parquet) => return writer.parquet(bytes, moved_texts(prefixes)),
+        Some(Format::Orc) => {
+            let message = "position deletes in ORC name data files, and ORC cannot be written: compact the \
+                deletes first";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        None => {}
     }
     let written = rewritten_avro(&bytes, limits, |schema| {
         let (schema, _) = canonical_position_delete(schema.clone())?;

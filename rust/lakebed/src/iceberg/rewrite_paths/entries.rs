@@ -15,14 +15,11 @@ use arrow_select::take::take;
 use lakebed_avro::Limits;
 use lakebed_avro::schema::Schema;
 
-use super::super::fields::POSITION_DELETES;
+use super::super::fields::{FILE_PATH_ID, POSITION_DELETES};
 use super::super::manifest::canonical::{canonical_entry, canonical_list, canonical_prefixed_entry};
 use crate::error::{Error, ErrorKind, Result};
 use crate::rewrite_paths::avro::{Edit, column_at, place_of, rewritten, rewritten_as, with_column};
 use crate::rewrite_paths::{Lengths, Prefixes};
-
-/// The id of the field of position delete files that names data files (`MetadataColumns.java`).
-const FILE_PATH: i32 = 2_147_483_546;
 
 /// A manifest list with its paths rewritten, and with the lengths of the copied manifests.
 ///
@@ -130,7 +127,7 @@ impl Places {
         let mut paths = Vec::with_capacity(entries.num_rows());
         for row in 0..entries.num_rows() {
             let named = referenced.filter(|paths| paths.is_valid(row)).map(|paths| paths.value(row));
-            let [lower, upper] = maps.each_ref().map(|map| map.value(row, FILE_PATH));
+            let [lower, upper] = maps.each_ref().map(|map| map.value(row, FILE_PATH_ID));
             let both = lower.filter(|lower| Some(*lower) == upper);
             let path = named.or_else(|| both.and_then(|path| std::str::from_utf8(path).ok()));
             paths.push(if deletes(row) { path.map(|path| prefixes.moved(path)).transpose()? } else { None });
@@ -182,7 +179,7 @@ impl<'c> Bounds<'c> {
         for (row, path) in paths.iter().enumerate() {
             let before = taken.len();
             for place in self.range(row) {
-                let is_path = deletes(row) && self.keys.value(place) == FILE_PATH;
+                let is_path = deletes(row) && self.keys.value(place) == FILE_PATH_ID;
                 match path {
                     None if is_path => continue,
                     Some(path) if is_path => values.append_value(path),

@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
-use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 
 use super::deletes::Deletes;
 use super::plan::Plan;
 use super::program::EntryProgram;
 use super::rows::rows_of;
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::iceberg::deletes::DeleteIndex;
 use crate::iceberg::table::Table;
 use crate::iceberg::view::{DATA_FILE_COUNT, DATA_FILES, Role};
-use crate::record::find;
+use crate::record::column;
 use crate::scan::{Batches, EntrySource, ScanOptions, threads};
 use crate::view::{lists, with_columns};
 
@@ -71,7 +70,7 @@ impl Applied {
         for entries in rows {
             let entries = entries?;
             let files = index.files(&entries)?;
-            let chunk = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
+            let chunk = fitting(u32::try_from(chunks.len()).ok(), "the number of batches")?;
             for (row, number) in (0..entries.num_rows()).zip(0u32..) {
                 found.clear();
                 index.append(&files, row, &mut found)?;
@@ -84,7 +83,7 @@ impl Applied {
                 }
             }
             if list {
-                chunks.push(find(&entries, "file_path")?.as_string::<i32>().clone());
+                chunks.push(column::<StringArray>(&entries, "file_path")?.clone());
             }
         }
         let files = list.then(|| Files::new(chunks, pairs, counts.len()));

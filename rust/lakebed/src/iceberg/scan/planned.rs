@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, Int32Array, ListArray, RecordBatch, StructArray};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::take::take;
@@ -16,6 +14,7 @@ use crate::error::Result;
 use crate::iceberg::deletes::{DataFiles, DeleteIndex};
 use crate::iceberg::table::Table;
 use crate::iceberg::view::Role;
+use crate::record::typed;
 use crate::scan::{Batches, DeletesAs, EntrySource, Format, ScanOptions, threads};
 use crate::view::{batch, lists, planned_deletes, with_columns};
 
@@ -188,17 +187,17 @@ struct InFull {
 impl InFull {
     /// The first rows of what is left, as many as have few enough deletes together.
     fn show(&mut self, rows: &RecordBatch) -> Result<RecordBatch> {
-        let place = self.schema.index_of(DeletesAs::Files.column())?;
-        let numbers = rows.column(place).as_list::<i32>();
+        let name = DeletesAs::Files.column();
+        let place = self.schema.index_of(name)?;
+        let numbers = typed::<ListArray>(rows.column(place), name)?;
         let start = numbers.value_offsets().first().copied().unwrap_or_default();
         let ends = numbers.value_offsets().get(1..).unwrap_or_default();
         let most = start.saturating_add(SHOWN_PER_BATCH as i32);
         let count = ends.partition_point(|end| *end <= most).max(1).min(rows.num_rows());
         self.left = (count < rows.num_rows()).then(|| rows.slice(count, rows.num_rows() - count));
-        let rows = rows.slice(0, count);
-        let mut columns = rows.columns().to_vec();
+        let mut columns = rows.slice(0, count).columns().to_vec();
         if let Some(column) = columns.get_mut(place) {
-            *column = self.in_full(column.as_list::<i32>())?;
+            *column = self.in_full(&numbers.slice(0, count))?;
         }
         batch(&self.schema, columns, count)
     }
@@ -208,7 +207,7 @@ impl InFull {
         let start = offsets.first().and_then(|start| usize::try_from(*start).ok()).unwrap_or_default();
         let total = numbers.offsets().lengths().sum();
         let items = numbers.values().slice(start, total);
-        let items = take(&self.deletes, items.as_primitive::<Int32Type>(), None)?;
+        let items = take(&self.deletes, typed::<Int32Array>(&items, "delete_ids")?, None)?;
         lists(numbers.offsets().lengths(), items)
     }
 }

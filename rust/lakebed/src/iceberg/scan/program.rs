@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{BooleanArray, Int64Array, RecordBatch};
+use arrow_array::types::Int64Type;
+use arrow_array::{BooleanArray, Int32Array, Int64Array, RecordBatch, StructArray};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
@@ -24,7 +24,7 @@ use crate::iceberg::table::TableTypes;
 use crate::iceberg::view::{EntryView, Role};
 use crate::notes::Notes;
 use crate::predicate::BoundPredicate;
-use crate::record::{column, find};
+use crate::record::column;
 use crate::scan::{Amount, Batches, Funnel, OpenManifest, ScanOptions, Stage, threads};
 
 /// How entries are decoded to rows. Shared by a scan, its threads, and tasks in other processes.
@@ -237,14 +237,14 @@ impl EntryProgram {
             entries = filter_record_batch(&entries, &added)?;
         }
         if self.role.is_live() && self.funnel.is_counting() {
-            let (statuses, wanted) = (find(&entries, "status")?, self.role.statuses());
-            let statuses = statuses.as_primitive::<Int32Type>().values().iter();
-            let live: BooleanBuffer = statuses.map(|status| wanted.has(*status)).collect();
+            let wanted = self.role.statuses();
+            let statuses = column::<Int32Array>(&entries, "status")?.values();
+            let live: BooleanBuffer = statuses.iter().map(|status| wanted.has(*status)).collect();
             entries = self.keep(entries, live, &LIVE)?;
         }
         if let Some(projection) = projection {
-            let tuples = find(&entries, PARTITION)?;
-            let matching = projection.evaluate(tuples.as_struct().columns(), entries.num_rows())?;
+            let tuples = column::<StructArray>(&entries, PARTITION)?;
+            let matching = projection.evaluate(tuples.columns(), entries.num_rows())?;
             entries = self.keep(entries, matching, &TUPLES)?;
         }
         if let Some(pruner) = &self.pruner {

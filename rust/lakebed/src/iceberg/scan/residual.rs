@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, RecordBatch, new_null_array};
+use arrow_array::{ArrayRef, RecordBatch, StructArray, new_null_array};
 use arrow_schema::DataType;
 
 use super::program::EntryProgram;
@@ -12,7 +11,7 @@ use crate::iceberg::fields::PARTITION;
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::prune::{Pruner, Residual};
 use crate::iceberg::table::TableTypes;
-use crate::record::find;
+use crate::record::column;
 use crate::scan::{Batches, RESIDUAL};
 use crate::view::with_columns;
 
@@ -57,7 +56,7 @@ impl Residuals {
 /// The residual of each of `entries`.
 fn residuals(residual: Option<&Residual>, entries: &RecordBatch) -> Result<ArrayRef> {
     match residual {
-        Some(residual) => Ok(Arc::new(residual.texts(find(entries, PARTITION)?.as_struct())?)),
+        Some(residual) => Ok(Arc::new(residual.texts(column::<StructArray>(entries, PARTITION)?)?)),
         None => Ok(new_null_array(&DataType::Utf8, entries.num_rows())),
     }
 }

@@ -4,9 +4,7 @@
 use std::collections::HashMap;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::DataType;
+use arrow_array::{Array, ArrayRef, Int32Array, ListArray, RecordBatch, StringArray, StructArray};
 use serde_json::{Map, Value, json};
 
 use super::Scan;
@@ -18,7 +16,7 @@ use crate::iceberg::prune::Pruner;
 use crate::iceberg::table::TableTypes;
 use crate::iceberg::types::Type;
 use crate::iceberg::value::to_json;
-use crate::record::find;
+use crate::record::{column, find, typed};
 use crate::scan::{self, DELETE_ID, DeletesAs, RESIDUAL, ScanOptions};
 use crate::view::View;
 
@@ -62,13 +60,12 @@ impl Scan {
         for rows in scan::Scan::stream(&self.shown_in_answer()?)? {
             let rows = rows?;
             let files = files(&rows, &types, &OF_DATA)?;
-            let ids = find(&rows, DeletesAs::Ids.column())?;
-            let texts = find(&rows, RESIDUAL)?;
+            let ids = column::<ListArray>(&rows, DeletesAs::Ids.column())?;
+            let texts = column::<StringArray>(&rows, RESIDUAL)?;
             for (row, file) in files.into_iter().enumerate() {
-                let deletes = ids.as_list::<i32>().value(row);
-                let deletes = numbers.of(deletes.as_primitive::<Int32Type>().values());
-                let text = texts.as_string::<i32>();
-                let residual = residuals.of(text.is_valid(row).then(|| text.value(row)))?;
+                let deletes = ids.value(row);
+                let deletes = numbers.of(typed::<Int32Array>(&deletes, DeletesAs::Ids.column())?.values());
+                let residual = residuals.of(texts.is_valid(row).then(|| texts.value(row)))?;
                 tasks.push(task(file, deletes, residual));
             }
         }
@@ -104,8 +101,7 @@ impl Scan {
         }
         for rows in self.deletes()?.stream()? {
             let rows = rows?;
-            let ids = find(&rows, DELETE_ID)?;
-            let ids = ids.as_primitive::<Int32Type>().values();
+            let ids = column::<Int32Array>(&rows, DELETE_ID)?.values();
             for (id, file) in ids.iter().zip(files(&rows, types, &OF_DELETES)?) {
                 if let Some(place) = numbers.0.get(id).and_then(|number| found.get_mut(*number)) {
                     *place = Value::Object(file);
@@ -187,12 +183,11 @@ fn contents(rows: &RecordBatch) -> Result<Vec<Value>> {
         Some(2) => json!("equality-deletes"),
         _ => json!("data"),
     };
-    Ok(column.as_primitive::<Int32Type>().iter().map(word).collect())
+    Ok(typed::<Int32Array>(column, CONTENT)?.iter().map(word).collect())
 }
 
 fn values(array: &ArrayRef, ty: &Type) -> Result<Vec<Value>> {
-    let DataType::List(_) = array.data_type() else { return to_json(array, ty) };
-    let lists = array.as_list::<i32>();
+    let Some(lists) = array.as_list_opt::<i32>() else { return to_json(array, ty) };
     let list = |row| match lists.is_valid(row) {
         true => to_json(&lists.value(row), ty).map(Value::Array),
         false => Ok(Value::Null),
@@ -202,8 +197,8 @@ fn values(array: &ArrayRef, ty: &Type) -> Result<Vec<Value>> {
 
 /// The partition of each file: the values of its spec's fields, in order.
 fn tuples(rows: &RecordBatch, types: &TableTypes) -> Result<Vec<Value>> {
-    let (tuples, spec_ids) = (find(rows, PARTITION)?, find(rows, "spec_id")?);
-    let columns = types.partition.fields.iter().zip(tuples.as_struct().columns());
+    let spec_ids = column::<Int32Array>(rows, "spec_id")?.values();
+    let columns = types.partition.fields.iter().zip(column::<StructArray>(rows, PARTITION)?.columns());
     let columns = columns.map(|(unified, column)| {
         // JSON has no NaN and no infinities.
         let unsupported = |error| {
@@ -218,7 +213,7 @@ fn tuples(rows: &RecordBatch, types: &TableTypes) -> Result<Vec<Value>> {
             types.specs.iter().find(|spec| spec.spec_id == *spec_id).ok_or_else(|| unknown(*spec_id))?;
         Ok(tuple(row, spec, types, &columns))
     };
-    spec_ids.as_primitive::<Int32Type>().values().iter().enumerate().map(tuple).collect()
+    spec_ids.iter().enumerate().map(tuple).collect()
 }
 
 fn tuple(row: usize, spec: &PartitionSpec, types: &TableTypes, columns: &[Vec<Value>]) -> Value {

@@ -3,8 +3,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
 use arrow_array::{Int32Array, RecordBatch};
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
@@ -14,16 +12,17 @@ use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::{SINGLE_INPUT, links, wrong};
 use crate::iceberg::discovery::wrong_hint;
+use crate::iceberg::fields::FILE_PATH_ID;
 use crate::iceberg::manifest::DELETED;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::metadata::{MetadataFile, Snapshot, TableMetadata, Wanted};
 use crate::iceberg::partition::PartitionNumbers;
 use crate::iceberg::reach::refusals;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
-use crate::iceberg::view::{FILE_PATH_ID, Role, identities, snapshots as shown};
+use crate::iceberg::view::{Role, identities, snapshots as shown};
 use crate::notes::Notes;
 use crate::pipeline::each;
-use crate::record::find;
+use crate::record::column;
 use crate::scan::{OpenManifest, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
@@ -179,9 +178,8 @@ impl WholeEntries for IcebergEntries {
         let (program, types, path) = (Arc::clone(&self.program), self.types.clone(), manifest.path.clone());
         let checked = move |entries: Result<RecordBatch>| {
             let entries = entries?;
-            let statuses = find(&entries, "status")?;
-            let statuses = statuses.as_primitive::<Int32Type>().values().iter();
-            let signs: Int32Array = statuses.map(|status| i32::from(*status != DELETED)).collect();
+            let statuses = column::<Int32Array>(&entries, "status")?.values();
+            let signs: Int32Array = statuses.iter().map(|status| i32::from(*status != DELETED)).collect();
             let identities = identities(&entries)?;
             let rows = program.rows(&entries, &path)?;
             Ok(CheckedEntries {

@@ -11,9 +11,10 @@ use arrow_array::{
 use super::{Transform, hashes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
-use crate::iceberg::value::{MICROS_PER_DAY, expect_type};
+use crate::iceberg::value::expect_type;
 use crate::record::typed;
 use crate::text::civil_from_days;
+use crate::time::MICROS_PER_DAY;
 
 const MICROS_PER_HOUR: i64 = MICROS_PER_DAY / HOURS_PER_DAY;
 const HOURS_PER_DAY: i64 = 24;

@@ -22,9 +22,6 @@ pub(in crate::iceberg) use forms::type_of;
 pub use forms::{decode_values, encode_values};
 pub use json::{from_json, to_json};
 
-/// Microseconds of a day.
-pub(in crate::iceberg) const MICROS_PER_DAY: i64 = 86_400_000_000;
-
 /// Refuses an array that does not have the Arrow type of `ty`.
 pub(crate) fn expect_type(array: &ArrayRef, ty: &Type) -> Result<()> {
     if *array.data_type() == ty.arrow() {

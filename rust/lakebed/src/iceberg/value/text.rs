@@ -4,8 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::text::{WallClock, civil_from_days, write_decimal};
 
-const MICROS_PER_SECOND: i64 = 1_000_000;
-const NANOS_PER_SECOND: i64 = 1_000_000_000;
+use crate::time::{MICROS_PER_SECOND, NANOS_PER_SECOND};
 
 /// The unit of a time: microseconds or nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +17,7 @@ impl Unit {
     pub(crate) const fn per_second(self) -> i64 {
         match self {
             Unit::Micros => MICROS_PER_SECOND,
-            Unit::Nanos => NANOS_PER_SECOND,
+            Unit::Nanos => NANOS_PER_SECOND as i64,
         }
     }
 }

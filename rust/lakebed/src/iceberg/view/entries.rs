@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use arrow_array::builder::BinaryBuilder;
-use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, new_null_array,
 };
@@ -282,7 +281,7 @@ impl EntryView {
                     Some((_, metrics)) => metrics.build(entries),
                     None => Ok(new_null_array(field.data_type(), rows)),
                 },
-                Make::TargetFile => target_files(entries),
+                Make::TargetFile => target_files(entries).map(|files| Arc::new(files) as ArrayRef),
                 Make::Cardinality => cardinalities(entries),
                 Make::Identity => identities(entries),
                 Make::Given(_) => find(entries, column.name),
@@ -339,8 +338,7 @@ fn raw_columns(role: Role, columns: &[Column], metrics: Option<&MetricsView>) ->
 
 /// The number of rows that a deletion vector deletes; null for delete files, which may name a row twice.
 fn cardinalities(entries: &RecordBatch) -> Result<ArrayRef> {
-    let counts = find(entries, "record_count")?;
-    let counts = counts.as_primitive::<arrow_array::types::Int64Type>();
+    let counts = read::<Int64Array>(entries, "record_count")?;
     let vectors = find(entries, "content_offset")?;
     let cardinality = |row: usize| (vectors.is_valid(row) && counts.is_valid(row)).then(|| counts.value(row));
     Ok(Arc::new((0..entries.num_rows()).map(cardinality).collect::<Int64Array>()))

@@ -16,4 +16,4 @@ pub(crate) use manifests::{HEADER, manifests, with_headers};
 pub(crate) use refs::{Ref, refs};
 pub(crate) use schemas::schemas;
 pub(crate) use snapshots::snapshots;
-pub(crate) use target::{FILE_PATH_ID, target_files};
+pub(crate) use target::target_files;

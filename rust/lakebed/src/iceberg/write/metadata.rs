@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::order::{METADATA, ordered};
 use crate::error::{Error, Result};
+use crate::iceberg::discovery::ENDINGS;
 use crate::iceberg::metadata::MetadataFile;
 use crate::json::{depth_of, parse_within, roomy, without_nuls};
 
@@ -41,9 +42,19 @@ pub(super) fn in_order(metadata: Map<String, Value>) -> Result<Map<String, Value
     roomy(depth_of(metadata.values()), || Ok(ordered(metadata, &METADATA)))
 }
 
+/// The property of tables that says whether their metadata files are compressed.
+pub(crate) const METADATA_CODEC: &str = "write.metadata.compression-codec";
+
+/// The ending of the name of a new metadata file, for a value of [`METADATA_CODEC`].
+pub(crate) fn metadata_ending(codec: Option<&str>) -> &'static str {
+    let [plain, gzip, _] = ENDINGS;
+    if codec.is_some_and(|codec| codec.eq_ignore_ascii_case("gzip")) { gzip } else { plain }
+}
+
 /// Whether a metadata file of that name is compressed: `v3.gz.metadata.json`, `v3.metadata.json.gz`.
 pub fn is_gzip_name(path: &str) -> bool {
-    path.ends_with(".gz.metadata.json") || path.ends_with(".metadata.json.gz")
+    let [_, gzip, older_gzip] = ENDINGS;
+    path.ends_with(gzip) || path.ends_with(older_gzip)
 }
 
 /// The bytes of a metadata file with that name, compressed if the name requires it.

@@ -3,8 +3,7 @@
 use std::str::FromStr;
 
 use crate::text::days_from_civil;
-
-const NANOS_PER_DAY: i128 = 86_400_000_000_000;
+use crate::time::NANOS_PER_DAY;
 
 pub(super) fn boolean(text: &str) -> Option<bool> {
     match text.to_lowercase().as_str() {
@@ -148,7 +147,7 @@ pub(super) fn timestamp(text: &str, precision: u8, zoneless: bool) -> Option<i12
     let days = days_from_civil(year, month, day.min(days_in(year, month)?));
     let nanos = clock.map_or(Some(0), |clock| clock_nanos(clock, text.contains('T')))?;
     let unit = 10_i128.pow(9 - u32::from(precision.min(9)));
-    let nanos = i128::from(days) * NANOS_PER_DAY + nanos;
+    let nanos = i128::from(days) * i128::from(NANOS_PER_DAY) + nanos;
     Some(nanos.div_euclid(unit) * unit)
 }
 

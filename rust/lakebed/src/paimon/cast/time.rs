@@ -11,7 +11,7 @@ use super::source::{millis, parsed, whole};
 use crate::paimon::types::{TypeKind, exact_times, nanos};
 use crate::time::{NANOS_PER_MILLI, NANOS_PER_SECOND};
 
-const MILLIS_PER_DAY: i128 = 86_400_000;
+const MILLIS_PER_DAY: i128 = crate::time::MILLIS_PER_DAY as i128;
 
 pub(super) fn to_date(array: &ArrayRef, from: &TypeKind) -> Option<ArrayRef> {
     let days: Date32Array = match from {

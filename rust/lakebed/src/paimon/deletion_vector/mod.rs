@@ -28,7 +28,8 @@ pub fn decode_vector(bytes: &[u8], range: VectorRange) -> Result<DeletionVector>
     DeletionVector::decode(bytes, range, &expected)
 }
 
-/// The most bytes that a vector may take from its offset on; a 64-bit vector takes fewer.
+/// The most bytes that a vector may take from its offset on; a 64-bit vector takes fewer. A bound of what is read, so
+/// it saturates.
 pub fn span(range: &VectorRange) -> u64 {
     range.length.saturating_add(FRAMING)
 }

@@ -26,6 +26,12 @@ pub fn branch_root(branch: &str) -> String {
     if branch == MAIN { String::new() } else { format!("branch/branch-{branch}/") }
 }
 
+/// Hints at the latest and the earliest snapshot and changelog, below the root of their branch.
+pub(crate) const LATEST_SNAPSHOT: &str = "snapshot/LATEST";
+pub(crate) const EARLIEST_SNAPSHOT: &str = "snapshot/EARLIEST";
+pub(crate) const LATEST_CHANGELOG: &str = "changelog/LATEST";
+pub(crate) const EARLIEST_CHANGELOG: &str = "changelog/EARLIEST";
+
 /// A snapshot file, below the root of its branch.
 pub fn snapshot_file(id: i64) -> String {
     format!("snapshot/snapshot-{id}")

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::{BooleanArray, RecordBatch, StringArray};
 use arrow_select::filter::filter_record_batch;
 
 use super::TableReach;
@@ -13,7 +12,7 @@ use super::snapshot_roots::{SnapshotRoot, snapshot_roots};
 use crate::error::Result;
 use crate::paimon::table::{Files, Table};
 use crate::reach::{FreedRows, Retention, freed};
-use crate::record::find;
+use crate::record::column;
 
 /// The snapshots, tags and changelogs of a branch, some of which are removed.
 #[derive(Clone)]
@@ -108,9 +107,8 @@ impl FreedFiles<'_> {
         let of = table.clone();
         let newest = Arc::new(move || TableReach::newest(&of));
         let without_own = |batch: RecordBatch| {
-            let paths = find(&batch, "file_path")?;
-            let keep: BooleanArray =
-                paths.as_string::<i32>().iter().map(|path| Some(remains(path))).collect();
+            let paths = column::<StringArray>(&batch, "file_path")?.iter();
+            let keep: BooleanArray = paths.map(|path| Some(remains(path))).collect();
             Ok(filter_record_batch(&batch, &keep)?)
         };
         rows.checked(newest)?.into_iter().map(without_own).collect()

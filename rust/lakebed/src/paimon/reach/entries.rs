@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, Int64Type};
+use arrow_array::{Int8Array, Int64Array, ListArray, RecordBatch, StringArray};
 use arrow_buffer::Buffer;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +14,7 @@ use crate::paimon::manifest::{ADD, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::paths::{DataPaths, is_file_name};
 use crate::reach::{Fact, Kind, Kinds, Named, Partitioner, SetId};
-use crate::record::{RecordResolver, find};
+use crate::record::{RecordResolver, column, typed};
 use crate::scan::Batches;
 
 /// The identity of files that changes read, which no entry cancels; identities of live files are even.
@@ -124,10 +122,10 @@ pub(crate) struct TableTypes {
 impl Shared {
     /// The files that entries name, and the extra files beside them.
     fn named(&self, entries: &RecordBatch, uses: Uses) -> Result<RecordBatch> {
-        let (kinds, sizes) = (find(entries, "kind")?, find(entries, "file_size")?);
-        let (kinds, sizes) = (kinds.as_primitive::<Int8Type>(), sizes.as_primitive::<Int64Type>());
-        let (external, extra) = (find(entries, "external_path")?, find(entries, "extra_files")?);
-        let (paths, extra) = (self.paths.of(entries, external.as_string::<i32>())?, extra.as_list::<i32>());
+        let kinds = column::<Int8Array>(entries, "kind")?;
+        let sizes = column::<Int64Array>(entries, "file_size")?;
+        let paths = self.paths.of(entries, column(entries, "external_path")?)?;
+        let extra = column::<ListArray>(entries, "extra_files")?;
         let identities = identities(entries)?;
         let mut records = self.partitioner.new_records();
         for row in 0..entries.num_rows() {
@@ -142,7 +140,11 @@ impl Shared {
             add(path, uses.kind, sizes.value(row))?;
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
             let names = extra.value(row);
-            for name in names.as_string::<i32>().iter().flatten().filter(|name| is_file_name(name)) {
+            for name in typed::<StringArray>(&names, "extra_files")?
+                .iter()
+                .flatten()
+                .filter(|name| is_file_name(name))
+            {
                 add(&format!("{folder}/{name}"), Kind::Extra, -1)?;
             }
         }

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_array::{Array, BooleanArray, Int64Array, ListArray, RecordBatch, StringArray};
 use arrow_select::filter::filter_record_batch;
 use foldhash::fast::RandomState;
 
@@ -17,7 +15,7 @@ use crate::paimon::paths::{manifest_file, statistics_file};
 use crate::paimon::table::Table;
 use crate::pipeline::each;
 use crate::reach::{Files, Kind, Kinds, RootSets, Roots, SetId};
-use crate::record::find;
+use crate::record::{column, typed};
 use crate::storage::{Storage, present};
 
 /// Manifest lists, and the kinds of files that are found through them.
@@ -201,8 +199,7 @@ fn add_indexes(
             set => files.add(path, kind, size, set, sets),
         };
         add(path, Kind::IndexManifest, None);
-        let sizes = find(&index.entries, "file_size")?;
-        let sizes = sizes.as_primitive::<Int64Type>();
+        let sizes = column::<Int64Array>(&index.entries, "file_size")?;
         for (path, size) in index.paths.iter().zip(sizes) {
             let size = size.and_then(|size| u64::try_from(size).ok());
             add(path.unwrap_or_default().to_owned(), Kind::Index, size);
@@ -276,24 +273,21 @@ fn new_manifests(
     found: &mut [NamedManifest],
     places: &HashMap<String, usize, RandomState>,
 ) -> Result<Vec<NamedManifest>> {
-    let names = find(list, "file_name")?;
-    let names = names.as_string::<i32>();
+    let names = column::<StringArray>(list, "file_name")?;
     let is_new = (0..names.len()).map(|row| {
         let known = places.get(names.value(row)).and_then(|place| found.get_mut(*place));
         Some(known.map(|one| one.used.extend(used)).is_none())
     });
     let is_new: BooleanArray = is_new.collect();
     let list = filter_record_batch(list, &is_new)?;
-    let extra = find(&list, "extra_files")?;
-    let extra = extra.as_list::<i32>();
-    let extra_of = |row: usize| {
-        let names = extra.is_valid(row).then(|| extra.value(row));
-        let texts = names.iter().flat_map(|names| names.as_string::<i32>().iter().flatten());
-        texts.map(str::to_owned).collect()
+    let extra = column::<ListArray>(&list, "extra_files")?;
+    let extra_of = |row: usize| -> Result<Vec<String>> {
+        let names = if extra.is_valid(row) { extra.value(row) } else { extra.values().slice(0, 0) };
+        Ok(typed::<StringArray>(&names, "extra_files")?.iter().flatten().map(str::to_owned).collect())
     };
-    let manifests = manifest_files(&list)?.into_iter().enumerate();
-    let new = |(row, manifest)| NamedManifest { manifest, extra_files: extra_of(row), used: Used::default() };
-    Ok(manifests.map(new).collect())
+    let new =
+        |(row, manifest)| Ok(NamedManifest { manifest, extra_files: extra_of(row)?, used: Used::default() });
+    manifest_files(&list)?.into_iter().enumerate().map(new).collect()
 }
 
 /// Adds a manifest and the extra files beside it.

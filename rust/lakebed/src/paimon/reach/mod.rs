@@ -14,7 +14,7 @@ pub(super) use self::branch_removal::BranchRemoval;
 pub(super) use self::entries::{Program, Reached, TableTypes};
 use self::lists::Use;
 pub(super) use self::places::places;
-pub(super) use self::retention::{check_options, duration};
+pub(super) use self::retention::{RETAIN_MAX, RETAIN_MIN, check_options, duration};
 use self::snapshot_roots::OtherFiles;
 pub(super) use self::snapshot_roots::{RootKind, SnapshotRoot};
 use super::manifest_list::ManifestFile;
@@ -185,7 +185,7 @@ impl Reach for TableReach {
             }
         }
         manifests.retain(|one| one.is_of(wanted.kinds));
-        let step = manifests_step::<TableReach>(&manifests, named);
+        let step = manifests_step(manifests.iter().map(|one| one.manifest.file_size), named);
         let entries: Batches = Box::new(std::iter::empty());
         Ok((Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }, manifests))
     }
@@ -228,7 +228,7 @@ impl Reach for TableReach {
         manifests.retain(|one| {
             !one.may_be_gone() && one.is_of(wanted.kinds) && seen.add_manifest(&one.manifest.file_name)
         });
-        let step = manifests_step::<TableReach>(&manifests, named);
+        let step = manifests_step(manifests.iter().map(|one| one.manifest.file_size), named);
         let entries = reach::entries(self, manifests, wanted)?;
         let roots = all.into_iter().map(|one| one.root).collect();
         Ok(Some(Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }))

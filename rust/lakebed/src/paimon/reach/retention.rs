@@ -13,8 +13,8 @@ use crate::paimon::table::Table;
 use crate::reach::Retention;
 
 /// The engine's default where the option is not set.
-const RETAIN_MIN: i64 = 10;
-const RETAIN_MAX: i64 = i32::MAX as i64;
+pub(in crate::paimon) const RETAIN_MIN: i64 = 10;
+pub(in crate::paimon) const RETAIN_MAX: i64 = i32::MAX as i64;
 const TIME_RETAINED_MS: i64 = 60 * 60 * 1000;
 const EXPIRE_LIMIT: i64 = 50;
 
@@ -117,6 +117,7 @@ pub(in crate::paimon) fn check_options(schema: &TableSchema) -> Result<()> {
     ExpireConfig::new(schema, &by_options).map(|_| ())
 }
 
+/// Ids and times beyond 64 bits are bounds that nothing is behind: they saturate.
 struct Rules {
     snapshots: Kept,
     changelogs: Kept,
@@ -206,7 +207,7 @@ pub(in crate::paimon) fn duration(schema: &TableSchema, key: &str) -> Result<Opt
     millis(value).map(Some).ok_or_else(|| wrong(key, "duration", value))
 }
 
-/// The milliseconds of a text such as `1 h`.
+/// The milliseconds of a text such as `1 h`; what does not fit 64 bits is for ever.
 fn millis(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());

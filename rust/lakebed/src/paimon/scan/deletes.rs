@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, Int32Type};
-use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch};
+use arrow_array::{Array, BinaryArray, Int8Array, Int32Array, Int64Array, RecordBatch, StringArray};
 
 use super::Scan;
 use super::plan::bound;
@@ -19,7 +17,7 @@ use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
 use crate::paimon::view::{DeletesView, ExternalFiles, Vectors};
 use crate::pipeline::{Give, Pipeline, Source, Width, read_each};
-use crate::record::find;
+use crate::record::column;
 use crate::scan::{Batches, Scan as _, ScanOptions, threads};
 use crate::storage::Storage;
 use crate::view::{GroupBy, View};
@@ -184,8 +182,8 @@ fn count_vectors(table: &Table, options: &ScanOptions, with_rows: bool) -> Resul
     let vectors = Vectors::of(&files)?;
     let rows =
         if with_rows { reader.counted(&vectors, options.threads)? } else { vectors.cardinalities.clone() };
-    let (partitions, buckets) = (find(&vectors.files, "partition")?, find(&vectors.files, "bucket")?);
-    let places = partitions.as_binary::<i32>().iter().zip(buckets.as_primitive::<Int32Type>().values());
+    let partitions = column::<BinaryArray>(&vectors.files, "partition")?;
+    let places = partitions.iter().zip(column::<Int32Array>(&vectors.files, "bucket")?.values());
     let mut counted = VectorCounts::new();
     for ((partition, bucket), rows) in places.zip(&rows) {
         let place = counted.entry((partition.unwrap_or_default().into(), *bucket));
@@ -233,16 +231,14 @@ fn external_files(table: &Table, options: &ScanOptions) -> Result<ExternalFiles>
     let mut files = ExternalFiles::new();
     for entries in Scan::new(table.clone(), View::Entries, options)?.stream()? {
         let entries = entries?;
-        let outside = find(&entries, "external_path")?;
-        let outside = outside.as_string::<i32>();
+        let outside = column::<StringArray>(&entries, "external_path")?;
         if outside.null_count() == outside.len() {
             continue;
         }
-        let kinds = find(&entries, "kind")?;
-        let (partitions, buckets) = (find(&entries, "partition_row")?, find(&entries, "bucket")?);
-        let names = find(&entries, "file_name")?;
-        let (kinds, buckets) = (kinds.as_primitive::<Int8Type>(), buckets.as_primitive::<Int32Type>());
-        let (partitions, names) = (partitions.as_binary::<i32>(), names.as_string::<i32>());
+        let kinds = column::<Int8Array>(&entries, "kind")?;
+        let partitions = column::<BinaryArray>(&entries, "partition_row")?;
+        let buckets = column::<Int32Array>(&entries, "bucket")?;
+        let names = column::<StringArray>(&entries, "file_name")?;
         for row in (0..entries.num_rows()).filter(|row| outside.is_valid(*row)) {
             if kinds.value(row) == ADD {
                 let key = (partitions.value(row).into(), buckets.value(row), names.value(row).into());

@@ -2,20 +2,18 @@
 
 use std::collections::HashMap;
 
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::{Int64Array, RecordBatch};
 
 use super::deletes::counted_vectors;
 use super::plan::keep;
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::grouping::sums::{known_sum, sum};
 use crate::history::{DeleteChanges, Deletes, Listed};
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::Table;
 use crate::pipeline::read_each;
-use crate::record::find;
+use crate::record::column;
 use crate::storage::Storage;
 
 /// What the lists of a snapshot record of its commit.
@@ -55,7 +53,7 @@ pub(super) fn unlisted(table: &Table, snapshots: &[Snapshot], threads: usize) ->
     let mut changes = Vec::with_capacity(snapshots.len());
     for snapshot in snapshots {
         let live = found.get(&snapshot.index_manifest).unwrap_or(&none);
-        let old = (before.0 == snapshot.id.saturating_sub(1)).then_some(before.1);
+        let old = (snapshot.id.checked_sub(1) == Some(before.0)).then_some(before.1);
         changes.push(DeleteChanges {
             live: all(live.values())?,
             added: old.map(|old| all(beside(live, old))).transpose()?,
@@ -94,12 +92,29 @@ fn beside<'f>(files: &'f VectorFiles, others: &'f VectorFiles) -> impl Iterator<
 /// The number of entries that add a file less those that delete one, as a list records it.
 fn added_less_deleted(list: &RecordBatch) -> Result<i64> {
     let total = |name: &str| -> Result<i64> {
-        let column = find(list, name)?;
-        column
-            .as_primitive::<Int64Type>()
-            .values()
-            .iter()
-            .try_fold(0, |total, more| sum("file_count", total, *more))
+        let counts = column::<Int64Array>(list, name)?.values();
+        counts.iter().try_fold(0, |total, more| sum("file_count", total, *more))
     };
-    sum("file_count", total("num_added_files")?, total("num_deleted_files")?.saturating_neg())
+    let added = total("num_added_files")?.checked_sub(total("num_deleted_files")?);
+    fitting(added, "file_count")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::ArrayRef;
+
+    use super::*;
+
+    #[test]
+    fn counts_that_cannot_be_taken_away_are_refused() {
+        let counted = |added: i64, deleted: i64| {
+            let column = |number| Arc::new(Int64Array::from(vec![number])) as ArrayRef;
+            let columns = [("num_added_files", column(added)), ("num_deleted_files", column(deleted))];
+            added_less_deleted(&RecordBatch::try_from_iter(columns).expect("a list"))
+        };
+        assert_eq!(counted(3, 1).expect("a count"), 2);
+        assert_eq!(counted(0, i64::MIN).expect_err("no count").message(), "file_count does not fit 64 bits");
+    }
 }

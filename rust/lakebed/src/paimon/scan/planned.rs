@@ -3,23 +3,22 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Int32Array, RecordBatch, StringArray, StructArray, UInt32Array,
-    new_null_array,
+    Array, ArrayRef, BinaryArray, BooleanArray, Int32Array, RecordBatch, StringArray, StructArray,
+    UInt32Array, new_null_array,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::fields::RANGES;
 use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
 use crate::paimon::view::Vectors;
 use crate::predicate::Node;
-use crate::record::find;
+use crate::record::{column, find};
 use crate::scan::DeletesAs;
 use crate::view::{lists, planned_deletes};
 
@@ -51,20 +50,17 @@ impl Attach {
     /// # Errors
     /// `Mismatch` for two vectors of one file.
     pub(super) fn new(deletes: DeletesAs, vectors: &RecordBatch) -> Result<Attach> {
-        let (partitions, buckets) = (find(vectors, "partition")?, find(vectors, "bucket")?);
-        let (buckets, names) = (buckets.as_primitive::<Int32Type>(), find(vectors, DATA_FILE)?);
-        let names = names.as_string::<i32>();
+        let names = column::<StringArray>(vectors, DATA_FILE)?;
         let mut rows = HashMap::with_capacity(vectors.num_rows());
-        for (row, partition) in (0..).zip(partitions.as_binary::<i32>()) {
-            let name = names.value(row as usize);
-            let key =
-                (Box::from(partition.unwrap_or_default()), buckets.value(row as usize), Box::from(name));
+        for (row, ((partition, bucket), name)) in (0..).zip(buckets_of(vectors)?.zip(names)) {
+            let name = name.unwrap_or_default();
+            let key = (Box::from(partition), bucket, Box::from(name));
             if rows.insert(key, row).is_some() {
                 let message = format!("data file {name:?} has two deletion vectors");
-                return Err(Error::new(ErrorKind::Mismatch, message).in_field("deletions_vectors_ranges"));
+                return Err(Error::new(ErrorKind::Mismatch, message).in_field(RANGES));
             }
         }
-        let numbers = find(vectors, NUMBER)?.as_primitive::<Int32Type>().clone();
+        let numbers = column::<Int32Array>(vectors, NUMBER)?.clone();
         Ok(Attach { deletes, rows, numbers, shown: find(vectors, SHOWN)? })
     }
 
@@ -74,14 +70,9 @@ impl Attach {
         let mut found = Vec::new();
         // Most tables have no vectors: then file names are not looked up.
         if !self.rows.is_empty() {
-            let (partitions, buckets) = (find(files, "partition")?, find(files, "bucket")?);
-            let names = find(files, "file_name")?;
-            let (buckets, names) = (buckets.as_primitive::<Int32Type>(), names.as_string::<i32>());
-            for ((row, partition), length) in
-                partitions.as_binary::<i32>().iter().enumerate().zip(&mut lengths)
-            {
-                let name: Box<str> = names.value(row).into();
-                let key = (Box::from(partition.unwrap_or_default()), buckets.value(row), name);
+            let names = column::<StringArray>(files, "file_name")?;
+            for (((partition, bucket), name), length) in buckets_of(files)?.zip(names).zip(&mut lengths) {
+                let key = (Box::from(partition), bucket, Box::from(name.unwrap_or_default()));
                 if let Some(vector) = self.rows.get(&key) {
                     *length = 1;
                     found.push(*vector);
@@ -134,11 +125,8 @@ pub(super) fn vectors_schema() -> SchemaRef {
 pub(super) fn vectors_within(table: &Table, filter: Option<&PartitionPredicate>) -> Result<RecordBatch> {
     let vectors = planned_vectors(table)?;
     let Some(filter) = filter else { return Ok(vectors) };
-    let (partitions, buckets) = (find(&vectors, "partition")?, find(&vectors, "bucket")?);
-    let rows = partitions.as_binary::<i32>().iter().zip(buckets.as_primitive::<Int32Type>().values());
-    let keep = rows.map(|(partition, bucket)| {
-        filter.matches(partition.unwrap_or_default(), i64::from(*bucket)).map(Some)
-    });
+    let keep = buckets_of(&vectors)?
+        .map(|(partition, bucket)| filter.matches(partition, i64::from(bucket)).map(Some));
     filter_record_batch(&vectors, &keep.collect::<Result<BooleanArray>>()?).map_err(Into::into)
 }
 
@@ -147,23 +135,27 @@ pub(super) fn residuals(pruner: Option<&EntryPruner>, files: &RecordBatch) -> Re
     let Some(predicate) = pruner.map(EntryPruner::partitions) else {
         return Ok(new_null_array(&DataType::Utf8, files.num_rows()));
     };
-    let (partitions, buckets) = (find(files, "partition")?, find(files, "bucket")?);
-    let rows = partitions.as_binary::<i32>().iter().zip(buckets.as_primitive::<Int32Type>().values());
     let mut known: HashMap<(&[u8], i32), Option<String>> = HashMap::new();
     let mut texts: Vec<Option<String>> = Vec::with_capacity(files.num_rows());
-    for (partition, bucket) in rows {
-        let partition = partition.unwrap_or_default();
-        let text = match known.get(&(partition, *bucket)) {
+    for (partition, bucket) in buckets_of(files)? {
+        let text = match known.get(&(partition, bucket)) {
             Some(text) => text.clone(),
             None => {
-                let text = residual(predicate, partition, *bucket)?;
-                known.insert((partition, *bucket), text.clone());
+                let text = residual(predicate, partition, bucket)?;
+                known.insert((partition, bucket), text.clone());
                 text
             }
         };
         texts.push(text);
     }
     Ok(Arc::new(StringArray::from(texts)))
+}
+
+/// The partition row and the bucket of each row.
+fn buckets_of(rows: &RecordBatch) -> Result<impl Iterator<Item = (&[u8], i32)>> {
+    let partitions = column::<BinaryArray>(rows, "partition")?.iter();
+    let buckets = column::<Int32Array>(rows, "bucket")?.values();
+    Ok(partitions.map(Option::unwrap_or_default).zip(buckets.iter().copied()))
 }
 
 fn residual(predicate: &PartitionPredicate, partition: &[u8], bucket: i32) -> Result<Option<String>> {

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int8Type;
-use arrow_array::{Array, BinaryArray, BooleanArray, RecordBatch};
+use arrow_array::{Array, BinaryArray, BooleanArray, Int8Array, RecordBatch};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
@@ -295,8 +293,7 @@ impl EntryProgram {
 
 /// Which entries are of a kind.
 fn of_kind(entries: &RecordBatch, kind: i8) -> Result<BooleanBuffer> {
-    let kinds = find(entries, "kind")?;
-    let kinds = kinds.as_primitive::<Int8Type>().values();
+    let kinds = column::<Int8Array>(entries, "kind")?.values();
     Ok(BooleanBuffer::collect_bool(kinds.len(), |row| kinds[row] == kind))
 }
 

@@ -2,16 +2,15 @@
 
 use std::collections::HashMap;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, Int32Array, RecordBatch};
+use arrow_array::{Array, BinaryArray, Int32Array, Int64Array, RecordBatch, StringArray};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::paimon::deletion_vector::VectorRange;
+use crate::paimon::fields::RANGES;
 use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::table::Table;
 use crate::paimon::view::{DeletesView, ExternalFiles, Vectors, indexes};
-use crate::record::find;
+use crate::record::column;
 use crate::verify::{Links, Standing};
 
 /// What is wrong with the index manifest of the table's snapshot: what `indexes` and `deletes` would refuse, and
@@ -32,20 +31,20 @@ pub(super) fn wrong_indexes(table: &Table) -> Result<Vec<Error>> {
     };
     let view = DeletesView::new(table.location(), table.schema(), None)?;
     found.extend(view.build(&vectors, None, None, &ExternalFiles::new()).err());
-    let sizes = find(&vectors.files, "file_size")?;
+    let sizes = column::<Int64Array>(&vectors.files, "file_size")?.values();
     let ranges = vectors.offsets.values().iter().zip(vectors.lengths.values());
-    let wrong = |((offset, length), size): ((&i64, &i64), &i64)| match VectorRange::new(*offset, *length) {
-        Ok(range) => {
-            // The framing of a 32-bit vector comes on top.
-            let end = range.offset.saturating_add(range.length);
-            (u64::try_from(*size).is_ok_and(|size| end > size)).then(|| {
-                let message = format!("it ends at byte {end}, the index file has {size} bytes");
-                Error::new(ErrorKind::Mismatch, message)
-            })
-        }
+    // The framing of a 32-bit vector comes on top.
+    let end = |range: VectorRange| fitting(range.offset.checked_add(range.length), "the end of a vector");
+    let wrong = |((offset, length), size): ((&i64, &i64), &i64)| match VectorRange::new(*offset, *length)
+        .and_then(end)
+    {
+        Ok(end) => u64::try_from(*size).is_ok_and(|size| end > size).then(|| {
+            let message = format!("it ends at byte {end}, the index file has {size} bytes");
+            Error::new(ErrorKind::Mismatch, message)
+        }),
         Err(error) => Some(error),
     };
-    let wrong = ranges.zip(sizes.as_primitive::<Int64Type>().values()).map(wrong);
+    let wrong = ranges.zip(sizes).map(wrong);
     let named = wrong.enumerate().filter_map(|(row, error)| {
         let (name, path) = (vectors.data_files.value(row), vectors.paths.value(row));
         let error = error?;
@@ -53,7 +52,7 @@ pub(super) fn wrong_indexes(table: &Table) -> Result<Vec<Error>> {
             "the deletion vector of the data file {name:?} in the file {path:?}: {}",
             error.message()
         );
-        Some(Error::new(error.kind(), message).in_field("deletions_vectors_ranges"))
+        Some(Error::new(error.kind(), message).in_field(RANGES))
     });
     found.extend(named);
     Ok(found)
@@ -65,13 +64,13 @@ pub(super) fn wrong_indexes(table: &Table) -> Result<Vec<Error>> {
 /// Those of reading the index manifest.
 pub(super) fn vector_links(table: &Table) -> Result<Links> {
     let files = IndexFiles::read(table, None)?;
-    let names = find(&files.entries, "file_name")?;
-    let records: HashMap<&str, usize> = names.as_string::<i32>().iter().flatten().zip(0..).collect();
+    let names = column::<StringArray>(&files.entries, "file_name")?;
+    let records: HashMap<&str, usize> = names.iter().flatten().zip(0..).collect();
     let vectors = Vectors::of(&files.of_type(DELETION_VECTORS)?)?;
-    let (keys, names) = (Keys::of(&vectors.files)?, find(&vectors.files, "file_name")?);
+    let (keys, names) = (Keys::of(&vectors.files)?, column::<StringArray>(&vectors.files, "file_name")?);
     let mut links = Links::default();
     for (row, target) in vectors.data_files.iter().enumerate() {
-        let (target, name) = (target.unwrap_or_default(), names.as_string::<i32>().value(row));
+        let (target, name) = (target.unwrap_or_default(), names.value(row));
         let record = records.get(name).copied().unwrap_or_default();
         let key = keys.of_file(row, target);
         links.delete((&key, target), (vectors.paths.value(row), true), Standing::default(), record);
@@ -84,31 +83,29 @@ pub(super) fn vector_links(table: &Table) -> Result<Links> {
 /// # Errors
 /// `Required` for entries without the columns.
 pub(super) fn file_links(entries: &RecordBatch, signs: &Int32Array) -> Result<Links> {
-    let (keys, names, mut links) = (Keys::of(entries)?, find(entries, "file_name")?, Links::default());
-    for ((row, name), sign) in names.as_string::<i32>().iter().enumerate().zip(signs.values()) {
+    let (keys, mut links) = (Keys::of(entries)?, Links::default());
+    let names = column::<StringArray>(entries, "file_name")?;
+    for ((row, name), sign) in names.iter().enumerate().zip(signs.values()) {
         links.data_file(&keys.of_file(row, name.unwrap_or_default()), *sign, Standing::default(), row);
     }
     Ok(links)
 }
 
 /// What a deletion vector knows of its data file beside the name: partition and bucket.
-struct Keys {
-    partitions: arrow_array::BinaryArray,
-    buckets: Int32Array,
+struct Keys<'r> {
+    partitions: &'r BinaryArray,
+    buckets: &'r Int32Array,
 }
 
-impl Keys {
-    fn of(rows: &RecordBatch) -> Result<Keys> {
-        Ok(Keys {
-            partitions: find(rows, "partition")?.as_binary::<i32>().clone(),
-            buckets: find(rows, "bucket")?.as_primitive::<Int32Type>().clone(),
-        })
+impl Keys<'_> {
+    fn of(rows: &RecordBatch) -> Result<Keys<'_>> {
+        Ok(Keys { partitions: column(rows, "partition")?, buckets: column(rows, "bucket")? })
     }
 
     /// The bytes that identify the file `name` in the partition and bucket of `row`.
     fn of_file(&self, row: usize, name: &str) -> Vec<u8> {
         let partition = if self.partitions.is_valid(row) { self.partitions.value(row) } else { &[] };
-        let length = u64::try_from(partition.len()).unwrap_or(u64::MAX);
+        let length = partition.len() as u64;
         [&length.to_le_bytes(), partition, &self.buckets.value(row).to_le_bytes(), name.as_bytes()].concat()
     }
 }

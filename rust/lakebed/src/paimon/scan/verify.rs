@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, Int64Type};
-use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+use arrow_array::{ArrayRef, Int8Array, Int32Array, Int64Array, RecordBatch};
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
@@ -29,7 +27,7 @@ use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::paimon::table::{Files, Hint, Table};
 use crate::paimon::view::{Role, snapshots};
 use crate::pipeline::read_each;
-use crate::record::find;
+use crate::record::{column, find};
 use crate::scan::{Format, RowsJob, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
@@ -85,8 +83,7 @@ impl Verified for Table {
             return Ok(Vec::new());
         };
         let named_by: Arc<str> = Arc::from(self.manifest_path(name));
-        let sizes = find(&files.entries, "file_size")?;
-        let sizes = sizes.as_primitive::<Int64Type>().iter();
+        let sizes = column::<Int64Array>(&files.entries, "file_size")?.iter();
         let named = files.paths.iter().zip(sizes).map(|(path, size)| NamedFile {
             path: path.unwrap_or_default().to_owned(),
             size: size.and_then(|size| u64::try_from(size).ok()),
@@ -191,9 +188,8 @@ impl WholeEntries for PaimonEntries {
 impl PaimonEntries {
     fn checked(&self, entries: &RecordBatch, linked: bool) -> Result<CheckedEntries> {
         let rows = self.program.finish(entries)?;
-        let kinds = find(entries, "kind")?;
-        let kinds = kinds.as_primitive::<Int8Type>().values().iter();
-        let signs: Int32Array = kinds.map(|kind| if *kind == ADD { 1 } else { -1 }).collect();
+        let kinds = column::<Int8Array>(entries, "kind")?.values();
+        let signs: Int32Array = kinds.iter().map(|kind| if *kind == ADD { 1 } else { -1 }).collect();
         let links = if linked { file_links(entries, &signs)? } else { Links::default() };
         let identities: ArrayRef = Arc::new(identities(entries)?);
         let names = [("record_count", "row_count"), ("file_size_in_bytes", "file_size")];
@@ -201,8 +197,7 @@ impl PaimonEntries {
         for (name, own) in names {
             more.push((name, find(entries, own)?));
         }
-        let external = find(entries, "external_path")?;
-        let misplaced = self.paths.misplaced(entries, external.as_string::<i32>())?;
+        let misplaced = self.paths.misplaced(entries, column(entries, "external_path")?)?;
         let misplaced = misplaced.iter().flatten().enumerate();
         let wrong = misplaced
             .filter_map(|(row, message)| Some((row, Error::new(ErrorKind::Mismatch, message?))))
@@ -418,7 +413,7 @@ fn check_consumers(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<
                 continue;
             }
         };
-        let is_known = ids.contains(&next) || ids.last().is_none_or(|last| next == last.saturating_add(1));
+        let is_known = ids.contains(&next) || ids.last().is_none_or(|last| last.checked_add(1) == Some(next));
         if !is_known {
             let message = format!("its next snapshot {next} does not exist");
             let finding = Finding::new(Severity::Warning, ErrorKind::Missing.name(), message);

@@ -188,7 +188,7 @@ fn imply_options(version: i32, options: &mut Vec<(String, String)>) {
     }
 }
 
-/// The columns; nested fields without id get ids above those of all columns.
+/// The columns; nested fields without id get ids above those of all columns. Behind the last id the parser has none left.
 fn parse_fields(columns: &[Value], highest_field_id: i32) -> Result<Vec<DataField>> {
     let ids = columns.iter().filter_map(|column| column.get("id")?.as_i64());
     if ids.clone().count() < columns.len() {

@@ -8,6 +8,7 @@ use arrow_schema::{Field, FieldRef, Fields};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::binary_row::decode_rows;
+use crate::paimon::fields::RANGES;
 use crate::paimon::index_files::IndexFiles;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::table::Table;
@@ -55,7 +56,7 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
                 decode_rows(typed(&find(&files.entries, "partition")?, "partition")?, &partition.stored)?;
             Ok(Arc::new(partition_texts(&rows, &partition.fields)?) as ArrayRef)
         }
-        "dv_ranges" => ranges(&find(&files.entries, "deletions_vectors_ranges")?),
+        "dv_ranges" => ranges(&find(&files.entries, RANGES)?),
         name => find(&files.entries, name),
     });
     let arrays = arrays.collect::<Result<_>>()?;

@@ -5,17 +5,16 @@ use std::sync::Arc;
 use lakebed_avro::Limits;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::paimon::paths::{self, SCHEMA_FOLDER, branch_root, schema_file, snapshot_file, tag_file};
+use crate::paimon::paths::{
+    self, LATEST_SNAPSHOT, SCHEMA_FOLDER, branch_root, schema_file, snapshot_file, tag_file,
+};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::pipeline::{both, each, read_each};
-use crate::storage::{Storage, present, read_recorded};
+use crate::storage::{MAX_HINT_BYTES, Storage, present, read_recorded};
 
 /// How often the snapshots are listed, if the latest one is removed before it is read.
 const LISTINGS: usize = 3;
-
-/// Longer than any number: a longer file is not a hint.
-const MAX_HINT_BYTES: u64 = 256;
 
 /// What a hint file says: a number, if it has one.
 #[derive(Debug, Clone, Copy)]
@@ -167,7 +166,7 @@ impl<'t> Files<'t> {
 
     /// The hint at the latest snapshot; without a number also where its file is missing.
     pub(super) fn latest_hint(&self) -> Result<Hint> {
-        let hint = read_hint(self.storage.as_ref(), &self.own("snapshot/LATEST"))?;
+        let hint = read_hint(self.storage.as_ref(), &self.own(LATEST_SNAPSHOT))?;
         Ok(hint.unwrap_or(Hint(None)))
     }
 

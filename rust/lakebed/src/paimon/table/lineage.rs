@@ -35,7 +35,7 @@ impl Table {
         let files = self.files();
         let last = self.snapshot().map_or(0, |snapshot| snapshot.id);
         let first = match after {
-            Some(after) => after.saturating_add(1),
+            Some(after) => after,
             None => files.snapshot_ids()?.first().copied().unwrap_or(i64::MAX),
         };
         if let Some(after) = after.filter(|after| !(0..=last).contains(after)) {
@@ -47,7 +47,7 @@ impl Table {
             return Err(not_found(&files, message));
         }
         let mut appends = Vec::new();
-        for id in first..=last {
+        for id in (first..=last).skip(usize::from(after.is_some())) {
             let read = match self.snapshot().filter(|snapshot| snapshot.id == id) {
                 Some(own) => Some(own.clone()),
                 None => present(files.snapshot(id))?,

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::types::Int64Type;
 use arrow_array::{
-    Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, UInt64Array, new_null_array,
+    Array, ArrayRef, BinaryArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
+    UInt64Array, new_null_array,
 };
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
 use arrow_select::take::{take, take_record_batch};
 
+use super::super::fields::RANGES;
 use super::super::index_files::IndexFiles;
 use super::super::partition::PartitionType;
 use super::super::paths::DataPaths;
@@ -18,15 +19,13 @@ use super::super::schema::TableSchema;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::longs;
 use crate::notes::Notes;
-use crate::record::find;
+use crate::record::{column, find, typed};
 use crate::view::{batch, project};
 
 /// `content` of rows that are deleted by their position in a data file, as Iceberg numbers it.
 const POSITION_DELETES: i32 = 1;
 /// `file_format` of deletion vectors.
 const FORMAT: &str = "deletion-vector";
-/// The column of the index manifest with the vectors of an index file.
-const RANGES: &str = "deletions_vectors_ranges";
 
 /// How a column is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,9 +156,7 @@ impl DeletesView {
                 Make::Content => Ok(Arc::new(Int32Array::from_value(POSITION_DELETES, rows))),
                 Make::IndexPath => Ok(Arc::new(vectors.paths.clone())),
                 Make::Format => Ok(Arc::new(StringArray::new_repeated(FORMAT, rows))),
-                Make::Partition => {
-                    self.partition.decode(find(&vectors.files, "partition")?.as_binary::<i32>())
-                }
+                Make::Partition => self.partition.decode(column(&vectors.files, "partition")?),
                 Make::RecordCount => Ok(Arc::new(counts.as_ref().unwrap_or(&vectors.cardinalities).clone())),
                 Make::DataPath => Ok(Arc::new(self.data_paths(vectors, external)?)),
                 Make::DataName => Ok(Arc::new(vectors.data_files.clone())),
@@ -177,9 +174,8 @@ impl DeletesView {
     }
 
     fn data_paths(&self, vectors: &Vectors, external: &ExternalFiles) -> Result<StringArray> {
-        let (partitions, buckets) = (find(&vectors.files, "partition")?, find(&vectors.files, "bucket")?);
-        let partitions = partitions.as_binary::<i32>();
-        let buckets = buckets.as_primitive::<Int32Type>();
+        let partitions = column::<BinaryArray>(&vectors.files, "partition")?;
+        let buckets = column::<Int32Array>(&vectors.files, "bucket")?;
         let outside = (0..vectors.files.num_rows()).map(|row| {
             let name = vectors.data_files.value(row);
             let key = || (Box::from(partitions.value(row)), buckets.value(row), Box::from(name));
@@ -228,8 +224,7 @@ impl Vectors {
     /// # Errors
     /// `Required` for a range that is null or has a null field.
     pub(crate) fn of(index_files: &IndexFiles) -> Result<Vectors> {
-        let ranges = find(&index_files.entries, RANGES)?;
-        let ranges = ranges.as_list::<i32>();
+        let ranges = column::<ListArray>(&index_files.entries, RANGES)?;
         let (mut rows, mut items) = (Vec::new(), Vec::new());
         for (row, bounds) in ranges.offsets().windows(2).enumerate() {
             let &[start, end] = bounds else { continue };
@@ -242,25 +237,28 @@ impl Vectors {
         }
         let (rows, items) = (UInt64Array::from(rows), UInt64Array::from(items));
         let items = take(ranges.values(), &items, None)?;
-        let items = items.as_struct();
+        let items = typed::<StructArray>(&items, RANGES)?;
         let required = |name: &str| {
             let column = items.column_by_name(name).filter(|column| column.null_count() == 0);
             let column = column.filter(|_| items.null_count() == 0).cloned();
             column.ok_or_else(|| Error::new(ErrorKind::Required, format!("{name} is null")).in_field(RANGES))
         };
-        let number = |name| Ok::<_, Error>(required(name)?.as_primitive::<Int32Type>().unary(i64::from));
-        let cardinalities = items.column_by_name("cardinality").map_or_else(
-            || Int64Array::new_null(items.len()),
-            |column| column.as_primitive::<Int64Type>().clone(),
-        );
+        let number = |name| {
+            typed::<Int32Array>(&required(name)?, name)
+                .map(|numbers| numbers.unary::<_, Int64Type>(i64::from))
+        };
+        let cardinalities = match items.column_by_name("cardinality") {
+            Some(counts) => typed::<Int64Array>(counts, "cardinality")?.clone(),
+            None => Int64Array::new_null(items.len()),
+        };
         let kept = ["partition", "bucket", "file_name", "file_size"]
             .map(|name| index_files.entries.schema().index_of(name).map_err(Into::into));
         let kept = kept.into_iter().collect::<Result<Vec<_>>>()?;
         let files = index_files.entries.project(&kept)?;
         Ok(Vectors {
             files: take_record_batch(&files, &rows)?,
-            paths: take(&index_files.paths, &rows, None)?.as_string::<i32>().clone(),
-            data_files: required("f0")?.as_string::<i32>().clone(),
+            paths: typed::<StringArray>(&take(&index_files.paths, &rows, None)?, "file_path")?.clone(),
+            data_files: typed::<StringArray>(&required("f0")?, "f0")?.clone(),
             offsets: number("f1")?,
             lengths: number("f2")?,
             cardinalities,

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
@@ -15,7 +14,7 @@ use super::super::stats::{STATS_INPUT, StatsView};
 use crate::error::Result;
 use crate::field::ints;
 use crate::notes::Notes;
-use crate::record::find;
+use crate::record::{column as read, find};
 use crate::scan::{DeletesAs, RESIDUAL};
 use crate::view::{batch, planned_deletes, project};
 
@@ -225,10 +224,7 @@ impl EntryView {
     ) -> Result<&'k Partitions> {
         match known {
             Some(partitions) => Ok(partitions),
-            None => {
-                let rows = find(entries, "partition")?;
-                Ok(known.insert(self.partition.partitions_of(rows.as_binary::<i32>())?))
-            }
+            None => Ok(known.insert(self.partition.partitions_of(read(entries, "partition")?)?)),
         }
     }
 
@@ -243,12 +239,12 @@ impl EntryView {
                 Make::Absent => Ok(new_null_array(field.data_type(), rows)),
                 Make::Partition => self.partition.show(self.partitions(&mut known, entries)?),
                 Make::FilePath => {
-                    let external = find(entries, "external_path")?;
+                    let external = read(entries, "external_path")?;
                     let partitions = self.partitions(&mut known, entries)?;
-                    let paths = self.paths.below(partitions, entries, external.as_string::<i32>())?;
+                    let paths = self.paths.below(partitions, entries, external)?;
                     Ok(Arc::new(paths) as ArrayRef)
                 }
-                Make::FileFormat => Ok(file_formats(find(entries, "file_name")?.as_string::<i32>())),
+                Make::FileFormat => Ok(file_formats(read(entries, "file_name")?)),
                 Make::Manifest => {
                     Ok(Arc::new(StringArray::from_iter_values(std::iter::repeat_n(manifest, rows)))
                         as ArrayRef)

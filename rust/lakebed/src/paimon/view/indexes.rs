@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, StructArray};
 
 use super::super::index_files::IndexFiles;
 use super::super::partition::PartitionType;
 use super::super::schema::TableSchema;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::find;
+use crate::record::{column, find, typed};
 use crate::view::whole;
 
 /// The rows of `files`; `schema` gives the names of the columns that global indexes cover.
@@ -20,12 +18,12 @@ pub(crate) fn indexes(
     partition: &PartitionType,
 ) -> Result<RecordBatch> {
     let entries = &files.entries;
-    let global = find(entries, "global_index")?;
+    let global = column::<StructArray>(entries, "global_index")?;
     let covered = |name: &str| -> Result<ArrayRef> {
         // Where the struct is null its columns need not be.
-        let (_, columns, nulls) = global.as_struct().clone().into_parts();
+        let (_, columns, nulls) = global.clone().into_parts();
         let absent = || Error::new(ErrorKind::Argument, format!("no {name} in global_index"));
-        let position = global.as_struct().column_names().iter().position(|found| *found == name);
+        let position = global.column_names().iter().position(|found| *found == name);
         let column = position.and_then(|position| columns.get(position)).ok_or_else(absent)?;
         let nulls = arrow_buffer::NullBuffer::union(nulls.as_ref(), column.nulls());
         let data = column.to_data().into_builder().nulls(nulls).build();
@@ -33,12 +31,11 @@ pub(crate) fn indexes(
     };
     let field_ids = covered("index_field_id")?;
     let name = |id: Option<i32>| Some(schema.field_by_id(id?)?.name.as_str());
-    let names: StringArray = field_ids.as_primitive::<Int32Type>().iter().map(name).collect();
-    let partitions = find(entries, "partition")?;
+    let names: StringArray = typed::<Int32Array>(&field_ids, "index_field_id")?.iter().map(name).collect();
     let columns_of_view: Vec<(&str, ArrayRef)> = vec![
         ("file_path", Arc::new(files.paths.clone())),
         ("index_type", find(entries, "index_type")?),
-        ("partition", partition.decode(partitions.as_binary::<i32>())?),
+        ("partition", partition.decode(column(entries, "partition")?)?),
         ("bucket", find(entries, "bucket")?),
         ("file_size_in_bytes", find(entries, "file_size")?),
         ("row_count", find(entries, "row_count")?),

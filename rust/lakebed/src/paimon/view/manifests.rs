@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, new_null_array};
+use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, StructArray, new_null_array};
 use arrow_schema::DataType;
 
 use super::super::partition::PartitionType;
 use crate::error::Result;
-use crate::record::find;
+use crate::record::{column, find, typed};
 use crate::view::whole;
 
 /// The path and the list of a manifest.
@@ -31,9 +30,9 @@ pub(crate) fn manifests(
         Arc::new(StringArray::from_iter_values(rows.iter().map(value)))
     };
     let absent = |data_type: DataType| new_null_array(&data_type, count);
-    let stats = find(list, "partition_stats")?;
-    let stats = stats.as_struct();
-    let bounds = |number: usize| partition.decode_bounds_struct(stats.column(number).as_binary::<i32>());
+    let stats = column::<StructArray>(list, "partition_stats")?;
+    let bounds =
+        |number: usize| partition.decode_bounds_struct(typed(stats.column(number), "partition_stats")?);
     let columns_of_view: Vec<(&str, ArrayRef)> = vec![
         ("path", text(|row| &row.path)),
         ("length", find(list, "file_size")?),

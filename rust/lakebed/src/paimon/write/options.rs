@@ -8,7 +8,7 @@ use super::records::FileOptions;
 use crate::columnar::{self, Format};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::schema::TableSchema;
-use crate::write::ZSTANDARD_LEVEL;
+use crate::write::{MANIFEST_TARGET_BYTES, ZSTANDARD_LEVEL};
 
 /// How many statistics of a column are kept (Paimon's `SimpleColStatsCollector.java`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,20 +60,22 @@ pub(super) enum ManifestFormat {
     Columnar(Format),
 }
 
+/// The option that names the format of manifests.
+pub(super) const MANIFEST_FORMAT: &str = "manifest.format";
+
 impl ManifestFormat {
     /// The format that the table's option names, if it is set.
     ///
     /// # Errors
     /// `Unsupported` for an unknown one.
     pub(super) fn of_option(schema: &TableSchema) -> Result<Option<ManifestFormat>> {
-        const KEY: &str = "manifest.format";
         let format = |name: &str| match name.to_ascii_lowercase().as_str() {
             "avro" => Ok(ManifestFormat::Avro),
             "orc" => Ok(ManifestFormat::Columnar(Format::Orc)),
             "parquet" => Ok(ManifestFormat::Columnar(Format::Parquet)),
-            _ => Err(unsupported(KEY)),
+            _ => Err(unsupported(MANIFEST_FORMAT)),
         };
-        schema.option(KEY).map(format).transpose()
+        schema.option(MANIFEST_FORMAT).map(format).transpose()
     }
 
     /// The format of a file.
@@ -151,7 +153,7 @@ fn columnar_codec(schema: &TableSchema, format: Format) -> Result<columnar::Code
 /// `Unsupported` for a text that is not a size.
 pub(super) fn manifest_target(schema: &TableSchema) -> Result<u64> {
     const KEY: &str = "manifest.target-file-size";
-    let Some(text) = schema.option(KEY) else { return Ok(8 << 20) };
+    let Some(text) = schema.option(KEY) else { return Ok(MANIFEST_TARGET_BYTES) };
     size(text).ok_or_else(|| unsupported(KEY))
 }
 

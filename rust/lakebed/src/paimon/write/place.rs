@@ -9,6 +9,8 @@ use arrow_schema::Fields;
 
 use super::fit::fit_stored;
 use crate::error::{Error, ErrorKind, Result};
+use crate::local_path::without_file_scheme;
+use crate::location::is_scheme;
 use crate::paimon::binary_row::{decode_rows, encode_rows};
 use crate::paimon::partition::{PartitionType, distinct};
 use crate::paimon::paths::{DataPaths, is_file_name};
@@ -159,21 +161,10 @@ pub(super) fn absolute(path: &str, location: &str) -> String {
     }
 }
 
-fn is_scheme(text: &str) -> bool {
-    let tail = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
-    text.len() > 1 && text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(tail)
-}
-
-/// A path without the scheme of the local file system, in any of its spellings.
-fn plain(path: &str) -> &str {
-    let local = path.split_at_checked(5).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"));
-    local.map_or(path, |(_, path)| path.strip_prefix("//").unwrap_or(path))
-}
-
 /// A path by which files are compared: without the scheme of the local file system, and absolute, however the
 /// table was opened.
 pub(super) fn rooted(path: &str) -> Cow<'_, str> {
-    let plain = plain(path);
+    let plain = without_file_scheme(path);
     if plain.starts_with('/') || absolute(plain, "/") == plain {
         return Cow::Borrowed(plain);
     }

@@ -1,13 +1,12 @@
 //! Checks that no delete of one file has another spec or partition than its file: partitions distributed such
 //! a delete to another part than its file, where it applies to nothing.
 
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
+use arrow_array::{RecordBatch, StringArray};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::{DeleteIndex, DeleteIndexBuilder};
 use crate::iceberg::table::TableTypes;
-use crate::record::find;
+use crate::record::column;
 
 /// The deletes of a part that was distributed by paths: all are added before the first data file.
 pub(super) enum ByPath {
@@ -47,13 +46,13 @@ impl ByPath {
             ByPath::Taking(deletes) => Box::new(deletes.finish(Vec::new())?),
             ByPath::Holding(index) => index,
         };
-        let (files, paths) = (index.files(rows)?, find(rows, "file_path")?);
+        let (files, paths) = (index.files(rows)?, column::<StringArray>(rows, "file_path")?);
         for row in 0..rows.num_rows() {
             if index.has_foreign(&files, row)? {
                 let message = format!(
                     "a delete of {} alone is of another spec or partition: deletes=\"ids\" plans it, as one \
                     process does",
-                    paths.as_string::<i32>().value(row)
+                    paths.value(row)
                 );
                 return Err(Error::new(ErrorKind::Unsupported, message));
             }

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{RecordBatch, UInt32Array};
+use arrow_array::{Int64Array, RecordBatch, UInt32Array};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 
@@ -15,7 +13,7 @@ use crate::iceberg::scan::deletes::DeletesBuilder;
 use crate::iceberg::scan::planned::Matching;
 use crate::iceberg::scan::program::EntryProgram;
 use crate::iceberg::types::Schema;
-use crate::record::find;
+use crate::record::column;
 use crate::scan::DeletesAs;
 
 sides! {
@@ -110,8 +108,7 @@ impl PlanReduce {
 fn in_place(deletes: &[RecordBatch]) -> Result<Option<RecordBatch>> {
     let Some(first) = deletes.first() else { return Ok(None) };
     let deletes = concat_batches(&first.schema(), deletes)?;
-    let places = find(&deletes, PLACE)?;
-    let places = places.as_primitive::<Int64Type>().values();
+    let places = column::<Int64Array>(&deletes, PLACE)?.values();
     let rows = u32::try_from(places.len())
         .map_err(|_| Error::new(ErrorKind::Unsupported, "more than 2^32 deletes"))?;
     let mut order: Vec<u32> = (0..rows).collect();

@@ -8,9 +8,7 @@
 //! silently apply to nothing. So deletes of one file are also distributed by its path, as are the columns of
 //! data files that are needed to refuse such a plan.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_array::{Array, BooleanArray, Int32Array, RecordBatch, StringArray, StructArray};
 use arrow_select::filter::filter_record_batch;
 
 use super::matched::Side;
@@ -20,7 +18,7 @@ use crate::iceberg::deletes::file_input;
 use crate::iceberg::partition::{PartitionNumbers, PartitionSpec};
 use crate::iceberg::table::TableTypes;
 use crate::iceberg::view::target_files;
-use crate::record::find;
+use crate::record::{column, find, typed};
 
 /// Gives entries the keys of their parts.
 pub(super) struct EntryPartitioner {
@@ -50,14 +48,12 @@ impl EntryPartitioner {
     }
 
     fn files(&self, entries: &RecordBatch) -> Result<Vec<Option<u64>>> {
-        let paths = find(entries, "file_path")?;
-        let paths = paths.as_string::<i32>();
+        let paths = column::<StringArray>(entries, "file_path")?;
         self.by_partition(entries, |row| of_path(Some(paths.value(row))))
     }
 
     fn deletes(&self, entries: &RecordBatch) -> Result<Vec<Option<u64>>> {
         let targets = target_files(entries)?;
-        let targets = targets.as_string::<i32>();
         self.by_partition(entries, |row| of_path(targets.is_valid(row).then(|| targets.value(row))))
     }
 
@@ -68,12 +64,12 @@ impl EntryPartitioner {
         entries: &RecordBatch,
         unpartitioned: impl Fn(usize) -> Option<u64>,
     ) -> Result<Vec<Option<u64>>> {
-        let (spec_ids, tuples) = (find(entries, "spec_id")?, find(entries, "partition")?);
-        let hashes = self.partitions.hashes(&spec_ids, tuples.as_struct())?;
+        let spec_ids = find(entries, "spec_id")?;
+        let hashes = self.partitions.hashes(&spec_ids, column::<StructArray>(entries, "partition")?)?;
         let specs = &self.types.specs;
         let is_unpartitioned =
             |id: i32| specs.iter().any(|spec| spec.spec_id == id && spec.is_unpartitioned());
-        let ids = spec_ids.as_primitive::<Int32Type>().values().iter();
+        let ids = typed::<Int32Array>(&spec_ids, "spec_id")?.values().iter();
         let keys = hashes
             .into_iter()
             .zip(ids)
@@ -88,15 +84,15 @@ fn deletes_by_path(entries: &RecordBatch) -> Result<Piece> {
     let of_one: BooleanArray = (0..targets.len()).map(|row| Some(targets.is_valid(row))).collect();
     let entries = filter_record_batch(entries, &of_one)?;
     let keys = target_files(&entries)?;
-    Ok(Piece::keyed(Side::DeletesByPath, entries, keys.as_string::<i32>().iter().map(of_path)))
+    Ok(Piece::keyed(Side::DeletesByPath, entries, keys.iter().map(of_path)))
 }
 
 /// The columns of data files that deletes of one file are checked against.
 fn files_by_path(entries: &RecordBatch) -> Result<Piece> {
     let places = file_input(&[]).map(|name| entries.schema_ref().index_of(name));
     let entries = entries.project(&places.collect::<std::result::Result<Vec<_>, _>>()?)?;
-    let paths = find(&entries, "file_path")?;
-    Ok(Piece::keyed(Side::DataByPath, entries, paths.as_string::<i32>().iter().map(of_path)))
+    let keys: Vec<_> = column::<StringArray>(&entries, "file_path")?.iter().map(of_path).collect();
+    Ok(Piece::keyed(Side::DataByPath, entries, keys))
 }
 
 fn of_path(path: Option<&str>) -> Option<u64> {

@@ -37,7 +37,7 @@ use crate::scan::{
     Batches, DeletesAs, EntryJob, ManifestSource, ManifestStream, OpenManifest, ScanOptions, each, located,
     planned, threads,
 };
-use crate::storage::Storage;
+use crate::storage::{Storage, total_size};
 use crate::view::{View, with_columns};
 
 /// The column by which equality deletes compare rows.
@@ -53,7 +53,7 @@ impl Scan {
         if bounds.are_small(deletes.iter().chain(&files).map(|manifest| manifest.size)) {
             return Ok(None);
         }
-        let are_few = deletes.iter().map(|manifest| manifest.size).sum::<u64>() <= bounds.delete_bytes;
+        let are_few = total_size(deletes.iter().map(|manifest| manifest.size)) <= bounds.delete_bytes;
         if deletes.is_empty() || are_few || self.options.deletes == DeletesAs::Ids {
             let entries = plan.read_deletes(self)?.collect::<Result<Vec<_>>>()?;
             plan.equality_ids = equality_ids(&entries)?;

@@ -12,11 +12,9 @@ use arrow_array::{
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
-use crate::iceberg::value::MICROS_PER_DAY;
 use crate::iceberg::value::decimal::{fits, from_bytes};
 use crate::iceberg::value::uuid::write_uuid;
-
-const NANOS_PER_DAY: i64 = 1000 * MICROS_PER_DAY;
+use crate::time::{MICROS_PER_DAY, NANOS_PER_DAY};
 
 /// Binary single values of `ty` as an array of its Arrow type; null stays null.
 ///

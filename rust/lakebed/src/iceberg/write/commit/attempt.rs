@@ -16,6 +16,7 @@ use super::summary::Summary;
 use super::uncommitted::UncommittedFiles;
 use super::update::{Update, requirements};
 use crate::error::{Error, ErrorKind, Result, fitting};
+use crate::iceberg::discovery::HINT;
 use crate::iceberg::write::metadata_bytes;
 use crate::storage::Storage;
 use crate::write::commit::{Commit, Prepared, RetryLimits};
@@ -99,7 +100,7 @@ impl Commit for CommitAttempt<'_> {
 
     fn made(&mut self, base: Base, next: u64) -> Result<Option<String>> {
         // Versions are found without the hint, which only tells where to start looking; a failure is ignored.
-        let hint = base.path("version-hint.text");
+        let hint = base.path(HINT);
         let _ = replace_hint(&hint, &next.to_string());
         Ok(Some(base.table.metadata_file().to_owned()))
     }

@@ -12,14 +12,17 @@ use serde_json::Value;
 use super::document::Document;
 use super::head::HeadList;
 use crate::error::{Error, ErrorKind, Result, fitting};
+use crate::iceberg::discovery::FOLDER;
 use crate::iceberg::metadata::{METADATA_PATH, Snapshot, SnapshotRef, TableMetadata, Wanted, Which};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::table::Table;
 use crate::iceberg::types::Schema;
-use crate::iceberg::write::{FormatVersion, is_gzip_name};
+use crate::iceberg::write::FormatVersion;
+use crate::iceberg::write::metadata::{METADATA_CODEC, metadata_ending};
 use crate::local_path::local_path;
 use crate::storage::Storage;
 use crate::table::{Place, id_at};
+use crate::write::MANIFEST_TARGET_BYTES;
 
 /// What a commit reads of the metadata: the current snapshot, and only the parents of the others.
 const WANTED: Wanted = Wanted { schemas: Which::All, lineage: true, ..Wanted::CURRENT };
@@ -146,16 +149,13 @@ impl Base {
     ///
     /// It is compressed if the table's property requires it, as in `TableMetadataParser.java`.
     pub(super) fn metadata_path(&self, number: u64) -> String {
-        let codec = self.metadata.property("write.metadata.compression-codec").unwrap_or("none");
-        let ending = if codec.eq_ignore_ascii_case("gzip") { ".gz.metadata.json" } else { ".metadata.json" };
-        let path = self.path(&format!("v{number}{ending}"));
-        debug_assert_eq!(is_gzip_name(&path), codec.eq_ignore_ascii_case("gzip"));
-        path
+        let ending = metadata_ending(self.metadata.property(METADATA_CODEC));
+        self.path(&format!("v{number}{ending}"))
     }
 
     /// The path of a file in the metadata folder, with the table's own location.
     pub(super) fn path(&self, name: &str) -> String {
-        format!("{}/metadata/{name}", self.metadata.location.trim_end_matches('/'))
+        format!("{}/{FOLDER}/{name}", self.metadata.location.trim_end_matches('/'))
     }
 
     /// The branch that is committed to.
@@ -303,7 +303,7 @@ impl Base {
         let enabled = property("commit.manifest-merge.enabled");
         Merging {
             enabled: enabled.is_none_or(|value| value.eq_ignore_ascii_case("true")),
-            target_bytes: number("commit.manifest.target-size-bytes", 8 << 20).max(1),
+            target_bytes: number("commit.manifest.target-size-bytes", MANIFEST_TARGET_BYTES).max(1),
             least: number("commit.manifest.min-count-to-merge", 100),
         }
     }

@@ -10,12 +10,12 @@ use super::columns::FreshIds;
 use super::options::uuid_text;
 use super::partition_by::spec_of;
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::discovery::current_metadata;
+use crate::iceberg::discovery::{FOLDER, HINT, current_metadata};
 use crate::iceberg::metadata::MetadataFile;
 use crate::iceberg::partition::{NO_PARTITION_ID, PartitionSpec};
 use crate::iceberg::table::Table;
 use crate::iceberg::types::Schema;
-use crate::iceberg::write::metadata::compact;
+use crate::iceberg::write::metadata::{METADATA_CODEC, compact, metadata_ending};
 use crate::iceberg::write::{FormatVersion, metadata_bytes};
 use crate::location::check_new_table;
 use crate::notes::Notes;
@@ -60,12 +60,9 @@ pub fn create_table(location: &str, table: &NewTable, limits: Limits) -> Result<
         Err(error) => return Err(error),
         Ok(file) => return Err(exists("a table exists already").in_file(file.path())),
     }
-    let gzip = table
-        .properties
-        .iter()
-        .any(|(key, value)| key == "write.metadata.compression-codec" && value.eq_ignore_ascii_case("gzip"));
-    let folder = format!("{location}/metadata");
-    let path = format!("{folder}/v1{}", if gzip { ".gz.metadata.json" } else { ".metadata.json" });
+    let codec = table.properties.iter().find(|(key, _)| key == METADATA_CODEC);
+    let folder = format!("{location}/{FOLDER}");
+    let path = format!("{folder}/v1{}", metadata_ending(codec.map(|(_, codec)| codec.as_str())));
     let bytes = metadata_bytes(compact(metadata)?, &path)?;
     let folders = NewFolders::of(storage.as_ref(), &path)?;
     publish_new(storage.as_ref(), &path, &bytes)?;
@@ -76,7 +73,7 @@ pub fn create_table(location: &str, table: &NewTable, limits: Limits) -> Result<
     }
     folders.keep();
     // Versions are found without the hint, which only tells where to start looking; a failure is ignored.
-    let _ = publish_bytes(&format!("{folder}/version-hint.text"), Existing::Replace, b"1");
+    let _ = publish_bytes(&format!("{folder}/{HINT}"), Existing::Replace, b"1");
     Ok(())
 }
 

@@ -20,6 +20,7 @@ use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::prune::{Pruner, Summaries};
 use crate::iceberg::write::{ManifestContent, ManifestLayout};
+use crate::storage::total_size;
 use crate::write::sorter::{Sortable, Sorter};
 
 /// Which manifests of data files are rewritten, and how. Only live entries are kept. Manifests of delete
@@ -108,7 +109,7 @@ impl Rewrite {
     /// The number of rows per manifest that gives the target size, by the size of the replaced manifests.
     fn rows_of_a_part(&self, rows: usize, manifests: &[&ManifestFile]) -> usize {
         let lengths = manifests.iter().filter_map(|manifest| manifest.length);
-        let bytes = lengths.fold(0, u64::saturating_add);
+        let bytes = total_size(lengths);
         let parts = usize::try_from(bytes.div_ceil(self.target_bytes.max(1))).unwrap_or(usize::MAX).max(1);
         rows.div_ceil(parts)
     }

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, BinaryArray, BooleanArray, RecordBatch};
+use arrow_array::{ArrayRef, BinaryArray, BooleanArray, Int32Array, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
@@ -13,8 +11,8 @@ use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
 use crate::distributed::{
-    Bounds, Job, ManifestMap, Piece, Pieces, Planned, Process, Reduce, Shuffle, foreign, hash, nothing, one,
-    rows, sides,
+    Bounds, Job, ManifestMap, Piece, Pieces, Planned, Process, Reduce, Shuffle, hash, nothing, one, rows,
+    sides,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::identity::{Deleted, identities};
@@ -24,8 +22,9 @@ use crate::paimon::scan::planned::{Attach, vectors_schema, vectors_within};
 use crate::paimon::scan::program::EntryProgram;
 use crate::paimon::table::Table;
 use crate::paimon::view::{IDENTITY_COLUMN, Role};
-use crate::record::find;
+use crate::record::column;
 use crate::scan::{EntryJob, LiveFiles, RowsJob, ScanOptions, planned, threads};
+use crate::storage::total_size;
 use crate::view::with_columns;
 
 sides! {
@@ -76,9 +75,8 @@ pub(in crate::paimon::scan) fn live_files(
         return Ok(None);
     }
     let deleting = manifests.iter().filter(|manifest| manifest.deleted > 0);
-    let (bytes, deletions) = deleting.fold((0_u64, 0_u64), |(bytes, deletions), manifest| {
-        (bytes.saturating_add(manifest.file_size), deletions.saturating_add(manifest.deleted))
-    });
+    let bytes = total_size(deleting.clone().map(|manifest| manifest.file_size));
+    let deletions = deleting.fold(0, |all: u64, manifest| all.saturating_add(manifest.deleted));
     let are_few = deletions <= bounds.deletions && bytes <= bounds.deleting_bytes;
     let is_shuffled = program.gathers() || !are_few;
     let mut known = Vec::new();
@@ -164,8 +162,8 @@ fn keys(entries: &RecordBatch, by_bucket: bool) -> Result<Vec<Option<u64>>> {
     if !by_bucket {
         return Ok(identities(entries)?.iter().map(|identity| identity.map(hash)).collect());
     }
-    let (partitions, buckets) = (find(entries, "partition")?, find(entries, "bucket")?);
-    let (partitions, buckets) = (partitions.as_binary::<i32>(), buckets.as_primitive::<Int32Type>());
+    let partitions = column::<BinaryArray>(entries, "partition")?;
+    let buckets = column::<Int32Array>(entries, "bucket")?;
     let mut key = Vec::new();
     let keys = partitions.iter().zip(buckets.values()).map(|(partition, bucket)| {
         key.clear();
@@ -215,9 +213,7 @@ impl Reduce for FilesReduce {
         match Side::of(side)? {
             Side::Vectors => self.vectors.push(entries),
             Side::Deleted => {
-                let identities = find(&entries, IDENTITY_COLUMN)?;
-                let identities = identities.as_binary_opt::<i32>();
-                self.deleted.extend(identities.ok_or_else(|| foreign("identities are binary"))?);
+                self.deleted.extend(column::<BinaryArray>(&entries, IDENTITY_COLUMN)?);
             }
             Side::Added => {
                 let program = self.ready()?;
@@ -225,7 +221,7 @@ impl Reduce for FilesReduce {
                 if !program.gathers() {
                     return one(Piece::rows(program.finish(&files)?));
                 }
-                let may_match = find(&files, MAY_MATCH)?.as_boolean().values().clone();
+                let may_match = column::<BooleanArray>(&files, MAY_MATCH)?.values().clone();
                 self.candidates.push((files, may_match));
             }
         }

@@ -248,9 +248,7 @@ pub(super) fn move_column(fields: &mut Vec<DataField>, to: &Move) -> Result<()> 
         MoveType::First => (0, 0),
         MoveType::Last => (fields.len() - 1, fields.len() - 1),
         MoveType::After => other().map(|other| (other, if from > other { other + 1 } else { other }))?,
-        MoveType::Before => {
-            other().map(|other| (other, if from < other { other.saturating_sub(1) } else { other }))?
-        }
+        MoveType::Before => other().map(|other| (other, if from < other { other - 1 } else { other }))?,
     };
     if other == from {
         return Err(forbidden("the column exists already", name));

@@ -1,6 +1,7 @@
 //! Options that are set or removed, or that contain names of columns.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::write::options::MANIFEST_FORMAT;
 
 /// Options that cannot change once there are rows (marked `@Immutable` in Paimon's `CoreOptions.java`).
 const IMMUTABLE: [&str; 24] = [
@@ -45,7 +46,6 @@ const UNCHECKED: [&str; 10] = [
     "vector",
 ];
 const BUCKET: &str = "bucket";
-const MANIFEST_FORMAT: &str = "manifest.format";
 const DELETION_VECTORS: &str = "deletion-vectors.enabled";
 const FIELDS: &str = "fields.";
 

@@ -1,7 +1,7 @@
 //! Rules for the schema of a table beyond the file format (Paimon's `SchemaValidation.java`).
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::paimon::reach::duration;
+use crate::paimon::reach::{RETAIN_MAX, RETAIN_MIN, duration};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::types::{DataField, TypeKind};
 use crate::paimon::write::options::is_on;
@@ -175,8 +175,8 @@ fn check_options(schema: &TableSchema) -> Result<()> {
             return Err(refused(format!("options {min:?} and {max:?} are numbers")).in_field(&min));
         };
         // Without the option, engines keep as many.
-        let least = least.or_else(|| number("snapshot.num-retained.min")?.ok()).unwrap_or(10);
-        let most = most.or_else(|| number("snapshot.num-retained.max")?.ok()).unwrap_or(i32::MAX);
+        let least = least.or_else(|| number("snapshot.num-retained.min")?.ok()).map_or(RETAIN_MIN, i64::from);
+        let most = most.or_else(|| number("snapshot.num-retained.max")?.ok()).map_or(RETAIN_MAX, i64::from);
         if least < 1 || least > most {
             let message =
                 format!("{least} are kept at least and {most} at most: the first is from 1 to the second");

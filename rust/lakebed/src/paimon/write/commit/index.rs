@@ -14,7 +14,7 @@ use arrow_select::filter::{filter, filter_record_batch};
 use super::base::Base;
 use super::row_ids::with_columns;
 use crate::error::{Error, ErrorKind, Result};
-use crate::paimon::fields::INDEX;
+use crate::paimon::fields::{INDEX, RANGES};
 use crate::paimon::index_files::IndexFiles;
 use crate::record::{carried, column, find, typed};
 
@@ -44,9 +44,6 @@ impl Index {
         }
     }
 }
-
-/// The vectors of an index file.
-pub(super) const RANGES: &str = "deletions_vectors_ranges";
 
 /// How vectors identify a data file: partition, bucket and name.
 pub(super) type File = (Vec<u8>, i32, String);

@@ -13,11 +13,11 @@ use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 
 use super::base::Base;
-use super::index::{File, IndexEntries, RANGES, files_of, names_of};
+use super::index::{File, IndexEntries, files_of, names_of};
 use super::live::live_entries;
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::check_file;
-use crate::paimon::fields::INDEX;
+use crate::paimon::fields::{INDEX, RANGES};
 use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::manifest::ADD;
 use crate::paimon::partition::PartitionType;

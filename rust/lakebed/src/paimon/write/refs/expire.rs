@@ -2,7 +2,7 @@
 
 use super::{Committed, after, hint, remove, snapshot_text};
 use crate::error::Result;
-use crate::paimon::paths::changelog_file;
+use crate::paimon::paths::{EARLIEST_CHANGELOG, EARLIEST_SNAPSHOT, LATEST_CHANGELOG, changelog_file};
 use crate::paimon::reach::{BranchRemoval, RootKind};
 use crate::paimon::table::Table;
 use crate::reach::Retention;
@@ -19,7 +19,7 @@ pub(super) fn expire_snapshots(table: &Table, retention: &Retention) -> Result<C
         let text = snapshot_text(&table.at_snapshot(id)?)?;
         make_folder(storage, &path)?;
         storage.publish(&path, Existing::Replace, text.as_bytes())?;
-        hint(&files, "changelog/LATEST", id);
+        hint(&files, LATEST_CHANGELOG, id);
     }
     let removed = removal.removed();
     for path in removed.iter().filter_map(|root| root.path.as_ref()) {
@@ -27,10 +27,10 @@ pub(super) fn expire_snapshots(table: &Table, retention: &Retention) -> Result<C
     }
     let of = |kind| removed.iter().any(|root| root.kind == kind);
     if let (true, Some(first)) = (of(RootKind::Snapshot), files.snapshot_ids()?.first()) {
-        hint(&files, "snapshot/EARLIEST", *first);
+        hint(&files, EARLIEST_SNAPSHOT, *first);
     }
     if let (true, Some(first)) = (of(RootKind::Changelog), files.changelog_ids()?.first()) {
-        hint(&files, "changelog/EARLIEST", *first);
+        hint(&files, EARLIEST_CHANGELOG, *first);
     }
     after(table, freed.rows()?)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Committed, after, check_latest, hint, remove};
 use crate::error::{Error, ErrorKind, Result};
-use crate::paimon::paths::{MAIN, schema_file, snapshot_file, tag_file};
+use crate::paimon::paths::{LATEST_SNAPSHOT, MAIN, schema_file, snapshot_file, tag_file};
 use crate::paimon::reach::{BranchRemoval, RootKind};
 use crate::paimon::table::{Files, Table};
 use crate::storage::present;
@@ -41,7 +41,7 @@ pub(super) fn fast_forward(table: &Table, branch: &str) -> Result<Committed> {
     for name in &tags {
         copy(&source, &own, &tag_file(name), Existing::Replace)?;
     }
-    hint(&own, "snapshot/LATEST", last);
+    hint(&own, LATEST_SNAPSHOT, last);
     let copied: BTreeSet<String> =
         ids.iter().map(|id| snapshot_file(*id)).chain(tags.iter().map(|name| tag_file(name))).collect();
     let copied: BTreeSet<String> = copied.iter().map(|file| own.own(file)).collect();

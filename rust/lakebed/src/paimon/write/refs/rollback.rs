@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::{Committed, after, at_snapshot, check_latest, hint, remove, snapshot_text};
 use crate::error::Result;
-use crate::paimon::paths::snapshot_file;
+use crate::paimon::paths::{EARLIEST_SNAPSHOT, LATEST_CHANGELOG, LATEST_SNAPSHOT, snapshot_file};
 use crate::paimon::reach::{BranchRemoval, RootKind, SnapshotRoot};
 use crate::paimon::table::Table;
 use crate::storage::present;
@@ -29,12 +29,12 @@ pub(super) fn rollback_to(table: &Table, target: &RollbackTo) -> Result<Committe
     let later = BranchRemoval::of(&files, |root| root.snapshot.id > id)?;
     let freed = later.freed(table)?;
     restore(&kept, id)?;
-    hint(&files, "snapshot/LATEST", id);
+    hint(&files, LATEST_SNAPSHOT, id);
     let mut roots = later.removed();
     roots.sort_by_key(|root| (root.kind, Reverse(root.snapshot.id)));
     if roots.iter().any(|root| root.kind == RootKind::Changelog) {
         let left = files.changelog_ids()?.into_iter().rev().find(|left| *left <= id);
-        hint(&files, "changelog/LATEST", left.unwrap_or(-1));
+        hint(&files, LATEST_CHANGELOG, left.unwrap_or(-1));
     }
     for path in roots.into_iter().filter_map(|root: &SnapshotRoot| root.path.as_ref()) {
         remove(files.storage.as_ref(), path)?;
@@ -53,6 +53,6 @@ fn restore(kept: &Table, id: i64) -> Result<()> {
     let text = snapshot_text(kept)?;
     make_folder(files.storage.as_ref(), &path)?;
     files.storage.publish(&path, Existing::Refuse, text.as_bytes())?;
-    hint(&files, "snapshot/EARLIEST", id);
+    hint(&files, EARLIEST_SNAPSHOT, id);
     Ok(())
 }

@@ -14,10 +14,8 @@ use crate::paimon::write::CommitOptions;
 use crate::paimon::write::commit::base::carried_of;
 use crate::paimon::write::json::snapshot_object;
 use crate::text::civil_from_days;
-use crate::time::SECONDS_PER_DAY;
+use crate::time::{MICROS_PER_SECOND, SECONDS_PER_DAY};
 use crate::write::{Existing, publish_new};
-
-const MICROS_PER_SECOND: i64 = 1_000_000;
 
 /// Creates or replaces a tag at the table's snapshot. Returns the table at the tag.
 pub(super) fn create_tag(
