@@ -152,7 +152,7 @@ impl Changed {
         for (number, action) in actions.iter().enumerate() {
             change(number, action).map_err(|error| match actions.len() {
                 1 => error,
-                all => error.after_words(&format!("change {} of {all}: ", number + 1)),
+                all => error.after_words(&format!("change {} of {all}: ", number.saturating_add(1))),
             })?;
         }
         let Some(metadata) = metadata.or(now.map(|now| now.json)) else { return Ok(None) };
