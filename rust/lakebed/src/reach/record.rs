@@ -139,7 +139,12 @@ pub(super) fn foreign() -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::ArrayRef;
+
     use super::*;
+    use crate::record::mistyped;
 
     #[test]
     fn changed_bytes_are_an_error() {
@@ -155,5 +160,19 @@ mod tests {
             assert!(records(&bytes[..cut]).any(|record| record.is_err()), "{cut}");
         }
         assert!(records(&[0; HEAD]).any(|record| record.is_err()));
+    }
+
+    #[test]
+    fn records_of_another_type_are_an_error() {
+        let chunk: ArrayRef = Arc::new(LargeBinaryArray::from_vec(vec![b""]));
+        let batch = RecordBatch::try_from_iter([("records", chunk)]).expect("records");
+        assert!(each_record(&batch, |_| Ok(())).is_ok());
+        for (name, batch) in mistyped(&batch) {
+            let error = each_record(&batch, |_| Ok(())).expect_err(&name);
+            assert_eq!(
+                (error.kind(), error.location().field.as_deref()),
+                (ErrorKind::Mismatch, Some(&*name))
+            );
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::paimon::fields::RANGES;
 use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
-use crate::paimon::view::Vectors;
+use crate::paimon::view::{POSITION_DELETES, Vectors};
 use crate::predicate::Node;
 use crate::record::{column, find};
 use crate::scan::DeletesAs;
@@ -169,7 +169,7 @@ fn residual(predicate: &PartitionPredicate, partition: &[u8], bucket: i32) -> Re
 fn shown(vectors: &Vectors) -> Result<StructArray> {
     let count = vectors.paths.len();
     let columns: Vec<ArrayRef> = vec![
-        Arc::new(Int32Array::from_value(1, count)),
+        Arc::new(Int32Array::from_value(POSITION_DELETES, count)),
         Arc::new(vectors.paths.clone()),
         Arc::new(vectors.offsets.clone()),
         Arc::new(vectors.lengths.clone()),
@@ -187,4 +187,23 @@ fn too_many() -> Error {
 /// The deletion vectors of the table's snapshot, in the order of the view. Reads the index manifest.
 fn vectors_of(table: &Table) -> Result<Vectors> {
     Vectors::of(&IndexFiles::read(table, None)?.of_type(DELETION_VECTORS)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::mistyped;
+
+    #[test]
+    fn vectors_of_another_type_are_refused_by_name() {
+        let vectors = RecordBatch::new_empty(vectors_schema());
+        assert!(Attach::new(DeletesAs::Ids, &vectors).is_ok());
+        for (name, vectors) in mistyped(&vectors).filter(|(name, _)| name != SHOWN) {
+            let error = Attach::new(DeletesAs::Ids, &vectors).expect_err(&name);
+            assert_eq!(
+                (error.kind(), error.location().field.as_deref()),
+                (ErrorKind::Mismatch, Some(&*name))
+            );
+        }
+    }
 }

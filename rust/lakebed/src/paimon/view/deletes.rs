@@ -23,7 +23,7 @@ use crate::record::{column, find, typed};
 use crate::view::{batch, project};
 
 /// `content` of rows that are deleted by their position in a data file, as Iceberg numbers it.
-const POSITION_DELETES: i32 = 1;
+pub(crate) const POSITION_DELETES: i32 = 1;
 /// `file_format` of deletion vectors.
 const FORMAT: &str = "deletion-vector";
 

@@ -10,7 +10,7 @@ mod refs;
 mod schemas;
 mod snapshots;
 
-pub(crate) use deletes::{DeletesView, ExternalFiles, Vectors};
+pub(crate) use deletes::{DeletesView, ExternalFiles, POSITION_DELETES, Vectors};
 pub(crate) use entries::files_columns;
 pub use entries::{EntryView, IDENTITY_COLUMN, Role};
 pub(crate) use groups::{buckets, ints, last_created, longs, partitions};

@@ -115,3 +115,28 @@ fn in_place(deletes: &[RecordBatch]) -> Result<Option<RecordBatch>> {
     order.sort_unstable_by_key(|row| places.get(*row as usize));
     take_record_batch(&deletes, &UInt32Array::from(order)).map(Some).map_err(Into::into)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::ArrayRef;
+
+    use super::*;
+    use crate::record::mistyped;
+
+    #[test]
+    fn deletes_are_put_in_their_places() {
+        let places: ArrayRef = Arc::new(Int64Array::from(vec![7, 1, 4]));
+        let deletes = RecordBatch::try_from_iter([(PLACE, places)]).expect("deletes");
+        let sorted = in_place(std::slice::from_ref(&deletes)).expect("places").expect("deletes");
+        assert_eq!(column::<Int64Array>(&sorted, PLACE).expect("places").values(), &[1, 4, 7]);
+        for (name, deletes) in mistyped(&deletes) {
+            let error = in_place(&[deletes]).expect_err(&name);
+            assert_eq!(
+                (error.kind(), error.location().field.as_deref()),
+                (ErrorKind::Mismatch, Some(&*name))
+            );
+        }
+    }
+}
