@@ -9,7 +9,7 @@ use lakebed::location::Guarded;
 use lakebed::paimon;
 use lakebed::paimon::write::{self, Change, Committed, TableDefinition};
 use lakebed::scan::ScanOptions;
-use lakebed::table::Table as _;
+use lakebed::table::LakeTable as _;
 use lakebed::view::View;
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::prelude::*;

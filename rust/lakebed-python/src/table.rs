@@ -24,7 +24,7 @@ use crate::view::{Options, Place, View};
 
 /// A table on one branch at one snapshot; without a snapshot where it has none.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Table(pub Arc<dyn table::Table>);
+pub struct Table(pub Arc<dyn table::LakeTable>);
 
 /// The attributes of `lakebed.table.opening.Opening` that say how a table is read.
 #[derive(FromPyObject)]
@@ -125,7 +125,7 @@ impl Table {
 
 impl Table {
     /// The table, after its notes were issued as warnings.
-    pub fn warned(py: Python<'_>, table: Box<dyn table::Table>) -> PyResult<Table> {
+    pub fn warned(py: Python<'_>, table: Box<dyn table::LakeTable>) -> PyResult<Table> {
         warn(py, &table.notes())?;
         Ok(Table(Arc::from(table)))
     }

@@ -58,7 +58,7 @@ impl Scan for TablesBelow {
     fn stream(&self) -> Result<Batches> {
         let options = self.options.clone();
         limited(options.limit, || {
-            let looks = Looks {
+            let looks = FolderFinder {
                 root: self.root.clone(),
                 formats: self.formats,
                 storage: Arc::clone(&self.storage),
@@ -78,14 +78,14 @@ impl Scan for TablesBelow {
 impl Distributed for TablesBelow {}
 
 /// Looks at folders, from several threads.
-struct Looks {
+struct FolderFinder {
     root: String,
     formats: &'static Formats,
     storage: Arc<dyn Storage>,
     notes: Notes,
 }
 
-impl Look for Looks {
+impl Look for FolderFinder {
     /// The row of the table that is at the folder.
     type Found = RecordBatch;
 
@@ -116,7 +116,7 @@ impl Look for Looks {
     }
 }
 
-impl Looks {
+impl FolderFinder {
     fn passed_over(&self, location: &str, name: &str, why: &str) {
         let location = without_credentials(location);
         self.notes.add(format!("the folder {name:?} in {location:?} is not looked into: {why}"));

@@ -8,11 +8,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::reach::OtherReach;
 use crate::scan::{EntryJob, Format as _};
 use crate::storage::Storage;
-use crate::table::Table;
+use crate::table::LakeTable;
 use crate::{iceberg, paimon};
 
 /// Opens the table at a location; `TableNotFound` where there is none of the format.
-pub type Open<T = dyn Table> = fn(&str, Arc<dyn Storage>, Decoding) -> Result<Box<T>>;
+pub type Open<T = dyn LakeTable> = fn(&str, Arc<dyn Storage>, Decoding) -> Result<Box<T>>;
 
 /// A table format.
 #[derive(Clone, Copy)]
@@ -80,7 +80,7 @@ impl Formats {
         format: Option<&str>,
         storage: Arc<dyn Storage>,
         decoding: Decoding,
-    ) -> Result<Box<dyn Table>> {
+    ) -> Result<Box<dyn LakeTable>> {
         let mut wanted: Vec<&Format> =
             self.0.iter().filter(|known| format.is_none_or(|name| known.name == name)).collect();
         // A file is not searched for a table's folders.

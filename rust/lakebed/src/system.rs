@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::predicate::Predicate;
 use crate::scan::{Batches, Scan, ScanOptions, limited, once, threads};
-use crate::table::Table;
+use crate::table::LakeTable;
 use crate::view::{batch, select};
 
 /// One of an engine's metadata tables over a table of type `T`.
@@ -85,7 +85,7 @@ impl<T> MetadataScan<T> {
     }
 }
 
-impl<T: Table> Scan for MetadataScan<T> {
+impl<T: LakeTable> Scan for MetadataScan<T> {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -106,7 +106,7 @@ impl<T: Table> Scan for MetadataScan<T> {
     }
 }
 
-impl<T: Table> Distributed for MetadataScan<T> {
+impl<T: LakeTable> Distributed for MetadataScan<T> {
     fn is_light(&self) -> bool {
         true
     }

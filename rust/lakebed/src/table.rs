@@ -93,7 +93,7 @@ pub(crate) fn capped(decoding: impl Into<Decoding>) -> Decoding {
 }
 
 /// A table at one of its snapshots, or without a snapshot where nothing was committed yet.
-pub trait Table: Send + Sync {
+pub trait LakeTable: Send + Sync {
     /// The table as its format's own type, for what only that format supports.
     fn as_any(&self) -> &dyn Any;
 
@@ -143,7 +143,7 @@ pub trait Table: Send + Sync {
         Arc::new(ArrowSchema::empty())
     }
 
-    /// The partitions that rows of [`Table::data_schema`] belong to: the column `partition`, of the type it
+    /// The partitions that rows of [`LakeTable::data_schema`] belong to: the column `partition`, of the type it
     /// has in views, and where the format has specs `spec_id`, of the partition spec for new files.
     ///
     /// # Errors
@@ -155,20 +155,20 @@ pub trait Table: Send + Sync {
     /// # Errors
     /// `SnapshotNotFound`, naming those that exist; `Unsupported` for a place that the format does not
     /// support.
-    fn at(&self, place: &Place) -> Result<Box<dyn Table>>;
+    fn at(&self, place: &Place) -> Result<Box<dyn LakeTable>>;
 
     /// The same table in its newest version, on the same branch. Files that never change are not read again.
     ///
     /// # Errors
     /// Those of opening it; `SnapshotNotFound` for a branch that no longer exists.
-    fn refreshed(&self) -> Result<Box<dyn Table>>;
+    fn refreshed(&self) -> Result<Box<dyn LakeTable>>;
 
     /// Resolves one of its views; columns, filter and statistics are checked.
     ///
     /// # Errors
     /// `UnknownColumn`; `UnknownView` for a view or metadata table that the format does not have, naming those that it
     /// has; `FilterColumn`, `Predicate`; `Argument` for statistics of a view that has none. For `Diff` and `Appends`
-    /// those of [`Table::at`], and `SnapshotNotFound` where the snapshot after which appends are wanted is no ancestor
+    /// those of [`LakeTable::at`], and `SnapshotNotFound` where the snapshot after which appends are wanted is no ancestor
     /// of the table's, or one in between is gone.
     fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
         if options.table_filter.is_some() && !view.is_of_table_rows() {
@@ -184,11 +184,11 @@ pub trait Table: Send + Sync {
         }
     }
 
-    /// Resolves one of its views for [`Table::scan`], with one of the filters: that on the table's columns for
+    /// Resolves one of its views for [`LakeTable::scan`], with one of the filters: that on the table's columns for
     /// [`View::is_of_table_rows`], else that on the view's own.
     ///
     /// # Errors
-    /// Those of [`Table::scan`].
+    /// Those of [`LakeTable::scan`].
     fn resolve(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>>;
 
     /// Writes the table's metadata to another folder, all of it or what is newer than an earlier state, with
@@ -209,7 +209,7 @@ pub trait Table: Send + Sync {
 ///
 /// # Errors
 /// `SnapshotNotFound`, naming those that exist; `Unsupported` for a place that the format does not support.
-pub fn id_at(table: &dyn Table, place: &Place) -> Result<Option<i64>> {
+pub fn id_at(table: &dyn LakeTable, place: &Place) -> Result<Option<i64>> {
     match place {
         Place::Snapshot(id) => Ok(Some(*id)),
         place => Ok(table.at(place)?.snapshot_id()),
@@ -217,7 +217,7 @@ pub fn id_at(table: &dyn Table, place: &Place) -> Result<Option<i64>> {
 }
 
 /// Reads the newest version of a table.
-pub type Newest = Arc<dyn Fn() -> Result<Arc<dyn Table>> + Send + Sync>;
+pub type Newest = Arc<dyn Fn() -> Result<Arc<dyn LakeTable>> + Send + Sync>;
 
 /// The newest version of a table as its format's own type.
 ///
@@ -231,7 +231,7 @@ pub(crate) fn newest_of<T: Clone + 'static>(newest: &Newest) -> Result<T> {
 ///
 /// # Errors
 /// `Internal` for a table of another format.
-pub(crate) fn own<T: 'static>(table: &dyn Table) -> Result<&T> {
+pub(crate) fn own<T: 'static>(table: &dyn LakeTable) -> Result<&T> {
     let own = table.as_any().downcast_ref::<T>();
     own.ok_or_else(|| Error::new(ErrorKind::Internal, "the newest version of the table is of another format"))
 }
@@ -275,7 +275,7 @@ pub(crate) fn named<T>(
     })
 }
 
-/// The columns that [`Table::partitions_of`] returns.
+/// The columns that [`LakeTable::partitions_of`] returns.
 pub(crate) fn placed(partitions: ArrayRef, spec_id: Option<i32>) -> Result<RecordBatch> {
     let specs: Int32Array = std::iter::repeat_n(spec_id, partitions.len()).collect();
     let fields = [("partition", partitions), ("spec_id", Arc::new(specs) as ArrayRef)];

@@ -11,7 +11,7 @@ use lakebed::distributed::Bounds;
 use lakebed::paimon::Table;
 use lakebed::scan::ScanOptions;
 use lakebed::storage::Storage;
-use lakebed::table::Table as _;
+use lakebed::table::LakeTable as _;
 use lakebed::view::View;
 use lakebed::{Error, ErrorKind, Limits, Result};
 

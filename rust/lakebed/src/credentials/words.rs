@@ -70,14 +70,14 @@ pub fn without_credentials_in(text: &str) -> Cow<'_, str> {
 }
 
 /// How secrets are written, and what takes their place.
-struct Form {
+struct SecretForm {
     expression: Regex,
     replacement: fn(&Captures<'_>) -> String,
     /// Where what is replaced ends.
     end: fn(&Captures<'_>) -> usize,
 }
 
-impl Form {
+impl SecretForm {
     fn replaced(&self, text: String) -> String {
         let (mut left, mut at) = (String::new(), 0);
         while let Some(found) = self.expression.captures_at(&text, at) {
@@ -95,18 +95,18 @@ impl Form {
 }
 
 /// The tests of this file use every form, so that none of them is no expression.
-fn form(expression: &str, replacement: fn(&Captures<'_>) -> String) -> Option<Form> {
+fn form(expression: &str, replacement: fn(&Captures<'_>) -> String) -> Option<SecretForm> {
     let end = |found: &Captures<'_>| found.get(0).map_or(usize::MAX, |whole| whole.end());
-    Regex::new(expression).ok().map(|expression| Form { expression, replacement, end })
+    Regex::new(expression).ok().map(|expression| SecretForm { expression, replacement, end })
 }
 
 /// A URI, whose password may have quotes in it.
 const URI: &str = r#"[A-Za-z][A-Za-z0-9+.-]*://(?:[^\s/@]*@)?[^\s'"<>`]+"#;
 
-static URIS: LazyLock<Option<Form>> = LazyLock::new(|| form(URI, of_uri));
+static URIS: LazyLock<Option<SecretForm>> = LazyLock::new(|| form(URI, of_uri));
 
 /// Answers of servers are first, which may have all others in them.
-static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
+static FORMS: LazyLock<Vec<SecretForm>> = LazyLock::new(|| {
     let element = format!(r"(?i)<(?P<name>{NAME})\b[^>]*>[^<]*");
     let value = format!(r"(?i)(?P<name>\b{NAME})(?P<sign>{SIGN})(?P<value>{VALUE})");
     let forms = [
@@ -130,7 +130,7 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
             r#"(?i)(?P<name>\b(?:[\w-]*authorization|(?:set-)?cookie))(?P<sign>\s*[:=]\s*)[^\s"'\\][^\r\n"'\\]*"#,
             of_value,
         ),
-        form(&value, of_value).map(|form| Form { end: end_of_value, ..form }),
+        form(&value, of_value).map(|form| SecretForm { end: end_of_value, ..form }),
         // Credentials behind the name of their scheme; JSON web tokens and Google's.
         form(
             r#"(?i)\b(?P<name>bearer|basic|negotiate|digest|sharedkey(?:lite)?|aws4?-hmac-sha256|aws|goog4-[\w-]+) +(?P<value>[^\s,;'"]{4,})"#,

@@ -32,7 +32,7 @@ pub(crate) struct DiffJob<F: Format> {
 
 /// The sides: the identities of removed and of added files, then the files of each input.
 #[derive(Debug, Clone, Copy)]
-enum Side {
+enum DiffSide {
     Identities(Change),
     Files(usize),
 }
@@ -40,22 +40,22 @@ enum Side {
 /// The number of the side of the first input.
 const FILES: i32 = 2;
 
-impl From<Side> for i32 {
-    fn from(side: Side) -> i32 {
+impl From<DiffSide> for i32 {
+    fn from(side: DiffSide) -> i32 {
         match side {
-            Side::Identities(Change::Removed) => 0,
-            Side::Identities(Change::Added) => 1,
-            Side::Files(input) => FILES.saturating_add(i32::try_from(input).unwrap_or(i32::MAX)),
+            DiffSide::Identities(Change::Removed) => 0,
+            DiffSide::Identities(Change::Added) => 1,
+            DiffSide::Files(input) => FILES.saturating_add(i32::try_from(input).unwrap_or(i32::MAX)),
         }
     }
 }
 
-impl Side {
-    fn of(number: i32) -> Result<Side> {
+impl DiffSide {
+    fn of(number: i32) -> Result<DiffSide> {
         match number {
-            0 => Ok(Side::Identities(Change::Removed)),
-            1 => Ok(Side::Identities(Change::Added)),
-            input => Ok(Side::Files(usize::try_from(input.saturating_sub(FILES)).map_err(foreign)?)),
+            0 => Ok(DiffSide::Identities(Change::Removed)),
+            1 => Ok(DiffSide::Identities(Change::Added)),
+            input => Ok(DiffSide::Files(usize::try_from(input.saturating_sub(FILES)).map_err(foreign)?)),
         }
     }
 }
@@ -130,8 +130,8 @@ fn diff_pieces(rows: Batches, input: usize, change: Option<Change>) -> Pieces {
             let identity = rows.project(&[last])?;
             let keys: Vec<Option<u64>> = identities(&identity)?.iter().map(|key| key.map(hash)).collect();
             let identities =
-                change.map(|change| Piece::keyed(Side::Identities(change), identity, keys.clone()));
-            Ok(identities.into_iter().chain([Piece::keyed(Side::Files(input), rows, keys)]).collect())
+                change.map(|change| Piece::keyed(DiffSide::Identities(change), identity, keys.clone()));
+            Ok(identities.into_iter().chain([Piece::keyed(DiffSide::Files(input), rows, keys)]).collect())
         }))
     }))
 }
@@ -152,13 +152,13 @@ impl DiffReduce {
 
 impl Reduce for DiffReduce {
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
-        let input = match Side::of(side)? {
-            Side::Identities(change) => {
+        let input = match DiffSide::of(side)? {
+            DiffSide::Identities(change) => {
                 let net = self.net.as_mut().ok_or_else(|| foreign("identities where nothing cancels"))?;
                 net.count(identities(&rows)?, change);
                 return nothing();
             }
-            Side::Files(input) => input,
+            DiffSide::Files(input) => input,
         };
         let change = *self.changes.get(input).ok_or_else(|| foreign(format!("input {input}")))?;
         let rows = match &mut self.net {

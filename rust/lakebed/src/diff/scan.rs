@@ -10,7 +10,7 @@ use super::{Change, DiffInput, DiffInputs, DiffJob, Difference, Reader, apart};
 use crate::distributed::{Bounds, Distributed, Planned};
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::pipeline::{Kept, both};
+use crate::pipeline::{ReadCache, both};
 use crate::scan::{
     Batches, EntryJob, EntrySource, Format, RowsJob, Scan, ScanOptions, Step, limited, planned,
 };
@@ -86,7 +86,7 @@ impl<F: Format> DiffScan<F> {
         if inputs.len() > 1 {
             let files = inputs.iter().flat_map(|(_, manifests)| manifests.iter());
             let files = files.map(|manifest| (table.path_of(manifest), F::size_of(manifest)));
-            Kept::fetch(table.core().storage(), files, table.core().decoding().limits)?;
+            ReadCache::fetch(table.core().storage(), files, table.core().decoding().limits)?;
         }
         let input = |(number, manifests): Numbered<F>| {
             let Difference { change, role, .. } = F::DIFFERENCE.get(number)?;

@@ -10,7 +10,7 @@ use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::Batches;
 use crate::storage::Storage;
-use crate::table::{Newest, Table};
+use crate::table::{LakeTable, Newest};
 
 /// A view that several processes make, independent of the table: inputs → map → reduce → … → rows.
 pub trait Job: Send + Sync {
@@ -150,7 +150,7 @@ pub struct Process {
 }
 
 /// A table, and what reads its newest version if the table does not do so itself.
-pub type TableToLookAt = (Arc<dyn Table>, Option<Newest>);
+pub type TableToLookAt = (Arc<dyn LakeTable>, Option<Newest>);
 
 /// No pieces yet.
 pub(crate) fn nothing() -> Result<Pieces> {
@@ -175,20 +175,20 @@ pub(crate) fn foreign(what: impl ToString) -> Error {
 
 /// The sides of a job's pieces, in the order in which a reduce gets them.
 macro_rules! sides {
-    ($vis:vis enum Side { $($(#[$doc:meta])* $side:ident),+ $(,)? }) => {
+    ($vis:vis enum $name:ident { $($(#[$doc:meta])* $side:ident),+ $(,)? }) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        $vis enum Side { $($(#[$doc])* $side),+ }
+        $vis enum $name { $($(#[$doc])* $side),+ }
 
-        impl Side {
-            $vis fn of(number: i32) -> $crate::error::Result<Side> {
-                let sides = [$(Side::$side),+];
+        impl $name {
+            $vis fn of(number: i32) -> $crate::error::Result<$name> {
+                let sides = [$($name::$side),+];
                 let side = usize::try_from(number).ok().and_then(|number| sides.get(number).copied());
                 side.ok_or_else(|| $crate::distributed::foreign(format!("side {number}")))
             }
         }
 
-        impl From<Side> for i32 {
-            fn from(side: Side) -> i32 {
+        impl From<$name> for i32 {
+            fn from(side: $name) -> i32 {
                 side as i32
             }
         }

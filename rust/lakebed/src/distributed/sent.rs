@@ -98,7 +98,7 @@ const VERSION: &str = concat!("lakebed ", env!("CARGO_PKG_VERSION"));
 
 /// The second line; the third one is the JSON of the job, and what follows the Arrow stream of what is known.
 #[derive(Serialize, Deserialize)]
-struct Head<'h> {
+struct JobHead<'h> {
     #[serde(borrow)]
     format: Cow<'h, str>,
     parts: u32,
@@ -124,7 +124,7 @@ impl Planned {
     /// None that input could cause.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let (format, job) = self.job.to_json()?;
-        let head = Head { format: format.into(), parts: self.parts(), filter: self.filter.clone() };
+        let head = JobHead { format: format.into(), parts: self.parts(), filter: self.filter.clone() };
         let head = serde_json::to_vec(&head).map_err(foreign)?;
         let mut bytes = [VERSION.as_bytes(), &head, &job, b""].join(&b'\n');
         bytes.extend(stream_of(&PACKED, &packed_known(&self.known)?)?);
@@ -188,7 +188,7 @@ impl SentJob {
             );
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let Head { format, parts, filter } = parse_within::<Head<'_>>(line()?).map_err(unread)?;
+        let JobHead { format, parts, filter } = parse_within::<JobHead<'_>>(line()?).map_err(unread)?;
         let row = formats.0.iter().find(|known| known.name == format);
         let row = row.ok_or_else(|| foreign(format!("unknown format {format:?}")))?;
         let job = (row.job)(line()?).map_err(unread)?;

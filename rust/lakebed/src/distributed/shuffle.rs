@@ -51,7 +51,7 @@ pub(super) fn packed(pieces: Pieces, parts: u32) -> Batches {
 
 /// Pieces of one side each, all of which every process gets; the column `part` is the reduce that they are for.
 pub(super) fn packed_known(known: &[(usize, Piece)]) -> Result<Vec<RecordBatch>> {
-    let mut rows = Rows::default();
+    let mut rows = PackedRows::default();
     for (step, piece) in known {
         let step = i32::try_from(*step).map_err(foreign)?;
         rows.push(step, piece.side, &to_ipc(&piece.rows, Some(CompressionType::ZSTD))?);
@@ -80,7 +80,7 @@ impl Packed {
     /// Packs what is held back.
     fn send(&mut self) -> Result<()> {
         self.held = 0;
-        let mut rows = Rows::default();
+        let mut rows = PackedRows::default();
         for (side, pieces) in std::mem::take(&mut self.waiting) {
             for (part, entries) in by_part(&pieces, self.parts)? {
                 let piece = to_ipc(&entries, None)?;
@@ -160,14 +160,14 @@ fn by_part(pieces: &[Piece], parts: u32) -> Result<Vec<(Option<u32>, RecordBatch
 
 /// Packed pieces that are being put together.
 #[derive(Default)]
-struct Rows {
+struct PackedRows {
     parts: Int32Builder,
     sides: Int32Builder,
     rows: BinaryBuilder,
     bytes: usize,
 }
 
-impl Rows {
+impl PackedRows {
     fn push(&mut self, part: i32, side: i32, rows: &[u8]) {
         self.parts.append_value(part);
         self.sides.append_value(side);

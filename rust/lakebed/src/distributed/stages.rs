@@ -95,11 +95,11 @@ pub(super) fn reduced_by_part(
     pieces: PlacedPieces,
     begin: impl Fn() -> Result<Opened> + Send + 'static,
 ) -> Pieces {
-    Box::new(Parts { pieces: Some(pieces), begin, open: None, made: VecDeque::new() })
+    Box::new(PartReduces { pieces: Some(pieces), begin, open: None, made: VecDeque::new() })
 }
 
 /// The reduces of one part after another.
-struct Parts<B> {
+struct PartReduces<B> {
     /// `None` once all were taken.
     pieces: Option<PlacedPieces>,
     begin: B,
@@ -108,7 +108,7 @@ struct Parts<B> {
     made: VecDeque<Pieces>,
 }
 
-impl<B: Fn() -> Result<Opened>> Parts<B> {
+impl<B: Fn() -> Result<Opened>> PartReduces<B> {
     fn take(&mut self, next: Option<Result<(i32, Piece)>>) -> Result<()> {
         let next = next.transpose()?;
         let part = next.as_ref().map(|(part, _)| *part);
@@ -133,7 +133,7 @@ impl<B: Fn() -> Result<Opened>> Parts<B> {
     }
 }
 
-impl<B: Fn() -> Result<Opened> + Send> Iterator for Parts<B> {
+impl<B: Fn() -> Result<Opened> + Send> Iterator for PartReduces<B> {
     type Item = Result<Piece>;
 
     fn next(&mut self) -> Option<Result<Piece>> {

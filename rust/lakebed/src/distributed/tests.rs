@@ -21,7 +21,7 @@ use crate::format::{FORMATS, Format, Formats};
 use crate::record::find;
 use crate::scan::{Batches, ScanOptions, limited};
 use crate::storage::{Local, Storage as _};
-use crate::table::{Place, Table, TableCore};
+use crate::table::{LakeTable, Place, TableCore};
 use crate::view::{View, project};
 
 /// The row of the format, as in `format.rs`.
@@ -74,7 +74,7 @@ struct Toy {
     manifests: Vec<String>,
 }
 
-impl Table for Toy {
+impl LakeTable for Toy {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -103,11 +103,11 @@ impl Table for Toy {
         Err(unknown())
     }
 
-    fn at(&self, _: &Place) -> Result<Box<dyn Table>> {
+    fn at(&self, _: &Place) -> Result<Box<dyn LakeTable>> {
         Err(unknown())
     }
 
-    fn refreshed(&self) -> Result<Box<dyn Table>> {
+    fn refreshed(&self) -> Result<Box<dyn LakeTable>> {
         Err(unknown())
     }
 
@@ -230,7 +230,7 @@ fn rows(batches: impl IntoIterator<Item = Result<RecordBatch>>) -> Vec<(String, 
     rows
 }
 
-fn toy(folder: &Path) -> Box<dyn Table> {
+fn toy(folder: &Path) -> Box<dyn LakeTable> {
     fs::create_dir_all(folder).expect("a folder");
     for (name, text) in [("toy", "one\ntwo\n"), ("one", "a 1\nb 2\n"), ("two", "c 3\n")] {
         fs::write(folder.join(name), text).expect("a file");

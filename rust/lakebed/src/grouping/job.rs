@@ -6,7 +6,7 @@ use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
 use super::sums::keys;
-use super::{Groups, Summing};
+use super::{FileGroups, Summing};
 use crate::distributed::{
     Bounds, Job, ManifestMap, Piece, Pieces, Planned, Process, Reduce, Shuffle, hash, nothing, one, sides,
 };
@@ -28,7 +28,7 @@ pub(crate) struct GroupsJob<F: Format> {
 }
 
 sides! {
-    enum Side {
+    enum SumSide {
         Sums,
         /// Counts of deletion vectors.
         Vectors,
@@ -52,11 +52,11 @@ impl<F: Format> GroupsJob<F> {
         let (types, summing) = (table.sent_types(&of_files)?, Summing::read(table, by, options)?);
         let job = GroupsJob::<F> { files, types, summing, held: bounds.groups.max(1) };
         if let Some(vectors) = F::Groups::vectors(table, options, by)? {
-            known.push((job.merging(), Piece::alone(Side::Vectors, vectors)));
+            known.push((job.merging(), Piece::alone(SumSide::Vectors, vectors)));
         }
         // There must be a part of `health` even without a file, for the reduce that makes its row.
         let made = match &job.summing.health {
-            Some(_) => vec![(job.merging() + 1, Piece::alone(Side::Sums, job.no_groups()?.rows()?))],
+            Some(_) => vec![(job.merging() + 1, Piece::alone(SumSide::Sums, job.no_groups()?.rows()?))],
             None => Vec::new(),
         };
         Ok(Some(Planned { known, made, ..Planned::new(EntryJob::Groups(Box::new(job)), manifests, bounds) }))
@@ -67,18 +67,18 @@ impl<F: Format> GroupsJob<F> {
         self.files.shuffles().len() + 1
     }
 
-    fn no_groups(&self) -> Result<Part<F>> {
-        Ok(Part { groups: F::Groups::sent(&self.types, &self.summing)?, summing: self.summing.clone() })
+    fn no_groups(&self) -> Result<PartGroups<F>> {
+        Ok(PartGroups { groups: F::Groups::sent(&self.types, &self.summing)?, summing: self.summing.clone() })
     }
 }
 
 /// The groups of a part.
-struct Part<F: Format> {
+struct PartGroups<F: Format> {
     groups: F::Groups,
     summing: Summing,
 }
 
-impl<F: Format> Part<F> {
+impl<F: Format> PartGroups<F> {
     fn rows(&self) -> Result<RecordBatch> {
         self.summing.rows::<F>(&self.groups)
     }
@@ -120,7 +120,7 @@ impl<F: Format> Job for GroupsJob<F> {
 
 /// Sums up files.
 struct Add<F: Format> {
-    part: Part<F>,
+    part: PartGroups<F>,
     held: usize,
 }
 
@@ -129,7 +129,7 @@ impl<F: Format> Add<F> {
     fn drained(&mut self) -> Result<Pieces> {
         let sums = self.part.groups.drain()?;
         let keys: Vec<Option<u64>> = keys(&sums)?.iter().map(|key| key.map(hash)).collect();
-        one(Piece::keyed(Side::Sums, sums, keys))
+        one(Piece::keyed(SumSide::Sums, sums, keys))
     }
 }
 
@@ -146,7 +146,7 @@ impl<F: Format> Reduce for Add<F> {
 
 /// Merges the sums of the groups of a part.
 struct Merge<F: Format> {
-    part: Part<F>,
+    part: PartGroups<F>,
     /// Counts of deletion vectors, for the groups that there are in the end.
     vectors: Vec<RecordBatch>,
     /// Rows of a batch.
@@ -155,9 +155,9 @@ struct Merge<F: Format> {
 
 impl<F: Format> Reduce for Merge<F> {
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
-        match Side::of(side)? {
-            Side::Sums => self.part.groups.merge(&rows)?,
-            Side::Vectors => self.vectors.push(rows),
+        match SumSide::of(side)? {
+            SumSide::Sums => self.part.groups.merge(&rows)?,
+            SumSide::Vectors => self.vectors.push(rows),
         }
         nothing()
     }
@@ -166,7 +166,7 @@ impl<F: Format> Reduce for Merge<F> {
         self.vectors.iter().try_for_each(|counts| self.part.groups.know_vectors(counts))?;
         let (rows, most) = (self.part.rows()?, self.batch);
         if self.part.summing.health.is_some() {
-            return one(Piece::alone(Side::Sums, rows));
+            return one(Piece::alone(SumSide::Sums, rows));
         }
         let starts = (0..rows.num_rows()).step_by(most);
         Ok(Box::new(

@@ -15,12 +15,12 @@ pub(crate) use sizes::Sizes;
 
 use crate::distributed::foreign;
 use crate::error::Result;
-use crate::health::{self, HealthTask, ManifestBounds, Totals, row_of_parts, small_bytes};
+use crate::health::{self, HealthTask, HealthTotals, ManifestBounds, row_of_parts, small_bytes};
 use crate::scan::{Format, ScanOptions};
 use crate::view::{GroupBy, select};
 
 /// Groups of live files, and what is summed up of each.
-pub(crate) trait Groups<F: Format>: Send + Sized + 'static {
+pub(crate) trait FileGroups<F: Format>: Send + Sized + 'static {
     /// The columns of entries from which sums are made.
     const INPUT: &'static [&'static str];
 
@@ -33,16 +33,16 @@ pub(crate) trait Groups<F: Format>: Send + Sized + 'static {
     /// No groups yet, in another process.
     ///
     /// # Errors
-    /// As [`Groups::of`]; those of resolving types, for a job that was changed in transit.
+    /// As [`FileGroups::of`]; those of resolving types, for a job that was changed in transit.
     fn sent(types: &F::Types, summing: &Summing) -> Result<Self>;
 
-    /// Adds live files, with the columns of [`Groups::INPUT`].
+    /// Adds live files, with the columns of [`FileGroups::INPUT`].
     ///
     /// # Errors
     /// `Required` for a missing column; `Mismatch` for a sum beyond 64 bits.
     fn extend(&mut self, files: &RecordBatch) -> Result<()>;
 
-    /// Adds what [`Groups::drain`] returned in another process.
+    /// Adds what [`FileGroups::drain`] returned in another process.
     ///
     /// # Errors
     /// `Required` and `Argument` for a batch of another shape; `Mismatch` for a sum beyond 64 bits.
@@ -56,10 +56,10 @@ pub(crate) trait Groups<F: Format>: Send + Sized + 'static {
         Ok(None)
     }
 
-    /// Adds the result of [`Groups::vectors`] to groups that have all of their files.
+    /// Adds the result of [`FileGroups::vectors`] to groups that have all of their files.
     ///
     /// # Errors
-    /// As [`Groups::merge`]; `Argument` for a format whose entries have them.
+    /// As [`FileGroups::merge`]; `Argument` for a format whose entries have them.
     fn know_vectors(&mut self, _counts: &RecordBatch) -> Result<()> {
         Err(foreign("counts of deletion vectors"))
     }
@@ -82,14 +82,14 @@ pub(crate) trait Groups<F: Format>: Send + Sized + 'static {
     /// The rows of `buckets`, in the order of their first files.
     ///
     /// # Errors
-    /// As [`Groups::shown_partitions`].
+    /// As [`FileGroups::shown_partitions`].
     fn shown_buckets(&self) -> Result<RecordBatch>;
 
     /// Sums over all groups, with the number of manifests that a plan of each partition reads.
     ///
     /// # Errors
-    /// As [`Groups::shown_partitions`]; `Mismatch` for a sum beyond 64 bits.
-    fn totals(&self, bounds: &ManifestBounds) -> Result<Totals>;
+    /// As [`FileGroups::shown_partitions`]; `Mismatch` for a sum beyond 64 bits.
+    fn totals(&self, bounds: &ManifestBounds) -> Result<HealthTotals>;
 }
 
 /// By what live files are summed up, and which columns are shown of the sums.
@@ -155,7 +155,7 @@ pub(crate) fn schema<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -
 /// The rows of a view of groups. Files are streamed: memory grows with the groups, not with the files.
 ///
 /// # Errors
-/// Those of reading live files, and of [`Groups`].
+/// Those of reading live files, and of [`FileGroups`].
 pub(crate) fn rows<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -> Result<RecordBatch> {
     let summing = Summing::read(table, by, options)?;
     let mut groups = F::Groups::of(table, &summing)?;

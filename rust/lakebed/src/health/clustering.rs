@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::column;
 use crate::scan::ScanOptions;
-use crate::table::Table;
+use crate::table::LakeTable;
 use crate::view::View;
 use crate::write::MANIFEST_TARGET_BYTES;
 
@@ -18,14 +18,14 @@ const INPUT: [&str; 5] = ["content", "length", "spec_id", "partition_lower", "pa
 /// The partition bounds of each manifest of data files, from the manifest lists.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct ManifestBounds {
-    manifests: Vec<Bounds>,
+    manifests: Vec<PartitionRange>,
     bytes: i64,
 }
 
 /// The lowest and highest value of each partition field in one manifest, as bytes that compare like the
 /// values; `None` where the list has no bounds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Bounds {
+struct PartitionRange {
     spec_id: Option<i32>,
     fields: Vec<Option<(Vec<u8>, Vec<u8>)>>,
 }
@@ -43,7 +43,7 @@ impl ManifestBounds {
     ///
     /// # Errors
     /// Those of the view `manifests`.
-    pub(super) fn read(table: &dyn Table, options: &ScanOptions) -> Result<ManifestBounds> {
+    pub(super) fn read(table: &dyn LakeTable, options: &ScanOptions) -> Result<ManifestBounds> {
         let columns = Some(INPUT.map(str::to_owned).to_vec());
         let options =
             ScanOptions { columns, table_filter: options.table_filter.clone(), ..ScanOptions::default() };
@@ -74,7 +74,7 @@ impl ManifestBounds {
                 at(lower).zip(at(upper))
             });
             let spec_id = specs.is_valid(row).then(|| specs.value(row));
-            self.manifests.push(Bounds { spec_id, fields: bounds.collect() });
+            self.manifests.push(PartitionRange { spec_id, fields: bounds.collect() });
             let length = if lengths.is_valid(row) { lengths.value(row) } else { 0 };
             self.bytes = self.bytes.saturating_add(length.max(0));
         }
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn rewritten_manifests_keep_their_total_size() {
-        let manifests = vec![Bounds { spec_id: None, fields: Vec::new() }; 40];
+        let manifests = vec![PartitionRange { spec_id: None, fields: Vec::new() }; 40];
         let bounds = ManifestBounds { manifests, bytes: 4 * TARGET_BYTES };
         let after = bounds.rewritten(Some(4000), Some(1000), Some(1500));
         assert_eq!((after.manifests, after.most), (Some(4), Some(3)));

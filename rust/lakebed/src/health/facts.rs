@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::grouping::sums::{known_sum, sum};
 use crate::record::column;
 use crate::scan::ScanOptions;
-use crate::table::Table;
+use crate::table::LakeTable;
 use crate::view::View;
 
 /// Manifests of fewer bytes are small: both formats' writers merge them up to 8 MiB.
@@ -49,7 +49,7 @@ impl TableFacts {
     ///
     /// # Errors
     /// Those of the views `snapshots` and `manifests`.
-    pub(crate) fn read(table: &dyn Table, schema_id: i64, options: &ScanOptions) -> Result<TableFacts> {
+    pub(crate) fn read(table: &dyn LakeTable, schema_id: i64, options: &ScanOptions) -> Result<TableFacts> {
         let mut facts = TableFacts {
             location: table.location().to_owned(),
             format: table.format().to_owned(),

@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use clustering::ManifestBounds;
 use facts::TableFacts;
-pub(crate) use totals::Totals;
+pub(crate) use totals::HealthTotals;
 
 use crate::credentials::location_of;
 use crate::error::Result;
 use crate::grouping::sums::sum;
 use crate::scan::ScanOptions;
-use crate::table::Table;
+use crate::table::LakeTable;
 use crate::view::{select, whole};
 
 /// Smaller files count as small by default \[bytes\].
@@ -40,7 +40,7 @@ impl HealthTask {
     ///
     /// # Errors
     /// Those of the views `snapshots` and `manifests`.
-    pub(crate) fn read(table: &dyn Table, schema_id: i64, options: &ScanOptions) -> Result<HealthTask> {
+    pub(crate) fn read(table: &dyn LakeTable, schema_id: i64, options: &ScanOptions) -> Result<HealthTask> {
         let facts = TableFacts::read(table, schema_id, options)?;
         let bounds = ManifestBounds::read(table, options)?;
         Ok(HealthTask { facts, bounds, columns: options.columns.clone() })
@@ -60,7 +60,7 @@ impl HealthTask {
     ///
     /// # Errors
     /// `UnknownColumn`.
-    pub(crate) fn row_of(&self, totals: &Totals) -> Result<RecordBatch> {
+    pub(crate) fn row_of(&self, totals: &HealthTotals) -> Result<RecordBatch> {
         select(&row(&self.facts, &self.bounds, totals)?, self.columns.as_deref(), None)
     }
 }
@@ -73,7 +73,7 @@ pub(crate) fn row_of_parts<'p>(
     health: &HealthTask,
     parts: impl Iterator<Item = &'p RecordBatch>,
 ) -> Result<RecordBatch> {
-    let mut totals = Totals::ZERO;
+    let mut totals = HealthTotals::ZERO;
     for part in parts {
         totals = totals.and_all(part)?;
     }
@@ -85,7 +85,7 @@ pub(crate) fn row_of_parts<'p>(
 /// # Errors
 /// `UnknownColumn`.
 pub fn schema(columns: Option<&[String]>) -> Result<SchemaRef> {
-    Ok(select(&row(&TableFacts::default(), &ManifestBounds::default(), &Totals::ZERO)?, columns, None)?
+    Ok(select(&row(&TableFacts::default(), &ManifestBounds::default(), &HealthTotals::ZERO)?, columns, None)?
         .schema())
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn small_bytes(options: &ScanOptions) -> i64 {
     i64::try_from(options.small_bytes.unwrap_or(SMALL_FILE_BYTES)).unwrap_or(i64::MAX)
 }
 
-fn row(facts: &TableFacts, bounds: &ManifestBounds, totals: &Totals) -> Result<RecordBatch> {
+fn row(facts: &TableFacts, bounds: &ManifestBounds, totals: &HealthTotals) -> Result<RecordBatch> {
     let manifests = &facts.manifests;
     let after = bounds.rewritten(totals.file_count, totals.partition_count, totals.max_partition_file_count);
     let clustered = totals.clustered_partition_count.filter(|count| *count > 0);

@@ -40,30 +40,30 @@ macro_rules! totals {
         /// combined to those of the whole.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[allow(missing_docs)] // columns of the view `health`, which is documented
-        pub(crate) struct Totals {
+        pub(crate) struct HealthTotals {
             $(pub(crate) $name: Option<i64>,)*
         }
 
         const NAMES: [&str; $count] = [$(stringify!($name)),*];
 
-        impl Totals {
+        impl HealthTotals {
             /// The sums over no files, in a format that has all of these numbers.
-            pub(crate) const ZERO: Totals = Totals { $($name: Rule::zero(&Rule::$rule),)* };
+            pub(crate) const ZERO: HealthTotals = HealthTotals { $($name: Rule::zero(&Rule::$rule),)* };
 
             /// The combination of both.
             ///
             /// # Errors
             /// `Mismatch` for a sum that does not fit 64 bits.
-            pub(crate) fn and(self, other: Totals) -> Result<Totals> {
-                Ok(Totals { $($name: Rule::$rule.of(stringify!($name), self.$name, other.$name)?,)* })
+            pub(crate) fn and(self, other: HealthTotals) -> Result<HealthTotals> {
+                Ok(HealthTotals { $($name: Rule::$rule.of(stringify!($name), self.$name, other.$name)?,)* })
             }
 
             fn numbers(self) -> [Option<i64>; $count] {
                 [$(self.$name),*]
             }
 
-            fn of_numbers([$($name),*]: [Option<i64>; $count]) -> Totals {
-                Totals { $($name),* }
+            fn of_numbers([$($name),*]: [Option<i64>; $count]) -> HealthTotals {
+                HealthTotals { $($name),* }
             }
         }
     };
@@ -94,10 +94,10 @@ totals! { 22:
     Max max_partition_manifest_count,
 }
 
-impl Totals {
+impl HealthTotals {
     /// The totals of a partition, with the number of manifests that may have its files, where that is known.
-    pub(crate) fn with_manifests(self, count: Option<i64>) -> Totals {
-        Totals {
+    pub(crate) fn with_manifests(self, count: Option<i64>) -> HealthTotals {
+        HealthTotals {
             clustered_partition_count: Some(i64::from(count.is_some())),
             partition_manifest_count: Some(count.unwrap_or(0)),
             max_partition_manifest_count: count,
@@ -110,35 +110,40 @@ impl Totals {
         whole(sums::columns(&NAMES, &[self.numbers()]), 1)
     }
 
-    /// These totals combined with all rows of a batch that [`Totals::to_batch`] made elsewhere.
+    /// These totals combined with all rows of a batch that [`HealthTotals::to_batch`] made elsewhere.
     ///
     /// # Errors
     /// `Required` and `Argument` for a batch of another shape; `Mismatch` for a sum that does not fit 64
     /// bits.
-    pub(crate) fn and_all(self, batch: &RecordBatch) -> Result<Totals> {
+    pub(crate) fn and_all(self, batch: &RecordBatch) -> Result<HealthTotals> {
         let rows = sums::numbers(batch, &NAMES)?;
-        rows.into_iter().map(Totals::of_numbers).try_fold(self, Totals::and)
+        rows.into_iter().map(HealthTotals::of_numbers).try_fold(self, HealthTotals::and)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Totals;
+    use super::HealthTotals;
     use crate::error::ErrorKind;
 
     #[test]
     fn a_sum_with_an_unknown_part_is_unknown() {
-        let one = Totals { file_count: Some(2), max_level: Some(3), delete_row_count: None, ..Totals::ZERO };
-        let other = Totals { file_count: Some(5), delete_row_count: Some(1), ..Totals::ZERO };
-        let both = Totals::ZERO.and_all(&one.to_batch().unwrap()).unwrap().and(other).unwrap();
+        let one = HealthTotals {
+            file_count: Some(2),
+            max_level: Some(3),
+            delete_row_count: None,
+            ..HealthTotals::ZERO
+        };
+        let other = HealthTotals { file_count: Some(5), delete_row_count: Some(1), ..HealthTotals::ZERO };
+        let both = HealthTotals::ZERO.and_all(&one.to_batch().unwrap()).unwrap().and(other).unwrap();
         assert_eq!((both.file_count, both.max_level, both.delete_row_count), (Some(7), Some(3), None));
         assert_eq!(both.min_file_size_in_bytes, None);
     }
 
     #[test]
     fn sums_beyond_64_bits_are_refused() {
-        let most = Totals { record_count: Some(i64::MAX), ..Totals::ZERO };
-        let error = most.and(Totals { record_count: Some(1), ..Totals::ZERO }).unwrap_err();
+        let most = HealthTotals { record_count: Some(i64::MAX), ..HealthTotals::ZERO };
+        let error = most.and(HealthTotals { record_count: Some(1), ..HealthTotals::ZERO }).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         assert_eq!(error.location().field.as_deref(), Some("record_count"));
     }

@@ -7,8 +7,8 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 
 use super::line::{CommitGroup, Line, Link};
-use super::totals::{Changed, READ, SUMMED, Sums, Totals, each_file};
-use super::{DeleteChanges, Deletes, compared, written_by};
+use super::totals::{Changed, CommitTotals, READ, SUMMED, Sums, each_file};
+use super::{DeleteChanges, UnlistedDeletes, compared, written_by};
 use crate::distributed::Distributed;
 use crate::error::Result;
 use crate::grouping::sums::columns;
@@ -89,8 +89,8 @@ impl<F: Format> GrowthScan<F> {
     }
 
     /// The sums at each commit, computed from the commits' changes.
-    fn grown(&self, links: &[Link<F>], changed: &mut HashMap<i64, Changed>) -> Result<Vec<Totals>> {
-        let mut grown: Vec<Totals> = Vec::with_capacity(links.len());
+    fn grown(&self, links: &[Link<F>], changed: &mut HashMap<i64, Changed>) -> Result<Vec<CommitTotals>> {
+        let mut grown: Vec<CommitTotals> = Vec::with_capacity(links.len());
         let mut before: Option<&Link<F>> = None;
         for link in links {
             let of_commit = changed.entry(link.commit.snapshot_id).or_default();
@@ -124,8 +124,8 @@ impl<F: Format> GrowthScan<F> {
     }
 
     /// The sums at a snapshot, read from its files.
-    fn live_at(&self, link: &Link<F>) -> Result<Totals> {
-        let mut live = Totals::default();
+    fn live_at(&self, link: &Link<F>) -> Result<CommitTotals> {
+        let mut live = CommitTotals::default();
         let at = self.history.at_state(&link.snapshot)?;
         for files in at.resolve(View::Files, self.of_files())?.stream()? {
             each_file(&files?, |_, content, rows, bytes| live.count(content, rows, bytes))?;
@@ -171,9 +171,13 @@ impl<F: Format> Scan for GrowthScan<F> {
 impl<F: Format> Distributed for GrowthScan<F> {}
 
 /// The numbers of a row, in the order of [`NUMBERS`]; `deletes` are those that are in no manifest.
-fn numbers(live: Totals, changed: Changed, deletes: Option<&DeleteChanges>) -> [Option<i64>; NUMBERS.len()] {
+fn numbers(
+    live: CommitTotals,
+    changed: Changed,
+    deletes: Option<&DeleteChanges>,
+) -> [Option<i64>; NUMBERS.len()] {
     let mut numbers = [None; NUMBERS.len()];
-    let outside = |of: fn(&DeleteChanges) -> Option<Deletes>| deletes.map(of);
+    let outside = |of: fn(&DeleteChanges) -> Option<UnlistedDeletes>| deletes.map(of);
     let parts = [
         (live, outside(|deletes| Some(deletes.live))),
         (changed.added, outside(|deletes| deletes.added)),
@@ -211,10 +215,10 @@ mod tests {
 
     #[test]
     fn deletes_outside_of_manifests_take_the_places_of_those_in_them() {
-        let live = Totals([5, 50, 500, 0, 0]);
-        let vectors = Deletes { files: 2, rows: None };
+        let live = CommitTotals([5, 50, 500, 0, 0]);
+        let vectors = UnlistedDeletes { files: 2, rows: None };
         let deletes = DeleteChanges { live: vectors, added: None, removed: Some(vectors) };
-        let changed = Changed { added: Totals([1, 10, 100, 0, 0]), removed: Totals::default() };
+        let changed = Changed { added: CommitTotals([1, 10, 100, 0, 0]), removed: CommitTotals::default() };
         let found = numbers(live, changed, Some(&deletes));
         let some = |numbers: [i64; 5]| numbers.map(Some);
         assert_eq!(found[..5], [Some(5), Some(50), Some(500), Some(2), None]);
@@ -225,7 +229,7 @@ mod tests {
 
     /// The totals of one data file and two delete files.
     fn numbers_of_manifests() -> [Option<i64>; 5] {
-        let mut totals = Totals::default();
+        let mut totals = CommitTotals::default();
         for (content, rows, bytes) in [(0, 10, 100), (1, 5, 7), (2, 15, 9)] {
             totals.count(content, rows, bytes).expect("small numbers");
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use super::columns::HistoryColumns;
-use super::{Commit, Counts, Written, compared, opened, written_by};
+use super::{Commit, CommittedManifest, Counts, compared, opened, written_by};
 use crate::diff::CHANGE;
 use crate::error::Result;
 use crate::pipeline::each;
@@ -38,7 +38,7 @@ pub(super) struct Link<F: Format> {
 /// Commits whose changes are read together.
 pub(super) enum CommitGroup<F: Format> {
     /// From the manifests that they wrote.
-    Written(Vec<Written<F::Manifest>>),
+    Written(Vec<CommittedManifest<F::Manifest>>),
     /// By comparing two snapshots.
     Compared(F::Snapshot, F::Snapshot, Arc<Commit>),
 }
@@ -127,8 +127,8 @@ impl<F: Format> Line<F> {
 fn written<F: Format>(
     commit: &Arc<Commit>,
     manifests: Vec<F::Manifest>,
-) -> impl Iterator<Item = Written<F::Manifest>> {
-    manifests.into_iter().map(|manifest| Written { commit: Arc::clone(commit), manifest })
+) -> impl Iterator<Item = CommittedManifest<F::Manifest>> {
+    manifests.into_iter().map(|manifest| CommittedManifest { commit: Arc::clone(commit), manifest })
 }
 
 /// Whether the recorded changes of a commit lead from the state before to the state after, by the counts in
@@ -166,21 +166,26 @@ struct Dated<F: Format> {
 }
 
 impl<F: Format> ManifestSource for Dated<F> {
-    type Manifest = Written<F::Manifest>;
+    type Manifest = CommittedManifest<F::Manifest>;
 
     fn storage(&self) -> &dyn Storage {
         self.source.storage()
     }
 
-    fn size(&self, written: &Written<F::Manifest>) -> u64 {
+    fn size(&self, written: &CommittedManifest<F::Manifest>) -> u64 {
         self.source.size(&written.manifest)
     }
 
-    fn read(&self, written: &Written<F::Manifest>) -> Result<Buffer> {
+    fn read(&self, written: &CommittedManifest<F::Manifest>) -> Result<Buffer> {
         self.source.read(&written.manifest)
     }
 
-    fn open(&self, written: &Written<F::Manifest>, bytes: Buffer, threads: usize) -> Result<Batches> {
+    fn open(
+        &self,
+        written: &CommittedManifest<F::Manifest>,
+        bytes: Buffer,
+        threads: usize,
+    ) -> Result<Batches> {
         let (columns, commit) = (self.columns.clone(), Arc::clone(&written.commit));
         let files = opened(&self.source, written, bytes, threads)?;
         Ok(Box::new(files.map(move |files| columns.build(&files?, &commit))))

@@ -40,7 +40,7 @@ pub(crate) struct Commit {
 }
 
 /// A manifest, and the commit that wrote it.
-pub(crate) struct Written<M> {
+pub(crate) struct CommittedManifest<M> {
     pub(crate) commit: Arc<Commit>,
     pub(crate) manifest: M,
 }
@@ -62,24 +62,24 @@ pub(crate) struct Listed<M> {
 
 /// The deletes of a snapshot that are in no manifest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Deletes {
+pub(crate) struct UnlistedDeletes {
     pub(crate) files: i64,
     /// The rows that they delete; `None` where they are not counted.
     pub(crate) rows: Option<i64>,
 }
 
-impl Deletes {
+impl UnlistedDeletes {
     /// No deletes.
-    pub(crate) const NONE: Deletes = Deletes { files: 0, rows: Some(0) };
+    pub(crate) const NONE: UnlistedDeletes = UnlistedDeletes { files: 0, rows: Some(0) };
 }
 
 /// Deletes that are in no manifest: those that are live at a snapshot and, where the snapshot before is
 /// known, those that its commit added and removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DeleteChanges {
-    pub(crate) live: Deletes,
-    pub(crate) added: Option<Deletes>,
-    pub(crate) removed: Option<Deletes>,
+    pub(crate) live: UnlistedDeletes,
+    pub(crate) added: Option<UnlistedDeletes>,
+    pub(crate) removed: Option<UnlistedDeletes>,
 }
 
 /// What reads the manifests that commits wrote.
@@ -95,7 +95,7 @@ fn written_by<F: Format>(table: &F, options: &ScanOptions) -> Result<EntrySource
 /// What such a manifest says of its commit: the requested columns of the view `files`, then `change`.
 fn opened<F: Format>(
     source: &EntrySource<F>,
-    Written { commit, manifest }: &Written<F::Manifest>,
+    CommittedManifest { commit, manifest }: &CommittedManifest<F::Manifest>,
     bytes: Buffer,
     threads: usize,
 ) -> Result<Batches> {

@@ -4,7 +4,7 @@ use arrow_array::{Int32Array, Int64Array, RecordBatch};
 use arrow_buffer::Buffer;
 
 use super::columns::are_added;
-use super::{Counts, Written, opened};
+use super::{CommittedManifest, Counts, opened};
 use crate::error::{Result, fitting};
 use crate::grouping::sums::sum;
 use crate::pipeline::{Give, Source};
@@ -20,10 +20,10 @@ pub(super) const READ: [&str; 3] = ["content", "record_count", "file_size_in_byt
 
 /// Sums over some files, in the order of [`SUMMED`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Totals(pub(super) [i64; 5]);
+pub(super) struct CommitTotals(pub(super) [i64; 5]);
 
-impl Totals {
-    pub(super) fn and(self, other: Totals, sign: i64) -> Result<Totals> {
+impl CommitTotals {
+    pub(super) fn and(self, other: CommitTotals, sign: i64) -> Result<CommitTotals> {
         let mut both = self;
         for ((left, right), name) in both.0.iter_mut().zip(other.0).zip(SUMMED) {
             *left = sum(name, *left, fitting(right.checked_mul(sign), name)?)?;
@@ -34,7 +34,7 @@ impl Totals {
     pub(super) fn count(&mut self, content: i32, rows: i64, bytes: i64) -> Result<()> {
         // Deletes count as files and rows; bytes are those of data files.
         let file = if content == 0 { [1, rows, bytes, 0, 0] } else { [0, 0, 0, 1, rows] };
-        *self = self.and(Totals(file), 1)?;
+        *self = self.and(CommitTotals(file), 1)?;
         Ok(())
     }
 
@@ -48,8 +48,8 @@ impl Totals {
 /// What a commit added and removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Changed {
-    pub(super) added: Totals,
-    pub(super) removed: Totals,
+    pub(super) added: CommitTotals,
+    pub(super) removed: CommitTotals,
 }
 
 /// Sums up the changes that manifests record of their commits; each manifest in one thread.
@@ -58,21 +58,21 @@ pub(super) struct Sums<F: Format> {
 }
 
 impl<F: Format> Source for Sums<F> {
-    type Request = Written<F::Manifest>;
+    type Request = CommittedManifest<F::Manifest>;
     type Bytes = Buffer;
     type Made = (i64, Changed);
 
-    fn size(&self, written: &Written<F::Manifest>) -> u64 {
+    fn size(&self, written: &CommittedManifest<F::Manifest>) -> u64 {
         self.source.size(&written.manifest)
     }
 
-    fn read(&self, written: &Written<F::Manifest>) -> Result<Buffer> {
+    fn read(&self, written: &CommittedManifest<F::Manifest>) -> Result<Buffer> {
         self.source.read(&written.manifest)
     }
 
     fn make(
         &self,
-        written: &Written<F::Manifest>,
+        written: &CommittedManifest<F::Manifest>,
         bytes: Buffer,
         give: Give<'_, (i64, Changed)>,
     ) -> Result<()> {
@@ -136,9 +136,9 @@ mod tests {
 
     #[test]
     fn a_number_that_cannot_be_taken_away_is_refused() {
-        let forged = Totals([0, i64::MIN, 0, 0, 0]);
-        assert!(Totals::default().and(forged, 1).is_ok());
-        let error = Totals::default().and(forged, -1).expect_err("no number");
+        let forged = CommitTotals([0, i64::MIN, 0, 0, 0]);
+        assert!(CommitTotals::default().and(forged, 1).is_ok());
+        let error = CommitTotals::default().and(forged, -1).expect_err("no number");
         assert_eq!(error.message(), "record_count does not fit 64 bits");
     }
 }

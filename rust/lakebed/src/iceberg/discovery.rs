@@ -59,14 +59,14 @@ pub fn current_metadata(
     match folder.hinted()? {
         Some(path) => open(&path),
         None => match folder.candidates(storage.list(&folder.path)?)? {
-            Found::Files(paths, versions) => {
+            FolderListing::Files(paths, versions) => {
                 let file = newest(paths, open)?;
                 if versions > 1 && !is_numbered_by_engine(file.path()) {
                     notes.add(guessed(file.path(), versions));
                 }
                 Ok(file)
             }
-            Found::Others(names) => Err(not_found(location, no_version(location, &names))),
+            FolderListing::Others(names) => Err(not_found(location, no_version(location, &names))),
         },
     }
 }
@@ -102,7 +102,7 @@ pub fn is_table(location: &str, storage: &Arc<dyn Storage>) -> Result<bool> {
     let names = storage.list(&folder.path)?;
     let has_hint = names.iter().any(|name| name == HINT);
     let has_manifests = names.iter().any(|name| name.ends_with(".avro"));
-    if let Found::Files(paths, _) = folder.candidates(names)? {
+    if let FolderListing::Files(paths, _) = folder.candidates(names)? {
         let open = |path: &String| MetadataFile::open(path, Arc::clone(storage), Limits::DEFAULT);
         return Ok(has_manifests || !paths.iter().any(|path| open(path).is_ok_and(|file| file.is_view())));
     }
@@ -144,7 +144,7 @@ struct Folder<'s> {
 }
 
 /// The result of listing a folder.
-enum Found {
+enum FolderListing {
     /// The files with the highest version, and how many files have a version.
     Files(Vec<String>, usize),
     /// No file with a version, but these metadata files without.
@@ -228,7 +228,7 @@ impl Folder<'_> {
     }
 
     /// The metadata files in the folder with these `names`.
-    fn candidates(&self, names: Vec<String>) -> Result<Found> {
+    fn candidates(&self, names: Vec<String>) -> Result<FolderListing> {
         let mut versions: Vec<(u64, String)> =
             names.iter().filter_map(|name| Some((version_of(name)?, self.file(name)))).collect();
         let mut others: Vec<String> =
@@ -243,11 +243,11 @@ impl Folder<'_> {
         }
         let Some(highest) = versions.iter().map(|(version, _)| *version).max() else {
             others.sort();
-            return Ok(Found::Others(others));
+            return Ok(FolderListing::Others(others));
         };
         let count = versions.len();
         versions.retain(|(version, _)| *version == highest);
-        Ok(Found::Files(versions.into_iter().map(|(_, path)| path).collect(), count))
+        Ok(FolderListing::Files(versions.into_iter().map(|(_, path)| path).collect(), count))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::storage::{Storage, read_recorded};
 const KEPT_BYTES: u64 = 16 << 20;
 
 /// A storage that caches what it reads for as long as the scan holds it, up to [`KEPT_BYTES`].
-pub(crate) struct Kept {
+pub(crate) struct ReadCache {
     storage: Arc<dyn Storage>,
     ranges: Mutex<Ranges>,
 }
@@ -26,14 +26,14 @@ struct Ranges {
     bytes: u64,
 }
 
-impl Kept {
+impl ReadCache {
     /// Wraps a storage whose requests take time. A local storage is returned as it is: it reads a file again
     /// as fast as this cache would.
     pub(crate) fn around(storage: &Arc<dyn Storage>) -> Arc<dyn Storage> {
         if storage.concurrent_reads().is_none() {
             return Arc::clone(storage);
         }
-        Arc::new(Kept { storage: Arc::clone(storage), ranges: Mutex::default() })
+        Arc::new(ReadCache { storage: Arc::clone(storage), ranges: Mutex::default() })
     }
 
     /// Reads files with recorded sizes in parallel, for a consumer that later reads them one after another.
@@ -89,7 +89,7 @@ impl Kept {
     }
 }
 
-impl Storage for Kept {
+impl Storage for ReadCache {
     fn read(&self, path: &str) -> Result<Buffer> {
         self.keeping((path, 0, u64::MAX), |storage| storage.read(path))
     }

@@ -36,13 +36,13 @@ use std::thread::JoinHandle;
 
 pub(crate) use both::both;
 pub(crate) use each::{each, read_each};
-pub(crate) use kept::Kept;
+pub(crate) use kept::ReadCache;
 pub(crate) use levels::{Levels, Look};
 pub(crate) use width::Width;
 
 use crate::error::{Error, Result};
 use crate::separate_thread::{PATIENCE, of_another_process};
-use state::{Job, Ready, Role, State};
+use state::{Ready, State, ThreadJob, ThreadRole};
 
 /// The most bytes that are read or decoded ahead of the consumer.
 pub(crate) const BYTES_AHEAD: u64 = 64 << 20;
@@ -139,10 +139,10 @@ impl<S: Source> Pipeline<S> {
         self.process = Some(std::process::id());
         // Threads that decode must leave reading to the readers from the beginning, so this comes before the
         // first reader runs.
-        shared.state.has_threads(self.makers.len(), self.readers.len().max(shared.wanted(Role::Reads)));
-        shared.spawn(&mut self.makers, Role::Makes);
+        shared.state.has_threads(self.makers.len(), self.readers.len().max(shared.wanted(ThreadRole::Reads)));
+        shared.spawn(&mut self.makers, ThreadRole::Makes);
         if !self.makers.is_empty() {
-            shared.spawn(&mut self.readers, Role::Reads);
+            shared.spawn(&mut self.readers, ThreadRole::Reads);
         }
         shared.state.has_threads(self.makers.len(), self.readers.len());
     }
@@ -255,12 +255,12 @@ impl<S: Source> Drop for Pipeline<S> {
 }
 
 impl<S: Source> Shared<S> {
-    fn wanted(&self, role: Role) -> usize {
+    fn wanted(&self, role: ThreadRole) -> usize {
         self.state.threads_wanted(role, |at| self.size(at))
     }
 
     /// Starts more threads of a role.
-    fn spawn(self: &Arc<Self>, threads: &mut Vec<JoinHandle<()>>, role: Role) {
+    fn spawn(self: &Arc<Self>, threads: &mut Vec<JoinHandle<()>>, role: ThreadRole) {
         let wanted = self.wanted(role);
         while threads.len() < wanted {
             let shared = Arc::clone(self);
@@ -280,11 +280,11 @@ impl<S: Source> Shared<S> {
     }
 
     /// What a thread does until there is no more work.
-    fn work(&self, role: Role) {
+    fn work(&self, role: ThreadRole) {
         while let Some(job) = self.state.next_job(role, |at| self.size(at)) {
             match job {
-                Job::Read(at) => self.read(at),
-                Job::Make(at, bytes) => self.make(at, bytes),
+                ThreadJob::Read(at) => self.read(at),
+                ThreadJob::Make(at, bytes) => self.make(at, bytes),
             }
         }
     }

@@ -32,7 +32,7 @@ pub(super) enum Ready<M> {
 
 /// What a thread is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ThreadRole {
     /// Only waits for the storage.
     Reads,
     /// Decodes what was read, and also reads where there are no readers.
@@ -40,7 +40,7 @@ pub(super) enum Role {
 }
 
 /// The next job of a thread.
-pub(super) enum Job<B> {
+pub(super) enum ThreadJob<B> {
     Read(usize),
     Make(usize, B),
 }
@@ -57,7 +57,7 @@ pub(super) struct State<B, M> {
 }
 
 /// The state of a request that is being decoded.
-struct Pieces<M> {
+struct DecodedPieces<M> {
     /// Pieces that are not taken yet, with their bytes.
     waiting: VecDeque<(M, u64)>,
     /// How decoding ended, once it has ended.
@@ -65,7 +65,7 @@ struct Pieces<M> {
 }
 
 /// What the consumer finds for the request it waits for.
-enum Found<M> {
+enum AwaitedRequest<M> {
     Ready(Ready<M>),
     /// The request has no more pieces.
     Over,
@@ -101,15 +101,15 @@ struct Places<B, M> {
     read: BTreeMap<usize, B>,
     making: usize,
     /// Requests that are being decoded, or were.
-    made: BTreeMap<usize, Pieces<M>>,
+    made: BTreeMap<usize, DecodedPieces<M>>,
     stopped: bool,
     /// Threads that have not ended.
     alive: usize,
 }
 
-impl<M> Default for Pieces<M> {
-    fn default() -> Pieces<M> {
-        Pieces { waiting: VecDeque::new(), end: None }
+impl<M> Default for DecodedPieces<M> {
+    fn default() -> DecodedPieces<M> {
+        DecodedPieces { waiting: VecDeque::new(), end: None }
     }
 }
 
@@ -152,12 +152,12 @@ impl<B, M> State<B, M> {
     /// How many threads of a role have work. Threads that decode also read, unless the storage serves more
     /// parallel reads than that. Then there are readers too, but no more than may read at once, since the
     /// allocator keeps memory for each thread.
-    pub(super) fn threads_wanted(&self, role: Role, size: impl Fn(usize) -> u64) -> usize {
+    pub(super) fn threads_wanted(&self, role: ThreadRole, size: impl Fn(usize) -> u64) -> usize {
         let places = self.places();
         match role {
-            Role::Makes => places.width.threads.min(places.count - places.taken),
-            Role::Reads if places.width.reads <= places.width.threads => 0,
-            Role::Reads => places.reading + places.readable(size),
+            ThreadRole::Makes => places.width.threads.min(places.count - places.taken),
+            ThreadRole::Reads if places.width.reads <= places.width.threads => 0,
+            ThreadRole::Reads => places.reading + places.readable(size),
         }
     }
 
@@ -171,27 +171,27 @@ impl<B, M> State<B, M> {
     }
 
     /// The next job of a thread; waits until there is one. `None` where no more will come.
-    pub(super) fn next_job(&self, role: Role, size: impl Fn(usize) -> u64) -> Option<Job<B>> {
+    pub(super) fn next_job(&self, role: ThreadRole, size: impl Fn(usize) -> u64) -> Option<ThreadJob<B>> {
         let mut places = self.places();
         loop {
             if places.stopped || places.is_over_for(role) {
                 return None;
             }
             let job = match role {
-                Role::Reads => places.next_read(&size),
-                Role::Makes if places.readers == 0 => {
+                ThreadRole::Reads => places.next_read(&size),
+                ThreadRole::Makes if places.readers == 0 => {
                     places.next_make(&size).or_else(|| places.next_read(&size))
                 }
-                Role::Makes => places.next_make(&size),
+                ThreadRole::Makes => places.next_make(&size),
             };
             if let Some(job) = job {
-                if matches!(job, Job::Make(..)) {
+                if matches!(job, ThreadJob::Make(..)) {
                     // The request is no longer ahead, which leaves room to read.
                     self.changed();
                 }
                 return Some(job);
             }
-            let changed = if role == Role::Reads { &self.room } else { &self.turn };
+            let changed = if role == ThreadRole::Reads { &self.room } else { &self.turn };
             places = changed.wait(places).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -264,14 +264,14 @@ impl<B, M> State<B, M> {
                 self.changed();
             }
             match places.find() {
-                Found::Ready(ready) => {
+                AwaitedRequest::Ready(ready) => {
                     drop(places);
                     self.changed();
                     return ready;
                 }
-                Found::Over => self.changed(),
-                Found::Nothing if has_waited => return Ready::NotYet,
-                Found::Nothing => {
+                AwaitedRequest::Over => self.changed(),
+                AwaitedRequest::Nothing if has_waited => return Ready::NotYet,
+                AwaitedRequest::Nothing => {
                     let waited = self.made.wait_timeout(places, patience);
                     (places, has_waited) = (waited.unwrap_or_else(PoisonError::into_inner).0, true);
                 }
@@ -313,15 +313,15 @@ impl<B, M> State<B, M> {
 
 impl<B, M> Places<B, M> {
     /// Whether no work is left for threads of a role.
-    fn is_over_for(&self, role: Role) -> bool {
+    fn is_over_for(&self, role: ThreadRole) -> bool {
         let all_asked = self.next == self.count;
-        all_asked && (role == Role::Reads || (self.reading == 0 && self.read.is_empty()))
+        all_asked && (role == ThreadRole::Reads || (self.reading == 0 && self.read.is_empty()))
     }
 
     /// The first request that was read, if it may be decoded now. While many decoded bytes are held, only the
     /// request that the consumer waits for is decoded: decoded rows take several times the bytes that were
     /// read.
-    fn next_make(&mut self, size: impl Fn(usize) -> u64) -> Option<Job<B>> {
+    fn next_make(&mut self, size: impl Fn(usize) -> u64) -> Option<ThreadJob<B>> {
         let at = *self.read.keys().next()?;
         let has_room = at == self.taken || self.held < self.most_bytes / 2;
         if self.making == self.width.threads || !has_room {
@@ -331,7 +331,7 @@ impl<B, M> Places<B, M> {
         self.making += 1;
         self.made.entry(at).or_default();
         self.unmade = self.unmade.saturating_sub(size(at));
-        Some(Job::Make(at, read))
+        Some(ThreadJob::Make(at, read))
     }
 
     /// Whether a decoded piece may be held: there is room for it, or the consumer waits for it. Where all
@@ -352,8 +352,8 @@ impl<B, M> Places<B, M> {
     }
 
     /// The next piece of the request that is waited for, or how that request ended.
-    fn find(&mut self) -> Found<M> {
-        let Some(front) = self.made.get_mut(&self.taken) else { return Found::Nothing };
+    fn find(&mut self) -> AwaitedRequest<M> {
+        let Some(front) = self.made.get_mut(&self.taken) else { return AwaitedRequest::Nothing };
         let piece = front.waiting.pop_front();
         let is_over = front.waiting.is_empty() && matches!(front.end, Some(Ok(Ok(()))));
         let end = if piece.is_none() { front.end.take() } else { None };
@@ -364,17 +364,17 @@ impl<B, M> Places<B, M> {
         match (piece, end) {
             (Some((made, held)), _) => {
                 self.held = self.held.saturating_sub(held);
-                Found::Ready(Ready::Made(Ok(made)))
+                AwaitedRequest::Ready(Ready::Made(Ok(made)))
             }
-            (None, Some(Err(panic))) => Found::Ready(Ready::Panicked(panic)),
-            (None, Some(Ok(Err(error)))) => Found::Ready(Ready::Made(Err(error))),
-            (None, Some(Ok(Ok(())))) => Found::Over,
-            (None, None) => Found::Nothing,
+            (None, Some(Err(panic))) => AwaitedRequest::Ready(Ready::Panicked(panic)),
+            (None, Some(Ok(Err(error)))) => AwaitedRequest::Ready(Ready::Made(Err(error))),
+            (None, Some(Ok(Ok(())))) => AwaitedRequest::Over,
+            (None, None) => AwaitedRequest::Nothing,
         }
     }
 
     /// The next request to read, if there is room for it.
-    fn next_read(&mut self, size: impl Fn(usize) -> u64) -> Option<Job<B>> {
+    fn next_read(&mut self, size: impl Fn(usize) -> u64) -> Option<ThreadJob<B>> {
         let at = self.next;
         let size = (at < self.count).then(|| size(at))?;
         if !self.has_room_for(at, self.unmade.saturating_add(size)) {
@@ -383,7 +383,7 @@ impl<B, M> Places<B, M> {
         self.next += 1;
         self.reading += 1;
         self.unmade = self.unmade.saturating_add(size);
-        Some(Job::Read(at))
+        Some(ThreadJob::Read(at))
     }
 
     /// How many requests may be read now.

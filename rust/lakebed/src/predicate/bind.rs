@@ -8,7 +8,7 @@ use super::beyond::within;
 use super::cast::{cast, exact_time, uuid_text};
 use super::expr::{Leaf, Literal, Predicate, Quoted, Term};
 use super::like::LikePattern;
-use super::op::{Form, Operands, Operator};
+use super::op::{Operands, Operator, OperatorForm};
 use super::value::{Value, is_comparable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::words::closest;
@@ -220,7 +220,7 @@ impl BoundLeaf {
         column: Column,
         mut values: Vec<Value<'static>>,
     ) -> BoundLeaf {
-        if operator.row().form == Form::List {
+        if operator.row().form == OperatorForm::List {
             values.sort_unstable();
             values.dedup();
         }
@@ -253,7 +253,7 @@ fn bind_node(
 }
 
 fn bind_leaf(leaf: &Leaf, logic: Logic, column: Column) -> Result<Node> {
-    if leaf.operator.row().form != Form::Postfix && !is_comparable(&column.data_type) {
+    if leaf.operator.row().form != OperatorForm::Postfix && !is_comparable(&column.data_type) {
         return Err(type_mismatch(
             leaf,
             &column.data_type,
@@ -263,7 +263,7 @@ fn bind_leaf(leaf: &Leaf, logic: Logic, column: Column) -> Result<Node> {
     let (operator, literals) = match resolve_nulls(leaf) {
         Resolved::Never(literals) => {
             // A literal that does not fit its column is an error even next to a NULL.
-            if leaf.operator.row().form != Form::Pattern {
+            if leaf.operator.row().form != OperatorForm::Pattern {
                 bind_values(leaf, &literals, &column)?;
             }
             return Ok(Node::Constant(false));
@@ -319,13 +319,13 @@ fn bind_operands(
     let data_type = &column.data_type;
     let form = operator.row().form;
     check_shape(leaf, form, literals.len(), data_type)?;
-    if form == Form::Pattern {
+    if form == OperatorForm::Pattern {
         let pattern = bind_pattern(literals).map_err(|reason| type_mismatch(leaf, data_type, &reason))?;
         let values = vec![Value::Bytes(pattern.prefix().0.into())];
         return Ok(Operands { values, pattern: Some(pattern) });
     }
     let mut values = bind_values(leaf, literals, column)?;
-    if form == Form::List {
+    if form == OperatorForm::List {
         values.sort_unstable();
         values.dedup();
     }
@@ -344,7 +344,7 @@ fn bind_values(leaf: &Leaf, literals: &[&Literal], column: &Column) -> Result<Ve
         return Err(type_mismatch(leaf, data_type, &reason));
     }
     // A prefix need not be a whole UUID.
-    let is_uuid = column.is_uuid && leaf.operator.row().form != Form::Function;
+    let is_uuid = column.is_uuid && leaf.operator.row().form != OperatorForm::Function;
     let value = |literal: &&Literal| {
         let value = match column.is_exact {
             true => exact_time(literal, data_type),
@@ -366,22 +366,22 @@ fn calendar_year(term: &Term, literal: &Literal) -> Option<i64> {
 }
 
 /// Whether the operator takes this many literals and columns of this type.
-fn check_shape(leaf: &Leaf, form: Form, literals: usize, data_type: &DataType) -> Result<()> {
+fn check_shape(leaf: &Leaf, form: OperatorForm, literals: usize, data_type: &DataType) -> Result<()> {
     let counts = match form {
-        Form::Postfix | Form::Test => 0..=0,
-        Form::Infix | Form::Function => 1..=1,
-        Form::Between => 2..=2,
-        Form::Pattern => 1..=2,
-        Form::List => 0..=usize::MAX,
+        OperatorForm::Postfix | OperatorForm::Test => 0..=0,
+        OperatorForm::Infix | OperatorForm::Function => 1..=1,
+        OperatorForm::Between => 2..=2,
+        OperatorForm::Pattern => 1..=2,
+        OperatorForm::List => 0..=usize::MAX,
     };
     let name = leaf.operator.name();
     if !counts.contains(&literals) {
         return Err(type_mismatch(leaf, data_type, &format!("{name} does not take {literals} literals")));
     }
     let applies = match form {
-        Form::Test => matches!(data_type, DataType::Float32 | DataType::Float64),
-        Form::Pattern => *data_type == DataType::Utf8,
-        Form::Function => matches!(data_type, DataType::Utf8 | DataType::Binary),
+        OperatorForm::Test => matches!(data_type, DataType::Float32 | DataType::Float64),
+        OperatorForm::Pattern => *data_type == DataType::Utf8,
+        OperatorForm::Function => matches!(data_type, DataType::Utf8 | DataType::Binary),
         _ => true,
     };
     if applies { Ok(()) } else { Err(type_mismatch(leaf, data_type, &format!("{name} does not apply"))) }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::op::{Form, Operator};
+use super::op::{Operator, OperatorForm};
 
 /// A filter over named columns.
 ///
@@ -183,13 +183,13 @@ impl fmt::Display for Leaf {
         let row = self.operator.row();
         let name = row.name;
         match row.form {
-            Form::Infix => write!(f, "{term} {name} {}", Separated(&self.literals, "")),
-            Form::Postfix => write!(f, "{term} {name}"),
-            Form::List => write!(f, "{term} {name} ({})", Separated(&self.literals, ", ")),
-            Form::Between => write!(f, "{term} {name} {}", Separated(&self.literals, " AND ")),
-            Form::Pattern => write!(f, "{term} {name} {}", Separated(&self.literals, " ESCAPE ")),
-            Form::Test => write!(f, "{name}({term})"),
-            Form::Function => write!(f, "{name}({term}, {})", Separated(&self.literals, ", ")),
+            OperatorForm::Infix => write!(f, "{term} {name} {}", Separated(&self.literals, "")),
+            OperatorForm::Postfix => write!(f, "{term} {name}"),
+            OperatorForm::List => write!(f, "{term} {name} ({})", Separated(&self.literals, ", ")),
+            OperatorForm::Between => write!(f, "{term} {name} {}", Separated(&self.literals, " AND ")),
+            OperatorForm::Pattern => write!(f, "{term} {name} {}", Separated(&self.literals, " ESCAPE ")),
+            OperatorForm::Test => write!(f, "{name}({term})"),
+            OperatorForm::Function => write!(f, "{name}({term}, {})", Separated(&self.literals, ", ")),
         }
     }
 }

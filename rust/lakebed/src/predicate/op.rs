@@ -33,7 +33,7 @@ pub enum Operator {
 
 /// How an operator is written, which also determines how many literals it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum OperatorForm {
     /// `column NAME literal`.
     Infix,
     /// `column NAME`.
@@ -69,7 +69,7 @@ pub(super) struct Range<'a> {
 pub(super) struct Row {
     pub(super) operator: Operator,
     pub(super) name: &'static str,
-    pub(super) form: Form,
+    pub(super) form: OperatorForm,
     pub(super) negation: Operator,
     /// Whether a value (`None`: null) certainly matches. A null only matches tests for null.
     pub(super) on_value: fn(Option<&Value<'_>>, &Operands) -> bool,
@@ -95,7 +95,7 @@ impl Operator {
 
     /// Whether it compares values, rather than testing for null, NaN or a pattern.
     pub(super) fn is_comparison(self) -> bool {
-        matches!(self.row().form, Form::Infix | Form::List | Form::Between)
+        matches!(self.row().form, OperatorForm::Infix | OperatorForm::List | OperatorForm::Between)
     }
 
     /// The operator with its sides exchanged: `5 < a` is `a > 5`.
@@ -119,46 +119,46 @@ impl Operator {
 static TABLE: [Row; 20] = {
     use Operator::*;
     [
-        Row { operator: Eq, name: "=", form: Form::Infix, negation: NotEq,
+        Row { operator: Eq, name: "=", form: OperatorForm::Infix, negation: NotEq,
               on_value: |v, o| compare(v, o, Ordering::is_eq), on_range: may_equal },
-        Row { operator: NotEq, name: "<>", form: Form::Infix, negation: Eq,
+        Row { operator: NotEq, name: "<>", form: OperatorForm::Infix, negation: Eq,
               on_value: |v, o| compare(v, o, Ordering::is_ne), on_range: may_differ },
-        Row { operator: Lt, name: "<", form: Form::Infix, negation: GtEq,
+        Row { operator: Lt, name: "<", form: OperatorForm::Infix, negation: GtEq,
               on_value: |v, o| compare(v, o, Ordering::is_lt), on_range: |r, o| any(o, |l| r.below(l)) },
-        Row { operator: LtEq, name: "<=", form: Form::Infix, negation: Gt,
+        Row { operator: LtEq, name: "<=", form: OperatorForm::Infix, negation: Gt,
               on_value: |v, o| compare(v, o, Ordering::is_le), on_range: |r, o| any(o, |l| r.at_most(l)) },
-        Row { operator: Gt, name: ">", form: Form::Infix, negation: LtEq,
+        Row { operator: Gt, name: ">", form: OperatorForm::Infix, negation: LtEq,
               on_value: |v, o| compare(v, o, Ordering::is_gt), on_range: |r, o| any(o, |l| r.above(l)) },
-        Row { operator: GtEq, name: ">=", form: Form::Infix, negation: Lt,
+        Row { operator: GtEq, name: ">=", form: OperatorForm::Infix, negation: Lt,
               on_value: |v, o| compare(v, o, Ordering::is_ge), on_range: |r, o| any(o, |l| r.at_least(l)) },
-        Row { operator: EqNullSafe, name: "<=>", form: Form::Infix, negation: NotEqNullSafe,
+        Row { operator: EqNullSafe, name: "<=>", form: OperatorForm::Infix, negation: NotEqNullSafe,
               on_value: |v, o| compare(v, o, Ordering::is_eq), on_range: may_equal },
-        Row { operator: NotEqNullSafe, name: "IS DISTINCT FROM", form: Form::Infix, negation: EqNullSafe,
+        Row { operator: NotEqNullSafe, name: "IS DISTINCT FROM", form: OperatorForm::Infix, negation: EqNullSafe,
               on_value: |v, o| v.is_none() || compare(v, o, Ordering::is_ne), on_range: may_differ },
-        Row { operator: In, name: "IN", form: Form::List, negation: NotIn,
+        Row { operator: In, name: "IN", form: OperatorForm::List, negation: NotIn,
               on_value: |v, o| v.is_some_and(|v| o.contains(v)), on_range: may_be_in },
-        Row { operator: NotIn, name: "NOT IN", form: Form::List, negation: In,
+        Row { operator: NotIn, name: "NOT IN", form: OperatorForm::List, negation: In,
               on_value: |v, o| v.is_some_and(|v| !o.contains(v)), on_range: may_differ },
-        Row { operator: IsNull, name: "IS NULL", form: Form::Postfix, negation: IsNotNull,
+        Row { operator: IsNull, name: "IS NULL", form: OperatorForm::Postfix, negation: IsNotNull,
               on_value: |v, _| v.is_none(), on_range: |_, _| false },
-        Row { operator: IsNotNull, name: "IS NOT NULL", form: Form::Postfix, negation: IsNull,
+        Row { operator: IsNotNull, name: "IS NOT NULL", form: OperatorForm::Postfix, negation: IsNull,
               on_value: |v, _| v.is_some(), on_range: |_, _| true },
-        Row { operator: IsNan, name: "is_nan", form: Form::Test, negation: IsNotNan,
+        Row { operator: IsNan, name: "is_nan", form: OperatorForm::Test, negation: IsNotNan,
               on_value: |v, _| v.is_some_and(Value::is_nan), on_range: |_, _| false },
-        Row { operator: IsNotNan, name: "NOT is_nan", form: Form::Test, negation: IsNan,
+        Row { operator: IsNotNan, name: "NOT is_nan", form: OperatorForm::Test, negation: IsNan,
               on_value: |v, _| v.is_some_and(|v| !v.is_nan()), on_range: |_, _| true },
-        Row { operator: StartsWith, name: "starts_with", form: Form::Function, negation: NotStartsWith,
+        Row { operator: StartsWith, name: "starts_with", form: OperatorForm::Function, negation: NotStartsWith,
               on_value: |v, o| v.is_some_and(|v| any(o, |p| v.starts_with(p))), on_range: may_start_with },
-        Row { operator: NotStartsWith, name: "NOT starts_with", form: Form::Function, negation: StartsWith,
+        Row { operator: NotStartsWith, name: "NOT starts_with", form: OperatorForm::Function, negation: StartsWith,
               on_value: |v, o| v.is_some_and(|v| any(o, |p| !v.starts_with(p))), on_range: may_start_otherwise },
-        Row { operator: Like, name: "LIKE", form: Form::Pattern, negation: NotLike,
+        Row { operator: Like, name: "LIKE", form: OperatorForm::Pattern, negation: NotLike,
               on_value: |v, o| like(v, o) == Some(true), on_range: may_start_with },
-        Row { operator: NotLike, name: "NOT LIKE", form: Form::Pattern, negation: Like,
+        Row { operator: NotLike, name: "NOT LIKE", form: OperatorForm::Pattern, negation: Like,
               on_value: |v, o| like(v, o) == Some(false), on_range: may_be_unlike },
-        Row { operator: Between, name: "BETWEEN", form: Form::Between, negation: NotBetween,
+        Row { operator: Between, name: "BETWEEN", form: OperatorForm::Between, negation: NotBetween,
               on_value: |v, o| between(v, o) == Some(true),
               on_range: |r, o| o.low_high().is_some_and(|(low, high)| r.at_least(low) && r.at_most(high)) },
-        Row { operator: NotBetween, name: "NOT BETWEEN", form: Form::Between, negation: Between,
+        Row { operator: NotBetween, name: "NOT BETWEEN", form: OperatorForm::Between, negation: Between,
               on_value: |v, o| between(v, o) == Some(false),
               on_range: |r, o| o.low_high().is_some_and(|(low, high)| r.below(low) || r.above(high)) },
     ]

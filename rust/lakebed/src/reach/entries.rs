@@ -14,7 +14,7 @@ use crate::distributed::{LocatedManifest, PlannedManifest, match_manifest_path};
 use crate::error::{ErrorKind, Result};
 use crate::scan::{Batches, Format, ManifestSource, ManifestStream, planned};
 use crate::storage::Storage;
-use crate::table::Table as _;
+use crate::table::LakeTable as _;
 
 /// The records of the files that manifests name, distributed by the partitioner of the walk.
 ///
@@ -26,16 +26,16 @@ pub(crate) fn entries<R: Reach>(
     wanted: &WalkOptions<'_>,
 ) -> Result<Batches> {
     let (table, program) = (reach.table().clone(), reach.program(&wanted.partitioner)?);
-    Ok(Box::new(ManifestStream::new(Entries::<R> { table, program }, manifests, wanted.threads)))
+    Ok(Box::new(ManifestStream::new(WalkEntries::<R> { table, program }, manifests, wanted.threads)))
 }
 
 /// Manifests that the process of the table reads.
-struct Entries<R: Reach> {
+struct WalkEntries<R: Reach> {
     table: R::Table,
     program: R::Program,
 }
 
-impl<R: Reach> ManifestSource for Entries<R> {
+impl<R: Reach> ManifestSource for WalkEntries<R> {
     type Manifest = R::Manifest;
 
     fn storage(&self) -> &dyn Storage {

@@ -10,7 +10,7 @@ use super::job::planned;
 use super::kind::Kinds;
 use super::looks::Seen;
 use super::partitioner::Partitioner;
-use super::partitions::Partitions;
+use super::partitions::RecordParts;
 use super::rows::{nothing, schema};
 use super::walk::{Removal, Root, Walk, WalkOptions};
 use super::walk_roots::WalkRoots;
@@ -51,7 +51,7 @@ impl<R: Reach> Scan for Reachable<R> {
 
     fn stream(&self) -> Result<Batches> {
         limited(self.options.limit, || {
-            let walked = Found::walk(&self.reach, Removal::None, &self.options, &mut Seen::default())?;
+            let walked = FoundFiles::walk(&self.reach, Removal::None, &self.options, &mut Seen::default())?;
             Ok(selected(walked.found, &self.options))
         })
     }
@@ -61,7 +61,7 @@ impl<R: Reach> Scan for Reachable<R> {
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
-        let walked = Found::walk(&self.reach, Removal::None, &self.options, &mut Seen::default())?;
+        let walked = FoundFiles::walk(&self.reach, Removal::None, &self.options, &mut Seen::default())?;
         let manifests = walked.manifests.clone();
         let (files, roots) = (count(walked.found)?, "each file is one row, however many roots reach it");
         Ok(vec![manifests, Step::rows("files", files, files, roots)])
@@ -79,26 +79,26 @@ pub(crate) struct Walked {
     pub(super) manifests: Step,
     /// How many roots are removed, and how many there are, without the table itself.
     pub(super) snapshots: (u64, u64),
-    pub(crate) found: Found,
+    pub(crate) found: FoundFiles,
 }
 
 /// The rows of a walk: first what is removed and is not a file, then files that are named without manifests,
 /// then the others part by part.
-pub(crate) struct Found {
+pub(crate) struct FoundFiles {
     roots: Arc<WalkRoots>,
     storage: Arc<dyn Storage>,
     threads: usize,
-    stage: Stage,
+    stage: WalkStage,
 }
 
-enum Stage {
+enum WalkStage {
     Named(Box<Walk>),
     Entries(Batches),
     Parts(Batches),
     Ended,
 }
 
-impl Found {
+impl FoundFiles {
     /// Starts reading what a table reaches, as far as `options` ask for it.
     pub(super) fn walk<R: Reach>(
         reach: &R,
@@ -112,7 +112,7 @@ impl Found {
         let partitioner = Arc::new(Partitioner::new().of_moved(moved.clone()));
         let walk = reach.walk(&WalkOptions { retention, kinds, partitioner, threads }, seen)?;
         let walk = walk.of_moved(moved.as_ref())?;
-        Ok(Found::of(walk, removal.is_some(), reach.storage(), threads))
+        Ok(FoundFiles::of(walk, removal.is_some(), reach.storage(), threads))
     }
 
     /// Starts reading the manifests of a walk, for all files, or with `only_removed` for those that only removed
@@ -130,13 +130,13 @@ impl Found {
         };
         let snapshots = (of_snapshots(true), of_snapshots(false));
         let roots = Arc::new(WalkRoots::of(&mut walk, only_removed));
-        let (storage, stage) = (Arc::clone(storage), Stage::Named(Box::new(walk)));
-        Walked { manifests, snapshots, found: Found { roots, storage, threads, stage } }
+        let (storage, stage) = (Arc::clone(storage), WalkStage::Named(Box::new(walk)));
+        Walked { manifests, snapshots, found: FoundFiles { roots, storage, threads, stage } }
     }
 
     /// The rows of each part.
     fn parts(&self, entries: Batches) -> Result<Batches> {
-        let mut partitions = Partitions::new();
+        let mut partitions = RecordParts::new();
         for batch in entries {
             partitions.push_batch(&batch?)?;
         }
@@ -146,34 +146,34 @@ impl Found {
 
     fn advance(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            match std::mem::replace(&mut self.stage, Stage::Ended) {
-                Stage::Named(mut walk) => {
+            match std::mem::replace(&mut self.stage, WalkStage::Ended) {
+                WalkStage::Named(mut walk) => {
                     let rows = self.roots.named(&walk)?;
                     let entries = std::mem::replace(&mut walk.entries, Box::new(std::iter::empty()));
                     // Rows of removed roots are checked by a look that is later than all reading.
                     self.stage = match self.roots.only_removed() {
-                        true => Stage::Parts(self.parts(entries)?),
-                        false => Stage::Entries(entries),
+                        true => WalkStage::Parts(self.parts(entries)?),
+                        false => WalkStage::Entries(entries),
                     };
                     if rows.num_rows() > 0 {
                         return Ok(Some(rows));
                     }
                 }
-                Stage::Entries(entries) => self.stage = Stage::Parts(self.parts(entries)?),
-                Stage::Parts(mut parts) => {
+                WalkStage::Entries(entries) => self.stage = WalkStage::Parts(self.parts(entries)?),
+                WalkStage::Parts(mut parts) => {
                     let Some(rows) = parts.next().transpose()? else { return Ok(None) };
-                    self.stage = Stage::Parts(parts);
+                    self.stage = WalkStage::Parts(parts);
                     if rows.num_rows() > 0 {
                         return Ok(Some(rows));
                     }
                 }
-                Stage::Ended => return Ok(None),
+                WalkStage::Ended => return Ok(None),
             }
         }
     }
 }
 
-impl Iterator for Found {
+impl Iterator for FoundFiles {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {

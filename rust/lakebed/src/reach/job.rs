@@ -37,7 +37,7 @@ pub(crate) struct DistributedWalk<R: Reach> {
 }
 
 sides! {
-    pub(super) enum Side {
+    pub(super) enum RecordSide {
         /// Records of the files that manifests name.
         Named,
         /// Records of listed files.
@@ -167,12 +167,12 @@ pub(super) fn map_records<R: Reach>(
     let records = manifests.records(partitioner, decoding)?;
     ManifestMap::of_content(move |path, bytes, _| {
         let batches = records(path, bytes)?;
-        Ok(Box::new(batches.map(|batch| by_part(Side::Named, column(&batch?, "records")?))))
+        Ok(Box::new(batches.map(|batch| by_part(RecordSide::Named, column(&batch?, "records")?))))
     })
 }
 
 /// The distributed records, one row for each part that has some, with the part's number as its key.
-pub(super) fn by_part(side: Side, chunk: &LargeBinaryArray) -> Result<Piece> {
+pub(super) fn by_part(side: RecordSide, chunk: &LargeBinaryArray) -> Result<Piece> {
     let filled = (0..).zip(chunk.iter().flatten()).filter(|(_, records)| !records.is_empty());
     let (parts, records): (Vec<Option<u64>>, Vec<&[u8]>) =
         filled.map(|(part, records): (u64, _)| (Some(part), records)).unzip();
@@ -201,7 +201,7 @@ impl RecordReduce {
 
 impl Reduce for RecordReduce {
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
-        Side::of(side)?;
+        RecordSide::of(side)?;
         self.pieces.extend(pieces(&rows)?);
         distributed::nothing()
     }

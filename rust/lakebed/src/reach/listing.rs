@@ -55,19 +55,20 @@ pub(super) fn list(
     notes: &Notes,
 ) -> impl Iterator<Item = Result<InOne>> + use<> {
     let folders = vec![place.location.clone()];
-    let looks = Looks { place: place.clone(), details, storage: Arc::clone(storage), notes: notes.clone() };
+    let looks =
+        FolderLister { place: place.clone(), details, storage: Arc::clone(storage), notes: notes.clone() };
     Levels::new(looks, Arc::clone(storage), folders, true)
 }
 
 /// How folders are listed, by several threads.
-struct Looks {
+struct FolderLister {
     place: ListedFolder,
     details: Details,
     storage: Arc<dyn Storage>,
     notes: Notes,
 }
 
-impl Look for Looks {
+impl Look for FolderLister {
     type Found = InOne;
 
     fn look(&self, folder: &str) -> Result<(Option<InOne>, Vec<String>)> {
@@ -113,7 +114,7 @@ impl Look for Looks {
     }
 }
 
-impl Looks {
+impl FolderLister {
     /// The file with its details; `None` where it was removed since it was listed.
     fn detailed(&self, (path, mut file): LocatedFile) -> Result<Option<LocatedFile>> {
         if file.details.is_none() {

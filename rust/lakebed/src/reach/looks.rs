@@ -79,7 +79,7 @@ pub(super) struct Looks<R> {
 }
 
 /// The files and roots that looks have found to be kept.
-struct Kept {
+struct KeptFiles {
     /// The keys of files, each with the numbers of its prefixes.
     files: HashMap<String, Vec<u16>>,
     /// The names of roots.
@@ -92,9 +92,9 @@ impl<R: Reach> Looks<R> {
     ///
     /// # Errors
     /// Those of reading the table; `Conflict` where it changes faster than it is read.
-    fn look(&self, seen: &mut Seen, notes: &Notes) -> Result<Kept> {
+    fn look(&self, seen: &mut Seen, notes: &Notes) -> Result<KeptFiles> {
         let comparison = self.comparison.clone();
-        let mut kept = Kept { files: HashMap::new(), roots: HashSet::new(), comparison };
+        let mut kept = KeptFiles { files: HashMap::new(), roots: HashSet::new(), comparison };
         until_nothing_is_new(R::QUIET_LOOKS, || {
             let newest = (self.newest)()?;
             let (retention, partitioner) = (self.retention.as_ref(), Arc::new(self.partitioner(&newest)));
@@ -140,7 +140,7 @@ pub(super) struct Checked<R> {
     seen: Seen,
     notes: Notes,
     /// Set at the first row.
-    kept: Option<Kept>,
+    kept: Option<KeptFiles>,
 }
 
 impl<R: Reach> Checked<R> {
@@ -177,7 +177,7 @@ pub(super) fn until_nothing_is_new(quiet_looks: usize, mut look: impl FnMut() ->
     Err(Error::new(ErrorKind::Conflict, message).retryable(true))
 }
 
-impl Kept {
+impl KeptFiles {
     fn take(&mut self, walk: Walk, partitioner: &Arc<Partitioner>) -> Result<()> {
         let mut named = partitioner.new_records();
         let reached = walk.files.reached().iter().map(|file| file.path.as_str());

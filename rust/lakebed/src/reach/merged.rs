@@ -45,7 +45,7 @@ impl Claim {
 }
 
 /// A file that a root reaches.
-pub(super) struct Reached<'r> {
+pub(super) struct ReachedFile<'r> {
     pub(super) path: &'r str,
     pub(super) kind: Kind,
     pub(super) size: Option<i64>,
@@ -87,12 +87,12 @@ impl<'r> Merged<'r> {
     }
 
     /// Each file that a root reaches.
-    pub(super) fn reached(self, sets: &SharedSets) -> impl Iterator<Item = Reached<'r>> {
+    pub(super) fn reached(self, sets: &SharedSets) -> impl Iterator<Item = ReachedFile<'r>> {
         self.files.into_iter().filter_map(|file| {
             let left = |claim: &Claim| sets.difference(claim.reached, claim.deleted);
             let set = file.others.iter().fold(left(&file.first), |all, claim| sets.union(all, left(claim)));
             let size = Some(file.size).filter(|size| *size >= 0);
-            (set != SetId::NONE).then_some(Reached { path: file.path, kind: file.kind, size, set })
+            (set != SetId::NONE).then_some(ReachedFile { path: file.path, kind: file.kind, size, set })
         })
     }
 }

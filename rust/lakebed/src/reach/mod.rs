@@ -37,7 +37,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub(crate) use entries::{SentManifests, entries};
-pub(crate) use found::{Found, Reachable, count};
+pub(crate) use found::{FoundFiles, Reachable, count};
 pub(crate) use job::{DistributedWalk, ReachJob};
 pub(crate) use kind::{Kind, Kinds};
 pub use listed::{Listing, OrphanOptions};
@@ -48,20 +48,20 @@ pub(crate) use moved::Moved;
 pub(crate) use orphans::Orphans;
 pub(crate) use orphans_job::OrphansJob;
 pub(crate) use other_tables::OtherReach;
-pub(crate) use partitioner::{Named, Partitioner};
+pub(crate) use partitioner::{EntryFile, Partitioner};
 pub(crate) use prefixes::Prefixes;
 pub(crate) use record::{Fact, each_record};
 pub(crate) use sets::{RootSets, Roots, SetId};
 pub(crate) use unreached::Unreached;
 pub use walk::Retention;
-pub(crate) use walk::{Files, Removed, Root, Walk, WalkOptions, manifests_step};
+pub(crate) use walk::{NamedFiles, Removed, Root, Walk, WalkOptions, manifests_step};
 
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Format, threads};
 use crate::storage::{Storage, present};
-use crate::table::{Newest, Table, newest_of, own};
+use crate::table::{LakeTable, Newest, newest_of, own};
 
 /// Access to the files of a table, implemented by each format.
 pub(crate) trait Reach: Send + Sync + Sized + 'static {
@@ -193,7 +193,7 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// `Internal` for a table of another format.
-    fn newest(table: &dyn Table, catalog: Option<Newest>) -> Result<NewestReach<Self>> {
+    fn newest(table: &dyn LakeTable, catalog: Option<Newest>) -> Result<NewestReach<Self>> {
         Ok(own::<Self::Table>(table)?.newest_reach(catalog))
     }
 
@@ -238,10 +238,10 @@ pub(crate) fn newest_reach<T: Clone + 'static, R>(
 /// Those of reading all that names files.
 pub(crate) fn freed<R: Reach>(reach: Option<&R>) -> Result<FreedRows> {
     let (threads, mut seen) = (threads(0), Seen::default());
-    let begun = reach.map(|reach| -> Result<Found> {
+    let begun = reach.map(|reach| -> Result<FoundFiles> {
         let (kinds, partitioner) = (Kinds::ALL, Arc::new(Partitioner::new()));
         let walk = reach.walk(&WalkOptions { retention: None, kinds, partitioner, threads }, &mut seen)?;
-        Ok(Found::of(walk, true, reach.storage(), threads).found)
+        Ok(FoundFiles::of(walk, true, reach.storage(), threads).found)
     });
     let rows = begun.transpose()?.into_iter().flatten().collect::<Result<_>>()?;
     Ok(FreedRows { rows, seen })

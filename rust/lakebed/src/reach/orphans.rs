@@ -9,16 +9,16 @@ use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 
 use super::found::count;
-use super::job::{Side, by_part};
+use super::job::{RecordSide, by_part};
 use super::kind::Kinds;
 use super::listed::{Listed, OrphanOptions, misspelled};
 use super::listing::Details;
 use super::looks::{Comparison, Looks, Seen};
 use super::orphans_job::planned;
 use super::other_tables::is_below_any;
-use super::part::Part;
+use super::part::PartRecords;
 use super::partitioner::{PARTS, Partitioner, seed};
-use super::partitions::Partitions;
+use super::partitions::RecordParts;
 use super::prefixes::{Last, Prefixes};
 use super::record::{Fact, NOT_ASKED, Record, records};
 use super::walk::WalkOptions;
@@ -100,7 +100,7 @@ impl<R: Reach> Orphans<R> {
     fn compared(&self, details: Details) -> Result<Compared> {
         let storage = Arc::clone(self.reach.storage());
         let mut listed = self.listed_by(Partitioner::of_listed(seed(), PARTS))?;
-        let (threads, mut partitions) = (threads(self.options.threads), Partitions::new());
+        let (threads, mut partitions) = (threads(self.options.threads), RecordParts::new());
         let places = self.reach.places(&listed.prefixes)?;
         // Whether the listing has files of the table is known when all is read.
         listed.is_own()?;
@@ -161,7 +161,9 @@ impl<R: Reach> Distributed for Orphans<R> {
             listed.flush()?;
             Ok(listed.take_chunks().collect())
         });
-        Ok(Box::new(taken.flat_map(each).map(|chunk| chunk.and_then(|chunk| by_part(Side::Listed, &chunk)))))
+        Ok(Box::new(
+            taken.flat_map(each).map(|chunk| chunk.and_then(|chunk| by_part(RecordSide::Listed, &chunk))),
+        ))
     }
 }
 
@@ -214,7 +216,7 @@ pub(super) fn take_walk(walk: Walk, partitioner: &Arc<Partitioner>, take: &mut T
 
 /// Whether one of the listed files of a part is reached.
 fn has_reached(pieces: &[Buffer]) -> Result<bool> {
-    let part = Part::of(pieces, &|record| Ok(record))?;
+    let part = PartRecords::of(pieces, &|record| Ok(record))?;
     for record in pieces.iter().flat_map(|piece| records(piece)) {
         let record = record?;
         if matches!(record.fact, Fact::Listed | Fact::New) && part.prefixes(&record).next().is_some() {
@@ -235,8 +237,8 @@ pub(super) fn orphans(
     ages: Option<&Ages>,
     known: KnownAs<'_>,
 ) -> Result<RecordBatch> {
-    let part = Part::of(pieces, known)?;
-    let (mut rows, mut has_reached) = (Rows::default(), false);
+    let part = PartRecords::of(pieces, known)?;
+    let (mut rows, mut has_reached) = (OrphanRows::default(), false);
     let (mut spellings, mut taken, mut last) = (None, HashSet::new(), Last::default());
     for record in pieces.iter().flat_map(|piece| records(piece)) {
         let record = record?;
@@ -312,20 +314,20 @@ pub(super) type KnownAs<'k> = &'k dyn for<'r> Fn(Record<'r>) -> Result<Record<'r
 /// # Errors
 /// `UnknownColumn`, `FilterColumn`, `Predicate`.
 pub(super) fn schema(options: &ScanOptions) -> Result<SchemaRef> {
-    let none = Rows::default().finish()?;
+    let none = OrphanRows::default().finish()?;
     Ok(select(&none, options.columns.as_deref(), options.filter.as_deref())?.schema())
 }
 
 /// A builder of rows.
 #[derive(Default)]
-struct Rows {
+struct OrphanRows {
     paths: StringBuilder,
     sizes: Int64Builder,
     times: TimestampMicrosecondBuilder,
     count: usize,
 }
 
-impl Rows {
+impl OrphanRows {
     fn push(&mut self, record: &Record<'_>) -> Result<()> {
         let time = (record.value != i64::MIN).then(|| record.value.checked_mul(1000));
         let out_of_range = || {

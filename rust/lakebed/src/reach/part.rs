@@ -12,7 +12,7 @@ use crate::error::Result;
 
 /// What the records of a part state, besides the listed files.
 #[derive(Default)]
-pub(super) struct Part<'r> {
+pub(super) struct PartRecords<'r> {
     /// The keys of reached files, each with all its prefixes.
     reached: HashTable<(u64, u16, &'r str)>,
     /// The paths of files that are too new.
@@ -23,9 +23,9 @@ pub(super) struct Part<'r> {
     pub(super) is_own: bool,
 }
 
-impl<'r> Part<'r> {
-    pub(super) fn of(pieces: &'r [Buffer], known: KnownAs<'_>) -> Result<Part<'r>> {
-        let mut part = Part::default();
+impl<'r> PartRecords<'r> {
+    pub(super) fn of(pieces: &'r [Buffer], known: KnownAs<'_>) -> Result<PartRecords<'r>> {
+        let mut part = PartRecords::default();
         for record in pieces.iter().flat_map(|piece| records(piece)) {
             let record = record?;
             _ = match record.fact {

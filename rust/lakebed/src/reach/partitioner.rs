@@ -25,7 +25,7 @@ pub(super) const PARTS: usize = 64;
 
 /// What one entry states about a file.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Named<'p> {
+pub(crate) struct EntryFile<'p> {
     pub(crate) path: &'p str,
     pub(crate) kind: Kind,
     pub(crate) fact: Fact,
@@ -122,7 +122,7 @@ impl PartitionedRecords {
     /// As [`PartitionedRecords::push`].
     pub(super) fn push_reached<'p>(&mut self, mut paths: impl Iterator<Item = &'p str>) -> Result<()> {
         let (kind, fact, set) = (Kind::Extra, Fact::Reached, SetId::NONE);
-        paths.try_for_each(|path| self.push(Named { path, kind, fact, set, size: -1, identity: 0 }))
+        paths.try_for_each(|path| self.push(EntryFile { path, kind, fact, set, size: -1, identity: 0 }))
     }
 
     /// Adds what an entry states about a file.
@@ -130,8 +130,8 @@ impl PartitionedRecords {
     /// # Errors
     /// `Location` for a path that the storage would not open, where places are compared, and for a file of a moved
     /// table that may be elsewhere; `Argument` for one of more than 4 GiB.
-    pub(crate) fn push(&mut self, named: Named<'_>) -> Result<()> {
-        let Named { path, kind, fact, set, size, identity: value } = named;
+    pub(crate) fn push(&mut self, named: EntryFile<'_>) -> Result<()> {
+        let EntryFile { path, kind, fact, set, size, identity: value } = named;
         let partitioner = Arc::clone(&self.partitioner);
         let moved = partitioner.moved.as_ref().map(|moved| moved.place(path)).transpose()?;
         match &partitioner.keys {

@@ -14,7 +14,7 @@ use crate::spill::{HELD_BYTES, Spill, SpilledRange};
 use crate::storage::Storage;
 
 /// The records of all files.
-pub(super) struct Partitions {
+pub(super) struct RecordParts {
     /// Distributed records, one row for each part.
     chunks: Vec<LargeBinaryArray>,
     held: usize,
@@ -29,20 +29,20 @@ struct Disk {
     places: Vec<Vec<SpilledRange>>,
 }
 
-impl Partitions {
-    pub(super) fn new() -> Partitions {
-        Partitions::bounded(HELD_BYTES)
+impl RecordParts {
+    pub(super) fn new() -> RecordParts {
+        RecordParts::bounded(HELD_BYTES)
     }
 
-    fn bounded(bound: usize) -> Partitions {
-        Partitions { chunks: Vec::new(), held: 0, bound, disk: None }
+    fn bounded(bound: usize) -> RecordParts {
+        RecordParts { chunks: Vec::new(), held: 0, bound, disk: None }
     }
 
     /// Adds the records of a manifest, in the form that
     /// [`PartitionedRecords::finish`](super::partitioner::PartitionedRecords::finish) returns.
     ///
     /// # Errors
-    /// As [`Partitions::push`].
+    /// As [`RecordParts::push`].
     pub(super) fn push_batch(&mut self, batch: &RecordBatch) -> Result<()> {
         self.push(column::<LargeBinaryArray>(batch, "records")?.clone())
     }
@@ -92,11 +92,16 @@ impl Partitions {
     }
 
     /// Calls `make` with the records of each part, in several threads.
-    pub(super) fn each<F>(self, storage: &Arc<dyn Storage>, threads: usize, make: F) -> Pipeline<Parts<F>>
+    pub(super) fn each<F>(
+        self,
+        storage: &Arc<dyn Storage>,
+        threads: usize,
+        make: F,
+    ) -> Pipeline<PartSource<F>>
     where
         F: Fn(&[Buffer]) -> Result<RecordBatch> + Send + Sync + 'static,
     {
-        let parts = Parts { partitions: self, storage: Arc::clone(storage), make };
+        let parts = PartSource { partitions: self, storage: Arc::clone(storage), make };
         Pipeline::new(parts, (0..PARTS).collect(), Width { reads: threads, threads })
     }
 
@@ -123,13 +128,13 @@ fn piece(chunk: &LargeBinaryArray, part: usize) -> Buffer {
 }
 
 /// The parts, as a source of a pipeline that calls `make` with each.
-pub(super) struct Parts<F> {
-    partitions: Partitions,
+pub(super) struct PartSource<F> {
+    partitions: RecordParts,
     storage: Arc<dyn Storage>,
     make: F,
 }
 
-impl<F> Source for Parts<F>
+impl<F> Source for PartSource<F>
 where
     F: Fn(&[Buffer]) -> Result<RecordBatch> + Send + Sync + 'static,
 {
@@ -192,7 +197,7 @@ mod tests {
 
     /// Part, path, key and size of every record, and whether some were on disk.
     fn read_back(partitioner: &Arc<Partitioner>, bound: usize) -> (Vec<(usize, String, String, i64)>, bool) {
-        let mut partitions = Partitions::bounded(bound);
+        let mut partitions = RecordParts::bounded(bound);
         for number in 0..1000i64 {
             let path = format!("s3://b//t/{}", number % 100);
             let key = format!("/t/{}", number % 100);

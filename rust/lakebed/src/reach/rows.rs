@@ -14,7 +14,7 @@ use crate::view::{select, whole};
 
 /// A builder of rows.
 #[derive(Default)]
-pub(super) struct Rows {
+pub(super) struct FileRows {
     paths: StringBuilder,
     kinds: StringBuilder,
     sizes: Int64Builder,
@@ -26,7 +26,7 @@ pub(super) struct Rows {
     count: usize,
 }
 
-impl Rows {
+impl FileRows {
     pub(super) fn push(
         &mut self,
         path: Option<&str>,
@@ -67,7 +67,7 @@ impl Rows {
 /// # Errors
 /// None that depends on input.
 pub(super) fn nothing() -> Result<RecordBatch> {
-    Rows::default().finish()
+    FileRows::default().finish()
 }
 
 /// The schema of the rows that `options` ask for.

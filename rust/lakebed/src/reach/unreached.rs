@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 
-use super::found::{Found, Walked, count};
+use super::found::{FoundFiles, Walked, count};
 use super::job::planned;
 use super::kind::Kinds;
 use super::looks::{Comparison, Looks, Seen};
@@ -83,13 +83,13 @@ impl<R: Reach> Unreached<R> {
 
     fn walked(&self, seen: &mut Seen) -> Result<Walked> {
         let reach = (self.of)()?;
-        let walked = Found::walk(&reach, self.removal(), &self.options, seen);
+        let walked = FoundFiles::walk(&reach, self.removal(), &self.options, seen);
         reach.notes().take().into_iter().for_each(|note| self.notes.add(note));
         walked
     }
 
     /// The rows, which a look checks after all has been read.
-    fn checked(&self, found: Found, seen: Seen) -> Result<Batches> {
+    fn checked(&self, found: FoundFiles, seen: Seen) -> Result<Batches> {
         Ok(self.looks()?.checked(found, seen, self.notes.clone()))
     }
 }

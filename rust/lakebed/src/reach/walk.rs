@@ -88,14 +88,14 @@ pub(crate) struct File {
 
 /// Files that are named without a manifest, each once, in the order of their first mention.
 #[derive(Debug, Default)]
-pub(crate) struct Files {
+pub(crate) struct NamedFiles {
     files: Vec<File>,
     places: HashMap<String, usize>,
     /// Those that are named but not reached.
     named: Vec<String>,
 }
 
-impl Files {
+impl NamedFiles {
     /// Adds a file that `set` reaches, or adds the roots to a file that is known already.
     pub(crate) fn add(
         &mut self,
@@ -118,8 +118,8 @@ impl Files {
     ///
     /// # Errors
     /// `Location` for one that may be elsewhere.
-    pub(super) fn placed(self, moved: &Moved, sets: &mut RootSets) -> Result<Files> {
-        let mut placed = Files { named: self.named, ..Files::default() };
+    pub(super) fn placed(self, moved: &Moved, sets: &mut RootSets) -> Result<NamedFiles> {
+        let mut placed = NamedFiles { named: self.named, ..NamedFiles::default() };
         for File { path, kind, size, set } in self.files {
             placed.add(moved.place(&path)?.into_owned(), kind, size, set, sets);
         }
@@ -160,7 +160,7 @@ pub(crate) struct Walk {
     /// In the order of commits, to which first and last refer.
     pub(crate) roots: Vec<Root>,
     pub(crate) sets: RootSets,
-    pub(crate) files: Files,
+    pub(crate) files: NamedFiles,
     /// Reads the records of manifests, in the form that
     /// [`PartitionedRecords::finish`](super::partitioner::PartitionedRecords::finish) returns; empty where other
     /// processes read the manifests.
@@ -175,7 +175,7 @@ impl Walk {
     /// The same walk, with where the files of a moved table are now.
     ///
     /// # Errors
-    /// As [`Files::placed`].
+    /// As [`NamedFiles::placed`].
     pub(super) fn of_moved(mut self, moved: Option<&Moved>) -> Result<Walk> {
         if let Some(moved) = moved {
             self.files = std::mem::take(&mut self.files).placed(moved, &mut self.sets)?;

@@ -4,9 +4,9 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use serde::{Deserialize, Serialize};
 
-use super::merged::{Merged, Reached};
+use super::merged::{Merged, ReachedFile};
 use super::record::records;
-use super::rows::Rows;
+use super::rows::FileRows;
 use super::sets::{RootSets, Run, SetId, SharedSets};
 use super::walk::{Removed, Root, Walk};
 use crate::error::Result;
@@ -68,24 +68,24 @@ impl WalkRoots {
 
     /// Rows for what is removed and is not a file, and for the files that no manifest names.
     pub(super) fn named(&self, walk: &Walk) -> Result<RecordBatch> {
-        let mut rows = Rows::default();
+        let mut rows = FileRows::default();
         for Removed { kind, snapshot_id, name } in &walk.removed {
             let root = Root::new(Some(*snapshot_id), name.clone());
             rows.push(None, *kind, None, Some(&root), Some(&root), false);
         }
         let files = walk.files.reached().iter().map(|file| {
             let size = file.size.and_then(|size| i64::try_from(size).ok());
-            Reached { path: &file.path, kind: file.kind, size, set: file.set }
+            ReachedFile { path: &file.path, kind: file.kind, size, set: file.set }
         });
         self.add(&mut rows, files);
         rows.finish()
     }
 
     /// Adds the wanted files.
-    fn add<'r>(&self, rows: &mut Rows, files: impl Iterator<Item = Reached<'r>>) {
+    fn add<'r>(&self, rows: &mut FileRows, files: impl Iterator<Item = ReachedFile<'r>>) {
         // Files of one manifest follow each other, and the same roots reach them.
         let (mut known, mut ends, mut is_current) = (None, None, false);
-        for Reached { path, kind, size, set } in files {
+        for ReachedFile { path, kind, size, set } in files {
             if known != Some(set) {
                 (known, ends) = (Some(set), self.ends(set));
                 is_current = self.sets.difference(set, self.current) != set;
@@ -108,7 +108,7 @@ impl WalkRoots {
         for record in pieces.iter().flat_map(|piece| records(piece)) {
             files.take(&record?, &self.sets);
         }
-        let mut rows = Rows::default();
+        let mut rows = FileRows::default();
         self.add(&mut rows, files.reached(&self.sets));
         rows.finish()
     }

@@ -13,12 +13,12 @@ use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::reach::Kind;
 use crate::relocate::below;
 use crate::storage::{Storage, present, read_recorded};
-use crate::write::commit::Written;
+use crate::write::commit::WrittenFiles;
 use crate::write::{make_folder, publish_new};
 
 /// A file to be written.
 #[derive(Debug, Clone)]
-pub(crate) struct Job {
+pub(crate) struct CopyJob {
     pub(crate) kind: Kind,
     /// Its path, as the walk over the table names it.
     pub(crate) path: String,
@@ -52,20 +52,20 @@ pub(crate) struct Copier {
     source: Arc<dyn Storage>,
     limits: Limits,
     threads: usize,
-    shared: Arc<Shared>,
+    shared: Arc<CopyTarget>,
     copied: Arc<Lengths>,
     /// Receives notes on missing files.
     notes: Notes,
 }
 
 /// Where files are written.
-struct Shared {
+struct CopyTarget {
     prefixes: Arc<Prefixes>,
     target: Arc<dyn Storage>,
     /// The future location of the table, and the folder that is written instead of it now.
     new_location: String,
     to: String,
-    written: Mutex<Written>,
+    written: Mutex<WrittenFiles>,
 }
 
 impl Copier {
@@ -88,8 +88,8 @@ impl Copier {
             return Err(Error::new(ErrorKind::Unsupported, message).in_file(&to));
         }
         let new_location = prefixes.moved(location)?;
-        let written = Mutex::new(Written::on(Arc::clone(&job.target)));
-        let shared = Shared { prefixes, target: Arc::clone(&job.target), new_location, to, written };
+        let written = Mutex::new(WrittenFiles::on(Arc::clone(&job.target)));
+        let shared = CopyTarget { prefixes, target: Arc::clone(&job.target), new_location, to, written };
         Ok(Copier {
             source: Arc::clone(source),
             limits,
@@ -105,11 +105,11 @@ impl Copier {
     ///
     /// # Errors
     /// Those of reading, of `rewrite` and of writing; `Io` for an existing file.
-    pub(crate) fn copy<F>(&mut self, files: Vec<Job>, rewrite: F) -> Result<()>
+    pub(crate) fn copy<F>(&mut self, files: Vec<CopyJob>, rewrite: F) -> Result<()>
     where
         F: Fn(&str, Buffer, &Lengths) -> Result<Buffer> + Send + Sync + 'static,
     {
-        let copying = Copying {
+        let copying = CopyPhase {
             source: Arc::clone(&self.source),
             limits: self.limits,
             shared: Arc::clone(&self.shared),
@@ -136,7 +136,7 @@ impl Copier {
     /// Keeps the written files.
     pub(crate) fn keep(self) -> Arc<Lengths> {
         if let Ok(mut written) = self.shared.written.lock() {
-            let none = Written::on(Arc::clone(&self.shared.target));
+            let none = WrittenFiles::on(Arc::clone(&self.shared.target));
             std::mem::replace(&mut *written, none).keep();
         }
         self.copied
@@ -144,32 +144,32 @@ impl Copier {
 }
 
 /// One phase.
-struct Copying<F> {
+struct CopyPhase<F> {
     source: Arc<dyn Storage>,
     limits: Limits,
-    shared: Arc<Shared>,
+    shared: Arc<CopyTarget>,
     copied: Arc<Lengths>,
     rewrite: F,
 }
 
-impl<F> Source for Copying<F>
+impl<F> Source for CopyPhase<F>
 where
     F: Fn(&str, Buffer, &Lengths) -> Result<Buffer> + Send + Sync + 'static,
 {
-    type Request = Job;
+    type Request = CopyJob;
     type Bytes = Option<Buffer>;
     type Made = Option<Copied>;
 
-    fn size(&self, job: &Job) -> u64 {
+    fn size(&self, job: &CopyJob) -> u64 {
         job.size.unwrap_or(0)
     }
 
-    fn read(&self, job: &Job) -> Result<Option<Buffer>> {
+    fn read(&self, job: &CopyJob) -> Result<Option<Buffer>> {
         let read = read_recorded(self.source.as_ref(), &job.path, job.size, &self.limits);
         if job.may_be_gone { present(read) } else { read.map(Some) }
     }
 
-    fn make(&self, job: &Job, bytes: Option<Buffer>, give: Give<'_, Option<Copied>>) -> Result<()> {
+    fn make(&self, job: &CopyJob, bytes: Option<Buffer>, give: Give<'_, Option<Copied>>) -> Result<()> {
         give(bytes.map(|bytes| self.copied(job, bytes)).transpose()?);
         Ok(())
     }
@@ -179,11 +179,11 @@ where
     }
 }
 
-impl<F> Copying<F>
+impl<F> CopyPhase<F>
 where
     F: Fn(&str, Buffer, &Lengths) -> Result<Buffer>,
 {
-    fn copied(&self, job: &Job, bytes: Buffer) -> Result<Copied> {
+    fn copied(&self, job: &CopyJob, bytes: Buffer) -> Result<Copied> {
         let made = (self.rewrite)(&job.path, bytes, &self.copied);
         let made = made.map_err(|error| error.in_file(&job.path))?;
         let target = self.shared.prefixes.moved(job.recorded_path.as_deref().unwrap_or(&job.path))?;
@@ -196,7 +196,7 @@ where
     }
 }
 
-impl Shared {
+impl CopyTarget {
     /// Where the file with the future path `target` is written. A file that will be outside of the table's
     /// folder is put into a folder with the name of its bucket or first folder.
     fn staged(&self, target: &str) -> String {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 
-pub(crate) use copier::{Copier, Job, Lengths};
+pub(crate) use copier::{Copier, CopyJob, Lengths};
 pub(crate) use moves::{IsOld, Moves, schema};
 pub(crate) use prefixes::Prefixes;
 

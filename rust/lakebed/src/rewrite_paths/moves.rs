@@ -10,7 +10,7 @@ use super::{Lengths, Prefixes};
 use crate::distributed::Distributed;
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::reach::{Found, Kind, Kinds, Partitioner, Reach, Root, Seen, WalkOptions, count};
+use crate::reach::{FoundFiles, Kind, Kinds, Partitioner, Reach, Root, Seen, WalkOptions, count};
 use crate::record::column;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 use crate::view::{select, whole};
@@ -22,14 +22,14 @@ pub(crate) type IsOld = Arc<dyn Fn(&Root) -> bool + Send + Sync>;
 /// a table reaches.
 pub(crate) struct Moves<R> {
     reach: R,
-    shared: Arc<Shared>,
+    shared: Arc<MoveContext>,
     /// Which roots existed when the table was copied before; `None` where it was not copied.
     is_old: Option<IsOld>,
     options: ScanOptions,
     schema: SchemaRef,
 }
 
-struct Shared {
+struct MoveContext {
     prefixes: Arc<Prefixes>,
     copied: Arc<Lengths>,
 }
@@ -56,7 +56,7 @@ impl<R: Reach> Moves<R> {
         options: ScanOptions,
     ) -> Result<Moves<R>> {
         let schema = schema(&options)?;
-        Ok(Moves { reach, shared: Arc::new(Shared { prefixes, copied }), is_old, options, schema })
+        Ok(Moves { reach, shared: Arc::new(MoveContext { prefixes, copied }), is_old, options, schema })
     }
 
     fn rows(&self) -> Result<Batches> {
@@ -69,7 +69,7 @@ impl<R: Reach> Moves<R> {
         }
         let storage = Arc::clone(self.reach.storage());
         let shared = Arc::clone(&self.shared);
-        let found = Found::of(walk, self.is_old.is_some(), &storage, threads).found;
+        let found = FoundFiles::of(walk, self.is_old.is_some(), &storage, threads).found;
         let written = std::iter::once(self.shared.written());
         Ok(Box::new(written.chain(found.map(move |found| shared.rows(&found?, &|path| storage.place(path))))))
     }
@@ -80,7 +80,7 @@ impl<R: Reach> Moves<R> {
 /// # Errors
 /// `UnknownColumn`, `FilterColumn`, `Predicate`.
 pub(crate) fn schema(options: &ScanOptions) -> Result<SchemaRef> {
-    let none = Rows::default().finish()?;
+    let none = MoveRows::default().finish()?;
     Ok(select(&none, options.columns.as_deref(), options.filter.as_deref())?.schema())
 }
 
@@ -110,12 +110,12 @@ impl<R: Reach> Scan for Moves<R> {
 
 impl<R: Reach> Distributed for Moves<R> {}
 
-impl Shared {
+impl MoveContext {
     /// The rows of rewritten files, sorted by their future paths.
     fn written(&self) -> Result<RecordBatch> {
         let mut files: Vec<_> = self.copied.values().filter(|copied| copied.is_new).collect();
         files.sort_unstable_by_key(|copied| &copied.target);
-        let mut rows = Rows::default();
+        let mut rows = MoveRows::default();
         for file in files {
             rows.push(&file.staged, &file.target, file.kind.name(), i64::try_from(file.length).ok());
         }
@@ -126,7 +126,7 @@ impl Shared {
     fn rows(&self, found: &RecordBatch, place: &dyn Fn(&str) -> Result<String>) -> Result<RecordBatch> {
         let [paths, kinds] = ["file_path", "kind"].map(|name| column::<StringArray>(found, name));
         let (paths, kinds, sizes) = (paths?, kinds?, column::<Int64Array>(found, "file_size_in_bytes")?);
-        let mut rows = Rows::default();
+        let mut rows = MoveRows::default();
         for row in 0..found.num_rows() {
             let (path, kind) = (paths.value(row), kinds.value(row));
             if AS_THEY_ARE.iter().any(|known| known.name() == kind) {
@@ -140,7 +140,7 @@ impl Shared {
 
 /// Rows under construction.
 #[derive(Default)]
-struct Rows {
+struct MoveRows {
     sources: StringBuilder,
     targets: StringBuilder,
     kinds: StringBuilder,
@@ -148,7 +148,7 @@ struct Rows {
     count: usize,
 }
 
-impl Rows {
+impl MoveRows {
     /// Adds a file, unless its path does not change.
     fn push(&mut self, source: &str, target: &str, kind: &str, size: Option<i64>) {
         if source == target {

@@ -14,18 +14,18 @@ use crate::columnar::Decoding;
 use crate::diff::{Difference, OneSide};
 use crate::distributed::{Bounds, Distributed, Job, Piece, Planned, PlannedManifest};
 use crate::error::{Error, ErrorKind, Result};
-use crate::grouping::Groups;
+use crate::grouping::FileGroups;
 use crate::history::{Commit, DeleteChanges, Listed};
 use crate::notes::Notes;
-use crate::pipeline::Kept;
+use crate::pipeline::ReadCache;
 use crate::reach::{NewestReach, Reach};
 use crate::system::SystemTable;
-use crate::table::{Newest, Table, TableCore};
+use crate::table::{LakeTable, Newest, TableCore};
 use crate::verify::{StoredEntries, WholeEntries};
 use crate::view::View;
 
 /// A table of a format that has its files in the entries of manifests.
-pub(crate) trait Format: Table + Clone + 'static {
+pub(crate) trait Format: LakeTable + Clone + 'static {
     /// The name of the format.
     const NAME: &'static str;
 
@@ -65,7 +65,7 @@ pub(crate) trait Format: Table + Clone + 'static {
     /// The job that makes live files.
     type LiveJob: Job + Serialize + DeserializeOwned + 'static;
     /// Groups of live files.
-    type Groups: Groups<Self>;
+    type Groups: FileGroups<Self>;
     /// What walks all files of a table.
     type Reach: Reach<Table = Self>;
     /// How all columns of entries are read, as it is sent.
@@ -83,7 +83,7 @@ pub(crate) trait Format: Table + Clone + 'static {
     /// The same table, for a scan that reads some files more than once.
     fn keeping(mut self) -> Self {
         let core = self.core_mut();
-        core.storage = Kept::around(&core.storage);
+        core.storage = ReadCache::around(&core.storage);
         self
     }
 

@@ -15,7 +15,7 @@ use crate::view::View;
 /// Resolves a view of a table.
 ///
 /// # Errors
-/// Those of [`Table::resolve`](crate::table::Table::resolve).
+/// Those of [`Table::resolve`](crate::table::LakeTable::resolve).
 pub(crate) fn resolve<F: Verified>(
     table: &F,
     view: View,

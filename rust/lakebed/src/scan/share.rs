@@ -25,7 +25,7 @@ const MARKER: u64 = 16;
 /// file.
 pub struct Content {
     pub(crate) bytes: Buffer,
-    pub(crate) part: Option<Part>,
+    pub(crate) part: Option<PartBlocks>,
 }
 
 impl From<Buffer> for Content {
@@ -36,14 +36,14 @@ impl From<Buffer> for Content {
 
 /// Where the blocks of a part are in the whole file.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
+pub(crate) struct PartBlocks {
     /// Bytes of the header.
     header: u64,
     /// How many bytes further on the blocks are in the whole file.
     shift: u64,
 }
 
-impl Part {
+impl PartBlocks {
     /// The same error with its position in the whole file. The numbers of block and record are dropped, since
     /// it is not known how many come before the part.
     pub(crate) fn in_whole_file(self, error: Error) -> Error {
@@ -94,7 +94,7 @@ impl Content {
         let Some(begins) = begins.filter(|begins| *begins < range.end) else { return Ok(None) };
         let ends = window.marker(&parsed.sync, range.end)?.map_or(length, behind);
         let bytes = Buffer::from_vec([header.as_slice(), window.between(behind(begins), ends)].concat());
-        let part = Part { header: parsed.length, shift: behind(begins).saturating_sub(parsed.length) };
+        let part = PartBlocks { header: parsed.length, shift: behind(begins).saturating_sub(parsed.length) };
         Ok(Some(Content { bytes, part: Some(part) }))
     }
 

@@ -39,10 +39,10 @@ pub(crate) trait ManifestSource: Send + Sync + 'static {
 /// Otherwise manifests go through a [`Pipeline`], each decoded by one thread.
 pub(crate) struct ManifestStream<S: ManifestSource> {
     threads: usize,
-    stage: Stage<S>,
+    stage: StreamStage<S>,
 }
 
-enum Stage<S: ManifestSource> {
+enum StreamStage<S: ManifestSource> {
     /// Nothing is read yet.
     New(S, Vec<S::Manifest>),
     OneByOne {
@@ -50,30 +50,31 @@ enum Stage<S: ManifestSource> {
         manifests: VecDeque<S::Manifest>,
         open: Option<Batches>,
     },
-    Together(Pipeline<Manifests<S>>),
+    Together(Pipeline<ManifestBatches<S>>),
     Ended,
 }
 
 impl<S: ManifestSource> ManifestStream<S> {
     pub(crate) fn new(source: S, manifests: Vec<S::Manifest>, threads: usize) -> ManifestStream<S> {
-        ManifestStream { threads, stage: Stage::New(source, manifests) }
+        ManifestStream { threads, stage: StreamStage::New(source, manifests) }
     }
 
-    fn started(mut source: S, mut manifests: Vec<S::Manifest>, threads: usize) -> Result<Stage<S>> {
+    fn started(mut source: S, mut manifests: Vec<S::Manifest>, threads: usize) -> Result<StreamStage<S>> {
         source.start(&mut manifests, threads)?;
         let width = Width::new(source.storage(), threads);
         if manifests.len() <= 1 || width.is_one() {
-            return Ok(Stage::OneByOne { source, manifests: manifests.into(), open: None });
+            return Ok(StreamStage::OneByOne { source, manifests: manifests.into(), open: None });
         }
-        Ok(Stage::Together(Pipeline::new(Manifests(source), manifests, width)))
+        Ok(StreamStage::Together(Pipeline::new(ManifestBatches(source), manifests, width)))
     }
 
     /// The next batch, which may be empty.
     fn advance(&mut self) -> Option<Result<RecordBatch>> {
         loop {
             match &mut self.stage {
-                Stage::New(..) => {
-                    let Stage::New(source, manifests) = std::mem::replace(&mut self.stage, Stage::Ended)
+                StreamStage::New(..) => {
+                    let StreamStage::New(source, manifests) =
+                        std::mem::replace(&mut self.stage, StreamStage::Ended)
                     else {
                         return None;
                     };
@@ -82,7 +83,7 @@ impl<S: ManifestSource> ManifestStream<S> {
                         Err(error) => return Some(Err(error)),
                     }
                 }
-                Stage::OneByOne { source, manifests, open } => {
+                StreamStage::OneByOne { source, manifests, open } => {
                     if let Some(batch) = open.as_mut().and_then(Iterator::next) {
                         return Some(batch);
                     }
@@ -94,8 +95,8 @@ impl<S: ManifestSource> ManifestStream<S> {
                         Err(error) => return Some(Err(error)),
                     }
                 }
-                Stage::Together(manifests) => return manifests.next(),
-                Stage::Ended => return None,
+                StreamStage::Together(manifests) => return manifests.next(),
+                StreamStage::Ended => return None,
             }
         }
     }
@@ -111,7 +112,7 @@ impl<S: ManifestSource> Iterator for ManifestStream<S> {
                 Some(Ok(batch)) if batch.num_rows() == 0 => {}
                 Some(Ok(_)) => return next,
                 _ => {
-                    self.stage = Stage::Ended;
+                    self.stage = StreamStage::Ended;
                     return next;
                 }
             }
@@ -120,9 +121,9 @@ impl<S: ManifestSource> Iterator for ManifestStream<S> {
 }
 
 /// Manifests whose rows come batch by batch, each decoded by one thread.
-struct Manifests<S>(S);
+struct ManifestBatches<S>(S);
 
-impl<S: ManifestSource> Source for Manifests<S> {
+impl<S: ManifestSource> Source for ManifestBatches<S> {
     type Request = S::Manifest;
     type Bytes = Buffer;
     type Made = RecordBatch;

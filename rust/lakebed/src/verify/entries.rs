@@ -20,7 +20,7 @@ const MISMATCH: &str = ErrorKind::Mismatch.name();
 pub(crate) const ENTRY_SIGN: &str = "_sign";
 
 /// The columns of entries to check.
-pub(super) struct Entries {
+pub(super) struct CheckedColumns {
     pub(super) signs: Int32Array,
     pub(super) identities: BinaryArray,
     pub(super) paths: StringArray,
@@ -31,14 +31,14 @@ pub(super) struct Entries {
     stats: Option<StructArray>,
 }
 
-impl Entries {
+impl CheckedColumns {
     /// # Errors
     /// `Required` for a batch without one of them, `Mismatch` for one of another type.
-    pub(super) fn new(batch: &RecordBatch) -> Result<Entries> {
+    pub(super) fn new(batch: &RecordBatch) -> Result<CheckedColumns> {
         let contents =
             batch.column_by_name("content").and_then(|column| column.as_primitive_opt::<Int32Type>());
         let stats = batch.column_by_name("stats").and_then(|stats| stats.as_struct_opt()).cloned();
-        Ok(Entries {
+        Ok(CheckedColumns {
             signs: column::<Int32Array>(batch, ENTRY_SIGN)?.clone(),
             identities: column::<BinaryArray>(batch, IDENTITY)?.clone(),
             paths: column::<StringArray>(batch, "file_path")?.clone(),
@@ -50,10 +50,10 @@ impl Entries {
     }
 
     /// The same without what only checks need.
-    pub(super) fn named(&self) -> Entries {
+    pub(super) fn named(&self) -> CheckedColumns {
         let (signs, identities) = (self.signs.clone(), self.identities.clone());
         let (paths, sizes, rows) = (self.paths.clone(), self.sizes.clone(), self.rows.clone());
-        Entries { signs, identities, paths, sizes, rows, contents: None, stats: None }
+        CheckedColumns { signs, identities, paths, sizes, rows, contents: None, stats: None }
     }
 
     /// What is wrong with them, of which the first is the record `first` of its manifest; `wrong` is what the format

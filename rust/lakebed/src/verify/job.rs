@@ -14,14 +14,14 @@ use arrow_select::filter::filter_record_batch;
 use serde::{Deserialize, Serialize};
 
 use super::data_files::looked_for;
-use super::entries::Entries;
+use super::entries::CheckedColumns;
 use super::finding::rows;
 use super::inventory::{Inventory, NamedFile, NamedManifest};
 use super::links::{keys_of, record_numbers};
-use super::manifests::{Manifests, Read, Take};
+use super::manifests::{CheckedManifests, Read, Take};
 use super::reduce::{PartContext, ReduceAll, ReducePart};
 use super::scan::known_deletes;
-use super::totals::{Claim, Totals};
+use super::totals::{Claim, ContentTotals};
 use super::{ENTRY_SIGN, IDENTITY, StoredEntries, Verified, WholeEntries};
 use crate::distributed::{
     Bounds, Job, ManifestMap, Piece, Planned, PlannedManifest, Process, Reduce, Shuffle, StoredOptions,
@@ -34,7 +34,7 @@ use crate::storage::Placing;
 use crate::view::{select, whole};
 
 sides! {
-    pub(super) enum Side {
+    pub(super) enum VerifySide {
         /// The totals of manifests, and of parts.
         Totals,
         /// Findings.
@@ -64,7 +64,7 @@ type Numbered<M> = (i32, Arc<NamedManifest<M>>);
 #[serde(bound = "S: StoredEntries")]
 pub(crate) struct VerifyJob<S: StoredEntries> {
     entries: S,
-    manifests: Vec<Stored<ManifestOf<S>>>,
+    manifests: Vec<SentManifest<ManifestOf<S>>>,
     /// A file that exists: a process that cannot read it would report all others as missing.
     anchor: String,
     placing: Placing,
@@ -78,7 +78,7 @@ pub(crate) struct VerifyJob<S: StoredEntries> {
 
 /// A manifest as it is sent.
 #[derive(Serialize, Deserialize)]
-struct Stored<M> {
+struct SentManifest<M> {
     path: String,
     manifest: M,
     named_by: String,
@@ -92,7 +92,7 @@ pub(super) struct PartialTotals {
     pub(super) is_whole: bool,
     /// Whether each file is in the table once or not at all.
     pub(super) is_right: bool,
-    pub(super) totals: Totals,
+    pub(super) totals: ContentTotals,
 }
 
 /// The job on a table. Findings of what names manifests are made here already.
@@ -114,7 +114,7 @@ pub(super) fn planned<V: Verified>(
         let (path, size) = entries.place_of(&manifest);
         let size = size.unwrap_or(0);
         planned.push(PlannedManifest { path: path.clone(), size, added: 0, deleted: 0, divisible: false });
-        stored.push(Stored { path, manifest, named_by: named_by.as_ref().to_owned(), is_live });
+        stored.push(SentManifest { path, manifest, named_by: named_by.as_ref().to_owned(), is_live });
     }
     let job = VerifyJob::<V::StoredEntries> {
         entries: table.stored_entries()?,
@@ -127,8 +127,8 @@ pub(super) fn planned<V: Verified>(
         linked,
         options: StoredOptions::from(options),
     };
-    let totals = PartialTotals { is_whole, is_right: true, totals: Totals::default() };
-    let mut made = vec![(1, Piece::alone(Side::Found, rows(&findings)?)), (1, totals.piece([None])?)];
+    let totals = PartialTotals { is_whole, is_right: true, totals: ContentTotals::default() };
+    let mut made = vec![(1, Piece::alone(VerifySide::Found, rows(&findings)?)), (1, totals.piece([None])?)];
     if data_files {
         made.push((0, files_piece(table.data_files()?)?));
     }
@@ -147,13 +147,13 @@ fn files_piece(files: Vec<NamedFile>) -> Result<Piece> {
         ("named_by", Arc::new(StringArray::from_iter_values(files.iter().map(|file| &file.named_by)))),
     ];
     let rows = whole(columns, files.len())?;
-    Ok(Piece::keyed(Side::Files, rows, files.iter().map(|file| Some(hash(file.path.as_bytes())))))
+    Ok(Piece::keyed(VerifySide::Files, rows, files.iter().map(|file| Some(hash(file.path.as_bytes())))))
 }
 
 /// Deletes and data files, by the data file.
 fn by_data_file(rows: RecordBatch) -> Result<Piece> {
     let keys = keys_of(&rows)?;
-    Ok(Piece::keyed(Side::Links, rows, hashes(&keys)))
+    Ok(Piece::keyed(VerifySide::Links, rows, hashes(&keys)))
 }
 
 fn hashes(keys: &BinaryArray) -> impl Iterator<Item = Option<u64>> {
@@ -173,7 +173,7 @@ impl<S: StoredEntries> Job for VerifyJob<S> {
         let storage = placed(&self.placing, Arc::clone(&process.storage));
         storage.read_range(&self.anchor, 0, 1)?;
         let mut known = HashMap::<String, Vec<Numbered<ManifestOf<S>>>>::new();
-        for (number, Stored { path, manifest, named_by, is_live }) in (0..).zip(&self.manifests) {
+        for (number, SentManifest { path, manifest, named_by, is_live }) in (0..).zip(&self.manifests) {
             let named_by = Arc::from(named_by.as_str());
             let named = NamedManifest { manifest: manifest.clone(), named_by, is_live: *is_live };
             known.entry(path.clone()).or_default().push((number, Arc::new(named)));
@@ -191,7 +191,7 @@ impl<S: StoredEntries> Job for VerifyJob<S> {
                 }
             }
             let (storage, entries) = (Arc::clone(&storage), Arc::clone(&entries));
-            let reads = Manifests { storage, entries, take: Collect, linked };
+            let reads = CheckedManifests { storage, entries, take: Collect, linked };
             // Each manifest is read once.
             let reads = reads.pipeline(manifests, 1).zip(numbers);
             Ok(Box::new(reads.flat_map(|(read, number)| each(read.and_then(|read| pieces(read, number))))))
@@ -203,7 +203,8 @@ impl<S: StoredEntries> Job for VerifyJob<S> {
     }
 
     fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {
-        let totals = PartialTotals { is_whole: self.is_whole, is_right: true, totals: Totals::default() };
+        let totals =
+            PartialTotals { is_whole: self.is_whole, is_right: true, totals: ContentTotals::default() };
         if step > 0 {
             let options = ScanOptions::from(&self.options);
             return Ok(Box::new(ReduceAll { totals, claims: self.claims.clone(), options }));
@@ -222,9 +223,9 @@ struct Collect;
 /// What a manifest has of files.
 #[derive(Default)]
 struct CollectedEntries {
-    totals: Totals,
+    totals: ContentTotals,
     /// Entries, and the number of the first among the records.
-    entries: Vec<(Entries, u64)>,
+    entries: Vec<(CheckedColumns, u64)>,
     links: Vec<RecordBatch>,
 }
 
@@ -233,7 +234,7 @@ impl Take for Collect {
 
     type Taken = CollectedEntries;
 
-    fn take(&self, entries: &Entries, first: u64, taken: &mut CollectedEntries) {
+    fn take(&self, entries: &CheckedColumns, first: u64, taken: &mut CollectedEntries) {
         taken.totals.take(entries);
         taken.entries.push((entries.named(), first));
     }
@@ -243,7 +244,7 @@ impl Take for Collect {
     }
 
     fn held(&self, taken: &CollectedEntries) -> u64 {
-        let held = |(entries, _): &(Entries, u64)| {
+        let held = |(entries, _): &(CheckedColumns, u64)| {
             entries.identities.get_array_memory_size() + entries.paths.get_array_memory_size()
         };
         let links = taken.links.iter().map(RecordBatch::get_array_memory_size);
@@ -258,7 +259,7 @@ fn pieces(read: Read<CollectedEntries>, number: i32) -> Result<Vec<Piece>> {
     if !read.findings.is_empty() {
         let found = rows(&read.findings)?;
         let keys = std::iter::repeat_n(key, found.num_rows());
-        pieces.push(Piece::keyed(Side::Found, found, keys));
+        pieces.push(Piece::keyed(VerifySide::Found, found, keys));
     }
     if !read.is_live {
         return Ok(pieces);
@@ -269,7 +270,7 @@ fn pieces(read: Read<CollectedEntries>, number: i32) -> Result<Vec<Piece>> {
     for (entries, first) in &read.taken.entries {
         let rows = entry_rows(entries, *first, number)?;
         let keys = column::<BinaryArray>(&rows, IDENTITY)?.clone();
-        pieces.push(Piece::keyed(Side::Entries, rows, hashes(&keys)));
+        pieces.push(Piece::keyed(VerifySide::Entries, rows, hashes(&keys)));
     }
     for links in read.taken.links {
         pieces.push(by_data_file(links)?);
@@ -278,7 +279,7 @@ fn pieces(read: Read<CollectedEntries>, number: i32) -> Result<Vec<Piece>> {
 }
 
 /// The entries that add or delete a file, with their positions.
-fn entry_rows(entries: &Entries, first: u64, manifest: i32) -> Result<RecordBatch> {
+fn entry_rows(entries: &CheckedColumns, first: u64, manifest: i32) -> Result<RecordBatch> {
     let count = entries.signs.len();
     let records = record_numbers(first, 0..count)?;
     let columns: Vec<(&str, ArrayRef)> = vec![
@@ -304,7 +305,7 @@ impl PartialTotals {
     pub(super) fn piece(&self, key: [Option<u64>; 1]) -> Result<Piece> {
         let text = serde_json::to_string(self).map_err(foreign)?;
         let text: ArrayRef = Arc::new(StringArray::from_iter_values([text]));
-        Ok(Piece::keyed(Side::Totals, whole(vec![(TOTALS_COLUMN, text)], 1)?, key))
+        Ok(Piece::keyed(VerifySide::Totals, whole(vec![(TOTALS_COLUMN, text)], 1)?, key))
     }
 }
 

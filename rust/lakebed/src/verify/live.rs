@@ -8,9 +8,9 @@ use arrow_array::{BinaryArray, Int32Array};
 
 /// Hashes identities twice, with random keys, so that an attacker cannot make two files with the same hashes.
 #[derive(Default)]
-pub(super) struct Keys([RandomState; 2]);
+pub(super) struct IdentityKeys([RandomState; 2]);
 
-impl Keys {
+impl IdentityKeys {
     /// The hashes of an identity.
     pub(super) fn hashed(&self, identity: &[u8]) -> u128 {
         let [one, other] = self.0.each_ref().map(|key| u128::from(key.hash_one(identity)));
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn files_are_met_as_often_as_they_are_live() {
-        let (keys, mut live) = (Keys::default(), Live::default());
+        let (keys, mut live) = (IdentityKeys::default(), Live::default());
         let entries = [("a", 1), ("b", 1), ("b", 1), ("c", -1), ("d", -1), ("d", 1)];
         for (name, sign) in entries {
             live.count(keys.hashed(name.as_bytes()), sign);
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_added_again_is_right() {
-        let (keys, mut live) = (Keys::default(), Live::default());
+        let (keys, mut live) = (IdentityKeys::default(), Live::default());
         for (name, sign) in [("a", -1), ("a", 1), ("a", 1)] {
             live.count(keys.hashed(name.as_bytes()), sign);
         }

@@ -9,20 +9,25 @@ use super::inventory::NamedFile;
 use super::links::Targets;
 use super::live::{Live, Met};
 use super::manifests::{Entry, Read};
-use super::totals::{Claim, Totals};
+use super::totals::{Claim, ContentTotals};
 use crate::error::{ErrorKind, Result};
 
 /// The live files, their totals, and whether all that names them could be read.
 pub(super) struct LiveFiles {
     live: Live,
-    totals: Totals,
+    totals: ContentTotals,
     targets: Targets,
     is_whole: bool,
 }
 
 impl LiveFiles {
     pub(super) fn new(is_whole: bool) -> LiveFiles {
-        LiveFiles { live: Live::default(), totals: Totals::default(), targets: Targets::default(), is_whole }
+        LiveFiles {
+            live: Live::default(),
+            totals: ContentTotals::default(),
+            targets: Targets::default(),
+            is_whole,
+        }
     }
 
     /// Adds deletes and data files, as rows of [`super::Links`]; all deletes come before the first data file, or with
@@ -41,7 +46,7 @@ impl LiveFiles {
     }
 
     /// Adds the totals of a manifest: those of the entries that could be read.
-    pub(super) fn add<T>(&mut self, read: &Read<T>, totals: &Totals) {
+    pub(super) fn add<T>(&mut self, read: &Read<T>, totals: &ContentTotals) {
         self.is_whole &= read.is_whole;
         self.totals.add(totals);
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 
-use super::entries::Entries;
+use super::entries::CheckedColumns;
 use super::finding::{Finding, Severity};
 use super::inventory::NamedManifest;
-use super::live::Keys;
-use super::totals::Totals;
+use super::live::IdentityKeys;
+use super::totals::ContentTotals;
 use super::{CheckedEntries, EntryBatches, WholeEntries, caught};
 use crate::error::Result;
 use crate::notes::Notes;
@@ -24,7 +24,7 @@ pub(super) trait Take: Send + Sync + 'static {
     type Taken: Default + Send + 'static;
 
     /// Adds entries, the first of which is record `first`.
-    fn take(&self, entries: &Entries, first: u64, taken: &mut Self::Taken);
+    fn take(&self, entries: &CheckedColumns, first: u64, taken: &mut Self::Taken);
 
     /// Adds rows of [`Links`](super::links::Links).
     fn link(&self, _links: RecordBatch, _taken: &mut Self::Taken) {}
@@ -44,7 +44,7 @@ pub(super) struct Read<T> {
 }
 
 /// Reads several manifests at a time; errors in one do not end the others.
-pub(super) struct Manifests<E, T> {
+pub(super) struct CheckedManifests<E, T> {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) entries: Arc<E>,
     pub(super) take: T,
@@ -52,12 +52,12 @@ pub(super) struct Manifests<E, T> {
     pub(super) linked: bool,
 }
 
-impl<E: WholeEntries, T: Take> Manifests<E, T> {
+impl<E: WholeEntries, T: Take> CheckedManifests<E, T> {
     pub(super) fn pipeline(
         self,
         manifests: Vec<Arc<NamedManifest<E::Manifest>>>,
         threads: usize,
-    ) -> Pipeline<Manifests<E, T>> {
+    ) -> Pipeline<CheckedManifests<E, T>> {
         let width = Width::new(self.storage.as_ref(), threads);
         Pipeline::new(self, manifests, width)
     }
@@ -73,7 +73,7 @@ impl<E: WholeEntries, T: Take> Manifests<E, T> {
         let mut first = 0;
         for batch in batches {
             let CheckedEntries { rows, wrong, links } = batch?;
-            let entries = Entries::new(&rows)?;
+            let entries = CheckedColumns::new(&rows)?;
             if T::CHECKS {
                 within.extend(entries.wrong(first, &wrong));
             }
@@ -87,7 +87,7 @@ impl<E: WholeEntries, T: Take> Manifests<E, T> {
     }
 }
 
-impl<E: WholeEntries, T: Take> Source for Manifests<E, T> {
+impl<E: WholeEntries, T: Take> Source for CheckedManifests<E, T> {
     type Request = Arc<NamedManifest<E::Manifest>>;
     type Bytes = Result<Buffer>;
     type Made = Read<T::Taken>;
@@ -145,13 +145,13 @@ impl<E: WholeEntries, T: Take> Source for Manifests<E, T> {
 }
 
 /// Checks entries, and counts the files of live ones.
-pub(super) struct Check(pub(super) Arc<Keys>);
+pub(super) struct Check(pub(super) Arc<IdentityKeys>);
 
 /// The files that entries add and delete.
 #[derive(Default)]
 pub(super) struct Checked {
     pub(super) counts: Vec<(u128, i32)>,
-    pub(super) totals: Totals,
+    pub(super) totals: ContentTotals,
     pub(super) links: Vec<RecordBatch>,
 }
 
@@ -160,7 +160,7 @@ impl Take for Check {
 
     type Taken = Checked;
 
-    fn take(&self, entries: &Entries, _: u64, checked: &mut Checked) {
+    fn take(&self, entries: &CheckedColumns, _: u64, checked: &mut Checked) {
         checked.totals.take(entries);
         checked.counts.extend(self.0.counts(&entries.signs, &entries.identities));
     }
@@ -176,7 +176,7 @@ impl Take for Check {
 }
 
 /// Keeps the files that entries add and delete.
-pub(super) struct Keep(pub(super) Arc<Keys>);
+pub(super) struct Keep(pub(super) Arc<IdentityKeys>);
 
 /// A file that an entry names.
 pub(super) struct Entry {
@@ -192,7 +192,7 @@ impl Take for Keep {
 
     type Taken = Vec<Entry>;
 
-    fn take(&self, entries: &Entries, first: u64, kept: &mut Vec<Entry>) {
+    fn take(&self, entries: &CheckedColumns, first: u64, kept: &mut Vec<Entry>) {
         for (row, (sign, identity)) in entries.signs.values().iter().zip(&entries.identities).enumerate() {
             if *sign != 0 {
                 let hashed = self.0.hashed(identity.unwrap_or_default());

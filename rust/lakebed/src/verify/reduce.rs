@@ -7,8 +7,8 @@ use arrow_array::{Array, BinaryArray, Int32Array, Int64Array, RecordBatch, Strin
 use super::data_files::looked_for;
 use super::finding::{Finding, rows};
 use super::inventory::NamedFile;
-use super::job::{MANIFEST, PartialTotals, RECORD, Side, TOTALS_COLUMN, selected};
-use super::live::Keys;
+use super::job::{MANIFEST, PartialTotals, RECORD, TOTALS_COLUMN, VerifySide, selected};
+use super::live::IdentityKeys;
 use super::live_files::LiveFiles;
 use super::manifests::Entry;
 use super::totals::Claim;
@@ -44,19 +44,19 @@ impl ReducePart {
 
 impl Reduce for ReducePart {
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
-        match Side::of(side)? {
-            Side::Found => return one(Piece::alone(Side::Found, rows)),
-            Side::Totals => self.known.totals.add_rows(&rows)?,
-            Side::Entries => self.entries.push(rows),
-            Side::Links => self.links.push(rows),
-            Side::Files => self.files.extend(named_files(&rows)?),
+        match VerifySide::of(side)? {
+            VerifySide::Found => return one(Piece::alone(VerifySide::Found, rows)),
+            VerifySide::Totals => self.known.totals.add_rows(&rows)?,
+            VerifySide::Entries => self.entries.push(rows),
+            VerifySide::Links => self.links.push(rows),
+            VerifySide::Files => self.files.extend(named_files(&rows)?),
         }
         nothing()
     }
 
     fn finish(&mut self) -> Result<Pieces> {
         let found = rows(&self.found()?)?;
-        let pieces = [Piece::alone(Side::Found, found), self.known.totals.piece([None])?];
+        let pieces = [Piece::alone(VerifySide::Found, found), self.known.totals.piece([None])?];
         Ok(Box::new(pieces.into_iter().map(Ok)))
     }
 }
@@ -70,9 +70,9 @@ pub(super) struct ReduceAll {
 
 impl Reduce for ReduceAll {
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
-        match Side::of(side)? {
-            Side::Found => one(Piece::rows(selected(&rows, &self.options)?)),
-            Side::Totals => {
+        match VerifySide::of(side)? {
+            VerifySide::Found => one(Piece::rows(selected(&rows, &self.options)?)),
+            VerifySide::Totals => {
                 self.totals.add_rows(&rows)?;
                 nothing()
             }
@@ -99,7 +99,7 @@ impl PartialTotals {
 impl ReducePart {
     /// The findings for the files of the part.
     fn found(&mut self) -> Result<Vec<Finding>> {
-        let (keys, mut live) = (Keys::default(), LiveFiles::new(self.known.totals.is_whole));
+        let (keys, mut live) = (IdentityKeys::default(), LiveFiles::new(self.known.totals.is_whole));
         let batches = std::mem::take(&mut self.entries);
         for rows in &batches {
             live.count(keys.counts(column(rows, ENTRY_SIGN)?, column(rows, IDENTITY)?));
@@ -134,7 +134,7 @@ impl ReducePart {
 }
 
 /// Entries, each with the number of its manifest.
-fn placed_entries(rows: &RecordBatch, keys: &Keys) -> Result<Vec<(i32, Entry)>> {
+fn placed_entries(rows: &RecordBatch, keys: &IdentityKeys) -> Result<Vec<(i32, Entry)>> {
     let (ints, longs) = (|name| column::<Int32Array>(rows, name), |name| column::<Int64Array>(rows, name));
     let (manifests, signs) = (ints(MANIFEST)?, ints(ENTRY_SIGN)?);
     let (records, sizes) = (longs(RECORD)?, longs("file_size_in_bytes")?);
@@ -172,14 +172,14 @@ mod tests {
 
     use super::*;
     use crate::error::{Error, ErrorKind};
-    use crate::verify::totals::Totals;
+    use crate::verify::totals::ContentTotals;
 
     fn part() -> ReducePart {
-        let totals = PartialTotals { is_whole: true, is_right: true, totals: Totals::default() };
+        let totals = PartialTotals { is_whole: true, is_right: true, totals: ContentTotals::default() };
         ReducePart::new(PartContext { paths: Vec::new(), looked_for_in: None, totals })
     }
 
-    fn refused(side: Side, name: &str) -> Error {
+    fn refused(side: VerifySide, name: &str) -> Error {
         let floats: ArrayRef = Arc::new(Float64Array::from(vec![1.5]));
         let rows = RecordBatch::try_from_iter([(name, floats)]).expect("a batch");
         let mut part = part();
@@ -190,10 +190,10 @@ mod tests {
     #[test]
     fn columns_of_other_types_are_refused_by_name() {
         for (side, name) in [
-            (Side::Totals, TOTALS_COLUMN),
-            (Side::Entries, ENTRY_SIGN),
-            (Side::Files, "file_size_in_bytes"),
-            (Side::Links, "_named_by"),
+            (VerifySide::Totals, TOTALS_COLUMN),
+            (VerifySide::Entries, ENTRY_SIGN),
+            (VerifySide::Files, "file_size_in_bytes"),
+            (VerifySide::Links, "_named_by"),
         ] {
             let error = refused(side, name);
             assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
@@ -204,12 +204,12 @@ mod tests {
 
     #[test]
     fn totals_beyond_64_bits_are_exact_in_another_process() {
-        let mut sent = PartialTotals { is_whole: true, is_right: true, totals: Totals::default() };
+        let mut sent = PartialTotals { is_whole: true, is_right: true, totals: ContentTotals::default() };
         sent.totals.rows[0] = i128::from(i64::MAX) * 3;
         let mut part = part();
         for _ in 0..2 {
             let piece = sent.piece([None]).expect("a piece");
-            drop(part.push(Side::Totals.into(), piece.rows).expect("totals"));
+            drop(part.push(VerifySide::Totals.into(), piece.rows).expect("totals"));
         }
         assert_eq!(part.known.totals.totals.rows[0], i128::from(i64::MAX) * 6);
     }

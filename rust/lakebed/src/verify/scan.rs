@@ -9,9 +9,9 @@ use super::data_files::{check, looked_for};
 use super::finding::{Finding, rows};
 use super::inventory::{Inventory, NamedFile, NamedManifest};
 use super::job::planned;
-use super::live::Keys;
+use super::live::IdentityKeys;
 use super::live_files::LiveFiles;
-use super::manifests::{Check, Checked, Keep, Manifests, Read};
+use super::manifests::{Check, Checked, CheckedManifests, Keep, Read};
 use super::{EntriesOf, Verified, WholeEntries};
 use crate::distributed::{Bounds, Distributed, Planned};
 use crate::error::Result;
@@ -53,11 +53,12 @@ impl<V: Verified> VerifyScan<V> {
         let mut manifests: Vec<_> = manifests.into_iter().map(Arc::new).collect();
         // Deletes are known before the data files that they are compared with.
         manifests.sort_by_key(|named| !entries.may_have_deletes(&named.manifest));
-        let (keys, tally) = (Arc::new(Keys::default()), Arc::new(LiveCounts::new(is_whole)));
+        let (keys, tally) = (Arc::new(IdentityKeys::default()), Arc::new(LiveCounts::new(is_whole)));
         let linked = known_deletes(&self.table, entries.as_ref(), manifests.iter().map(Arc::as_ref))?;
         tally.counts().link(linked.as_deref().unwrap_or_default())?;
         let (take, linked) = (Check(Arc::clone(&keys)), linked.is_some());
-        let reads = Manifests { storage: Arc::clone(storage), entries: Arc::clone(&entries), take, linked };
+        let reads =
+            CheckedManifests { storage: Arc::clone(storage), entries: Arc::clone(&entries), take, linked };
         let checks = reads.pipeline(manifests.clone(), threads);
         let counted = Arc::clone(&tally);
         let checks = checks.map(move |read| counted.count(read?));
@@ -69,7 +70,7 @@ impl<V: Verified> VerifyScan<V> {
         let once_more = {
             let data_files = self.data_files.then(|| self.table.data_files()).transpose()?;
             let (storage, take) = (Arc::clone(storage), Keep(keys));
-            let reads = Manifests { storage, entries, take, linked: false };
+            let reads = CheckedManifests { storage, entries, take, linked: false };
             std::iter::once_with(move || read_again(reads, manifests, tally, data_files, threads)).flatten()
         };
         Ok(Box::new(named.chain(files).chain(checks).chain(contradicted).chain(once_more)))
@@ -153,7 +154,7 @@ where
 
 /// Reads the live files again, where some are not live exactly once or all are to be looked for.
 fn read_again<E: WholeEntries>(
-    reads: Manifests<E, Keep>,
+    reads: CheckedManifests<E, Keep>,
     manifests: Vec<Arc<NamedManifest<E::Manifest>>>,
     tally: Arc<LiveCounts>,
     data_files: Option<Vec<NamedFile>>,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::entries::Entries;
+use super::entries::CheckedColumns;
 use super::finding::{Finding, Severity};
 use crate::error::ErrorKind;
 
@@ -11,7 +11,7 @@ const CONTENTS: usize = 3;
 
 /// Files and rows of each content, wide enough for any sum of what entries record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Totals {
+pub(crate) struct ContentTotals {
     pub(crate) files: [i128; CONTENTS],
     pub(crate) rows: [i128; CONTENTS],
 }
@@ -27,7 +27,7 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    fn of(self, totals: &Totals) -> i128 {
+    fn of(self, totals: &ContentTotals) -> i128 {
         match self {
             Number::DataFiles => totals.files[0],
             Number::Rows => totals.rows[0],
@@ -49,9 +49,9 @@ pub(crate) struct Claim {
     pub(crate) of: Number,
 }
 
-impl Totals {
+impl ContentTotals {
     /// Adds the files that entries add, and subtracts those that they delete.
-    pub(super) fn take(&mut self, entries: &Entries) {
+    pub(super) fn take(&mut self, entries: &CheckedColumns) {
         let content = |row: usize| entries.contents.as_ref().map_or(0, |contents| contents.value(row));
         for (row, (sign, rows)) in entries.signs.values().iter().zip(&entries.rows).enumerate() {
             let Ok(place) = usize::try_from(content(row)) else { continue };
@@ -63,7 +63,7 @@ impl Totals {
         }
     }
 
-    pub(super) fn add(&mut self, other: &Totals) {
+    pub(super) fn add(&mut self, other: &ContentTotals) {
         let all = self.files.iter_mut().chain(&mut self.rows);
         all.zip(other.files.iter().chain(&other.rows)).for_each(|(all, one)| *all += one);
     }

@@ -147,7 +147,7 @@ impl View {
         Ok(match self {
             View::Totals { orphans } => {
                 let orphans = orphans.map(|view| *view);
-                Composed::Of(Box::new(totals::Totals::new(orphans, options, scan)?))
+                Composed::Of(Box::new(totals::TotalsScan::new(orphans, options, scan)?))
             }
             view => Composed::Simple(Box::new((view, options))),
         })

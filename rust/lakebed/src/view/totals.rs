@@ -43,14 +43,14 @@ struct OfKind {
 }
 
 /// The view, resolved: its schema is known, and nothing is read.
-pub(super) struct Totals {
+pub(super) struct TotalsScan {
     reachable: Box<dyn Distributed>,
     orphans: Option<Box<dyn Distributed>>,
     options: ScanOptions,
     schema: SchemaRef,
 }
 
-impl Totals {
+impl TotalsScan {
     /// The totals of a table whose views `scan` resolves, with orphans where `orphans` tells which files those are.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Totals {
         orphans: Option<View>,
         options: ScanOptions,
         scan: impl Fn(View, ScanOptions) -> Result<Box<dyn Distributed>>,
-    ) -> Result<Totals> {
+    ) -> Result<TotalsScan> {
         let of = |columns: &[&str]| ScanOptions {
             columns: Some(columns.iter().map(|name| (*name).to_owned()).collect()),
             threads: options.threads,
@@ -69,7 +69,7 @@ impl Totals {
         let orphans = orphans.map(|view| scan(view, of(&["file_size_in_bytes"]))).transpose()?;
         let none = rows(&BTreeMap::new(), orphans.is_some())?;
         let schema = select(&none, options.columns.as_deref(), options.filter.as_deref())?.schema();
-        Ok(Totals { reachable, orphans, options, schema })
+        Ok(TotalsScan { reachable, orphans, options, schema })
     }
 
     fn totals(&self) -> Result<RecordBatch> {
@@ -108,7 +108,7 @@ impl Totals {
     }
 }
 
-impl Scan for Totals {
+impl Scan for TotalsScan {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -122,7 +122,7 @@ impl Scan for Totals {
     }
 }
 
-impl Distributed for Totals {}
+impl Distributed for TotalsScan {}
 
 /// One row for each kind, by name.
 fn rows(kinds: &BTreeMap<String, OfKind>, with_orphans: bool) -> Result<RecordBatch> {

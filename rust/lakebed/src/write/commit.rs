@@ -56,7 +56,7 @@ pub(crate) enum Prepared<N, M> {
     /// The last file.
     Next {
         /// The files that it names.
-        written: Written,
+        written: WrittenFiles,
         path: String,
         bytes: Vec<u8>,
         next: N,
@@ -167,23 +167,23 @@ fn wait(attempt: u32, longest: u64) {
 }
 
 /// The files that an attempt has written so far. They are deleted unless the commit happens.
-pub(crate) struct Written {
+pub(crate) struct WrittenFiles {
     storage: Arc<dyn Storage>,
     paths: Vec<String>,
     /// An existing file with its content.
     probe: Option<(String, Vec<u8>)>,
 }
 
-impl Written {
+impl WrittenFiles {
     /// No files yet.
-    pub(crate) fn on(storage: Arc<dyn Storage>) -> Written {
-        Written { storage, paths: Vec::new(), probe: None }
+    pub(crate) fn on(storage: Arc<dyn Storage>) -> WrittenFiles {
+        WrittenFiles { storage, paths: Vec::new(), probe: None }
     }
 
     /// No files, for an attempt whose last file is its only one. `probe` is an existing file with its
     /// content.
-    pub(crate) fn probing(storage: Arc<dyn Storage>, probe: (String, Vec<u8>)) -> Written {
-        Written { storage, paths: Vec::new(), probe: Some(probe) }
+    pub(crate) fn probing(storage: Arc<dyn Storage>, probe: (String, Vec<u8>)) -> WrittenFiles {
+        WrittenFiles { storage, paths: Vec::new(), probe: Some(probe) }
     }
 
     /// Records a file.
@@ -235,7 +235,7 @@ impl Written {
     }
 }
 
-impl Drop for Written {
+impl Drop for WrittenFiles {
     fn drop(&mut self) {
         // Files of a commit that did not happen. One that cannot be deleted becomes an orphan, as after a
         // crash.
@@ -268,7 +268,8 @@ mod tests {
         }
 
         fn prepare(&mut self, base: &usize, attempt: u32) -> Result<Prepared<(), usize>> {
-            let (mut written, path) = (Written::on(Arc::new(Local)), format!("{}/{}", self.folder, base + 1));
+            let (mut written, path) =
+                (WrittenFiles::on(Arc::new(Local)), format!("{}/{}", self.folder, base + 1));
             written.create(&format!("{}/own-{base}", self.folder), b"")?;
             if attempt <= self.others {
                 Local.create(&path, b"others")?;

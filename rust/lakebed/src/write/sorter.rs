@@ -84,18 +84,18 @@ impl<S: Sortable> Sorter<S> {
     ///
     /// # Errors
     /// As [`Sorter::push`].
-    pub(crate) fn sorted(mut self, rows: usize) -> Result<Parts<S>> {
+    pub(crate) fn sorted(mut self, rows: usize) -> Result<SortedParts<S>> {
         if self.disk.is_some() {
             self.spill()?;
         }
         let source = match self.disk.take() {
-            Some(disk) => Source::Merged(Merge::new(self.entries, self.order, disk, self.runs)?),
+            Some(disk) => SortedSource::Merged(Merge::new(self.entries, self.order, disk, self.runs)?),
             None => {
                 let (entries, order) = self.run()?;
-                Source::InMemory { entries, order, next: 0 }
+                SortedSource::InMemory { entries, order, next: 0 }
             }
         };
-        Ok(Parts { source, rows: rows.max(1) })
+        Ok(SortedParts { source, rows: rows.max(1) })
     }
 
     /// The entries in memory, and their order.
@@ -148,28 +148,28 @@ fn keys<S: Sortable>(
 }
 
 /// Entries in their order, part by part.
-pub(crate) struct Parts<S: Sortable> {
-    source: Source<S>,
+pub(crate) struct SortedParts<S: Sortable> {
+    source: SortedSource<S>,
     rows: usize,
 }
 
-enum Source<S: Sortable> {
+enum SortedSource<S: Sortable> {
     InMemory { entries: RecordBatch, order: Vec<u32>, next: usize },
     Merged(Merge<S>),
 }
 
-impl<S: Sortable> Iterator for Parts<S> {
+impl<S: Sortable> Iterator for SortedParts<S> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
         match &mut self.source {
-            Source::InMemory { entries, order, next } => {
+            SortedSource::InMemory { entries, order, next } => {
                 let end = next.saturating_add(self.rows).min(order.len());
                 let rows = order.get(*next..end).filter(|rows| !rows.is_empty())?;
                 *next = end;
                 Some(take_record_batch(entries, &UInt32Array::from(rows.to_vec())).map_err(Into::into))
             }
-            Source::Merged(merge) => merge.next(self.rows).transpose(),
+            SortedSource::Merged(merge) => merge.next(self.rows).transpose(),
         }
     }
 }
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     /// Rows of a key and a number, sorted by the key or not at all.
-    struct Numbered {
+    struct NumberedRows {
         sorts: bool,
     }
 
@@ -296,7 +296,7 @@ mod tests {
         RecordBatch::try_from_iter(["key", "number"].into_iter().zip(columns)).expect("two columns")
     }
 
-    impl Sortable for Numbered {
+    impl Sortable for NumberedRows {
         fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
             Ok(if self.sorts { vec![Arc::clone(entries.column(0))] } else { Vec::new() })
         }
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn parts_are_the_same_whether_rows_were_on_disk_or_not() {
         let sorted = |sorts: bool, bound: usize| -> Vec<RecordBatch> {
-            let mut sorter = Sorter::new(Numbered { sorts }, Some(bound));
+            let mut sorter = Sorter::new(NumberedRows { sorts }, Some(bound));
             for batch in 0..7i64 {
                 let numbers: Vec<i64> = (batch * 1000..batch * 1000 + 100 * (batch + 1)).collect();
                 let keys = numbers.iter().map(|number| number.wrapping_mul(7919) % 50 - 25).collect();
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn nothing_sorted_is_nothing() {
-        let mut sorter = Sorter::new(Numbered { sorts: true }, Some(0));
+        let mut sorter = Sorter::new(NumberedRows { sorts: true }, Some(0));
         sorter.push(rows(Vec::new(), Vec::new())).expect("room");
         assert_eq!(sorter.sorted(10).expect("room").count(), 0);
     }

@@ -70,7 +70,7 @@ impl DeleteIndexBuilder {
     /// file, and for an equality delete without columns or of an unknown spec; `Unsupported` for an equality
     /// delete whose partition the table's schemas do not describe; with the path of the delete.
     pub(crate) fn push(&mut self, entries: &RecordBatch) -> Result<()> {
-        let rows = Rows::new(entries)?;
+        let rows = DeleteRows::new(entries)?;
         let tuples = column(entries, "partition")?;
         let partitions = self.partitions.number(&find(entries, "spec_id")?, tuples)?;
         let mut equality = Vec::new();
@@ -97,7 +97,13 @@ impl DeleteIndexBuilder {
     }
 
     /// A deletion vector, or a file of position deletes.
-    fn push_positions(&mut self, rows: &Rows, row: usize, partition: usize, vector: Vector) -> Result<()> {
+    fn push_positions(
+        &mut self,
+        rows: &DeleteRows,
+        row: usize,
+        partition: usize,
+        vector: Vector,
+    ) -> Result<()> {
         let Vector { delete, sequence } = vector;
         let is_vector = rows.is_vector(row);
         let Some(target) = rows.target(row)? else {
@@ -183,7 +189,7 @@ pub(super) fn is_global(types: &TableTypes, spec_id: i32) -> Result<bool> {
 }
 
 /// The columns of deletes, typed.
-pub(super) struct Rows {
+pub(super) struct DeleteRows {
     pub(super) contents: Int32Array,
     pub(super) spec_ids: Int32Array,
     pub(super) sequences: Int64Array,
@@ -192,11 +198,11 @@ pub(super) struct Rows {
     targets: StringArray,
 }
 
-impl Rows {
-    pub(super) fn new(entries: &RecordBatch) -> Result<Rows> {
+impl DeleteRows {
+    pub(super) fn new(entries: &RecordBatch) -> Result<DeleteRows> {
         let int = |name| column::<Int32Array>(entries, name).cloned();
         let text = |name| column::<StringArray>(entries, name).cloned();
-        Ok(Rows {
+        Ok(DeleteRows {
             contents: int("content")?,
             spec_ids: int("spec_id")?,
             sequences: column::<Int64Array>(entries, "sequence_number")?.clone(),

@@ -87,15 +87,15 @@ impl EqualityBuilder {
             }
         }
         let mut deletes = EqualityDeletes {
-            by_partition: Groups::new(partitions, self.by_partition),
-            global: Groups::new(1, self.global),
+            by_partition: DeleteGroups::new(partitions, self.by_partition),
+            global: DeleteGroups::new(1, self.global),
             deletes: self.deletes,
             set_of: self.sets,
             sets,
             fields,
             stats,
         };
-        let spans = |groups: &Groups| groups.spans(&deletes);
+        let spans = |groups: &DeleteGroups| groups.spans(&deletes);
         let (by_partition, global) = (spans(&deletes.by_partition), spans(&deletes.global));
         (deletes.by_partition.spans, deletes.global.spans) = (by_partition, global);
         Ok(deletes)
@@ -119,8 +119,8 @@ pub(super) fn compared(lists: &ListArray, row: usize) -> Result<Vec<i32>> {
 /// Equality deletes, by partition and sequence number.
 #[derive(Debug, Default)]
 pub(super) struct EqualityDeletes {
-    by_partition: Groups,
-    global: Groups,
+    by_partition: DeleteGroups,
+    global: DeleteGroups,
     /// The number of each among all deletes.
     deletes: Vec<i32>,
     /// For each the number of its set in `sets`.
@@ -180,7 +180,7 @@ const FEW: usize = 16;
 
 /// Equality deletes in groups.
 #[derive(Debug, Default)]
-struct Groups {
+struct DeleteGroups {
     deletes: BySequence,
     /// The ranges of large groups.
     spans: HashMap<usize, Spans>,
@@ -195,9 +195,9 @@ struct Spans {
     others: Vec<usize>,
 }
 
-impl Groups {
-    fn new(groups: usize, members: Vec<Member>) -> Groups {
-        Groups { deletes: BySequence::new(groups, members), spans: HashMap::new() }
+impl DeleteGroups {
+    fn new(groups: usize, members: Vec<Member>) -> DeleteGroups {
+        DeleteGroups { deletes: BySequence::new(groups, members), spans: HashMap::new() }
     }
 
     /// Trees for the large groups, each of the first column that the group's first delete compares.

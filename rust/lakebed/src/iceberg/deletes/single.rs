@@ -2,7 +2,7 @@
 
 use arrow_array::{Array, Int32Array, RecordBatch};
 
-use super::build::{Rows, is_global};
+use super::build::{DeleteRows, is_global};
 use super::equality::compared;
 use crate::error::{Error, Result};
 use crate::iceberg::deletion_vector::VectorEntry;
@@ -36,7 +36,7 @@ pub(crate) const SINGLE_INPUT: [&str; 14] = [
 /// # Errors
 /// `Required` for entries without the columns of [`SINGLE_INPUT`].
 pub(crate) fn wrong(types: &TableTypes, entries: &RecordBatch) -> Result<Vec<(usize, Error)>> {
-    let (rows, equality_ids) = (Rows::new(entries)?, column(entries, "equality_ids")?);
+    let (rows, equality_ids) = (DeleteRows::new(entries)?, column(entries, "equality_ids")?);
     let refused = |row: usize| match rows.contents.value(row) {
         EQUALITY_DELETES => {
             let columns = compared(equality_ids, row);
@@ -53,7 +53,7 @@ pub(crate) fn wrong(types: &TableTypes, entries: &RecordBatch) -> Result<Vec<(us
 /// # Errors
 /// As [`wrong`].
 pub(crate) fn links(partitions: &PartitionNumbers, entries: &RecordBatch) -> Result<Links> {
-    let (rows, mut links) = (Rows::new(entries)?, Links::default());
+    let (rows, mut links) = (DeleteRows::new(entries)?, Links::default());
     let partitions = partitions.hashes(&find(entries, "spec_id")?, column(entries, "partition")?)?;
     for row in live(entries)? {
         let partition = partitions.get(row).map(|hash| i64::from_le_bytes(hash.to_le_bytes()));

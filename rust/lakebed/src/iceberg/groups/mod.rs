@@ -12,7 +12,7 @@ use super::view;
 use crate::error::Result;
 use crate::grouping::sums::{self, sum};
 use crate::grouping::{self, Sizes, Summing};
-use crate::health::{ManifestBounds, Totals};
+use crate::health::{HealthTotals, ManifestBounds};
 use crate::record::{column, find};
 
 /// Files of one kind.
@@ -32,7 +32,7 @@ impl Count {
 
 /// The files of one partition.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Group {
+pub(crate) struct PartitionSums {
     /// The spec of the tuple: nulls of different specs differ.
     pub(crate) spec_id: i32,
     pub(crate) data: Count,
@@ -49,9 +49,9 @@ pub(crate) struct Group {
     pub(crate) last_updated: Option<(i64, i64)>,
 }
 
-impl Group {
+impl PartitionSums {
     /// Adds the files of `other`, which is of the same partition.
-    fn absorb(&mut self, other: &Group) -> Result<()> {
+    fn absorb(&mut self, other: &PartitionSums) -> Result<()> {
         self.spec_id = other.spec_id;
         self.data.add(other.data)?;
         self.data_bytes = sum("file_size_in_bytes", self.data_bytes, other.data_bytes)?;
@@ -65,27 +65,27 @@ impl Group {
 }
 
 /// The partitions of a table, one per spec and tuple, in the order of their first files.
-pub(crate) struct Groups {
+pub(crate) struct PartitionGroups {
     partitions: PartitionNumbers,
-    groups: Vec<Group>,
+    groups: Vec<PartitionSums>,
     /// The commit time of each snapshot [milliseconds since 1970 UTC], by id.
     committed: HashMap<i64, i64>,
     /// Files with fewer bytes are small.
     small_bytes: i64,
 }
 
-impl Groups {
+impl PartitionGroups {
     /// No files yet; no file counts as small.
     ///
     /// # Errors
     /// `Unsupported` for a partition field of a type that cannot be compared.
-    pub(crate) fn new(partition: &PartitionType, committed: HashMap<i64, i64>) -> Result<Groups> {
+    pub(crate) fn new(partition: &PartitionType, committed: HashMap<i64, i64>) -> Result<PartitionGroups> {
         let partitions = PartitionNumbers::new(partition)?;
-        Ok(Groups { partitions, groups: Vec::new(), committed, small_bytes: 0 })
+        Ok(PartitionGroups { partitions, groups: Vec::new(), committed, small_bytes: 0 })
     }
 
     /// The groups, in the order of their first files.
-    pub(crate) fn groups(&self) -> &[Group] {
+    pub(crate) fn groups(&self) -> &[PartitionSums] {
         &self.groups
     }
 
@@ -95,7 +95,7 @@ impl Groups {
     }
 }
 
-impl grouping::Groups<Table> for Groups {
+impl grouping::FileGroups<Table> for PartitionGroups {
     const INPUT: &'static [&'static str] = &[
         "content",
         "spec_id",
@@ -106,21 +106,22 @@ impl grouping::Groups<Table> for Groups {
         "content_offset",
     ];
 
-    fn of(table: &Table, summing: &Summing) -> Result<Groups> {
-        let groups = Groups::new(&table.types()?.partition, summing.committed.clone())?;
-        Ok(Groups { small_bytes: summing.small_bytes, ..groups })
+    fn of(table: &Table, summing: &Summing) -> Result<PartitionGroups> {
+        let groups = PartitionGroups::new(&table.types()?.partition, summing.committed.clone())?;
+        Ok(PartitionGroups { small_bytes: summing.small_bytes, ..groups })
     }
 
-    fn sent(types: &StoredTypes, summing: &Summing) -> Result<Groups> {
-        let groups = Groups::new(&TableTypes::try_from(types)?.partition, summing.committed.clone())?;
-        Ok(Groups { small_bytes: summing.small_bytes, ..groups })
+    fn sent(types: &StoredTypes, summing: &Summing) -> Result<PartitionGroups> {
+        let groups =
+            PartitionGroups::new(&TableTypes::try_from(types)?.partition, summing.committed.clone())?;
+        Ok(PartitionGroups { small_bytes: summing.small_bytes, ..groups })
     }
 
     fn extend(&mut self, files: &RecordBatch) -> Result<()> {
         let tuples = column::<StructArray>(files, "partition")?;
         let numbers = self.partitions.number(&find(files, "spec_id")?, tuples)?;
-        self.groups.resize_with(self.partitions.len(), Group::default);
-        let files = Files::new(files)?;
+        self.groups.resize_with(self.partitions.len(), PartitionSums::default);
+        let files = FileColumns::new(files)?;
         for (row, number) in numbers.into_iter().enumerate() {
             if let Some(group) = self.groups.get_mut(number) {
                 let file = files.group(row, &self.committed, self.small_bytes);
@@ -133,7 +134,7 @@ impl grouping::Groups<Table> for Groups {
     fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
         for (key, row) in sums::keys(sums)?.iter().zip(sums::numbers(sums, &sent::COLUMNS)?) {
             let number = self.partitions.number_of(key.unwrap_or_default());
-            self.groups.resize_with(self.partitions.len(), Group::default);
+            self.groups.resize_with(self.partitions.len(), PartitionSums::default);
             if let Some(known) = self.groups.get_mut(number) {
                 known.absorb(&sent::group(row)?)?;
             }
@@ -160,13 +161,13 @@ impl grouping::Groups<Table> for Groups {
         view::buckets(self)
     }
 
-    fn totals(&self, bounds: &ManifestBounds) -> Result<Totals> {
+    fn totals(&self, bounds: &ManifestBounds) -> Result<HealthTotals> {
         view::totals(self, bounds)
     }
 }
 
-/// The columns of [`INPUT`](grouping::Groups::INPUT), typed.
-struct Files {
+/// The columns of [`INPUT`](grouping::FileGroups::INPUT), typed.
+struct FileColumns {
     contents: Int32Array,
     spec_ids: Int32Array,
     record_counts: Int64Array,
@@ -175,11 +176,11 @@ struct Files {
     offsets: ArrayRef,
 }
 
-impl Files {
-    fn new(files: &RecordBatch) -> Result<Files> {
+impl FileColumns {
+    fn new(files: &RecordBatch) -> Result<FileColumns> {
         let int = |name| column::<Int32Array>(files, name).cloned();
         let long = |name| column::<Int64Array>(files, name).cloned();
-        Ok(Files {
+        Ok(FileColumns {
             contents: int("content")?,
             spec_ids: int("spec_id")?,
             record_counts: long("record_count")?,
@@ -190,8 +191,8 @@ impl Files {
     }
 
     /// One file as a group.
-    fn group(&self, row: usize, committed: &HashMap<i64, i64>, small_bytes: i64) -> Group {
-        let mut group = Group { spec_id: self.spec_ids.value(row), ..Group::default() };
+    fn group(&self, row: usize, committed: &HashMap<i64, i64>, small_bytes: i64) -> PartitionSums {
+        let mut group = PartitionSums { spec_id: self.spec_ids.value(row), ..PartitionSums::default() };
         let file = Count { files: 1, records: self.record_counts.value(row) };
         match self.contents.value(row) {
             0 => {

@@ -1,6 +1,6 @@
 //! Groups in the form in which they are sent from where files are read to where they are combined.
 
-use super::{Count, Group};
+use super::{Count, PartitionSums};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grouping::Sizes;
 
@@ -23,7 +23,7 @@ pub(super) const COLUMNS: [&str; 16] = [
     "small_bytes",
 ];
 
-pub(super) fn numbers(group: &Group) -> [Option<i64>; 16] {
+pub(super) fn numbers(group: &PartitionSums) -> [Option<i64>; 16] {
     let [min, max, small_files, small_bytes] = group.sizes.numbers();
     [
         Some(i64::from(group.spec_id)),
@@ -45,7 +45,7 @@ pub(super) fn numbers(group: &Group) -> [Option<i64>; 16] {
     ]
 }
 
-pub(super) fn group(numbers: [Option<i64>; 16]) -> Result<Group> {
+pub(super) fn group(numbers: [Option<i64>; 16]) -> Result<PartitionSums> {
     let [spec_id, counts @ .., bytes, millis, id, min, max, small_files, small_bytes] = numbers;
     let odd = || Error::new(ErrorKind::Argument, "these are not sums of a partition");
     let mut counts = counts.chunks(2).map(|pair| match pair {
@@ -53,7 +53,7 @@ pub(super) fn group(numbers: [Option<i64>; 16]) -> Result<Group> {
         _ => Err(odd()),
     });
     let mut count = || counts.next().unwrap_or_else(|| Err(odd()));
-    Ok(Group {
+    Ok(PartitionSums {
         spec_id: spec_id.and_then(|id| i32::try_from(id).ok()).ok_or_else(odd)?,
         data: count()?,
         position_deletes: count()?,

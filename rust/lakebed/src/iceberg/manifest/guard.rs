@@ -67,13 +67,13 @@ impl Guard for EntryGuard {
 struct TupleTest {
     filter: BoundPredicate,
     /// By the positions of the fields in the table's partition type.
-    fields: Vec<Stored>,
+    fields: Vec<StoredField>,
     /// The slot of the file's row count.
     rows: Slot,
 }
 
 /// How a manifest stores a field of its tuples.
-enum Stored {
+enum StoredField {
     /// Not stored: it is null.
     Absent,
     /// In the type of the table.
@@ -96,10 +96,10 @@ impl TupleTest {
             let field = found.and_then(|(at, field)| Some((tuple.get(at)?.name(), field.data_type())));
             match (field, layout.unified.fields.get(position)) {
                 (Some((name, held)), Some(shown)) if *held == shown.ty.arrow() && is_plain(held) => {
-                    slot(PARTITION_ON_DISK, Some(name)).map_or(Stored::Other, Stored::Same)
+                    slot(PARTITION_ON_DISK, Some(name)).map_or(StoredField::Other, StoredField::Same)
                 }
-                (None, Some(_)) => Stored::Absent,
-                _ => Stored::Other,
+                (None, Some(_)) => StoredField::Absent,
+                _ => StoredField::Other,
             }
         };
         let fields = (0..layout.unified.fields.len()).map(stored).collect();
@@ -117,9 +117,9 @@ impl TupleTest {
 
     fn leaf_may_match(&self, leaf: &BoundLeaf, record: Peek<'_>) -> bool {
         let slot = match self.fields.get(leaf.column.index) {
-            Some(Stored::Absent) => return leaf.matches(None),
-            Some(Stored::Same(slot)) => *slot,
-            Some(Stored::Other) | None => return true,
+            Some(StoredField::Absent) => return leaf.matches(None),
+            Some(StoredField::Same(slot)) => *slot,
+            Some(StoredField::Other) | None => return true,
         };
         if record.is_null(slot) {
             return leaf.matches(None);

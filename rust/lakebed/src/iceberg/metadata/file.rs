@@ -108,7 +108,7 @@ impl MetadataFile {
     /// # Errors
     /// `Unsupported` for a file that is compressed in another way.
     pub(super) fn text(&self) -> Result<Box<dyn Read + '_>> {
-        let pieces = Pieces {
+        let pieces = FilePieces {
             file: self,
             piece: self.head.clone(),
             at: 0,
@@ -128,7 +128,7 @@ impl MetadataFile {
 }
 
 /// A file's bytes in order.
-struct Pieces<'f> {
+struct FilePieces<'f> {
     file: &'f MetadataFile,
     piece: Buffer,
     /// How much of the piece was read.
@@ -139,7 +139,7 @@ struct Pieces<'f> {
     rest: Option<&'f dyn Storage>,
 }
 
-impl Pieces<'_> {
+impl FilePieces<'_> {
     /// Replaces the piece by the next one, read by `storage`.
     fn advance(&mut self, storage: &dyn Storage) -> Result<()> {
         // Starts one byte earlier: object stores refuse a range that starts at the end of a file.
@@ -157,7 +157,7 @@ impl Pieces<'_> {
     }
 }
 
-impl BufRead for Pieces<'_> {
+impl BufRead for FilePieces<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         while let Some(storage) = self.rest.filter(|_| self.unread().is_empty()) {
             self.advance(storage).map_err(io::Error::other)?;
@@ -170,7 +170,7 @@ impl BufRead for Pieces<'_> {
     }
 }
 
-impl Read for Pieces<'_> {
+impl Read for FilePieces<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.fill_buf()?.read(into)?;
         self.consume(read);

@@ -20,12 +20,12 @@ pub struct MappedField {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct Stored {
+struct StoredMapping {
     field_id: Option<i32>,
     #[serde(default)]
     names: Vec<String>,
     #[serde(default)]
-    fields: Vec<Stored>,
+    fields: Vec<StoredMapping>,
 }
 
 /// The fields of a table's default name mapping, each before its nested fields; empty without a mapping.
@@ -34,14 +34,14 @@ struct Stored {
 /// `Json` for a property that is not a name mapping.
 pub fn name_mapping(metadata: &TableMetadata) -> Result<Vec<MappedField>> {
     let Some(text) = metadata.property(NAME_MAPPING) else { return Ok(Vec::new()) };
-    let stored: Vec<Stored> = parse(text.as_bytes()).map_err(|error| error.in_field(NAME_MAPPING))?;
+    let stored: Vec<StoredMapping> = parse(text.as_bytes()).map_err(|error| error.in_field(NAME_MAPPING))?;
     let mut fields = Vec::new();
     stored.into_iter().for_each(|one| flatten(one, None, &mut fields));
     Ok(fields)
 }
 
 /// Recursion is as deep as JSON may nest.
-fn flatten(stored: Stored, parent: Option<&str>, fields: &mut Vec<MappedField>) {
+fn flatten(stored: StoredMapping, parent: Option<&str>, fields: &mut Vec<MappedField>) {
     let name = stored.names.first().map_or("", String::as_str);
     let full = parent.map_or_else(|| name.to_owned(), |parent| format!("{parent}.{name}"));
     fields.push(MappedField {

@@ -215,7 +215,7 @@ impl<'w> Draft<'w> {
     fn read_schemas(&mut self, scanner: &mut Scanner<'_>) -> Result<()> {
         #[derive(Deserialize)]
         #[serde(rename_all = "kebab-case")]
-        struct Head {
+        struct MetadataHead {
             #[serde(default)]
             schema_id: i32,
         }
@@ -226,7 +226,7 @@ impl<'w> Draft<'w> {
         self.schemas.clear();
         let current = self.current.schema.map(i64::from);
         scanner.elements(|scanner| {
-            let (Head { schema_id }, end) = scanner.look()?;
+            let (MetadataHead { schema_id }, end) = scanner.look()?;
             self.schemas.take(scanner, schema_id.into(), end, current)
         })
     }

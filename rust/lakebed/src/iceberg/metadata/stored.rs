@@ -14,13 +14,13 @@ pub(super) fn required<T>(value: Option<T>, key: &str) -> Result<T> {
 pub(super) fn quotable_int<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i32>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "an integer of 32 bits")]
-    enum Written {
+    enum WrittenValue {
         Number(i32),
         Text(String),
     }
     Ok(match Option::deserialize(from)? {
-        Some(Written::Number(number)) => Some(number),
-        Some(Written::Text(text)) => Some(text.parse().map_err(D::Error::custom)?),
+        Some(WrittenValue::Number(number)) => Some(number),
+        Some(WrittenValue::Text(text)) => Some(text.parse().map_err(D::Error::custom)?),
         None => None,
     })
 }

@@ -35,14 +35,14 @@ pub struct RowFilter {
 #[derive(Debug, Clone)]
 pub(super) struct FilterTerm {
     term: Term,
-    pub(super) source: Source,
+    pub(super) source: ColumnSource,
     /// Whether the column is nested in a struct.
     pub(super) nested: bool,
     column: Column,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Source {
+pub(super) enum ColumnSource {
     /// A column with a transform; `identity` where the filter calls none.
     Column(FieldRef, Transform),
     /// The partition field at that position of the table's partition type.
@@ -87,7 +87,7 @@ impl RowFilter {
     }
 
     /// The term with the number to which the predicate is bound.
-    pub(super) fn source(&self, index: usize) -> Option<&Source> {
+    pub(super) fn source(&self, index: usize) -> Option<&ColumnSource> {
         self.terms.get(index).map(|term| &term.source)
     }
 }
@@ -105,7 +105,7 @@ impl Binder<'_> {
             None => self.of_partition(term, index)?,
         };
         let top = |field: &FieldRef| self.schema.fields.iter().any(|top| top.id == field.id);
-        let nested = matches!(&source, Source::Column(field, _) if !top(field));
+        let nested = matches!(&source, ColumnSource::Column(field, _) if !top(field));
         Ok(FilterTerm { term: term.clone(), source, nested, column })
     }
 
@@ -121,7 +121,7 @@ impl Binder<'_> {
         }
     }
 
-    fn of_column(&self, term: &Term, field: &FieldRef, index: usize) -> Result<(Source, Column)> {
+    fn of_column(&self, term: &Term, field: &FieldRef, index: usize) -> Result<(ColumnSource, Column)> {
         if !self.schema.is_single(field.id) {
             return Err(refused(&term.column, "a row has many values of a field in a list or a map"));
         }
@@ -134,11 +134,11 @@ impl Binder<'_> {
             })?;
         }
         let required = transform != Transform::Void && self.schema.is_always_there(field.id);
-        let source = Source::Column(field.clone(), transform);
+        let source = ColumnSource::Column(field.clone(), transform);
         Ok((source, Column { required, ..column(index, &ty) }))
     }
 
-    fn of_partition(&self, term: &Term, index: usize) -> Result<(Source, Column)> {
+    fn of_partition(&self, term: &Term, index: usize) -> Result<(ColumnSource, Column)> {
         let fields = &self.partition.fields;
         let position = fields.iter().position(|unified| unified.field.name == term.column);
         let Some((position, unified)) = position.and_then(|at| Some((at, fields.get(at)?))) else {
@@ -151,7 +151,7 @@ impl Binder<'_> {
         if term.transform.is_some() {
             return Err(refused(&term.column, "transforms apply to columns, this is a partition field"));
         }
-        Ok((Source::Partition(position), column(index, &unified.ty)))
+        Ok((ColumnSource::Partition(position), column(index, &unified.ty)))
     }
 }
 

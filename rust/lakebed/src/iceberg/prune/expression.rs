@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, Float32Array, Float64Array};
 use serde_json::{Value, json};
 
-use super::bind::{RowFilter, Source};
+use super::bind::{ColumnSource, RowFilter};
 use super::transformed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::transform::Transform;
@@ -41,7 +41,7 @@ impl RowFilter {
             let message = format!("Iceberg's specification has no expression for {}", leaf.written.term);
             Error::new(ErrorKind::Unsupported, format!("{message} {}", leaf.operator.name()))
         };
-        let Some(Source::Column(field, transform)) = self.source(leaf.column.index) else {
+        let Some(ColumnSource::Column(field, transform)) = self.source(leaf.column.index) else {
             return Err(unsupported());
         };
         let name = schema.name_of(field.id).ok_or_else(unsupported)?;

@@ -8,7 +8,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, new_null_array};
 use arrow_buffer::BooleanBuffer;
 
-use super::bind::{RowFilter, Source};
+use super::bind::{ColumnSource, RowFilter};
 use super::projection::Mode;
 use super::transformed::at_their_lowest;
 use crate::error::Result;
@@ -29,14 +29,14 @@ const BOUNDS: [&str; 2] = ["lower_bounds", "upper_bounds"];
 pub struct MetricsEvaluator {
     predicate: BoundPredicate,
     /// By the numbers to which the predicate is bound; `None` for terms without metrics.
-    columns: Vec<Option<Column>>,
+    columns: Vec<Option<TransformedColumn>>,
     ids: Vec<i32>,
     has_floats: bool,
 }
 
 /// A column with a transform.
 #[derive(Debug, Clone)]
-struct Column {
+struct TransformedColumn {
     field: FieldRef,
     transform: Transform,
     /// The position of its id among those of all columns.
@@ -50,14 +50,14 @@ impl MetricsEvaluator {
     pub fn new(filter: &RowFilter) -> MetricsEvaluator {
         let mut ids = Vec::new();
         let columns = filter.terms.iter().map(|term| match &term.source {
-            Source::Partition(_) => None,
-            Source::Column(field, transform) => {
+            ColumnSource::Partition(_) => None,
+            ColumnSource::Column(field, transform) => {
                 let place = ids.iter().position(|id| *id == field.id).unwrap_or_else(|| {
                     ids.push(field.id);
                     ids.len() - 1
                 });
                 let (field, transform) = (Arc::clone(field), transform.clone());
-                Some(Column { field, transform, place, nested: term.nested })
+                Some(TransformedColumn { field, transform, place, nested: term.nested })
             }
         });
         let columns: Vec<_> = columns.collect();
@@ -111,15 +111,15 @@ impl MetricsEvaluator {
         let read = |map| metric_values(entries, map, &self.ids);
         let nans = if self.has_floats { read(NAN_COUNTS)? } else { Vec::new() };
         let ([values, nulls], [lower, upper]) = (COUNTS.map(read), BOUNDS.map(read));
-        let stored = Stored { values: values?, nulls: nulls?, nans, lower: lower?, upper: upper? };
+        let stored = StoredMetrics { values: values?, nulls: nulls?, nans, lower: lower?, upper: upper? };
         let rows = rows(entries)?;
-        let of = |column: &Column| stored.ranges(column, &rows, mode);
+        let of = |column: &TransformedColumn| stored.ranges(column, &rows, mode);
         Ok(self.columns.iter().map(|column| of(column.as_ref()?)).collect())
     }
 }
 
 /// The stored metrics of all columns in the filter.
-struct Stored {
+struct StoredMetrics {
     values: Vec<ArrayRef>,
     nulls: Vec<ArrayRef>,
     nans: Vec<ArrayRef>,
@@ -127,9 +127,9 @@ struct Stored {
     upper: Vec<ArrayRef>,
 }
 
-impl Stored {
-    fn ranges(&self, column: &Column, rows: &Int64Array, mode: Mode) -> Option<ColumnRanges> {
-        let Column { field, transform, place, nested } = column;
+impl StoredMetrics {
+    fn ranges(&self, column: &TransformedColumn, rows: &Int64Array, mode: Mode) -> Option<ColumnRanges> {
+        let TransformedColumn { field, transform, place, nested } = column;
         let strict = mode == Mode::Strict;
         // The results of `void` are null, whatever the column has.
         if strict && *nested || *transform == Transform::Void {

@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use super::bind::{RowFilter, Source, column};
+use super::bind::{ColumnSource, RowFilter, column};
 use super::transformed::{lowest, lowest_of_all, neighbour, transformed};
 use crate::error::Result;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
@@ -67,14 +67,14 @@ struct Projector<'a> {
 impl Projector<'_> {
     fn leaf(&self, leaf: &BoundLeaf) -> Node {
         match self.filter.source(leaf.column.index) {
-            Some(Source::Partition(position))
+            Some(ColumnSource::Partition(position))
                 if self.partition.position_in(*position, self.spec).is_some() =>
             {
                 Node::Leaf(leaf.on(self.column(*position)))
             }
             // In tuples of this spec it is null.
-            Some(Source::Partition(_)) => Node::Constant(leaf.matches(None)),
-            Some(Source::Column(field, called)) => {
+            Some(ColumnSource::Partition(_)) => Node::Constant(leaf.matches(None)),
+            Some(ColumnSource::Column(field, called)) => {
                 let projections = (0..self.partition.fields.len()).filter_map(|position| {
                     let place = self.partition.position_in(position, self.spec)?;
                     let own = self.spec.fields.get(place)?;

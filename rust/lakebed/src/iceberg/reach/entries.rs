@@ -12,7 +12,7 @@ use crate::iceberg::fields::{DATA, EQUALITY_DELETES, POSITION_DELETES, PUFFIN};
 use crate::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, Statuses};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::notes::Notes;
-use crate::reach::{Fact, Kind, Kinds, Named, Partitioner, SetId};
+use crate::reach::{EntryFile, Fact, Kind, Kinds, Partitioner, SetId};
 use crate::record::column;
 use crate::scan::Batches;
 
@@ -24,12 +24,12 @@ const OF_DELETES: [Kind; 3] = [Kind::PositionDeletes, Kind::EqualityDeletes, Kin
 
 /// A manifest and the roots that reach it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Reached {
+pub(crate) struct ReachedManifest {
     pub(in crate::iceberg) manifest: ManifestFile,
     pub(in crate::iceberg) set: SetId,
 }
 
-impl Reached {
+impl ReachedManifest {
     /// Whether its entries may name files of these kinds.
     pub(super) fn is_of(&self, kinds: Kinds) -> bool {
         kinds.any(if self.manifest.content == DELETES { &OF_DELETES } else { &[Kind::Data] })
@@ -59,7 +59,7 @@ impl Program {
     /// The files that the live entries of a manifest name.
     pub(super) fn open(
         &self,
-        reached: &Reached,
+        reached: &ReachedManifest,
         path: String,
         bytes: Buffer,
         threads: usize,
@@ -98,7 +98,14 @@ fn named(entries: &RecordBatch, set: SetId, partitioner: &Arc<Partitioner>) -> R
             _ => Kind::Data,
         };
         let size = if sizes.is_valid(row) { sizes.value(row) } else { -1 };
-        records.push(Named { path: paths.value(row), kind, fact: Fact::Reached, set, size, identity: 0 })?;
+        records.push(EntryFile {
+            path: paths.value(row),
+            kind,
+            fact: Fact::Reached,
+            set,
+            size,
+            identity: 0,
+        })?;
     }
     records.finish()
 }

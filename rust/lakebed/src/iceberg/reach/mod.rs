@@ -12,10 +12,10 @@ use arrow_array::{Array, BooleanArray, RecordBatch, StringArray};
 use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 
-pub(super) use self::entries::{Program, Reached};
+pub(super) use self::entries::{Program, ReachedManifest};
 pub(super) use self::ownership::FOLDERS;
 use self::ownership::{check_location, other_folders, own_metadata};
-use self::retention::{Kept, check_enabled, wrong_properties};
+use self::retention::{KeptSnapshots, check_enabled, wrong_properties};
 pub(super) use self::retention::{check_deletable, kept};
 use super::discovery::{FOLDER, HINT};
 use super::manifest_list::{ManifestFile, brief, read_manifest_list};
@@ -26,8 +26,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
-    self, Files, Kind, Kinds, ListedFolder, Partitioner, Prefixes, Reach, Removed, Retention, Root, RootSets,
-    Roots, Seen, Walk, WalkOptions, manifests_step,
+    self, Kind, Kinds, ListedFolder, NamedFiles, Partitioner, Prefixes, Reach, Removed, Retention, Root,
+    RootSets, Roots, Seen, Walk, WalkOptions, manifests_step,
 };
 use crate::record::column;
 use crate::relocate::below;
@@ -60,18 +60,18 @@ pub(crate) struct TableReach {
     /// Whether a catalog says that this is the table, so that its location is known to be its own.
     is_of_catalog: bool,
     /// Which snapshots and refs a later version still has: the others count as removed.
-    later: Option<Kept>,
+    later: Option<KeptSnapshots>,
     notes: Notes,
 }
 
 /// The files that are named without a manifest, and the manifests.
-pub(super) struct Named {
+pub(super) struct WalkInputs {
     pub(super) metadata: TableMetadata,
     pub(super) snapshots: Vec<Snapshot>,
     pub(super) roots: Vec<Root>,
     pub(super) sets: RootSets,
-    pub(super) files: Files,
-    pub(super) manifests: Vec<Reached>,
+    pub(super) files: NamedFiles,
+    pub(super) manifests: Vec<ReachedManifest>,
     /// How many manifests the lists name.
     named: u64,
     removed: Vec<Removed>,
@@ -105,7 +105,7 @@ impl TableReach {
         let is_gone =
             |name: &String, one: &SnapshotRef| now.refs.get(name).is_none_or(|known| known.kind != one.kind);
         let gone = before.refs.iter().filter(|(name, one)| is_gone(name, one));
-        let later = Kept {
+        let later = KeptSnapshots {
             snapshots: lineage.iter().map(|one| one.snapshot_id).collect(),
             gone: gone.map(|(name, _)| name.clone()).collect(),
         };
@@ -116,7 +116,12 @@ impl TableReach {
     ///
     /// # Errors
     /// As [`Reach::walk`].
-    pub(super) fn named(&self, retention: Option<&Retention>, kinds: Kinds, threads: usize) -> Result<Named> {
+    pub(super) fn named(
+        &self,
+        retention: Option<&Retention>,
+        kinds: Kinds,
+        threads: usize,
+    ) -> Result<WalkInputs> {
         let metadata = self.table.read(&WITH_FILES)?;
         let snapshots = self.snapshots()?;
         let mut roots = vec![Root::new(None, "table".to_owned()), Root::new(None, "metadata log".to_owned())];
@@ -141,14 +146,14 @@ impl TableReach {
         }
         let some_removed = of_snapshots.iter().any(|root| root.is_removed);
         let places: HashMap<i64, usize> = snapshots.iter().map(id).zip(first..).collect();
-        let (mut files, mut sets) = (Files::default(), RootSets::new());
+        let (mut files, mut sets) = (NamedFiles::default(), RootSets::new());
         let root_of = |id| Some(places.get(&id).copied().unwrap_or(TABLE));
         self.add_files(&metadata, root_of, &mut files, &mut sets)?;
         // Files of other kinds are found without the lists, and none is wanted of snapshots that are all still there.
         let is_wanted = kinds.any(&OF_LISTS) && (self.later.is_none() || some_removed);
         let of_lists = if is_wanted { snapshots.clone() } else { Vec::new() };
         let (manifests, named) = self.manifests(of_lists, |at| first + at, threads, &mut files, &mut sets)?;
-        Ok(Named { metadata, snapshots, roots, sets, files, manifests, named, removed })
+        Ok(WalkInputs { metadata, snapshots, roots, sets, files, manifests, named, removed })
     }
 
     /// Every snapshot, without its summary.
@@ -167,7 +172,7 @@ impl TableReach {
         &self,
         metadata: &TableMetadata,
         root_of: impl Fn(i64) -> Option<usize>,
-        files: &mut Files,
+        files: &mut NamedFiles,
         sets: &mut RootSets,
     ) -> Result<()> {
         let (table, log) = (sets.of([TABLE]), sets.of([METADATA_LOG]));
@@ -208,9 +213,9 @@ impl TableReach {
         snapshots: Vec<Snapshot>,
         root_at: impl Fn(usize) -> usize,
         threads: usize,
-        files: &mut Files,
+        files: &mut NamedFiles,
         sets: &mut RootSets,
-    ) -> Result<(Vec<Reached>, u64)> {
+    ) -> Result<(Vec<ReachedManifest>, u64)> {
         let table = self.table.clone();
         let paths: Vec<_> = snapshots.iter().map(|snapshot| snapshot.manifest_list.clone()).collect();
         let read = move |_: &dyn Storage, snapshot: &Snapshot| list(&table, snapshot);
@@ -237,7 +242,7 @@ impl TableReach {
         for (manifest, roots) in found {
             let set = sets.of_roots(roots);
             files.add(manifest.path.clone(), Kind::Manifest, manifest.length, set, sets);
-            reached.push(Reached { manifest, set });
+            reached.push(ReachedManifest { manifest, set });
         }
         Ok((reached, named))
     }
@@ -292,8 +297,8 @@ impl Reach for TableReach {
         self.notes.clone()
     }
 
-    fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<(Walk, Vec<Reached>)> {
-        let Named { snapshots, roots, mut sets, files, mut manifests, named, removed, .. } =
+    fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<(Walk, Vec<ReachedManifest>)> {
+        let WalkInputs { snapshots, roots, mut sets, files, mut manifests, named, removed, .. } =
             self.named(wanted.retention, wanted.kinds, wanted.threads)?;
         seen.add(self.table.metadata_file().to_owned());
         let kept = |(at, root): (usize, &Root)| (!root.is_removed).then_some(at);
@@ -338,7 +343,7 @@ impl Reach for TableReach {
         let removed: HashSet<&str> = removed.iter().map(|one| one.name.as_str()).collect();
         let kept = kept.filter(|name| !removed.contains(name.as_str()));
         roots.extend(kept.map(|name| Root::new(None, name)));
-        let (mut files, mut sets) = (Files::default(), RootSets::new());
+        let (mut files, mut sets) = (NamedFiles::default(), RootSets::new());
         let root_of = |id| (!gone.contains(&id)).then_some(TABLE);
         self.add_files(&metadata, root_of, &mut files, &mut sets)?;
         snapshots.retain(|one| !gone.contains(&one.snapshot_id) && seen.add(content(one)));
@@ -353,11 +358,11 @@ impl Reach for TableReach {
         Ok(Some(Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }))
     }
 
-    type Manifest = Reached;
+    type Manifest = ReachedManifest;
     type Types = i32;
     type Program = Program;
 
-    fn recorded(one: &Reached) -> &ManifestFile {
+    fn recorded(one: &ReachedManifest) -> &ManifestFile {
         &one.manifest
     }
 
@@ -377,7 +382,7 @@ impl Reach for TableReach {
 
     fn records(
         program: &Program,
-        one: &Reached,
+        one: &ReachedManifest,
         path: String,
         bytes: Buffer,
         threads: usize,
@@ -433,13 +438,13 @@ pub(super) fn refusals(table: &Table) -> (Vec<Error>, Vec<Error>) {
 }
 
 /// What rules of retention keep.
-fn kept_by(metadata: &TableMetadata, snapshots: &[Snapshot], retention: &Retention) -> Result<Kept> {
+fn kept_by(metadata: &TableMetadata, snapshots: &[Snapshot], retention: &Retention) -> Result<KeptSnapshots> {
     let lineage = snapshots.iter().map(|one| (one.snapshot_id, one.parent_id, one.timestamp_ms));
     kept(metadata, &lineage.collect::<Vec<_>>(), retention)
 }
 
 /// Marks the roots of snapshots that are not kept. Returns these snapshots, and the refs that are not.
-fn mark(metadata: &TableMetadata, kept: &Kept, roots: &mut [Root]) -> Vec<Removed> {
+fn mark(metadata: &TableMetadata, kept: &KeptSnapshots, roots: &mut [Root]) -> Vec<Removed> {
     let mut removed = Vec::new();
     for root in roots {
         let id = root.snapshot_id.unwrap_or_default();

@@ -14,7 +14,7 @@ const MAX_REF_AGE_MS: (&str, i64) = ("history.expire.max-ref-age-ms", i64::MAX);
 const GC_ENABLED: &str = "gc.enabled";
 
 /// The kept snapshots, and the expired refs.
-pub(in crate::iceberg) struct Kept {
+pub(in crate::iceberg) struct KeptSnapshots {
     pub(in crate::iceberg) snapshots: HashSet<i64>,
     /// The names of expired branches and tags.
     pub(in crate::iceberg) gone: Vec<String>,
@@ -51,9 +51,9 @@ pub(in crate::iceberg) fn kept(
     metadata: &TableMetadata,
     snapshots: &[(i64, Option<i64>, i64)],
     retention: &Retention,
-) -> Result<Kept> {
+) -> Result<KeptSnapshots> {
     let age = property(metadata, MAX_SNAPSHOT_AGE_MS)?;
-    let rules = Rules {
+    let rules = RetentionRules {
         parents: snapshots.iter().map(|(id, parent, time)| (*id, (*parent, *time))).collect(),
         now: retention.now_ms,
         older_than: retention.older_than_ms.unwrap_or(retention.now_ms.saturating_sub(age)),
@@ -78,7 +78,7 @@ pub(in crate::iceberg) fn kept(
     rules.keep_of_branches(&branches, &mut kept);
     let young = snapshots.iter().filter(|(_, _, time)| *time >= rules.older_than).map(|(id, ..)| *id);
     kept.extend(young.filter(|id| !referenced.contains(id)));
-    Ok(Kept { snapshots: kept, gone: go.into_iter().map(|(name, _)| name.clone()).collect() })
+    Ok(KeptSnapshots { snapshots: kept, gone: go.into_iter().map(|(name, _)| name.clone()).collect() })
 }
 
 /// The errors of [`kept`] for the properties of a table, whichever are used.
@@ -88,7 +88,7 @@ pub(super) fn wrong_properties(metadata: &TableMetadata) -> impl Iterator<Item =
 }
 
 /// Ages and times beyond 64 bits are bounds that nothing is behind: they saturate.
-struct Rules {
+struct RetentionRules {
     /// The parent and commit time of each snapshot.
     parents: HashMap<i64, (Option<i64>, i64)>,
     now: i64,
@@ -97,7 +97,7 @@ struct Rules {
     max_ref_age: i64,
 }
 
-impl Rules {
+impl RetentionRules {
     fn keeps_ref(&self, name: &str, one: &SnapshotRef) -> bool {
         let time = self.parents.get(&one.snapshot_id).map(|(_, time)| *time);
         let young =
@@ -187,7 +187,7 @@ mod tests {
     }
 
     /// What each branch keeps, walked alone.
-    fn walked_alone(rules: &Rules, branches: &[SnapshotRef]) -> HashSet<i64> {
+    fn walked_alone(rules: &RetentionRules, branches: &[SnapshotRef]) -> HashSet<i64> {
         let of_branch = |branch: &SnapshotRef| {
             let least = usize::try_from(branch.min_snapshots_to_keep.unwrap_or(rules.least)).unwrap_or(0);
             let older_than = branch.max_snapshot_age_ms.map_or(rules.older_than, |age| rules.now - age);
@@ -212,7 +212,7 @@ mod tests {
             };
             let parents = (0..count).map(|id| (id, (parent(id, &mut next), next(100) as i64))).collect();
             let (now, older_than, least) = (100, next(100) as i64, next(5) as i32);
-            let rules = Rules { parents, now, older_than, least, max_ref_age: i64::MAX };
+            let rules = RetentionRules { parents, now, older_than, least, max_ref_age: i64::MAX };
             let rule = |next: &mut dyn FnMut(u64) -> u64| (next(3) == 0).then(|| next(40));
             let branch = |_| SnapshotRef {
                 min_snapshots_to_keep: rule(&mut next).map(|least| least as i32),

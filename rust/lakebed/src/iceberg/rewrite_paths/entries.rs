@@ -121,7 +121,7 @@ impl Places {
     ) -> Result<RecordBatch> {
         let [Some(lower), Some(upper)] = &self.bounds else { return Ok(edited) };
         let columns = [column_at(entries, lower)?, column_at(entries, upper)?];
-        let maps = [Bounds::of(&columns[0])?, Bounds::of(&columns[1])?];
+        let maps = [BoundsColumn::of(&columns[0])?, BoundsColumn::of(&columns[1])?];
         let referenced = self.referenced.as_ref().map(|place| column_at(entries, place)).transpose()?;
         let referenced = referenced.as_ref().map(texts).transpose()?;
         let mut paths = Vec::with_capacity(entries.num_rows());
@@ -140,7 +140,7 @@ impl Places {
 }
 
 /// A column of binary values by field id: a map, or a list of keys and values.
-struct Bounds<'c> {
+struct BoundsColumn<'c> {
     column: &'c ArrayRef,
     offsets: &'c OffsetBuffer<i32>,
     entries: &'c StructArray,
@@ -148,8 +148,8 @@ struct Bounds<'c> {
     values: &'c BinaryArray,
 }
 
-impl<'c> Bounds<'c> {
-    fn of(column: &'c ArrayRef) -> Result<Bounds<'c>> {
+impl<'c> BoundsColumn<'c> {
+    fn of(column: &'c ArrayRef) -> Result<BoundsColumn<'c>> {
         let (offsets, entries) = match (column.as_map_opt(), column.as_list_opt::<i32>()) {
             (Some(maps), _) => (maps.offsets(), Some(maps.entries())),
             (_, Some(lists)) => (lists.offsets(), lists.values().as_struct_opt()),
@@ -159,7 +159,7 @@ impl<'c> Bounds<'c> {
         let [keys, values] = entries.columns() else { return Err(wrong("bounds")) };
         let keys = keys.as_primitive_opt::<Int32Type>().ok_or_else(|| wrong("bounds"))?;
         let values = values.as_binary_opt::<i32>().ok_or_else(|| wrong("bounds"))?;
-        Ok(Bounds { column, offsets, entries, keys, values })
+        Ok(BoundsColumn { column, offsets, entries, keys, values })
     }
 
     /// The range of a row's entries.

@@ -14,14 +14,14 @@ use arrow_buffer::Buffer;
 use self::since::Copied as Before;
 use super::manifest_list::DELETES;
 use super::metadata::MetadataLogEntry;
-use super::reach::{Named, Reached, TableReach};
+use super::reach::{ReachedManifest, TableReach, WalkInputs};
 use super::table::Table;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::reach::{self, Kind, Kinds, Partitioner, Reach, RootSets, SetId, WalkOptions, each_record};
 use crate::record::typed;
 use crate::relocate::below;
-use crate::rewrite_paths::{Copier, IsOld, Job, Moves, Prefixes, RewritePaths};
+use crate::rewrite_paths::{Copier, CopyJob, IsOld, Moves, Prefixes, RewritePaths};
 use crate::scan::{ScanOptions, threads};
 
 /// Writes the table's metadata with other paths; the rows are the files to copy.
@@ -48,9 +48,9 @@ pub(super) fn rewrite_paths(
     let location = named.metadata.location.clone();
     let limits = table.decoding().limits;
     let copier = Copier::new(job, Arc::clone(&prefixes), &location, table.storage(), limits, reach.notes())?;
-    let mut copying = Copying { table, reach, prefixes, before, copier, copied: SetId::NONE };
+    let mut copying = TableCopy { table, reach, prefixes, before, copier, copied: SetId::NONE };
     copying.all(named, job)?;
-    let Copying { reach, prefixes, before, copier, .. } = copying;
+    let TableCopy { reach, prefixes, before, copier, .. } = copying;
     let is_old = before.snapshots.map(|snapshots| -> IsOld {
         Arc::new(move |root| root.snapshot_id.is_some_and(|id| snapshots.contains(&id)))
     });
@@ -58,7 +58,7 @@ pub(super) fn rewrite_paths(
 }
 
 /// The phases of one copy.
-struct Copying<'t> {
+struct TableCopy<'t> {
     table: &'t Table,
     reach: TableReach,
     prefixes: Arc<Prefixes>,
@@ -68,9 +68,9 @@ struct Copying<'t> {
     copied: SetId,
 }
 
-impl Copying<'_> {
-    fn all(&mut self, named: Named, job: &RewritePaths) -> Result<()> {
-        let Named { metadata, roots, mut sets, files, mut manifests, .. } = named;
+impl TableCopy<'_> {
+    fn all(&mut self, named: WalkInputs, job: &RewritePaths) -> Result<()> {
+        let WalkInputs { metadata, roots, mut sets, files, mut manifests, .. } = named;
         let is_old = |id: Option<i64>| id.is_some_and(|id| self.before.has(id));
         let old = roots.iter().enumerate().filter(|(_, root)| is_old(root.snapshot_id));
         self.copied = sets.of(old.map(|(place, _)| place).collect::<Vec<_>>());
@@ -89,17 +89,22 @@ impl Copying<'_> {
         self.copy_metadata(&metadata.location, &metadata.metadata_log)?;
         if let Some(hint) = files.reached().iter().find(|file| file.kind == Kind::Hint) {
             let recorded_path = self.recorded_path(&metadata.location, &hint.path);
-            let hint = Job { recorded_path, ..whole_job(Kind::Hint, hint.path.clone(), None) };
+            let hint = CopyJob { recorded_path, ..whole_job(Kind::Hint, hint.path.clone(), None) };
             self.copier.copy(vec![hint], |_, bytes, _| Ok(bytes))?;
         }
         Ok(())
     }
 
     /// Copies position delete files and deletion vectors, which name their data files.
-    fn copy_deletes(&mut self, manifests: &[Reached], sets: &mut RootSets, job: &RewritePaths) -> Result<()> {
+    fn copy_deletes(
+        &mut self,
+        manifests: &[ReachedManifest],
+        sets: &mut RootSets,
+        job: &RewritePaths,
+    ) -> Result<()> {
         let of_deletes = manifests.iter().filter(|one| one.manifest.content == DELETES);
         let of_deletes =
-            of_deletes.map(|one| Reached { manifest: one.manifest.clone(), set: one.set }).collect();
+            of_deletes.map(|one| ReachedManifest { manifest: one.manifest.clone(), set: one.set }).collect();
         let mut found: HashMap<String, (Kind, Option<u64>, SetId)> = HashMap::new();
         let mut order = Vec::new();
         let (partitioner, threads) = (Arc::new(Partitioner::new()), threads(job.threads));
@@ -122,7 +127,7 @@ impl Copying<'_> {
         for path in order {
             let Some((kind, size, set)) = found.remove(&path) else { continue };
             let is_new = sets.difference(set, self.copied) == set;
-            jobs.push(Job { is_new, ..whole_job(kind, path, size) });
+            jobs.push(CopyJob { is_new, ..whole_job(kind, path, size) });
         }
         let (prefixes, decoding) = (Arc::clone(&self.prefixes), self.table.decoding().clone());
         let writer = Arc::clone(&job.position_deletes);
@@ -131,10 +136,10 @@ impl Copying<'_> {
         })
     }
 
-    fn copy_manifests(&mut self, manifests: &[Reached], sets: &mut RootSets) -> Result<()> {
+    fn copy_manifests(&mut self, manifests: &[ReachedManifest], sets: &mut RootSets) -> Result<()> {
         let jobs = manifests.iter().map(|one| {
             let is_new = sets.difference(one.set, self.copied) == one.set;
-            Job { is_new, ..whole_job(Kind::Manifest, one.manifest.path.clone(), one.manifest.length) }
+            CopyJob { is_new, ..whole_job(Kind::Manifest, one.manifest.path.clone(), one.manifest.length) }
         });
         let jobs = jobs.collect();
         let (prefixes, limits) = (Arc::clone(&self.prefixes), self.table.decoding().limits);
@@ -146,13 +151,13 @@ impl Copying<'_> {
     /// Copies the existing metadata files of the log, then the current one.
     fn copy_metadata(&mut self, location: &str, log: &[MetadataLogEntry]) -> Result<()> {
         let current = self.table.metadata_file().to_owned();
-        let earlier = log.iter().filter(|entry| self.before.lacks(entry)).map(|entry| Job {
+        let earlier = log.iter().filter(|entry| self.before.lacks(entry)).map(|entry| CopyJob {
             may_be_gone: true,
             ..whole_job(Kind::Metadata, entry.metadata_file.clone(), None)
         });
-        let earlier: Vec<Job> = earlier.filter(|job| job.path != current).collect();
+        let earlier: Vec<CopyJob> = earlier.filter(|job| job.path != current).collect();
         let recorded_path = self.recorded_path(location, &current);
-        let current = Job { recorded_path, ..whole_job(Kind::Metadata, current, None) };
+        let current = CopyJob { recorded_path, ..whole_job(Kind::Metadata, current, None) };
         for jobs in [earlier, vec![current]] {
             let (prefixes, limits) = (Arc::clone(&self.prefixes), self.table.decoding().limits);
             self.copier
@@ -169,8 +174,8 @@ impl Copying<'_> {
 }
 
 /// A file that is written whole, and must exist.
-fn whole_job(kind: Kind, path: String, size: Option<u64>) -> Job {
-    Job { kind, path, recorded_path: None, size, is_new: true, may_be_gone: false }
+fn whole_job(kind: Kind, path: String, size: Option<u64>) -> CopyJob {
+    CopyJob { kind, path, recorded_path: None, size, is_new: true, may_be_gone: false }
 }
 
 /// Rewrites the texts of a column of paths.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::super::metadata::{MetadataFile, MetadataLogEntry, TableMetadata, Wanted};
-use super::super::reach::Named;
+use super::super::reach::WalkInputs;
 use super::super::table::Table;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rewrite_paths::Since;
@@ -21,7 +21,7 @@ impl Copied {
     /// # Errors
     /// `SnapshotNotFound` and `Argument` for a state that the table does not have; those of reading a
     /// metadata file.
-    pub(super) fn read(table: &Table, named: &Named, since: Option<&Since>) -> Result<Copied> {
+    pub(super) fn read(table: &Table, named: &WalkInputs, since: Option<&Since>) -> Result<Copied> {
         match since {
             None => Ok(Copied { snapshots: None, files: HashSet::new() }),
             Some(Since::Snapshot(id)) => Copied::of_snapshot(table, named, *id),
@@ -30,7 +30,7 @@ impl Copied {
     }
 
     /// The snapshot, its ancestors, and the metadata log up to it.
-    fn of_snapshot(table: &Table, named: &Named, id: i64) -> Result<Copied> {
+    fn of_snapshot(table: &Table, named: &WalkInputs, id: i64) -> Result<Copied> {
         let known: HashMap<i64, _> = named.snapshots.iter().map(|one| (one.snapshot_id, one)).collect();
         let Some(last) = known.get(&id) else {
             let message = format!("snapshot {id} is not among the table's snapshots");
@@ -48,7 +48,7 @@ impl Copied {
     }
 
     /// The snapshots of that metadata file, and the log up to it.
-    fn of_metadata(table: &Table, named: &Named, name: &str) -> Result<Copied> {
+    fn of_metadata(table: &Table, named: &WalkInputs, name: &str) -> Result<Copied> {
         let log = &named.metadata.metadata_log;
         let is_named = |path: &str| path == name || path.rsplit('/').next() == Some(name);
         let place = log.iter().position(|entry| is_named(&entry.metadata_file)).ok_or_else(|| {

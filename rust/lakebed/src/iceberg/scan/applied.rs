@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 
-use super::deletes::Deletes;
+use super::deletes::LiveDeletes;
 use super::plan::Plan;
 use super::program::EntryProgram;
 use super::rows::rows_of;
@@ -26,7 +26,7 @@ pub(super) fn stream(table: &Table, program: &Arc<EntryProgram>, options: &ScanO
     let (list, types) = (table.manifest_list()?, table.types()?);
     let of_deletes = || Plan::of_list(table, list.clone(), options.table_filter.as_deref());
     let deletes =
-        Deletes::read(table, &types, of_deletes()?, options.table_filter.as_deref(), (threads, false))?;
+        LiveDeletes::read(table, &types, of_deletes()?, options.table_filter.as_deref(), (threads, false))?;
     let data = Plan::of_list(table, list.clone(), None)?;
     let applied = Applied::read(table, &deletes.index, data, threads, program.view.has(DATA_FILES))?;
     let entries = EntrySource::new(Arc::clone(program), table.clone());
@@ -46,11 +46,11 @@ struct Applied {
     /// The number of data files of each delete, by the number of the delete.
     counts: Vec<i64>,
     /// The data files, where they are requested.
-    files: Option<Files>,
+    files: Option<DataFilePaths>,
 }
 
 /// Data files by the numbers of their deletes.
-struct Files {
+struct DataFilePaths {
     /// The paths of the data files, a chunk for each batch they came in.
     chunks: Vec<StringArray>,
     /// Chunk and row of each file that a delete applies to, delete by delete.
@@ -86,7 +86,7 @@ impl Applied {
                 chunks.push(column::<StringArray>(&entries, "file_path")?.clone());
             }
         }
-        let files = list.then(|| Files::new(chunks, pairs, counts.len()));
+        let files = list.then(|| DataFilePaths::new(chunks, pairs, counts.len()));
         Ok(Applied { counts, files })
     }
 
@@ -134,11 +134,11 @@ impl Applied {
     }
 }
 
-impl Files {
-    fn new(chunks: Vec<StringArray>, mut pairs: Vec<(usize, (u32, u32))>, deletes: usize) -> Files {
+impl DataFilePaths {
+    fn new(chunks: Vec<StringArray>, mut pairs: Vec<(usize, (u32, u32))>, deletes: usize) -> DataFilePaths {
         pairs.sort_unstable();
         let starts = (0..=deletes).map(|delete| pairs.partition_point(|(of, _)| *of < delete)).collect();
-        Files { chunks, places: pairs.into_iter().map(|(_, place)| place).collect(), starts }
+        DataFilePaths { chunks, places: pairs.into_iter().map(|(_, place)| place).collect(), starts }
     }
 
     fn paths(&self, range: std::ops::Range<usize>) -> ArrayRef {

@@ -29,13 +29,13 @@ const SHOWN: [(&str, &str); 6] = [
 ];
 
 /// The live deletes of a snapshot.
-pub(super) struct Deletes {
+pub(super) struct LiveDeletes {
     pub(super) index: DeleteIndex,
     /// The fields of [`planned_deletes`] for each delete, where they are requested.
     pub(super) shown: Option<StructArray>,
 }
 
-impl Deletes {
+impl LiveDeletes {
     /// Reads the matching deletes of the delete manifests of `plan`, with that many threads.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Deletes {
         plan: Plan,
         filter: Option<&str>,
         (threads, show): (usize, bool),
-    ) -> Result<Deletes> {
+    ) -> Result<LiveDeletes> {
         let manifests = plan.of_role(Role::LiveDeletes);
         let program = delete_program(types.clone(), filter, table.decoding().clone())?;
         let mut deletes = DeletesBuilder::new(types.clone(), show)?;
@@ -102,11 +102,11 @@ impl DeletesBuilder {
     }
 
     /// The deletes. The types of compared columns come from the first of `schemas` that has the column.
-    pub(super) fn finish(self, schemas: &[Arc<Schema>]) -> Result<Deletes> {
+    pub(super) fn finish(self, schemas: &[Arc<Schema>]) -> Result<LiveDeletes> {
         let fields = equality_fields(schemas, &self.index.equality_ids());
         let schema = Arc::new(ArrowSchema::new(planned_deletes()));
         let shown = self.shown.map(|shown| concat_batches(&schema, &shown).map(StructArray::from));
-        Ok(Deletes { index: self.index.finish(fields)?, shown: shown.transpose()? })
+        Ok(LiveDeletes { index: self.index.finish(fields)?, shown: shown.transpose()? })
     }
 }
 

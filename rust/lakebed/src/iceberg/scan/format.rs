@@ -16,7 +16,7 @@ use crate::diff::{Change, Difference, OneSide};
 use crate::distributed::{Bounds, Distributed, Planned, PlannedManifest};
 use crate::error::Result;
 use crate::history::{Commit, Listed, with_change};
-use crate::iceberg::groups::Groups;
+use crate::iceberg::groups::PartitionGroups;
 use crate::iceberg::manifest::ADDED;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::metadata::Snapshot;
@@ -55,7 +55,7 @@ impl Format for Table {
     type Program = EntryProgram;
     type Job = PlanJob;
     type LiveJob = RowsJob<Table>;
-    type Groups = Groups;
+    type Groups = PartitionGroups;
     type Reach = TableReach;
     type StoredEntries = StoredTypes;
 

@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, Int32Array, ListArray, RecordBatch, StructArr
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::take::take;
 
-use super::deletes::Deletes;
+use super::deletes::LiveDeletes;
 use super::plan::Plan;
 use super::program::EntryProgram;
 use super::residual::Residuals;
@@ -51,7 +51,7 @@ pub(super) fn stream(table: &Table, options: &ScanOptions) -> Result<Batches> {
         true => {
             let plan = Plan::of_list(table, list.clone(), filter)?;
             let in_full = options.deletes == DeletesAs::Files;
-            Some(Deletes::read(table, &types, plan, filter, (threads, in_full))?)
+            Some(LiveDeletes::read(table, &types, plan, filter, (threads, in_full))?)
         }
         false => None,
     };
@@ -82,7 +82,7 @@ impl Matching {
     /// `program` decodes data entries; `deletes` is `None` where they are not requested.
     pub(super) fn new(
         program: EntryProgram,
-        deletes: Option<Deletes>,
+        deletes: Option<LiveDeletes>,
         shown_as: DeletesAs,
     ) -> Result<Matching> {
         let (index, deletes) = deletes.map_or((None, None), |deletes| (Some(deletes.index), deletes.shown));

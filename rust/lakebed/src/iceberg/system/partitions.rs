@@ -6,8 +6,8 @@ use arrow_array::{ArrayRef, Int32Array};
 use arrow_schema::{DataType, Field, TimeUnit};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::grouping::Groups as _;
-use crate::iceberg::groups::{Group, Groups};
+use crate::grouping::FileGroups as _;
+use crate::iceberg::groups::{PartitionGroups, PartitionSums};
 use crate::iceberg::scan::{Plan, rows_of};
 use crate::iceberg::table::Table;
 use crate::iceberg::view::{Role, ints, last_updated, longs};
@@ -39,9 +39,10 @@ fn columns(table: &Table) -> Result<Vec<Field>> {
 
 fn rows(table: &Table, request: &Request) -> Result<Batches> {
     let types = table.current_types()?;
-    let mut groups = Groups::new(&types.partition, table.commit_times()?)?;
+    let mut groups = PartitionGroups::new(&types.partition, table.commit_times()?)?;
     let manifests = Plan::new(table, None)?.of_role(Role::Live);
-    for files in rows_of(table, Role::Live, types, Groups::INPUT, None, manifests, request.threads)? {
+    for files in rows_of(table, Role::Live, types, PartitionGroups::INPUT, None, manifests, request.threads)?
+    {
         groups.extend(&files?)?;
     }
     let rows = groups.groups();
@@ -64,7 +65,7 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
 }
 
 /// A number of files in 32 bits, as in the engine.
-fn counts(rows: &[Group], count: impl Fn(&Group) -> i64) -> Result<ArrayRef> {
+fn counts(rows: &[PartitionSums], count: impl Fn(&PartitionSums) -> i64) -> Result<ArrayRef> {
     let counts = rows.iter().map(|group| {
         i32::try_from(count(group)).map_err(|_| {
             Error::new(ErrorKind::Mismatch, "the file count of a partition does not fit 32 bits")

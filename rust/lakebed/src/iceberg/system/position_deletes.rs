@@ -72,7 +72,7 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
     let row = request.needs(ROW).then(|| types.schema.fields.clone());
     let reader = DeleteFileReader::new(row, table.decoding().clone())?;
     let deletes =
-        Arc::new(Deletes { table: table.clone(), reader, schema: Arc::new(ArrowSchema::new(fields)) });
+        Arc::new(DeleteFileRows { table: table.clone(), reader, schema: Arc::new(ArrowSchema::new(fields)) });
     let scope = (Role::Live, Scope::Snapshot, Content::Deletes);
     let files = entries(table, request, scope, INPUT.to_vec())?.flat_map(|entries| {
         let files = entries.and_then(|entries| position_deletes(&entries));
@@ -92,16 +92,16 @@ fn position_deletes(entries: &RecordBatch) -> Result<Vec<RecordBatch>> {
 }
 
 /// What is needed to make rows of the table from delete files.
-struct Deletes {
+struct DeleteFileRows {
     table: Table,
     reader: DeleteFileReader,
     /// The requested columns.
     schema: SchemaRef,
 }
 
-impl Deletes {
+impl DeleteFileRows {
     /// The rows of the delete file or deletion vector of this entry; errors name the file.
-    fn open(self: &Arc<Deletes>, entry: RecordBatch) -> Result<Batches> {
+    fn open(self: &Arc<DeleteFileRows>, entry: RecordBatch) -> Result<Batches> {
         let path = column::<StringArray>(&entry, "file_path")?.value(0).to_owned();
         let rows: Box<dyn Iterator<Item = Result<DeletedRows>> + Send> =
             match VectorEntry::of(&entry)?.pop().flatten() {

@@ -35,13 +35,13 @@ pub struct Table {
     opened: String,
     file: MetadataFile,
     metadata: Arc<TableMetadata>,
-    head: Head,
+    head: CurrentSnapshot,
     schema: Arc<Schema>,
 }
 
 /// The snapshot that a table is at.
 #[derive(Clone)]
-enum Head {
+enum CurrentSnapshot {
     /// Before the first commit.
     Nowhere,
     At(Arc<Snapshot>),
@@ -173,9 +173,9 @@ impl Table {
     /// The id of the table's snapshot; `None` before the first commit.
     pub fn snapshot_id(&self) -> Option<i64> {
         match &self.head {
-            Head::Nowhere => None,
-            Head::At(snapshot) => Some(snapshot.snapshot_id),
-            Head::Gone(id) => Some(*id),
+            CurrentSnapshot::Nowhere => None,
+            CurrentSnapshot::At(snapshot) => Some(snapshot.snapshot_id),
+            CurrentSnapshot::Gone(id) => Some(*id),
         }
     }
 
@@ -185,9 +185,9 @@ impl Table {
     /// `SnapshotNotFound` where the metadata refers to a snapshot that it does not have.
     pub fn snapshot(&self) -> Result<Option<&Snapshot>> {
         match &self.head {
-            Head::Nowhere => Ok(None),
-            Head::At(snapshot) => Ok(Some(snapshot)),
-            Head::Gone(id) => {
+            CurrentSnapshot::Nowhere => Ok(None),
+            CurrentSnapshot::At(snapshot) => Ok(Some(snapshot)),
+            CurrentSnapshot::Gone(id) => {
                 let message = format!("snapshot {id} is current, but not among the table's snapshots");
                 Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(self.file.path()))
             }
@@ -210,12 +210,12 @@ impl Table {
 }
 
 /// The head of a branch with this snapshot id, in metadata that was read for it.
-fn head(metadata: &TableMetadata, id: Option<i64>) -> Result<Head> {
+fn head(metadata: &TableMetadata, id: Option<i64>) -> Result<CurrentSnapshot> {
     Ok(match id {
-        None => Head::Nowhere,
+        None => CurrentSnapshot::Nowhere,
         Some(id) => match metadata.snapshot(id) {
-            Some(snapshot) => Head::At(Arc::new(snapshot.clone())),
-            None => Head::Gone(id),
+            Some(snapshot) => CurrentSnapshot::At(Arc::new(snapshot.clone())),
+            None => CurrentSnapshot::Gone(id),
         },
     })
 }

@@ -14,8 +14,8 @@ use serde_json::Value;
 use super::*;
 use crate::scan::ScanOptions;
 use crate::storage::Local;
+use crate::table::LakeTable as _;
 use crate::table::MAIN;
-use crate::table::Table as _;
 use crate::test_data;
 use crate::view::View;
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Head, Table, current_schema, head, schema_of};
+use super::{CurrentSnapshot, Table, current_schema, head, schema_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::current_metadata;
 use crate::iceberg::metadata::{
@@ -101,7 +101,7 @@ impl Table {
             Some(schema) => Arc::clone(schema),
             None => self.schema_of_id(schema_id)?,
         };
-        let head = Head::At(Arc::new(snapshot));
+        let head = CurrentSnapshot::At(Arc::new(snapshot));
         Ok(Table { core: self.core.at(&self.branch, tag), head, schema, ..self.clone() })
     }
 

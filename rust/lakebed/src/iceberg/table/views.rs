@@ -19,7 +19,7 @@ use crate::system::names;
 use crate::table::{self, Place, TableCore, named, placed};
 use crate::view::View;
 
-impl table::Table for Table {
+impl table::LakeTable for Table {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -57,11 +57,11 @@ impl table::Table for Table {
         placed(partitions, Some(id))
     }
 
-    fn at(&self, place: &Place) -> Result<Box<dyn table::Table>> {
+    fn at(&self, place: &Place) -> Result<Box<dyn table::LakeTable>> {
         Ok(Box::new(self.at_place(place)?))
     }
 
-    fn refreshed(&self) -> Result<Box<dyn table::Table>> {
+    fn refreshed(&self) -> Result<Box<dyn table::LakeTable>> {
         Ok(Box::new(self.latest()?))
     }
 

@@ -99,16 +99,16 @@ enum Make {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Column {
+struct ViewColumn {
     name: &'static str,
     make: Make,
 }
 
-const fn column(name: &'static str, make: Make) -> Column {
-    Column { name, make }
+const fn column(name: &'static str, make: Make) -> ViewColumn {
+    ViewColumn { name, make }
 }
 
-const fn copy(name: &'static str) -> Column {
+const fn copy(name: &'static str) -> ViewColumn {
     column(name, Make::Copy(name))
 }
 
@@ -123,7 +123,7 @@ fn instant() -> DataType {
 }
 
 /// The pinned columns of the common view.
-const COMMON: [Column; 12] = [
+const COMMON: [ViewColumn; 12] = [
     copy("content"),
     copy("file_path"),
     copy("file_format"),
@@ -139,7 +139,7 @@ const COMMON: [Column; 12] = [
 ];
 
 /// Iceberg's own columns of `files`.
-const OF_FILES: [Column; 10] = [
+const OF_FILES: [ViewColumn; 10] = [
     copy("file_sequence_number"),
     copy("snapshot_id"),
     copy("sort_order_id"),
@@ -153,7 +153,7 @@ const OF_FILES: [Column; 10] = [
 ];
 
 /// The columns of `deletes` after the common ones.
-const OF_DELETES: [Column; 7] = [
+const OF_DELETES: [ViewColumn; 7] = [
     column("referenced_data_file", Make::TargetFile),
     copy("content_offset"),
     copy("content_size_in_bytes"),
@@ -165,13 +165,13 @@ const OF_DELETES: [Column; 7] = [
 
 /// Columns of `deletes` that are made only on request: each may be larger than all others together, or cost
 /// as much as a plan.
-const ON_DEMAND: [Column; 3] = [
+const ON_DEMAND: [ViewColumn; 3] = [
     column(POSITIONS, Make::Positions),
     column(DATA_FILE_COUNT, Make::Given(int64)),
     column(DATA_FILES, Make::Given(texts)),
 ];
 
-fn columns_of(role: Role) -> Vec<Column> {
+fn columns_of(role: Role) -> Vec<ViewColumn> {
     match role {
         Role::Entries => {
             ENTRY.iter().map(|spec| copy(spec.column)).chain([column("manifest", Make::Manifest)]).collect()
@@ -192,7 +192,7 @@ fn columns_of(role: Role) -> Vec<Column> {
 
 /// One view over entries, compiled: the columns of entries that it needs, and how its columns are made.
 pub(crate) struct EntryView {
-    columns: Vec<Column>,
+    columns: Vec<ViewColumn>,
     raw: Vec<String>,
     schema: SchemaRef,
     metrics: Option<(&'static str, MetricsView)>,
@@ -296,7 +296,7 @@ impl EntryView {
     }
 }
 
-fn data_type(column: Column, partition: &PartitionType, metrics: Option<&MetricsView>) -> DataType {
+fn data_type(column: ViewColumn, partition: &PartitionType, metrics: Option<&MetricsView>) -> DataType {
     match column.make {
         Make::Copy(PARTITION) => partition.arrow(),
         Make::Copy(name) => {
@@ -311,7 +311,7 @@ fn data_type(column: Column, partition: &PartitionType, metrics: Option<&Metrics
     }
 }
 
-fn raw_columns(role: Role, columns: &[Column], metrics: Option<&MetricsView>) -> Vec<String> {
+fn raw_columns(role: Role, columns: &[ViewColumn], metrics: Option<&MetricsView>) -> Vec<String> {
     let mut raw: Vec<&str> = Vec::new();
     for column in columns {
         match column.make {

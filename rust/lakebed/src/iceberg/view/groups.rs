@@ -6,14 +6,15 @@ use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, new_null_array}
 use arrow_schema::DataType;
 
 use crate::error::Result;
-use crate::iceberg::groups::{Group, Groups};
+use crate::iceberg::groups::{PartitionGroups, PartitionSums};
 use crate::view::{instants, whole};
 
 /// The rows of `partitions`, in the order of their first files.
-pub(crate) fn partitions(groups: &Groups) -> Result<RecordBatch> {
+pub(crate) fn partitions(groups: &PartitionGroups) -> Result<RecordBatch> {
     let rows = groups.groups();
-    let deletes = |group: &Group| Some(group.position_deletes.files + group.equality_deletes.files);
-    let deleted = |group: &Group| Some(group.position_deletes.records + group.equality_deletes.records);
+    let deletes = |group: &PartitionSums| Some(group.position_deletes.files + group.equality_deletes.files);
+    let deleted =
+        |group: &PartitionSums| Some(group.position_deletes.records + group.equality_deletes.records);
     let columns_of_view = vec![
         ("partition", groups.tuples()?),
         ("spec_id", ints(rows, |group| group.spec_id)),
@@ -35,7 +36,7 @@ pub(crate) fn partitions(groups: &Groups) -> Result<RecordBatch> {
 }
 
 /// The rows of `buckets`: Iceberg has no buckets besides partitions, so there is one row per partition.
-pub(crate) fn buckets(groups: &Groups) -> Result<RecordBatch> {
+pub(crate) fn buckets(groups: &PartitionGroups) -> Result<RecordBatch> {
     let rows = groups.groups();
     let absent = || new_null_array(&DataType::Int32, rows.len());
     let partitions = partitions(groups)?;
@@ -57,16 +58,16 @@ pub(crate) fn buckets(groups: &Groups) -> Result<RecordBatch> {
 }
 
 /// A count of each group.
-pub(crate) fn longs(groups: &[Group], value: impl Fn(&Group) -> Option<i64>) -> ArrayRef {
+pub(crate) fn longs(groups: &[PartitionSums], value: impl Fn(&PartitionSums) -> Option<i64>) -> ArrayRef {
     Arc::new(groups.iter().map(value).collect::<Int64Array>())
 }
 
 /// A number of each group.
-pub(crate) fn ints(groups: &[Group], value: impl Fn(&Group) -> i32) -> ArrayRef {
+pub(crate) fn ints(groups: &[PartitionSums], value: impl Fn(&PartitionSums) -> i32) -> ArrayRef {
     Arc::new(Int32Array::from_iter_values(groups.iter().map(value)))
 }
 
 /// The time of each group's last change, as an instant.
-pub(crate) fn last_updated(groups: &[Group]) -> Result<ArrayRef> {
+pub(crate) fn last_updated(groups: &[PartitionSums]) -> Result<ArrayRef> {
     instants(groups.iter().map(|group| group.last_updated.map(|(millis, _)| millis)))
 }

@@ -3,23 +3,29 @@
 use arrow_array::cast::AsArray;
 
 use crate::error::Result;
-use crate::health::{ManifestBounds, Totals};
-use crate::iceberg::groups::{Group, Groups};
+use crate::health::{HealthTotals, ManifestBounds};
+use crate::iceberg::groups::{PartitionGroups, PartitionSums};
 
 /// Iceberg has no buckets, no levels, and no rows that delete.
-const ZERO: Totals =
-    Totals { bucket_count: None, level_0_file_count: None, delete_row_count: None, ..Totals::ZERO };
+const ZERO: HealthTotals = HealthTotals {
+    bucket_count: None,
+    level_0_file_count: None,
+    delete_row_count: None,
+    ..HealthTotals::ZERO
+};
 
 /// Sums over the live files of all groups.
-pub(crate) fn totals(groups: &Groups, bounds: &ManifestBounds) -> Result<Totals> {
+pub(crate) fn totals(groups: &PartitionGroups, bounds: &ManifestBounds) -> Result<HealthTotals> {
     let specs: Vec<_> = groups.groups().iter().map(|group| Some(group.spec_id)).collect();
     let manifests = bounds.counts(groups.tuples()?.as_struct(), &specs)?;
     let partitions = groups.groups().iter().map(of_partition).zip(manifests);
-    partitions.map(|(partition, manifests)| partition.with_manifests(manifests)).try_fold(ZERO, Totals::and)
+    partitions
+        .map(|(partition, manifests)| partition.with_manifests(manifests))
+        .try_fold(ZERO, HealthTotals::and)
 }
 
-fn of_partition(group: &Group) -> Totals {
-    Totals {
+fn of_partition(group: &PartitionSums) -> HealthTotals {
+    HealthTotals {
         partition_count: Some(1),
         file_count: Some(group.data.files),
         record_count: Some(group.data.records),

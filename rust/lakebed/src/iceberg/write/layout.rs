@@ -15,7 +15,7 @@ const PARTITION_ID: i32 = 102;
 pub(super) const BLOCK_SIZE: &str = "block_size_in_bytes";
 
 /// A field of a record on disk.
-struct Written {
+struct WrittenField {
     id: i32,
     name: &'static str,
     ty: fn() -> Type,
@@ -25,20 +25,20 @@ struct Written {
     required: Option<FormatVersion>,
 }
 
-const fn optional(id: i32, name: &'static str, ty: fn() -> Type) -> Written {
-    Written { id, name, ty, since: V1, until: V3, required: None }
+const fn optional(id: i32, name: &'static str, ty: fn() -> Type) -> WrittenField {
+    WrittenField { id, name, ty, since: V1, until: V3, required: None }
 }
 
-const fn required(id: i32, name: &'static str, ty: fn() -> Type) -> Written {
-    Written { required: Some(V1), ..optional(id, name, ty) }
+const fn required(id: i32, name: &'static str, ty: fn() -> Type) -> WrittenField {
+    WrittenField { required: Some(V1), ..optional(id, name, ty) }
 }
 
-const fn since(since: FormatVersion, field: Written) -> Written {
-    Written { since, ..field }
+const fn since(since: FormatVersion, field: WrittenField) -> WrittenField {
+    WrittenField { since, ..field }
 }
 
 /// The fields of an entry, without its file, which comes last.
-static ENTRY: [Written; 4] = [
+static ENTRY: [WrittenField; 4] = [
     required(0, "status", || Type::Int),
     optional(1, "snapshot_id", || Type::Long),
     since(V2, optional(3, "sequence_number", || Type::Long)),
@@ -46,14 +46,14 @@ static ENTRY: [Written; 4] = [
 ];
 
 /// The fields of an entry's file; the tuple has the type of the manifest's spec.
-static FILE: [Written; 21] = [
+static FILE: [WrittenField; 21] = [
     since(V2, required(134, "content", || Type::Int)),
     required(100, "file_path", || Type::String),
     required(101, "file_format", || Type::String),
     required(PARTITION_ID, "partition", || Type::Struct(Vec::new())),
     required(103, "record_count", || Type::Long),
     required(104, "file_size_in_bytes", || Type::Long),
-    Written { until: V1, ..required(105, BLOCK_SIZE, || Type::Long) },
+    WrittenField { until: V1, ..required(105, BLOCK_SIZE, || Type::Long) },
     optional(108, "column_sizes", || by_field_id([117, 118], Type::Long)),
     optional(109, "value_counts", || by_field_id([119, 120], Type::Long)),
     optional(110, "null_value_counts", || by_field_id([121, 122], Type::Long)),
@@ -70,26 +70,26 @@ static FILE: [Written; 21] = [
     since(V3, optional(145, "content_size_in_bytes", || Type::Long)),
 ];
 
-const PATH: Written = required(500, "manifest_path", || Type::String);
-const LENGTH: Written = required(501, "manifest_length", || Type::Long);
-const SPEC: Written = required(502, "partition_spec_id", || Type::Int);
-const SNAPSHOT: Written = required(503, "added_snapshot_id", || Type::Long);
-const PARTITIONS: Written = optional(507, "partitions", || list(508, Type::Struct(summary())));
-const KEY_METADATA: Written = optional(519, "key_metadata", || Type::Binary);
+const PATH: WrittenField = required(500, "manifest_path", || Type::String);
+const LENGTH: WrittenField = required(501, "manifest_length", || Type::Long);
+const SPEC: WrittenField = required(502, "partition_spec_id", || Type::Int);
+const SNAPSHOT: WrittenField = required(503, "added_snapshot_id", || Type::Long);
+const PARTITIONS: WrittenField = optional(507, "partitions", || list(508, Type::Struct(summary())));
+const KEY_METADATA: WrittenField = optional(519, "key_metadata", || Type::Binary);
 
-const fn count(id: i32, name: &'static str, ty: fn() -> Type) -> Written {
-    Written { required: Some(V2), ..optional(id, name, ty) }
+const fn count(id: i32, name: &'static str, ty: fn() -> Type) -> WrittenField {
+    WrittenField { required: Some(V2), ..optional(id, name, ty) }
 }
 
-const ADDED_FILES: Written = count(504, "added_files_count", || Type::Int);
-const EXISTING_FILES: Written = count(505, "existing_files_count", || Type::Int);
-const DELETED_FILES: Written = count(506, "deleted_files_count", || Type::Int);
-const ADDED_ROWS: Written = count(512, "added_rows_count", || Type::Long);
-const EXISTING_ROWS: Written = count(513, "existing_rows_count", || Type::Long);
-const DELETED_ROWS: Written = count(514, "deleted_rows_count", || Type::Long);
+const ADDED_FILES: WrittenField = count(504, "added_files_count", || Type::Int);
+const EXISTING_FILES: WrittenField = count(505, "existing_files_count", || Type::Int);
+const DELETED_FILES: WrittenField = count(506, "deleted_files_count", || Type::Int);
+const ADDED_ROWS: WrittenField = count(512, "added_rows_count", || Type::Long);
+const EXISTING_ROWS: WrittenField = count(513, "existing_rows_count", || Type::Long);
+const DELETED_ROWS: WrittenField = count(514, "deleted_rows_count", || Type::Long);
 
 /// The record of a list in version 1, which has another order.
-static FIRST_LIST: [Written; 12] = [
+static FIRST_LIST: [WrittenField; 12] = [
     PATH,
     LENGTH,
     SPEC,
@@ -105,7 +105,7 @@ static FIRST_LIST: [Written; 12] = [
 ];
 
 /// The record of a list in later versions.
-static LIST: [Written; 16] = [
+static LIST: [WrittenField; 16] = [
     PATH,
     LENGTH,
     SPEC,
@@ -125,7 +125,7 @@ static LIST: [Written; 16] = [
 ];
 
 /// The fields of a partition field's summary.
-static SUMMARY: [Written; 4] = [
+static SUMMARY: [WrittenField; 4] = [
     required(509, "contains_null", || Type::Boolean),
     optional(518, "contains_nan", || Type::Boolean),
     optional(510, "lower_bound", || Type::Binary),
@@ -145,7 +145,7 @@ fn list(element: i32, ty: Type) -> Type {
     Type::List(Arc::new(NestedField::new(element, "element", true, ty)))
 }
 
-impl Written {
+impl WrittenField {
     fn is_of(&self, version: FormatVersion) -> bool {
         (self.since..=self.until).contains(&version)
     }
@@ -156,7 +156,7 @@ impl Written {
     }
 }
 
-fn fields(all: &[Written], version: FormatVersion) -> Vec<FieldRef> {
+fn fields(all: &[WrittenField], version: FormatVersion) -> Vec<FieldRef> {
     all.iter().filter(|field| field.is_of(version)).map(|field| field.field(version)).collect()
 }
 
@@ -185,7 +185,7 @@ mod tests {
     use crate::iceberg::fields;
 
     /// Whether the field table of the reader has the field with the same id and name.
-    fn is_known(specs: &[FieldSpec], field: &Written) -> bool {
+    fn is_known(specs: &[FieldSpec], field: &WrittenField) -> bool {
         specs.iter().any(|spec| spec.id == Some(field.id) && spec.column == field.name)
     }
 

@@ -10,7 +10,7 @@ use arrow_schema::Fields;
 use super::decode::offset;
 use super::frame::required;
 use super::layout::{self, INLINE_MARK, MAX_INLINE_BYTES, NANOS_PER_MILLI, SLOT_BYTES, WIDE_DECIMAL_BYTES};
-use super::source::{Bytes, Column, Values};
+use super::source::{Bytes, SourceColumn, Values};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The bits that Java's array writer gives every NaN (`Float.floatToIntBits`).
@@ -21,7 +21,7 @@ const CANONICAL_NAN_64: u64 = 0x7ff8_0000_0000_0000;
 
 /// Encodes `rows` as `fields`; see [`super::encode_rows`].
 pub(super) fn rows(rows: &StructArray, fields: &Fields) -> Result<BinaryArray> {
-    let columns = Column::all(rows, fields, None)?;
+    let columns = SourceColumn::all(rows, fields, None)?;
     // Paimon stores the arity as a Java `int`; a type has far fewer fields.
     let arity = (columns.len() as u32).to_be_bytes();
     let mut offsets = Vec::with_capacity(rows.len() + 1);
@@ -44,7 +44,7 @@ fn fixed_bytes(arity: usize) -> usize {
 }
 
 /// Appends row `row` of `columns`, without its arity.
-fn append_row(columns: &[Column<'_>], row: usize, out: &mut Vec<u8>) -> Result<()> {
+fn append_row(columns: &[SourceColumn<'_>], row: usize, out: &mut Vec<u8>) -> Result<()> {
     let base = out.len();
     let mut at = base + layout::row_header_bytes(columns.len() as u64) as usize;
     out.resize(base + fixed_bytes(columns.len()), 0);
@@ -62,7 +62,7 @@ fn append_row(columns: &[Column<'_>], row: usize, out: &mut Vec<u8>) -> Result<(
 }
 
 /// Appends the array of rows `from..to` of `element`.
-fn append_array(element: &Column<'_>, from: usize, to: usize, out: &mut Vec<u8>) -> Result<()> {
+fn append_array(element: &SourceColumn<'_>, from: usize, to: usize, out: &mut Vec<u8>) -> Result<()> {
     let base = out.len();
     let (count, width) = (to - from, element.element_bytes);
     let mut at = base + layout::array_header_bytes(count as u64) as usize;
@@ -86,7 +86,12 @@ fn append_array(element: &Column<'_>, from: usize, to: usize, out: &mut Vec<u8>)
 }
 
 /// Appends the map whose entries are rows `from..to` of `keys` and `values`.
-fn append_map([keys, values]: &[Column<'_>; 2], from: usize, to: usize, out: &mut Vec<u8>) -> Result<()> {
+fn append_map(
+    [keys, values]: &[SourceColumn<'_>; 2],
+    from: usize,
+    to: usize,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     let base = out.len();
     out.extend_from_slice(&[0; 4]);
     append_array(keys, from, to, out)?;
@@ -96,7 +101,7 @@ fn append_map([keys, values]: &[Column<'_>; 2], from: usize, to: usize, out: &mu
 }
 
 /// Appends the vector of rows `from..to` of `element`, with all bits unchanged.
-fn append_vector(element: &Column<'_>, from: usize, to: usize, out: &mut Vec<u8>) -> Result<()> {
+fn append_vector(element: &SourceColumn<'_>, from: usize, to: usize, out: &mut Vec<u8>) -> Result<()> {
     let base = out.len();
     out.extend_from_slice(&((to - from) as u32).to_le_bytes());
     for row in from..to {
@@ -109,7 +114,7 @@ fn append_vector(element: &Column<'_>, from: usize, to: usize, out: &mut Vec<u8>
     Ok(())
 }
 
-impl Column<'_> {
+impl SourceColumn<'_> {
     /// Whether row `row` is null; an error if it must not be.
     #[inline]
     fn is_null(&self, row: usize) -> Result<bool> {

@@ -21,7 +21,7 @@ use crate::paimon::types::EXACT_TIME;
 use crate::record::typed;
 
 /// One column: its values, and the properties of its field.
-pub(super) struct Column<'a> {
+pub(super) struct SourceColumn<'a> {
     /// Place in the schema.
     pub(super) path: String,
     /// Which rows are null.
@@ -53,11 +53,11 @@ pub(super) enum Values<'a> {
     /// Unscaled values, the smallest magnitude out of range, and whether values are stored in their slots.
     Decimal(&'a [i128], u128, bool),
     Bytes(Bytes<'a>),
-    Row(Vec<Column<'a>>),
-    Array(&'a [i32], Box<Column<'a>>),
+    Row(Vec<SourceColumn<'a>>),
+    Array(&'a [i32], Box<SourceColumn<'a>>),
     /// Keys and values.
-    Map(&'a [i32], Box<[Column<'a>; 2]>),
-    Vector(usize, Box<Column<'a>>),
+    Map(&'a [i32], Box<[SourceColumn<'a>; 2]>),
+    Vector(usize, Box<SourceColumn<'a>>),
     Variant {
         value: Bytes<'a>,
         metadata: Bytes<'a>,
@@ -75,11 +75,11 @@ pub(super) enum Bytes<'a> {
     BinaryView(&'a BinaryViewArray),
 }
 
-impl<'a> Column<'a> {
+impl<'a> SourceColumn<'a> {
     /// The column `array` as `field`, whose place in the schema is `path`.
-    fn new(array: &'a ArrayRef, field: &Field, path: String) -> Result<Column<'a>> {
+    fn new(array: &'a ArrayRef, field: &Field, path: String) -> Result<SourceColumn<'a>> {
         let values = Values::new(array, field, &path).map_err(|error| error.in_field(&path))?;
-        Ok(Column {
+        Ok(SourceColumn {
             path,
             nulls: array.nulls(),
             nullable: field.is_nullable(),
@@ -94,7 +94,7 @@ impl<'a> Column<'a> {
         array: &'a StructArray,
         fields: &Fields,
         path: Option<&str>,
-    ) -> Result<Vec<Column<'a>>> {
+    ) -> Result<Vec<SourceColumn<'a>>> {
         if array.num_columns() != fields.len() {
             let message = format!("{} columns for {} fields", array.num_columns(), fields.len());
             return Err(Error::new(ErrorKind::Argument, message));
@@ -102,14 +102,14 @@ impl<'a> Column<'a> {
         let pairs = array.columns().iter().zip(fields);
         let columns = pairs.map(|(column, field)| {
             let path = path.map_or_else(|| field.name().clone(), |outer| child(outer, field));
-            Column::new(column, field, path)
+            SourceColumn::new(column, field, path)
         });
         columns.collect()
     }
 
     /// The column as the elements of one at `path`.
-    fn element(array: &'a ArrayRef, field: &Field, path: &str) -> Result<Box<Column<'a>>> {
-        Column::new(array, field, child(path, field)).map(Box::new)
+    fn element(array: &'a ArrayRef, field: &Field, path: &str) -> Result<Box<SourceColumn<'a>>> {
+        SourceColumn::new(array, field, child(path, field)).map(Box::new)
     }
 }
 
@@ -169,17 +169,17 @@ impl<'a> Values<'a> {
                 Values::variant(typed(array, path)?, members)?
             }
             (T::Struct(members), T::Struct(_)) => {
-                Values::Row(Column::all(typed(array, path)?, members, Some(path))?)
+                Values::Row(SourceColumn::all(typed(array, path)?, members, Some(path))?)
             }
             (T::List(element), T::List(_)) => {
                 let list: &ListArray = typed(array, path)?;
-                Values::Array(list.value_offsets(), Column::element(list.values(), element, path)?)
+                Values::Array(list.value_offsets(), SourceColumn::element(list.values(), element, path)?)
             }
             (T::Map(entries, _), T::Map(..)) => {
                 let map: &MapArray = typed(array, path)?;
                 let T::Struct(members) = entries.data_type() else { return Err(unsupported(field)) };
-                let columns = Column::all(map.entries(), members, Some(path))?;
-                let columns = <[Column<'_>; 2]>::try_from(columns).map_err(|_| unsupported(field))?;
+                let columns = SourceColumn::all(map.entries(), members, Some(path))?;
+                let columns = <[SourceColumn<'_>; 2]>::try_from(columns).map_err(|_| unsupported(field))?;
                 Values::Map(map.value_offsets(), Box::new(columns))
             }
             (T::FixedSizeList(element, size), T::FixedSizeList(_, given))
@@ -187,7 +187,7 @@ impl<'a> Values<'a> {
             {
                 let list: &FixedSizeListArray = typed(array, path)?;
                 let length = usize::try_from(*size).unwrap_or_default();
-                Values::Vector(length, Column::element(list.values(), element, path)?)
+                Values::Vector(length, SourceColumn::element(list.values(), element, path)?)
             }
             (_, given) => return Err(unexpected_type(field, given)),
         })

@@ -19,7 +19,7 @@ use super::view;
 use crate::error::Result;
 use crate::grouping::sums::{self, beyond, known_sum, sum};
 use crate::grouping::{self, Sizes, Summing};
-use crate::health::{ManifestBounds, Totals};
+use crate::health::{HealthTotals, ManifestBounds};
 use crate::record::column;
 use crate::scan::ScanOptions;
 use crate::view::GroupBy;
@@ -29,8 +29,8 @@ pub(crate) const KIND: &str = "kind";
 
 /// The sums of the files of one bucket or partition. One file is a group too.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Group {
-    /// Number of the partition, see [`Groups::partition_rows`].
+pub(crate) struct BucketSums {
+    /// Number of the partition, see [`BucketGroups::partition_rows`].
     pub(crate) partition: usize,
     /// The bucket; of a partition, the bucket of its first file.
     pub(crate) bucket: i32,
@@ -50,15 +50,15 @@ pub(crate) struct Group {
     pub(crate) max_level: i32,
     pub(crate) level_0_files: i64,
     pub(crate) sizes: Sizes,
-    /// Deletion vectors, see [`Groups::add_vectors`].
+    /// Deletion vectors, see [`BucketGroups::add_vectors`].
     pub(crate) vectors: i64,
     /// Rows that those vectors delete; `None` where they were not counted.
     pub(crate) vector_rows: Option<i64>,
 }
 
-impl Group {
+impl BucketSums {
     /// Adds the files of `other`, and its buckets as distinct ones if `buckets` is set.
-    fn absorb(&mut self, other: &Group) -> Result<()> {
+    fn absorb(&mut self, other: &BucketSums) -> Result<()> {
         self.files = sum("file_count", self.files, other.files)?;
         self.records = sum("record_count", self.records, other.records)?;
         self.bytes = sum("file_size_in_bytes", self.bytes, other.bytes)?;
@@ -86,17 +86,17 @@ fn difference(column: &'static str, left: i64, right: i64) -> Result<i64> {
 
 /// The buckets of a table, in the order of their first files.
 #[derive(Debug, Default)]
-pub(crate) struct Groups {
-    partitions: Numbered<Arc<[u8]>>,
-    buckets: Numbered<(usize, i32)>,
-    groups: Vec<Group>,
+pub(crate) struct BucketGroups {
+    partitions: Numbers<Arc<[u8]>>,
+    buckets: Numbers<(usize, i32)>,
+    groups: Vec<BucketSums>,
     /// The columns of the partitions.
     partition: PartitionType,
     /// Files with fewer bytes are small.
     small_bytes: i64,
 }
 
-impl grouping::Groups<Table> for Groups {
+impl grouping::FileGroups<Table> for BucketGroups {
     const INPUT: &'static [&'static str] = &[
         "partition",
         "bucket",
@@ -108,23 +108,23 @@ impl grouping::Groups<Table> for Groups {
         "delete_row_count",
     ];
 
-    fn of(table: &Table, summing: &Summing) -> Result<Groups> {
+    fn of(table: &Table, summing: &Summing) -> Result<BucketGroups> {
         // The view `health` shows no partition, of which there could be a note.
         let partition = match summing.by {
             GroupBy::Table => PartitionType::new(table.schema()),
             _ => table.partition_type(),
         };
-        Ok(Groups { partition, small_bytes: summing.small_bytes, ..Groups::default() })
+        Ok(BucketGroups { partition, small_bytes: summing.small_bytes, ..BucketGroups::default() })
     }
 
-    fn sent(types: &SentSchemas, summing: &Summing) -> Result<Groups> {
+    fn sent(types: &SentSchemas, summing: &Summing) -> Result<BucketGroups> {
         let partition = PartitionType::new(&types.table_schema()?);
-        Ok(Groups { partition, small_bytes: summing.small_bytes, ..Groups::default() })
+        Ok(BucketGroups { partition, small_bytes: summing.small_bytes, ..BucketGroups::default() })
     }
 
     /// Files with [`KIND`] are changes, which may cancel out and leave groups without files.
     fn extend(&mut self, files: &RecordBatch) -> Result<()> {
-        let files = Files::new(files)?;
+        let files = FileColumns::new(files)?;
         let mut partition = None;
         for row in 0..files.partitions.len() {
             let bytes = files.partitions.value(row);
@@ -160,8 +160,8 @@ impl grouping::Groups<Table> for Groups {
     }
 
     fn drain(&mut self) -> Result<RecordBatch> {
-        let empty = Groups { partition: self.partition.clone(), ..Groups::default() };
-        std::mem::replace(self, Groups { small_bytes: self.small_bytes, ..empty }).sums()
+        let empty = BucketGroups { partition: self.partition.clone(), ..BucketGroups::default() };
+        std::mem::replace(self, BucketGroups { small_bytes: self.small_bytes, ..empty }).sums()
     }
 
     fn shown_partitions(&self) -> Result<RecordBatch> {
@@ -172,12 +172,12 @@ impl grouping::Groups<Table> for Groups {
         view::buckets(self, &self.partition)
     }
 
-    fn totals(&self, bounds: &ManifestBounds) -> Result<Totals> {
+    fn totals(&self, bounds: &ManifestBounds) -> Result<HealthTotals> {
         view::totals(self, bounds, &self.partition)
     }
 }
 
-impl Groups {
+impl BucketGroups {
     /// The buckets, each with the bytes of its partition.
     pub(crate) fn sums(&self) -> Result<RecordBatch> {
         let rows: Vec<_> = self.groups.iter().map(sent::numbers).collect();
@@ -185,7 +185,7 @@ impl Groups {
     }
 
     /// Adds files of one bucket; their partition has its number here already.
-    fn take(&mut self, files: Group) -> Result<()> {
+    fn take(&mut self, files: BucketSums) -> Result<()> {
         match self.groups.get_mut(self.buckets.number(&(files.partition, files.bucket), |key| *key)) {
             Some(group) => group.absorb(&files),
             None => {
@@ -213,14 +213,14 @@ impl Groups {
     }
 
     /// The buckets, in the order of their first files.
-    pub(crate) fn buckets(&self) -> &[Group] {
+    pub(crate) fn buckets(&self) -> &[BucketSums] {
         &self.groups
     }
 
     /// The partitions, in the order of their first files, summed from the buckets that `keep` selects.
-    pub(crate) fn partitions(&self, keep: impl Fn(&Group) -> bool) -> Result<Vec<Group>> {
-        let mut numbers = Numbered::default();
-        let mut partitions: Vec<Group> = Vec::new();
+    pub(crate) fn partitions(&self, keep: impl Fn(&BucketSums) -> bool) -> Result<Vec<BucketSums>> {
+        let mut numbers = Numbers::default();
+        let mut partitions: Vec<BucketSums> = Vec::new();
         for bucket in self.groups.iter().filter(|bucket| keep(bucket)) {
             match partitions.get_mut(numbers.number(&bucket.partition, |number| *number)) {
                 Some(partition) => {
@@ -234,7 +234,7 @@ impl Groups {
     }
 
     /// The serialised partition row of each of `groups`.
-    pub(crate) fn partition_rows(&self, groups: &[Group]) -> BinaryArray {
+    pub(crate) fn partition_rows(&self, groups: &[BucketSums]) -> BinaryArray {
         let rows = groups.iter().filter_map(|group| self.partitions.values.get(group.partition));
         BinaryArray::from_iter_values(rows)
     }
@@ -242,18 +242,18 @@ impl Groups {
 
 /// Distinct values, numbered in the order of their first appearance.
 #[derive(Debug)]
-struct Numbered<T> {
+struct Numbers<T> {
     numbers: HashMap<T, usize>,
     values: Vec<T>,
 }
 
-impl<T> Default for Numbered<T> {
-    fn default() -> Numbered<T> {
-        Numbered { numbers: HashMap::new(), values: Vec::new() }
+impl<T> Default for Numbers<T> {
+    fn default() -> Numbers<T> {
+        Numbers { numbers: HashMap::new(), values: Vec::new() }
     }
 }
 
-impl<T: std::hash::Hash + Eq + Clone> Numbered<T> {
+impl<T: std::hash::Hash + Eq + Clone> Numbers<T> {
     /// The number of `value`; a value not seen before gets the next number.
     fn number<'v, V>(&mut self, value: &'v V, own: impl Fn(&'v V) -> T) -> usize
     where
@@ -270,8 +270,8 @@ impl<T: std::hash::Hash + Eq + Clone> Numbered<T> {
     }
 }
 
-/// The columns of [`INPUT`](grouping::Groups::INPUT), typed.
-struct Files {
+/// The columns of [`INPUT`](grouping::FileGroups::INPUT), typed.
+struct FileColumns {
     partitions: BinaryArray,
     buckets: Int32Array,
     total_buckets: Int32Array,
@@ -283,10 +283,10 @@ struct Files {
     kinds: Option<Int8Array>,
 }
 
-impl Files {
-    fn new(files: &RecordBatch) -> Result<Files> {
+impl FileColumns {
+    fn new(files: &RecordBatch) -> Result<FileColumns> {
         let kinds = files.column_by_name(KIND).map(|_| column::<Int8Array>(files, KIND).cloned());
-        Ok(Files {
+        Ok(FileColumns {
             partitions: column::<BinaryArray>(files, "partition")?.clone(),
             buckets: column::<Int32Array>(files, "bucket")?.clone(),
             total_buckets: column::<Int32Array>(files, "total_buckets")?.clone(),
@@ -300,12 +300,12 @@ impl Files {
     }
 
     /// One file as a group; its numbers are negative where it is deleted.
-    fn group(&self, row: usize, partition: usize, small_bytes: i64) -> Result<Group> {
+    fn group(&self, row: usize, partition: usize, small_bytes: i64) -> Result<BucketSums> {
         let level = self.levels.value(row);
         let deleted = self.kinds.as_ref().is_some_and(|kinds| kinds.value(row) == DELETE);
         let signed = |column, value: i64| if deleted { difference(column, 0, value) } else { Ok(value) };
         let delete_rows = self.delete_rows.is_valid(row).then(|| self.delete_rows.value(row));
-        Ok(Group {
+        Ok(BucketSums {
             partition,
             bucket: self.buckets.value(row),
             buckets: 1,

@@ -1,6 +1,6 @@
 //! Groups in the form in which they are sent from where files are read to where they are combined.
 
-use super::Group;
+use super::BucketSums;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grouping::Sizes;
 
@@ -23,7 +23,7 @@ pub(super) const COLUMNS: [&str; 16] = [
     "small_bytes",
 ];
 
-pub(super) fn numbers(group: &Group) -> [Option<i64>; 16] {
+pub(super) fn numbers(group: &BucketSums) -> [Option<i64>; 16] {
     let [min, max, small_files, small_bytes] = group.sizes.numbers();
     [
         Some(i64::from(group.bucket)),
@@ -45,13 +45,13 @@ pub(super) fn numbers(group: &Group) -> [Option<i64>; 16] {
     ]
 }
 
-pub(super) fn group(partition: usize, numbers: [Option<i64>; 16]) -> Result<Group> {
+pub(super) fn group(partition: usize, numbers: [Option<i64>; 16]) -> Result<BucketSums> {
     let [bucket, files, records, bytes, delete_rows, last_created, total_buckets, levels @ .., a, b, c, d] =
         numbers;
     let [min_level, max_level, level_0_files, vectors, vector_rows] = levels;
     let long = |number: Option<i64>| number.ok_or_else(odd);
     let int = |number: Option<i64>| long(number).and_then(|number| i32::try_from(number).map_err(|_| odd()));
-    Ok(Group {
+    Ok(BucketSums {
         partition,
         bucket: int(bucket)?,
         buckets: 1,

@@ -4,9 +4,9 @@ use arrow_array::{
     ArrayRef, BinaryArray, Int8Array, Int32Array, Int64Array, RecordBatch, TimestampMicrosecondArray,
 };
 
-use super::{Group, Groups, KIND};
+use super::{BucketGroups, BucketSums, KIND};
 use crate::error::{ErrorKind, Result};
-use crate::grouping::Groups as _;
+use crate::grouping::FileGroups as _;
 
 /// A file: partition, bucket, total buckets, level, rows, bytes, creation, rows that delete.
 type File = (&'static [u8], i32, i32, i32, i64, i64, Option<i64>, Option<i64>);
@@ -32,16 +32,16 @@ fn batch(files: &[File]) -> Result<RecordBatch> {
     Ok(RecordBatch::try_from_iter(columns).unwrap())
 }
 
-fn read(batches: &[&[File]]) -> Result<Groups> {
-    let mut groups = Groups::default();
+fn read(batches: &[&[File]]) -> Result<BucketGroups> {
+    let mut groups = BucketGroups::default();
     batches.iter().try_for_each(|files| groups.extend(&batch(files)?))?;
     Ok(groups)
 }
 
 /// Partition row, bucket and number of files of each group.
-fn shape(groups: &Groups, rows: &[Group]) -> Vec<(Vec<u8>, i32, i64)> {
+fn shape(groups: &BucketGroups, rows: &[BucketSums]) -> Vec<(Vec<u8>, i32, i64)> {
     let partitions = groups.partition_rows(rows);
-    let shape = |(group, partition): (&Group, Option<&[u8]>)| {
+    let shape = |(group, partition): (&BucketSums, Option<&[u8]>)| {
         (partition.unwrap().to_vec(), group.bucket, group.files)
     };
     rows.iter().zip(&partitions).map(shape).collect()
@@ -139,7 +139,7 @@ fn changes_that_cancel_out_leave_groups_without_files() {
     let schema = batch.schema();
     columns
         .extend(schema.fields().iter().zip(batch.columns()).map(|(f, c)| (f.name().clone(), Arc::clone(c))));
-    let mut groups = Groups::default();
+    let mut groups = BucketGroups::default();
     groups.extend(&RecordBatch::try_from_iter(columns).unwrap()).unwrap();
     assert_eq!(shape(&groups, groups.buckets()), vec![(b"a".to_vec(), 0, 0), (b"a".to_vec(), 1, 1)]);
     let cancelled = &groups.buckets()[0];
@@ -157,7 +157,7 @@ fn deletion_vectors_are_counted_where_there_are_files() {
     {
         groups.add_vectors(partition, bucket, 1, rows).unwrap();
     }
-    let counts = |group: &Group| (group.vectors, group.vector_rows);
+    let counts = |group: &BucketSums| (group.vectors, group.vector_rows);
     assert_eq!(groups.buckets().iter().map(counts).collect::<Vec<_>>(), [(2, Some(5)), (0, Some(0))]);
     groups.add_vectors(b"a", 1, 1, None).unwrap();
     assert_eq!(groups.partitions(|_| true).unwrap().iter().map(counts).collect::<Vec<_>>(), [(3, None)]);
@@ -172,7 +172,7 @@ fn sums_of_parts_merge_to_the_sums_of_all() {
         (b"", -2, 2, 0, 4, 40, Some(1), Some(0)),
         (b"b", 0, 2, 1, 5, 50, Some(3), Some(0)),
     ];
-    let none = || Groups { small_bytes: 20, ..Groups::default() };
+    let none = || BucketGroups { small_bytes: 20, ..BucketGroups::default() };
     let of = |files: &[File]| {
         let mut groups = none();
         groups.extend(&batch(files).unwrap()).unwrap();
@@ -200,7 +200,7 @@ fn rows_that_are_not_sums_are_refused() {
     for column in 0..sums.num_columns() {
         let mut fewer = sums.clone();
         fewer.remove_column(column);
-        let error = Groups::default().merge(&fewer).unwrap_err();
+        let error = BucketGroups::default().merge(&fewer).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Required);
     }
     let beyond = read(&[&[(b"a", 0, 1, 0, i64::MAX, 1, None, None)]]).unwrap().sums().unwrap();

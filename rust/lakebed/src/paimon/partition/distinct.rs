@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::paimon::binary_row::decode_rows;
 
 /// The distinct partitions of some rows, each decoded once.
-pub(crate) struct Partitions {
+pub(crate) struct DistinctPartitions {
     /// The number of each row's partition.
     pub(crate) numbers: Vec<usize>,
     /// The partitions, as stored.
@@ -22,15 +22,15 @@ impl PartitionType {
     ///
     /// # Errors
     /// Those of [`decode_rows`], with the row.
-    pub(crate) fn partitions_of(&self, rows: &BinaryArray) -> Result<Partitions> {
+    pub(crate) fn partitions_of(&self, rows: &BinaryArray) -> Result<DistinctPartitions> {
         let (numbers, distinct) = distinct(rows);
         // Decoding all rows tells which of them is wrong.
         let placed = |error: Error| decode_rows(rows, &self.stored).err().unwrap_or(error);
-        Ok(Partitions { numbers, stored: decode_rows(&distinct, &self.stored).map_err(placed)? })
+        Ok(DistinctPartitions { numbers, stored: decode_rows(&distinct, &self.stored).map_err(placed)? })
     }
 
     /// The partition of each row as the views show it.
-    pub(crate) fn show(&self, partitions: &Partitions) -> Result<ArrayRef> {
+    pub(crate) fn show(&self, partitions: &DistinctPartitions) -> Result<ArrayRef> {
         let numbers = UInt64Array::from_iter_values(partitions.numbers.iter().map(|number| *number as u64));
         take(&self.as_shown(&partitions.stored)?, &numbers, None).map_err(Into::into)
     }

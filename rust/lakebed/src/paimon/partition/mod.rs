@@ -9,7 +9,7 @@ mod tests;
 use arrow_array::{Array, ArrayRef, StringArray, StructArray};
 
 pub use columns::PartitionType;
-pub(crate) use distinct::{Partitions, distinct};
+pub(crate) use distinct::{DistinctPartitions, distinct};
 
 use super::text::{TextForm, texts};
 use super::types::{DataField, TypeKind};

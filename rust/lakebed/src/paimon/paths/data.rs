@@ -5,7 +5,7 @@ use arrow_array::{Array, BinaryArray, Int32Array, RecordBatch, StringArray};
 
 use super::{data_root, push_bucket_folder};
 use crate::error::Result;
-use crate::paimon::partition::{DEFAULT_PARTITION, PartitionType, Partitions, partition_folders};
+use crate::paimon::partition::{DEFAULT_PARTITION, DistinctPartitions, PartitionType, partition_folders};
 use crate::paimon::schema::TableSchema;
 use crate::record::column;
 
@@ -66,7 +66,7 @@ impl DataPaths {
     /// As [`DataPaths::of`], for rows whose partitions are known already.
     pub(crate) fn below(
         &self,
-        Partitions { numbers, stored }: &Partitions,
+        DistinctPartitions { numbers, stored }: &DistinctPartitions,
         rows: &RecordBatch,
         external: &StringArray,
     ) -> Result<StringArray> {

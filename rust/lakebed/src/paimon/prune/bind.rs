@@ -14,7 +14,7 @@ const BUCKET: &str = "bucket";
 
 /// What the name of a column in a filter refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum ColumnSource {
     /// A column of the table.
     Field(DataField),
     /// A field nested in a column: nothing is known of it before rows are read.
@@ -29,7 +29,7 @@ pub(super) struct Bound {
     /// The filter, by the numbers of `sources`.
     pub(super) node: Node,
     /// What its columns are, each once.
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<ColumnSource>,
 }
 
 impl Bound {
@@ -66,15 +66,15 @@ fn column(number: usize, data_type: &ArrowType) -> Column {
     Column { is_exact, ..Column::new(number, data_type.clone()) }
 }
 
-fn resolve(name: &str, schema: &TableSchema) -> Result<(Source, ArrowType)> {
+fn resolve(name: &str, schema: &TableSchema) -> Result<(ColumnSource, ArrowType)> {
     if let Some(field) = schema.field_by_name(name) {
-        return Ok((Source::Field(field.clone()), field.ty.view_type()));
+        return Ok((ColumnSource::Field(field.clone()), field.ty.view_type()));
     }
     if let Some(ty) = nested(&schema.fields, name) {
-        return Ok((Source::Nested, ty.view_type()));
+        return Ok((ColumnSource::Nested, ty.view_type()));
     }
     if name == BUCKET {
-        return Ok((Source::Bucket, ArrowType::Int32));
+        return Ok((ColumnSource::Bucket, ArrowType::Int32));
     }
     let known = schema.fields.iter().map(|field| field.name.as_str());
     Err(unknown_column(name, known.chain([BUCKET])))

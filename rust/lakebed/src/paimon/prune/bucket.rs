@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::bind::{Source, conjuncts};
+use super::bind::{ColumnSource, conjuncts};
 use super::hash::{BucketFunction, Combinations};
 use crate::error::Result;
 use crate::paimon::schema::TableSchema;
@@ -24,7 +24,7 @@ impl BucketSelector {
     /// else `None`; `keeps_type` tells whether files of every schema hold a column in the type that the table
     /// has now.
     pub(super) fn new(
-        sources: &[Source],
+        sources: &[ColumnSource],
         schema: &TableSchema,
         keeps_type: impl Fn(i32) -> bool,
     ) -> Option<BucketSelector> {
@@ -34,7 +34,7 @@ impl BucketSelector {
             return None;
         }
         let number = |id: i32| {
-            sources.iter().position(|source| matches!(source, Source::Field(field) if field.id == id))
+            sources.iter().position(|source| matches!(source, ColumnSource::Field(field) if field.id == id))
         };
         let keys = fields.iter().map(|field| number(field.id)).collect::<Option<Vec<_>>>()?;
         let function = BucketFunction::new(schema.option("bucket-function.type"), &fields)?;

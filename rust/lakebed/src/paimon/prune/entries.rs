@@ -6,7 +6,7 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 use arrow_select::concat::concat_batches;
 
-use super::bind::{Bound, Source, conjuncts};
+use super::bind::{Bound, ColumnSource, conjuncts};
 use super::bucket::BucketSelector;
 use super::evolution::{RowRanges, files_of};
 use super::groups::merged;
@@ -85,9 +85,9 @@ impl EntryPruner {
     /// Those of [`EntryPruner::new`].
     pub(crate) fn needs_schemas(text: &str, schema: &TableSchema) -> Result<bool> {
         let bound = Bound::new(&Predicate::parse(text)?, schema)?;
-        let is_value = |source: &Source| match source {
-            Source::Field(field) => !schema.partition_keys.contains(&field.name),
-            Source::Nested | Source::Bucket => false,
+        let is_value = |source: &ColumnSource| match source {
+            ColumnSource::Field(field) => !schema.partition_keys.contains(&field.name),
+            ColumnSource::Nested | ColumnSource::Bucket => false,
         };
         Ok(bound.sources.iter().any(is_value))
     }
@@ -219,8 +219,8 @@ impl BucketChoice {
         };
         let Some(selector) = BucketSelector::new(&bound.sources, schema, keeps_type) else { return Ok(None) };
         let is_partition = |number: usize| match bound.sources.get(number) {
-            Some(Source::Field(field)) => schema.partition_keys.contains(&field.name),
-            source => source == Some(&Source::Bucket),
+            Some(ColumnSource::Field(field)) => schema.partition_keys.contains(&field.name),
+            source => source == Some(&ColumnSource::Bucket),
         };
         let mixes = |term: &Node| {
             let mut kinds = BTreeSet::new();

@@ -25,7 +25,7 @@ pub(super) enum Provider {
 
 /// Files whose row ids overlap.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct OverlappingFiles {
     /// The files.
     pub(super) files: Vec<usize>,
     /// Rows in its range.
@@ -74,10 +74,10 @@ impl<'s> RowRanges<'s> {
     ///
     /// # Errors
     /// `Mismatch` for a range whose number of rows does not fit 64 bits.
-    pub(super) fn groups(&self) -> Result<Vec<Group>> {
+    pub(super) fn groups(&self) -> Result<Vec<OverlappingFiles>> {
         let mut files: Vec<usize> = (0..self.first.len()).filter(|file| self.first.is_valid(*file)).collect();
         files.sort_by_key(|file| self.first.value(*file));
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<OverlappingFiles> = Vec::new();
         for file in files {
             let (first, last) = self.range(file);
             match groups.last_mut().filter(|group| first <= group.last) {
@@ -85,7 +85,7 @@ impl<'s> RowRanges<'s> {
                     group.files.push(file);
                     group.last = group.last.max(last);
                 }
-                None => groups.push(Group { files: vec![file], rows: 0, first, last }),
+                None => groups.push(OverlappingFiles { files: vec![file], rows: 0, first, last }),
             }
         }
         for group in &mut groups {
@@ -101,7 +101,7 @@ impl<'s> RowRanges<'s> {
     }
 
     /// Where a group has the statistics of a column.
-    pub(super) fn provider(&self, group: &Group, column: i32) -> Provider {
+    pub(super) fn provider(&self, group: &OverlappingFiles, column: i32) -> Provider {
         let mut newest: Option<(i64, usize)> = None;
         let mut tied = false;
         let mut beside = false;
@@ -145,7 +145,7 @@ impl<'s> RowRanges<'s> {
 }
 
 /// For each file, whether its group is kept; true for files in no group.
-pub(super) fn files_of(groups: &[Group], kept: &BooleanBuffer, files: usize) -> BooleanBuffer {
+pub(super) fn files_of(groups: &[OverlappingFiles], kept: &BooleanBuffer, files: usize) -> BooleanBuffer {
     let mut keep = vec![true; files];
     for (group, kept) in groups.iter().zip(kept) {
         for file in &group.files {

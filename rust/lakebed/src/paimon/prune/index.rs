@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 
-use super::bind::{Bound, Source};
+use super::bind::{Bound, ColumnSource};
 use crate::error::Result;
 use crate::paimon::file_index::FileIndex;
 use crate::paimon::schema::TableSchema;
@@ -36,9 +36,9 @@ impl IndexPredicate {
             let written = schema.field_by_id(field.id).filter(|written| written.ty.kind == field.ty.kind);
             written.map(|written| (written.name.clone(), written.ty.kind.clone()))
         };
-        let column = |source: &Source, schema: &TableSchema| match source {
-            Source::Field(field) => in_schema(field, schema),
-            Source::Nested | Source::Bucket => None,
+        let column = |source: &ColumnSource, schema: &TableSchema| match source {
+            ColumnSource::Field(field) => in_schema(field, schema),
+            ColumnSource::Nested | ColumnSource::Bucket => None,
         };
         let columns = schemas
             .iter()

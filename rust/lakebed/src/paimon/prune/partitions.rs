@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int32Array, Int64Array, RecordBatch};
 
-use super::bind::{Bound, Source, numbered, projected};
+use super::bind::{Bound, ColumnSource, numbered, projected};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::fields::SimpleStats;
 use crate::paimon::partition::{PartitionType, distinct};
@@ -30,10 +30,10 @@ pub(crate) struct PartitionPredicate {
 impl PartitionPredicate {
     pub(super) fn new(bound: &Bound, schema: &TableSchema) -> Result<PartitionPredicate> {
         let partition = PartitionType::new(schema);
-        let place = |source: &Source| match source {
-            Source::Field(field) => partition.fields.iter().position(|known| known.id == field.id),
-            Source::Bucket => Some(partition.fields.len()),
-            Source::Nested => None,
+        let place = |source: &ColumnSource| match source {
+            ColumnSource::Field(field) => partition.fields.iter().position(|known| known.id == field.id),
+            ColumnSource::Bucket => Some(partition.fields.len()),
+            ColumnSource::Nested => None,
         };
         let places: Vec<Option<usize>> = bound.sources.iter().map(place).collect();
         let implied = BoundPredicate::new(projected(&bound.node, &|number| at(&places, number))?);

@@ -9,8 +9,8 @@ use arrow_array::{
 use arrow_buffer::BooleanBuffer;
 use arrow_select::take::{take, take_record_batch};
 
-use super::bind::{Bound, Source, conjuncts, projected};
-use super::evolution::{Group, Provider, RowRanges, rows_of};
+use super::bind::{Bound, ColumnSource, conjuncts, projected};
+use super::evolution::{OverlappingFiles, Provider, RowRanges, rows_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::partition::PartitionType;
 use crate::paimon::schema::TableSchema;
@@ -56,9 +56,9 @@ impl StatsPredicate {
         let mut places = Vec::with_capacity(bound.sources.len());
         for source in &bound.sources {
             let found = match source {
-                Source::Nested => None,
-                Source::Bucket => Some(Evidence::Bucket),
-                Source::Field(field) => {
+                ColumnSource::Nested => None,
+                ColumnSource::Bucket => Some(Evidence::Bucket),
+                ColumnSource::Field(field) => {
                     match partition.fields.iter().position(|known| known.id == field.id) {
                         Some(position) => Some(Evidence::Partition(position)),
                         None => kept(field.id).then(|| {
@@ -111,7 +111,7 @@ impl StatsPredicate {
         &self,
         files: &RecordBatch,
         ranges: &RowRanges<'_>,
-        groups: &[Group],
+        groups: &[OverlappingFiles],
     ) -> Result<BooleanBuffer> {
         let stats = self.stats.build(files)?;
         let stats: &StructArray = typed(&stats, "stats")?;

@@ -10,7 +10,7 @@ use super::TableReach;
 use super::retention::expire;
 use super::snapshot_roots::{SnapshotRoot, snapshot_roots};
 use crate::error::Result;
-use crate::paimon::table::{Files, Table};
+use crate::paimon::table::{BranchFiles, Table};
 use crate::reach::{FreedRows, Retention, freed};
 use crate::record::column;
 
@@ -29,7 +29,7 @@ impl BranchRemoval {
     /// # Errors
     /// Those of reading them.
     pub(in crate::paimon) fn of(
-        files: &Files<'_>,
+        files: &BranchFiles<'_>,
         is_removed: impl Fn(&SnapshotRoot) -> bool,
     ) -> Result<BranchRemoval> {
         let (mut roots, _) = snapshot_roots(files, None)?;
@@ -43,7 +43,7 @@ impl BranchRemoval {
     ///
     /// # Errors
     /// As [`BranchRemoval::of`].
-    pub(in crate::paimon) fn branch(files: &Files<'_>) -> Result<BranchRemoval> {
+    pub(in crate::paimon) fn branch(files: &BranchFiles<'_>) -> Result<BranchRemoval> {
         Ok(BranchRemoval { whole: true, ..BranchRemoval::of(files, |_| true)? })
     }
 
@@ -99,7 +99,8 @@ impl FreedFiles<'_> {
         let FreedFiles { removal, table, rows } = self;
         let removed = removal.removed();
         let own: HashSet<&str> = removed.into_iter().filter_map(|one| one.path.as_deref()).collect();
-        let files = Files { location: table.location(), branch: &removal.branch, storage: table.storage() };
+        let files =
+            BranchFiles { location: table.location(), branch: &removal.branch, storage: table.storage() };
         let folder = files.own("");
         let remains = |path: Option<&str>| {
             path.is_some_and(|path| !(own.contains(path) || removal.whole && path.starts_with(&folder)))

@@ -13,7 +13,7 @@ use crate::paimon::identity::{IDENTITY, identities};
 use crate::paimon::manifest::{ADD, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::paths::{DataPaths, is_file_name};
-use crate::reach::{Fact, Kind, Kinds, Named, Partitioner, SetId};
+use crate::reach::{EntryFile, Fact, Kind, Kinds, Partitioner, SetId};
 use crate::record::{RecordResolver, column, typed};
 use crate::scan::Batches;
 
@@ -22,7 +22,7 @@ const CHANGES: i64 = 1;
 
 /// A manifest, and what reaches it and its files.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Reached {
+pub(crate) struct ReachedManifest {
     pub(in crate::paimon) manifest: ManifestFile,
     /// Names of files beside it.
     pub(super) extra_files: Vec<String>,
@@ -36,7 +36,7 @@ pub(crate) struct Reached {
     pub(super) is_changelog: bool,
 }
 
-impl Reached {
+impl ReachedManifest {
     /// Whether no root needs its entries, so that the manifest may be missing.
     pub(in crate::paimon) fn may_be_gone(&self) -> bool {
         self.live == SetId::NONE && self.changes == SetId::NONE
@@ -67,13 +67,13 @@ struct Uses {
 
 /// Decodes entries for the files that they name.
 pub(crate) struct Program {
-    shared: Arc<Shared>,
+    shared: Arc<RecordContext>,
     columns: RecordResolver,
     decoding: Decoding,
     notes: Notes,
 }
 
-struct Shared {
+struct RecordContext {
     paths: DataPaths,
     partitioner: Arc<Partitioner>,
 }
@@ -87,14 +87,14 @@ impl Program {
     ) -> Result<Program> {
         let names: Vec<String> =
             IDENTITY.iter().chain(&["kind", "file_size"]).map(|name| (*name).to_owned()).collect();
-        let shared = Arc::new(Shared { paths, partitioner });
+        let shared = Arc::new(RecordContext { paths, partitioner });
         Ok(Program { shared, columns: entry_columns(Some(&names))?, decoding, notes })
     }
 
     /// The files that the manifest at `path` names.
     pub(super) fn open(
         &self,
-        reached: &Reached,
+        reached: &ReachedManifest,
         path: String,
         bytes: Buffer,
         threads: usize,
@@ -119,7 +119,7 @@ pub(crate) struct TableTypes {
     pub(super) schema: String,
 }
 
-impl Shared {
+impl RecordContext {
     /// The files that entries name, and the extra files beside them.
     fn named(&self, entries: &RecordBatch, uses: Uses) -> Result<RecordBatch> {
         let kinds = column::<Int8Array>(entries, "kind")?;
@@ -133,7 +133,7 @@ impl Shared {
             let mut add = |path: &str, kind, size| {
                 let mut facts = uses.facts(kinds.value(row) == ADD, hash);
                 facts.try_for_each(|(fact, set, identity)| {
-                    records.push(Named { path, kind, fact, set, size, identity })
+                    records.push(EntryFile { path, kind, fact, set, size, identity })
                 })
             };
             let path = paths.value(row);

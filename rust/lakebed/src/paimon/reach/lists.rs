@@ -6,7 +6,7 @@ use arrow_array::{Array, BooleanArray, Int64Array, ListArray, RecordBatch, Strin
 use arrow_select::filter::filter_record_batch;
 use foldhash::fast::RandomState;
 
-use super::entries::Reached;
+use super::entries::ReachedManifest;
 use super::snapshot_roots::{RootKind, SnapshotRoot};
 use crate::error::{ErrorKind, Result};
 use crate::paimon::index_files::IndexFiles;
@@ -14,7 +14,7 @@ use crate::paimon::manifest_list::{ManifestFile, manifest_files, read_manifest_l
 use crate::paimon::paths::{manifest_file, statistics_file};
 use crate::paimon::table::Table;
 use crate::pipeline::each;
-use crate::reach::{Files, Kind, Kinds, RootSets, Roots, SetId};
+use crate::reach::{Kind, Kinds, NamedFiles, RootSets, Roots, SetId};
 use crate::record::{column, typed};
 use crate::storage::{Storage, present};
 
@@ -142,9 +142,9 @@ pub(super) fn named<'r>(
     table: &Table,
     snapshot_roots: impl Iterator<Item = (&'r SnapshotRoot, usize, Use)>,
     (kinds, threads): (Kinds, usize),
-    files: &mut Files,
+    files: &mut NamedFiles,
     sets: &mut RootSets,
-) -> Result<(Vec<Reached>, u64)> {
+) -> Result<(Vec<ReachedManifest>, u64)> {
     let (mut lists, mut indexes) = (Lists::default(), Lists::default());
     for (one, root, how) in snapshot_roots {
         lists.add(root, one, how);
@@ -179,7 +179,7 @@ fn add_indexes(
     table: &Table,
     mut indexes: Lists,
     threads: usize,
-    files: &mut Files,
+    files: &mut NamedFiles,
     sets: &mut RootSets,
 ) -> Result<()> {
     let of = table.clone();
@@ -213,9 +213,9 @@ fn read_lists(
     table: &Table,
     mut lists: Lists,
     threads: usize,
-    files: &mut Files,
+    files: &mut NamedFiles,
     sets: &mut RootSets,
-) -> Result<(Vec<Reached>, u64)> {
+) -> Result<(Vec<ReachedManifest>, u64)> {
     let of = table.clone();
     let requests =
         lists.names.iter().map(|name| (name.clone(), lists.all.get(name).and_then(|one| one.size)));
@@ -244,7 +244,7 @@ fn read_lists(
         }
     }
     // Sets are made once all roots are known: else each list would make a set of each of its manifests.
-    let reached: Vec<Reached> = found.into_iter().map(|one| one.reached(sets)).collect();
+    let reached: Vec<ReachedManifest> = found.into_iter().map(|one| one.reached(sets)).collect();
     for one in &reached {
         add_manifest(table, one, files, sets);
     }
@@ -259,10 +259,10 @@ struct NamedManifest {
 }
 
 impl NamedManifest {
-    fn reached(self, sets: &mut RootSets) -> Reached {
+    fn reached(self, sets: &mut RootSets) -> ReachedManifest {
         let NamedManifest { manifest, extra_files, used: Used { live, changes, kept, is_changelog } } = self;
         let [live, changes, kept] = [live, changes, kept].map(|roots| sets.of_roots(roots));
-        Reached { manifest, extra_files, live, changes, kept, is_changelog }
+        ReachedManifest { manifest, extra_files, live, changes, kept, is_changelog }
     }
 }
 
@@ -291,7 +291,7 @@ fn new_manifests(
 }
 
 /// Adds a manifest and the extra files beside it.
-fn add_manifest(table: &Table, one: &Reached, files: &mut Files, sets: &mut RootSets) {
+fn add_manifest(table: &Table, one: &ReachedManifest, files: &mut NamedFiles, sets: &mut RootSets) {
     let all = sets.union(one.live, one.changes);
     let all = sets.union(all, one.kept);
     let mut add = |name: &str, kind, size| {

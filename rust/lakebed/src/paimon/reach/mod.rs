@@ -11,7 +11,7 @@ mod snapshot_roots;
 use std::sync::Arc;
 
 pub(super) use self::branch_removal::BranchRemoval;
-pub(super) use self::entries::{Program, Reached, TableTypes};
+pub(super) use self::entries::{Program, ReachedManifest, TableTypes};
 use self::lists::Use;
 pub(super) use self::places::places;
 pub(super) use self::retention::{RETAIN_MAX, RETAIN_MIN, check_options, duration};
@@ -25,8 +25,8 @@ use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::reach::{
-    self, Files, Kinds, ListedFolder, Partitioner, Prefixes, Reach, Retention, Root, RootSets, Seen, Walk,
-    WalkOptions, manifests_step,
+    self, Kinds, ListedFolder, NamedFiles, Partitioner, Prefixes, Reach, Retention, Root, RootSets, Seen,
+    Walk, WalkOptions, manifests_step,
 };
 use crate::scan::{Batches, Format};
 use arrow_buffer::Buffer;
@@ -49,11 +49,11 @@ pub(crate) struct TableReach {
 pub(super) type BranchRoots = Vec<(String, Vec<SnapshotRoot>, OtherFiles)>;
 
 /// The files that are named without a manifest, and the manifests.
-pub(super) struct Named {
+pub(super) struct WalkInputs {
     pub(super) roots: Vec<Root>,
     pub(super) sets: RootSets,
-    pub(super) files: Files,
-    pub(super) manifests: Vec<Reached>,
+    pub(super) files: NamedFiles,
+    pub(super) manifests: Vec<ReachedManifest>,
     /// How many manifests the lists name.
     named: u64,
     /// The snapshots, tags and changelogs, in the order of their roots.
@@ -103,8 +103,8 @@ impl TableReach {
         retention: Option<&Retention>,
         kinds: Kinds,
         threads: usize,
-    ) -> Result<Named> {
-        let (mut files, mut sets) = (Files::default(), RootSets::new());
+    ) -> Result<WalkInputs> {
+        let (mut files, mut sets) = (NamedFiles::default(), RootSets::new());
         let mut roots = vec![Root { is_current: true, ..Root::new(None, "table".to_owned()) }];
         let mut all = Vec::new();
         for (branch, of_branch, others) in branches {
@@ -140,7 +140,7 @@ impl TableReach {
         }
         let uses = all.iter().zip(first..).map(|(one, root)| (one, root, Use::Own));
         let (manifests, named) = lists::named(&self.table, uses, (kinds, threads), &mut files, &mut sets)?;
-        Ok(Named { roots, sets, files, manifests, named, snapshot_roots: all })
+        Ok(WalkInputs { roots, sets, files, manifests, named, snapshot_roots: all })
     }
 }
 
@@ -163,7 +163,7 @@ impl Reach for TableReach {
         self.table.noted().clone()
     }
 
-    fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<(Walk, Vec<Reached>)> {
+    fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<(Walk, Vec<ReachedManifest>)> {
         let branches = match &self.roots {
             Some(roots) => roots.clone(),
             None => SnapshotRoot::of_table(&self.table, self.hint)?,
@@ -171,7 +171,7 @@ impl Reach for TableReach {
         for (_, path) in branches.iter().flat_map(|(.., others)| &others.files) {
             seen.add(path.clone());
         }
-        let Named { roots, sets, files, mut manifests, named, snapshot_roots } =
+        let WalkInputs { roots, sets, files, mut manifests, named, snapshot_roots } =
             self.named(branches, wanted.retention, wanted.kinds, wanted.threads)?;
         for one in snapshot_roots.iter().filter(|one| !one.root.is_removed) {
             for content in one.contents().chain(one.path.clone()) {
@@ -192,7 +192,7 @@ impl Reach for TableReach {
 
     fn walk_later(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Option<Walk>> {
         let branches = SnapshotRoot::of_table(&self.table, self.hint)?;
-        let (mut files, mut sets, mut all) = (Files::default(), RootSets::new(), Vec::new());
+        let (mut files, mut sets, mut all) = (NamedFiles::default(), RootSets::new(), Vec::new());
         let set = sets.of([TABLE]);
         let mut is_new = false;
         for (_, of_branch, others) in branches {
@@ -234,15 +234,15 @@ impl Reach for TableReach {
         Ok(Some(Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }))
     }
 
-    type Manifest = Reached;
+    type Manifest = ReachedManifest;
     type Types = TableTypes;
     type Program = Program;
 
-    fn recorded(one: &Reached) -> &ManifestFile {
+    fn recorded(one: &ReachedManifest) -> &ManifestFile {
         &one.manifest
     }
 
-    fn may_be_gone(one: &Reached) -> bool {
+    fn may_be_gone(one: &ReachedManifest) -> bool {
         one.may_be_gone()
     }
 
@@ -269,7 +269,7 @@ impl Reach for TableReach {
 
     fn records(
         program: &Program,
-        one: &Reached,
+        one: &ReachedManifest,
         path: String,
         bytes: Buffer,
         threads: usize,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::HINTS;
-use crate::paimon::table::{Files, Table};
+use crate::paimon::table::{BranchFiles, Table};
 use crate::reach::ListedFolder;
 use crate::relocate::below;
 use crate::write::publish::is_left_over;
@@ -67,7 +67,7 @@ pub(in crate::paimon) fn places(table: &Table) -> Result<Vec<ListedFolder>> {
 
 /// Whether a branch without a schema has no file at all: one whose making or removal was broken off, since its latest
 /// schema is written first and removed last.
-fn is_unfinished(branch: &Files<'_>) -> Result<bool> {
+fn is_unfinished(branch: &BranchFiles<'_>) -> Result<bool> {
     for folder in PUBLISHED {
         if !branch.storage.list(&branch.own(folder))?.iter().all(|name| is_left_over(name)) {
             return Ok(false);

@@ -31,7 +31,7 @@ const UNITS: [(&[&str], i128); 7] = [
 
 /// How many are kept, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Kept {
+struct RetentionLimits {
     max: i64,
     min: i64,
     time_ms: i64,
@@ -44,7 +44,7 @@ struct Kept {
 /// `Mismatch` for an option that is not a number or duration, `Argument` where the maximum to keep is below
 /// the minimum; those of reading the consumers.
 pub(super) fn expire(table: &Table, roots: &mut Vec<SnapshotRoot>, retention: &Retention) -> Result<()> {
-    let rules = Rules::new(table, retention)?;
+    let rules = RetentionRules::new(table, retention)?;
     let of_branch = |roots: &[SnapshotRoot], kind: RootKind| -> BTreeMap<i64, i64> {
         let of = roots.iter().filter(|one| one.kind == kind && one.is_of(table.branch()));
         of.map(|one| (one.snapshot.id, one.snapshot.time_millis)).collect()
@@ -73,8 +73,8 @@ pub(super) fn expire(table: &Table, roots: &mut Vec<SnapshotRoot>, retention: &R
 
 /// What a table's options say of how much is kept.
 struct ExpireConfig {
-    snapshots: Kept,
-    changelogs: Kept,
+    snapshots: RetentionLimits,
+    changelogs: RetentionLimits,
     /// The most snapshots that expire at a time.
     at_a_time: i64,
 }
@@ -90,13 +90,13 @@ impl ExpireConfig {
             None => number(schema, "snapshot.num-retained.min")?.unwrap_or(RETAIN_MIN),
         };
         let max = number(schema, "snapshot.num-retained.max")?.unwrap_or(RETAIN_MAX);
-        let snapshots = Kept { max, min, time_ms };
-        let changelogs = Kept {
+        let snapshots = RetentionLimits { max, min, time_ms };
+        let changelogs = RetentionLimits {
             max: number(schema, "changelog.num-retained.max")?.unwrap_or(max),
             min: number(schema, "changelog.num-retained.min")?.unwrap_or(min),
             time_ms: duration(schema, "changelog.time-retained")?.unwrap_or(time_ms),
         };
-        for (what, Kept { max, min, .. }) in [("snapshot", snapshots), ("changelog", changelogs)] {
+        for (what, RetentionLimits { max, min, .. }) in [("snapshot", snapshots), ("changelog", changelogs)] {
             if max < min {
                 let message =
                     format!("{what}.num-retained.max is {max}, fewer than the {min} that are kept at least");
@@ -118,9 +118,9 @@ pub(in crate::paimon) fn check_options(schema: &TableSchema) -> Result<()> {
 }
 
 /// Ids and times beyond 64 bits are bounds that nothing is behind: they saturate.
-struct Rules {
-    snapshots: Kept,
-    changelogs: Kept,
+struct RetentionRules {
+    snapshots: RetentionLimits,
+    changelogs: RetentionLimits,
     /// The most snapshots that expire at a time.
     limit: i64,
     /// The first snapshot that a consumer has not read.
@@ -130,13 +130,13 @@ struct Rules {
     now: i64,
 }
 
-impl Rules {
-    fn new(table: &Table, retention: &Retention) -> Result<Rules> {
+impl RetentionRules {
+    fn new(table: &Table, retention: &Retention) -> Result<RetentionRules> {
         let schema = table.latest_schema()?;
         let ExpireConfig { snapshots, changelogs, at_a_time } = ExpireConfig::new(&schema, retention)?;
         let files = table.files();
         let consumers = files.each(files.consumer_ids()?, |id| consumer_file(id), Consumer::from_json)?;
-        Ok(Rules {
+        Ok(RetentionRules {
             snapshots,
             changelogs,
             limit: at_a_time,
@@ -184,7 +184,13 @@ impl Rules {
     }
 
     /// The first of these that is too young to expire.
-    fn first_young(&self, times: &BTreeMap<i64, i64>, start: i64, end: i64, kept: Kept) -> Option<i64> {
+    fn first_young(
+        &self,
+        times: &BTreeMap<i64, i64>,
+        start: i64,
+        end: i64,
+        kept: RetentionLimits,
+    ) -> Option<i64> {
         let older_than = self.now.saturating_sub(kept.time_ms);
         if start >= end {
             return None;
@@ -226,9 +232,16 @@ fn wrong(key: &str, kind: &str, value: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn rules(kept: Kept) -> Rules {
+    fn rules(kept: RetentionLimits) -> RetentionRules {
         let (limit, consumed, now) = (50, i64::MAX, 1_000);
-        Rules { snapshots: kept, changelogs: kept, limit, consumed, consumers_keep_changelogs: false, now }
+        RetentionRules {
+            snapshots: kept,
+            changelogs: kept,
+            limit,
+            consumed,
+            consumers_keep_changelogs: false,
+            now,
+        }
     }
 
     /// Snapshots 3 to 9, committed at 300 to 900.
@@ -238,19 +251,19 @@ mod tests {
 
     #[test]
     fn the_first_that_is_kept_is_the_engines() {
-        let all = Kept { max: RETAIN_MAX, min: 1, time_ms: 0 };
-        let end = |rules: Rules| rules.end_of_snapshots(&times(), 9);
+        let all = RetentionLimits { max: RETAIN_MAX, min: 1, time_ms: 0 };
+        let end = |rules: RetentionRules| rules.end_of_snapshots(&times(), 9);
         assert_eq!(end(rules(all)), 9);
-        assert_eq!(end(rules(Kept { min: 3, ..all })), 7);
-        assert_eq!(end(rules(Kept { time_ms: 400, ..all })), 6, "as old as the time is young");
+        assert_eq!(end(rules(RetentionLimits { min: 3, ..all })), 7);
+        assert_eq!(end(rules(RetentionLimits { time_ms: 400, ..all })), 6, "as old as the time is young");
         assert_eq!(
-            end(rules(Kept { max: 2, time_ms: 900, ..all })),
+            end(rules(RetentionLimits { max: 2, time_ms: 900, ..all })),
             8,
             "beyond the maximum, the oldest expire at any age"
         );
-        assert_eq!(end(Rules { limit: 2, ..rules(all) }), 5);
-        assert_eq!(end(Rules { consumed: 4, ..rules(all) }), 4);
-        assert_eq!(end(Rules { consumed: 4, consumers_keep_changelogs: true, ..rules(all) }), 9);
+        assert_eq!(end(RetentionRules { limit: 2, ..rules(all) }), 5);
+        assert_eq!(end(RetentionRules { consumed: 4, ..rules(all) }), 4);
+        assert_eq!(end(RetentionRules { consumed: 4, consumers_keep_changelogs: true, ..rules(all) }), 9);
         assert_eq!(rules(all).end_of_changelogs(&times(), 20), 9, "the last changelog is kept");
     }
 

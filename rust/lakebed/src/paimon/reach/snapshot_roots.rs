@@ -9,7 +9,7 @@ use crate::paimon::paths::{
     snapshot_ids, tag_file,
 };
 use crate::paimon::snapshot::{Snapshot, Tag};
-use crate::paimon::table::{Files, Hint, Table};
+use crate::paimon::table::{BranchFiles, Hint, Table};
 use crate::pipeline::read_each;
 use crate::reach::{Kind, Root};
 use crate::storage::{Storage, present};
@@ -124,7 +124,7 @@ pub(in crate::paimon) struct OtherFiles {
 /// changelogs, also those that a listing lacks although they are there. `hint` is the one at the latest snapshot, if it
 /// was read just now.
 pub(super) fn snapshot_roots(
-    files: &Files<'_>,
+    files: &BranchFiles<'_>,
     hint: Option<Hint>,
 ) -> Result<(Vec<SnapshotRoot>, OtherFiles)> {
     let mut all = Vec::new();
@@ -163,7 +163,7 @@ pub(super) fn snapshot_roots(
 /// live. Ids have no gaps, so what a hint names and what is beside a known id is looked for, and a `latest` hint that
 /// was read before the listing leads to later snapshots too.
 fn with_unlisted(
-    files: &Files<'_>,
+    files: &BranchFiles<'_>,
     folder: &str,
     ids: Vec<i64>,
     path: fn(i64) -> String,

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use super::paths::MAIN;
-use super::reach::{BranchRoots, Named, Reached, SnapshotRoot, TableReach};
+use super::reach::{BranchRoots, ReachedManifest, SnapshotRoot, TableReach, WalkInputs};
 use super::table::Table;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::reach::{Kind, Kinds, Reach, Root, RootSets, SetId};
-use crate::rewrite_paths::{Copier, IsOld, Job, Lengths, Moves, Prefixes, RewritePaths, Since};
+use crate::rewrite_paths::{Copier, CopyJob, IsOld, Lengths, Moves, Prefixes, RewritePaths, Since};
 use crate::scan::{ScanOptions, threads};
 
 /// Kinds of files that are always copied, also when they were copied before: they are small, and some change
@@ -42,7 +42,7 @@ pub(super) fn rewrite_paths(
     let limits = table.decoding().limits;
     let copier =
         Copier::new(job, Arc::clone(&prefixes), table.location(), table.storage(), limits, reach.notes())?;
-    let mut copying = Copying { table, prefixes: Arc::clone(&prefixes), copier };
+    let mut copying = TableCopy { table, prefixes: Arc::clone(&prefixes), copier };
     copying.all(named, old.as_ref())?;
     let is_old = old.map(|old| -> IsOld { Arc::new(move |root| old.contains(&root.name)) });
     Ok(Box::new(Moves::new(reach, prefixes, copying.copier.keep(), is_old, options)?))
@@ -69,15 +69,15 @@ fn old_roots(table: &Table, branches: &BranchRoots, since: &Since) -> Result<Has
 }
 
 /// The phases of one copy.
-struct Copying<'t> {
+struct TableCopy<'t> {
     table: &'t Table,
     prefixes: Arc<Prefixes>,
     copier: Copier,
 }
 
-impl Copying<'_> {
-    fn all(&mut self, named: Named, old: Option<&HashSet<String>>) -> Result<()> {
-        let Named { roots, mut sets, files, manifests, .. } = named;
+impl TableCopy<'_> {
+    fn all(&mut self, named: WalkInputs, old: Option<&HashSet<String>>) -> Result<()> {
+        let WalkInputs { roots, mut sets, files, manifests, .. } = named;
         let is_old = |root: &Root| old.is_some_and(|old| old.contains(&root.name));
         let places = roots.iter().enumerate().filter(|(_, root)| is_old(root)).map(|(place, _)| place);
         let copied = sets.of(places.collect::<Vec<_>>());
@@ -85,14 +85,14 @@ impl Copying<'_> {
             files.reached().iter().map(|file| (file.kind, file.path.clone(), file.size, file.set)).collect();
         let gone: HashSet<String> =
             manifests.iter().filter(|one| one.may_be_gone()).map(|one| self.path(one)).collect();
-        let phase = |sets: &mut RootSets, kinds: &[Kind]| -> Vec<Job> {
+        let phase = |sets: &mut RootSets, kinds: &[Kind]| -> Vec<CopyJob> {
             let wanted = reached.iter().filter(|(kind, ..)| kinds.contains(kind));
             let jobs = wanted.filter_map(|(kind, path, size, set)| {
                 let left = sets.difference(*set, copied);
                 let is_new = left == *set || ALWAYS.contains(kind);
                 let may_be_gone = gone.contains(path);
                 // Files that were copied before are read again for their lengths where new files name them.
-                (is_new || left != SetId::NONE).then(|| Job {
+                (is_new || left != SetId::NONE).then(|| CopyJob {
                     kind: *kind,
                     path: path.clone(),
                     recorded_path: None,
@@ -120,13 +120,13 @@ impl Copying<'_> {
         self.copy(others, |_, _, bytes, _| Ok(bytes))
     }
 
-    fn path(&self, one: &Reached) -> String {
+    fn path(&self, one: &ReachedManifest) -> String {
         self.table.manifest_path(&one.manifest.file_name)
     }
 
     fn copy(
         &mut self,
-        jobs: Vec<Job>,
+        jobs: Vec<CopyJob>,
         rewrite: fn(&Table, &Prefixes, Buffer, &Lengths) -> Result<Buffer>,
     ) -> Result<()> {
         let (table, prefixes) = (self.table.clone(), Arc::clone(&self.prefixes));

@@ -10,7 +10,7 @@ use crate::deletion_vector::position_lists;
 use crate::error::Result;
 use crate::grouping::sums::{self, known_sum};
 use crate::paimon::deletion_vector::{DeletionVector, VectorRange, read_vectors};
-use crate::paimon::groups::Groups;
+use crate::paimon::groups::BucketGroups;
 use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::manifest::ADD;
 use crate::paimon::prune::{EntryPruner, PartitionPredicate};
@@ -208,7 +208,7 @@ pub(super) fn counted_vectors(table: &Table, threads: usize) -> Result<(Vectors,
 const VECTORS: [&str; 3] = ["bucket", "vectors", "rows"];
 
 /// Adds the result of [`vector_counts`] to groups that have all of their files.
-pub(in crate::paimon) fn know_vectors(groups: &mut Groups, counts: &RecordBatch) -> Result<()> {
+pub(in crate::paimon) fn know_vectors(groups: &mut BucketGroups, counts: &RecordBatch) -> Result<()> {
     for (partition, [bucket, vectors, rows]) in
         sums::keys(counts)?.iter().zip(sums::numbers(counts, &VECTORS)?)
     {

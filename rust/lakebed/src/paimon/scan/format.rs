@@ -15,7 +15,7 @@ use crate::diff::{Change, Difference, OneSide};
 use crate::distributed::{Bounds, Distributed, Planned, PlannedManifest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{Commit, DeleteChanges, Listed, with_change};
-use crate::paimon::groups::Groups;
+use crate::paimon::groups::BucketGroups;
 use crate::paimon::manifest::ADD;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::reach::TableReach;
@@ -57,7 +57,7 @@ impl Format for Table {
     type Program = EntryProgram;
     type Job = FilesJob;
     type LiveJob = FilesJob;
-    type Groups = Groups;
+    type Groups = BucketGroups;
     type Reach = TableReach;
     type StoredEntries = RowsJob<Table>;
 

@@ -8,7 +8,7 @@ use super::deletes::counted_vectors;
 use super::plan::keep;
 use crate::error::{Result, fitting};
 use crate::grouping::sums::{known_sum, sum};
-use crate::history::{DeleteChanges, Deletes, Listed};
+use crate::history::{DeleteChanges, Listed, UnlistedDeletes};
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::Table;
@@ -65,27 +65,27 @@ pub(super) fn unlisted(table: &Table, snapshots: &[Snapshot], threads: usize) ->
 }
 
 /// The sums of the deletion vectors of index files, by the path of each index file.
-type VectorFiles = HashMap<String, Deletes>;
+type VectorFiles = HashMap<String, UnlistedDeletes>;
 
 fn vectors_by_file(table: &Table) -> Result<VectorFiles> {
     let (vectors, rows) = counted_vectors(table, 1)?;
     let mut files = VectorFiles::new();
     for (path, rows) in vectors.paths.iter().zip(&rows) {
-        let file = files.entry(path.unwrap_or_default().to_owned()).or_insert(Deletes::NONE);
-        *file = all([*file, Deletes { files: 1, rows }].iter())?;
+        let file = files.entry(path.unwrap_or_default().to_owned()).or_insert(UnlistedDeletes::NONE);
+        *file = all([*file, UnlistedDeletes { files: 1, rows }].iter())?;
     }
     Ok(files)
 }
 
-fn all<'d>(deletes: impl IntoIterator<Item = &'d Deletes>) -> Result<Deletes> {
-    deletes.into_iter().try_fold(Deletes::NONE, |all, one| {
+fn all<'d>(deletes: impl IntoIterator<Item = &'d UnlistedDeletes>) -> Result<UnlistedDeletes> {
+    deletes.into_iter().try_fold(UnlistedDeletes::NONE, |all, one| {
         let files = sum("delete_file_count", all.files, one.files)?;
-        Ok(Deletes { files, rows: known_sum("delete_record_count", all.rows, one.rows)? })
+        Ok(UnlistedDeletes { files, rows: known_sum("delete_record_count", all.rows, one.rows)? })
     })
 }
 
 /// The index files of one snapshot that another does not have.
-fn beside<'f>(files: &'f VectorFiles, others: &'f VectorFiles) -> impl Iterator<Item = &'f Deletes> {
+fn beside<'f>(files: &'f VectorFiles, others: &'f VectorFiles) -> impl Iterator<Item = &'f UnlistedDeletes> {
     files.iter().filter(|(name, _)| !others.contains_key(*name)).map(|(_, file)| file)
 }
 

@@ -8,7 +8,7 @@ use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
 use super::planned::{Attach, residuals};
-use super::stages::{BATCH_READ, BUCKET, Counted, INDEX, KEYS, MERGED, PARTITION, VALUES, amount};
+use super::stages::{BATCH_READ, BUCKET, CountedEntries, INDEX, KEYS, MERGED, PARTITION, VALUES, amount};
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::notes::Notes;
@@ -251,7 +251,7 @@ impl EntryProgram {
             if hashed && !pruner.hashes_keys() {
                 continue;
             }
-            let counted = Counted::new(&entries)?;
+            let counted = CountedEntries::new(&entries)?;
             let keep =
                 (0..entries.num_rows()).map(|row| counted.keeps(&mut memo, pruner, row, hashed).map(Some));
             entries = self.kept(stage, &entries, &keep.collect::<Result<BooleanArray>>()?)?;

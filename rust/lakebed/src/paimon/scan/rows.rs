@@ -6,8 +6,8 @@ use super::gather::file_rows;
 use super::plan::Plan;
 use super::program::EntryProgram;
 use crate::error::Result;
-use crate::grouping::Groups as _;
-use crate::paimon::groups::{Groups, KIND};
+use crate::grouping::FileGroups as _;
+use crate::paimon::groups::{BucketGroups, KIND};
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
 use crate::scan::{Batches, ScanOptions, threads};
@@ -29,10 +29,10 @@ pub(in crate::paimon) fn own_rows(
 
 /// The buckets of a table as the engine's own tables sum them up: additions less deletions, and the newest
 /// time of any file, deleted or not. Groups without a live file are included.
-pub(in crate::paimon) fn read_changes(table: &Table, threads: usize) -> Result<Groups> {
-    let columns: Vec<&str> = Groups::INPUT.iter().copied().chain([KIND]).collect();
+pub(in crate::paimon) fn read_changes(table: &Table, threads: usize) -> Result<BucketGroups> {
+    let columns: Vec<&str> = BucketGroups::INPUT.iter().copied().chain([KIND]).collect();
     let options = ScanOptions { threads, ..ScanOptions::default() };
-    let mut groups = Groups::default();
+    let mut groups = BucketGroups::default();
     for entries in own_rows(Role::Changes, table, &columns, &options)? {
         groups.extend(&entries?)?;
     }

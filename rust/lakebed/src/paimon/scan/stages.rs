@@ -41,16 +41,16 @@ pub(super) fn amount(entries: &RecordBatch) -> Amount {
 }
 
 /// How a filter treats entries that were decoded in order to be counted.
-pub(super) struct Counted {
+pub(super) struct CountedEntries {
     kinds: Int8Array,
     partitions: BinaryArray,
     buckets: Int32Array,
     totals: Int32Array,
 }
 
-impl Counted {
-    pub(super) fn new(entries: &RecordBatch) -> Result<Counted> {
-        Ok(Counted {
+impl CountedEntries {
+    pub(super) fn new(entries: &RecordBatch) -> Result<CountedEntries> {
+        Ok(CountedEntries {
             kinds: find(entries, "kind")?.as_primitive::<Int8Type>().clone(),
             partitions: find(entries, "partition")?.as_binary::<i32>().clone(),
             buckets: find(entries, "bucket")?.as_primitive::<Int32Type>().clone(),

@@ -67,7 +67,8 @@ pub(super) fn vector_links(table: &Table) -> Result<Links> {
     let names = column::<StringArray>(&files.entries, "file_name")?;
     let records: HashMap<&str, usize> = names.iter().flatten().zip(0..).collect();
     let vectors = Vectors::of(&files.of_type(DELETION_VECTORS)?)?;
-    let (keys, names) = (Keys::of(&vectors.files)?, column::<StringArray>(&vectors.files, "file_name")?);
+    let (keys, names) =
+        (VectorKeys::of(&vectors.files)?, column::<StringArray>(&vectors.files, "file_name")?);
     let mut links = Links::default();
     for (row, target) in vectors.data_files.iter().enumerate() {
         let (target, name) = (target.unwrap_or_default(), names.value(row));
@@ -83,7 +84,7 @@ pub(super) fn vector_links(table: &Table) -> Result<Links> {
 /// # Errors
 /// `Required` for entries without the columns.
 pub(super) fn file_links(entries: &RecordBatch, signs: &Int32Array) -> Result<Links> {
-    let (keys, mut links) = (Keys::of(entries)?, Links::default());
+    let (keys, mut links) = (VectorKeys::of(entries)?, Links::default());
     let names = column::<StringArray>(entries, "file_name")?;
     for ((row, name), sign) in names.iter().enumerate().zip(signs.values()) {
         links.data_file(&keys.of_file(row, name.unwrap_or_default()), *sign, Standing::default(), row);
@@ -92,14 +93,14 @@ pub(super) fn file_links(entries: &RecordBatch, signs: &Int32Array) -> Result<Li
 }
 
 /// What a deletion vector knows of its data file beside the name: partition and bucket.
-struct Keys<'r> {
+struct VectorKeys<'r> {
     partitions: &'r BinaryArray,
     buckets: &'r Int32Array,
 }
 
-impl Keys<'_> {
-    fn of(rows: &RecordBatch) -> Result<Keys<'_>> {
-        Ok(Keys { partitions: column(rows, "partition")?, buckets: column(rows, "bucket")? })
+impl VectorKeys<'_> {
+    fn of(rows: &RecordBatch) -> Result<VectorKeys<'_>> {
+        Ok(VectorKeys { partitions: column(rows, "partition")?, buckets: column(rows, "bucket")? })
     }
 
     /// The bytes that identify the file `name` in the partition and bucket of `row`.

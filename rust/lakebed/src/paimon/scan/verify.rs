@@ -24,7 +24,7 @@ use crate::paimon::paths::{
 use crate::paimon::reach::{check_options, places};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::{Snapshot, Tag};
-use crate::paimon::table::{Files, Hint, Table};
+use crate::paimon::table::{BranchFiles, Hint, Table};
 use crate::paimon::view::{Role, snapshots};
 use crate::pipeline::read_each;
 use crate::record::{column, find};
@@ -216,7 +216,7 @@ struct SnapshotFile {
 }
 
 /// A snapshot, and the file that holds it.
-struct Named {
+struct NamedSnapshot {
     snapshot: Snapshot,
     source: SnapshotFile,
     /// Whether the table is at it.
@@ -238,7 +238,13 @@ impl Table {
         Ok(())
     }
 
-    fn check_schemas(&self, files: &Files<'_>, ids: &[i64], threads: usize, found: &mut Found) -> Result<()> {
+    fn check_schemas(
+        &self,
+        files: &BranchFiles<'_>,
+        ids: &[i64],
+        threads: usize,
+        found: &mut Found,
+    ) -> Result<()> {
         let paths: Vec<_> = ids.iter().map(|id| files.own(&schema_file(*id))).collect();
         let table = self.clone();
         let read = move |storage: &dyn Storage, path: &String| {
@@ -259,10 +265,10 @@ impl Table {
     /// Reads the snapshots, tags and changelogs of a branch with these schemas.
     fn snapshots_of(
         &self,
-        branch: &Files<'_>,
+        branch: &BranchFiles<'_>,
         (source, schemas): (Vec<SnapshotFile>, &[i64]),
         threads: usize,
-        named: &mut Vec<Named>,
+        named: &mut Vec<NamedSnapshot>,
         found: &mut Found,
     ) -> Result<()> {
         let paths: Vec<_> = source.iter().map(|source| source.path.clone()).collect();
@@ -295,16 +301,16 @@ impl Table {
                 found.find(finding.in_file(&source.path).in_field("schemaId"));
             }
             let is_live = source.has_files && self.snapshot() == Some(&snapshot);
-            named.push(Named { snapshot, source, is_live });
+            named.push(NamedSnapshot { snapshot, source, is_live });
         }
         Ok(())
     }
 
     /// Reads the manifest lists of snapshots, each once, and notes which statistics files they name.
-    fn lists_of(&self, named: &[Named], threads: usize, found: &mut Found) -> Result<()> {
+    fn lists_of(&self, named: &[NamedSnapshot], threads: usize, found: &mut Found) -> Result<()> {
         let mut lists: Vec<List> = Vec::new();
         let mut places = std::collections::HashMap::new();
-        for Named { snapshot, source, is_live } in named {
+        for NamedSnapshot { snapshot, source, is_live } in named {
             let own = [
                 (Some(&snapshot.base_manifest_list), snapshot.base_manifest_list_size),
                 (Some(&snapshot.delta_manifest_list), snapshot.delta_manifest_list_size),
@@ -357,7 +363,7 @@ impl Table {
     }
 
     /// Reads the index manifests of snapshots, each once.
-    fn check_indexes(&self, named: &[Named], threads: usize, found: &mut Found) -> Result<()> {
+    fn check_indexes(&self, named: &[NamedSnapshot], threads: usize, found: &mut Found) -> Result<()> {
         let mut seen = BTreeSet::new();
         let named = named.iter().filter(|one| one.source.has_files);
         let named = named
@@ -388,7 +394,7 @@ struct List {
 }
 
 /// Checks that hints name snapshots that exist; readers do without hints.
-fn check_hints(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<()> {
+fn check_hints(files: &BranchFiles<'_>, ids: &[i64], found: &mut Found) -> Result<()> {
     for (name, Hint(hint)) in files.hints("snapshot", &HINTS)? {
         if hint.is_none_or(|id| !ids.contains(&id)) && !ids.is_empty() {
             let message = match hint {
@@ -403,7 +409,7 @@ fn check_hints(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<()> 
 }
 
 /// Checks that the next snapshot of each consumer exists or is still to come.
-fn check_consumers(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<()> {
+fn check_consumers(files: &BranchFiles<'_>, ids: &[i64], found: &mut Found) -> Result<()> {
     for id in files.consumer_ids()? {
         let path = files.own(&consumer_file(&id));
         let next = match caught(files.storage.as_ref(), files.parsed(&path, Consumer::from_json))? {

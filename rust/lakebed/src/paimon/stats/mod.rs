@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field, Fields};
 use arrow_select::nullif::nullif;
 
 pub use self::retyped::Retyped;
-use self::retyped::Written;
+use self::retyped::WrittenTypes;
 use super::binary_row::arity;
 use super::fields::{SimpleStats, texts_at};
 use super::schema::TableSchema;
@@ -234,7 +234,7 @@ impl StatsView {
         };
         let stats = self.stored(entries)?;
         let row_counts = crate::record::column::<Int64Array>(entries, "row_count")?;
-        let written = Written::new(places, |schema_id| {
+        let written = WrittenTypes::new(places, |schema_id| {
             self.schemas
                 .get(&schema_id)
                 .and_then(|schema| schema.field_by_id(column.id))

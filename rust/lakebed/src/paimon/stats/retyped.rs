@@ -23,16 +23,19 @@ pub enum Retyped {
 }
 
 /// The types in which one column was written, row by row.
-pub(super) struct Written<'a> {
+pub(super) struct WrittenTypes<'a> {
     /// Each type once.
     types: Vec<&'a DataType>,
     /// The position in `types` of each row's type; `None` where the row has no statistics of the column.
     rows: Vec<Option<usize>>,
 }
 
-impl<'a> Written<'a> {
+impl<'a> WrittenTypes<'a> {
     /// `type_in` gives the column's type in a schema.
-    pub(super) fn new(places: &[StatsPlace], type_in: impl Fn(i64) -> Option<&'a DataType>) -> Written<'a> {
+    pub(super) fn new(
+        places: &[StatsPlace],
+        type_in: impl Fn(i64) -> Option<&'a DataType>,
+    ) -> WrittenTypes<'a> {
         let mut types: Vec<&DataType> = Vec::new();
         let mut last: Option<(i64, Option<usize>)> = None;
         let rows = places.iter().map(|place| {
@@ -50,7 +53,7 @@ impl<'a> Written<'a> {
             number
         });
         let rows = rows.collect();
-        Written { types, rows }
+        WrittenTypes { types, rows }
     }
 
     /// Lower and upper bounds of each row, of the column's exact type, from BinaryRows of lower and of upper bounds.

@@ -21,7 +21,7 @@ const LISTINGS: usize = 3;
 pub(crate) struct Hint(pub(crate) Option<i64>);
 
 /// The files of one branch.
-pub(crate) struct Files<'t> {
+pub(crate) struct BranchFiles<'t> {
     /// Where the table is.
     pub(crate) location: &'t str,
     /// The branch, `main` for the table itself.
@@ -30,7 +30,7 @@ pub(crate) struct Files<'t> {
     pub(crate) storage: &'t Arc<dyn Storage>,
 }
 
-/// [`Files`] that need not outlive a borrow.
+/// [`BranchFiles`] that need not outlive a borrow.
 pub(super) struct OwnedFiles {
     location: String,
     branch: String,
@@ -38,18 +38,18 @@ pub(super) struct OwnedFiles {
 }
 
 impl OwnedFiles {
-    pub(super) fn borrowed(&self) -> Files<'_> {
-        Files { location: &self.location, branch: &self.branch, storage: &self.storage }
+    pub(super) fn borrowed(&self) -> BranchFiles<'_> {
+        BranchFiles { location: &self.location, branch: &self.branch, storage: &self.storage }
     }
 }
 
-impl<'t> Files<'t> {
+impl<'t> BranchFiles<'t> {
     /// The files of another branch of the same table.
-    pub(crate) fn of_branch<'b>(&self, branch: &'b str) -> Files<'b>
+    pub(crate) fn of_branch<'b>(&self, branch: &'b str) -> BranchFiles<'b>
     where
         't: 'b,
     {
-        Files { location: self.location, branch, storage: self.storage }
+        BranchFiles { location: self.location, branch, storage: self.storage }
     }
 
     /// The same files, for another thread.
@@ -137,7 +137,7 @@ impl<'t> Files<'t> {
         Ok(names.into_iter().zip(latest).collect())
     }
 
-    /// As [`Files::latest_snapshot`], with a known hint.
+    /// As [`BranchFiles::latest_snapshot`], with a known hint.
     pub(super) fn snapshot_from(&self, hint: Hint) -> Result<Option<Snapshot>> {
         if let Some(hinted) = self.hinted_snapshot(hint)? {
             return Ok(Some(hinted));
@@ -224,6 +224,6 @@ pub(super) fn subject(branch: &str) -> String {
 
 /// The error for a snapshot, tag or branch that does not exist.
 #[cold]
-pub(super) fn not_found(files: &Files<'_>, message: String) -> Error {
+pub(super) fn not_found(files: &BranchFiles<'_>, message: String) -> Error {
     Error::new(ErrorKind::SnapshotNotFound, message).in_file(files.location)
 }

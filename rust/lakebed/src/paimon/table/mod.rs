@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
-pub(crate) use files::{Files, Hint};
+pub(crate) use files::{BranchFiles, Hint};
 pub(crate) use lists::ListFile;
 use travel::Latest;
 
@@ -58,7 +58,7 @@ impl Table {
     /// storage.
     pub fn open(location: &str, storage: Arc<dyn Storage>, decoding: impl Into<Decoding>) -> Result<Table> {
         let location = location.trim_end_matches('/');
-        let files = Files { location, branch: MAIN, storage: &storage };
+        let files = BranchFiles { location, branch: MAIN, storage: &storage };
         let Some(Latest { snapshot, schema, .. }) = files.latest()? else {
             let shown = without_credentials(location);
             let message = format!("no Paimon table at {shown:?}: there is no schema/schema-N below it");
@@ -76,7 +76,7 @@ impl Table {
     /// # Errors
     /// Those of the storage.
     pub fn is_at(location: &str, storage: &Arc<dyn Storage>) -> Result<bool> {
-        let files = Files { location, branch: MAIN, storage };
+        let files = BranchFiles { location, branch: MAIN, storage };
         Ok(!files.schema_ids()?.is_empty())
     }
 
@@ -90,8 +90,8 @@ impl Table {
         &self.schema
     }
 
-    pub(crate) fn files(&self) -> Files<'_> {
-        Files { location: &self.location, branch: &self.branch, storage: &self.storage }
+    pub(crate) fn files(&self) -> BranchFiles<'_> {
+        BranchFiles { location: &self.location, branch: &self.branch, storage: &self.storage }
     }
 
     /// The table's partition columns, whose notes are the table's.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Table;
-use super::files::{Files, Hint, not_found, subject};
+use super::files::{BranchFiles, Hint, not_found, subject};
 use crate::error::Result;
 use crate::paimon::paths::{MAIN, is_file_name, snapshot_file};
 use crate::paimon::schema::TableSchema;
@@ -147,7 +147,7 @@ pub(super) struct Latest {
     hint: Hint,
 }
 
-impl Files<'_> {
+impl BranchFiles<'_> {
     /// The branch's latest snapshot and latest schema; `None` without a schema.
     pub(super) fn latest(&self) -> Result<Option<Latest>> {
         let files = self.owned();
@@ -191,7 +191,7 @@ fn spread(ids: &[i64], count: usize) -> Vec<i64> {
 }
 
 /// The range of existing snapshots, and the time of the first, in words.
-pub(super) fn range(files: &Files<'_>) -> Result<String> {
+pub(super) fn range(files: &BranchFiles<'_>) -> Result<String> {
     let (ids, subject) = (files.snapshot_ids()?, subject(files.branch));
     let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
         return Ok(format!("{subject} has none"));

@@ -20,7 +20,7 @@ use crate::system::names;
 use crate::table::{self, Place, TableCore, named, placed};
 use crate::view::View;
 
-impl table::Table for Table {
+impl table::LakeTable for Table {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -65,11 +65,11 @@ impl table::Table for Table {
         placed(Arc::new(values), None)
     }
 
-    fn at(&self, place: &Place) -> Result<Box<dyn table::Table>> {
+    fn at(&self, place: &Place) -> Result<Box<dyn table::LakeTable>> {
         Ok(Box::new(self.at_place(place)?))
     }
 
-    fn refreshed(&self) -> Result<Box<dyn table::Table>> {
+    fn refreshed(&self) -> Result<Box<dyn table::LakeTable>> {
         // Snapshots and schemas are read too: after a rollback their numbers are used again.
         Ok(Box::new(self.latest()?))
     }

@@ -16,7 +16,7 @@ const UTC: &str = "UTC";
 /// Which type timestamps get: the coarsest unit of their precision, one that users' engines accept, or one that holds
 /// every time that a row can.
 #[derive(Clone, Copy)]
-enum Form {
+enum TimestampForm {
     Storage,
     View,
     Exact,
@@ -40,38 +40,38 @@ impl DataType {
     ///
     /// Children keep their declared nullability; keys of maps are never null in Arrow.
     pub fn storage_type(&self) -> ArrowType {
-        self.arrow_type(Form::Storage)
+        self.arrow_type(TimestampForm::Storage)
     }
 
     /// The Arrow type that users see: [`DataType::storage_type`] with timestamps of p ≤ 3 in microseconds,
     /// because Spark does not accept milliseconds. [`super::widen()`] converts.
     pub fn view_type(&self) -> ArrowType {
-        self.arrow_type(Form::View)
+        self.arrow_type(TimestampForm::View)
     }
 
     /// The Arrow type of exactly what a BinaryRow stores: [`DataType::storage_type`] with timestamps of p > 3 as
     /// [`EXACT_TIME`]. Within the library alone: [`super::show`] converts.
     pub(crate) fn exact_type(&self) -> ArrowType {
-        self.arrow_type(Form::Exact)
+        self.arrow_type(TimestampForm::Exact)
     }
 
     /// A nullable field of the exact type, marked as [`DataType::storage_field`].
     pub(crate) fn exact_field(&self, name: &str) -> Field {
-        self.arrow_field(name, Form::Exact).with_nullable(true)
+        self.arrow_field(name, TimestampForm::Exact).with_nullable(true)
     }
 
     /// A field of the storage type, with the declared nullability; a VARIANT is marked by the metadata
     /// `paimon.type` = `VARIANT`.
     pub fn storage_field(&self, name: &str) -> Field {
-        self.arrow_field(name, Form::Storage)
+        self.arrow_field(name, TimestampForm::Storage)
     }
 
     /// A nullable field of the view type: statistics and partitions of NOT NULL columns can be null.
     pub fn view_field(&self, name: &str) -> Field {
-        self.arrow_field(name, Form::View).with_nullable(true)
+        self.arrow_field(name, TimestampForm::View).with_nullable(true)
     }
 
-    fn arrow_field(&self, name: &str, form: Form) -> Field {
+    fn arrow_field(&self, name: &str, form: TimestampForm) -> Field {
         let field = Field::new(name, self.arrow_type(form), self.nullable);
         match self.kind {
             TypeKind::Variant => field.with_metadata([(TYPE_METADATA.to_owned(), "VARIANT".to_owned())]),
@@ -79,7 +79,7 @@ impl DataType {
         }
     }
 
-    fn arrow_type(&self, form: Form) -> ArrowType {
+    fn arrow_type(&self, form: TimestampForm) -> ArrowType {
         match &self.kind {
             TypeKind::Boolean => ArrowType::Boolean,
             TypeKind::TinyInt => ArrowType::Int8,
@@ -115,21 +115,21 @@ impl DataType {
     }
 }
 
-fn time(precision: u8, form: Form, zone: Option<&str>) -> ArrowType {
+fn time(precision: u8, form: TimestampForm, zone: Option<&str>) -> ArrowType {
     let unit = match (precision, form) {
-        (0..=3, Form::Storage | Form::Exact) => TimeUnit::Millisecond,
-        (_, Form::Exact) => return EXACT_TIME,
+        (0..=3, TimestampForm::Storage | TimestampForm::Exact) => TimeUnit::Millisecond,
+        (_, TimestampForm::Exact) => return EXACT_TIME,
         (0..=6, _) => TimeUnit::Microsecond,
         _ => TimeUnit::Nanosecond,
     };
     ArrowType::Timestamp(unit, zone.map(Into::into))
 }
 
-fn item(element: &DataType, form: Form) -> FieldRef {
+fn item(element: &DataType, form: TimestampForm) -> FieldRef {
     Arc::new(element.arrow_field(Field::LIST_FIELD_DEFAULT_NAME, form))
 }
 
-fn map(key: &DataType, value: Field, form: Form) -> ArrowType {
+fn map(key: &DataType, value: Field, form: TimestampForm) -> ArrowType {
     let key = key.arrow_field("key", form).with_nullable(false);
     let entries = ArrowType::Struct(Fields::from(vec![key, value]));
     ArrowType::Map(Arc::new(Field::new("entries", entries, false)), false)

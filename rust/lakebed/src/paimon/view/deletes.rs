@@ -29,7 +29,7 @@ const FORMAT: &str = "deletion-vector";
 
 /// How a column is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Make {
+enum DeletesColumn {
     /// The index file's own column of this name.
     Copy(&'static str),
     /// Null: Paimon has no such field.
@@ -56,36 +56,36 @@ enum Absent {
 }
 
 /// The pinned columns of the common view, then those of deletes.
-const DELETES: [(&str, Make); 18] = [
-    ("content", Make::Content),
-    ("file_path", Make::IndexPath),
-    ("file_format", Make::Format),
-    ("partition", Make::Partition),
-    ("spec_id", Make::Absent(Absent::Int)),
-    ("bucket", Make::Copy("bucket")),
-    ("level", Make::Absent(Absent::Int)),
-    ("record_count", Make::RecordCount),
-    ("file_size_in_bytes", Make::Copy("file_size")),
-    ("schema_id", Make::Absent(Absent::Long)),
-    ("sequence_number", Make::Absent(Absent::Long)),
-    ("created_at", Make::Absent(Absent::Instant)),
-    ("referenced_data_file", Make::DataPath),
-    ("referenced_file_name", Make::DataName),
-    ("content_offset", Make::Offset),
-    ("content_size_in_bytes", Make::Length),
-    ("cardinality", Make::Cardinality),
-    ("file_name", Make::Copy("file_name")),
+const DELETES: [(&str, DeletesColumn); 18] = [
+    ("content", DeletesColumn::Content),
+    ("file_path", DeletesColumn::IndexPath),
+    ("file_format", DeletesColumn::Format),
+    ("partition", DeletesColumn::Partition),
+    ("spec_id", DeletesColumn::Absent(Absent::Int)),
+    ("bucket", DeletesColumn::Copy("bucket")),
+    ("level", DeletesColumn::Absent(Absent::Int)),
+    ("record_count", DeletesColumn::RecordCount),
+    ("file_size_in_bytes", DeletesColumn::Copy("file_size")),
+    ("schema_id", DeletesColumn::Absent(Absent::Long)),
+    ("sequence_number", DeletesColumn::Absent(Absent::Long)),
+    ("created_at", DeletesColumn::Absent(Absent::Instant)),
+    ("referenced_data_file", DeletesColumn::DataPath),
+    ("referenced_file_name", DeletesColumn::DataName),
+    ("content_offset", DeletesColumn::Offset),
+    ("content_size_in_bytes", DeletesColumn::Length),
+    ("cardinality", DeletesColumn::Cardinality),
+    ("file_name", DeletesColumn::Copy("file_name")),
 ];
 
 /// A column that is made only on request: it may be larger than all others together.
-const ON_DEMAND: (&str, Make) = ("positions", Make::Positions);
+const ON_DEMAND: (&str, DeletesColumn) = ("positions", DeletesColumn::Positions);
 
 /// The paths of data files outside the table, by partition row, bucket and name.
 pub(crate) type ExternalFiles = HashMap<(Box<[u8]>, i32, Box<str>), String>;
 
 /// The view, projected.
 pub(crate) struct DeletesView {
-    columns: Vec<(&'static str, Make)>,
+    columns: Vec<(&'static str, DeletesColumn)>,
     schema: SchemaRef,
     partition: PartitionType,
     paths: DataPaths,
@@ -123,20 +123,20 @@ impl DeletesView {
 
     /// Whether rows show the full paths of data files, so that paths outside the table must be known.
     pub(crate) fn needs_data_paths(&self) -> bool {
-        self.has(Make::DataPath)
+        self.has(DeletesColumn::DataPath)
     }
 
     /// Whether rows show positions, so that all vectors must be read.
     pub(crate) fn needs_positions(&self) -> bool {
-        self.has(Make::Positions)
+        self.has(DeletesColumn::Positions)
     }
 
     /// Whether these vectors must be read for their counts, because their writer did not record them.
     pub(crate) fn needs_counts(&self, vectors: &Vectors) -> bool {
-        self.has(Make::RecordCount) && vectors.cardinalities.null_count() > 0
+        self.has(DeletesColumn::RecordCount) && vectors.cardinalities.null_count() > 0
     }
 
-    fn has(&self, make: Make) -> bool {
+    fn has(&self, make: DeletesColumn) -> bool {
         self.columns.iter().any(|(_, found)| *found == make)
     }
 
@@ -151,19 +151,21 @@ impl DeletesView {
         let rows = vectors.files.num_rows();
         let columns = self.columns.iter().zip(self.schema.fields()).map(|((name, make), field)| {
             let array: Result<ArrayRef> = match make {
-                Make::Copy(name) => find(&vectors.files, name),
-                Make::Absent(_) => Ok(new_null_array(field.data_type(), rows)),
-                Make::Content => Ok(Arc::new(Int32Array::from_value(POSITION_DELETES, rows))),
-                Make::IndexPath => Ok(Arc::new(vectors.paths.clone())),
-                Make::Format => Ok(Arc::new(StringArray::new_repeated(FORMAT, rows))),
-                Make::Partition => self.partition.decode(column(&vectors.files, "partition")?),
-                Make::RecordCount => Ok(Arc::new(counts.as_ref().unwrap_or(&vectors.cardinalities).clone())),
-                Make::DataPath => Ok(Arc::new(self.data_paths(vectors, external)?)),
-                Make::DataName => Ok(Arc::new(vectors.data_files.clone())),
-                Make::Offset => Ok(Arc::new(vectors.offsets.clone())),
-                Make::Length => Ok(Arc::new(vectors.lengths.clone())),
-                Make::Cardinality => Ok(Arc::new(vectors.cardinalities.clone())),
-                Make::Positions => Ok(match &positions {
+                DeletesColumn::Copy(name) => find(&vectors.files, name),
+                DeletesColumn::Absent(_) => Ok(new_null_array(field.data_type(), rows)),
+                DeletesColumn::Content => Ok(Arc::new(Int32Array::from_value(POSITION_DELETES, rows))),
+                DeletesColumn::IndexPath => Ok(Arc::new(vectors.paths.clone())),
+                DeletesColumn::Format => Ok(Arc::new(StringArray::new_repeated(FORMAT, rows))),
+                DeletesColumn::Partition => self.partition.decode(column(&vectors.files, "partition")?),
+                DeletesColumn::RecordCount => {
+                    Ok(Arc::new(counts.as_ref().unwrap_or(&vectors.cardinalities).clone()))
+                }
+                DeletesColumn::DataPath => Ok(Arc::new(self.data_paths(vectors, external)?)),
+                DeletesColumn::DataName => Ok(Arc::new(vectors.data_files.clone())),
+                DeletesColumn::Offset => Ok(Arc::new(vectors.offsets.clone())),
+                DeletesColumn::Length => Ok(Arc::new(vectors.lengths.clone())),
+                DeletesColumn::Cardinality => Ok(Arc::new(vectors.cardinalities.clone())),
+                DeletesColumn::Positions => Ok(match &positions {
                     Some(positions) => Arc::new(positions.clone()),
                     None => new_null_array(field.data_type(), rows),
                 }),
@@ -191,15 +193,19 @@ impl DeletesView {
     }
 }
 
-fn data_type(make: Make, partition: &PartitionType) -> DataType {
+fn data_type(make: DeletesColumn, partition: &PartitionType) -> DataType {
     match make {
-        Make::Copy("bucket") | Make::Content | Make::Absent(Absent::Int) => DataType::Int32,
-        Make::Copy("file_name") | Make::IndexPath | Make::Format | Make::DataPath | Make::DataName => {
-            DataType::Utf8
+        DeletesColumn::Copy("bucket") | DeletesColumn::Content | DeletesColumn::Absent(Absent::Int) => {
+            DataType::Int32
         }
-        Make::Absent(Absent::Instant) => DataType::Timestamp(TimeUnit::Microsecond, None),
-        Make::Partition => partition.data_type(),
-        Make::Positions => longs(),
+        DeletesColumn::Copy("file_name")
+        | DeletesColumn::IndexPath
+        | DeletesColumn::Format
+        | DeletesColumn::DataPath
+        | DeletesColumn::DataName => DataType::Utf8,
+        DeletesColumn::Absent(Absent::Instant) => DataType::Timestamp(TimeUnit::Microsecond, None),
+        DeletesColumn::Partition => partition.data_type(),
+        DeletesColumn::Positions => longs(),
         _ => DataType::Int64,
     }
 }

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
 use super::super::fields::ENTRY;
 use super::super::identity::{IDENTITY, identities};
-use super::super::partition::{PartitionType, Partitions};
+use super::super::partition::{DistinctPartitions, PartitionType};
 use super::super::paths::DataPaths;
 use super::super::schema::TableSchema;
 use super::super::stats::{STATS_INPUT, StatsView};
@@ -82,17 +82,17 @@ enum Make {
 }
 
 #[derive(Debug, Clone)]
-struct Column {
+struct ViewColumn {
     name: &'static str,
     make: Make,
 }
 
-const fn column(name: &'static str, make: Make) -> Column {
-    Column { name, make }
+const fn column(name: &'static str, make: Make) -> ViewColumn {
+    ViewColumn { name, make }
 }
 
 /// `files`: the pinned columns of the common view, then Paimon's own.
-const FILES: [Column; 24] = [
+const FILES: [ViewColumn; 24] = [
     column("content", Make::Constant(0)),
     column("file_path", Make::FilePath),
     column("file_format", Make::FileFormat),
@@ -125,7 +125,7 @@ pub(crate) fn files_columns() -> impl Iterator<Item = &'static str> {
 }
 
 /// `entries`: the entry's columns, the partition typed, and the manifest that they are in.
-fn entry_columns() -> Vec<Column> {
+fn entry_columns() -> Vec<ViewColumn> {
     let own = ENTRY.iter().map(|spec| match spec.column {
         "partition" => column("partition", Make::Partition),
         name => column(name, Make::Copy(name)),
@@ -135,7 +135,7 @@ fn entry_columns() -> Vec<Column> {
 }
 
 /// The entry's columns unchanged, with the file's path and format.
-fn own_columns() -> Vec<Column> {
+fn own_columns() -> Vec<ViewColumn> {
     let own = ENTRY.iter().map(|spec| column(spec.column, Make::Copy(spec.column)));
     let more = [column("file_path", Make::FilePath), column("file_format", Make::FileFormat)];
     own.chain(more).collect()
@@ -143,7 +143,7 @@ fn own_columns() -> Vec<Column> {
 
 /// One view over entries, compiled: the raw columns that it needs, and how its columns are made.
 pub struct EntryView {
-    columns: Vec<Column>,
+    columns: Vec<ViewColumn>,
     raw: Vec<String>,
     schema: SchemaRef,
     partition: PartitionType,
@@ -219,9 +219,9 @@ impl EntryView {
     /// The partitions of `entries`, computed for the first column that needs them.
     fn partitions<'k>(
         &self,
-        known: &'k mut Option<Partitions>,
+        known: &'k mut Option<DistinctPartitions>,
         entries: &RecordBatch,
-    ) -> Result<&'k Partitions> {
+    ) -> Result<&'k DistinctPartitions> {
         match known {
             Some(partitions) => Ok(partitions),
             None => Ok(known.insert(self.partition.partitions_of(read(entries, "partition")?)?)),
@@ -261,7 +261,7 @@ impl EntryView {
     }
 }
 
-fn data_type(column: &Column, partition: &PartitionType, stats: Option<&StatsView>) -> DataType {
+fn data_type(column: &ViewColumn, partition: &PartitionType, stats: Option<&StatsView>) -> DataType {
     match column.make {
         Make::Copy(name) => {
             ENTRY.iter().find(|spec| spec.column == name).map_or(DataType::Null, |spec| (spec.data_type)())
@@ -280,7 +280,7 @@ fn data_type(column: &Column, partition: &PartitionType, stats: Option<&StatsVie
 }
 
 /// The raw columns that these columns and the merge of a role need.
-fn raw_columns(role: Role, columns: &[Column]) -> Vec<String> {
+fn raw_columns(role: Role, columns: &[ViewColumn]) -> Vec<String> {
     let made_of = |make: Make| -> Vec<&'static str> {
         match make {
             Make::Copy(name) => vec![name],

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, TimestampMicrosecondArray, new_null_array};
 use arrow_schema::DataType;
 
-use super::super::groups::{Group, Groups};
+use super::super::groups::{BucketGroups, BucketSums};
 use super::super::partition::PartitionType;
 use crate::error::Result;
 use crate::view::whole;
 
 /// The rows of `partitions`, in the order of their first files.
-pub(crate) fn partitions(groups: &Groups, partition: &PartitionType) -> Result<RecordBatch> {
+pub(crate) fn partitions(groups: &BucketGroups, partition: &PartitionType) -> Result<RecordBatch> {
     let rows = groups.partitions(|_| true)?;
     let absent = |data_type: DataType| new_null_array(&data_type, rows.len());
     let columns_of_view = vec![
@@ -34,7 +34,7 @@ pub(crate) fn partitions(groups: &Groups, partition: &PartitionType) -> Result<R
 }
 
 /// The rows of `buckets`, in the order of their first files.
-pub(crate) fn buckets(groups: &Groups, partition: &PartitionType) -> Result<RecordBatch> {
+pub(crate) fn buckets(groups: &BucketGroups, partition: &PartitionType) -> Result<RecordBatch> {
     let rows = groups.buckets();
     let columns_of_view = vec![
         ("partition", partition.decode(&groups.partition_rows(rows))?),
@@ -54,16 +54,16 @@ pub(crate) fn buckets(groups: &Groups, partition: &PartitionType) -> Result<Reco
 }
 
 /// A count of each group.
-pub(crate) fn longs(groups: &[Group], value: impl Fn(&Group) -> Option<i64>) -> ArrayRef {
+pub(crate) fn longs(groups: &[BucketSums], value: impl Fn(&BucketSums) -> Option<i64>) -> ArrayRef {
     Arc::new(groups.iter().map(value).collect::<Int64Array>())
 }
 
 /// A number of each group.
-pub(crate) fn ints(groups: &[Group], value: impl Fn(&Group) -> i32) -> ArrayRef {
+pub(crate) fn ints(groups: &[BucketSums], value: impl Fn(&BucketSums) -> i32) -> ArrayRef {
     Arc::new(Int32Array::from_iter_values(groups.iter().map(value)))
 }
 
 /// The creation time of the newest file of each group, by its writer's wall clock.
-pub(crate) fn last_created(groups: &[Group]) -> ArrayRef {
+pub(crate) fn last_created(groups: &[BucketSums]) -> ArrayRef {
     Arc::new(groups.iter().map(|group| group.last_created).collect::<TimestampMicrosecondArray>())
 }

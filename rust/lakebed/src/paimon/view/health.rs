@@ -2,31 +2,37 @@
 
 use arrow_array::cast::AsArray;
 
-use super::super::groups::{Group, Groups};
+use super::super::groups::{BucketGroups, BucketSums};
 use super::super::partition::PartitionType;
 use crate::error::Result;
-use crate::health::{ManifestBounds, Totals};
+use crate::health::{HealthTotals, ManifestBounds};
 
 /// Paimon has neither position nor equality deletes.
-const ZERO: Totals = Totals {
+const ZERO: HealthTotals = HealthTotals {
     position_delete_file_count: None,
     position_delete_record_count: None,
     equality_delete_file_count: None,
     equality_delete_record_count: None,
-    ..Totals::ZERO
+    ..HealthTotals::ZERO
 };
 
 /// Sums over the live files of all groups.
-pub(crate) fn totals(groups: &Groups, bounds: &ManifestBounds, partition: &PartitionType) -> Result<Totals> {
+pub(crate) fn totals(
+    groups: &BucketGroups,
+    bounds: &ManifestBounds,
+    partition: &PartitionType,
+) -> Result<HealthTotals> {
     let partitions = groups.partitions(|_| true)?;
     let tuples = partition.decode(&groups.partition_rows(&partitions))?;
     let manifests = bounds.counts(tuples.as_struct(), &vec![None; partitions.len()])?;
     let partitions = partitions.iter().map(of_partition).zip(manifests);
-    partitions.map(|(partition, manifests)| partition.with_manifests(manifests)).try_fold(ZERO, Totals::and)
+    partitions
+        .map(|(partition, manifests)| partition.with_manifests(manifests))
+        .try_fold(ZERO, HealthTotals::and)
 }
 
-fn of_partition(group: &Group) -> Totals {
-    Totals {
+fn of_partition(group: &BucketSums) -> HealthTotals {
+    HealthTotals {
         partition_count: Some(1),
         bucket_count: Some(group.buckets),
         file_count: Some(group.files),

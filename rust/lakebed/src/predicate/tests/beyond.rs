@@ -2,7 +2,7 @@
 
 use arrow_array::{TimestampMicrosecondArray, TimestampNanosecondArray};
 
-use super::super::op::Form;
+use super::super::op::OperatorForm;
 use super::super::{Leaf, Operator};
 use super::*;
 
@@ -131,8 +131,8 @@ fn a_narrow_column_answers_as_the_wide_one() {
         let operators: Vec<_> = Operator::all().filter(|operator| operator.is_comparison()).collect();
         let operator = *random.pick(&operators);
         let count = match operator.row().form {
-            Form::Infix => 1,
-            Form::Between => 2,
+            OperatorForm::Infix => 1,
+            OperatorForm::Between => 2,
             _ => 1 + random.below(3),
         };
         let literals = (0..count).map(|_| match parse(&format!("c0 = {}", literal(&mut random))) {

@@ -2,7 +2,7 @@
 
 use arrow_array::Array;
 
-use super::super::op::Form;
+use super::super::op::OperatorForm;
 use super::super::value::Reader;
 use super::super::{MAX_TEXT_BYTES, Operator};
 use super::*;
@@ -30,11 +30,11 @@ fn operator(random: &mut Random) -> Operator {
 
 fn literal_count(operator: Operator, random: &mut Random) -> usize {
     match operator.row().form {
-        Form::Postfix | Form::Test => 0,
-        Form::Infix | Form::Function => 1,
-        Form::Between => 2,
-        Form::Pattern => 1 + random.below(2),
-        Form::List => 1 + random.below(4),
+        OperatorForm::Postfix | OperatorForm::Test => 0,
+        OperatorForm::Infix | OperatorForm::Function => 1,
+        OperatorForm::Between => 2,
+        OperatorForm::Pattern => 1 + random.below(2),
+        OperatorForm::List => 1 + random.below(4),
     }
 }
 
@@ -175,11 +175,12 @@ fn column(random: &mut Random) -> (ArrayRef, Vec<&'static str>) {
 fn condition(random: &mut Random, array: &ArrayRef, literals: &[&str]) -> Option<Predicate> {
     let operator = operator(random);
     let applies = match operator.row().form {
-        Form::Test => *array.data_type() == DataType::Float64,
-        Form::Pattern | Form::Function => *array.data_type() == DataType::Utf8,
+        OperatorForm::Test => *array.data_type() == DataType::Float64,
+        OperatorForm::Pattern | OperatorForm::Function => *array.data_type() == DataType::Utf8,
         _ => true,
     };
-    let count = literal_count(operator, random).min(if operator.row().form == Form::Pattern { 1 } else { 4 });
+    let count =
+        literal_count(operator, random).min(if operator.row().form == OperatorForm::Pattern { 1 } else { 4 });
     let literals = (0..count)
         .map(|_| match parse(&format!("c0 = {}", random.pick(literals))) {
             Predicate::Leaf(mut leaf) => leaf.literals.remove(0),

@@ -142,14 +142,14 @@ fn rows() {
             .terms
             .iter()
             .map(|term| match &term.source {
-                bind::Source::Column(field, _) => {
+                bind::ColumnSource::Column(field, _) => {
                     let value = cell(&setting.schema.fields, &case["row"], field.id).expect("a place");
                     match value {
                         Value::Null => new_null_array(&field.ty.arrow(), 1),
                         value => array(&field.ty, &value),
                     }
                 }
-                bind::Source::Partition(_) => panic!("rows have no partition"),
+                bind::ColumnSource::Partition(_) => panic!("rows have no partition"),
             })
             .collect();
         filter.predicate.evaluate(&columns, 1).expect("an answer").value(0)

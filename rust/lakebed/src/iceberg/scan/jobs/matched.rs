@@ -17,7 +17,7 @@ use crate::record::column;
 use crate::scan::DeletesAs;
 
 sides! {
-    pub(super) enum Side {
+    pub(super) enum PlanSide {
         /// Rows are made of this side and the next one.
         Deletes,
         Data,
@@ -62,17 +62,17 @@ impl PlanReduce {
 
 impl Reduce for PlanReduce {
     fn push(&mut self, side: i32, entries: RecordBatch) -> Result<Pieces> {
-        match Side::of(side)? {
-            Side::DeletesByPath => self.check(|by_path| by_path.deletes(&entries)),
-            Side::DataByPath => self.check(|by_path| by_path.files(&entries)),
-            Side::Deletes if self.matching.is_none() => {
+        match PlanSide::of(side)? {
+            PlanSide::DeletesByPath => self.check(|by_path| by_path.deletes(&entries)),
+            PlanSide::DataByPath => self.check(|by_path| by_path.files(&entries)),
+            PlanSide::Deletes if self.matching.is_none() => {
                 self.waiting.push(entries);
                 nothing()
             }
-            Side::Deletes => {
+            PlanSide::Deletes => {
                 Err(Error::new(ErrorKind::Argument, "deletes after the files that they apply to"))
             }
-            Side::Data => Ok(rows(self.matching()?.rows(entries))),
+            PlanSide::Data => Ok(rows(self.matching()?.rows(entries))),
         }
     }
 }

@@ -11,7 +11,7 @@
 use arrow_array::{Array, BooleanArray, Int32Array, RecordBatch, StringArray, StructArray};
 use arrow_select::filter::filter_record_batch;
 
-use super::matched::Side;
+use super::matched::PlanSide;
 use crate::distributed::{Piece, hash};
 use crate::error::Result;
 use crate::iceberg::deletes::file_input;
@@ -37,13 +37,13 @@ impl EntryPartitioner {
     }
 
     /// The entries of a side in pieces.
-    pub(super) fn pieces(&self, side: Side, entries: RecordBatch) -> Result<Vec<Piece>> {
+    pub(super) fn pieces(&self, side: PlanSide, entries: RecordBatch) -> Result<Vec<Piece>> {
         let by_path = match side {
-            Side::Deletes if self.by_path => Some(deletes_by_path(&entries)?),
-            Side::Data if self.by_path => Some(files_by_path(&entries)?),
+            PlanSide::Deletes if self.by_path => Some(deletes_by_path(&entries)?),
+            PlanSide::Data if self.by_path => Some(files_by_path(&entries)?),
             _ => None,
         };
-        let keys = if side == Side::Deletes { self.deletes(&entries) } else { self.files(&entries) };
+        let keys = if side == PlanSide::Deletes { self.deletes(&entries) } else { self.files(&entries) };
         Ok(std::iter::once(Piece::keyed(side, entries, keys?)).chain(by_path).collect())
     }
 
@@ -84,7 +84,7 @@ fn deletes_by_path(entries: &RecordBatch) -> Result<Piece> {
     let of_one: BooleanArray = (0..targets.len()).map(|row| Some(targets.is_valid(row))).collect();
     let entries = filter_record_batch(entries, &of_one)?;
     let keys = target_files(&entries)?;
-    Ok(Piece::keyed(Side::DeletesByPath, entries, keys.iter().map(of_path)))
+    Ok(Piece::keyed(PlanSide::DeletesByPath, entries, keys.iter().map(of_path)))
 }
 
 /// The columns of data files that deletes of one file are checked against.
@@ -92,7 +92,7 @@ fn files_by_path(entries: &RecordBatch) -> Result<Piece> {
     let places = file_input(&[]).map(|name| entries.schema_ref().index_of(name));
     let entries = entries.project(&places.collect::<std::result::Result<Vec<_>, _>>()?)?;
     let keys: Vec<_> = column::<StringArray>(&entries, "file_path")?.iter().map(of_path).collect();
-    Ok(Piece::keyed(Side::DataByPath, entries, keys))
+    Ok(Piece::keyed(PlanSide::DataByPath, entries, keys))
 }
 
 fn of_path(path: Option<&str>) -> Option<u64> {

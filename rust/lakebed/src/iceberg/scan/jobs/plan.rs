@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::by_path::ByPath;
-use super::matched::{PLACE, PlanReduce, Side};
+use super::matched::{PLACE, PlanReduce, PlanSide};
 use super::partitioner::EntryPartitioner;
 use crate::columnar::Decoding;
 use crate::distributed::{
@@ -48,8 +48,8 @@ impl Scan {
     /// numbers are always read here, since these count all of them.
     pub(in crate::iceberg::scan) fn plan_job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
         let mut plan = PlanJob::new(self)?;
-        let deletes = plan.planned(Side::Deletes, self)?;
-        let files = plan.planned(Side::Data, self)?;
+        let deletes = plan.planned(PlanSide::Deletes, self)?;
+        let files = plan.planned(PlanSide::Data, self)?;
         if bounds.are_small(deletes.iter().chain(&files).map(|manifest| manifest.size)) {
             return Ok(None);
         }
@@ -57,8 +57,8 @@ impl Scan {
         if deletes.is_empty() || are_few || self.options.deletes == DeletesAs::Ids {
             let entries = plan.read_deletes(self)?.collect::<Result<Vec<_>>>()?;
             plan.equality_ids = equality_ids(&entries)?;
-            plan.manifests.retain(|located| side_of(located) == Side::Data);
-            let known = entries.into_iter().map(|entries| (0, Piece::alone(Side::Deletes, entries)));
+            plan.manifests.retain(|located| side_of(located) == PlanSide::Data);
+            let known = entries.into_iter().map(|entries| (0, Piece::alone(PlanSide::Deletes, entries)));
             let known = known.collect();
             return Ok(Some(Planned {
                 known,
@@ -130,8 +130,8 @@ impl ManifestSource for DeleteSource {
 }
 
 /// The side that the entries of a manifest belong to.
-fn side_of(located: &LocatedManifest<ManifestFile>) -> Side {
-    if located.manifest.content == manifest_list::DATA { Side::Data } else { Side::Deletes }
+fn side_of(located: &LocatedManifest<ManifestFile>) -> PlanSide {
+    if located.manifest.content == manifest_list::DATA { PlanSide::Data } else { PlanSide::Deletes }
 }
 
 /// The data files of a plan, and their deletes.
@@ -180,7 +180,7 @@ impl PlanJob {
     }
 
     /// The manifests with entries of a side, in the form that engines get.
-    fn planned(&self, side: Side, scan: &Scan) -> Result<Vec<crate::distributed::PlannedManifest>> {
+    fn planned(&self, side: PlanSide, scan: &Scan) -> Result<Vec<crate::distributed::PlannedManifest>> {
         let located = self.manifests.iter().filter(|located| side_of(located) == side);
         planned(&scan.table, located.map(|located| &located.manifest))
     }
@@ -188,7 +188,7 @@ impl PlanJob {
     /// The deletes of the plan, in the order of the snapshot, read here.
     fn read_deletes(&self, scan: &Scan) -> Result<Batches> {
         let (table, plan) = (scan.table.clone(), self.clone());
-        let manifests = self.manifests.iter().filter(|located| side_of(located) == Side::Deletes);
+        let manifests = self.manifests.iter().filter(|located| side_of(located) == PlanSide::Deletes);
         let manifests = manifests.cloned().collect();
         let program = self.delete_program(table.types()?, table.decoding().clone())?;
         let source = DeleteSource { program, table, plan };
@@ -261,7 +261,7 @@ impl Job for PlanJob {
             let (side, path, partitioner) =
                 (side_of(located), located.manifest.path.clone(), partitioner.clone());
             let entries = match side {
-                Side::Deletes => plan.deletes(located, bytes, &deletes)?,
+                PlanSide::Deletes => plan.deletes(located, bytes, &deletes)?,
                 _ => {
                     let entries = files.entries(OpenManifest::whole(&path, &located.manifest, bytes))?;
                     residuals.beside(entries, &located.manifest)?

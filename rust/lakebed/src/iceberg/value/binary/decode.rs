@@ -49,7 +49,7 @@ enum Mode {
 
 fn read(values: &BinaryArray, ty: &Type, mode: Mode) -> Result<ArrayRef> {
     let strict = mode == Mode::Strict;
-    let column = Column { values, ty, mode };
+    let column = BinaryColumn { values, ty, mode };
     Ok(match ty {
         Type::Boolean => Arc::new(column.collect::<_, BooleanArray>(|bytes| Some(le::<1>(bytes)? != [0]))?),
         Type::Int => column.numbers::<Int32Type>(|bytes| match bytes.len() {
@@ -97,13 +97,13 @@ fn read(values: &BinaryArray, ty: &Type, mode: Mode) -> Result<ArrayRef> {
 }
 
 /// The values to read.
-struct Column<'a> {
+struct BinaryColumn<'a> {
     values: &'a BinaryArray,
     ty: &'a Type,
     mode: Mode,
 }
 
-impl<'a> Column<'a> {
+impl<'a> BinaryColumn<'a> {
     /// Reads each value with `read`, which gives `None` for a value that does not have the type.
     fn collect<T, A: FromIterator<Option<T>>>(&self, read: impl Fn(&'a [u8]) -> Option<T>) -> Result<A> {
         let read = |(row, bytes): (usize, Option<&'a [u8]>)| match bytes.map(&read) {

@@ -24,7 +24,7 @@ use crate::write::now_millis;
 use crate::write::publish::replace_hint;
 
 /// A change to a state of a table.
-pub(super) trait Change {
+pub(super) trait StateChange {
     /// Writes the manifests of the new snapshot, if there is one; `None` where there is nothing to do.
     /// Invalid changes are refused before anything is written.
     fn apply(&self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<Option<Outcome>>;
@@ -33,13 +33,13 @@ pub(super) trait Change {
 /// The result of a change.
 pub(super) enum Outcome {
     /// A new snapshot at the head of the branch.
-    Snapshot(Box<Snapshot>),
+    Snapshot(Box<PendingSnapshot>),
     /// Changes of the metadata only.
     Updates(Vec<Update>),
 }
 
 /// A new snapshot.
-pub(super) struct Snapshot {
+pub(super) struct PendingSnapshot {
     pub(super) operation: &'static str,
     /// Its manifest list.
     pub(super) manifests: ListContent,
@@ -163,7 +163,7 @@ impl Changed {
 /// Writes the manifest list of a new snapshot. Returns the updates that make it the head of the branch.
 fn added(
     base: &Base,
-    snapshot: Snapshot,
+    snapshot: PendingSnapshot,
     attempt: u32,
     uncommitted: &mut UncommittedFiles,
     timestamp_ms: i64,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, new_null_array};
 
-use super::attempt::{Change, Outcome, Snapshot};
+use super::attempt::{Outcome, PendingSnapshot, StateChange};
 use super::base::{Base, SnapshotChoice};
-use super::entries::{Entries, rows_where, with_status};
+use super::entries::{CommitEntries, rows_where, with_status};
 use super::files::rewritten;
 use super::merge::{SnapshotManifest, merge, stored};
 use super::select::Selected;
@@ -31,7 +31,7 @@ const PUBLISHED: &str = "published-wap-id";
 #[derive(Debug, Clone)]
 pub struct CherryPick(pub SnapshotChoice);
 
-impl Change for CherryPick {
+impl StateChange for CherryPick {
     fn apply(&self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         let id = base.chosen(&self.0, "cherry-pick")?;
         let Some(picked) = base.snapshot(id)? else {
@@ -66,7 +66,7 @@ impl Change for CherryPick {
         new.extend(rewritten(base, uncommitted, &selected, &mut summary)?);
         let merged = merge(base, uncommitted, &selected, new)?;
         let manifests = stored(base, uncommitted, &selected, merged, &mut summary)?;
-        Ok(Some(Outcome::Snapshot(Box::new(Snapshot { operation: "append", manifests, summary }))))
+        Ok(Some(Outcome::Snapshot(Box::new(PendingSnapshot { operation: "append", manifests, summary }))))
     }
 }
 
@@ -105,7 +105,7 @@ fn added(base: &Base, snapshot: &metadata::Snapshot) -> Result<Vec<(i32, RecordB
     let own = ManifestFile::all(&list)?.into_iter().filter(|manifest| {
         manifest.content != DELETES && manifest.added_snapshot_id == Some(snapshot.snapshot_id)
     });
-    let entries = Entries::all(base)?;
+    let entries = CommitEntries::all(base)?;
     let statuses = Statuses { added: true, existing: false, deleted: false };
     own.map(|manifest| {
         let batch = entries.read(&manifest, statuses)?;

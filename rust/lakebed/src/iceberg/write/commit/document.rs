@@ -39,7 +39,7 @@ impl Document {
     /// # Errors
     /// `Json`.
     pub(super) fn parse(text: &str) -> Result<Document> {
-        let Stored { values, lists } = parse_within(text.as_bytes())?;
+        let StoredMembers { values, lists } = parse_within(text.as_bytes())?;
         let list = |(raw, key): (Option<&RawValue>, &str)| -> Result<LongList> {
             let text = raw.map_or("null", RawValue::get);
             if text == "null" {
@@ -178,10 +178,10 @@ impl LongList {
 fn of_snapshot(raw: &RawValue, key: &str) -> Result<i64> {
     #[derive(Deserialize)]
     #[serde(rename_all = "kebab-case")]
-    struct Head {
+    struct DocumentHead {
         snapshot_id: i64,
     }
-    parsed::<Head>(raw.get(), key).map(|head| head.snapshot_id)
+    parsed::<DocumentHead>(raw.get(), key).map(|head| head.snapshot_id)
 }
 
 fn parsed<'t, T: Deserialize<'t> + Send>(text: &'t str, key: &str) -> Result<T> {
@@ -189,22 +189,22 @@ fn parsed<'t, T: Deserialize<'t> + Send>(text: &'t str, key: &str) -> Result<T> 
 }
 
 /// The members of the metadata; of keys that appear twice the last one counts.
-struct Stored<'t> {
+struct StoredMembers<'t> {
     values: Map<String, Value>,
     lists: [Option<&'t RawValue>; 2],
 }
 
-impl<'t> Deserialize<'t> for Stored<'t> {
+impl<'t> Deserialize<'t> for StoredMembers<'t> {
     fn deserialize<D: Deserializer<'t>>(from: D) -> Result<Self, D::Error> {
         struct Members;
         impl<'t> Visitor<'t> for Members {
-            type Value = Stored<'t>;
+            type Value = StoredMembers<'t>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Stored<'t>, A::Error> {
+            fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<StoredMembers<'t>, A::Error> {
                 let (mut values, mut lists) = (Map::new(), [None; 2]);
                 while let Some(key) = map.next_key::<String>()? {
                     match LONG.iter().position(|long| *long == key).and_then(|place| lists.get_mut(place)) {
@@ -215,7 +215,7 @@ impl<'t> Deserialize<'t> for Stored<'t> {
                         None => _ = values.insert(key, map.next_value()?),
                     }
                 }
-                Ok(Stored { values, lists })
+                Ok(StoredMembers { values, lists })
             }
         }
         from.deserialize_map(Members)

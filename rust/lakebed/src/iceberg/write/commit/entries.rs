@@ -22,7 +22,7 @@ use crate::record::{carried, column};
 use crate::scan::threads;
 
 /// Reads entries of manifests of one table.
-pub(super) struct Entries<'b> {
+pub(super) struct CommitEntries<'b> {
     base: &'b Base,
     columns: Arc<EntryColumns>,
     /// Whether all columns are read.
@@ -31,30 +31,34 @@ pub(super) struct Entries<'b> {
     partition: Option<Arc<PartitionType>>,
 }
 
-impl Entries<'_> {
+impl CommitEntries<'_> {
     /// A reader of all columns.
-    pub(super) fn all(base: &Base) -> Result<Entries<'_>> {
+    pub(super) fn all(base: &Base) -> Result<CommitEntries<'_>> {
         let columns = Arc::new(EntryColumns::new(None)?);
-        Ok(Entries { base, columns, are_whole: true, partition: None })
+        Ok(CommitEntries { base, columns, are_whole: true, partition: None })
     }
 
     /// A reader of the named columns.
-    pub(super) fn of<'b>(base: &'b Base, columns: &[&str]) -> Result<Entries<'b>> {
+    pub(super) fn of<'b>(base: &'b Base, columns: &[&str]) -> Result<CommitEntries<'b>> {
         let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
         let columns = Arc::new(EntryColumns::new(Some(&columns))?);
-        Ok(Entries { base, columns, are_whole: false, partition: None })
+        Ok(CommitEntries { base, columns, are_whole: false, partition: None })
     }
 
     /// The same, with tuples in the table's partition type.
-    pub(super) fn shown<'b>(base: &'b Base, columns: &[&str], types: &TableTypes) -> Result<Entries<'b>> {
+    pub(super) fn shown<'b>(
+        base: &'b Base,
+        columns: &[&str],
+        types: &TableTypes,
+    ) -> Result<CommitEntries<'b>> {
         let mut distinct: Vec<&str> = Vec::with_capacity(columns.len());
         for name in columns {
             if !distinct.contains(name) {
                 distinct.push(name);
             }
         }
-        let entries = Entries::of(base, &distinct)?;
-        Ok(Entries { partition: Some(Arc::clone(&types.partition)), ..entries })
+        let entries = CommitEntries::of(base, &distinct)?;
+        Ok(CommitEntries { partition: Some(Arc::clone(&types.partition)), ..entries })
     }
 
     /// The live entries of a manifest with inherited values; with all columns also with unknown fields of
@@ -109,7 +113,7 @@ pub(super) struct SpecEntries {
 }
 
 impl SpecEntries {
-    /// As [`Entries::decode`].
+    /// As [`CommitEntries::decode`].
     pub(super) fn decode(
         &self,
         manifest: &ManifestFile,

@@ -1,6 +1,6 @@
 //! Expires snapshots (Iceberg's `RemoveSnapshots.java`).
 
-use super::attempt::{Change, Outcome};
+use super::attempt::{Outcome, StateChange};
 use super::base::Base;
 use super::uncommitted::UncommittedFiles;
 use super::update::Update;
@@ -12,7 +12,7 @@ use crate::reach::Retention;
 #[derive(Debug, Clone, Copy)]
 pub struct Expire(pub Retention);
 
-impl Change for Expire {
+impl StateChange for Expire {
     fn apply(&self, base: &Base, _: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         check_deletable(&base.metadata)?;
         let lineage = base.metadata.lineage.iter();

@@ -3,9 +3,9 @@
 
 use arrow_array::{Array, Int32Array, Int64Array, StringArray};
 
-use super::attempt::{Change, Outcome, Snapshot};
+use super::attempt::{Outcome, PendingSnapshot, StateChange};
 use super::base::Base;
-use super::entries::{Entries, rows_where, with_status};
+use super::entries::{CommitEntries, rows_where, with_status};
 use super::filter::FileFilter;
 use super::history::History;
 use super::input_files::{InputFiles, entries_of, written_path};
@@ -197,7 +197,7 @@ impl FileChange {
     }
 }
 
-impl Change for FileChange {
+impl StateChange for FileChange {
     fn apply(&self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         self.check_replaces()?;
         self.check_version(base)?;
@@ -241,7 +241,11 @@ impl Change for FileChange {
         }
         let merged = if self.merge { merge(base, uncommitted, &selected, new)? } else { new };
         let manifests = stored(base, uncommitted, &selected, merged, &mut summary)?;
-        Ok(Some(Outcome::Snapshot(Box::new(Snapshot { operation: self.operation(), manifests, summary }))))
+        Ok(Some(Outcome::Snapshot(Box::new(PendingSnapshot {
+            operation: self.operation(),
+            manifests,
+            summary,
+        }))))
     }
 }
 
@@ -252,7 +256,7 @@ pub(super) fn rewritten(
     selected: &Selected,
     summary: &mut Summary,
 ) -> Result<Vec<SnapshotManifest>> {
-    let entries = Entries::all(base)?;
+    let entries = CommitEntries::all(base)?;
     let mut rest = Vec::with_capacity(selected.manifests.len());
     for (row, (manifest, hit)) in selected.manifests.iter().zip(&selected.hit).enumerate() {
         // A manifest without live files is dropped, since its entries belong to an older snapshot.

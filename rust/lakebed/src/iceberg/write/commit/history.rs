@@ -7,7 +7,7 @@ use arrow_array::{Array, BooleanArray, Int32Array, Int64Array, RecordBatch, Stri
 use arrow_buffer::BooleanBuffer;
 
 use super::base::Base;
-use super::entries::{Entries, rows_where};
+use super::entries::{CommitEntries, rows_where};
 use super::filter::FileFilter;
 use super::select::{Selected, Targets};
 use crate::error::{Error, ErrorKind, Result};
@@ -77,7 +77,7 @@ impl<'b> History<'b> {
     ) -> Result<()> {
         let columns: Vec<&str> =
             ["status", "snapshot_id", "file_path"].iter().chain(columns).copied().collect();
-        let entries = Entries::shown(self.base, &columns, self.types)?;
+        let entries = CommitEntries::shown(self.base, &columns, self.types)?;
         let of_operation = |snapshot: &&&Snapshot| {
             let is_meant = whose == Whose::Everyones || !self.base.is_own(snapshot.snapshot_id);
             let has = |operation| operations.contains(&operation);

@@ -8,7 +8,7 @@ use arrow_buffer::Buffer;
 use arrow_select::take::take_record_batch;
 
 use super::base::Base;
-use super::entries::{Entries, rows_where, with_status};
+use super::entries::{CommitEntries, rows_where, with_status};
 use super::head::{HeadList, ListContent};
 use super::select::Selected;
 use super::store::{EncodedManifest, encode_manifest, joined};
@@ -112,7 +112,7 @@ fn together(
     selected: &Selected,
     bin: Vec<SnapshotManifest>,
 ) -> Result<EncodedManifest> {
-    let entries = Entries::all(base)?;
+    let entries = CommitEntries::all(base)?;
     let (mut batches, mut of) = (Vec::with_capacity(bin.len()), (DATA, 0));
     let mut replaced = 0_usize;
     for one in &bin {

@@ -56,7 +56,7 @@ pub use update::StatisticsKind;
 
 use std::sync::Arc;
 
-use self::attempt::{Change, CommitAttempt};
+use self::attempt::{CommitAttempt, StateChange};
 use crate::error::Result;
 use crate::storage::Storage;
 use crate::write::commit as engine;
@@ -83,7 +83,7 @@ pub enum Action {
 }
 
 impl Action {
-    fn change(&self) -> &dyn Change {
+    fn change(&self) -> &dyn StateChange {
         match self {
             Action::Files(change) => change,
             Action::RewriteManifests(rewrite) => rewrite,

@@ -1,7 +1,7 @@
 //! Creates, moves and removes branches and tags (Iceberg's `UpdateSnapshotReferencesOperation.java`,
 //! `SetSnapshotOperation.java`).
 
-use super::attempt::{Change, Outcome};
+use super::attempt::{Outcome, StateChange};
 use super::base::{Base, SnapshotChoice};
 use super::create::exists;
 use super::uncommitted::UncommittedFiles;
@@ -54,7 +54,7 @@ pub enum RefChange {
     SetCurrent(SnapshotChoice),
 }
 
-impl Change for RefChange {
+impl StateChange for RefChange {
     fn apply(&self, base: &Base, _: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         let updates = match self {
             RefChange::Create(new) => create(base, new)?,

@@ -6,9 +6,9 @@ use arrow_array::{ArrayRef, BooleanArray, Int32Array, RecordBatch};
 use arrow_buffer::Buffer;
 use lakebed_avro::{Codec, WriteOptions};
 
-use super::attempt::{Change, Outcome, Snapshot};
+use super::attempt::{Outcome, PendingSnapshot, StateChange};
 use super::base::Base;
-use super::entries::{Entries, SpecEntries, is_of, rows_where, with_status};
+use super::entries::{CommitEntries, SpecEntries, is_of, rows_where, with_status};
 use super::head::ListContent;
 use super::store::{encode_with, joined, write_entries};
 use super::summary::Summary;
@@ -43,7 +43,7 @@ pub struct Rewrite {
     pub properties: Vec<(String, String)>,
 }
 
-impl Change for Rewrite {
+impl StateChange for Rewrite {
     fn apply(&self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         self.check(base)?;
         uncommitted.encode_as(ManifestEncoding { codec: self.codec, block_bytes: self.block_bytes });
@@ -71,7 +71,7 @@ impl Change for Rewrite {
         let mut summary = Summary::new(&self.properties);
         (summary.manifests, summary.entries_processed) = (counts, Some(processed));
         let manifests = ListContent::Rows(joined(&new, &kept)?);
-        Ok(Some(Outcome::Snapshot(Box::new(Snapshot { operation: "replace", manifests, summary }))))
+        Ok(Some(Outcome::Snapshot(Box::new(PendingSnapshot { operation: "replace", manifests, summary }))))
     }
 }
 
@@ -94,7 +94,7 @@ impl Rewrite {
         spec: &'r PartitionSpec,
         manifests: &[&ManifestFile],
     ) -> Result<Sorter<Rewritten<'r>>> {
-        let entries = Entries::all(base)?;
+        let entries = CommitEntries::all(base)?;
         let rewritten = Rewritten { by: self.by.as_deref(), base, spec, entries: entries.of_spec(spec) };
         let mut sorter = Sorter::new(rewritten, self.memory_bytes);
         let live = manifests.iter().filter(|manifest| manifest.may_be_live());

@@ -6,7 +6,7 @@ use arrow_array::{Array, BooleanArray, Int32Array, Int64Array, RecordBatch, Stri
 use arrow_buffer::BooleanBuffer;
 
 use super::base::Base;
-use super::entries::{Entries, rows_where};
+use super::entries::{CommitEntries, rows_where};
 use super::filter::FileFilter;
 use super::head::HeadList;
 use super::input_files::written_path;
@@ -112,7 +112,7 @@ impl Removals<'_> {
         if self.with_files {
             columns.extend(DELETE_INPUT);
         }
-        let entries = Entries::shown(base, &columns, types)?;
+        let entries = CommitEntries::shown(base, &columns, types)?;
         let may_hold = match self.filter {
             Some(filter) if gone.is_empty() && self.targets.is_empty() => {
                 filter.may_hold(&selected.manifests)?
@@ -162,7 +162,7 @@ impl Removals<'_> {
         selected.deletes = gone.keys().cloned().collect();
         let columns =
             ["file_path", "content", "referenced_data_file", "content_offset", "record_count", "file_format"];
-        let entries = Entries::of(base, &columns)?;
+        let entries = CommitEntries::of(base, &columns)?;
         let mut found = HashSet::new();
         for (place, manifest) in selected.manifests.iter().enumerate() {
             if !manifest.may_be_live() || manifest.content != DELETES {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::attempt::{Change, Outcome};
+use super::attempt::{Outcome, StateChange};
 use super::base::{Base, SnapshotChoice};
 use super::options::uuid_text;
 use super::uncommitted::UncommittedFiles;
@@ -58,7 +58,7 @@ pub enum SettingsChange {
     },
 }
 
-impl Change for SettingsChange {
+impl StateChange for SettingsChange {
     fn apply(&self, base: &Base, uncommitted: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         let updates = match self {
             SettingsChange::Properties { set, remove } => properties(base, set, remove)?,

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::attempt::{Change, Outcome};
+use super::attempt::{Outcome, StateChange};
 use super::base::Base;
 use super::partition_by::term_of;
 use super::uncommitted::UncommittedFiles;
@@ -25,7 +25,7 @@ pub struct SpecChange {
     pub add: Vec<(String, Option<String>)>,
 }
 
-impl Change for SpecChange {
+impl StateChange for SpecChange {
     fn apply(&self, base: &Base, _: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         let schema = base.current_schema()?;
         let mut update = SpecUpdate::new(base)?;

@@ -8,7 +8,7 @@ use super::base::Base;
 use super::options::Identity;
 use crate::error::{Result, fitting};
 use crate::scan::threads;
-use crate::write::commit::Written;
+use crate::write::commit::WrittenFiles;
 
 /// The codec of manifest lists, whatever codec the table's manifests have.
 pub(super) const LIST_CODEC: Codec = Codec::Deflate;
@@ -20,7 +20,7 @@ pub(super) struct UncommittedFiles {
     change: usize,
     encoding: ManifestEncoding,
     manifests: usize,
-    written: Written,
+    written: WrittenFiles,
 }
 
 /// How a change encodes its manifests, where it does not leave that to the table.
@@ -34,7 +34,7 @@ pub(super) struct ManifestEncoding {
 impl UncommittedFiles {
     /// No files yet.
     pub(super) fn new(identity: Identity, base: &Base) -> UncommittedFiles {
-        let written = Written::on(Arc::clone(base.table.storage()));
+        let written = WrittenFiles::on(Arc::clone(base.table.storage()));
         let encoding = ManifestEncoding::default();
         UncommittedFiles { identity, change: 0, encoding, manifests: 0, written }
     }
@@ -84,7 +84,7 @@ impl UncommittedFiles {
     }
 
     /// The files.
-    pub(super) fn written(self) -> Written {
+    pub(super) fn written(self) -> WrittenFiles {
         self.written
     }
 }

@@ -28,7 +28,7 @@ use crate::storage::total_size;
 use crate::view::with_columns;
 
 sides! {
-    enum Side {
+    enum LiveSide {
         /// The deletion vectors of a plan, from the index manifest.
         Vectors,
         /// Identities of deleted files.
@@ -82,10 +82,10 @@ pub(in crate::paimon::scan) fn live_files(
     let mut known = Vec::new();
     if program.shows_deletes() {
         let filter = program.pruner.as_ref().map(|pruner| pruner.partitions());
-        known.push((0, Piece::alone(Side::Vectors, vectors_within(table, filter)?)));
+        known.push((0, Piece::alone(LiveSide::Vectors, vectors_within(table, filter)?)));
     }
     if !is_shuffled && deletions > 0 {
-        known.push((0, Piece::alone(Side::Deleted, deleted(table, &manifests, options)?)));
+        known.push((0, Piece::alone(LiveSide::Deleted, deleted(table, &manifests, options)?)));
     }
     let needed = manifests.iter().filter(|one| one.added > 0 || is_shuffled && one.deleted > 0);
     let planned = planned(table, needed.clone())?;
@@ -137,14 +137,14 @@ impl Job for FilesJob {
                 let (files, may_match) = program.candidates(&program.passing(&entries?)?)?;
                 let keys = if is_shuffled { keys(&files, by_bucket)? } else { Vec::new() };
                 let may_match: ArrayRef = Arc::new(BooleanArray::from(may_match));
-                Ok(Piece::keyed(Side::Added, with_columns(&files, vec![(MAY_MATCH, may_match)])?, keys))
+                Ok(Piece::keyed(LiveSide::Added, with_columns(&files, vec![(MAY_MATCH, may_match)])?, keys))
             });
             let deleted = if is_shuffled { open(&deletions, manifest.deleted)? } else { None };
             let deleted = deleted.into_iter().flatten().map(move |entries| {
                 let entries = entries?;
                 let identities: ArrayRef = Arc::new(identities(&entries)?);
                 let rows = RecordBatch::try_from_iter([(IDENTITY_COLUMN, identities)])?;
-                Ok(Piece::keyed(Side::Deleted, rows, keys(&entries, by_bucket)?))
+                Ok(Piece::keyed(LiveSide::Deleted, rows, keys(&entries, by_bucket)?))
             });
             let path = path.to_owned();
             let pieces = deleted.chain(added);
@@ -210,12 +210,12 @@ impl FilesReduce {
 
 impl Reduce for FilesReduce {
     fn push(&mut self, side: i32, entries: RecordBatch) -> Result<Pieces> {
-        match Side::of(side)? {
-            Side::Vectors => self.vectors.push(entries),
-            Side::Deleted => {
+        match LiveSide::of(side)? {
+            LiveSide::Vectors => self.vectors.push(entries),
+            LiveSide::Deleted => {
                 self.deleted.extend(column::<BinaryArray>(&entries, IDENTITY_COLUMN)?);
             }
-            Side::Added => {
+            LiveSide::Added => {
                 let program = self.ready()?;
                 let files = program.live(&entries, &self.deleted)?;
                 if !program.gathers() {

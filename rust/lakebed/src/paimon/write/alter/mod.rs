@@ -24,7 +24,7 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::types::DataField;
 use crate::paimon::write::{ATTEMPTS, LONGEST_WAIT};
-use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits, Written, check_committable};
+use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits, WrittenFiles, check_committable};
 use crate::write::now_millis;
 
 /// The version of schemas since Paimon 0.9.
@@ -80,7 +80,7 @@ impl Commit for SchemaCommit<'_> {
         let bytes = next_file(base, &next)?.into_bytes();
         let path = self.table.files().own(&schema_file(next_id(base)?));
         let probe = (base.path.clone(), base.text.clone().into_bytes());
-        let written = Written::probing(Arc::clone(self.table.storage()), probe);
+        let written = WrittenFiles::probing(Arc::clone(self.table.storage()), probe);
         Ok(Prepared::Next { written, path, bytes, next: () })
     }
 

@@ -16,7 +16,7 @@ use super::options::CommitOptions;
 use super::prune::may_hold;
 use super::ranges::{self, KEYS};
 use super::removed::{Removed, deletions, partitions_of, paths_of, refuse_evolution};
-use super::selection::Partitions;
+use super::selection::PartitionSelection;
 use super::vectors::Vectors;
 use crate::error::Result;
 use crate::paimon::snapshot::CommitKind;
@@ -55,7 +55,7 @@ pub(super) struct FileChanges {
     /// Whether added files are compared with the live ones.
     check: bool,
     removed: Removed,
-    replaced: Vec<Partitions>,
+    replaced: Vec<PartitionSelection>,
     vectors: Option<Vectors>,
     manifests: Option<ManifestCompaction>,
     /// Whether files are replaced by others with the same rows.
@@ -142,9 +142,9 @@ impl FileChanges {
                     self.removed.extend(table, paths)?;
                     continue;
                 }
-                FileSelection::Partition(values) => Partitions::with(values, table.schema(), &own)?,
-                FileSelection::PartitionsOfAdded => Partitions::of(&own)?,
-                FileSelection::Where(condition) => Partitions::matching(condition, table.schema())?,
+                FileSelection::Partition(values) => PartitionSelection::with(values, table.schema(), &own)?,
+                FileSelection::PartitionsOfAdded => PartitionSelection::of(&own)?,
+                FileSelection::Where(condition) => PartitionSelection::matching(condition, table.schema())?,
             };
             // One after the other, the later change would remove these files; in one snapshot it would not.
             if partitions.hold(&before)?.true_count() > 0 {

@@ -17,7 +17,7 @@ use crate::paimon::write::{FileKind, Layout, RecordWriter};
 /// Writes the records of a file.
 pub(super) enum FileWriter<'e> {
     Avro {
-        writer: Box<RecordWriter<Counted>>,
+        writer: Box<RecordWriter<CountedFile>>,
         /// How many bytes are written.
         length: Rc<Cell<u64>>,
     },
@@ -42,7 +42,7 @@ impl<'e> FileWriter<'e> {
                 options.layout = layout;
                 options.carried = carried.to_vec();
                 let length = Rc::new(Cell::new(0));
-                let sink = Counted { bytes: Vec::new(), length: Rc::clone(&length) };
+                let sink = CountedFile { bytes: Vec::new(), length: Rc::clone(&length) };
                 let writer = Box::new(RecordWriter::new(sink, kind, options)?);
                 Ok(FileWriter::Avro { writer, length })
             }
@@ -89,12 +89,12 @@ impl<'e> FileWriter<'e> {
 }
 
 /// A file's bytes, with their number readable while it is written.
-pub(super) struct Counted {
+pub(super) struct CountedFile {
     bytes: Vec<u8>,
     length: Rc<Cell<u64>>,
 }
 
-impl Write for Counted {
+impl Write for CountedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.bytes.extend_from_slice(bytes);
         self.length.set(self.bytes.len() as u64);

@@ -59,7 +59,7 @@ pub(super) fn live_entries_of(
     let schema = Arc::clone(wanted.schema());
     let manifests = base.manifests()?.iter().zip(read).filter(|(_, read)| **read);
     let manifests = manifests.map(|(manifest, _)| manifest.clone()).collect();
-    let source = Manifests { table: base.table.clone(), columns: wanted };
+    let source = LiveManifests { table: base.table.clone(), columns: wanted };
     for entries in ManifestStream::new(source, manifests, threads(0)) {
         let entries = entries?;
         merged.extend(filter_record_batch(&entries, &keep(&entries)?)?)?;
@@ -68,12 +68,12 @@ pub(super) fn live_entries_of(
 }
 
 /// Reads manifests for their entries.
-struct Manifests {
+struct LiveManifests {
     table: Table,
     columns: RecordResolver,
 }
 
-impl ManifestSource for Manifests {
+impl ManifestSource for LiveManifests {
     type Manifest = ManifestFile;
 
     fn storage(&self) -> &dyn Storage {

@@ -22,7 +22,7 @@ use crate::paimon::write::options::{Container, ManifestFormat, manifest_target};
 use crate::paimon::write::summary::Summary;
 use crate::paimon::write::{FileKind, Layout};
 use crate::record::{carried, find, record_schema};
-use crate::write::commit::Written;
+use crate::write::commit::WrittenFiles;
 use crate::write::make_folder;
 
 /// The size of a manifest is checked after this many entries, as in Paimon's `RollingFileWriterImpl.java`.
@@ -39,7 +39,7 @@ pub(super) struct ManifestWriter<'t> {
     uuid: u128,
     /// The number of the next file, across all attempts of a commit.
     number: &'t Cell<u64>,
-    written: Written,
+    written: WrittenFiles,
     target_bytes: u64,
 }
 
@@ -64,7 +64,7 @@ impl<'t> ManifestWriter<'t> {
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let target_bytes = target_bytes.map_or_else(|| manifest_target(table.schema()), Ok)?;
-        let written = Written::on(Arc::clone(table.storage()));
+        let written = WrittenFiles::on(Arc::clone(table.storage()));
         Ok(ManifestWriter { table, format, encoder, uuid: options.uuid, number, written, target_bytes })
     }
 
@@ -73,7 +73,7 @@ impl<'t> ManifestWriter<'t> {
         &mut self,
         entries: &mut dyn Iterator<Item = Result<RecordBatch>>,
     ) -> Result<RecordBatch> {
-        let mut entries = Pieces { batches: entries, rest: None };
+        let mut entries = BatchPieces { batches: entries, rest: None };
         let partition = PartitionType::new(self.table.schema());
         let mut records = Vec::new();
         while let Some(first) = entries.next().transpose()? {
@@ -87,7 +87,7 @@ impl<'t> ManifestWriter<'t> {
     fn manifest(
         &mut self,
         first: RecordBatch,
-        entries: &mut Pieces<'_>,
+        entries: &mut BatchPieces<'_>,
         partition: &PartitionType,
     ) -> Result<RecordBatch> {
         let newer = has_values(&first, "write_cols_sequences")?;
@@ -176,7 +176,7 @@ impl<'t> ManifestWriter<'t> {
     }
 
     /// The files.
-    pub(super) fn written(self) -> Written {
+    pub(super) fn written(self) -> WrittenFiles {
         self.written
     }
 }
@@ -189,12 +189,12 @@ pub(super) fn uuid_text(uuid: u128) -> String {
 }
 
 /// Batches in pieces, so that the size of a file can be checked between them.
-struct Pieces<'a> {
+struct BatchPieces<'a> {
     batches: &'a mut dyn Iterator<Item = Result<RecordBatch>>,
     rest: Option<RecordBatch>,
 }
 
-impl Pieces<'_> {
+impl BatchPieces<'_> {
     /// The next piece, unless it has columns that the layout lacks, or unknown fields that are not among
     /// `carried`.
     fn next_fitting(&mut self, layout: Layout, carried: &[FieldRef]) -> Result<Option<RecordBatch>> {
@@ -212,7 +212,7 @@ impl Pieces<'_> {
     }
 }
 
-impl Iterator for Pieces<'_> {
+impl Iterator for BatchPieces<'_> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {

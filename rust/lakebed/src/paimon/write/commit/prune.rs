@@ -27,7 +27,8 @@ pub(super) fn may_hold(base: &Base, partitions: &HashSet<Vec<u8>>) -> Result<Vec
     let stats = SimpleStats::of(base.list()?, "partition_stats")?;
     let [lower, upper] = [stats.lower, stats.upper].map(|bounds| partition.decode_bounds(bounds));
     let bounds = lower?.into_iter().zip(upper?).zip(wanted.columns());
-    let columns = bounds.map(|((lower, upper), wanted)| Column::new(lower, upper, Arc::clone(wanted)));
+    let columns =
+        bounds.map(|((lower, upper), wanted)| PartitionBounds::new(lower, upper, Arc::clone(wanted)));
     let columns = columns.collect::<Result<Vec<_>>>()?;
     let fits = |manifest: usize, wanted: usize| {
         let mut columns = columns.iter().enumerate();
@@ -37,20 +38,20 @@ pub(super) fn may_hold(base: &Base, partitions: &HashSet<Vec<u8>>) -> Result<Vec
 }
 
 /// The bounds of a partition column in manifests, and the values to look for.
-struct Column {
+struct PartitionBounds {
     lower: (ArrayRef, Rows),
     upper: (ArrayRef, Rows),
     wanted: (ArrayRef, Rows),
 }
 
-impl Column {
-    fn new(lower: ArrayRef, upper: ArrayRef, wanted: ArrayRef) -> Result<Column> {
+impl PartitionBounds {
+    fn new(lower: ArrayRef, upper: ArrayRef, wanted: ArrayRef) -> Result<PartitionBounds> {
         let converter = RowConverter::new(vec![SortField::new(wanted.data_type().clone())])?;
         let ordered = |column: ArrayRef| -> Result<(ArrayRef, Rows)> {
             let rows = converter.convert_columns(&[Arc::clone(&column)])?;
             Ok((column, rows))
         };
-        Ok(Column { lower: ordered(lower)?, upper: ordered(upper)?, wanted: ordered(wanted)? })
+        Ok(PartitionBounds { lower: ordered(lower)?, upper: ordered(upper)?, wanted: ordered(wanted)? })
     }
 
     /// Whether a value is within the bounds of a manifest; an unknown bound excludes nothing.

@@ -15,7 +15,7 @@ use crate::predicate::Predicate;
 use crate::record::column;
 
 /// Partitions whose live files are all removed.
-pub(super) enum Partitions {
+pub(super) enum PartitionSelection {
     /// Those with these values.
     With(PartialPartition),
     /// Those of some added files.
@@ -24,7 +24,7 @@ pub(super) enum Partitions {
     Matching(Box<PartitionPredicate>),
 }
 
-impl Partitions {
+impl PartitionSelection {
     /// Those with some values, in which all of the `added` files must be.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl Partitions {
         values: &StructArray,
         schema: &TableSchema,
         added: &RecordBatch,
-    ) -> Result<Partitions> {
+    ) -> Result<PartitionSelection> {
         let partition = partition_of(values, schema)?;
         let inside = partition.holds(column::<BinaryArray>(added, "partition")?)?;
         match inside.iter().position(|inside| inside != Some(true)) {
@@ -41,32 +41,32 @@ impl Partitions {
                 let message = "the file is in another partition than the overwritten one";
                 Err(Error::new(ErrorKind::Argument, message).in_row(row).in_field("partition"))
             }
-            None => Ok(Partitions::With(partition)),
+            None => Ok(PartitionSelection::With(partition)),
         }
     }
 
     /// Those of `added` files.
-    pub(super) fn of(added: &RecordBatch) -> Result<Partitions> {
-        partitions_of(added).map(Partitions::These)
+    pub(super) fn of(added: &RecordBatch) -> Result<PartitionSelection> {
+        partitions_of(added).map(PartitionSelection::These)
     }
 
     /// Those that match a condition.
     ///
     /// # Errors
     /// Those of [`PartitionPredicate::exact`].
-    pub(super) fn matching(condition: &Predicate, schema: &TableSchema) -> Result<Partitions> {
-        PartitionPredicate::exact(condition, schema).map(Box::new).map(Partitions::Matching)
+    pub(super) fn matching(condition: &Predicate, schema: &TableSchema) -> Result<PartitionSelection> {
+        PartitionPredicate::exact(condition, schema).map(Box::new).map(PartitionSelection::Matching)
     }
 
     /// Which entries are in the partitions.
     pub(super) fn hold(&self, entries: &RecordBatch) -> Result<BooleanArray> {
         let partitions = column::<BinaryArray>(entries, "partition")?;
         match self {
-            Partitions::With(partition) => partition.holds(partitions),
-            Partitions::These(known) => {
+            PartitionSelection::With(partition) => partition.holds(partitions),
+            PartitionSelection::These(known) => {
                 Ok(partitions.iter().map(|partition| Some(known.contains(partition?))).collect())
             }
-            Partitions::Matching(condition) => condition.holds(partitions),
+            PartitionSelection::Matching(condition) => condition.holds(partitions),
         }
     }
 
@@ -85,9 +85,9 @@ impl Partitions {
     /// Which manifests may have files of the partitions, by the bounds in their list; `None` for all.
     pub(super) fn manifests(&self, base: &Base) -> Result<Option<Vec<bool>>> {
         match self {
-            Partitions::With(_) => Ok(None),
-            Partitions::These(partitions) => super::prune::may_hold(base, partitions).map(Some),
-            Partitions::Matching(condition) => condition.may_match(base.list()?).map(Some),
+            PartitionSelection::With(_) => Ok(None),
+            PartitionSelection::These(partitions) => super::prune::may_hold(base, partitions).map(Some),
+            PartitionSelection::Matching(condition) => condition.may_match(base.list()?).map(Some),
         }
     }
 }

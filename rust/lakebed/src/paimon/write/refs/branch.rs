@@ -4,8 +4,8 @@ use super::{Committed, LONGEST_NAME, after, remove, snapshot_text, tag_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::{MAIN, SCHEMA_FOLDER, is_file_name, schema_file, snapshot_file, tag_file};
 use crate::paimon::reach::BranchRemoval;
-use crate::paimon::table::{Files, Table};
-use crate::write::commit::Written;
+use crate::paimon::table::{BranchFiles, Table};
+use crate::write::commit::WrittenFiles;
 use crate::write::{Existing, make_folder, publish_new, remove_folders};
 
 /// The folders of a branch.
@@ -45,7 +45,7 @@ pub(super) fn create_branch(table: &Table, name: &str, start: &BranchStart) -> R
     let (own, branch) = (table.files(), table.files().of_branch(name));
     let latest = from.schema().id;
     let ids: Vec<i64> = own.schema_ids()?.into_iter().filter(|id| *id <= latest).rev().collect();
-    let mut written = Written::on(std::sync::Arc::clone(table.storage()));
+    let mut written = WrittenFiles::on(std::sync::Arc::clone(table.storage()));
     for (number, id) in ids.into_iter().enumerate() {
         let path = branch.own(&schema_file(id));
         let text = table.schema_text(id)?;
@@ -82,7 +82,7 @@ fn tag_of_snapshot(table: &Table, id: i64) -> Result<String> {
     Err(Error::new(ErrorKind::Unsupported, message).in_file(table.location()))
 }
 
-fn put(branch: &Files<'_>, path: &str, bytes: &[u8]) -> Result<()> {
+fn put(branch: &BranchFiles<'_>, path: &str, bytes: &[u8]) -> Result<()> {
     make_folder(branch.storage.as_ref(), path)?;
     branch.storage.publish(path, Existing::Replace, bytes).map(drop)
 }

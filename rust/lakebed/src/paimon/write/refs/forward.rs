@@ -6,7 +6,7 @@ use super::{Committed, after, check_latest, hint, remove};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::{LATEST_SNAPSHOT, MAIN, schema_file, snapshot_file, tag_file};
 use crate::paimon::reach::{BranchRemoval, RootKind};
-use crate::paimon::table::{Files, Table};
+use crate::paimon::table::{BranchFiles, Table};
 use crate::storage::present;
 use crate::write::{Existing, make_folder};
 
@@ -58,7 +58,7 @@ pub(super) fn fast_forward(table: &Table, branch: &str) -> Result<Committed> {
 }
 
 /// Copies a file that differs or is missing. Returns whether it was the same already.
-fn copy(source: &Files<'_>, own: &Files<'_>, file: &str, existing: Existing) -> Result<bool> {
+fn copy(source: &BranchFiles<'_>, own: &BranchFiles<'_>, file: &str, existing: Existing) -> Result<bool> {
     let (from, to) = (source.own(file), own.own(file));
     let bytes = source.storage.read(&from)?;
     let there = present(own.storage.read(&to))?;

@@ -24,7 +24,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::jackson;
 use crate::paimon::paths::tag_file;
 use crate::paimon::snapshot::Tag;
-use crate::paimon::table::{Files, Table};
+use crate::paimon::table::{BranchFiles, Table};
 use crate::reach::Retention;
 use crate::storage::{Storage, present};
 use crate::write::Existing;
@@ -152,7 +152,7 @@ fn remove(storage: &dyn Storage, path: &str) -> Result<()> {
 }
 
 /// Writes a hint, which tells readers where to look first; it is optional, so a failure is ignored.
-fn hint(files: &Files<'_>, name: &str, id: i64) {
+fn hint(files: &BranchFiles<'_>, name: &str, id: i64) {
     let path = files.own(name);
     let _ = files.storage.publish(&path, Existing::Replace, id.to_string().as_bytes());
 }
@@ -173,7 +173,7 @@ fn snapshot_text(table: &Table) -> Result<String> {
 ///
 /// # Errors
 /// `Conflict`.
-fn check_latest(files: &Files<'_>, expected: Option<i64>) -> Result<()> {
+fn check_latest(files: &BranchFiles<'_>, expected: Option<i64>) -> Result<()> {
     let latest = files.snapshot_ids()?.pop();
     if latest == expected {
         return Ok(());

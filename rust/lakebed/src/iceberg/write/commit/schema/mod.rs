@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use self::check::{check_identifiers, check_sources, check_version};
 use self::schema_update::SchemaUpdate;
-use super::attempt::{Change, Outcome};
+use super::attempt::{Outcome, StateChange};
 use super::base::Base;
 use super::uncommitted::UncommittedFiles;
 use super::update::Update;
@@ -73,7 +73,7 @@ pub enum ColumnChange {
     SetIdentifierFields(Vec<String>),
 }
 
-impl Change for SchemaChange {
+impl StateChange for SchemaChange {
     fn apply(&self, base: &Base, _: &mut UncommittedFiles) -> Result<Option<Outcome>> {
         let current = base.current_schema()?;
         let mut update = SchemaUpdate::new(current, base, self.allow_incompatible_changes);
