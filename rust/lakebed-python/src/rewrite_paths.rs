@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 
 use arrow_array::cast::AsArray;
 use arrow_buffer::Buffer;
-use bytes::Bytes;
 use lakebed::rewrite_paths::{MovedTexts, PositionDeletes, RewritePaths, Since};
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::PyTypeError;
@@ -15,7 +14,7 @@ use pyo3::types::PyBytes;
 use crate::arrow::import_array;
 use crate::boundary::detached;
 use crate::interpreter::{attached, call_method, cause};
-use crate::storage::storage_of;
+use crate::storage::{buffer_of, storage_of};
 use crate::stream::Batch;
 use crate::table::{Scan, Table};
 use crate::view::Options;
@@ -40,7 +39,7 @@ pub struct Rewriting {
 #[pyfunction]
 pub fn rewrite_paths(
     py: Python<'_>,
-    table: &Bound<'_, Table>,
+    table: &Table,
     rewriting: Rewriting,
     options: Options,
 ) -> PyResult<Scan> {
@@ -53,7 +52,6 @@ pub fn rewrite_paths(
     let target = storage_of(py, storage, None)?;
     let position_deletes = Arc::new(PythonDeletes);
     let job = RewritePaths { prefixes, to, target, since, threads: options.threads, position_deletes };
-    let table = table.get();
     detached(py, || table.0.rewrite_paths(&job, options)).map(Scan)
 }
 
@@ -79,15 +77,14 @@ impl PositionDeletes for PythonDeletes {
             let data = PyBytes::new(py, &bytes);
             Ok(call_method(&module, "rewritten", (data, PathMover { moved }))?.extract()?)
         };
-        let written = attached(|py| Ok(written(py).map_err(|raised| cause(py, raised))))?;
-        let written = written.map_err(|error| {
-            if let Some(refused) = refused.lock().ok().and_then(|mut refused| refused.take()) {
-                return refused;
-            }
-            Error::new(ErrorKind::Mismatch, "position deletes that pyarrow could not rewrite")
-                .caused_by(error)
-        })?;
-        Ok(Buffer::from(Bytes::from_owner(written)))
+        attached(|py| {
+            written(py).map(buffer_of).map_err(|raised| {
+                let refused = refused.lock().ok().and_then(|mut refused| refused.take());
+                let message = "position deletes that pyarrow could not rewrite";
+                let failed = || Error::new(ErrorKind::Mismatch, message).caused_by(cause(py, raised));
+                refused.unwrap_or_else(failed)
+            })
+        })
     }
 }
 
