@@ -26,6 +26,13 @@ macro_rules! constants {
 
 pub(crate) use {constants, of_attributes};
 
+/// A snapshot by its number, or what has a name: a tag, or a file.
+#[derive(FromPyObject)]
+pub enum IdOrName {
+    Id(i64),
+    Name(String),
+}
+
 /// The bounds of a `lakebed.Limits`, lowered to the hard caps.
 #[derive(Clone, Copy)]
 pub struct Limits(pub lakebed::Limits);

@@ -10,9 +10,8 @@ use lakebed_avro::{Block, Blocks, Program, Projection, ReadOptions, Reader, Sche
 use pyo3::prelude::*;
 
 use crate::arguments::Limits;
-use crate::boundary::detached;
+use crate::boundary::{checked, detached};
 use crate::caller_stream::caller_stream;
-use crate::error::write_error_to_python;
 use crate::sink::{Encoding, Sink, Target, Written, write_into};
 use crate::source::Source;
 use crate::stream::BatchStream;
@@ -97,8 +96,7 @@ pub fn avro_write(data: &Bound<'_, PyAny>, sink: Option<Sink>, writing: Writing)
     let py = data.py();
     let Writing { schema, encoding, metadata, overwrite, limits } = writing;
     let batches = caller_stream(data)?;
-    let options = encoding.options(limits).map_err(|error| write_error_to_python(py, error))?;
-    let options = WriteOptions { metadata, ..options };
+    let options = WriteOptions { metadata, ..checked(py, || encoding.options(limits))? };
     write_into(py, Target(sink, overwrite), |sink| {
         let text = schema.map_or_else(|| from_arrow(&batches.schema()), Ok)?;
         let mut writer = Writer::new(sink, &text, &batches.schema(), options)?;

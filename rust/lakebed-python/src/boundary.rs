@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use lakebed::{Error, Result};
 use pyo3::prelude::*;
 
-use crate::error::{internal, to_python};
+use crate::error::{internal, to_python, write_error_to_python};
 use crate::interpreter::{is_ending, released, waited};
 use crate::memory::keep_freed;
 
@@ -15,7 +15,12 @@ pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send
     detached_as(py, to_python, work)
 }
 
-/// The same with another exception for an error: errors in arguments and errors in files become different exceptions.
+/// The same for what callers give to be written: errors in arguments and errors in files become different exceptions.
+pub fn checked<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    detached_as(py, write_error_to_python, work)
+}
+
+/// The same with the exception that `exception` makes of an error.
 pub fn detached_as<T: Send>(
     py: Python<'_>,
     exception: fn(Python<'_>, Error) -> PyErr,

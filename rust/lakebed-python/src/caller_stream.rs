@@ -11,8 +11,7 @@ use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 
 use crate::arrow::{import_batch, import_schema, import_stream};
-use crate::boundary::detached_as;
-use crate::error::write_error_to_python;
+use crate::boundary::checked;
 use crate::interpreter::{attempted, call_method};
 
 /// The batches of a caller's stream.
@@ -42,7 +41,7 @@ pub fn caller_stream(object: &Bound<'_, PyAny>) -> PyResult<CallerStream> {
 /// All rows of what Python gives, as one batch.
 pub fn rows_of(object: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
     let stream = caller_stream(object)?;
-    detached_as(object.py(), write_error_to_python, || {
+    checked(object.py(), || {
         let schema = stream.schema();
         concat_batches(&schema, &stream.collect::<Result<Vec<_>>>()?).map_err(argument)
     })

@@ -18,9 +18,8 @@ use serde::de::DeserializeOwned;
 
 use crate::arguments::{Limits, constants, of_attributes};
 use crate::arrow::import_schema;
-use crate::boundary::detached_as;
+use crate::boundary::checked;
 use crate::caller_stream::rows_of;
-use crate::error::write_error_to_python;
 use crate::table::Table;
 use crate::view::Place;
 
@@ -64,8 +63,7 @@ impl IcebergAction {
     #[staticmethod]
     fn rewrite_manifests(rewrite: &Bound<'_, PyAny>) -> PyResult<IcebergAction> {
         let codec: Option<String> = rewrite.getattr("codec")?.extract()?;
-        let codec = codec.as_deref().map(Codec::named).transpose();
-        let codec = codec.map_err(|error| write_error_to_python(rewrite.py(), error.into()))?;
+        let codec = checked(rewrite.py(), || Ok(codec.as_deref().map(Codec::named).transpose()?))?;
         Ok(made(Action::RewriteManifests(of_attributes!(rewrite, Rewrite {
             target_bytes, by, filter, memory_bytes, block_bytes, properties;
             codec
@@ -197,19 +195,14 @@ fn input_files(given: &Bound<'_, PyAny>, content: ManifestContent) -> PyResult<O
 }
 
 /// What Python passes as JSON.
-fn parsed<T: DeserializeOwned>(py: Python<'_>, json: &str) -> PyResult<T> {
+fn parsed<T: DeserializeOwned + Send>(py: Python<'_>, json: &str) -> PyResult<T> {
     let failed = |error| Error::new(ErrorKind::Argument, format!("a change that is none: {error}"));
-    serde_json::from_str(json).map_err(|error| write_error_to_python(py, failed(error)))
+    checked(py, || serde_json::from_str(json).map_err(failed))
 }
 
 fn iceberg_table(table: &Table) -> Result<&IcebergTable> {
     let found = table.0.as_any().downcast_ref::<IcebergTable>();
     found.ok_or_else(|| Error::new(ErrorKind::Unsupported, "not an Iceberg table"))
-}
-
-/// Runs work whose errors in arguments and errors in files become different exceptions.
-fn checked<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    detached_as(py, write_error_to_python, work)
 }
 
 /// Makes a commit of actions to the table's branch, or writes the files of one for a catalog.
@@ -276,30 +269,23 @@ pub fn iceberg_stage(
     })
 }
 
-/// The attributes of Python's `lakebed.creating._IcebergDefinition`.
-#[derive(FromPyObject)]
-pub struct TableDefinition<'py> {
-    schema: Bound<'py, PyAny>,
-    partition_by: Vec<String>,
-    format_version: i32,
-    properties: Vec<(String, String)>,
-}
-
+/// Creates a table with the attributes of Python's `lakebed.creating._IcebergDefinition`.
 #[pyfunction]
 pub fn iceberg_create_table(
     py: Python<'_>,
     location: &str,
-    definition: TableDefinition<'_>,
+    definition: &Bound<'_, PyAny>,
     random: [u8; 16],
     limits: Limits,
 ) -> PyResult<()> {
-    let TableDefinition { schema, partition_by, format_version, properties } = definition;
-    let schema = import_schema(&schema)?;
-    checked(py, || {
-        let version = FormatVersion::try_from(format_version)?;
-        let table = NewTable { schema, partition_by, version, properties, random };
-        create_table(location, &table, limits.0)
-    })
+    let version: i32 = definition.getattr("format_version")?.extract()?;
+    let table = of_attributes!(definition, NewTable {
+        partition_by, properties;
+        schema: import_schema(&definition.getattr("schema")?)?,
+        version: checked(py, || FormatVersion::try_from(version))?,
+        random
+    });
+    checked(py, || create_table(location, &table, limits.0))
 }
 
 /// The current schema of a table and one of its partition specs, by default the default one, as JSON.

@@ -19,9 +19,8 @@ use pyo3::prelude::*;
 
 use crate::arguments::{Limits, constants};
 use crate::arrow::{import_array, import_schema};
-use crate::boundary::detached;
+use crate::boundary::{checked, detached};
 use crate::caller_stream::caller_stream;
-use crate::error::write_error_to_python;
 use crate::sink::{Encoding, Sink, Target, Written, write_into};
 use crate::source::{Source, read_deletion_vector};
 use crate::stream::{Batch, BatchStream};
@@ -145,10 +144,10 @@ pub fn paimon_write_records(
     options: Options,
 ) -> Written {
     let (kind, target) = (kind.0, Target(sink, options.overwrite));
-    let layout = Layout::named(&options.layout);
-    let options =
-        layout.and_then(|layout| Ok(FileOptions::new(layout, options.encoding.options(options.limits)?)));
-    let options = options.map_err(|error| write_error_to_python(py, error))?;
+    let options = checked(py, || {
+        let layout = Layout::named(&options.layout)?;
+        Ok(FileOptions::new(layout, options.encoding.options(options.limits)?))
+    })?;
     let batches = caller_stream(data)?;
     write_into(py, target, |sink| {
         let mut writer = RecordWriter::new(sink, kind, options)?;

@@ -24,9 +24,9 @@ use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::arguments::{Limits, of_attributes};
+use crate::arguments::{IdOrName, Limits, of_attributes};
 use crate::arrow::{import_array, import_schema};
-use crate::boundary::{detached, detached_as};
+use crate::boundary::{checked, detached, detached_as};
 use crate::caller_stream::rows_of;
 use crate::columnar::PyarrowEncoder;
 use crate::error::{to_python, write_error_to_python};
@@ -107,8 +107,7 @@ impl PaimonChange {
     /// Schema changes as a JSON array, in the form of Paimon's REST catalogs.
     #[staticmethod]
     fn update_schema(py: Python<'_>, changes: &str) -> PyResult<PaimonChange> {
-        let changes = SchemaChange::from_json(changes).map_err(|error| write_error_to_python(py, error))?;
-        Ok(PaimonChange(Change::AlterTable(changes)))
+        checked(py, || SchemaChange::from_json(changes)).map(Change::AlterTable).map(PaimonChange)
     }
 
     #[staticmethod]
@@ -128,11 +127,11 @@ impl PaimonChange {
     }
 
     #[staticmethod]
-    fn create_branch(name: String, start: Option<Snapshot>) -> PaimonChange {
+    fn create_branch(name: String, start: Option<IdOrName>) -> PaimonChange {
         let start = match start {
             None => BranchStart::Empty,
-            Some(Snapshot::Id(id)) => BranchStart::Snapshot(id),
-            Some(Snapshot::OfTag(tag)) => BranchStart::Tag(tag),
+            Some(IdOrName::Id(id)) => BranchStart::Snapshot(id),
+            Some(IdOrName::Name(tag)) => BranchStart::Tag(tag),
         };
         PaimonChange(Change::Ref(RefChange::CreateBranch { name, start }))
     }
@@ -148,10 +147,10 @@ impl PaimonChange {
     }
 
     #[staticmethod]
-    fn rollback_to(target: Snapshot) -> PaimonChange {
+    fn rollback_to(target: IdOrName) -> PaimonChange {
         let target = match target {
-            Snapshot::Id(id) => RollbackTo::Snapshot(id),
-            Snapshot::OfTag(tag) => RollbackTo::Tag(tag),
+            IdOrName::Id(id) => RollbackTo::Snapshot(id),
+            IdOrName::Name(tag) => RollbackTo::Tag(tag),
         };
         PaimonChange(Change::Ref(RefChange::RollbackTo(target)))
     }
@@ -161,13 +160,6 @@ impl PaimonChange {
         let retention = Retention { older_than_ms, retain_last, now_ms };
         PaimonChange(Change::Ref(RefChange::ExpireSnapshots(retention)))
     }
-}
-
-/// A snapshot by its number, or by the name of its tag.
-#[derive(FromPyObject)]
-enum Snapshot {
-    Id(i64),
-    OfTag(String),
 }
 
 /// Paths or names.
@@ -240,39 +232,21 @@ pub fn paimon_commit(
     Ok((Table::warned(py, Box::new(table))?, Scan(Box::new(freed))))
 }
 
-/// Columns as an Arrow schema, or as JSON.
-#[derive(FromPyObject)]
-enum Columns<'py> {
-    Json(String),
-    Arrow(Bound<'py, PyAny>),
-}
-
-/// The attributes of Python's `lakebed.creating._PaimonDefinition`.
-#[derive(FromPyObject)]
-pub struct NewTable<'py> {
-    columns: Columns<'py>,
-    partition_keys: Vec<String>,
-    primary_keys: Vec<String>,
-    options: Vec<(String, String)>,
-    comment: Option<String>,
-}
-
+/// Creates a table with the attributes of Python's `lakebed.creating._PaimonDefinition`.
 #[pyfunction]
 pub fn paimon_create_table(
     py: Python<'_>,
     location: &str,
     storage: Option<Py<PyAny>>,
-    table: NewTable<'_>,
+    table: &Bound<'_, PyAny>,
     limits: Limits,
 ) -> PyResult<Table> {
     let storage = storage_of(py, storage, None)?;
-    let NewTable { columns, partition_keys, primary_keys, options, comment } = table;
-    let fields = match columns {
-        Columns::Json(text) => TableDefinition::fields_from_json(&text),
-        Columns::Arrow(schema) => TableDefinition::fields_from_arrow(&import_schema(&schema)?),
-    };
-    let fields = fields.map_err(|error| refused(py, error))?;
-    let definition = TableDefinition { fields, partition_keys, primary_keys, options, comment };
+    let fields: String = table.getattr("fields")?.extract()?;
+    let definition = of_attributes!(table, TableDefinition {
+        partition_keys, primary_keys, options, comment;
+        fields: detached_as(py, refused, || TableDefinition::fields_from_json(&fields))?
+    });
     let storage = Arc::new(detached(py, || Guarded::of_table(storage, location, [], None))?);
     let create = || write::create_table(location, storage, &definition, Decoding::from(limits.0));
     detached_as(py, refused, create).map(|table| Table(Arc::new(table)))
@@ -281,7 +255,6 @@ pub fn paimon_create_table(
 /// The columns of a schema as `fields` of a schema file, without ids.
 #[pyfunction]
 pub fn paimon_fields(py: Python<'_>, schema: &Bound<'_, PyAny>) -> PyResult<String> {
-    let fields = TableDefinition::fields_from_arrow(&import_schema(schema)?);
-    let fields = fields.map_err(|error| write_error_to_python(py, error))?;
-    Ok(serde_json::Value::Array(fields).to_string())
+    let schema = import_schema(schema)?;
+    checked(py, || Ok(serde_json::Value::Array(TableDefinition::fields_from_arrow(&schema)?).to_string()))
 }

@@ -10,8 +10,7 @@ use pyo3::types::PyBytes;
 
 use crate::arguments::Limits;
 use crate::avro::threads as threads_of;
-use crate::boundary::detached_as;
-use crate::error::write_error_to_python;
+use crate::boundary::checked;
 use crate::interpreter::{attached, call_method};
 
 /// A target of a file.
@@ -80,7 +79,7 @@ pub fn write_into(
     let existing = if overwrite { Existing::Replace } else { Existing::Refuse };
     let mut bytes = Vec::new();
     let is_returned = sink.is_none();
-    detached_as(py, write_error_to_python, || match sink {
+    checked(py, || match sink {
         None => write(&mut bytes),
         Some(Sink::File(file)) => write(&mut PythonFile(file)),
         Some(Sink::Path(path)) => publish(&path, existing, |file| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch};
 use arrow_buffer::Buffer;
 use lakebed::deletion_vector::{DeletionVector, VectorRange};
 use lakebed::scan::Batches;
@@ -44,16 +44,13 @@ impl<'py> FromPyObject<'_, 'py> for Source {
 
 /// The bytes of a binary array's only value, shared.
 pub fn only_value(array: &ArrayRef) -> Option<Buffer> {
-    if array.len() != 1 || array.is_null(0) {
-        return None;
+    fn shared<Offset: OffsetSizeTrait>(array: &ArrayRef) -> Option<Buffer> {
+        let array = array.as_binary_opt::<Offset>()?;
+        let start = array.value_offsets().first()?.as_usize();
+        Some(array.values().slice_with_length(start, array.value(0).len()))
     }
-    let (values, start, length) = if let Some(array) = array.as_binary_opt::<i64>() {
-        (array.values(), *array.value_offsets().first()? as usize, array.value(0).len())
-    } else {
-        let array = array.as_binary_opt::<i32>()?;
-        (array.values(), *array.value_offsets().first()? as usize, array.value(0).len())
-    };
-    Some(values.slice_with_length(start, length))
+    let is_one = array.len() == 1 && array.is_valid(0);
+    is_one.then(|| shared::<i64>(array).or_else(|| shared::<i32>(array)))?
 }
 
 impl Source {

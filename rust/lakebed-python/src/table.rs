@@ -10,7 +10,6 @@ use lakebed::format::FORMATS;
 use lakebed::location::Guarded;
 use lakebed::relocate::Relocated;
 use lakebed::table;
-use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -146,7 +145,7 @@ impl Scan {
     }
 
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
-        detached(py, || to_json(&serde_json::json!({ "steps": self.0.explain()? })))
+        detached(py, || Ok(serde_json::json!({ "steps": self.0.explain()? }).to_string()))
     }
 
     fn deletes(&self, py: Python<'_>) -> PyResult<Scan> {
@@ -155,7 +154,7 @@ impl Scan {
 
     /// As the objects that `json.loads` makes.
     fn scan_tasks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let answer = detached(py, || to_json(&self.0.scan_tasks()?))?;
+        let answer = detached(py, || Ok(self.0.scan_tasks()?.to_string()))?;
         warn(py, &self.0.notes())?;
         py.import("json")?.call_method1("loads", (answer,))
     }
@@ -178,10 +177,6 @@ impl Scan {
     fn is_light(&self) -> bool {
         self.0.is_light()
     }
-}
-
-fn to_json(value: &impl serde::Serialize) -> lakebed::Result<String> {
-    serde_json::to_string(value).map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
 }
 
 /// The tables at a folder and below it.
