@@ -9,12 +9,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray, make_array};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 use lakebed::{Error, ErrorKind};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
+use crate::boundary::detached;
 use crate::error::to_python;
 use crate::interpreter::call_method;
 
@@ -182,7 +183,7 @@ const MOST_LEVELS: usize = 63;
 /// Refuses names that the C data interface would end at a zero byte. Python asks of schemas that it is to hand over.
 #[pyfunction]
 pub fn check_names(py: Python<'_>, names: Vec<String>) -> PyResult<()> {
-    names.iter().try_for_each(|name| check_name(name)).map_err(|error| to_python(py, error))
+    detached(py, || names.iter().try_for_each(|name| check_name(name)))
 }
 
 fn check_name(name: &str) -> Result<(), Error> {
@@ -194,9 +195,8 @@ fn check_name(name: &str) -> Result<(), Error> {
 }
 
 /// Refuses what others cannot take: such names, and columns that nest too deep.
-fn check_fields<'a>(py: Python<'_>, fields: impl IntoIterator<Item = &'a Arc<Field>>) -> PyResult<()> {
-    let mut waiting: Vec<(&Field, &str, usize)> =
-        fields.into_iter().map(|field| (field.as_ref(), field.name().as_str(), 1)).collect();
+fn check_fields(py: Python<'_>, fields: &Fields) -> PyResult<()> {
+    let mut waiting: Vec<_> = fields.iter().map(|field| (field.as_ref(), field.name(), 1)).collect();
     while let Some((field, column, level)) = waiting.pop() {
         check_name(field.name()).map_err(|error| to_python(py, error))?;
         if level > MOST_LEVELS {

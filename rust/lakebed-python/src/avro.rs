@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use lakebed::{Error, ErrorKind};
 use lakebed_avro::schema::from_arrow;
 use lakebed_avro::{Block, Blocks, Program, Projection, ReadOptions, Reader, Schema, WriteOptions, Writer};
 use pyo3::prelude::*;
@@ -75,8 +74,7 @@ pub fn avro_blocks(py: Python<'_>, source: Source, limits: Limits) -> PyResult<B
             ("row_count", column(|block| block.count)),
             ("size_in_bytes", column(|block| block.payload.len() as u64)),
         ];
-        RecordBatch::try_from_iter(columns)
-            .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+        Ok(RecordBatch::try_from_iter(columns)?)
     };
     detached(py, || source.located(read)).map(BatchStream::of)
 }

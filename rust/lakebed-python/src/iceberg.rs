@@ -44,20 +44,15 @@ pub fn iceberg_read_manifest(
     detached(py, || {
         let reader = source.located(|file| {
             let columns = Arc::new(EntryColumns::new(columns.as_deref())?);
+            let wrong = |error| Error::new(ErrorKind::Argument, format!("not a listed manifest: {error}"));
             let manifest: Option<ManifestFile> =
-                listed.map(serde_json::from_str).transpose().map_err(|error| {
-                    Error::new(ErrorKind::Argument, format!("not a listed manifest: {error}"))
-                })?;
+                listed.map(serde_json::from_str).transpose().map_err(wrong)?;
             let bytes = file.read()?;
-            let header = ManifestHeader::read(&bytes, decoding.limits)?;
-            let known = ManifestContext {
-                manifest,
-                spec_id: header.spec_id,
-                partition: header.partition,
-                spec: header.spec,
-                notes: notes.clone(),
-                ..ManifestContext::default()
-            };
+            let ManifestHeader { spec_id, partition, spec, .. } =
+                ManifestHeader::read(&bytes, decoding.limits)?;
+            let notes = notes.clone();
+            let known =
+                ManifestContext { manifest, spec_id, partition, spec, notes, ..ManifestContext::default() };
             EntryReader::open(bytes, &columns, known, Statuses::ALL, &decoding, threads)
         })?;
         let schema = Arc::clone(reader.schema());

@@ -181,6 +181,7 @@ enum GivenContent {
 }
 
 impl GivenContent {
+    /// The bytes; a share has them once.
     fn take(self) -> Result<Content> {
         match self {
             GivenContent::Whole(source) => Ok(source.read()?.into()),

@@ -41,7 +41,8 @@ struct Abilities {
 }
 
 impl PyStorage {
-    /// The storage of an object with `read` and `list`; what else it has is found out here, once.
+    /// The storage of an object with `read` and `list`; what else it has is found out here, once: `concurrent_reads`
+    /// that are not a number are a `TypeError`, 0 is a `ValueError`.
     pub fn new(storage: Bound<'_, PyAny>) -> PyResult<PyStorage> {
         let protocols = storage.py().import("lakebed.storage.protocols")?;
         let abilities = protocols.call_method1("abilities", (&storage,))?.extract()?;
@@ -271,15 +272,17 @@ pub fn buffer_of(bytes: PyBackedBytes) -> Buffer {
 }
 
 fn failed(py: Python<'_>, error: PyErr, path: &str) -> Error {
-    let class = py.import("lakebed.errors").and_then(|errors| errors.getattr("LocationError"));
-    let is_location_error = class.is_ok_and(|class| error.matches(py, class).unwrap_or(false));
+    let is_location_error = || {
+        let class = py.import("lakebed.errors").and_then(|errors| errors.getattr("LocationError"));
+        class.is_ok_and(|class| error.matches(py, class).unwrap_or(false))
+    };
     let is_missing =
         error.is_instance_of::<PyFileNotFoundError>(py) || error.is_instance_of::<PyNotADirectoryError>(py);
     let (kind, message) = if is_missing {
         (ErrorKind::Missing, "no such file")
     } else if error.is_instance_of::<PyMemoryError>(py) {
         (ErrorKind::Avro(lakebed_avro::ErrorKind::Limit), "no memory for what the storage reads")
-    } else if is_location_error {
+    } else if is_location_error() {
         (ErrorKind::Location, "a path that the storage does not open")
     } else {
         (ErrorKind::Io, "storage failed")
