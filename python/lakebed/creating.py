@@ -36,11 +36,9 @@ class _IcebergDefinition:
 
 @dataclass(frozen=True)
 class _PaimonDefinition:
-    """A new table; the compiled core reads the attributes. `columns`: anything with `__arrow_c_schema__`, or
-    `fields` of a schema file as JSON text.
-    """
+    """A new table; the compiled core reads the attributes. `fields`: those of a schema file as JSON text."""
 
-    columns: Any
+    fields: str
     partition_keys: list[str]
     primary_keys: list[str]
     options: list[tuple[str, str]]
@@ -111,7 +109,8 @@ def create_table(
     location, adapter = resolve(path, storage)
     location = location if adapter else absolute(without_climbing(location))
     _check_free(Opening(adapter, location, limits=limits), "iceberg")
-    columns = _arrow.named(schema) if hasattr(schema, "__arrow_c_schema__") else json.dumps(list(schema))
+    is_arrow = hasattr(schema, "__arrow_c_schema__")
+    columns = _native.paimon_fields(_arrow.named(schema)) if is_arrow else json.dumps(list(schema))
     definition = _PaimonDefinition(columns, fields, keys, pairs, comment)
     core = _native.paimon_create_table(location, adapter, definition, limits)
     return table_of(core, Opening(adapter, location, limits=limits))

@@ -56,7 +56,7 @@ def update_schema(
 
     def of_iceberg(_: Table) -> IcebergAction:
         texts = [text for change in every for text in change.json("iceberg")]
-        return IcebergAction.update_schema(texts, allow_incompatible_changes)
+        return IcebergAction.update_schema(f"[{','.join(texts)}]", allow_incompatible_changes)
 
     def of_paimon(table: Table) -> PaimonChange:
         only("update_schema", table, allow_incompatible_changes=(allow_incompatible_changes, False))

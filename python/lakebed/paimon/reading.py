@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
+from lakebed._native import PaimonFileKind
 from lakebed._source import Source, named, resolve_range, resolve_source
 from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
@@ -60,7 +61,8 @@ def read_manifest(
     wanted, threads = names("columns", columns), positive("threads", threads)
     data = resolve_source(source, storage)
     return FileScan(
-        lambda: _native.paimon_read_manifest(data, wanted, limits, threads), named("manifest entries", data)
+        lambda: _native.paimon_read_records(PaimonFileKind.MANIFEST, data, wanted, limits, threads),
+        named("manifest entries", data),
     )
 
 
@@ -89,7 +91,8 @@ def read_manifest_list(
     wanted = names("columns", columns)
     data = resolve_source(source, storage)
     return FileScan(
-        lambda: _native.paimon_read_manifest_list(data, wanted, limits), named("manifest list", data)
+        lambda: _native.paimon_read_records(PaimonFileKind.MANIFEST_LIST, data, wanted, limits, None),
+        named("manifest list", data),
     )
 
 
@@ -122,7 +125,8 @@ def read_index_manifest(
     wanted = names("columns", columns)
     data = resolve_source(source, storage)
     return FileScan(
-        lambda: _native.paimon_read_index_manifest(data, wanted, limits), named("index manifest", data)
+        lambda: _native.paimon_read_records(PaimonFileKind.INDEX_MANIFEST, data, wanted, limits, None),
+        named("index manifest", data),
     )
 
 

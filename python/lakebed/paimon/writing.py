@@ -178,7 +178,7 @@ def write_snapshot(
     Raises: SchemaError (a required key absent or of the wrong type), FileExistsError, OSError.
     Source: Paimon's `Snapshot.java`, `Tag.java`, `JsonSerdeUtil.java`.
     """
-    return _native.paimon_write_snapshot(json.dumps(dict(snapshot)), _sink.target(sink), overwrite)
+    return _native.paimon_write_snapshot(json.dumps(dict(snapshot)), (_sink.target(sink), overwrite))
 
 
 def write_schema(
@@ -194,7 +194,7 @@ def write_schema(
     Raises: SchemaError (a required key absent, a type outside the grammar), FileExistsError, OSError.
     Source: Paimon's `TableSchema.java`, `SchemaSerializer.java`.
     """
-    return _native.paimon_write_schema(json.dumps(dict(schema)), _sink.target(sink), overwrite)
+    return _native.paimon_write_schema(json.dumps(dict(schema)), (_sink.target(sink), overwrite))
 
 
 def _write(kind: _native.PaimonFileKind, data: Any, sink: Sink | None, options: FileOptions) -> bytes | None:

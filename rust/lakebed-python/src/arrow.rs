@@ -9,12 +9,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray, make_array};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 use lakebed::{Error, ErrorKind};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
+use crate::boundary::detached;
 use crate::error::to_python;
 use crate::interpreter::call_method;
 
@@ -182,7 +183,7 @@ const MOST_LEVELS: usize = 63;
 /// Refuses names that the C data interface would end at a zero byte. Python asks of schemas that it is to hand over.
 #[pyfunction]
 pub fn check_names(py: Python<'_>, names: Vec<String>) -> PyResult<()> {
-    names.iter().try_for_each(|name| check_name(name)).map_err(|error| to_python(py, error))
+    detached(py, || names.iter().try_for_each(|name| check_name(name)))
 }
 
 fn check_name(name: &str) -> Result<(), Error> {
@@ -194,9 +195,8 @@ fn check_name(name: &str) -> Result<(), Error> {
 }
 
 /// Refuses what others cannot take: such names, and columns that nest too deep.
-fn check_fields<'a>(py: Python<'_>, fields: impl IntoIterator<Item = &'a Arc<Field>>) -> PyResult<()> {
-    let mut waiting: Vec<(&Field, &str, usize)> =
-        fields.into_iter().map(|field| (field.as_ref(), field.name().as_str(), 1)).collect();
+fn check_fields(py: Python<'_>, fields: &Fields) -> PyResult<()> {
+    let mut waiting: Vec<_> = fields.iter().map(|field| (field.as_ref(), field.name(), 1)).collect();
     while let Some((field, column, level)) = waiting.pop() {
         check_name(field.name()).map_err(|error| to_python(py, error))?;
         if level > MOST_LEVELS {
@@ -237,19 +237,18 @@ pub fn export_schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'p
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
-/// What a C stream gives. Consumers call from any thread, with the interpreter and without it.
-pub trait StreamProducer: Send + Sync {
-    fn schema(&self) -> &Schema;
-
-    /// # Errors
-    /// A text, since consumers take nothing else.
-    fn next(&self) -> Result<Option<RecordBatch>, String>;
-}
+/// What gives the next batch of a C stream, or a text for an error, since consumers take nothing else. They call from
+/// any thread, with the interpreter and without it.
+type NextBatch = dyn Fn() -> Result<Option<RecordBatch>, String> + Send + Sync;
 
 /// Hands a stream over: what `__arrow_c_stream__` returns.
-pub fn export_stream(py: Python<'_>, stream: Box<dyn StreamProducer>) -> PyResult<Bound<'_, PyCapsule>> {
-    check_fields(py, stream.schema().fields())?;
-    let producer = Box::into_raw(Box::new(Producer { stream, error: Mutex::new(CString::default()) }));
+pub fn export_stream(
+    py: Python<'_>,
+    schema: SchemaRef,
+    next: Box<NextBatch>,
+) -> PyResult<Bound<'_, PyCapsule>> {
+    check_fields(py, schema.fields())?;
+    let producer = Box::into_raw(Box::new(Producer { schema, next, error: Mutex::default() }));
     // SAFETY: these functions are of this kind of producer, which the last of them drops.
     let stream = unsafe {
         FFI_ArrowArrayStream::new_unchecked(
@@ -265,7 +264,8 @@ pub fn export_stream(py: Python<'_>, stream: Box<dyn StreamProducer>) -> PyResul
 
 /// The private data of a C stream. Calls share it: consumers ought not to call from two threads at once, but can.
 struct Producer {
-    stream: Box<dyn StreamProducer>,
+    schema: SchemaRef,
+    next: Box<NextBatch>,
     /// The text of the last error.
     error: Mutex<CString>,
 }
@@ -280,13 +280,13 @@ const EINVAL: c_int = 22;
 unsafe fn produce<T>(
     stream: *mut FFI_ArrowArrayStream,
     out: *mut T,
-    make: impl FnOnce(&dyn StreamProducer) -> Result<T, String>,
+    make: impl FnOnce(&Producer) -> Result<T, String>,
 ) -> c_int {
     // SAFETY: the caller's promise; private data is null once the stream is released.
     let Some(producer) = (unsafe { (*stream).private_data().cast::<Producer>().as_ref() }) else {
         return EINVAL;
     };
-    let made = catch_unwind(AssertUnwindSafe(|| make(producer.stream.as_ref())));
+    let made = catch_unwind(AssertUnwindSafe(|| make(producer)));
     match made.unwrap_or_else(|_| Err("panic in lakebed".to_owned())) {
         Ok(made) => {
             // SAFETY: the caller's promise. What is there is not initialized.
@@ -302,19 +302,17 @@ unsafe fn produce<T>(
 }
 
 unsafe extern "C" fn get_schema(stream: *mut FFI_ArrowArrayStream, out: *mut FFI_ArrowSchema) -> c_int {
-    let make = |stream: &dyn StreamProducer| {
-        FFI_ArrowSchema::try_from(stream.schema()).map_err(|error| error.to_string())
+    let make = |producer: &Producer| {
+        FFI_ArrowSchema::try_from(producer.schema.as_ref()).map_err(|error| error.to_string())
     };
     // SAFETY: consumers call it with the stream whose function it is.
     unsafe { produce(stream, out, make) }
 }
 
 unsafe extern "C" fn get_next(stream: *mut FFI_ArrowArrayStream, out: *mut FFI_ArrowArray) -> c_int {
-    let make = |stream: &dyn StreamProducer| {
-        let batch = stream.next()?;
-        Ok(batch.map_or_else(FFI_ArrowArray::empty, |batch| {
-            FFI_ArrowArray::new(&StructArray::from(batch).to_data())
-        }))
+    let make = |producer: &Producer| {
+        let array = |batch| FFI_ArrowArray::new(&StructArray::from(batch).to_data());
+        Ok((producer.next)()?.map_or_else(FFI_ArrowArray::empty, array))
     };
     // SAFETY: consumers call it with the stream whose function it is.
     unsafe { produce(stream, out, make) }

@@ -3,22 +3,33 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use lakebed::{Error, Result};
 use pyo3::prelude::*;
 
-use crate::error::{internal, to_python};
+use crate::error::{internal, to_python, write_error_to_python};
 use crate::interpreter::{is_ending, released, waited};
 use crate::memory::keep_freed;
 
 /// Runs `work` detached from the interpreter, so that other Python threads can run.
-pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> lakebed::Result<T> + Send) -> PyResult<T> {
+pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    detached_as(py, to_python, work)
+}
+
+/// The same for what callers give to be written: errors in arguments and errors in files become different exceptions.
+pub fn checked<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    detached_as(py, write_error_to_python, work)
+}
+
+/// The same with the exception that `exception` makes of an error.
+pub fn detached_as<T: Send>(
+    py: Python<'_>,
+    exception: fn(Python<'_>, Error) -> PyErr,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
     keep_freed();
     // After a panic nothing is used again: values are dropped.
     let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
-    match outcome {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(to_python(py, error)),
-        Err(panic) => Err(internal(py, panic.as_ref())),
-    }
+    outcome.map_err(|panic| internal(py, panic.as_ref()))?.map_err(|error| exception(py, error))
 }
 
 /// Drops a value that may wait for its threads while detached from the interpreter, for which these threads

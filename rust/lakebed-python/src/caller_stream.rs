@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::RecordBatchStreamReader;
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_select::concat::concat_batches;
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 
 use crate::arrow::{import_batch, import_schema, import_stream};
-use crate::interpreter::{attached, call_method, cause, is_raised};
+use crate::boundary::checked;
+use crate::interpreter::{attempted, call_method};
 
 /// The batches of a caller's stream.
 pub struct CallerStream {
@@ -36,46 +38,46 @@ pub fn caller_stream(object: &Bound<'_, PyAny>) -> PyResult<CallerStream> {
     Ok(CallerStream { schema: stream.schema(), batches: Batches::Stream(stream) })
 }
 
-impl Iterator for CallerStream {
-    type Item = std::result::Result<RecordBatch, ArrowError>;
+/// All rows of what Python gives, as one batch.
+pub fn rows_of(object: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
+    let stream = caller_stream(object)?;
+    checked(object.py(), || {
+        let schema = stream.schema();
+        concat_batches(&schema, &stream.collect::<Result<Vec<_>>>()?).map_err(argument)
+    })
+}
 
-    fn next(&mut self) -> Option<Self::Item> {
+/// Its errors are `Argument` with the text of a C stream, or `Io` with the exception of a reader.
+impl Iterator for CallerStream {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
         match &mut self.batches {
-            Batches::Stream(stream) => stream.next(),
+            Batches::Stream(stream) => stream.next().map(|batch| batch.map_err(argument)),
             Batches::Reader(reader) => {
-                let next = attached(|py| {
-                    Ok(pulled(reader.bind(py)).map_err(|raised| cause(py, raised)).transpose())
-                });
-                let next = match next {
-                    Ok(next) => next?.map_err(ArrowError::ExternalError),
-                    Err(error) => Err(ArrowError::ExternalError(Box::new(error))),
-                };
-                Some(next.and_then(|batch| self.of_schema(batch)))
+                let batch = attempted("the given stream failed", |py| pulled(reader.bind(py)));
+                batch.and_then(|batch| batch.map(|batch| self.of_schema(&batch)).transpose()).transpose()
             }
         }
     }
 }
 
 impl CallerStream {
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
     /// Refuses a batch of other types than the stream said.
-    fn of_schema(&self, batch: RecordBatch) -> std::result::Result<RecordBatch, ArrowError> {
+    fn of_schema(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let types = |schema: &Schema| -> Vec<_> {
             schema.fields().iter().map(|field| field.data_type().clone()).collect()
         };
-        if types(&batch.schema()) == types(&self.schema) {
-            return RecordBatch::try_new_with_options(
-                Arc::clone(&self.schema),
-                batch.columns().to_vec(),
-                &arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows())),
-            );
+        if types(&batch.schema()) != types(&self.schema) {
+            let message = "a batch has other columns than its stream";
+            return Err(argument(ArrowError::SchemaError(message.to_owned())));
         }
-        Err(ArrowError::SchemaError("a batch has other columns than its stream".to_owned()))
-    }
-}
-
-impl RecordBatchReader for CallerStream {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        RecordBatch::try_new_with_options(self.schema(), batch.columns().to_vec(), &options).map_err(argument)
     }
 }
 
@@ -87,16 +89,6 @@ fn pulled(reader: &Bound<'_, PyAny>) -> PyResult<Option<RecordBatch>> {
     }
 }
 
-/// A batch of a caller's stream.
-///
-/// # Errors
-/// `Argument` with the text of the C stream, or `Io` with the exception of a reader.
-pub fn sent(batch: std::result::Result<RecordBatch, ArrowError>) -> Result<RecordBatch> {
-    batch.map_err(|error| match error {
-        ArrowError::ExternalError(raised) if is_raised(raised.as_ref()) => {
-            Error::new(ErrorKind::Io, "the given stream failed").caused_by(raised)
-        }
-        ArrowError::ExternalError(other) => Error::new(ErrorKind::Argument, other.to_string()),
-        error => Error::new(ErrorKind::Argument, error.to_string()),
-    })
+fn argument(error: ArrowError) -> Error {
+    Error::new(ErrorKind::Argument, error.to_string())
 }

@@ -1,10 +1,7 @@
 //! ORC and Parquet, encoded by pyarrow.
 
-use std::sync::Arc;
-
-use arrow_array::{RecordBatch, StructArray};
+use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
-use bytes::Bytes;
 use lakebed::columnar::{Codec, Encoder, Format};
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::{PyException, PyImportError, PyMemoryError, PyNotImplementedError};
@@ -12,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::interpreter::{attached, call_method, cause};
+use crate::storage::buffer_of;
 use crate::stream::Batch;
 
 /// Calls `lakebed._columnar`; attaches to the interpreter only for that.
@@ -20,7 +18,7 @@ pub struct PyarrowEncoder;
 
 impl Encoder for PyarrowEncoder {
     fn encode(&self, rows: &RecordBatch, format: Format, codec: Codec) -> Result<Buffer> {
-        let batch = Batch(Arc::new(StructArray::from(rows.clone())));
+        let batch = Batch::from(rows.clone());
         let (codec, level) = match codec {
             Codec::None => ("none", None),
             Codec::Snappy => ("snappy", None),
@@ -28,19 +26,15 @@ impl Encoder for PyarrowEncoder {
             Codec::Lz4 => ("lz4", None),
             Codec::Zstandard { level } => ("zstd", Some(level)),
         };
-        attached(|py| {
-            let encoded = || -> PyResult<PyBackedBytes> {
-                let module = py.import("lakebed._columnar")?;
-                let encoded = match format {
-                    Format::Orc => call_method(&module, "orc", (batch, codec)),
-                    Format::Parquet => call_method(&module, "parquet", (batch, codec, level)),
-                };
-                Ok(encoded?.extract()?)
+        let encoded = |py: Python<'_>| -> PyResult<PyBackedBytes> {
+            let module = py.import("lakebed._columnar")?;
+            let encoded = match format {
+                Format::Orc => call_method(&module, "orc", (batch, codec)),
+                Format::Parquet => call_method(&module, "parquet", (batch, codec, level)),
             };
-            encoded()
-                .map(|encoded| Buffer::from(Bytes::from_owner(encoded)))
-                .map_err(|error| failed(py, error, format))
-        })
+            Ok(encoded?.extract()?)
+        };
+        attached(|py| encoded(py).map(buffer_of).map_err(|error| failed(py, error, format)))
     }
 }
 

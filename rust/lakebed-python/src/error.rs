@@ -88,34 +88,28 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
 }
 
 fn exception(py: Python<'_>, mut error: Error) -> PyErr {
-    if matches!(error.kind(), ErrorKind::Io | ErrorKind::Location) {
-        match error.take_source().map(raised_by) {
-            Some(Ok(raised)) => return raised,
-            Some(Err(source)) => {
-                let source = match raised_while_writing(source) {
-                    Ok(raised) => return raised,
-                    Err(source) => source,
-                };
-                let system = source.downcast_ref::<std::io::Error>().and_then(errno);
-                return match (system, error.location().path.clone()) {
-                    (Some(system), path) => {
-                        let message = without_credentials_in(error.message()).into_owned();
-                        PyOSError::new_err((system, message, path))
-                    }
-                    // Without a number Python would print `[Errno None]`.
-                    (None, _) => PyOSError::new_err(without_credentials_in(&error.to_string()).into_owned()),
-                };
-            }
-            None => {}
-        }
+    if matches!(error.kind(), ErrorKind::Io | ErrorKind::Location)
+        && let Some(source) = error.take_source()
+    {
+        let raised = raised_by(source).or_else(raised_while_writing);
+        return raised.unwrap_or_else(|source| os_error(&error, source.as_ref()));
     }
-    let raised = raise(py, class_of(error.kind()), &error).unwrap_or_else(|failure| failure);
+    let raised = raise(py, class_of(error.kind()), &error);
     if error.kind() == ErrorKind::Avro(AvroKind::Limit)
         && let Some(Ok(cause)) = error.take_source().map(raised_by)
     {
         raised.set_cause(py, Some(cause));
     }
     raised
+}
+
+fn os_error(error: &Error, source: &(dyn std::error::Error + Send + Sync + 'static)) -> PyErr {
+    let shown = |text: &str| without_credentials_in(text).into_owned();
+    match source.downcast_ref::<std::io::Error>().and_then(errno) {
+        Some(number) => PyOSError::new_err((number, shown(error.message()), error.location().path.clone())),
+        // Without a number Python would print `[Errno None]`.
+        None => PyOSError::new_err(shown(&error.to_string())),
+    }
 }
 
 /// The error number by which Python chooses the class of an `OSError`.
@@ -140,38 +134,32 @@ fn raised_while_writing(source: Cause) -> Result<PyErr, Cause> {
 /// right.
 pub fn write_error_to_python(py: Python<'_>, error: Error) -> PyErr {
     match class_of(error.kind()) {
-        "CorruptError" => raise(py, "SchemaError", &error).unwrap_or_else(|failure| failure),
+        "CorruptError" => raise(py, "SchemaError", &error),
         _ => to_python(py, error),
     }
 }
 
-fn raise(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {
-    let place = error.location();
-    let attributes = PyDict::new(py);
-    attributes.set_item("kind", error.kind().name())?;
-    attributes.set_item("path", &place.path)?;
-    attributes.set_item("offset", place.offset)?;
-    attributes.set_item("block", place.block)?;
-    attributes.set_item("record", place.record)?;
-    attributes.set_item("field", &place.field)?;
-    attributes.set_item("retryable", error.is_retryable() == Some(true))?;
-    let class = py.import("lakebed.errors")?.getattr(class)?;
-    let message = error.to_string();
-    Ok(PyErr::from_value(class.call((without_credentials_in(&message),), Some(&attributes))?))
+fn raise(py: Python<'_>, class: &str, error: &Error) -> PyErr {
+    let make = || -> PyResult<_> {
+        let place = error.location();
+        let attributes = PyDict::new(py);
+        attributes.set_item("kind", error.kind().name())?;
+        attributes.set_item("path", &place.path)?;
+        attributes.set_item("offset", place.offset)?;
+        attributes.set_item("block", place.block)?;
+        attributes.set_item("record", place.record)?;
+        attributes.set_item("field", &place.field)?;
+        attributes.set_item("retryable", error.is_retryable() == Some(true))?;
+        let message = error.to_string();
+        let class = py.import("lakebed.errors")?.getattr(class)?;
+        class.call((without_credentials_in(&message),), Some(&attributes))
+    };
+    make().map_or_else(|failure| failure, PyErr::from_value)
 }
 
 /// The exception for a panic, which is always a bug of lakebed.
 pub fn internal(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
-    let words = panic
-        .downcast_ref::<&str>()
-        .map(|words| (*words).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_default();
-    let make = || -> PyResult<PyErr> {
-        let attributes = PyDict::new(py);
-        attributes.set_item("kind", "internal")?;
-        let class = py.import("lakebed.errors")?.getattr("InternalError")?;
-        Ok(PyErr::from_value(class.call((format!("panic in lakebed: {words}"),), Some(&attributes))?))
-    };
-    make().unwrap_or_else(|failure| failure)
+    let words = panic.downcast_ref::<&str>().copied();
+    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or_default();
+    to_python(py, Error::new(ErrorKind::Internal, format!("panic in lakebed: {words}")))
 }

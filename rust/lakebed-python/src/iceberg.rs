@@ -1,23 +1,32 @@
 //! `lakebed.iceberg`.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use arrow_schema::DataType;
+use lakebed::columnar::Decoding;
+use lakebed::iceberg::deletion_vector::decode_vector;
 use lakebed::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, ManifestHeader, Statuses};
 use lakebed::iceberg::manifest_list::{ManifestFile, read_manifest_list};
 use lakebed::iceberg::metadata::MetadataFile;
+use lakebed::iceberg::partition::PartitionSpec;
 use lakebed::iceberg::value;
+use lakebed::iceberg::write::{
+    FormatVersion, ListHeader, ManifestContent, ManifestLayout, metadata_bytes, metadata_text,
+    write_manifest, write_manifest_list,
+};
 use lakebed::notes::Notes;
 use lakebed::storage::Local;
-use lakebed::{Error, ErrorKind};
+use lakebed::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
+use serde_json::Value;
 
+use crate::arguments::Limits;
 use crate::arrow::{import_array, import_schema};
 use crate::boundary::detached;
-use crate::file::read_whole;
-use crate::limits::decoding;
-use crate::limits::extract;
-use crate::source::{Source, in_path};
+use crate::caller_stream::caller_stream;
+use crate::sink::{Encoding, Sink, Target, Written, write_into};
+use crate::source::{Source, read_deletion_vector};
 use crate::stream::{Batch, BatchStream};
 
 /// The entries of one manifest; `listed` is its `ManifestFile` in JSON.
@@ -27,36 +36,27 @@ pub fn iceberg_read_manifest(
     source: Source,
     columns: Option<Vec<String>>,
     listed: Option<&str>,
-    limits: &Bound<'_, PyAny>,
+    limits: Limits,
     threads: Option<usize>,
 ) -> PyResult<BatchStream> {
     let threads = crate::avro::threads(threads);
-    let decoding = decoding(limits)?;
+    let (decoding, notes) = (Decoding::from(limits.0), Notes::default());
     detached(py, || {
-        let path = source.path().map(str::to_owned);
-        let notes = Notes::default();
-        let open = || {
+        let reader = source.located(|file| {
             let columns = Arc::new(EntryColumns::new(columns.as_deref())?);
+            let wrong = |error| Error::new(ErrorKind::Argument, format!("not a listed manifest: {error}"));
             let manifest: Option<ManifestFile> =
-                listed.map(serde_json::from_str).transpose().map_err(|error| {
-                    Error::new(ErrorKind::Argument, format!("not a listed manifest: {error}"))
-                })?;
-            let bytes = source.read()?;
-            let header = ManifestHeader::read(&bytes, decoding.limits)?;
-            let known = ManifestContext {
-                manifest,
-                spec_id: header.spec_id,
-                partition: header.partition,
-                spec: header.spec,
-                notes: notes.clone(),
-                ..ManifestContext::default()
-            };
+                listed.map(serde_json::from_str).transpose().map_err(wrong)?;
+            let bytes = file.read()?;
+            let ManifestHeader { spec_id, partition, spec, .. } =
+                ManifestHeader::read(&bytes, decoding.limits)?;
+            let notes = notes.clone();
+            let known =
+                ManifestContext { manifest, spec_id, partition, spec, notes, ..ManifestContext::default() };
             EntryReader::open(bytes, &columns, known, Statuses::ALL, &decoding, threads)
-        };
-        let reader = open().map_err(|error| in_path(error, path.as_deref()))?;
+        })?;
         let schema = Arc::clone(reader.schema());
-        let batches = reader.map(move |batch| batch.map_err(|error| in_path(error, path.as_deref())));
-        Ok(BatchStream::new(schema, Box::new(batches)).with_notes(notes))
+        Ok(BatchStream::new(schema, source.batches(reader)).with_notes(notes))
     })
 }
 
@@ -65,22 +65,32 @@ pub fn iceberg_read_manifest_list(
     py: Python<'_>,
     source: Source,
     columns: Option<Vec<String>>,
-    limits: &Bound<'_, PyAny>,
+    limits: Limits,
 ) -> PyResult<BatchStream> {
-    read_whole(py, source, limits, |bytes, decoding| read_manifest_list(bytes, columns.as_deref(), decoding))
+    let read = |file: &Source| read_manifest_list(file.read()?, columns.as_deref(), &limits.0.into());
+    detached(py, || source.located(read)).map(BatchStream::of)
+}
+
+#[pyfunction]
+pub fn iceberg_read_deletion_vector(
+    py: Python<'_>,
+    source: Source,
+    offset: i64,
+    length: i64,
+    limits: Limits,
+) -> PyResult<Batch> {
+    read_deletion_vector(py, &source, (offset, length), limits, |range| range.length, decode_vector)
 }
 
 /// The inflated JSON of a metadata file, after checking that it is the metadata of a table.
 #[pyfunction]
-pub fn iceberg_read_metadata(py: Python<'_>, source: Source, limits: &Bound<'_, PyAny>) -> PyResult<String> {
-    let limits = extract(limits)?;
-    detached(py, || match source {
-        Source::Path(path) => MetadataFile::open(&path, Arc::new(Local), limits)?.to_json(),
-        Source::Bytes { bytes, uri } => {
-            let text = MetadataFile::of_bytes(bytes, limits).to_json();
-            text.map_err(|error| in_path(error, uri.as_deref()))
-        }
-    })
+pub fn iceberg_read_metadata(py: Python<'_>, source: Source, limits: Limits) -> PyResult<String> {
+    let Limits(limits) = limits;
+    let read = |file: &Source| match file {
+        Source::Path(path) => MetadataFile::open(path, Arc::new(Local), limits)?.to_json(),
+        Source::Bytes { bytes, .. } => MetadataFile::of_bytes(bytes.clone(), limits).to_json(),
+    };
+    detached(py, || source.located(read))
 }
 
 /// `types` is a schema of one field, which has the type of the values.
@@ -98,4 +108,79 @@ pub fn decode_values(py: Python<'_>, binary: &Bound<'_, PyAny>, types: &Bound<'_
 pub fn encode_values(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Batch> {
     let array = import_array(array)?;
     detached(py, || Ok(Batch(Arc::new(value::encode_values(&array)?))))
+}
+
+/// JSON that Python's own writer made.
+fn parsed(json: &str) -> Result<Value> {
+    serde_json::from_str(json).map_err(|error| Error::new(ErrorKind::Json, error.to_string()))
+}
+
+/// The attributes of Python's `ManifestForm`.
+#[derive(FromPyObject)]
+pub struct ManifestForm {
+    schema: String,
+    spec: String,
+    format_version: i32,
+    content: String,
+}
+
+#[pyfunction]
+pub fn iceberg_write_manifest(
+    py: Python<'_>,
+    entries: &Bound<'_, PyAny>,
+    target: Target,
+    form: ManifestForm,
+    encoding: Encoding,
+    limits: Limits,
+) -> Written {
+    let batches = caller_stream(entries)?;
+    write_into(py, target, |sink: &mut dyn Write| {
+        let version = FormatVersion::try_from(form.format_version)?;
+        let content = ManifestContent::named(&form.content)?;
+        let spec = match parsed(&form.spec)? {
+            fields @ Value::Array(_) => PartitionSpec::from_fields(0, &fields)?,
+            spec => PartitionSpec::from_json(&spec)?,
+        };
+        let columns = batches.schema();
+        let layout = ManifestLayout::new(version, content, &parsed(&form.schema)?, &spec, &columns)?;
+        write_manifest(&columns, batches, &layout, sink, encoding.options(limits)?).map(drop)
+    })
+}
+
+/// The attributes of Python's `ListHeader`.
+#[derive(FromPyObject)]
+pub struct Header {
+    format_version: i32,
+    snapshot_id: i64,
+    parent_snapshot_id: Option<i64>,
+    sequence_number: i64,
+    first_row_id: Option<i64>,
+}
+
+#[pyfunction]
+pub fn iceberg_write_manifest_list(
+    py: Python<'_>,
+    manifests: &Bound<'_, PyAny>,
+    target: Target,
+    header: Header,
+    encoding: Encoding,
+    limits: Limits,
+) -> Written {
+    let batches = caller_stream(manifests)?;
+    let Header { format_version, snapshot_id, parent_snapshot_id, sequence_number, first_row_id } = header;
+    write_into(py, target, |sink: &mut dyn Write| {
+        let version = FormatVersion::try_from(format_version)?;
+        let header = ListHeader { version, snapshot_id, parent_snapshot_id, sequence_number, first_row_id };
+        let columns = batches.schema();
+        write_manifest_list(&columns, batches, &header, sink, encoding.options(limits)?).map(drop)
+    })
+}
+
+#[pyfunction]
+pub fn iceberg_write_metadata(py: Python<'_>, metadata: &str, target: Target, limits: Limits) -> Written {
+    let name = if let Target(Some(Sink::Path(path)), _) = &target { path.clone() } else { String::new() };
+    write_into(py, target, |sink: &mut dyn Write| {
+        let bytes = metadata_bytes(metadata_text(metadata, limits.0)?, &name)?;
+        Ok(sink.write_all(&bytes)?)
+    })
 }

@@ -16,6 +16,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use crate::boundary::detached;
 use crate::error::Cause;
 
 /// Runs `work` without the interpreter, and afterwards has it again if it had it before. For callbacks of C
@@ -63,10 +64,8 @@ impl Drop for HeldInterpreter {
     }
 }
 
-/// Runs `work` with the interpreter.
-///
-/// # Errors
-/// `Io` where the interpreter ends and this thread is none of its own: it would wait for ever.
+/// Runs `work` with the interpreter. Fails where the interpreter ends and this thread is none of its own: it would wait
+/// for ever.
 pub fn attached<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
     if is_ending() && !is_known() {
         return Err(ending());
@@ -75,12 +74,15 @@ pub fn attached<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
     unsafe { Python::attach_unchecked(work) }
 }
 
+/// The same for `work` that may raise: the exception is the cause of an `Io` error with the text `failure`.
+pub fn attempted<T>(failure: &'static str, work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T> {
+    attached(|py| work(py).map_err(|raised| Error::new(ErrorKind::Io, failure).caused_by(cause(py, raised))))
+}
+
 #[cold]
 pub fn ending() -> Error {
-    Error::new(
-        ErrorKind::Io,
-        "the interpreter ends, so that storages written in Python are not called any more",
-    )
+    let message = "the interpreter ends, so that storages written in Python are not called any more";
+    Error::new(ErrorKind::Io, message)
 }
 
 /// Whether the interpreter ends. Only the thread that ends it can still use it: others that try never return.
@@ -173,10 +175,7 @@ pub fn is_raised(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause.is::<PyErr>() || cause.is::<Interruption>()
 }
 
-/// The exception that is the cause of an error.
-///
-/// # Errors
-/// Another cause.
+/// The exception that is the cause of an error, or another cause.
 pub fn raised_by(cause: Cause) -> std::result::Result<PyErr, Cause> {
     let mut interruption = match cause.downcast::<Interruption>() {
         Ok(interruption) => interruption,
@@ -185,10 +184,7 @@ pub fn raised_by(cause: Cause) -> std::result::Result<PyErr, Cause> {
     interruption.0.take().ok_or(interruption as Cause)
 }
 
-/// Checks for a signal whose handler raises an exception.
-///
-/// # Errors
-/// The exception, as an [`Interruption`].
+/// Checks for a signal whose handler raises an exception, which is an [`Interruption`] then.
 pub fn interrupted() -> Result<()> {
     if !answers_signals() {
         return Ok(());
@@ -198,10 +194,8 @@ pub fn interrupted() -> Result<()> {
 
 /// Runs `work`, which may hang outside of Python, so that signals are answered meanwhile: on another thread if this
 /// is the one that answers them. After a signal whose handler raises, that thread is left alone; otherwise it does
-/// the next work too, for what is bound to a thread, as sessions of some libraries are.
-///
-/// # Errors
-/// What the handler raises.
+/// the next work too, for what is bound to a thread, as sessions of some libraries are. Fails with what the handler
+/// raises.
 pub fn waited<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     thread_local! {
         /// The thread that works for this one, while it has nothing to do.
@@ -295,12 +289,6 @@ fn answers_signals() -> bool {
 #[pyfunction]
 #[pyo3(signature = (call, *arguments))]
 pub fn interruptibly(py: Python<'_>, call: Py<PyAny>, arguments: Py<PyTuple>) -> PyResult<Py<PyAny>> {
-    let work = move || {
-        attached(|py| {
-            let result = self::call(call.bind(py), arguments.into_bound(py));
-            let failed = |raised| Error::new(ErrorKind::Io, "the call failed").caused_by(cause(py, raised));
-            result.map(Bound::unbind).map_err(failed)
-        })
-    };
-    crate::boundary::detached(py, || waited(work))
+    let call = move |py: Python<'_>| self::call(call.bind(py), arguments.into_bound(py)).map(Bound::unbind);
+    detached(py, || waited(|| attempted("the call failed", call)))
 }

@@ -2,71 +2,30 @@
 
 use std::sync::{Arc, Mutex};
 
-use arrow_array::{RecordBatch, StructArray};
 use arrow_buffer::Buffer;
-use lakebed::columnar::Decoding;
-use lakebed::distributed::{self, Distributed, Process, SentJob};
+use lakebed::distributed::{self, Process, SentJob};
 use lakebed::format::FORMATS;
 use lakebed::scan::{self, Batches, Content};
-use lakebed::{Error, ErrorKind};
-use lakebed_avro::Limits;
+use lakebed::storage::Storage;
+use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 
+use crate::arguments::Limits;
 use crate::arrow::{SchemaCapsule, import_batch};
 use crate::boundary::detached;
-use crate::caller_stream::{caller_stream, sent};
-use crate::interpreter::{attached, call_method, cause};
-use crate::limits::{decoding, extract};
+use crate::caller_stream::caller_stream;
+use crate::interpreter::{attempted, call_method};
 use crate::source::Source;
 use crate::storage::storage_of;
 use crate::stream::{Batch, BatchStream};
-use crate::table::Table;
+use crate::table::{Scan, Table};
 use crate::view::newest_of;
-
-/// The attributes of Python's `lakebed.view.Bounds`.
-#[derive(FromPyObject)]
-pub struct Bounds {
-    at_once: usize,
-    small_bytes: Option<u64>,
-    delete_bytes: u64,
-    deleting_bytes: u64,
-    deletions: u64,
-    task_bytes: u64,
-    parts: Option<u32>,
-    groups: usize,
-    answer: Option<Py<PyAny>>,
-}
 
 /// A job that is planned.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Planned(distributed::Planned);
-
-impl Planned {
-    pub fn of(py: Python<'_>, scan: &dyn Distributed, bounds: Bounds) -> PyResult<Option<Planned>> {
-        let answer = bounds.answer.as_ref().map(|answer| caller_stream(answer.bind(py))).transpose()?;
-        detached(py, || {
-            let answer = answer.map(|rows| rows.map(sent).collect::<lakebed::Result<_>>()).transpose()?;
-            let bounds = distributed::Bounds {
-                at_once: bounds.at_once,
-                small_bytes: bounds.small_bytes,
-                delete_bytes: bounds.delete_bytes,
-                deleting_bytes: bounds.deleting_bytes,
-                deletions: bounds.deletions,
-                task_bytes: bounds.task_bytes,
-                parts: bounds.parts,
-                groups: bounds.groups,
-                answer,
-            };
-            Ok(scan.job(&bounds)?.map(Planned))
-        })
-    }
-}
-
-fn batches(rows: Vec<RecordBatch>) -> Vec<Batch> {
-    rows.into_iter().map(|rows| Batch(Arc::new(StructArray::from(rows)))).collect()
-}
+pub struct Planned(pub distributed::Planned);
 
 #[pymethods]
 impl Planned {
@@ -110,12 +69,12 @@ impl Planned {
     }
 
     fn made(&self, py: Python<'_>) -> PyResult<Vec<(usize, Vec<Batch>)>> {
-        let made = detached(py, || self.0.made())?;
-        Ok(made.into_iter().map(|(stage, rows)| (stage, batches(rows))).collect())
+        let made = detached(py, || self.0.made())?.into_iter();
+        Ok(made.map(|(stage, rows)| (stage, rows.into_iter().map(Batch::from).collect())).collect())
     }
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &detached(py, || self.0.to_bytes())?))
+    fn to_bytes(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+        detached(py, || self.0.to_bytes())
     }
 }
 
@@ -123,19 +82,18 @@ impl Planned {
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Job {
     job: Arc<SentJob>,
-    decoding: Decoding,
+    limits: Limits,
 }
 
 #[pymethods]
 impl Job {
     #[new]
-    fn new(py: Python<'_>, job: &[u8], limits: &Bound<'_, PyAny>) -> PyResult<Job> {
-        let decoding = decoding(limits)?;
-        detached(py, || Ok(Job { job: Arc::new(SentJob::read(job, &FORMATS)?), decoding }))
+    fn new(py: Python<'_>, job: &[u8], limits: Limits) -> PyResult<Job> {
+        detached(py, || Ok(Job { job: Arc::new(SentJob::read(job, &FORMATS)?), limits }))
     }
 
     fn map(&self, py: Python<'_>, manifests: Py<PyAny>) -> PyResult<BatchStream> {
-        let process = self.process(py, None, None, None)?;
+        let process = self.process(storage_of(py, None, None)?);
         self.stage(py, 0, || self.job.map(Manifests(manifests), process))
     }
 
@@ -146,11 +104,11 @@ impl Job {
         storage: Option<Py<PyAny>>,
         concurrent_reads: usize,
     ) -> PyResult<BatchStream> {
-        let process = self.process(py, storage, Some(concurrent_reads), None)?;
+        let process = self.process(storage_of(py, storage, Some(concurrent_reads))?);
         self.stage(py, 0, || self.job.map_paths(&paths, process))
     }
 
-    fn listed(&self, py: Python<'_>, scan: &crate::table::Scan) -> PyResult<BatchStream> {
+    fn listed(&self, py: Python<'_>, scan: &Scan) -> PyResult<BatchStream> {
         self.stage(py, 0, || Ok(self.job.packed(scan.0.listed(self.job.parts())?)))
     }
 
@@ -165,8 +123,8 @@ impl Job {
         newest: Option<Py<PyAny>>,
     ) -> PyResult<BatchStream> {
         let table = table.map(|table| (Arc::clone(&table.0), newest.map(newest_of)));
-        let process = self.process(py, storage, None, table)?;
-        let pieces: Batches = Box::new(caller_stream(pieces)?.map(sent));
+        let process = Process { table, ..self.process(storage_of(py, storage, None)?) };
+        let pieces = Box::new(caller_stream(pieces)?);
         self.stage(py, stage, || self.job.reduce(stage, pieces, process))
     }
 
@@ -176,32 +134,23 @@ impl Job {
         pieces: &Bound<'_, PyAny>,
         made: Vec<(usize, Bound<'_, PyAny>)>,
     ) -> PyResult<BatchStream> {
-        let (process, pieces) = (self.process(py, None, None, None)?, caller_stream(pieces)?);
+        let (process, pieces) = (self.process(storage_of(py, None, None)?), caller_stream(pieces)?);
         let made = made.into_iter().map(|(stage, rows)| Ok((stage, import_batch(&rows)?)));
         let made = made.collect::<PyResult<Vec<_>>>()?;
-        self.stage(py, usize::MAX, || {
-            self.job.reduce_all(pieces.map(sent).collect::<lakebed::Result<_>>()?, &made, &process)
-        })
+        self.stage(py, usize::MAX, || self.job.reduce_all(pieces.collect::<Result<_>>()?, &made, &process))
     }
 }
 
 impl Job {
-    fn process(
-        &self,
-        py: Python<'_>,
-        storage: Option<Py<PyAny>>,
-        concurrent_reads: Option<usize>,
-        table: Option<distributed::TableToLookAt>,
-    ) -> PyResult<Process> {
-        let (storage, decoding) = (storage_of(py, storage, concurrent_reads)?, self.decoding.clone());
-        Ok(Process { storage, decoding, table })
+    fn process(&self, storage: Arc<dyn Storage>) -> Process {
+        Process { storage, decoding: self.limits.0.into(), table: None }
     }
 
     fn stage(
         &self,
         py: Python<'_>,
         stage: usize,
-        make: impl FnOnce() -> lakebed::Result<Batches> + Send,
+        make: impl FnOnce() -> Result<Batches> + Send,
     ) -> PyResult<BatchStream> {
         detached(py, || Ok(BatchStream::new(self.job.schema_of(stage)?, make()?)))
     }
@@ -211,18 +160,14 @@ impl Job {
 struct Manifests(Py<PyAny>);
 
 impl Iterator for Manifests {
-    type Item = lakebed::Result<(String, Content)>;
+    type Item = Result<(String, Content)>;
 
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = attached(|py| {
-            let next = match call_method(self.0.bind(py), "__next__", ()) {
-                Err(error) if error.is_instance_of::<PyStopIteration>(py) => return Ok(None),
-                next => next.and_then(|next| next.extract::<(String, GivenContent)>()),
-            };
-            let failed = |raised| Error::new(ErrorKind::Io, "reading manifests").caused_by(cause(py, raised));
-            next.map(Some).map_err(failed)
+    fn next(&mut self) -> Option<Result<(String, Content)>> {
+        let next = attempted("reading manifests", |py| match call_method(self.0.bind(py), "__next__", ()) {
+            Err(error) if error.is_instance_of::<PyStopIteration>(py) => Ok(None),
+            next => next?.extract::<(String, GivenContent)>().map(Some),
         });
-        next.and_then(|next| next.map(|(path, content)| Ok((path, content.take()?))).transpose()).transpose()
+        next.transpose().map(|next| next.and_then(|(path, content)| Ok((path, content.take()?))))
     }
 }
 
@@ -236,9 +181,8 @@ enum GivenContent {
 }
 
 impl GivenContent {
-    /// # Errors
-    /// Those of reading a path; `Argument` for a share that was taken before.
-    fn take(self) -> lakebed::Result<Content> {
+    /// The bytes; a share has them once.
+    fn take(self) -> Result<Content> {
         match self {
             GivenContent::Whole(source) => Ok(source.read()?.into()),
             GivenContent::Share(share) => {
@@ -271,17 +215,16 @@ pub fn read_share(
     py: Python<'_>,
     storage: Option<Py<PyAny>>,
     piece: Piece,
-    limits: &Bound<'_, PyAny>,
+    limits: Limits,
 ) -> PyResult<Option<Share>> {
     let Piece { path, length, start, end, header } = piece;
-    let limits: Limits = extract(limits)?;
     let storage = storage_of(py, storage, None)?;
     detached(py, || {
         let storage = storage.as_ref();
         let content = match header {
             Some(header) => Content::of_range(storage, &path, length, start..end, Buffer::from_vec(header))
                 .map_err(|error| error.in_file(&path))?,
-            None => Some(Content::of_file(storage, &path, length, &limits)?),
+            None => Some(Content::of_file(storage, &path, length, &limits.0)?),
         };
         Ok(content.map(|content| Share(Mutex::new(Some(content)))))
     })
@@ -293,13 +236,11 @@ pub fn divisible(
     py: Python<'_>,
     storage: Option<Py<PyAny>>,
     manifests: Vec<(String, u64)>,
-    limits: &Bound<'_, PyAny>,
-) -> PyResult<Vec<Option<Py<PyBytes>>>> {
-    let limits: Limits = extract(limits)?;
+    limits: Limits,
+) -> PyResult<Vec<Option<Vec<u8>>>> {
     let storage = storage_of(py, storage, None)?;
-    let headers = detached(py, || scan::divisible(&storage, manifests, limits))?;
-    let bytes = |header: Buffer| PyBytes::new(py, &header).unbind();
-    Ok(headers.into_iter().map(|header| header.map(bytes)).collect())
+    let headers = detached(py, || scan::divisible(&storage, manifests, limits.0))?;
+    Ok(headers.into_iter().map(|header| header.map(|header| header.to_vec())).collect())
 }
 
 /// The columns of the view `health`, the same for all tables.

@@ -24,16 +24,11 @@ pub fn without_credentials(path: &str) -> Cow<'_, str> {
 
 /// For each path of a text array whether it is below one of the prefixes.
 #[pyfunction]
-pub fn check_locations(
-    py: Python<'_>,
-    paths: &Bound<'_, PyAny>,
-    allowed: Vec<String>,
-    policy: &str,
-) -> PyResult<Batch> {
-    let paths = import_array(paths)?;
-    detached(py, || {
+pub fn check_locations(paths: &Bound<'_, PyAny>, allowed: Vec<String>, policy: &str) -> PyResult<Batch> {
+    let array = import_array(paths)?;
+    detached(paths.py(), || {
         let (allowed, policy) = (Allowed::below(allowed)?, Policy::parse(policy)?);
-        Ok(Batch(Arc::new(location::check_locations(&paths, &allowed, policy)?)))
+        Ok(Batch(Arc::new(location::check_locations(&array, &allowed, policy)?)))
     })
 }
 

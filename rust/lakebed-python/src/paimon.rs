@@ -1,24 +1,28 @@
-//! `lakebed.paimon`, and the tasks that Spark's executors run.
+//! `lakebed.paimon`.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray};
+use lakebed::columnar::Decoding;
 use lakebed::paimon::binary_row;
+use lakebed::paimon::deletion_vector::{decode_vector, span};
 use lakebed::paimon::hash_index::read_hash_index;
 use lakebed::paimon::index_manifest::read_index_manifest;
 use lakebed::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use lakebed::paimon::manifest_list::read_manifest_list;
 use lakebed::paimon::schema::TableSchema;
 use lakebed::paimon::snapshot::Tag;
-use lakebed::{Error, ErrorKind};
+use lakebed::paimon::write::{FileKind, FileOptions, Layout, RecordWriter, schema_file, snapshot_file};
+use lakebed::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 
+use crate::arguments::{Limits, constants};
 use crate::arrow::{import_array, import_schema};
-use crate::boundary::detached;
-use crate::file::{checked_text, read_whole};
-use crate::limits::decoding;
-use crate::source::{Source, in_path};
+use crate::boundary::{checked, detached};
+use crate::caller_stream::caller_stream;
+use crate::sink::{Encoding, Sink, Target, Written, write_into};
+use crate::source::{Source, read_deletion_vector};
 use crate::stream::{Batch, BatchStream};
 
 fn argument(message: String) -> Error {
@@ -26,7 +30,7 @@ fn argument(message: String) -> Error {
 }
 
 /// Binary of either offset width as binary of 32-bit offsets.
-fn binary(array: &ArrayRef) -> lakebed::Result<BinaryArray> {
+fn binary(array: &ArrayRef) -> Result<BinaryArray> {
     if let Some(array) = array.as_binary_opt::<i32>() {
         return Ok(array.clone());
     }
@@ -39,87 +43,128 @@ fn binary(array: &ArrayRef) -> lakebed::Result<BinaryArray> {
 #[pyfunction]
 pub fn decode_rows(py: Python<'_>, binary: &Bound<'_, PyAny>, types: &Bound<'_, PyAny>) -> PyResult<Batch> {
     let (array, types) = (import_array(binary)?, import_schema(types)?);
-    detached(py, || {
-        let rows = self::binary(&array)?;
-        Ok(Batch(Arc::new(binary_row::decode_rows(&rows, &types.fields)?)))
-    })
+    detached(py, || Ok(Batch(Arc::new(binary_row::decode_rows(&self::binary(&array)?, &types.fields)?))))
 }
 
 #[pyfunction]
-#[pyo3(name = "encode_rows", signature = (r#struct, types))]
-pub fn encode_rows(
-    py: Python<'_>,
-    r#struct: &Bound<'_, PyAny>,
-    types: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Batch> {
-    let array = import_array(r#struct)?;
-    let types = types.map(import_schema).transpose()?;
-    detached(py, || {
-        let rows = array
-            .as_struct_opt()
-            .ok_or_else(|| argument(format!("rows are a struct array, not {}", array.data_type())))?;
+pub fn encode_rows(r#struct: &Bound<'_, PyAny>, types: Option<&Bound<'_, PyAny>>) -> PyResult<Batch> {
+    let (array, types) = (import_array(r#struct)?, types.map(import_schema).transpose()?);
+    detached(r#struct.py(), || {
+        let wrong = || argument(format!("rows are a struct array, not {}", array.data_type()));
+        let rows = array.as_struct_opt().ok_or_else(wrong)?;
         let fields = types.as_ref().map_or(rows.fields(), |types| &types.fields);
         Ok(Batch(Arc::new(binary_row::encode_rows(rows, fields)?)))
     })
 }
 
+constants! {
+    /// A kind of file of records.
+    PaimonFileKind(FileKind) { MANIFEST = Manifest, MANIFEST_LIST = List, INDEX_MANIFEST = Index }
+}
+
+/// Reads a file of records; `threads` decode a manifest.
 #[pyfunction]
-pub fn paimon_read_manifest(
+pub fn paimon_read_records(
     py: Python<'_>,
+    kind: &PaimonFileKind,
     source: Source,
     columns: Option<Vec<String>>,
-    limits: &Bound<'_, PyAny>,
+    limits: Limits,
     threads: Option<usize>,
 ) -> PyResult<BatchStream> {
     let threads = crate::avro::threads(threads);
-    let decoding = decoding(limits)?;
+    let (decoding, columns) = (Decoding::from(limits.0), columns.as_deref());
     detached(py, || {
-        let path = source.path().map(str::to_owned);
-        let entries = entry_columns(columns.as_deref())?;
-        let filter = EntryFilter::default();
-        let open = || EntryReader::open(source.read()?, &entries, filter, None, &decoding, threads);
-        let reader = open().map_err(|error| in_path(error, path.as_deref()))?;
-        let schema = Arc::clone(reader.schema());
-        let batches = reader.map(move |batch| batch.map_err(|error| in_path(error, path.as_deref())));
-        Ok(BatchStream::new(schema, Box::new(batches)))
+        let read = match kind.0 {
+            FileKind::Manifest => {
+                let (wanted, filter) = (entry_columns(columns)?, EntryFilter::default());
+                let reader = source.located(|file| {
+                    EntryReader::open(file.read()?, &wanted, filter, None, &decoding, threads)
+                })?;
+                return Ok(BatchStream::new(Arc::clone(reader.schema()), source.batches(reader)));
+            }
+            FileKind::List => read_manifest_list,
+            FileKind::Index => read_index_manifest,
+        };
+        source.located(|file| read(file.read()?, columns, &decoding)).map(BatchStream::of)
     })
 }
 
 #[pyfunction]
-pub fn paimon_read_manifest_list(
+pub fn paimon_read_deletion_vector(
     py: Python<'_>,
     source: Source,
-    columns: Option<Vec<String>>,
-    limits: &Bound<'_, PyAny>,
-) -> PyResult<BatchStream> {
-    read_whole(py, source, limits, |bytes, decoding| read_manifest_list(bytes, columns.as_deref(), decoding))
-}
-
-#[pyfunction]
-pub fn paimon_read_index_manifest(
-    py: Python<'_>,
-    source: Source,
-    columns: Option<Vec<String>>,
-    limits: &Bound<'_, PyAny>,
-) -> PyResult<BatchStream> {
-    read_whole(py, source, limits, |bytes, decoding| read_index_manifest(bytes, columns.as_deref(), decoding))
+    offset: i64,
+    length: i64,
+    limits: Limits,
+) -> PyResult<Batch> {
+    read_deletion_vector(py, &source, (offset, length), limits, span, decode_vector)
 }
 
 #[pyfunction]
 pub fn paimon_read_hash_index(py: Python<'_>, source: Source) -> PyResult<Batch> {
-    detached(py, || {
-        let path = source.path().map(str::to_owned);
-        let hashes = source.read().and_then(|bytes| read_hash_index(&bytes));
-        Ok(Batch(Arc::new(hashes.map_err(|error| in_path(error, path.as_deref()))?)))
-    })
+    detached(py, || Ok(Batch(Arc::new(source.located(|file| read_hash_index(&file.read()?))?))))
 }
 
 #[pyfunction]
 pub fn paimon_read_snapshot(py: Python<'_>, source: Source) -> PyResult<String> {
-    checked_text(py, source, Tag::from_json)
+    checked_text(py, &source, Tag::from_json)
 }
 
 #[pyfunction]
 pub fn paimon_read_schema(py: Python<'_>, source: Source) -> PyResult<String> {
-    checked_text(py, source, TableSchema::from_json)
+    checked_text(py, &source, TableSchema::from_json)
+}
+
+/// The text of a JSON file that `check` accepts, without the NULs that may follow it.
+fn checked_text<T>(py: Python<'_>, source: &Source, check: fn(&[u8]) -> Result<T>) -> PyResult<String> {
+    let read = |file: &Source| {
+        let bytes = file.read()?;
+        check(&bytes)?;
+        lakebed::json_text(&bytes).map(str::to_owned)
+    };
+    detached(py, || source.located(read))
+}
+
+/// The attributes of Python's `lakebed.paimon.writing.FileOptions`.
+#[derive(FromPyObject)]
+pub struct Options {
+    layout: String,
+    encoding: Encoding,
+    overwrite: bool,
+    limits: Limits,
+}
+
+#[pyfunction]
+pub fn paimon_write_records(
+    py: Python<'_>,
+    kind: &PaimonFileKind,
+    data: &Bound<'_, PyAny>,
+    sink: Option<Sink>,
+    options: Options,
+) -> Written {
+    let (kind, target) = (kind.0, Target(sink, options.overwrite));
+    let options = checked(py, || {
+        let layout = Layout::named(&options.layout)?;
+        Ok(FileOptions::new(layout, options.encoding.options(options.limits)?))
+    })?;
+    let batches = caller_stream(data)?;
+    write_into(py, target, |sink| {
+        let mut writer = RecordWriter::new(sink, kind, options)?;
+        for batch in batches {
+            writer.write(&batch?)?;
+        }
+        writer.finish()?;
+        Ok(())
+    })
+}
+
+#[pyfunction]
+pub fn paimon_write_snapshot(py: Python<'_>, json: &str, target: Target) -> Written {
+    write_into(py, target, |sink| Ok(sink.write_all(snapshot_file(json.as_bytes())?.as_bytes())?))
+}
+
+#[pyfunction]
+pub fn paimon_write_schema(py: Python<'_>, json: &str, target: Target) -> Written {
+    write_into(py, target, |sink| Ok(sink.write_all(schema_file(json.as_bytes())?.as_bytes())?))
 }

@@ -1,48 +1,181 @@
-//! Commits to Paimon tables.
+//! Commits to Paimon tables, and the changes that they make, as types.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::{RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
+use lakebed::columnar::Decoding;
+use lakebed::distributed::Distributed;
 use lakebed::location::Guarded;
 use lakebed::paimon;
-use lakebed::paimon::write::{self, Change, Committed, TableDefinition};
-use lakebed::scan::ScanOptions;
+use lakebed::paimon::write::{
+    self, BranchStart, Change, CommitOptions, Committed, Compaction, FileSelection, IndexFilesChange,
+    ManifestCompaction, RefChange, RollbackTo, SchemaChange, TableDefinition,
+};
+use lakebed::predicate::Predicate;
+use lakebed::reach::Retention;
+use lakebed::scan::{self, Batches, ScanOptions};
 use lakebed::table::LakeTable as _;
 use lakebed::view::View;
 use lakebed::{Error, ErrorKind, Result};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
 
-use crate::arrow::{export_schema, import_schema};
-use crate::boundary::detached;
+use crate::arguments::{IdOrName, Limits, of_attributes};
+use crate::arrow::{import_array, import_schema};
+use crate::boundary::{checked, detached, detached_as};
+use crate::caller_stream::rows_of;
 use crate::columnar::PyarrowEncoder;
 use crate::error::{to_python, write_error_to_python};
-use crate::limits::decoding;
-use crate::paimon_change::PaimonChange;
 use crate::storage::storage_of;
-use crate::stream::BatchStream;
-use crate::table::Table;
+use crate::table::{Scan, Table};
 
-/// The attributes of Python's `lakebed.commits.paimon._Author`.
-#[derive(FromPyObject)]
-pub struct CommitOptions {
-    user: String,
-    identifier: Option<i64>,
-    properties: BTreeMap<String, String>,
-    watermark: Option<i64>,
-    uuid: u128,
-    zone_offset_millis: i64,
+/// One change of a Paimon table; a commit makes one or several.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct PaimonChange(pub Change);
+
+#[pymethods]
+impl PaimonChange {
+    #[staticmethod]
+    fn append_files(
+        files: &Bound<'_, PyAny>,
+        changelog: Option<&Bound<'_, PyAny>>,
+        check: bool,
+    ) -> PyResult<PaimonChange> {
+        let changelog = changelog.map(rows_of).transpose()?;
+        Ok(PaimonChange(Change::AppendFiles { files: rows_of(files)?, changelog, check }))
+    }
+
+    #[staticmethod]
+    fn overwrite_files(
+        py: Python<'_>,
+        files: Option<&Bound<'_, PyAny>>,
+        removed: Option<Texts>,
+        r#where: Option<&str>,
+    ) -> PyResult<PaimonChange> {
+        let added = files.map(rows_of).transpose()?;
+        let condition = r#where.map(|text| detached(py, || Predicate::parse(text))).transpose()?;
+        let paths = removed.map(|Texts(paths)| FileSelection::Paths(paths));
+        let removed = paths.into_iter().chain(condition.map(FileSelection::Where)).collect();
+        Ok(PaimonChange(Change::OverwriteFiles { removed, added }))
+    }
+
+    #[staticmethod]
+    fn overwrite_partitions(
+        files: &Bound<'_, PyAny>,
+        partition: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PaimonChange> {
+        let removed = match partition.map(import_array).transpose()? {
+            None => FileSelection::PartitionsOfAdded,
+            Some(values) => FileSelection::Partition(
+                values
+                    .as_struct_opt()
+                    .cloned()
+                    .ok_or_else(|| PyTypeError::new_err("a partition is a struct"))?,
+            ),
+        };
+        Ok(PaimonChange(Change::OverwriteFiles { removed: vec![removed], added: Some(rows_of(files)?) }))
+    }
+
+    #[staticmethod]
+    fn replace_files(
+        removed: Texts,
+        added: &Bound<'_, PyAny>,
+        changelog: Option<&Bound<'_, PyAny>>,
+        index_files: Option<&Bound<'_, PyAny>>,
+        removed_index_files: Texts,
+    ) -> PyResult<PaimonChange> {
+        let changelog = changelog.map(rows_of).transpose()?;
+        let vectors = index_files.map(|added| index_files_change(added, removed_index_files)).transpose()?;
+        let (removed, added) = (removed.0, rows_of(added)?);
+        Ok(PaimonChange(Change::CompactFiles(Compaction { removed, added, changelog, vectors })))
+    }
+
+    #[staticmethod]
+    fn add_deletes(index_files: &Bound<'_, PyAny>, removed: Texts) -> PyResult<PaimonChange> {
+        index_files_change(index_files, removed).map(Change::ReplaceDeletionVectors).map(PaimonChange)
+    }
+
+    #[staticmethod]
+    fn rewrite_manifests(target_bytes: Option<u64>, sort: bool, memory_bytes: Option<usize>) -> PaimonChange {
+        PaimonChange(Change::CompactManifests(ManifestCompaction { target_bytes, sort, memory_bytes }))
+    }
+
+    /// Schema changes as a JSON array, in the form of Paimon's REST catalogs.
+    #[staticmethod]
+    fn update_schema(py: Python<'_>, changes: &str) -> PyResult<PaimonChange> {
+        checked(py, || SchemaChange::from_json(changes)).map(Change::AlterTable).map(PaimonChange)
+    }
+
+    #[staticmethod]
+    fn create_tag(
+        name: String,
+        snapshot: Option<i64>,
+        retained_micros: Option<u64>,
+        replace: bool,
+    ) -> PaimonChange {
+        let retained = retained_micros.map(Duration::from_micros);
+        PaimonChange(Change::Ref(RefChange::CreateTag { name, snapshot, retained, replace }))
+    }
+
+    #[staticmethod]
+    fn delete_tag(name: String) -> PaimonChange {
+        PaimonChange(Change::Ref(RefChange::DeleteTag(name)))
+    }
+
+    #[staticmethod]
+    fn create_branch(name: String, start: Option<IdOrName>) -> PaimonChange {
+        let start = match start {
+            None => BranchStart::Empty,
+            Some(IdOrName::Id(id)) => BranchStart::Snapshot(id),
+            Some(IdOrName::Name(tag)) => BranchStart::Tag(tag),
+        };
+        PaimonChange(Change::Ref(RefChange::CreateBranch { name, start }))
+    }
+
+    #[staticmethod]
+    fn delete_branch(name: String) -> PaimonChange {
+        PaimonChange(Change::Ref(RefChange::DeleteBranch(name)))
+    }
+
+    #[staticmethod]
+    fn fast_forward(branch: String) -> PaimonChange {
+        PaimonChange(Change::Ref(RefChange::FastForward(branch)))
+    }
+
+    #[staticmethod]
+    fn rollback_to(target: IdOrName) -> PaimonChange {
+        let target = match target {
+            IdOrName::Id(id) => RollbackTo::Snapshot(id),
+            IdOrName::Name(tag) => RollbackTo::Tag(tag),
+        };
+        PaimonChange(Change::Ref(RefChange::RollbackTo(target)))
+    }
+
+    #[staticmethod]
+    fn expire_snapshots(older_than_ms: Option<i64>, retain_last: Option<i32>, now_ms: i64) -> PaimonChange {
+        let retention = Retention { older_than_ms, retain_last, now_ms };
+        PaimonChange(Change::Ref(RefChange::ExpireSnapshots(retention)))
+    }
 }
 
-impl From<CommitOptions> for write::CommitOptions {
-    fn from(options: CommitOptions) -> write::CommitOptions {
-        let CommitOptions { user, identifier, properties, watermark, uuid, zone_offset_millis } = options;
-        let properties = properties.into_iter().collect();
-        let encoder = Some(Arc::new(PyarrowEncoder) as _);
-        write::CommitOptions { user, identifier, properties, watermark, uuid, zone_offset_millis, encoder }
+/// Paths or names.
+struct Texts(StringArray);
+
+impl FromPyObject<'_, '_> for Texts {
+    type Error = PyErr;
+
+    fn extract(array: Borrowed<'_, '_, PyAny>) -> PyResult<Texts> {
+        let texts = import_array(&array)?.as_string_opt::<i32>().cloned();
+        texts.map(Texts).ok_or_else(|| PyTypeError::new_err("paths are strings"))
     }
+}
+
+fn index_files_change(added: &Bound<'_, PyAny>, Texts(removed): Texts) -> PyResult<IndexFilesChange> {
+    Ok(IndexFilesChange { added: rows_of(added)?, removed })
 }
 
 /// The exception for invalid arguments; errors in a file have its path.
@@ -51,103 +184,77 @@ fn refused(py: Python<'_>, error: Error) -> PyErr {
 }
 
 /// Rows that were worked out before anything was removed, to be read again and again.
-#[pyclass(frozen, module = "lakebed._native")]
-pub struct FreedFiles {
+struct FreedFiles {
     schema: SchemaRef,
     rows: Vec<RecordBatch>,
 }
 
-#[pymethods]
-impl FreedFiles {
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        export_schema(py, &self.schema)
+impl scan::Scan for FreedFiles {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
-    fn stream(&self) -> BatchStream {
-        BatchStream::new(Arc::clone(&self.schema), Box::new(self.rows.clone().into_iter().map(Ok)))
-    }
-}
-
-impl FreedFiles {
-    /// Of a table whose commit has freed them.
-    fn of(table: &paimon::Table, rows: Vec<RecordBatch>) -> Result<FreedFiles> {
-        let schema = match rows.first() {
-            Some(batch) => batch.schema(),
-            None => Arc::clone(table.scan(View::Reachable, ScanOptions::default())?.schema()),
-        };
-        Ok(FreedFiles { schema, rows })
+    fn stream(&self) -> Result<Batches> {
+        Ok(Box::new(self.rows.clone().into_iter().map(Ok)))
     }
 }
 
-/// Makes changes to a table, all in one commit. Returns the table after it, and the files that a removal of
-/// snapshots, tags or a branch has freed.
+impl Distributed for FreedFiles {}
+
+/// Makes changes to a table, all in one commit, with the attributes of Python's `lakebed.commits.paimon._Author`.
+/// Returns the table after it, and the files that a removal of snapshots, tags or a branch has freed.
 #[pyfunction]
 pub fn paimon_commit(
     py: Python<'_>,
     table: &Table,
     changes: Vec<PyRef<'_, PaimonChange>>,
-    options: CommitOptions,
-) -> PyResult<(Table, FreedFiles)> {
+    options: &Bound<'_, PyAny>,
+) -> PyResult<(Table, Scan)> {
     let changes: Vec<Change> = changes.iter().map(|change| change.0.clone()).collect();
-    let committed = detached(py, || {
-        let format = table.0.format();
-        let own = table.0.as_any().downcast_ref::<paimon::Table>();
-        let own = own.ok_or_else(|| {
-            Error::new(ErrorKind::Unsupported, format!("a Paimon table is expected, not one of {format}"))
-        })?;
-        Ok(write::commit(own, &changes, &options.into()).and_then(|Committed { table, freed }| {
-            let freed = FreedFiles::of(&table, freed)?;
-            Ok((table, freed))
-        }))
+    let properties: BTreeMap<String, String> = options.getattr("properties")?.extract()?;
+    let options = of_attributes!(options, CommitOptions {
+        user, identifier, watermark, uuid, zone_offset_millis;
+        properties: properties.into_iter().collect(),
+        encoder: Some(Arc::new(PyarrowEncoder))
+    });
+    let own = table.0.as_any().downcast_ref::<paimon::Table>().ok_or_else(|| {
+        let message = format!("a Paimon table is expected, not one of {}", table.0.format());
+        to_python(py, Error::new(ErrorKind::Unsupported, message))
     })?;
-    let (table, freed) = committed.map_err(|error| refused(py, error))?;
-    Ok((Table::warned(py, Box::new(table))?, freed))
+    let (table, freed) = detached_as(py, refused, || {
+        let Committed { table, freed: rows } = write::commit(own, &changes, &options)?;
+        let schema = match rows.first() {
+            Some(batch) => batch.schema(),
+            None => Arc::clone(table.scan(View::Reachable, ScanOptions::default())?.schema()),
+        };
+        Ok((table, FreedFiles { schema, rows }))
+    })?;
+    Ok((Table::warned(py, Box::new(table))?, Scan(Box::new(freed))))
 }
 
-/// Columns as an Arrow schema, or as JSON.
-#[derive(FromPyObject)]
-enum Columns<'py> {
-    Json(String),
-    Arrow(Bound<'py, PyAny>),
-}
-
-/// The attributes of Python's `lakebed.creating._PaimonDefinition`.
-#[derive(FromPyObject)]
-pub struct NewTable<'py> {
-    columns: Columns<'py>,
-    partition_keys: Vec<String>,
-    primary_keys: Vec<String>,
-    options: Vec<(String, String)>,
-    comment: Option<String>,
-}
-
+/// Creates a table with the attributes of Python's `lakebed.creating._PaimonDefinition`.
 #[pyfunction]
 pub fn paimon_create_table(
     py: Python<'_>,
     location: &str,
     storage: Option<Py<PyAny>>,
-    table: NewTable<'_>,
-    limits: &Bound<'_, PyAny>,
+    table: &Bound<'_, PyAny>,
+    limits: Limits,
 ) -> PyResult<Table> {
-    let (decoding, storage) = (decoding(limits)?, storage_of(py, storage, None)?);
-    let NewTable { columns, partition_keys, primary_keys, options, comment } = table;
-    let fields = match columns {
-        Columns::Json(text) => TableDefinition::fields_from_json(&text),
-        Columns::Arrow(schema) => TableDefinition::fields_from_arrow(&import_schema(&schema)?),
-    };
-    let fields = fields.map_err(|error| refused(py, error))?;
-    let definition = TableDefinition { fields, partition_keys, primary_keys, options, comment };
-    let made = detached(py, || {
-        let storage = Guarded::of_table(storage, location, [], None)?;
-        Ok(write::create_table(location, Arc::new(storage), &definition, decoding))
-    })?;
-    made.map(|table| Table(Arc::new(table))).map_err(|error| refused(py, error))
+    let storage = storage_of(py, storage, None)?;
+    let fields: String = table.getattr("fields")?.extract()?;
+    let definition = of_attributes!(table, TableDefinition {
+        partition_keys, primary_keys, options, comment;
+        fields: detached_as(py, refused, || TableDefinition::fields_from_json(&fields))?
+    });
+    let storage = Arc::new(detached(py, || Guarded::of_table(storage, location, [], None))?);
+    let create = || write::create_table(location, storage, &definition, Decoding::from(limits.0));
+    detached_as(py, refused, create).map(|table| Table(Arc::new(table)))
 }
 
 /// The columns of a schema as `fields` of a schema file, without ids.
 #[pyfunction]
 pub fn paimon_fields(py: Python<'_>, schema: &Bound<'_, PyAny>) -> PyResult<String> {
-    let fields = TableDefinition::fields_from_arrow(&import_schema(schema)?);
-    let fields = fields.map_err(|error| write_error_to_python(py, error))?;
-    Ok(serde_json::Value::Array(fields).to_string())
+    let schema = import_schema(schema)?;
+    checked(py, || Ok(serde_json::Value::Array(TableDefinition::fields_from_arrow(&schema)?).to_string()))
 }

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 
 use arrow_array::cast::AsArray;
 use arrow_buffer::Buffer;
-use bytes::Bytes;
 use lakebed::rewrite_paths::{MovedTexts, PositionDeletes, RewritePaths, Since};
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::PyTypeError;
@@ -12,49 +11,35 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
+use crate::arguments::{IdOrName, of_attributes};
 use crate::arrow::import_array;
 use crate::boundary::detached;
 use crate::interpreter::{attached, call_method, cause};
-use crate::storage::storage_of;
+use crate::storage::{buffer_of, storage_of};
 use crate::stream::Batch;
 use crate::table::{Scan, Table};
 use crate::view::Options;
 
-/// A snapshot's id, or the path or name of a metadata file.
-#[derive(FromPyObject)]
-pub enum Before {
-    Snapshot(i64),
-    Metadata(String),
-}
-
-/// The attributes of Python's `lakebed.rewriting.Rewriting`.
-#[derive(FromPyObject)]
-pub struct Rewriting {
-    prefixes: Vec<(String, String)>,
-    to: String,
-    storage: Option<Py<PyAny>>,
-    since: Option<Before>,
-}
-
-/// Writes the metadata. Returns the files to copy.
+/// Writes the metadata, by the attributes of Python's `lakebed.rewriting.Rewriting`. Returns the files to copy.
 #[pyfunction]
 pub fn rewrite_paths(
     py: Python<'_>,
-    table: &Bound<'_, Table>,
-    rewriting: Rewriting,
+    table: &Table,
+    rewriting: &Bound<'_, PyAny>,
     options: Options,
 ) -> PyResult<Scan> {
-    let Rewriting { prefixes, to, storage, since } = rewriting;
-    let since = since.map(|since| match since {
-        Before::Snapshot(id) => Since::Snapshot(id),
-        Before::Metadata(name) => Since::Metadata(name),
+    let since: Option<IdOrName> = rewriting.getattr("since")?.extract()?;
+    let job = of_attributes!(rewriting, RewritePaths {
+        prefixes, to;
+        target: storage_of(py, rewriting.getattr("storage")?.extract()?, None)?,
+        since: since.map(|since| match since {
+            IdOrName::Id(id) => Since::Snapshot(id),
+            IdOrName::Name(name) => Since::Metadata(name),
+        }),
+        threads: options.0.threads,
+        position_deletes: Arc::new(PythonDeletes)
     });
-    let Options(options) = options;
-    let target = storage_of(py, storage, None)?;
-    let position_deletes = Arc::new(PythonDeletes);
-    let job = RewritePaths { prefixes, to, target, since, threads: options.threads, position_deletes };
-    let table = table.get();
-    detached(py, || table.0.rewrite_paths(&job, options)).map(Scan)
+    detached(py, || table.0.rewrite_paths(&job, options.0)).map(Scan)
 }
 
 /// Writes Parquet with `lakebed._position_deletes`.
@@ -79,15 +64,14 @@ impl PositionDeletes for PythonDeletes {
             let data = PyBytes::new(py, &bytes);
             Ok(call_method(&module, "rewritten", (data, PathMover { moved }))?.extract()?)
         };
-        let written = attached(|py| Ok(written(py).map_err(|raised| cause(py, raised))))?;
-        let written = written.map_err(|error| {
-            if let Some(refused) = refused.lock().ok().and_then(|mut refused| refused.take()) {
-                return refused;
-            }
-            Error::new(ErrorKind::Mismatch, "position deletes that pyarrow could not rewrite")
-                .caused_by(error)
-        })?;
-        Ok(Buffer::from(Bytes::from_owner(written)))
+        attached(|py| {
+            written(py).map(buffer_of).map_err(|raised| {
+                let refused = refused.lock().ok().and_then(|mut refused| refused.take());
+                let message = "position deletes that pyarrow could not rewrite";
+                let failed = || Error::new(ErrorKind::Mismatch, message).caused_by(cause(py, raised));
+                refused.unwrap_or_else(failed)
+            })
+        })
     }
 }
 

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use lakebed::Result;
 use lakebed::write::{Existing, publish};
-use lakebed_avro::{Codec, Limits, WriteOptions};
+use lakebed_avro::{Codec, WriteOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::arguments::Limits;
 use crate::avro::threads as threads_of;
-use crate::boundary::detached;
-use crate::error::write_error_to_python;
+use crate::boundary::checked;
 use crate::interpreter::{attached, call_method};
 
 /// A target of a file.
@@ -21,6 +21,13 @@ pub enum Sink {
     /// An object with a method `write` that takes bytes.
     File(Py<PyAny>),
 }
+
+/// What a file is written to, and whether one that is there is replaced.
+#[derive(FromPyObject)]
+pub struct Target(pub Option<Sink>, pub bool);
+
+/// The bytes of a file that has no target.
+pub type Written = PyResult<Option<Vec<u8>>>;
 
 /// A Python file as a Rust writer.
 struct PythonFile(Py<PyAny>);
@@ -54,47 +61,32 @@ pub struct Encoding {
 
 impl Encoding {
     /// The options of the writer, with `limits`.
-    pub fn options(self, limits: Limits) -> Result<WriteOptions> {
+    pub fn options(self, Limits(limits): Limits) -> Result<WriteOptions> {
         let Encoding { codec, level, block_bytes, sync, verify, threads } = self;
-        let (codec, options) = (Codec::named(&codec)?, WriteOptions::new(sync));
-        Ok(WriteOptions {
-            codec,
-            level,
-            block_bytes,
-            limits,
-            verify,
-            threads: threads_of(threads),
-            ..options
-        })
+        let (codec, threads, metadata) = (Codec::named(&codec)?, threads_of(threads), Vec::new());
+        Ok(WriteOptions { codec, level, block_bytes, metadata, sync, limits, verify, threads })
     }
 }
 
-/// Calls `write` with the target; returns the bytes where there is no target.
+/// Calls `write` with the target; returns the bytes where there is none.
 ///
 /// A path is published when everything is written: before that, and after an error, there is no file.
 pub fn write_into(
     py: Python<'_>,
-    sink: Option<Sink>,
-    overwrite: bool,
+    Target(sink, overwrite): Target,
     write: impl FnOnce(&mut dyn Write) -> Result<()> + Send,
-) -> PyResult<Option<Py<PyBytes>>> {
+) -> Written {
     let existing = if overwrite { Existing::Replace } else { Existing::Refuse };
-    let written = detached(py, || {
-        // Errors in arguments and errors in files become different exceptions.
-        Ok(match sink {
-            None => {
-                let mut bytes = Vec::new();
-                write(&mut bytes).map(|()| Some(bytes))
-            }
-            Some(Sink::File(file)) => write(&mut PythonFile(file)).map(|()| None),
-            Some(Sink::Path(path)) => publish(&path, existing, |file| {
-                let mut file = io::BufWriter::new(file);
-                write(&mut file)?;
-                Ok(file.flush()?)
-            })
-            .map(|()| None),
-        })
+    let mut bytes = Vec::new();
+    let is_returned = sink.is_none();
+    checked(py, || match sink {
+        None => write(&mut bytes),
+        Some(Sink::File(file)) => write(&mut PythonFile(file)),
+        Some(Sink::Path(path)) => publish(&path, existing, |file| {
+            let mut file = io::BufWriter::new(file);
+            write(&mut file)?;
+            Ok(file.flush()?)
+        }),
     })?;
-    let bytes = written.map_err(|error| write_error_to_python(py, error))?;
-    Ok(bytes.map(|bytes| PyBytes::new(py, &bytes).unbind()))
+    Ok(is_returned.then_some(bytes))
 }

@@ -41,10 +41,8 @@ struct Abilities {
 }
 
 impl PyStorage {
-    /// The storage of an object with `read` and `list`; what else it has is found out here, once.
-    ///
-    /// # Errors
-    /// `TypeError` for `concurrent_reads` that are not a number, `ValueError` for 0.
+    /// The storage of an object with `read` and `list`; what else it has is found out here, once: `concurrent_reads`
+    /// that are not a number are a `TypeError`, 0 is a `ValueError`.
     pub fn new(storage: Bound<'_, PyAny>) -> PyResult<PyStorage> {
         let protocols = storage.py().import("lakebed.storage.protocols")?;
         let abilities = protocols.call_method1("abilities", (&storage,))?.extract()?;
@@ -55,10 +53,7 @@ impl PyStorage {
         self.abilities.concurrent_reads.unwrap_or(CONCURRENT_READS)
     }
 
-    /// The result of a method.
-    ///
-    /// # Errors
-    /// What it raises; `TypeError` for a result of another type.
+    /// The result of a method; a result of another type is a `TypeError`.
     fn ask<T: for<'a, 'py> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
         &self,
         method: &str,
@@ -67,17 +62,13 @@ impl PyStorage {
     ) -> Result<T> {
         attached(|py| {
             let answer = call_method(self.storage.bind(py), method, arguments);
-            answer
-                .and_then(|answer| answer.extract().map_err(Into::into))
-                .map_err(|error| failed(py, error, path))
+            let answer = answer.and_then(|answer| answer.extract().map_err(Into::into));
+            answer.map_err(|error| failed(py, error, path))
         })
     }
 }
 
 /// Refuses to call a method that a storage does not have, and says what may be done instead.
-///
-/// # Errors
-/// `Unsupported`.
 fn check(has: bool, method: &str, protocol: &str, instead: &str, path: &str) -> Result<()> {
     if has {
         return Ok(());
@@ -88,29 +79,24 @@ fn check(has: bool, method: &str, protocol: &str, instead: &str, path: &str) -> 
 
 /// The storage of a Python object, or the local file system for `None`, limited to as many reads at once as
 /// it serves, or to `concurrent_reads`.
-///
-/// # Errors
-/// As [`PyStorage::new`].
 pub fn storage_of(
     py: Python<'_>,
     storage: Option<Py<PyAny>>,
     concurrent_reads: Option<usize>,
 ) -> PyResult<Arc<dyn Storage>> {
-    let limited = |storage: Arc<dyn Storage>, reads| Arc::new(AtOnce::new(storage, reads));
-    Ok(match storage {
-        Some(storage) => {
-            let storage = PyStorage::new(storage.into_bound(py))?;
-            let reads = concurrent_reads.unwrap_or(storage.reads());
-            // One that serves one read at a time may belong to the thread that asks, as connections of sqlite3 do.
-            let is_bound = reads == 1 && !(storage.abilities.says_reads && storage.reads() > 1);
-            let storage = limited(Arc::new(storage), reads);
-            if is_bound { storage } else { Arc::new(Interruptible(storage)) }
-        }
-        None => match concurrent_reads {
-            Some(reads) => limited(Arc::new(InterruptibleLocal), reads),
-            None => Arc::new(InterruptibleLocal),
-        },
-    })
+    let Some(storage) = storage else {
+        let local = Arc::new(InterruptibleLocal);
+        return Ok(match concurrent_reads {
+            Some(reads) => Arc::new(AtOnce::new(local, reads)),
+            None => local,
+        });
+    };
+    let storage = PyStorage::new(storage.into_bound(py))?;
+    let reads = concurrent_reads.unwrap_or(storage.reads());
+    // One that serves one read at a time may belong to the thread that asks, as connections of sqlite3 do.
+    let is_bound = reads == 1 && !(storage.abilities.says_reads && storage.reads() > 1);
+    let storage = Arc::new(AtOnce::new(Arc::new(storage), reads));
+    Ok(if is_bound { storage } else { Arc::new(Interruptible(storage)) })
 }
 
 /// The local file system, whose reads check for signals of the interpreter.
@@ -193,13 +179,11 @@ impl Storage for PyStorage {
     }
 
     fn read(&self, path: &str) -> Result<Buffer> {
-        attached(|py| bytes(py, call_method(self.storage.bind(py), "read", (path,)), path))
+        self.ask("read", path, (path,)).map(|FileBytes(read)| read)
     }
 
     fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
-        let end = start.saturating_add(length);
-        let read =
-            attached(|py| bytes(py, call_method(self.storage.bind(py), "read", (path, start, end)), path))?;
+        let FileBytes(read) = self.ask("read", path, (path, start, start.saturating_add(length)))?;
         if u64::try_from(read.len()).is_ok_and(|found| found <= length) {
             return Ok(read);
         }
@@ -237,13 +221,10 @@ impl Storage for PyStorage {
     fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {
         check(self.abilities.publish, "publish", "PublishingStorage", "", path)?;
         let replace = existing == Existing::Replace;
-        attached(|py| {
-            let data = PyBytes::new(py, bytes);
-            match call_method(self.storage.bind(py), "publish", (path, data, replace)) {
-                Ok(_) => Ok(true),
-                Err(error) if !replace && error.is_instance_of::<PyFileExistsError>(py) => Ok(false),
-                Err(error) => Err(failed(py, error, path)),
-            }
+        attached(|py| match call_method(self.storage.bind(py), "publish", (path, bytes, replace)) {
+            Ok(_) => Ok(true),
+            Err(error) if !replace && error.is_instance_of::<PyFileExistsError>(py) => Ok(false),
+            Err(error) => Err(failed(py, error, path)),
         })
     }
 
@@ -262,51 +243,49 @@ impl Storage for PyStorage {
 type Listed = (String, bool, Option<u64>, Option<i64>);
 
 fn contents(listed: Vec<Listed>) -> Contents {
-    let mut found = Contents::default();
-    for (name, is_folder, size, modified) in listed {
-        match is_folder {
-            true => found.folders.names.push(name),
-            false => {
-                let details = Some(FileDetails { size, modified });
-                found.files.push(ListedFile { name, details });
-            }
-        }
-    }
-    found
+    let (folders, files): (Vec<_>, Vec<_>) = listed.into_iter().partition(|(_, is_folder, ..)| *is_folder);
+    let file = |(name, _, size, modified)| ListedFile { name, details: Some(FileDetails { size, modified }) };
+    let names = folders.into_iter().map(|(name, ..)| name).collect();
+    Contents { files: files.into_iter().map(file).collect(), folders: Folders { names, closed: Vec::new() } }
 }
 
 /// The result of `read`, without a copy: bytes, or any object with the buffer protocol by way of Arrow, since
 /// that protocol is not in the stable interface of all supported Python versions.
-fn bytes(py: Python<'_>, read: PyResult<Bound<'_, PyAny>>, path: &str) -> Result<Buffer> {
-    let bytes = read.and_then(|read| match read.cast_into::<PyBytes>() {
-        Ok(bytes) => Ok(Buffer::from(Bytes::from_owner(PyBackedBytes::from(bytes)))),
-        Err(other) => {
-            let array = py.import("lakebed._arrow")?.call_method1("frozen", (other.into_inner(),))?;
-            let array = import_array(&array)?;
-            only_value(&array).ok_or_else(|| PyTypeError::new_err("one binary value is expected"))
+struct FileBytes(Buffer);
+
+impl FromPyObject<'_, '_> for FileBytes {
+    type Error = PyErr;
+
+    fn extract(read: Borrowed<'_, '_, PyAny>) -> PyResult<FileBytes> {
+        if let Ok(bytes) = read.cast::<PyBytes>() {
+            return Ok(FileBytes(buffer_of(PyBackedBytes::from(bytes.to_owned()))));
         }
-    });
-    bytes.map_err(|error| failed(py, error, path))
+        let array = read.py().import("lakebed._arrow")?.call_method1("frozen", (read,))?;
+        let bytes = only_value(&import_array(&array)?);
+        bytes.map(FileBytes).ok_or_else(|| PyTypeError::new_err("one binary value is expected"))
+    }
 }
 
-fn is_missing(py: Python<'_>, error: &PyErr) -> bool {
-    error.is_instance_of::<PyFileNotFoundError>(py) || error.is_instance_of::<PyNotADirectoryError>(py)
+/// The bytes that Python has, shared.
+pub fn buffer_of(bytes: PyBackedBytes) -> Buffer {
+    Buffer::from(Bytes::from_owner(bytes))
 }
 
 fn failed(py: Python<'_>, error: PyErr, path: &str) -> Error {
-    let (kind, message) = if is_missing(py, &error) {
+    let is_location_error = || {
+        let class = py.import("lakebed.errors").and_then(|errors| errors.getattr("LocationError"));
+        class.is_ok_and(|class| error.matches(py, class).unwrap_or(false))
+    };
+    let is_missing =
+        error.is_instance_of::<PyFileNotFoundError>(py) || error.is_instance_of::<PyNotADirectoryError>(py);
+    let (kind, message) = if is_missing {
         (ErrorKind::Missing, "no such file")
     } else if error.is_instance_of::<PyMemoryError>(py) {
         (ErrorKind::Avro(lakebed_avro::ErrorKind::Limit), "no memory for what the storage reads")
-    } else if is_location_error(py, &error) {
+    } else if is_location_error() {
         (ErrorKind::Location, "a path that the storage does not open")
     } else {
         (ErrorKind::Io, "storage failed")
     };
     Error::new(kind, message).in_file(path).caused_by(cause(py, error))
-}
-
-fn is_location_error(py: Python<'_>, error: &PyErr) -> bool {
-    let class = py.import("lakebed.errors").and_then(|errors| errors.getattr("LocationError"));
-    class.is_ok_and(|class| error.matches(py, class).unwrap_or(false))
 }

@@ -3,25 +3,29 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::SchemaRef;
+use lakebed::location::without_credentials_in;
 use lakebed::notes::Notes;
 use lakebed::predicate::{BoundPredicate, Predicate};
+use lakebed::scan::Batches;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
-use crate::arrow::{StreamProducer, export_array, export_schema, export_stream, import_batch, import_schema};
+use crate::arrow::{export_array, export_schema, export_stream, import_batch, import_schema};
 use crate::boundary::detached;
 use crate::interpreter::{is_raised, raise_what_ends, released};
-use crate::notes::warn;
 use crate::turns::Turns;
-
-/// Batches, or the error that ends them.
-pub type Batches = Box<dyn Iterator<Item = lakebed::Result<RecordBatch>> + Send>;
 
 /// One record batch or array, handed over through the Arrow PyCapsule interface.
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Batch(pub ArrayRef);
+
+impl From<RecordBatch> for Batch {
+    fn from(rows: RecordBatch) -> Batch {
+        Batch(Arc::new(StructArray::from(rows)))
+    }
+}
 
 #[pymethods]
 impl Batch {
@@ -48,6 +52,11 @@ pub struct BatchStream {
 impl BatchStream {
     pub fn new(schema: SchemaRef, batches: Batches) -> BatchStream {
         BatchStream { schema, batches: Turns::new(batches), notes: Notes::default() }
+    }
+
+    /// A stream of one batch.
+    pub fn of(batch: RecordBatch) -> BatchStream {
+        BatchStream::new(batch.schema(), Box::new(std::iter::once(Ok(batch))))
     }
 
     /// A stream of open files, of which a forked process shares the position.
@@ -82,41 +91,32 @@ impl BatchStream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
         let batches = self.handed(py)?;
-        export_stream(py, Box::new(BatchProducer { schema: Arc::clone(&self.schema), batches }))
+        // Errors of a C stream are texts.
+        let next = move || released(|| next_of(&batches).map_err(as_text));
+        export_stream(py, Arc::clone(&self.schema), Box::new(next))
     }
 
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         let next = detached(py, || next_of(&self.batches))?;
         warn(py, &self.notes)?;
-        Ok(next.map(|batch| Batch(Arc::new(StructArray::from(batch)))))
+        Ok(next.map(Batch::from))
     }
 
     /// The rows that a filter keeps; this stream is handed over.
     fn filter(&self, py: Python<'_>, condition: &Filter) -> PyResult<BatchStream> {
-        let (batches, filter) = (self.handed(py)?, Arc::clone(&condition.0));
+        let (batches, filter) = (self.handed(py)?, Arc::clone(&condition.predicate));
         let rows = std::iter::from_fn(move || next_of(&batches).transpose());
-        let kept = rows.map(move |rows| lakebed::view::matching(&rows?, &filter.predicate));
+        let kept = rows.map(move |rows| lakebed::view::matching(&rows?, &filter));
         let stream = BatchStream::new(Arc::clone(&self.schema), Box::new(kept));
         Ok(stream.with_notes(self.notes.clone()))
     }
 }
 
-/// A filter on the columns of some rows.
+/// A filter on the columns of some rows, bound to their schema, and the columns that it tests.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Filter(Arc<Condition>);
-
-/// A filter bound to a schema, and the columns that it tests.
-struct Condition {
-    predicate: BoundPredicate,
+pub struct Filter {
+    predicate: Arc<BoundPredicate>,
     columns: Vec<String>,
-}
-
-impl Condition {
-    fn new(text: &str, schema: &Schema) -> lakebed::Result<Condition> {
-        let predicate = Predicate::parse(text)?;
-        let columns = predicate.columns().into_iter().map(str::to_owned).collect();
-        Ok(Condition { predicate: predicate.bind(schema)?, columns })
-    }
 }
 
 #[pymethods]
@@ -124,43 +124,28 @@ impl Filter {
     #[new]
     fn new(py: Python<'_>, schema: &Bound<'_, PyAny>, r#where: &str) -> PyResult<Filter> {
         let schema = import_schema(schema)?;
-        detached(py, || Ok(Filter(Arc::new(Condition::new(r#where, &schema)?))))
+        detached(py, || {
+            let predicate = Predicate::parse(r#where)?;
+            let columns = predicate.columns().into_iter().map(str::to_owned).collect();
+            Ok(Filter { predicate: Arc::new(predicate.bind(&schema)?), columns })
+        })
     }
 
-    /// The names of the columns that it tests.
     #[getter]
-    fn columns(&self) -> Vec<String> {
-        self.0.columns.clone()
+    fn columns(&self) -> &[String] {
+        &self.columns
     }
 
     /// The rows of a batch that it keeps.
     fn matching(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<Batch> {
         let rows = import_batch(rows)?;
-        let kept = detached(py, || lakebed::view::matching(&rows, &self.0.predicate))?;
-        Ok(Batch(Arc::new(StructArray::from(kept))))
-    }
-}
-
-/// The same batches behind the C stream, whose errors are texts.
-struct BatchProducer {
-    schema: SchemaRef,
-    batches: Turns<Batches>,
-}
-
-impl StreamProducer for BatchProducer {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn next(&self) -> Result<Option<RecordBatch>, String> {
-        released(|| next_of(&self.batches).map_err(as_text))
+        detached(py, || Ok(lakebed::view::matching(&rows, &self.predicate)?.into()))
     }
 }
 
 /// An error in a text, with the exception of a storage; what ends a program is raised besides.
 fn as_text(error: lakebed::Error) -> String {
-    let raised = std::error::Error::source(&error).filter(|cause| is_raised(*cause));
-    let text = match raised {
+    let text = match std::error::Error::source(&error).filter(|cause| is_raised(*cause)) {
         Some(raised) => format!("{error}: {raised}"),
         None => error.to_string(),
     };
@@ -177,4 +162,14 @@ fn next_of(batches: &Turns<Batches>) -> lakebed::Result<Option<RecordBatch>> {
         }
         next.transpose()
     })
+}
+
+/// Warns of the notes added since the last call.
+pub fn warn(py: Python<'_>, notes: &Notes) -> PyResult<()> {
+    let notes = notes.take();
+    if !notes.is_empty() {
+        let notes: Vec<_> = notes.iter().map(|note| without_credentials_in(note)).collect();
+        py.import("lakebed._notes")?.call_method1("warn", (notes,))?;
+    }
+    Ok(())
 }

@@ -3,23 +3,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::StructArray;
-use lakebed::distributed::Distributed;
+use lakebed::columnar::Decoding;
+use lakebed::distributed::{Bounds, Distributed};
+use lakebed::finding::TablesBelow;
 use lakebed::format::FORMATS;
 use lakebed::location::Guarded;
 use lakebed::relocate::Relocated;
 use lakebed::table;
-use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use crate::arguments::{Limits, of_attributes};
 use crate::arrow::{SchemaCapsule, export_schema, import_batch};
 use crate::boundary::detached;
-use crate::job::{Bounds, Planned};
-use crate::limits::decoding;
-use crate::notes::warn;
+use crate::caller_stream::caller_stream;
+use crate::job::Planned;
 use crate::storage::storage_of;
-use crate::stream::{Batch, BatchStream};
+use crate::stream::{Batch, BatchStream, warn};
 use crate::view::{Options, Place, View};
 
 /// A table on one branch at one snapshot; without a snapshot where it has none.
@@ -28,28 +28,27 @@ pub struct Table(pub Arc<dyn table::LakeTable>);
 
 /// The attributes of `lakebed.table.opening.Opening` that say how a table is read.
 #[derive(FromPyObject)]
-struct Opening<'py> {
+struct Opening {
     path: String,
     storage: Option<Py<PyAny>>,
     moved: Vec<(String, String)>,
     allowed: Option<Vec<String>>,
-    limits: Bound<'py, PyAny>,
+    limits: Limits,
     reads: Option<usize>,
 }
 
 #[pymethods]
 impl Table {
     #[staticmethod]
-    fn open(py: Python<'_>, opening: Opening<'_>, format: Option<&str>) -> PyResult<Table> {
+    fn open(py: Python<'_>, opening: Opening, format: Option<&str>) -> PyResult<Table> {
         let Opening { path, storage, moved, allowed, limits, reads } = opening;
-        let decoding = decoding(&limits)?;
         let mut storage = storage_of(py, storage, reads)?;
         let there: Vec<String> = moved.iter().map(|(_, now)| now.clone()).collect();
         storage = Arc::new(detached(py, || Guarded::of_table(storage, &path, there, allowed))?);
         if !moved.is_empty() {
             storage = Arc::new(Relocated::new(storage, &path, moved));
         }
-        Table::warned(py, detached(py, || FORMATS.open(&path, format, storage, decoding))?)
+        Table::warned(py, detached(py, || FORMATS.open(&path, format, storage, Decoding::from(limits.0)))?)
     }
 
     #[getter]
@@ -100,8 +99,7 @@ impl Table {
     /// Takes and returns record batches as struct arrays.
     fn partitions_of(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<Batch> {
         let rows = import_batch(rows)?;
-        let partitions = detached(py, || self.0.partitions_of(&rows))?;
-        Ok(Batch(Arc::new(StructArray::from(partitions))))
+        detached(py, || self.0.partitions_of(&rows)).map(Batch::from)
     }
 
     fn at(&self, py: Python<'_>, place: &Place) -> PyResult<Table> {
@@ -147,7 +145,7 @@ impl Scan {
     }
 
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
-        detached(py, || to_json(&serde_json::json!({ "steps": self.0.explain()? })))
+        detached(py, || Ok(serde_json::json!({ "steps": self.0.explain()? }).to_string()))
     }
 
     fn deletes(&self, py: Python<'_>) -> PyResult<Scan> {
@@ -156,13 +154,23 @@ impl Scan {
 
     /// As the objects that `json.loads` makes.
     fn scan_tasks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let answer = detached(py, || to_json(&self.0.scan_tasks()?))?;
+        let answer = detached(py, || Ok(self.0.scan_tasks()?.to_string()))?;
         warn(py, &self.0.notes())?;
         py.import("json")?.call_method1("loads", (answer,))
     }
 
-    fn job(&self, py: Python<'_>, bounds: Bounds) -> PyResult<Option<Planned>> {
-        Planned::of(py, self.0.as_ref(), bounds)
+    /// Takes the attributes of Python's `lakebed.view.Bounds`.
+    fn job(&self, py: Python<'_>, bounds: &Bound<'_, PyAny>) -> PyResult<Option<Planned>> {
+        let answer: Option<Bound<'_, PyAny>> = bounds.getattr("answer")?.extract()?;
+        let answer = answer.map(|rows| caller_stream(&rows)).transpose()?;
+        let bounds = of_attributes!(bounds, Bounds {
+            at_once, small_bytes, delete_bytes, deleting_bytes, deletions, task_bytes, parts, groups;
+            answer: None
+        });
+        detached(py, || {
+            let answer = answer.map(Iterator::collect).transpose()?;
+            Ok(self.0.job(&Bounds { answer, ..bounds })?.map(Planned))
+        })
     }
 
     #[getter]
@@ -171,6 +179,16 @@ impl Scan {
     }
 }
 
-fn to_json(value: &impl serde::Serialize) -> lakebed::Result<String> {
-    serde_json::to_string(value).map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+/// The tables at a folder and below it.
+#[pyfunction]
+pub fn find_tables(
+    py: Python<'_>,
+    prefix: &str,
+    storage: Option<Py<PyAny>>,
+    concurrent_reads: Option<usize>,
+    options: Options,
+) -> PyResult<Scan> {
+    let storage = storage_of(py, storage, concurrent_reads)?;
+    let found = detached(py, || TablesBelow::new(prefix, &FORMATS, storage, options.0))?;
+    Ok(Scan(Box::new(found)))
 }

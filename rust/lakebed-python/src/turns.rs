@@ -40,11 +40,9 @@ impl<T: Send + 'static> Turns<T> {
         Turns { state, ended: Condvar::new(), process: AtomicU32::new(process) }
     }
 
-    /// Runs `work` with the value when no other thread does. To be called without the interpreter.
-    ///
-    /// # Errors
-    /// `Io` in a forked process, and where this thread, or one that waits for it, uses the value already;
-    /// what the handler of a signal raises meanwhile; those of `work`.
+    /// Runs `work` with the value when no other thread does. To be called without the interpreter. Fails in a forked
+    /// process, where this thread, or one that waits for it, uses the value already, and with what the handler of a
+    /// signal raises meanwhile.
     pub fn take_turn<O>(&self, work: impl FnOnce(&mut Option<T>) -> Result<O>) -> Result<O> {
         let process = std::process::id();
         let first = self.process.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed);
@@ -55,9 +53,6 @@ impl<T: Send + 'static> Turns<T> {
     }
 
     /// The value for another owner, in the same process as before.
-    ///
-    /// # Errors
-    /// As [`Turns::take_turn`].
     pub fn hand_over(&self) -> Result<Option<Turns<T>>> {
         let user = self.process.load(Ordering::Relaxed);
         let value = self.take_turn(|value| Ok(value.take()))?;

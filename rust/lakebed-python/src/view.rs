@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use lakebed::reach::{OrphanOptions, Retention};
-use lakebed::scan::{DeletesAs, ScanOptions};
+use lakebed::reach::{Listing, OrphanOptions, Retention};
+use lakebed::scan::{Batches, DeletesAs, ScanOptions};
 use lakebed::table::{self, Newest};
 use lakebed::view;
-use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 
-use crate::interpreter::{attached, call, cause};
-use crate::listing::stream_of;
+use crate::arguments::of_attributes;
+use crate::caller_stream::caller_stream;
+use crate::interpreter::{attempted, call};
 use crate::table::Table;
 
 /// A view, with what only it takes.
@@ -80,7 +80,7 @@ impl View {
         equal_schemes: Vec<(String, String)>,
         equal_authorities: Vec<(String, String)>,
     ) -> View {
-        let listing = listing.map(stream_of);
+        let listing = listing.map(listing_of);
         let which = OrphanOptions { before_ms, equal_schemes, equal_authorities, listing };
         View(view::View::Orphans { which, newest: newest.map(newest_of) })
     }
@@ -109,15 +109,14 @@ impl View {
 
 /// The newest version of a table, as a callable of Python's returns it.
 pub fn newest_of(newest: Py<PyAny>) -> Newest {
-    Arc::new(move || {
-        let table = |py: Python<'_>| Ok(Arc::clone(&call(newest.bind(py), ())?.cast::<Table>()?.get().0));
-        attached(|py| {
-            let failed = |raised| {
-                Error::new(ErrorKind::Io, "the newest version of the table").caused_by(cause(py, raised))
-            };
-            table(py).map_err(failed)
-        })
-    })
+    let table = move |py: Python<'_>| Ok(Arc::clone(&call(newest.bind(py), ())?.cast::<Table>()?.get().0));
+    Arc::new(move || attempted("the newest version of the table", &table))
+}
+
+/// The listing of a callable that returns a new Arrow stream each time.
+fn listing_of(open: Py<PyAny>) -> Listing {
+    let stream = move |py: Python<'_>| caller_stream(&call(open.bind(py), ())?);
+    Arc::new(move || Ok(Box::new(attempted("the listing failed", &stream)?) as Batches))
 }
 
 /// A state of a table.
@@ -157,51 +156,20 @@ impl Place {
     }
 }
 
-/// The keywords of a view.
+/// The keywords of a view: the attributes of Python's `lakebed.view.Options`.
 pub struct Options(pub ScanOptions);
 
-/// The attributes of Python's `lakebed.view.Options`.
-#[derive(FromPyObject)]
-struct Keywords {
-    columns: Option<Vec<String>>,
-    #[pyo3(attribute("where"))]
-    table_filter: Option<String>,
-    filter: Option<String>,
-    stats: Option<Vec<String>>,
-    limit: Option<usize>,
-    threads: Option<usize>,
-    row_limit: Option<u64>,
-    small_bytes: Option<u64>,
-    delete_ids: bool,
-}
-
-impl<'py> FromPyObject<'_, 'py> for Options {
+impl FromPyObject<'_, '_> for Options {
     type Error = PyErr;
 
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Options> {
-        let Keywords {
-            columns,
-            table_filter,
-            filter,
-            stats,
-            limit,
-            threads,
-            row_limit,
-            small_bytes,
-            delete_ids,
-        } = object.extract()?;
-        let deletes = if delete_ids { DeletesAs::Ids } else { DeletesAs::Files };
-        let threads = threads.unwrap_or(0);
-        Ok(Options(ScanOptions {
-            columns,
-            table_filter,
-            filter,
-            stats,
-            limit,
-            row_limit,
-            threads,
-            deletes,
-            small_bytes,
-        }))
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Options> {
+        let delete_ids: bool = given.getattr("delete_ids")?.extract()?;
+        let threads: Option<usize> = given.getattr("threads")?.extract()?;
+        Ok(Options(of_attributes!(given, ScanOptions {
+            columns, filter, stats, limit, row_limit, small_bytes;
+            table_filter: given.getattr("where")?.extract()?,
+            threads: threads.unwrap_or(0),
+            deletes: if delete_ids { DeletesAs::Ids } else { DeletesAs::Files }
+        })))
     }
 }
