@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from operator import index
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _display, _native
@@ -23,38 +23,23 @@ if TYPE_CHECKING:
     from lakebed.version import AnyVersion
 
 
-@dataclass(frozen=True)
-class _Author:
-    """What a snapshot keeps of its commit; the compiled core reads the attributes.
-
-    `uuid`: a random number, which is part of the names of the commit's files. `zone_offset_millis`: the local
-    time, in which Paimon writes when a file or tag was made.
+def _author(options: CommitOptions) -> SimpleNamespace:
+    """What a snapshot keeps of its commit, and what only Python knows: a random number for the names of the
+    commit's files, and the local time, in which Paimon writes when a file or tag was made.
     """
-
-    user: str
-    identifier: int | None
-    properties: dict[str, str]
-    watermark: int | None
-    uuid: int
-    zone_offset_millis: int
-
-    @staticmethod
-    def of(options: CommitOptions) -> _Author:
-        """What was said of the commit, and what only Python knows: randomness, and the local time."""
-        offset = datetime.now(timezone.utc).astimezone().utcoffset() or timedelta(0)
-        millis = offset // timedelta(milliseconds=1)
-        user = encodable("user", options.user or str(uuid.uuid4()))
-        numbers = {"identifier": options.identifier, "watermark": options.watermark}
-        for name, number in numbers.items():
-            if number is not None:
-                integer(name, number)
-        return _Author(
-            user=user,
-            properties=dict(pairs_of(options.properties)),
-            uuid=uuid.uuid4().int,
-            zone_offset_millis=millis,
-            **numbers,
-        )
+    offset = datetime.now(timezone.utc).astimezone().utcoffset() or timedelta(0)
+    user = encodable("user", options.user or str(uuid.uuid4()))
+    numbers = {"identifier": options.identifier, "watermark": options.watermark}
+    for name, number in numbers.items():
+        if number is not None:
+            integer(name, number)
+    return SimpleNamespace(
+        user=user,
+        properties=dict(pairs_of(options.properties)),
+        uuid=uuid.uuid4().int,
+        zone_offset_millis=offset // timedelta(milliseconds=1),
+        **numbers,
+    )
 
 
 def commit(
@@ -72,10 +57,9 @@ def commit(
     # Another process has the catalog's entry, and asks for one.
     entry = opening.pointer() if opening.pointer is not None else opening.entry
     if entry is not None and entry.commits:
-        raise unsupported(
-            "the table's catalog makes its commits: a snapshot beside it would be ignored", table
-        )
-    after, files = _native.paimon_commit(table.core, list(changes), _Author.of(options))
+        message = "the table's catalog makes its commits: a snapshot beside it would be ignored"
+        raise unsupported(message, table)
+    after, files = _native.paimon_commit(table.core, list(changes), _author(options))
     left = table_of(after, table.opening)
     name = f"files that {left.location!r} no longer reaches"
     return left, lambda: Scan(files, name, "reachable", _display.FIRST["reachable"])

@@ -65,7 +65,7 @@ type Chosen<'py> = (Option<PyRef<'py, Place>>, Option<i64>);
 
 #[pymethods]
 impl IcebergAction {
-    /// Takes the attributes of Python's `FileChange`; streams of files are read now.
+    /// Takes the attributes that Python's `file_change` gives; streams of files are read now.
     #[staticmethod]
     fn files(change: &Bound<'_, PyAny>) -> PyResult<IcebergAction> {
         let of = |name: &str| change.getattr(name);
@@ -85,7 +85,7 @@ impl IcebergAction {
         })))
     }
 
-    /// Takes the attributes of Python's `ManifestRewrite`.
+    /// Takes the attributes that `rewrite_manifests` of Python gives.
     #[staticmethod]
     fn rewrite_manifests(rewrite: &Bound<'_, PyAny>) -> PyResult<IcebergAction> {
         let of = |name: &str| rewrite.getattr(name);
