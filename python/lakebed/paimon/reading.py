@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
+from lakebed._keywords import READING, documented
 from lakebed._source import Source, named, resolve_range, resolve_source
 from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
@@ -16,22 +17,11 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = [
-    "decode_rows",
-    "encode_rows",
-    "read_deletion_vector",
-    "read_hash_index",
-    "read_index_manifest",
-    "read_manifest",
-    "read_manifest_list",
-    "read_schema",
-    "read_snapshot",
-]
-
 # Bytes of the size before a deletion vector and the checksum after it, which the length may leave out.
 _VECTOR_FRAMING = 8
 
 
+@documented(READING)
 def read_manifest(
     source: Source,
     *,
@@ -42,12 +32,6 @@ def read_manifest(
 ) -> Scan:
     """The entries of one manifest as stored, in file order; nothing is merged.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        columns: names of the columns wanted; others are skipped, not decoded.
-        limits: what the file may cost.
-        threads: blocks decoded at once; None for all cores.
-        storage: what reads a path or URI, in the forms that `open_table` takes.
     Returns: a `Scan`: `kind` int8 (0 add, 1 delete), `partition` binary (BinaryRow with its arity prefix),
         `bucket`, `total_buckets`, then the data file's fields under the format's names without the leading
         underscore; stats as stored (BinaryRow bytes and null counts).
@@ -64,6 +48,7 @@ def read_manifest(
     )
 
 
+@documented(READING)
 def read_manifest_list(
     source: Source,
     *,
@@ -73,11 +58,6 @@ def read_manifest_list(
 ) -> Scan:
     """The records of one manifest list as stored: one row per manifest, in file order.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        columns: names of the columns wanted; others are skipped, not decoded.
-        limits: what the file may cost.
-        storage: what reads a path or URI, in the forms that `open_table` takes.
     Returns: a `Scan`: `file_name`, `file_size` [bytes], `num_added_files`, `num_deleted_files`, partition
         stats as stored (BinaryRow bytes and null counts), `schema_id`, then bucket, level and row id ranges
         where written.
@@ -93,6 +73,7 @@ def read_manifest_list(
     )
 
 
+@documented(READING)
 def read_index_manifest(
     source: Source,
     *,
@@ -102,11 +83,6 @@ def read_index_manifest(
 ) -> Scan:
     """The records of one index manifest as stored: one row per index file, in file order.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        columns: names of the columns wanted; others are skipped, not decoded.
-        limits: what the file may cost.
-        storage: what reads a path or URI, in the forms that `open_table` takes.
     Returns: a `Scan`: `kind` int8 (0 add), `partition` binary (BinaryRow with its arity prefix), `bucket`
         int32, `index_type` utf8 ("HASH", "DELETION_VECTORS", or the kind of a global index), `file_name`
         utf8, `file_size` int64 [bytes], `row_count` int64 (keys, deletion vectors or rows covered),
@@ -126,6 +102,7 @@ def read_index_manifest(
     )
 
 
+@documented(READING)
 def read_deletion_vector(
     source: Source,
     offset: int,
@@ -143,7 +120,6 @@ def read_deletion_vector(
             `Table.deletes`.
         length: its recorded length [bytes]: `f2`, `content_size_in_bytes`.
         limits: `max_rows` bounds the positions.
-        storage: what reads a path or URI, in the forms that `open_table` takes.
     Returns: positions from 0, ascending.
     Raises: CorruptError (magic, checksum, a size other than `length`, a malformed bitmap), TruncatedError,
         LimitError.
@@ -155,12 +131,10 @@ def read_deletion_vector(
     return _arrow.array(_native.paimon_read_deletion_vector(data, offset, length, limits))
 
 
+@documented(READING)
 def read_hash_index(source: Source, *, storage: object | None = None) -> pa.Int32Array:
     """The hashes of a bucket's keys, from a HASH index file, in file order.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        storage: what reads a path or URI, in the forms that `open_table` takes.
     Raises: CorruptError (not a whole number of 4-byte hashes).
     Cost: one pass over the file, which has no header.
     Source: Paimon's `HashIndexFile.java`.
@@ -168,13 +142,11 @@ def read_hash_index(source: Source, *, storage: object | None = None) -> pa.Int3
     return _arrow.array(_native.paimon_read_hash_index(resolve_source(source, storage)))
 
 
+@documented(READING)
 def read_snapshot(source: Source, *, storage: object | None = None) -> dict[str, Any]:
     """One `snapshot-<id>`, `changelog-<id>` or `tag-<name>` file: the JSON object as stored, once its
     required keys are found to be well-formed.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        storage: what reads a path or URI, in the forms that `open_table` takes.
     Returns: a tag that is kept for a time also has `tagCreateTime` (year, month, day, hour, minute, then
         second and nanosecond unless 0, of the writer's wall clock) and `tagTimeRetained` [s].
     Raises: CorruptError (not JSON, a required key absent or of the wrong type).
@@ -183,13 +155,11 @@ def read_snapshot(source: Source, *, storage: object | None = None) -> dict[str,
     return _parsed(_native.paimon_read_snapshot(resolve_source(source, storage)))
 
 
+@documented(READING)
 def read_schema(source: Source, *, storage: object | None = None) -> dict[str, Any]:
     """One `schema-<id>` file: the JSON object as stored, once its fields and types are found to be
     well-formed.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        storage: what reads a path or URI, in the forms that `open_table` takes.
     Raises: CorruptError (not JSON, a required key absent, a type outside the grammar).
     Source: Paimon's `TableSchema.java`.
     """

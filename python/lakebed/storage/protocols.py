@@ -8,7 +8,7 @@ once, and raise `OSError`s, which come as they are.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from lakebed._arguments import positive
@@ -132,32 +132,19 @@ class ConcurrentStorage(Protocol):
     concurrent_reads: int | None
 
 
-@dataclass(frozen=True)
-class Abilities:
-    """Which protocols a storage fulfils, whose attributes the compiled core reads.
+def abilities(storage: object) -> SimpleNamespace:
+    """Which protocols a storage fulfils, for the compiled core, which reads the attributes.
 
-    Attributes: concurrent_reads, as the storage says it; says_reads, whether it has that attribute.
+    Raises: TypeError, ValueError for `concurrent_reads` that are no count.
     """
-
-    folders: bool
-    contents: bool
-    modified: bool
-    write: bool
-    publish: bool
-    concurrent_reads: int | None
-    says_reads: bool
-
-
-def abilities(storage: object) -> Abilities:
-    """What a storage can do. Raises: TypeError, ValueError for `concurrent_reads` that are no count."""
-    return Abilities(
-        _is(storage, FolderListingStorage, "folders"),
-        _is(storage, DetailListingStorage, "contents"),
-        _is(storage, TimedStorage, "modified"),
-        _is(storage, WritableStorage, "write", "remove"),
-        _is(storage, PublishingStorage, "write", "remove", "publish"),
-        positive("concurrent_reads", getattr(storage, "concurrent_reads", None)),
-        _is(storage, ConcurrentStorage, "concurrent_reads"),
+    return SimpleNamespace(
+        folders=_is(storage, FolderListingStorage, "folders"),
+        contents=_is(storage, DetailListingStorage, "contents"),
+        modified=_is(storage, TimedStorage, "modified"),
+        write=_is(storage, WritableStorage, "write", "remove"),
+        publish=_is(storage, PublishingStorage, "write", "remove", "publish"),
+        concurrent_reads=positive("concurrent_reads", getattr(storage, "concurrent_reads", None)),
+        says_reads=_is(storage, ConcurrentStorage, "concurrent_reads"),
     )
 
 

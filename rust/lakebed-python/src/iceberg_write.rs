@@ -26,7 +26,7 @@ fn parsed(json: &str) -> Result<Value> {
 /// What a file is written to, and whether one that is there is replaced.
 type Target = (Option<Sink>, bool);
 
-/// The attributes of Python's `ManifestForm`.
+/// What Python says of a manifest that is written.
 #[derive(FromPyObject)]
 pub struct ManifestForm {
     schema: String,
@@ -65,7 +65,7 @@ pub fn iceberg_write_manifest(
     })
 }
 
-/// The attributes of Python's `ListHeader`.
+/// What Python says of a manifest list that is written.
 #[derive(FromPyObject)]
 pub struct Header {
     format_version: i32,

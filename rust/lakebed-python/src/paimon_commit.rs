@@ -25,7 +25,7 @@ use crate::storage::storage_of;
 use crate::stream::BatchStream;
 use crate::table::Table;
 
-/// The attributes of Python's `lakebed.commits.paimon._Author`.
+/// What Python's `lakebed.commits.paimon` says of a commit.
 #[derive(FromPyObject)]
 pub struct CommitOptions {
     user: String,
@@ -111,7 +111,7 @@ enum Columns<'py> {
     Arrow(Bound<'py, PyAny>),
 }
 
-/// The attributes of Python's `lakebed.creating._PaimonDefinition`.
+/// What Python's `lakebed.creating` gives.
 #[derive(FromPyObject)]
 pub struct NewTable<'py> {
     columns: Columns<'py>,

@@ -27,7 +27,7 @@ pub enum Before {
     Metadata(String),
 }
 
-/// The attributes of Python's `lakebed.rewriting.Rewriting`.
+/// What Python's `lakebed.rewriting` gives.
 #[derive(FromPyObject)]
 pub struct Rewriting {
     prefixes: Vec<(String, String)>,
