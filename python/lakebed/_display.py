@@ -8,14 +8,13 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+from lakebed._pyarrow import pa
 from lakebed._text import printable
 from lakebed._types import readable
 from lakebed._values import to_json_values, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    import pyarrow as pa
 
 FIRST = {
     "snapshots": ("snapshot_id", "committed_at", "operation", "total_record_count", "delta_record_count"),
@@ -170,8 +169,6 @@ def _column(field: pa.Field, column: pa.ChunkedArray, view: str | None) -> list[
 
 def _form(field: pa.Field, view: str | None) -> Callable[[Any], str]:
     """How a column's values become texts."""
-    import pyarrow as pa
-
     name, is_struct = field.name, pa.types.is_struct(field.type)
     if pa.types.is_timestamp(field.type):
         return moment
@@ -191,8 +188,6 @@ def _form(field: pa.Field, view: str | None) -> Callable[[Any], str]:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 

@@ -9,13 +9,12 @@ from uuid import UUID
 
 from lakebed import _arrow
 from lakebed._metrics import ColumnMetrics, wanted_metrics
+from lakebed._pyarrow import pa, pc
 from lakebed._values import to_json_values
 from lakebed.errors import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    import pyarrow as pa
 
     from lakebed.table import Table
 
@@ -52,10 +51,8 @@ def describe_file(
     Source: Iceberg specification, "Manifests"; Iceberg's `MetricsConfig.java`, Paimon's
         `SimpleColStatsCollector.java`.
     """
-    import pyarrow as pa
-
     path = os.fspath(path)
-    files = _arrow.schema(table.files())
+    files = pa.schema(table.files())
     row = {
         "content": 0,
         "file_path": path,
@@ -86,7 +83,7 @@ class _Rows:
         self.count = 0
         self._table = table
         self._place: pa.RecordBatch | None = None
-        self._key_schema = _arrow.schema(table.core.key_schema)
+        self._key_schema = pa.schema(table.core.key_schema)
         # The first and the last key of the rows so far.
         self._keys: pa.Table = self._key_schema.empty_table()
         nan_is_greatest = table.format == "paimon"
@@ -120,17 +117,12 @@ class _Rows:
 
     def stats(self) -> pa.StructArray:
         """The column `stats`, of one row."""
-        import pyarrow as pa
-
         columns = {name: _struct(metrics) for name, metrics in self._metrics.items()}
         return (
             pa.StructArray.from_arrays(list(columns.values()), list(columns)) if columns else pa.array([{}])
         )
 
     def _ends_of_keys(self, batch: pa.RecordBatch) -> pa.Table:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         names = self._key_schema.names
         if not names:
             return self._keys
@@ -142,10 +134,7 @@ class _Rows:
 
     def _same_place(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The place of all rows. Raises: SchemaError for the first row of another."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        places = _arrow.record_batch(self._table.core.partitions_of(batch))
+        places = pa.record_batch(self._table.core.partitions_of(batch))
         first = places.slice(0, 1) if self._place is None else self._place
         for number, field in enumerate(places.column("partition").type):
             values = pc.struct_field(pa.chunked_array([first["partition"], places["partition"]]), [number])
@@ -169,12 +158,10 @@ def _schema_of(table: Table, given: pa.Schema) -> pa.Schema:
 
     Paimon's nanoseconds have no room for times after 2262, which coarser units have, and commits take them.
     """
-    import pyarrow as pa
-    import pyarrow.types as pt
 
     def column(field: pa.Field[Any]) -> pa.Field[Any]:
         kinds = [one.type for one in given if one.name == field.name]
-        is_coarser = pt.is_timestamp(field.type) and all(pt.is_timestamp(kind) for kind in kinds)
+        is_coarser = pa.types.is_timestamp(field.type) and all(pa.types.is_timestamp(kind) for kind in kinds)
         if table.format == "paimon" and is_coarser and not any(kind.unit == "ns" for kind in kinds):
             return field.with_type(pa.timestamp("us", field.type.tz))
         return field
@@ -187,8 +174,6 @@ def _batches(reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.Rec
 
     Raises: SchemaError, with the column, and for a null with its row.
     """
-    import pyarrow as pa
-
     for name in reader.schema.names:
         if name not in schema.names:
             raise SchemaError(f"the table has no column {name!r}", kind="unknown-column", field=name)
@@ -204,18 +189,14 @@ def _batches(reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.Rec
 
 
 def _column(values: pa.Array, field: pa.Field[Any], count: int) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.types as pt
-
     values = _arrow.storage(values)
     if values.null_count and not field.nullable:
         record = count + pc.index(values.is_null(), True).as_py()
         message = f"row {record} is null in {field.name!r}, which is required"
         raise SchemaError(message, kind="required", field=field.name, record=record)
     if (
-        pt.is_string(field.type)
-        and pt.is_fixed_size_binary(values.type)
+        pa.types.is_string(field.type)
+        and pa.types.is_fixed_size_binary(values.type)
         and values.type.byte_width == _UUID_BYTES
     ):
         return pa.array(
@@ -230,8 +211,6 @@ def _column(values: pa.Array, field: pa.Field[Any], count: int) -> pa.Array:
 
 def _leaf(batch: pa.RecordBatch, name: str) -> pa.Array:
     """A column, or by its dotted path one within structs."""
-    import pyarrow.compute as pc
-
     if name in batch.schema.names:
         return batch.column(name)
     top, *path = name.split(".")
@@ -240,13 +219,10 @@ def _leaf(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 def _struct(metrics: ColumnMetrics) -> pa.StructArray:
     """One row of a column's struct in `stats`."""
-    import pyarrow as pa
-    import pyarrow.types as pt
-
     counts = {
         "value_count": metrics.values,
         "null_count": metrics.nulls,
-        "nan_count": metrics.nans if pt.is_floating(metrics.kind) else None,
+        "nan_count": metrics.nans if pa.types.is_floating(metrics.kind) else None,
         "column_size": None,
     }
     arrays = [pa.array([count], pa.int64()) for count in counts.values()]

@@ -12,7 +12,6 @@ from lakebed.cli import options
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
 # What a writer's own metadata may take of the screen.
 _METADATA_LENGTH = 200
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lakebed._pyarrow import pa
 from lakebed.cli import options
 from lakebed.cli.failures import Failure, one_line
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from lakebed._verdict import Finding
     from lakebed.table import Table
 
@@ -113,14 +112,14 @@ def _explain(scan: Any, output: str, output_file: str | None) -> None:
 
 
 def _fails(row: pa.Table, name: str, fail_if: str | None) -> bool:
-    from lakebed import _arrow, _native
+    from lakebed import _native
     from lakebed._values import to_records, to_text
     from lakebed.cli.rows import is_named
 
     if fail_if is None:
         return False
     condition = _native.Filter(row.schema, fail_if)
-    fails = any(_arrow.record_batch(condition.matching(batch)).num_rows for batch in row.to_batches())
+    fails = any(pa.record_batch(condition.matching(batch)).num_rows for batch in row.to_batches())
     if fails:
         values = to_records(row)[0].items()
         shown = ", ".join(f"{key} is {to_text(value)}" for key, value in values if is_named(key, fail_if))
@@ -136,8 +135,6 @@ def _findings(row: pa.Table, small_bytes: int, opened: str) -> list[Finding]:
 
 
 def _write(rows: list[pa.Table], output: str, output_file: str | None) -> None:
-    import pyarrow as pa
-
     from lakebed.cli import openmetrics
     from lakebed.cli.output import write, write_lines
     from lakebed.cli.rows import Read

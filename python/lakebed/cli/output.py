@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from lakebed._display import numbers as numeric
+from lakebed._pyarrow import pa
 from lakebed._text import inert
 from lakebed._values import to_rows, to_text
 from lakebed.cli import render
@@ -77,8 +78,6 @@ def write_explain(explain: Explain, form: str, path: str | None) -> None:
 
     Args, Raises: as `write`.
     """
-    import pyarrow as pa
-
     with _replaced(path) if path is not None else contextlib.nullcontext(sys.stdout.buffer) as sink:
         if form == "table":
             sink.write(f"{explain}\n".encode())
@@ -142,23 +141,18 @@ def _write_table(reader: Batches, sink: BinaryIO) -> None:
 
 
 def _write_stream(reader: Batches, sink: BinaryIO) -> None:
-    from pyarrow import ipc
-
-    with ipc.new_stream(sink, reader.schema) as writer:
+    with pa.ipc.new_stream(sink, reader.schema) as writer:
         for batch in reader:
             writer.write_batch(batch)
 
 
 def _write_arrow(reader: Batches, sink: BinaryIO) -> None:
-    from pyarrow import ipc
-
-    with ipc.new_file(sink, reader.schema) as writer:
+    with pa.ipc.new_file(sink, reader.schema) as writer:
         for batch in reader:
             writer.write_batch(batch)
 
 
 def _write_parquet(reader: Batches, sink: BinaryIO) -> None:
-    import pyarrow as pa
     from pyarrow import parquet
 
     # Parquet has no struct without fields, which is what the partition of an unpartitioned table is.

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
+from lakebed._pyarrow import pa, pc
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import pyarrow as pa
 
     from lakebed.scan import Scan
 
@@ -119,9 +119,6 @@ def _check(sort: Sequence[str], known: Sequence[str]) -> None:
 
 
 def _sorted(rows: pa.Table, sort: Sequence[str]) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     from lakebed._values import to_json_values, to_text
 
     keys = {}

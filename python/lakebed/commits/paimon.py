@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _display, _native
 from lakebed._arguments import duration, encodable, integer, mapping, snapshot_id
+from lakebed._pyarrow import pa
 from lakebed.commits.change import CommitOptions, unsupported
 from lakebed.commits.inputs import pairs_of
 from lakebed.errors import SchemaError
@@ -67,8 +68,6 @@ def commit(
 
 def no_files() -> Any:
     """A stream of no files."""
-    import pyarrow as pa
-
     fields = [("file_path", pa.string()), ("record_count", pa.int64()), ("file_size_in_bytes", pa.int64())]
     return _arrow.writable(pa.schema(fields).empty_table())
 
@@ -132,8 +131,6 @@ def micros(argument: str, value: timedelta | None) -> int | None:
 
 def partition_of(table: Table, partition: Mapping[str, Any]) -> Any:
     """Values of partition columns as an array of one struct. Raises: SchemaError with `.field`."""
-    import pyarrow as pa
-
     kind = table.files(columns=["partition"]).schema.field("partition").type
     types = {field.name: field.type for field in kind}
     partition = mapping("partition", partition)
@@ -150,8 +147,6 @@ def partition_of(table: Table, partition: Mapping[str, Any]) -> Any:
 
 def _column(name: str, value: Any, kind: Any) -> Any:
     """A partition column's value as an array. Raises: SchemaError where it is none of its type."""
-    import pyarrow as pa
-
     # Nanoseconds have no room for all that Python's datetime has.
     wide = isinstance(value, datetime) and pa.types.is_timestamp(kind) and kind.unit == "ns"
     try:

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
 from lakebed._arguments import encodable, mapping, names
+from lakebed._pyarrow import pa
 from lakebed.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TypeAlias
-
-    import pyarrow as pa
 
     Path: TypeAlias = str | Sequence[str]
     Type: TypeAlias = pa.DataType | pa.Field | str | Mapping[str, Any]
@@ -253,7 +252,6 @@ def _of_format(path: Path, kind: Type, fields: Callable[[pa.Schema], str]) -> An
     """
     if isinstance(kind, str):
         return encodable("field_type", kind)
-    import pyarrow as pa
 
     column = _names(path)[-1]
     if isinstance(kind, pa.DataType):

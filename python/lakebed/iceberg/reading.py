@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
 from lakebed._keywords import READING, documented
+from lakebed._pyarrow import pa
 from lakebed._source import Source, named, resolve_range, resolve_source
 from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import pyarrow as pa
 
 
 @documented(READING)
@@ -144,7 +143,7 @@ def read_deletion_vector(
         `BitmapPositionDeleteIndex.java`.
     """
     data = resolve_range(source, offset, offset + length, storage)
-    return _arrow.array(_native.iceberg_read_deletion_vector(data, offset, length, limits))
+    return pa.array(_native.iceberg_read_deletion_vector(data, offset, length, limits))
 
 
 def read_metadata(
@@ -196,7 +195,7 @@ def decode_values(binary: pa.Array, type: pa.DataType) -> pa.Array:  # noqa: A00
     Source: Iceberg specification, appendix D; Iceberg's `Conversions.java`.
     """
     values = _native.decode_values(binary, _arrow.type_schema(type))
-    return _arrow.extended(_arrow.array(values), type)
+    return _arrow.extended(pa.array(values), type)
 
 
 def encode_values(array: pa.Array) -> pa.Array:
@@ -209,4 +208,4 @@ def encode_values(array: pa.Array) -> pa.Array:
     Cost: one pass.
     Source: as `decode_values`.
     """
-    return _arrow.array(_native.encode_values(_arrow.storage(array)))
+    return pa.array(_native.encode_values(_arrow.storage(array)))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from lakebed import _arrow, _native
+from lakebed import _native
 from lakebed._arguments import names, positive
 from lakebed._keywords import READING, documented
+from lakebed._pyarrow import pa
 from lakebed._source import Source, named, resolve_range, resolve_source
 from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
@@ -15,7 +16,6 @@ from lakebed.scan import FileScan, Scan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pyarrow as pa
 
 # Bytes of the size before a deletion vector and the checksum after it, which the length may leave out.
 _VECTOR_FRAMING = 8
@@ -128,7 +128,7 @@ def read_deletion_vector(
     Source: Paimon's `DeletionVector.java`, `BitmapDeletionVector.java`, `Bitmap64DeletionVector.java`.
     """
     data = resolve_range(source, offset, offset + length + _VECTOR_FRAMING, storage)
-    return _arrow.array(_native.paimon_read_deletion_vector(data, offset, length, limits))
+    return pa.array(_native.paimon_read_deletion_vector(data, offset, length, limits))
 
 
 @documented(READING)
@@ -139,7 +139,7 @@ def read_hash_index(source: Source, *, storage: object | None = None) -> pa.Int3
     Cost: one pass over the file, which has no header.
     Source: Paimon's `HashIndexFile.java`.
     """
-    return _arrow.array(_native.paimon_read_hash_index(resolve_source(source, storage)))
+    return pa.array(_native.paimon_read_hash_index(resolve_source(source, storage)))
 
 
 @documented(READING)
@@ -177,7 +177,7 @@ def decode_rows(binary: pa.Array, types: pa.Schema) -> pa.StructArray:
     Cost: one pass over all rows per field; no row objects.
     Source: Paimon's `BinaryRow.java`, `BinaryRowSerializer.java`.
     """
-    return _arrow.array(_native.decode_rows(binary, types))
+    return pa.array(_native.decode_rows(binary, types))
 
 
 def encode_rows(struct: pa.StructArray, types: pa.Schema | None = None) -> pa.Array:
@@ -191,7 +191,7 @@ def encode_rows(struct: pa.StructArray, types: pa.Schema | None = None) -> pa.Ar
     Raises: SchemaError (a type without a BinaryRow form, fields that do not match).
     Source: Paimon's `BinaryRowWriter.java`.
     """
-    return _arrow.array(_native.encode_rows(struct, types))
+    return pa.array(_native.encode_rows(struct, types))
 
 
 def _parsed(text: str) -> dict[str, Any]:
