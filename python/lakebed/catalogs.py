@@ -46,7 +46,6 @@ class IcebergTable(Protocol):
 
     def name(self) -> tuple[str, ...]:
         """Its name in the catalog."""
-        ...
 
 
 class PaimonTable(Protocol):

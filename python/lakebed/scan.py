@@ -31,7 +31,6 @@ class StreamSource(Protocol):
     def __arrow_c_schema__(self) -> object: ...
     def stream(self) -> BatchStream:
         """A stream from the first row on."""
-        ...
 
 
 class Scan:

@@ -22,7 +22,6 @@ class Batches(Protocol):
     @property
     def schema(self) -> pa.Schema:
         """That of all batches."""
-        ...
 
     def __iter__(self) -> Iterator[pa.RecordBatch]: ...
 
@@ -32,15 +31,12 @@ class Rows(Protocol):
 
     def to_arrow(self) -> pa.Table:
         """All of them."""
-        ...
 
     def to_arrow_batch_reader(self) -> pa.RecordBatchReader:
         """All of them, batch by batch."""
-        ...
 
     def head(self, count: int, /) -> pa.Table:
         """The first ones."""
-        ...
 
 
 @dataclass(frozen=True)
