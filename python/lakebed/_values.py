@@ -31,7 +31,8 @@ def to_json_values(array: pa.Array) -> list[Any]:
         return _maps(array)
     if _is_list(kind):
         items = iter(to_json_values(array.flatten()))
-        return [None if n is None else [next(items) for _ in range(n)] for n in _lengths(array)]
+        lengths = pc.list_value_length(array).to_pylist()
+        return [None if n is None else [next(items) for _ in range(n)] for n in lengths]
     if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
         return _times(array)
     values: list[Any] = array.to_pylist()
@@ -94,7 +95,8 @@ def _times(array: pa.Array) -> list[str | None]:
         unit, per_day, numbers = "", 1, array.cast(pa.int32())
     else:
         unit = "ms" if is_date else kind.unit
-        per_day, numbers = _SECONDS_PER_DAY * 10 ** _DIGITS[unit], array.cast(_integers(kind))
+        integers = pa.int32() if pa.types.is_time32(kind) else pa.int64()
+        per_day, numbers = _SECONDS_PER_DAY * 10 ** _DIGITS[unit], array.cast(integers)
     bounds = pc.min_max(numbers)
     least, most = bounds["min"].as_py(), bounds["max"].as_py()
     if least is None or (0 if is_time else _FIRST * per_day) <= least <= most < (
@@ -121,10 +123,6 @@ _FIRST, _LAST = -719_162, 2_932_897
 _DAYS_OF_400_YEARS = 146_097
 
 
-def _integers(kind: pa.DataType) -> pa.DataType:
-    return pa.int32() if pa.types.is_time32(kind) else pa.int64()
-
-
 def _date(day: int) -> str:
     """A day since 1970 in the proleptic Gregorian calendar, which repeats itself every 400 years."""
     era, day = divmod(day - _FIRST, _DAYS_OF_400_YEARS)
@@ -149,23 +147,12 @@ def _maps(array: pa.MapArray) -> list[Any]:
     return [{e["key"]: e["value"] for e in row} if texts and row is not None else row for row in rows]
 
 
-def _lengths(array: pa.Array) -> list[int | None]:
-    lengths: list[int | None] = pc.list_value_length(array).to_pylist()
-    return lengths
-
-
 def _is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _is_binary(kind: pa.DataType) -> bool:
-    types = pa.types
-    return bool(
-        types.is_binary(kind)
-        or types.is_large_binary(kind)
-        or types.is_binary_view(kind)
-        or types.is_fixed_size_binary(kind)
-    )
+    return kind in (pa.binary(), pa.large_binary(), pa.binary_view()) or pa.types.is_fixed_size_binary(kind)
 
 
 def _not_finite(value: float) -> str:

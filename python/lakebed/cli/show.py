@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lakebed._types import readable
+from lakebed._display import readable
 from lakebed.cli import options
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _native
-from lakebed._loaded import loaded
 from lakebed._notes import warn
 from lakebed.catalogs import name_of, refused
 from lakebed.errors import CommitConflictError, LakebedError, SnapshotNotFoundError, UnsupportedError
 from lakebed.iceberg.reading import read_metadata
-from lakebed.storage.failures import failure
+from lakebed.storage.failures import failure, loaded
 
 if TYPE_CHECKING:
     from lakebed.catalogs import Entry
