@@ -44,20 +44,20 @@ def _as_listed(reader: pa.RecordBatchReader, location: str) -> pa.RecordBatchRea
 
     What is wrong with the columns is found before the first batch: the C stream knows no errors but texts.
     """
-    kinds = {"path": _is_text, "size": pa.types.is_integer, "modified": pa.types.is_timestamp}
-    words = {"path": "text", "size": "an integer", "modified": "a timestamp"}
+    kinds = {
+        "path": (_is_text, "text"),
+        "size": (pa.types.is_integer, "an integer"),
+        "modified": (pa.types.is_timestamp, "a timestamp"),
+        **dict.fromkeys(CURRENT, (pa.types.is_boolean, "boolean")),
+    }
     names = reader.schema.names
-    for name, is_kind in kinds.items():
-        if names.count(name) != 1 and (name != "size" or name in names):
+    for name, (is_kind, word) in kinds.items():
+        if names.count(name) > 1 or (name in ("path", "modified") and name not in names):
             message = f"a listing has one column {name!r}, this has {', '.join(map(repr, names))}"
             raise SchemaError(message, kind="unknown-column", field=name)
         kind = reader.schema.field(name).type if name in names else None
         if kind is not None and not is_kind(kind):
-            message = f"{name!r} of a listing is {words[name]}, not {kind}"
-            raise SchemaError(message, kind="argument", field=name)
-    for name in CURRENT:
-        if name in names and not pa.types.is_boolean(reader.schema.field(name).type):
-            message = f"{name!r} of a listing is boolean, not {reader.schema.field(name).type}"
+            message = f"{name!r} of a listing is {word}, not {kind}"
             raise SchemaError(message, kind="argument", field=name)
     schema = pa.schema([("path", pa.large_string()), ("size", pa.int64()), ("modified", pa.int64())])
     return pa.RecordBatchReader.from_batches(schema, (_batch(batch, schema, location) for batch in reader))

@@ -66,9 +66,8 @@ def describe_file(
     row |= {"record_count": rows.count, **rows.keys(), **(columns or {})}
     unknown = [name for name in row if name not in files.names]
     if unknown:
-        raise SchemaError(
-            f"the view `files` has no column {unknown[0]!r}", kind="unknown-column", field=unknown[0]
-        )
+        message = f"the view `files` has no column {unknown[0]!r}"
+        raise SchemaError(message, kind="unknown-column", field=unknown[0])
     described = pa.table({name: pa.array([value], files.field(name).type) for name, value in row.items()})
     place = rows.place()
     for name in place.schema.names:
@@ -117,18 +116,15 @@ class _Rows:
 
     def stats(self) -> pa.StructArray:
         """The column `stats`, of one row."""
-        columns = {name: _struct(metrics) for name, metrics in self._metrics.items()}
-        return (
-            pa.StructArray.from_arrays(list(columns.values()), list(columns)) if columns else pa.array([{}])
-        )
+        columns = [_struct(metrics) for metrics in self._metrics.values()]
+        return pa.StructArray.from_arrays(columns, list(self._metrics)) if columns else pa.array([{}])
 
     def _ends_of_keys(self, batch: pa.RecordBatch) -> pa.Table:
         names = self._key_schema.names
         if not names:
             return self._keys
-        keys = pa.concat_tables(
-            [self._keys, pa.Table.from_batches([batch.select(names)]).cast(self._key_schema)]
-        )
+        more = pa.Table.from_batches([batch.select(names)]).cast(self._key_schema)
+        keys = pa.concat_tables([self._keys, more])
         order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in names])
         return keys.take(pa.concat_arrays([order.slice(0, 1), order.slice(len(order) - 1)]))
 
@@ -142,14 +138,10 @@ class _Rows:
             codes = values.combine_chunks().dictionary_encode("encode").indices
             other = pc.index(pc.not_equal(codes, 0), True).as_py() if len(codes) else -1
             if other >= 0:
-                shown = to_json_values(values.combine_chunks().take(pa.array([0, other])))
-                raise SchemaError(
-                    f"row {self.count + other - 1} is of another partition: {field.name} is "
-                    f"{shown[1]!r}, not {shown[0]!r}",
-                    kind="mismatch",
-                    field=field.name,
-                    record=self.count + other - 1,
-                )
+                here, there = to_json_values(values.combine_chunks().take(pa.array([0, other])))
+                row, name = self.count + other - 1, field.name
+                message = f"row {row} is of another partition: {name} is {there!r}, not {here!r}"
+                raise SchemaError(message, kind="mismatch", field=name, record=row)
         return first
 
 
@@ -194,14 +186,9 @@ def _column(values: pa.Array, field: pa.Field[Any], count: int) -> pa.Array:
         record = count + pc.index(values.is_null(), True).as_py()
         message = f"row {record} is null in {field.name!r}, which is required"
         raise SchemaError(message, kind="required", field=field.name, record=record)
-    if (
-        pa.types.is_string(field.type)
-        and pa.types.is_fixed_size_binary(values.type)
-        and values.type.byte_width == _UUID_BYTES
-    ):
-        return pa.array(
-            [None if value is None else str(UUID(bytes=value)) for value in values.to_pylist()], pa.string()
-        )
+    if pa.types.is_string(field.type) and values.type == pa.binary(_UUID_BYTES):
+        texts = [None if value is None else str(UUID(bytes=value)) for value in values.to_pylist()]
+        return pa.array(texts, pa.string())
     try:
         return values.cast(field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -240,7 +227,6 @@ def _size(table: Table, path: str) -> int:
 def _file_format(table: Table, path: str) -> str:
     suffix = PurePosixPath(path).suffix.removeprefix(".")
     if not suffix:
-        raise SchemaError(
-            f"{path!r} has no suffix that tells its format", kind="argument", field="file_format"
-        )
+        message = f"{path!r} has no suffix that tells its format"
+        raise SchemaError(message, kind="argument", field="file_format")
     return suffix.upper() if table.format == "iceberg" else suffix

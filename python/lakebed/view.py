@@ -203,11 +203,8 @@ class HealthScan(ViewScan):
         Raises, Cost: as `to_arrow` of all columns.
         """
         (row,) = to_records(self._with(columns=None, filter=None, limit=None).to_arrow())
-        small_bytes = self._options.small_bytes
-        return [
-            finding.to_dict()
-            for finding in findings(row, SMALL_BYTES if small_bytes is None else small_bytes)
-        ]
+        small = SMALL_BYTES if self._options.small_bytes is None else self._options.small_bytes
+        return [finding.to_dict() for finding in findings(row, small)]
 
 
 class PlanScan(ViewScan):

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from lakebed._verdict import Finding
-    from lakebed.cli.rows import Batches
 
 TERMINAL_ROWS = 100
 """Rows of a view that a terminal gets unless `--limit` says how many."""
@@ -36,7 +35,7 @@ READ_WHOLE = frozenset({*_SUMMED_UP, "diff"})
 """Views that have a line of totals on a terminal, for which all rows are read."""
 
 
-def plain_lines(reader: Batches) -> Iterator[str]:
+def plain_lines(reader: pa.RecordBatchReader) -> Iterator[str]:
     """All columns and rows as aligned text, nothing cut; widths are those of the first batch."""
     header = [printable(name) for name in reader.schema.names]
     widths: list[int] | None = None

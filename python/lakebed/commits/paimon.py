@@ -107,11 +107,6 @@ def target_of(table: Table, at: AnyVersion) -> int | str:
     return there.snapshot_id
 
 
-def start_of(table: Table, at: AnyVersion | None) -> int | str | None:
-    """What a branch starts from: a tag of the table's branch, or a snapshot that has one."""
-    return None if at is None else target_of(table, at)
-
-
 def _is_tag(table: Table, name: str) -> bool:
     refs = table.refs(columns=["name", "type"]).to_arrow().to_pylist()
     return {"name": name, "type": "tag"} in refs

@@ -72,7 +72,8 @@ def create_branch(
         least, age = (min_snapshots_to_keep, None), (max_snapshot_age, None)
         only("create_branch", table, replace=(replace, False), min_snapshots_to_keep=least)
         only("create_branch", table, max_snapshot_age=age, max_age=(max_age, None))
-        return PaimonChange.create_branch(encodable("name", name), paimon.start_of(table, at))
+        start = None if at is None else paimon.target_of(table, at)
+        return PaimonChange.create_branch(encodable("name", name), start)
 
     then = lambda table: table.at(branch=name)  # noqa: E731 - what is returned
     return self._changed(Change("create_branch", of_iceberg, of_paimon, then=then))

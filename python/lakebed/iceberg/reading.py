@@ -9,7 +9,7 @@ from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
 from lakebed._keywords import READING, documented
 from lakebed._pyarrow import pa
-from lakebed._source import Source, named, resolve_range, resolve_source
+from lakebed._source import Source, named, resolve_source
 from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
 
@@ -142,7 +142,7 @@ def read_deletion_vector(
     Source: Iceberg specification, "Deletion Vectors"; Puffin's blob type `deletion-vector-v1`; Iceberg's
         `BitmapPositionDeleteIndex.java`.
     """
-    data = resolve_range(source, offset, offset + length, storage)
+    data = resolve_source(source, storage, offset, offset + length)
     return pa.array(_native.iceberg_read_deletion_vector(data, offset, length, limits))
 
 

@@ -9,7 +9,7 @@ from lakebed import _native
 from lakebed._arguments import names, positive
 from lakebed._keywords import READING, documented
 from lakebed._pyarrow import pa
-from lakebed._source import Source, named, resolve_range, resolve_source
+from lakebed._source import Source, named, resolve_source
 from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
 
@@ -127,7 +127,7 @@ def read_deletion_vector(
         their end.
     Source: Paimon's `DeletionVector.java`, `BitmapDeletionVector.java`, `Bitmap64DeletionVector.java`.
     """
-    data = resolve_range(source, offset, offset + length + _VECTOR_FRAMING, storage)
+    data = resolve_source(source, storage, offset, offset + length + _VECTOR_FRAMING)
     return pa.array(_native.paimon_read_deletion_vector(data, offset, length, limits))
 
 

@@ -47,12 +47,7 @@ class ArrowStorage(Adapter):
     @reported
     def folders(self, prefix: str) -> list[str]:
         """The names of folders directly below a directory. Raises: FileNotFoundError where there is none."""
-        from pyarrow.fs import FileSelector, FileType
-
-        inner = self._inner(prefix)
-        found = self._filesystem.get_file_info(FileSelector(inner))
-        names = [info.base_name for info in found if info.type == FileType.Directory]
-        return self._without_links(prefix, inner, names)
+        return [name for name, is_folder, _, _ in self.contents(prefix) if is_folder]
 
     @reported
     def contents(self, prefix: str) -> Contents:
