@@ -33,7 +33,7 @@ _ISOLATIONS = {
     "snapshot": _native.Isolation.SNAPSHOT,
     None: _native.Isolation.NONE,
 }
-_NAMES = ("serializable", "snapshot")
+_ISOLATION_NAMES = ("serializable", "snapshot")
 
 
 def file_change(
@@ -59,6 +59,7 @@ def file_change(
         whether small manifests are merged.
     Raises: SchemaError, TypeError, ValueError for an isolation that is none.
     """
+    allowed = None if isolation is None else one_of("isolation", isolation, _ISOLATION_NAMES)
     change = SimpleNamespace(
         kind=kind,
         data=rows_of(data),
@@ -68,7 +69,7 @@ def file_change(
         filter=to_sql(where),
         data_sequence_number=data_sequence_number,
         since=since,
-        isolation=_ISOLATIONS[None if isolation is None else one_of("isolation", isolation, _NAMES)],
+        isolation=_ISOLATIONS[allowed],
         conflict_filter=to_sql(conflict_where),
         merge=merge,
         properties=pairs_of(options.properties),
