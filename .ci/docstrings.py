@@ -20,25 +20,34 @@ class Sections(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Called for each module, class, function and attribute."""
         if isinstance(obj, griffe.Function):
-            _as_view(obj)
+            _as_decorated(obj)
         if obj.docstring is not None:
             obj.docstring.value = shown(obj.docstring.value)
 
 
-def _as_view(function: griffe.Function) -> None:
-    """Shows the keywords that the decorator of a view adds, as the decorator does."""
+def _as_decorated(function: griffe.Function) -> None:
+    """Shows the keywords and what is said of arguments as the decorators of `_keywords.py` add them."""
     for decorator in function.decorators:
-        if view := re.fullmatch(r"view\((\w+)\)", str(decorator.value)):
-            keywords = SHARED[view[1]].__annotations__
-            assert function.docstring is not None
-            function.docstring.value = SHARED["described"](function.docstring.value, keywords)
+        found = re.fullmatch(r"(view|documented|_sink\.writer)\((.*)\)", str(decorator.value))
+        if found is None:
+            continue
+        keywords, defaults = {}, {}
+        if found[1] == "documented":
+            texts = SHARED[found[2]]
+        elif found[1] == "view":
+            keywords, texts = SHARED[found[2]].__annotations__, SHARED["VIEWS"]
+        else:
+            keywords, texts = SHARED["Writing"].__annotations__, SHARED["WRITING"]
+            defaults = {**SHARED["WRITING_DEFAULTS"], "codec": found[2], "limits": "LIMITS"}
+        if keywords:
             del function.parameters["given"]
-            kind = griffe.ParameterKind.keyword_only
-            for name in (name for name in SHARED["TEXTS"] if name in keywords):
-                annotation = keywords[name].__forward_arg__
-                function.parameters.add(
-                    griffe.Parameter(name, annotation=annotation, kind=kind, default="None")
-                )
+        kind = griffe.ParameterKind.keyword_only
+        for name in (name for name in texts if name in keywords):
+            annotation, default = keywords[name].__forward_arg__, str(defaults.get(name))
+            function.parameters.add(griffe.Parameter(name, annotation=annotation, kind=kind, default=default))
+        assert function.docstring is not None
+        names = [parameter.name for parameter in function.parameters]
+        function.docstring.value = SHARED["described"](function.docstring.value, texts, names)
 
 
 def shown(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakebed import LIMITS, _arrow
+from lakebed import LIMITS
 from lakebed.spark.frames import newest_again
 from lakebed.spark.mappers import JobMap, Reducer, rows_of
 from lakebed.view import Bounds
@@ -40,7 +40,7 @@ def planned(scan: ViewScan, **bounds: Any) -> _native.Planned:
     job = scan.job(Bounds(**bounds))
     if job is not None and job.is_question:
         asked = JobMap(job.to_bytes(), LIMITS)
-        schema = _arrow.schema(job.schema)
+        schema = pa.schema(job.schema)
         answer = pa.Table.from_batches(list(asked.of_contents(contents(job))), schema)
         job = scan.job(Bounds(answer=answer, **bounds))
     assert job is not None
@@ -69,13 +69,13 @@ def rows(
     again = _again(scan, table) if job.looks_again else None
     mapping = JobMap(job.to_bytes(), LIMITS)
     for stage in range(1, len(job.shuffles) + 1):
-        batches += map(_arrow.record_batch, made.get(stage, []))
+        batches += map(pa.record_batch, made.get(stage, []))
         if stage == 1 and listed and scan is not None:
             batches += rows_of(mapping.opened().listed(scan.core))
         is_last = stage == len(job.shuffles)
         reducer = Reducer(mapping, stage, storage, again if is_last else None)
         batches = list(reducer(together(batches)))
-    return [*batches, *map(_arrow.record_batch, made.get(len(job.shuffles) + 1, []))]
+    return [*batches, *map(pa.record_batch, made.get(len(job.shuffles) + 1, []))]
 
 
 def _again(scan: ViewScan | None, table: lakebed.Table | None) -> Any:

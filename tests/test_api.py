@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from types import ModuleType
@@ -112,6 +113,19 @@ def test_every_public_name_is_documented():
             value = getattr(module, name)
             if (inspect.isclass(value) or inspect.isfunction(value)) and not inspect.getdoc(value):
                 undocumented.append(f"{module.__name__}.{name}")
+    assert undocumented == []
+
+
+def test_every_argument_of_readers_and_writers_is_documented():
+    undocumented = []
+    for module in (lakebed.avro, lakebed.iceberg, lakebed.paimon):
+        for function in filter(inspect.isfunction, map(vars(module).get, module.__all__)):
+            said = re.findall(r"\w+", str(inspect.getdoc(function)).partition("Args:")[2])
+            undocumented += [
+                f"{module.__name__}.{function.__name__}: {name}"
+                for name in inspect.signature(function).parameters
+                if name not in said
+            ]
     assert undocumented == []
 
 

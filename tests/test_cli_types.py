@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 from iceberg_made import MadeTable
 
-from lakebed._types import readable
+from lakebed._display import readable
 from lakebed.cli import cli
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -96,7 +97,7 @@ class Producer:
 def write(producer: Producer) -> bytes:
     """`avro.write` without pyarrow, which judges streams itself, in between."""
     encoding = _sink.encoding("null", None, 64_000, None, False, 1)
-    writing = avro._Writing(None, encoding, [], overwrite=False, limits=Limits())
+    writing = SimpleNamespace(schema=None, encoding=encoding, metadata=[], overwrite=False, limits=Limits())
     written = _native.avro_write(producer, _sink.target(None), writing)
     assert isinstance(written, bytes)
     return written

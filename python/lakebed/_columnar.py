@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lakebed import _arrow
-
 if TYPE_CHECKING:
     from lakebed._native import Batch
 
@@ -62,4 +60,4 @@ def parquet(rows: Batch, codec: str, level: int | None) -> bytes:
 
 
 def _table(rows: Batch) -> pa.Table:
-    return pa.Table.from_batches([_arrow.record_batch(rows)])
+    return pa.Table.from_batches([pa.record_batch(rows)])

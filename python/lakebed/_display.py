@@ -6,16 +6,15 @@ What programs get (pipes, files, Arrow) is never changed so.
 from __future__ import annotations
 
 import functools
+import json
 from typing import TYPE_CHECKING, Any
 
+from lakebed._pyarrow import pa
 from lakebed._text import printable
-from lakebed._types import readable
 from lakebed._values import to_json_values, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    import pyarrow as pa
 
 FIRST = {
     "snapshots": ("snapshot_id", "committed_at", "operation", "total_record_count", "delta_record_count"),
@@ -170,8 +169,6 @@ def _column(field: pa.Field, column: pa.ChunkedArray, view: str | None) -> list[
 
 def _form(field: pa.Field, view: str | None) -> Callable[[Any], str]:
     """How a column's values become texts."""
-    import pyarrow as pa
-
     name, is_struct = field.name, pa.types.is_struct(field.type)
     if pa.types.is_timestamp(field.type):
         return moment
@@ -191,8 +188,6 @@ def _form(field: pa.Field, view: str | None) -> Callable[[Any], str]:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
@@ -216,3 +211,28 @@ def _stats(columns: dict[str, Any]) -> str:
 
 def _fields(fields: list[dict[str, Any]]) -> str:
     return ", ".join(f"{field['name']} {readable(field['type'])}" for field in fields)
+
+
+def readable(text: str) -> str:
+    """A type's text; of a nested one, which both formats keep as JSON, `struct<a: int, b: list<string>>` and
+    the like.
+    """
+    return _words(json.loads(text)) if text.startswith("{") else text
+
+
+def _words(kind: Any) -> str:
+    """Of a type as JSON has it: a text, or an object for one that is nested."""
+    if isinstance(kind, str):
+        return kind
+    name = kind["type"].lower()
+    ending = " NOT NULL" if name.endswith(" not null") else ""
+    match name.removesuffix(" not null"):
+        case "struct" | "row":
+            inner = ", ".join(f"{field['name']}: {_words(field['type'])}" for field in kind["fields"])
+        case "map":
+            inner = f"{_words(kind['key'])}, {_words(kind['value'])}"
+        case _:
+            # Iceberg's lists, Paimon's arrays and multisets have elements, its vectors a length besides.
+            inner = _words(kind["element"])
+            inner += f", {kind['length']}" if "length" in kind else ""
+    return f"{name.removesuffix(' not null')}<{inner}>{ending}"

@@ -1,4 +1,4 @@
-"""The keywords that views share, and what help and pages say of them.
+"""The keywords that functions share, and what help and pages say of them.
 
 The pages' build runs this file alone, so it imports nothing of lakebed.
 """
@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import inspect
 import re
-import textwrap
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from lakebed.limits import Limits
     from lakebed.predicates import Predicate
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
 
 
 class Keywords(TypedDict, total=False):
@@ -37,29 +39,70 @@ class FileKeywords(TableKeywords, total=False):
     stats: Sequence[str] | None
 
 
-TEXTS = {
-    "columns": "names of the columns to give, in this order; None for all.",
-    "where": "a condition on the table's columns, SQL text or made with `lakebed.col`: nested columns by "
-    "dotted paths, of Paimon also `bucket`, of Iceberg also transforms (`bucket(16, id) = 3`) and partition "
-    "fields whose names no column has. Files are left out in which, by partition and statistics, no row can "
-    "match.",
-    "filter": "a condition on the view's own columns, SQL text or made with `lakebed.col`: only rows that "
-    "match are given.",
-    "stats": "names of the table's columns whose statistics a last column `stats` is to have.",
-    "limit": "at most so many rows.",
-    "threads": "how many decode; None for one per core.",
-}
-"""Of each keyword, in the order of signatures."""
+class Writing(TypedDict, total=False):
+    """What writers of files of records take."""
 
-# Wrapped once: each view has most of them, and lakebed is imported by every worker.
-_LINES = {
-    name: textwrap.fill(f"    {name}: {words}", 110, subsequent_indent=" " * 8) + "\n"
-    for name, words in TEXTS.items()
-}
+    codec: str
+    level: int | None
+    block_bytes: int
+    sync: bytes | None
+    verify: bool
+    threads: int | None
+    overwrite: bool
+    limits: Limits
 
 
-def described(docstring: str, keywords: Sequence[str]) -> str:
-    """A view's docstring, with those of its keywords among `Args:` that it says nothing of itself."""
+def arguments(text: str) -> dict[str, str]:
+    """The lines that say something of each argument."""
+    return {
+        lines[2]: lines[1] for lines in re.finditer(r"^(    (\w+): .*\n(?: {8}.*\n)*)", text, re.MULTILINE)
+    }
+
+
+VIEWS = arguments("""
+    columns: names of the columns to give, in this order; None for all.
+    where: a condition on the table's columns, SQL text or made with `lakebed.col`: nested columns by dotted
+        paths, of Paimon also `bucket`, of Iceberg also transforms (`bucket(16, id) = 3`) and partition fields
+        whose names no column has. Files are left out in which, by partition and statistics, no row can match.
+    filter: a condition on the view's own columns, SQL text or made with `lakebed.col`: only rows that match
+        are given.
+    stats: names of the table's columns whose statistics a last column `stats` is to have.
+    limit: at most so many rows.
+    threads: how many decode; None for one per core.
+""")
+"""Of each keyword of views, in the order of signatures."""
+
+READING = arguments("""
+    source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
+    columns: names of the columns wanted; others are skipped, not decoded.
+    limits: what the file may cost.
+    threads: blocks decoded at once; None for all cores.
+    storage: what reads a path or URI: anything that `open_table` takes as such.
+""")
+"""Of the arguments of readers of one file."""
+
+WRITING = arguments("""
+    sink: a local path, an open binary file, or None for the file as bytes.
+    codec: "deflate", "null", "snappy", "zstandard", "bzip2" or "xz"; by default that of the format's Java.
+    level: of the codec, None for its own, of Paimon's files in zstandard for Java's, 1.
+    block_bytes: bytes of records, not compressed, at which a block ends.
+    sync: the marker of 16 bytes after each block, None for a random one. The same rows, arguments and marker
+        give the same bytes.
+    verify: read every block again and compare its rows with those written.
+    threads: blocks compressed at once; None for all cores. The bytes are the same.
+    overwrite: replace a file that is there.
+    limits: what readers agree to: files beyond it are not written.
+""")
+"""Of the arguments of writers of one file."""
+
+WRITING_DEFAULTS = {"block_bytes": 64_000, "verify": False, "overwrite": False}
+"""Of keywords of `Writing` that are not None."""
+
+
+def described(docstring: str, shared: Mapping[str, str], names: Sequence[str]) -> str:
+    """A docstring that says of the arguments of these names, in their order, what it says itself, else what
+    is shared.
+    """
     parts = re.fullmatch(
         r"(.*?)(?:^Args:\n(.*?))?^((?:Returns|Raises): .*)",
         inspect.cleandoc(docstring),
@@ -67,6 +110,41 @@ def described(docstring: str, keywords: Sequence[str]) -> str:
     )
     assert parts, docstring
     text, own, sections = parts.groups(default="")
-    said = re.findall(r"^    (\w+):", own, re.MULTILINE)
-    shared = [lines for name, lines in _LINES.items() if name in keywords and name not in said]
-    return f"{text}Args:\n{own}{''.join(shared)}{sections}"
+    said = {**shared, **arguments(own)}
+    return f"{text}Args:\n{''.join(said.get(name, '') for name in names)}{sections}"
+
+
+def documented(shared: Mapping[str, str]) -> Callable[[Function], Function]:
+    """Gives the docstring of a function what is shared of its arguments."""
+
+    def decorate(function: Function) -> Function:
+        names = list(inspect.signature(function).parameters)
+        function.__doc__ = function.__doc__ and described(function.__doc__, shared, names)
+        return function
+
+    return decorate
+
+
+def spell_out(
+    function: Callable[..., Any], keywords: type, shared: Mapping[str, str], defaults: Mapping[str, Any]
+) -> list[str]:
+    """Gives a function that takes keywords as `**given` a signature and a docstring that have each of them.
+
+    Args: keywords, a TypedDict; shared, what is said of them, in the order of signatures; defaults, those
+        that are not None.
+    Returns: their names.
+    """
+    annotations, kind = keywords.__annotations__, inspect.Parameter.KEYWORD_ONLY
+    names = [name for name in shared if name in annotations]
+    signature = inspect.signature(function)
+    *own, _ = signature.parameters.values()
+    shown = [
+        inspect.Parameter(
+            name, kind, default=defaults.get(name), annotation=annotations[name].__forward_arg__
+        )
+        for name in names
+    ]
+    signature = signature.replace(parameters=[*own, *shown])
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    function.__doc__ = function.__doc__ and described(function.__doc__, shared, list(signature.parameters))
+    return names

@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakebed import _arrow
+from lakebed._pyarrow import pa, pc
 from lakebed.errors import SchemaError
 from lakebed.storage.paths import URI
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 CURRENT = {"is_latest": True, "is_delete_marker": False}
 """Columns of inventories of buckets with versions, and their value for objects that are there."""
@@ -47,31 +44,26 @@ def _as_listed(reader: pa.RecordBatchReader, location: str) -> pa.RecordBatchRea
 
     What is wrong with the columns is found before the first batch: the C stream knows no errors but texts.
     """
-    import pyarrow as pa
-
-    kinds = {"path": _is_text, "size": pa.types.is_integer, "modified": pa.types.is_timestamp}
-    words = {"path": "text", "size": "an integer", "modified": "a timestamp"}
+    kinds = {
+        "path": (_is_text, "text"),
+        "size": (pa.types.is_integer, "an integer"),
+        "modified": (pa.types.is_timestamp, "a timestamp"),
+        **dict.fromkeys(CURRENT, (pa.types.is_boolean, "boolean")),
+    }
     names = reader.schema.names
-    for name, is_kind in kinds.items():
-        if names.count(name) != 1 and (name != "size" or name in names):
+    for name, (is_kind, word) in kinds.items():
+        if names.count(name) > 1 or (name in ("path", "modified") and name not in names):
             message = f"a listing has one column {name!r}, this has {', '.join(map(repr, names))}"
             raise SchemaError(message, kind="unknown-column", field=name)
         kind = reader.schema.field(name).type if name in names else None
         if kind is not None and not is_kind(kind):
-            message = f"{name!r} of a listing is {words[name]}, not {kind}"
-            raise SchemaError(message, kind="argument", field=name)
-    for name in CURRENT:
-        if name in names and not pa.types.is_boolean(reader.schema.field(name).type):
-            message = f"{name!r} of a listing is boolean, not {reader.schema.field(name).type}"
+            message = f"{name!r} of a listing is {word}, not {kind}"
             raise SchemaError(message, kind="argument", field=name)
     schema = pa.schema([("path", pa.large_string()), ("size", pa.int64()), ("modified", pa.int64())])
     return pa.RecordBatchReader.from_batches(schema, (_batch(batch, schema, location) for batch in reader))
 
 
 def _batch(batch: pa.RecordBatch, schema: pa.Schema, location: str) -> pa.RecordBatch:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     for name, value in CURRENT.items():
         if name in batch.schema.names:
             # Null where the bucket has no versions.
@@ -86,9 +78,6 @@ def _batch(batch: pa.RecordBatch, schema: pa.Schema, location: str) -> pa.Record
 
 
 def _located(paths: pa.Array, location: str) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if URI.match(location) or Path(location).is_absolute():
         return paths
     absolute = os.path.abspath(location)  # noqa: PTH100 - without `..`, as listings are
@@ -99,8 +88,6 @@ def _located(paths: pa.Array, location: str) -> pa.Array:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
     if pa.types.is_dictionary(kind):
         return _is_text(kind.value_type)
     return kind in (pa.string(), pa.large_string(), pa.string_view())

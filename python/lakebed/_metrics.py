@@ -1,7 +1,4 @@
-"""Counts and bounds of columns, as metadata keeps them of a data file.
-
-pyarrow is imported inside the functions; see `lakebed._arrow`.
-"""
+"""Counts and bounds of columns, as metadata keeps them of a data file."""
 
 from __future__ import annotations
 
@@ -9,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lakebed._pyarrow import pa, pc
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    import pyarrow as pa
 
     from lakebed.table import Table
 
@@ -71,20 +68,17 @@ def wanted_metrics(table: Table) -> Iterator[tuple[str, pa.DataType, Mode]]:
 
 def _leaves(fields: Iterable[pa.Field[Any]], prefix: str) -> Iterator[tuple[str, pa.DataType]]:
     """The fields in no list and no map that have no fields themselves, by dotted path."""
-    import pyarrow.types as pt
-
     for field in fields:
-        if pt.is_struct(field.type):
+        if pa.types.is_struct(field.type):
             yield from _leaves(field.type, f"{prefix}{field.name}.")
-        elif not pt.is_nested(field.type):
+        elif not pa.types.is_nested(field.type):
             yield f"{prefix}{field.name}", field.type
 
 
 def _has_bounds(kind: pa.DataType, table_format: str) -> bool:
     """Paimon's engine keeps none of binaries."""
-    import pyarrow.types as pt
-
-    return not (pt.is_nested(kind) or pt.is_null(kind) or (table_format == "paimon" and pt.is_binary(kind)))
+    without = table_format == "paimon" and pa.types.is_binary(kind)
+    return not (without or pa.types.is_nested(kind) or pa.types.is_null(kind))
 
 
 @dataclass
@@ -106,12 +100,9 @@ class ColumnMetrics:
 
     def add(self, values: pa.Array) -> None:
         """Counts more values. Cost: one pass for the counts, one for the bounds."""
-        import pyarrow.compute as pc
-        import pyarrow.types as pt
-
         self.values += len(values)
         self.nulls += values.null_count
-        if pt.is_floating(self.kind):
+        if pa.types.is_floating(self.kind):
             is_nan = pc.is_nan(values)
             self.nans += pc.sum(is_nan).as_py() or 0
             values = values.filter(pc.invert(pc.fill_null(is_nan, True)))
@@ -124,11 +115,8 @@ class ColumnMetrics:
 
     def bounds(self) -> tuple[Any, Any]:
         """The least and the greatest value, cut as the mode says; None where there is none."""
-        import pyarrow as pa
-        import pyarrow.types as pt
-
         lower, upper = self.lower, self.upper
-        if pt.is_floating(self.kind) and self.mode.bounds:
+        if pa.types.is_floating(self.kind) and self.mode.bounds:
             if self.nans and self.nan_is_greatest:
                 nan = pa.scalar(float("nan"), self.kind)
                 lower, upper = nan if lower is None else lower, nan
@@ -136,16 +124,14 @@ class ColumnMetrics:
             lower = pa.scalar(-0.0, self.kind) if lower is not None and lower.as_py() == 0 else lower
             upper = pa.scalar(0.0, self.kind) if upper is not None and upper.as_py() == 0 else upper
         length = self.mode.length
-        if length is None or lower is None or not (pt.is_string(self.kind) or pt.is_binary(self.kind)):
+        has_prefixes = pa.types.is_string(self.kind) or pa.types.is_binary(self.kind)
+        if length is None or lower is None or not has_prefixes:
             return lower, upper
         least, greatest = lower.as_py()[:length], upper_prefix(upper.as_py(), length)
         return pa.scalar(least, self.kind), None if greatest is None else pa.scalar(greatest, self.kind)
 
 
 def _most_extreme(bounds: list[Any], which: str) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     known = [pa.repeat(bound, 1) for bound in bounds if bound is not None]
     return pc.min_max(pa.concat_arrays(known))[which]
 

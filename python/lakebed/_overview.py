@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _display as display
+from lakebed._pyarrow import pa, pc
 from lakebed._text import printable
 from lakebed.errors import LakebedError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from lakebed.table import Table
 
 _MOST_MANIFESTS, _MOST_BYTES = 64, 16 * 2**20
@@ -54,7 +53,5 @@ def _content(table: Table) -> list[tuple[str, str]]:
 
 def total(table: pa.Table, column: str) -> int:
     """The sum of a column; 0 where there are no rows."""
-    import pyarrow.compute as pc
-
     summed: Any = pc.sum(table[column]).as_py()
     return summed or 0

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakebed import _arrow
-
 if TYPE_CHECKING:
     from lakebed._native import PathMover
 
@@ -32,7 +30,7 @@ def rewritten(data: bytes, mover: PathMover) -> bytes:
     with pq.ParquetWriter(sink, schema, compression=codec, store_schema=False) as writer:
         for group in range(file.num_row_groups):
             rows = file.read_row_group(group)
-            paths = [_arrow.array(mover.moved(chunk)) for chunk in rows.column(place).chunks]
+            paths = [pa.array(mover.moved(chunk)) for chunk in rows.column(place).chunks]
             writer.write_table(
                 rows.set_column(place, schema.field(place), pa.chunked_array(paths, pa.utf8()))
             )

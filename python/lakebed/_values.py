@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import math
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+from lakebed._pyarrow import pa, pc
 
 
 def to_json_values(array: pa.Array) -> list[Any]:
@@ -20,8 +19,6 @@ def to_json_values(array: pa.Array) -> list[Any]:
     nanoseconds; structs objects, maps with text keys objects and other maps lists of `{"key", "value"}`; a
     dense union is the value of its member; null is None.
     """
-    import pyarrow as pa
-
     kind = array.type
     if pa.types.is_struct(kind):
         return _objects(array)
@@ -34,7 +31,8 @@ def to_json_values(array: pa.Array) -> list[Any]:
         return _maps(array)
     if _is_list(kind):
         items = iter(to_json_values(array.flatten()))
-        return [None if n is None else [next(items) for _ in range(n)] for n in _lengths(array)]
+        lengths = pc.list_value_length(array).to_pylist()
+        return [None if n is None else [next(items) for _ in range(n)] for n in lengths]
     if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
         return _times(array)
     values: list[Any] = array.to_pylist()
@@ -67,8 +65,6 @@ def to_records(rows: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:
 
 
 def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    import pyarrow as pa
-
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
@@ -84,8 +80,6 @@ def _objects(array: pa.StructArray) -> list[Any]:
 
 
 def _members(array: pa.UnionArray) -> list[Any]:
-    import pyarrow as pa
-
     array = pa.concat_arrays([array])  # codes and offsets do not know of slices
     members = [to_json_values(array.field(number)) for number in range(array.type.num_fields)]
     places = dict(zip(array.type.type_codes, members, strict=True))
@@ -95,16 +89,14 @@ def _members(array: pa.UnionArray) -> list[Any]:
 
 def _times(array: pa.Array) -> list[str | None]:
     """Dates, times and timestamps."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = array.type
     is_date, is_time = pa.types.is_date(kind), pa.types.is_time(kind)
     if pa.types.is_date32(kind):
         unit, per_day, numbers = "", 1, array.cast(pa.int32())
     else:
         unit = "ms" if is_date else kind.unit
-        per_day, numbers = _SECONDS_PER_DAY * 10 ** _DIGITS[unit], array.cast(_integers(kind))
+        integers = pa.int32() if pa.types.is_time32(kind) else pa.int64()
+        per_day, numbers = _SECONDS_PER_DAY * 10 ** _DIGITS[unit], array.cast(integers)
     bounds = pc.min_max(numbers)
     least, most = bounds["min"].as_py(), bounds["max"].as_py()
     if least is None or (0 if is_time else _FIRST * per_day) <= least <= most < (
@@ -131,12 +123,6 @@ _FIRST, _LAST = -719_162, 2_932_897
 _DAYS_OF_400_YEARS = 146_097
 
 
-def _integers(kind: pa.DataType) -> pa.DataType:
-    import pyarrow as pa
-
-    return pa.int32() if pa.types.is_time32(kind) else pa.int64()
-
-
 def _date(day: int) -> str:
     """A day since 1970 in the proleptic Gregorian calendar, which repeats itself every 400 years."""
     era, day = divmod(day - _FIRST, _DAYS_OF_400_YEARS)
@@ -155,37 +141,18 @@ def _clock(time: int, digits: int) -> str:
 
 
 def _maps(array: pa.MapArray) -> list[Any]:
-    import pyarrow as pa
-
     texts = pa.types.is_string(array.type.key_type)
     entries = array.cast(pa.list_(pa.struct([("key", array.type.key_type), ("value", array.type.item_type)])))
     rows = to_json_values(entries)
     return [{e["key"]: e["value"] for e in row} if texts and row is not None else row for row in rows]
 
 
-def _lengths(array: pa.Array) -> list[int | None]:
-    import pyarrow.compute as pc
-
-    lengths: list[int | None] = pc.list_value_length(array).to_pylist()
-    return lengths
-
-
 def _is_list(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _is_binary(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    types = pa.types
-    return bool(
-        types.is_binary(kind)
-        or types.is_large_binary(kind)
-        or types.is_binary_view(kind)
-        or types.is_fixed_size_binary(kind)
-    )
+    return kind in (pa.binary(), pa.large_binary(), pa.binary_view()) or pa.types.is_fixed_size_binary(kind)
 
 
 def _not_finite(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,59 +47,47 @@ def findings(row: dict[str, Any], small_bytes: int, opened: str | None = None) -
     Args: row, of `health`; small_bytes, with which it was made; opened, the table as a command has it, with
         the options that open it.
     """
-    known: dict[str, Any] = {name: value for name, value in row.items() if isinstance(value, int | float)}
-    known["table"] = opened or (shlex.quote(row["location"]) if row.get("location") else "TABLE")
-    checks = (_small_files, _uneven, _level_0, _deletes, _manifests, _snapshots)
-    return [finding for check in checks for finding in check(known, row.get("format", ""), small_bytes)]
+    numbers = {name: value for name, value in row.items() if isinstance(value, int | float)}
+    of = defaultdict[str, Any](int, numbers)
+    table = opened or (shlex.quote(row["location"]) if row.get("location") else "TABLE")
+    table_format = row.get("format", "")
+    return [*_of_files(of, table_format, table, small_bytes), *_of_metadata(of, table_format, table)]
 
 
 def verdict(found: Sequence[Finding]) -> str:
     """All findings in one line."""
-    if not found:
-        return "no problems found"
-    return count(len(found), "problem")
+    return count(len(found), "problem") if found else "no problems found"
 
 
-def _small_files(row: dict[str, Any], table_format: str, small_bytes: int) -> Iterator[Finding]:
-    small, files = row.get("small_file_count", 0), row.get("file_count", 0)
+def _of_files(of: dict[str, Any], table_format: str, table: str, small_bytes: int) -> Iterator[Finding]:
+    files, small, partitions = of["file_count"], of["small_file_count"], of["partition_count"]
     # One file per bucket or partition is the least there can be.
-    least = row.get("bucket_count", row.get("partition_count", 0))
-    if small > 2 * max(least, 1) and 2 * small > files:
+    least = max(of.get("bucket_count", partitions), 1)
+    rewrite = _call(table_format, "compact", "rewrite_data_files")
+    asked = "" if small_bytes == SMALL_BYTES else f" --small-bytes {small_bytes}"
+    if small > 2 * least and 2 * small > files:
         yield Finding(
             "small_file_count",
             f"{small:,} of {files:,} data files are below {threshold(small_bytes)}",
-            f"compact them: {_call(table_format, 'compact', 'rewrite_data_files')}; "
-            f"`lakebed partitions {row['table']} --sort -small_file_count{_small(small_bytes)}` shows where "
-            "they are",
+            f"compact them: {rewrite}; `lakebed partitions {table} --sort -small_file_count{asked}` shows "
+            "where they are",
         )
-
-
-def _uneven(row: dict[str, Any], _format: str, _small_bytes: int) -> Iterator[Finding]:
-    files, partitions = row.get("file_count", 0), row.get("partition_count", 0)
-    most = row.get("max_partition_file_count", 0)
+    most, average = of["max_partition_file_count"], files / max(partitions, 1)
     if partitions > 1 and most > 100 and most * partitions > _UNEVEN * files:
         yield Finding(
             "max_partition_file_count",
-            f"one partition has {most:,} of {files:,} data files, the average one {files / partitions:,.0f}",
-            f"`lakebed partitions {row['table']} --sort -file_count` names it",
+            f"one partition has {most:,} of {files:,} data files, the average one {average:,.0f}",
+            f"`lakebed partitions {table} --sort -file_count` names it",
         )
-
-
-def _level_0(row: dict[str, Any], table_format: str, _small_bytes: int) -> Iterator[Finding]:
-    waiting, buckets = row.get("level_0_file_count", 0), row.get("bucket_count", 0)
+    waiting, buckets = of["level_0_file_count"], of["bucket_count"]
     # Tables without primary keys have no other level.
-    if row.get("max_level", 0) > 0 and waiting > _RUNS * max(buckets, 1):
+    if of["max_level"] > 0 and waiting > _RUNS * max(buckets, 1):
         yield Finding(
             "level_0_file_count",
             f"{waiting:,} files in {buckets:,} buckets wait for compaction",
             f"see whether compaction runs, or run it: {_call(table_format, 'compact', '')}",
         )
-
-
-def _deletes(row: dict[str, Any], table_format: str, _small_bytes: int) -> Iterator[Finding]:
-    files, ratio = row.get("file_count", 0), row.get("deleted_record_ratio", 0)
-    equality, position = (row.get(f"{kind}_delete_file_count", 0) for kind in ("equality", "position"))
-    rewrite = _call(table_format, "compact", "rewrite_data_files")
+    position, equality = of["position_delete_file_count"], of["equality_delete_file_count"]
     if position > files > 0:
         yield Finding(
             "position_delete_file_count",
@@ -112,49 +101,37 @@ def _deletes(row: dict[str, Any], table_format: str, _small_bytes: int) -> Itera
             "with them",
             f"rewrite the data files: {rewrite}",
         )
-    if ratio > _DELETED:
+    if of["deleted_record_ratio"] > _DELETED:
         yield Finding(
             "deleted_record_ratio",
-            f"{ratio:.0%} of the rows in data files are deleted",
+            f"{of['deleted_record_ratio']:.0%} of the rows in data files are deleted",
             f"rewrite the data files: {rewrite}",
         )
 
 
-def _manifests(row: dict[str, Any], table_format: str, _small_bytes: int) -> Iterator[Finding]:
-    small, entries = row.get("small_manifest_count", 0), row.get("entry_count", 0)
-    own = {
-        "iceberg": "`table.rewrite_manifests()`",
-        "paimon": "`table.rewrite_manifests()`",
-    }
-    step = f"{own.get(table_format)}, or {_call(table_format, 'compact_manifest', 'rewrite_manifests')}"
+def _of_metadata(of: dict[str, Any], table_format: str, table: str) -> Iterator[Finding]:
+    small, entries, gone = of["small_manifest_count"], of["entry_count"], of["deleted_entry_count"]
+    rewrite = _call(table_format, "compact_manifest", "rewrite_manifests")
     if small > _MANIFESTS.get(table_format, 0):
         yield Finding(
             "small_manifest_count",
-            f"{small:,} of {row.get('manifest_count', 0):,} manifests are below 1 MiB",
-            f"merge them: {step}",
+            f"{small:,} of {of['manifest_count']:,} manifests are below 1 MiB",
+            f"merge them: `table.rewrite_manifests()`, or {rewrite}",
         )
-    gone = row.get("deleted_entry_count", 0)
     if entries > 1000 and 2 * gone > entries:
         yield Finding(
             "deleted_entry_count",
             f"{gone:,} of {entries:,} manifest entries are of files that are gone",
-            f"rewrite the manifests: {step}",
+            f"rewrite the manifests: `table.rewrite_manifests()`, or {rewrite}",
         )
-
-
-def _snapshots(row: dict[str, Any], table_format: str, _small_bytes: int) -> Iterator[Finding]:
-    snapshots = row.get("snapshot_count", 0)
+    snapshots = of["snapshot_count"]
     if snapshots > _SNAPSHOTS:
         yield Finding(
             "snapshot_count",
             f"{snapshots:,} snapshots hold on to files that the table no longer has",
-            f"`lakebed expire-plan {row['table']}` shows what expiry would free; expire old ones: "
+            f"`lakebed expire-plan {table}` shows what expiry would free; expire old ones: "
             f"{_call(table_format, 'expire_snapshots', 'expire_snapshots')}",
         )
-
-
-def _small(small_bytes: int) -> str:
-    return "" if small_bytes == SMALL_BYTES else f" --small-bytes {small_bytes}"
 
 
 def _call(table_format: str, paimon: str, iceberg: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lakebed import _arrow, _native, _sink
 from lakebed._arguments import names, positive
+from lakebed._keywords import READING, WRITING, documented
 from lakebed._source import Source, named, resolve_source
 from lakebed.errors import CorruptError
 from lakebed.limits import LIMITS, Limits
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from lakebed._sink import Encoding, Sink
+    from lakebed._sink import Sink
 
 Schema: TypeAlias = str | dict[str, Any] | list[Any]
 """An Avro schema: its JSON text, or that text parsed, as `read_schema` gives it."""
@@ -26,6 +27,7 @@ Schema: TypeAlias = str | dict[str, Any] | list[Any]
 __all__ = ["Schema", "read", "read_blocks", "read_metadata", "read_schema", "write"]
 
 
+@documented(READING)
 def read(
     source: Source,
     columns: Sequence[str] | None = None,
@@ -38,17 +40,13 @@ def read(
     """The records of an Avro file, in file order.
 
     Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
         columns: dotted paths of the fields wanted, in this order; others are skipped, not decoded.
-        limits: what the file may cost.
-        threads: blocks decoded at once; None for all cores.
         schema: the schema to read the records as, parsed or as JSON text; None for the one they were written
             in. Fields go by name, or by an alias in this schema; those that only the file has are skipped,
             those that only this schema has take their default; numbers are promoted, strings and bytes taken
             for each other; enum symbols that this schema lacks become its default; logical types are this
             schema's. Of a union the branch of the same type is taken, else the first that the value can be
             promoted to. `columns` are then paths of this schema, and only what they name is resolved.
-        storage: what reads a path or URI: anything that `open_table` takes as such.
     Returns: a `Scan` with one column per field of the record schema. It reads the file when it is asked for
         its schema or rows, again each time.
     Raises: (when read) CorruptError, TruncatedError, UnsupportedError (codec, recursive schema), LimitError,
@@ -70,13 +68,10 @@ def _schema_text(schema: Schema) -> str:
     return str(schema) if is_text else json.dumps(schema)
 
 
+@documented(READING)
 def read_schema(source: Source, limits: Limits = LIMITS, *, storage: object | None = None) -> Any:
     """The schema of an Avro file as its header spells it, parsed from JSON.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        limits: what the file may cost.
-        storage: what reads a path or URI: anything that `open_table` takes as such.
     Returns: a dict for a record and for whatever else has attributes, a list for a union, a string for a
         plain type by its name. Types that `read` refuses, such as recursive ones, are given all the same.
     Raises: CorruptError (also where the text is not JSON), TruncatedError, LimitError.
@@ -89,16 +84,13 @@ def read_schema(source: Source, limits: Limits = LIMITS, *, storage: object | No
         raise CorruptError(f"avro.schema is not JSON: {error}", kind="schema") from error
 
 
+@documented(READING)
 def read_metadata(
     source: Source, limits: Limits = LIMITS, *, storage: object | None = None
 ) -> dict[str, bytes]:
     """The metadata map of an Avro file's header, as stored: `avro.schema`, `avro.codec` and the writer's own
     keys.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        limits: what the file may cost.
-        storage: what reads a path or URI: anything that `open_table` takes as such.
     Raises: CorruptError, TruncatedError, LimitError.
     Cost: reads the header only.
     """
@@ -106,13 +98,10 @@ def read_metadata(
     return metadata
 
 
+@documented(READING)
 def read_blocks(source: Source, limits: Limits = LIMITS, *, storage: object | None = None) -> pa.Table:
     """The blocks of an Avro file, one row each, without decoding a record.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        limits: what the file may cost.
-        storage: what reads a path or URI: anything that `open_table` takes as such.
     Returns: `offset` int64 [byte in the file] of the block's data, after its two counts, `row_count` int64,
         `size_in_bytes` int64 (as stored, compressed).
     Raises: CorruptError, TruncatedError, LimitError.
@@ -121,17 +110,7 @@ def read_blocks(source: Source, limits: Limits = LIMITS, *, storage: object | No
     return _arrow.reader(_native.avro_blocks(resolve_source(source, storage), limits)).read_all()
 
 
-@dataclass(frozen=True)
-class _Writing:
-    """The keywords of `write`, whose attributes the compiled core reads."""
-
-    schema: str | None
-    encoding: Encoding
-    metadata: list[tuple[str, bytes]]
-    overwrite: bool
-    limits: Limits
-
-
+@documented(WRITING)
 def write(
     data: Any,
     sink: Sink | None = None,
@@ -151,20 +130,12 @@ def write(
 
     Args:
         data: anything with `__arrow_c_stream__`: a table, a reader, a scan, a frame of Polars.
-        sink: a local path, an open binary file, or None for the file as bytes.
         schema: the schema to write, parsed or as JSON text, with a field for every column; any that `read`
             takes. None for one that follows from the columns: what may be null is a union with null, maps
             without string keys are arrays with `logicalType: map`, decimals are bytes.
         codec: "null", "deflate", "snappy", "zstandard", "bzip2" or "xz".
         level: of the codec, None for its own (deflate 0 to 12, zstandard -7 to 22, bzip2 1 to 9, xz 0 to 9).
-        block_bytes: bytes of records, not compressed, at which a block ends.
         metadata: more keys of the header.
-        sync: the marker of 16 bytes after each block, None for a random one. The same data, arguments and
-            marker give the same bytes.
-        verify: read every block again and hold its rows against those written.
-        threads: blocks compressed at once; None for all cores. The bytes are the same.
-        overwrite: replace a file that is there.
-        limits: what readers agree to: files beyond it are not written.
     Returns: the bytes without a sink, else None.
     Raises: SchemaError (before a byte is written: a column without a field, a field without a column, a type
         that the field does not take; with the row: a null where the schema has none, a decimal, time, symbol
@@ -175,11 +146,11 @@ def write(
     """
     encoding = _sink.encoding(codec, level, block_bytes, sync, verify, threads)
     text = None if schema is None else _schema_text(schema)
-    pairs = [(key, _bytes(value)) for key, value in (metadata or {}).items()]
-    reader = _arrow.writable(data)
-    writing = _Writing(text, encoding, pairs, overwrite, limits)
-    return _native.avro_write(reader, _sink.target(sink), writing)
-
-
-def _bytes(value: bytes | str) -> bytes:
-    return value.encode() if isinstance(value, str) else bytes(value)
+    pairs = [
+        (key, value.encode() if isinstance(value, str) else bytes(value))
+        for key, value in (metadata or {}).items()
+    ]
+    writing = SimpleNamespace(
+        schema=text, encoding=encoding, metadata=pairs, overwrite=overwrite, limits=limits
+    )
+    return _native.avro_write(_arrow.writable(data), _sink.target(sink), writing)

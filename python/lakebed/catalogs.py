@@ -5,6 +5,7 @@ Neither library is imported here: their tables are known by what they offer.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 from abc import ABC, abstractmethod
@@ -14,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from lakebed import _native
-from lakebed._loaded import loaded
 from lakebed.errors import TableNotFoundError, UnsupportedError
 from lakebed.file_io import FileIOStorage, IcebergFiles, PaimonFiles
-from lakebed.storage.failures import converted, failure, words_of
+from lakebed.storage.failures import converted, failure, loaded, words_of
 from lakebed.storage.paths import local_path
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ class IcebergTable(Protocol):
 
     def name(self) -> tuple[str, ...]:
         """Its name in the catalog."""
-        ...
 
 
 class PaimonTable(Protocol):
@@ -135,29 +134,24 @@ class _PaimonPointer:
     identifier: Any
 
     def __call__(self) -> PaimonEntry:
-        return asked(
-            str(self.identifier), lambda: PaimonEntry.of(self.loader.load().get_table(self.identifier))
-        )
+        return asked(str(self.identifier), self.entry)
+
+    def entry(self) -> PaimonEntry:
+        """What the catalog says. Raises: what pypaimon raises."""
+        return PaimonEntry.of(self.loader.load().get_table(self.identifier))
 
 
 class IcebergEntry(Entry):
     """PyIceberg's entry of a table."""
+
+    format = "iceberg"
+    commits = True  # a folder's metadata files are of no order without the catalog
 
     @staticmethod
     def of(table: IcebergTable) -> IcebergEntry:
         """What a table of PyIceberg says."""
         path, storage = _reached(table.metadata_location, table.io, IcebergFiles)
         return IcebergEntry(table, path, storage)
-
-    @property
-    def format(self) -> str:
-        """Iceberg."""
-        return "iceberg"
-
-    @property
-    def commits(self) -> bool:
-        """Always: a folder's metadata files are of no order without the catalog."""
-        return True
 
     def newest(self) -> IcebergEntry:
         """The catalog's newest entry. Raises: as `Entry.newest`; another table of the same name does not
@@ -212,14 +206,8 @@ class PaimonEntry(Entry):
 
     def newest(self) -> PaimonEntry:
         """What the catalog says now; where it is the folder itself that says so, the same."""
-        if not self.commits:
-            return self
-
-        def load() -> PaimonEntry:
-            catalog = self.table.catalog_environment.catalog_loader.load()
-            return PaimonEntry.of(catalog.get_table(self.table.identifier))
-
-        return asked(name_of(self.table), load, self.table.file_io)
+        pointer = self.pointer()
+        return self if pointer is None else asked(name_of(self.table), pointer.entry, self.table.file_io)
 
     def pointer(self) -> _PaimonPointer | None:
         """Of what loads the catalog."""
@@ -261,13 +249,8 @@ def load_catalog(name: str) -> Any:
     Raises: UnsupportedError (PyIceberg is not installed, or not with what the catalog needs), ValueError (no
         such catalog, or none that can be made).
     """
-
-    def load() -> Any:
-        # Which reads the configuration.
-        from pyiceberg.catalog import load_catalog as of_configuration
-
-        return of_configuration(name)
-
+    # Importing it reads the configuration.
+    load = lambda: importlib.import_module("pyiceberg.catalog").load_catalog(name)  # noqa: E731
     return converted(load, lambda error: _not_loaded(name, error))
 
 

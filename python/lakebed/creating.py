@@ -6,7 +6,7 @@ import errno
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakebed import _arrow, _native
@@ -22,27 +22,6 @@ from lakebed.table.opening import Opening
 
 if TYPE_CHECKING:
     from lakebed.table import Table
-
-
-@dataclass(frozen=True)
-class _IcebergDefinition:
-    """A new table; the compiled core reads the attributes."""
-
-    schema: Any
-    partition_by: Sequence[str]
-    format_version: int
-    properties: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class _PaimonDefinition:
-    """A new table; the compiled core reads the attributes. `fields`: those of a schema file as JSON text."""
-
-    fields: str
-    partition_keys: list[str]
-    primary_keys: list[str]
-    options: list[tuple[str, str]]
-    comment: str | None
 
 
 def create_table(
@@ -104,14 +83,20 @@ def create_table(
     if one_of("format", format, ("iceberg", "paimon")) == "iceberg":
         _refuse("iceberg", primary_key=keys or None, comment=comment, storage=storage)
         version = 2 if format_version is None else integer("format_version", format_version, bits=32)
-        return _iceberg(path, _IcebergDefinition(_arrow.named(schema), fields, version, pairs), limits)
+        schema = _arrow.named(schema)
+        definition = SimpleNamespace(
+            schema=schema, partition_by=fields, format_version=version, properties=pairs
+        )
+        return _iceberg(path, definition, limits)
     _refuse("paimon", format_version=format_version)
     location, adapter = resolve(path, storage)
     location = location if adapter else absolute(without_climbing(location))
     _check_free(Opening(adapter, location, limits=limits), "iceberg")
     is_arrow = hasattr(schema, "__arrow_c_schema__")
     columns = _native.paimon_fields(_arrow.named(schema)) if is_arrow else json.dumps(list(schema))
-    definition = _PaimonDefinition(columns, fields, keys, pairs, comment)
+    definition = SimpleNamespace(
+        fields=columns, partition_keys=fields, primary_keys=keys, options=pairs, comment=comment
+    )
     core = _native.paimon_create_table(location, adapter, definition, limits)
     return table_of(core, Opening(adapter, location, limits=limits))
 
@@ -134,7 +119,7 @@ def _check_free(opening: Opening, other: str) -> None:
     raise FileExistsError(errno.EEXIST, f"there is a table of the format {other} already", place)
 
 
-def _iceberg(path: str | os.PathLike[str], definition: _IcebergDefinition, limits: Limits) -> Table:
+def _iceberg(path: str | os.PathLike[str], definition: SimpleNamespace, limits: Limits) -> Table:
     # Before it is opened: that may ask a server.
     if scheme_of(os.fspath(path)) not in ("", "file"):
         raise UnsupportedError(

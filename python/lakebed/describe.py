@@ -9,14 +9,13 @@ from uuid import UUID
 
 from lakebed import _arrow
 from lakebed._metrics import ColumnMetrics, wanted_metrics
+from lakebed._pyarrow import pa, pc
 from lakebed._values import to_json_values
 from lakebed.errors import SchemaError
 from lakebed.storage.paths import local_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    import pyarrow as pa
 
     from lakebed.table import Table
 
@@ -53,10 +52,8 @@ def describe_file(
     Source: Iceberg specification, "Manifests"; Iceberg's `MetricsConfig.java`, Paimon's
         `SimpleColStatsCollector.java`.
     """
-    import pyarrow as pa
-
     path = os.fspath(path)
-    files = _arrow.schema(table.files())
+    files = pa.schema(table.files())
     row = {
         "content": 0,
         "file_path": path,
@@ -70,9 +67,8 @@ def describe_file(
     row |= {"record_count": rows.count, **rows.keys(), **(columns or {})}
     unknown = [name for name in row if name not in files.names]
     if unknown:
-        raise SchemaError(
-            f"the view `files` has no column {unknown[0]!r}", kind="unknown-column", field=unknown[0]
-        )
+        message = f"the view `files` has no column {unknown[0]!r}"
+        raise SchemaError(message, kind="unknown-column", field=unknown[0])
     described = pa.table({name: pa.array([value], files.field(name).type) for name, value in row.items()})
     place = rows.place()
     for name in place.schema.names:
@@ -87,7 +83,7 @@ class _Rows:
         self.count = 0
         self._table = table
         self._place: pa.RecordBatch | None = None
-        self._key_schema = _arrow.schema(table.core.key_schema)
+        self._key_schema = pa.schema(table.core.key_schema)
         # The first and the last key of the rows so far.
         self._keys: pa.Table = self._key_schema.empty_table()
         nan_is_greatest = table.format == "paimon"
@@ -121,32 +117,21 @@ class _Rows:
 
     def stats(self) -> pa.StructArray:
         """The column `stats`, of one row."""
-        import pyarrow as pa
-
-        columns = {name: _struct(metrics) for name, metrics in self._metrics.items()}
-        return (
-            pa.StructArray.from_arrays(list(columns.values()), list(columns)) if columns else pa.array([{}])
-        )
+        columns = [_struct(metrics) for metrics in self._metrics.values()]
+        return pa.StructArray.from_arrays(columns, list(self._metrics)) if columns else pa.array([{}])
 
     def _ends_of_keys(self, batch: pa.RecordBatch) -> pa.Table:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         names = self._key_schema.names
         if not names:
             return self._keys
-        keys = pa.concat_tables(
-            [self._keys, pa.Table.from_batches([batch.select(names)]).cast(self._key_schema)]
-        )
+        more = pa.Table.from_batches([batch.select(names)]).cast(self._key_schema)
+        keys = pa.concat_tables([self._keys, more])
         order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in names])
         return keys.take(pa.concat_arrays([order.slice(0, 1), order.slice(len(order) - 1)]))
 
     def _same_place(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The place of all rows. Raises: SchemaError for the first row of another."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        places = _arrow.record_batch(self._table.core.partitions_of(batch))
+        places = pa.record_batch(self._table.core.partitions_of(batch))
         first = places.slice(0, 1) if self._place is None else self._place
         for number, field in enumerate(places.column("partition").type):
             values = pc.struct_field(pa.chunked_array([first["partition"], places["partition"]]), [number])
@@ -154,14 +139,10 @@ class _Rows:
             codes = values.combine_chunks().dictionary_encode("encode").indices
             other = pc.index(pc.not_equal(codes, 0), True).as_py() if len(codes) else -1
             if other >= 0:
-                shown = to_json_values(values.combine_chunks().take(pa.array([0, other])))
-                raise SchemaError(
-                    f"row {self.count + other - 1} is of another partition: {field.name} is "
-                    f"{shown[1]!r}, not {shown[0]!r}",
-                    kind="mismatch",
-                    field=field.name,
-                    record=self.count + other - 1,
-                )
+                here, there = to_json_values(values.combine_chunks().take(pa.array([0, other])))
+                row, name = self.count + other - 1, field.name
+                message = f"row {row} is of another partition: {name} is {there!r}, not {here!r}"
+                raise SchemaError(message, kind="mismatch", field=name, record=row)
         return first
 
 
@@ -170,12 +151,10 @@ def _schema_of(table: Table, given: pa.Schema) -> pa.Schema:
 
     Paimon's nanoseconds have no room for times after 2262, which coarser units have, and commits take them.
     """
-    import pyarrow as pa
-    import pyarrow.types as pt
 
     def column(field: pa.Field[Any]) -> pa.Field[Any]:
         kinds = [one.type for one in given if one.name == field.name]
-        is_coarser = pt.is_timestamp(field.type) and all(pt.is_timestamp(kind) for kind in kinds)
+        is_coarser = pa.types.is_timestamp(field.type) and all(pa.types.is_timestamp(kind) for kind in kinds)
         if table.format == "paimon" and is_coarser and not any(kind.unit == "ns" for kind in kinds):
             return field.with_type(pa.timestamp("us", field.type.tz))
         return field
@@ -188,8 +167,6 @@ def _batches(reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.Rec
 
     Raises: SchemaError, with the column, and for a null with its row.
     """
-    import pyarrow as pa
-
     for name in reader.schema.names:
         if name not in schema.names:
             raise SchemaError(f"the table has no column {name!r}", kind="unknown-column", field=name)
@@ -205,23 +182,14 @@ def _batches(reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.Rec
 
 
 def _column(values: pa.Array, field: pa.Field[Any], count: int) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.types as pt
-
     values = _arrow.storage(values)
     if values.null_count and not field.nullable:
         record = count + pc.index(values.is_null(), True).as_py()
         message = f"row {record} is null in {field.name!r}, which is required"
         raise SchemaError(message, kind="required", field=field.name, record=record)
-    if (
-        pt.is_string(field.type)
-        and pt.is_fixed_size_binary(values.type)
-        and values.type.byte_width == _UUID_BYTES
-    ):
-        return pa.array(
-            [None if value is None else str(UUID(bytes=value)) for value in values.to_pylist()], pa.string()
-        )
+    if pa.types.is_string(field.type) and values.type == pa.binary(_UUID_BYTES):
+        texts = [None if value is None else str(UUID(bytes=value)) for value in values.to_pylist()]
+        return pa.array(texts, pa.string())
     try:
         return values.cast(field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -231,8 +199,6 @@ def _column(values: pa.Array, field: pa.Field[Any], count: int) -> pa.Array:
 
 def _leaf(batch: pa.RecordBatch, name: str) -> pa.Array:
     """A column, or by its dotted path one within structs."""
-    import pyarrow.compute as pc
-
     if name in batch.schema.names:
         return batch.column(name)
     top, *path = name.split(".")
@@ -241,13 +207,10 @@ def _leaf(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 def _struct(metrics: ColumnMetrics) -> pa.StructArray:
     """One row of a column's struct in `stats`."""
-    import pyarrow as pa
-    import pyarrow.types as pt
-
     counts = {
         "value_count": metrics.values,
         "null_count": metrics.nulls,
-        "nan_count": metrics.nans if pt.is_floating(metrics.kind) else None,
+        "nan_count": metrics.nans if pa.types.is_floating(metrics.kind) else None,
         "column_size": None,
     }
     arrays = [pa.array([count], pa.int64()) for count in counts.values()]
@@ -266,7 +229,6 @@ def _size(table: Table, path: str) -> int:
 def _file_format(table: Table, path: str) -> str:
     suffix = PurePosixPath(path).suffix.removeprefix(".")
     if not suffix:
-        raise SchemaError(
-            f"{path!r} has no suffix that tells its format", kind="argument", field="file_format"
-        )
+        message = f"{path!r} has no suffix that tells its format"
+        raise SchemaError(message, kind="argument", field="file_format")
     return suffix.upper() if table.format == "iceberg" else suffix

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from lakebed import _arrow, _native
+from lakebed import _native
+from lakebed._pyarrow import pa
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    import pyarrow as pa
 
 
 def check_locations(
@@ -43,12 +42,10 @@ def check_locations(
         that is none, a column that is no text).
     Cost: one pass over the paths and a copy of them.
     """
-    import pyarrow as pa
-
     if not isinstance(column, pa.Array | pa.ChunkedArray):
         column = pa.array(column, pa.large_string())
     paths = column.cast(pa.large_string())
     if isinstance(paths, pa.ChunkedArray):
         paths = pa.concat_arrays(paths.chunks) if paths.num_chunks else pa.array([], pa.large_string())
     allowed = [os.fspath(prefix) for prefix in allowed_prefixes]
-    return _arrow.array(_native.check_locations(paths, allowed, policy))
+    return pa.array(_native.check_locations(paths, allowed, policy))

@@ -13,21 +13,9 @@ from lakebed.errors import PredicateError
 
 __all__ = ["Column", "Predicate", "Value", "col", "to_sql"]
 
-Value = (
-    str
-    | bool
-    | SupportsIndex
-    | float
-    | Decimal
-    | dt.datetime
-    | dt.date
-    | dt.time
-    | bytes
-    | bytearray
-    | memoryview
-    | UUID
-    | None
-)
+_Time = dt.datetime | dt.date | dt.time
+_Bytes = bytes | bytearray | memoryview
+Value = str | bool | SupportsIndex | float | Decimal | _Time | _Bytes | UUID | None
 """What a column is compared with. `None` is SQL's NULL: no comparison with it is true but `eq_null_safe`."""
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from lakebed import _native
@@ -20,16 +20,6 @@ if TYPE_CHECKING:
 
     from lakebed.predicates import Predicate
     from lakebed.table import Table
-
-
-@dataclass(frozen=True)
-class Rewriting:
-    """What is written where, whose attributes the compiled core reads."""
-
-    prefixes: list[tuple[str, str]]
-    to: str
-    storage: object | None
-    since: int | str | None
 
 
 class CopyScan(Scan):
@@ -105,7 +95,7 @@ def rewrite_paths(
     if since is not None and (isinstance(since, bool) or not isinstance(since, int | str)):
         message = f"since takes a snapshot's id or the name of a metadata file, not {type(since).__name__}"
         raise TypeError(message)
-    rewriting = Rewriting(list(prefixes.items()), folder, adapter, since)
+    rewriting = SimpleNamespace(prefixes=list(prefixes.items()), to=folder, storage=adapter, since=since)
     wanted = {"columns": columns, "filter": filter, "limit": limit, "threads": threads}
     files = _native.rewrite_paths(table.core, rewriting, Options.checked(wanted))
     name = f"files to copy of {table.location!r} {place(table.core)}"

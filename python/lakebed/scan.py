@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from lakebed import _arrow, _display, _html, _native
 from lakebed._arguments import needing
+from lakebed._pyarrow import pa
 from lakebed._text import printable
 from lakebed.errors import LakebedError, UnsupportedError
 from lakebed.predicates import to_sql
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
     import polars as pl
-    import pyarrow as pa
 
     from lakebed._native import BatchStream
     from lakebed.predicates import Predicate
@@ -31,7 +31,6 @@ class StreamSource(Protocol):
     def __arrow_c_schema__(self) -> object: ...
     def stream(self) -> BatchStream:
         """A stream from the first row on."""
-        ...
 
 
 class Scan:
@@ -58,7 +57,7 @@ class Scan:
     @cached_property
     def schema(self) -> pa.Schema:
         """Names and types of the columns, without reading entries."""
-        return _arrow.schema(self._source)
+        return pa.schema(self._source)
 
     def to_arrow(self) -> pa.Table:
         """All rows as a `pa.Table`.
@@ -106,8 +105,6 @@ class Scan:
 
         Raises: as `to_arrow`.
         """
-        import pyarrow as pa
-
         stream = self._source.stream()
         batches: list[pa.RecordBatch] = []
         for batch in _arrow.batches(stream):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from lakebed import _display, _native
 from lakebed._arguments import names, positive
-from lakebed._keywords import TEXTS, described
+from lakebed._keywords import VIEWS, spell_out
 from lakebed._values import to_records
 from lakebed._verdict import SMALL_BYTES, findings
 from lakebed.explain import Explain
@@ -32,20 +31,7 @@ def view(keywords: type) -> Callable[[ViewFunction], ViewFunction]:
     """Makes a function a view of a table: its signature and its docstring have each of the keywords."""
 
     def decorate(function: ViewFunction) -> ViewFunction:
-        annotations = keywords.__annotations__
-        # Of a TypedDict its own come last: those that all views take are at the end of the signature.
-        names = [name for name in TEXTS if name in annotations]
-        KEYWORDS[function.__name__] = frozenset(names)
-        signature = inspect.signature(function)
-        itself, *own, _ = signature.parameters.values()
-        kind = inspect.Parameter.KEYWORD_ONLY
-        shown = [
-            inspect.Parameter(name, kind, default=None, annotation=annotations[name].__forward_arg__)
-            for name in names
-        ]
-        signature = signature.replace(parameters=[itself, *own, *shown])
-        function.__signature__ = signature  # type: ignore[attr-defined]
-        function.__doc__ = function.__doc__ and described(function.__doc__, names)
+        KEYWORDS[function.__name__] = frozenset(spell_out(function, keywords, VIEWS, {}))
         return function
 
     return decorate
@@ -71,7 +57,7 @@ class Options:
 
         Raises: TypeError for a keyword that the view does not take; PredicateError, SchemaError, ValueError.
         """
-        for keyword in given.keys() - KEYWORDS.get(name, TEXTS):
+        for keyword in given.keys() - KEYWORDS.get(name, VIEWS):
             message = f"{name}() got an unexpected keyword argument {keyword!r}"
             if keyword == "where":
                 message += (
@@ -217,11 +203,8 @@ class HealthScan(ViewScan):
         Raises, Cost: as `to_arrow` of all columns.
         """
         (row,) = to_records(self._with(columns=None, filter=None, limit=None).to_arrow())
-        small_bytes = self._options.small_bytes
-        return [
-            finding.to_dict()
-            for finding in findings(row, SMALL_BYTES if small_bytes is None else small_bytes)
-        ]
+        small = SMALL_BYTES if self._options.small_bytes is None else self._options.small_bytes
+        return [finding.to_dict() for finding in findings(row, small)]
 
 
 class PlanScan(ViewScan):

@@ -1,4 +1,4 @@
-"""The `lakebed` command. What it needs beyond click is imported when a command runs: help is quick."""
+"""The `lakebed` command. Other libraries than click are imported when a command needs them: help is quick."""
 
 from __future__ import annotations
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakebed._overview import total
+from lakebed._pyarrow import pa, pc
 from lakebed._values import to_records, to_rows
 from lakebed._verdict import SMALL_BYTES, findings
 from lakebed.predicates import col
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from lakebed.predicates import Predicate
     from lakebed.table import Table
 
@@ -82,8 +81,6 @@ def _layout(table: Table) -> dict[str, Any]:
 
 def _deletes(table: Table) -> dict[str, dict[str, int]]:
     """The number of deletes of each kind, and of their rows: of equality deletes the rows to compare with."""
-    import pyarrow.compute as pc
-
     deletes = table.deletes(columns=["content", "content_offset", "record_count"]).to_arrow()
     is_vector, is_equality = pc.is_valid(deletes["content_offset"]), pc.equal(deletes["content"], 2)
     kinds = {

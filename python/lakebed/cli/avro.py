@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lakebed.cli import options
+import lakebed
+from lakebed._display import count, size
+from lakebed.cli import options, render
+from lakebed.cli.output import write
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
 
 # What a writer's own metadata may take of the screen.
 _METADATA_LENGTH = 200
@@ -26,10 +28,6 @@ def command(file: str, columns: list[str] | None, output: str, output_file: str 
 
     With -o other than table, or with --output-file: all its rows.
     """
-    import lakebed
-    from lakebed.cli import render
-    from lakebed.cli.output import write
-
     scan = lakebed.avro.read(file, columns=columns)
     if output != "table" or output_file is not None:
         write(scan, output, output_file, all_rows=True)
@@ -42,9 +40,6 @@ def command(file: str, columns: list[str] | None, output: str, output_file: str 
 
 
 def _print(schema: dict[str, Any], metadata: dict[str, bytes], blocks: pa.Table, rows: pa.Table) -> None:
-    from lakebed._display import count, size
-    from lakebed.cli import render
-
     row_count, stored = (sum(blocks[name].to_pylist()) for name in ("row_count", "size_in_bytes"))
     own = {key: value for key, value in metadata.items() if key not in ("avro.schema", "avro.codec")}
     about = [

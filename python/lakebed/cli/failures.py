@@ -48,12 +48,10 @@ def one_line() -> Iterator[None]:
         ) from error
     except (PredicateError, SchemaError) as error:
         raise BadUsage(str(error)) from error
-    except LakebedError as error:
+    except (LakebedError, ImportError) as error:
+        # ImportError is of an extra that is not installed.
         raise BadTable(str(error)) from error
     except BrokenPipeError:
         raise
-    except ImportError as error:
-        # An extra that is not installed.
-        raise BadTable(str(error)) from error
     except OSError as error:
         raise BadTable(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from error

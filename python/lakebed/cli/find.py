@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
+import lakebed
 from lakebed.cli import options
+from lakebed.cli.output import write
 
 _FIRST = ("name", "format", "location")
 
@@ -23,8 +25,5 @@ def command(prefix: str, output: str, output_file: str | None, **selection: Any)
 
     One row per table: location, format and name. Folders are listed, no table is opened.
     """
-    import lakebed
-    from lakebed.cli.output import write
-
     first = () if selection["columns"] else _FIRST
     write(lakebed.find_tables(prefix, **selection), output, output_file, all_rows=True, first=first)

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lakebed.cli import options
+from lakebed import _display, _native
+from lakebed._pyarrow import pa
+from lakebed._values import to_records, to_text
+from lakebed._verdict import findings
+from lakebed.cli import openmetrics, options, render
 from lakebed.cli.failures import Failure, one_line
+from lakebed.cli.output import write, write_explain, write_lines
+from lakebed.cli.rows import Read, is_named
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from lakebed._verdict import Finding
     from lakebed.table import Table
 
@@ -71,10 +75,12 @@ def command(
                 if explain:
                     _explain(scan, output, output_file)
                     continue
-                row = _read(scan)
+                with render.progress("reading"):
+                    row = scan.to_arrow()
                 failed |= _fails(row, name, fail_if)
-                opened = options.as_opened(name)
-                found = _findings(row, selection["small_bytes"], opened) if is_shown else []
+                opened, small = options.as_opened(name), selection["small_bytes"]
+                shown = to_records(row) if is_shown else []
+                found = [finding for values in shown for finding in findings(values, small, opened)]
                 row = row.select(columns) if read_all and columns else row
         except Failure as failure:
             if len(open_tables) == 1 or failure.exit_code == 2:
@@ -96,31 +102,17 @@ def command(
         sys.exit(1)
 
 
-def _read(scan: Any) -> pa.Table:
-    from lakebed.cli import render
-
-    with render.progress("reading"):
-        row: pa.Table = scan.to_arrow()
-    return row
-
-
 def _explain(scan: Any, output: str, output_file: str | None) -> None:
-    from lakebed.cli.output import write_explain
-
     if output == _OPENMETRICS:
         raise click.UsageError(f"-o {_OPENMETRICS} is of the rows, not of --explain")
     write_explain(scan.explain(), output, output_file)
 
 
 def _fails(row: pa.Table, name: str, fail_if: str | None) -> bool:
-    from lakebed import _arrow, _native
-    from lakebed._values import to_records, to_text
-    from lakebed.cli.rows import is_named
-
     if fail_if is None:
         return False
     condition = _native.Filter(row.schema, fail_if)
-    fails = any(_arrow.record_batch(condition.matching(batch)).num_rows for batch in row.to_batches())
+    fails = any(pa.record_batch(condition.matching(batch)).num_rows for batch in row.to_batches())
     if fails:
         values = to_records(row)[0].items()
         shown = ", ".join(f"{key} is {to_text(value)}" for key, value in values if is_named(key, fail_if))
@@ -128,20 +120,7 @@ def _fails(row: pa.Table, name: str, fail_if: str | None) -> bool:
     return fails
 
 
-def _findings(row: pa.Table, small_bytes: int, opened: str) -> list[Finding]:
-    from lakebed._values import to_records
-    from lakebed._verdict import findings
-
-    return [finding for values in to_records(row) for finding in findings(values, small_bytes, opened)]
-
-
 def _write(rows: list[pa.Table], output: str, output_file: str | None) -> None:
-    import pyarrow as pa
-
-    from lakebed.cli import openmetrics
-    from lakebed.cli.output import write, write_lines
-    from lakebed.cli.rows import Read
-
     table = pa.concat_tables(rows)
     if output == _OPENMETRICS:
         write_lines(openmetrics.lines(table), output_file)
@@ -150,10 +129,6 @@ def _write(rows: list[pa.Table], output: str, output_file: str | None) -> None:
 
 
 def _print(row: pa.Table, found: list[Finding]) -> None:
-    from lakebed import _display
-    from lakebed._values import to_records
-    from lakebed.cli import render
-
     for values, cells in zip(to_records(row), _display.cells(row, "health"), strict=True):
         titles, sections = dict(_SECTIONS), list[tuple[str, list[tuple[str, str]]]]()
         for name, cell in zip(row.schema.names, cells, strict=True):

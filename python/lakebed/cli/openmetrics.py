@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakebed._pyarrow import pa
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import pyarrow as pa
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _LABELS = ("location", "format")
@@ -23,8 +23,6 @@ def lines(rows: pa.Table) -> Iterator[str]:
 
     Names are `lakebed_table_` and the column; times are seconds since 1970, `…_timestamp_seconds`.
     """
-    import pyarrow as pa
-
     times = [(i, field) for i, field in enumerate(rows.schema) if pa.types.is_timestamp(field.type)]
     for i, field in times:
         # Python's calendar ends with the year 9999.

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+import lakebed
 from lakebed import _texts
+from lakebed._display import words_of
+from lakebed.catalogs import load_catalog, load_table
 from lakebed.cli.rows import Order, is_named
 from lakebed.errors import PredicateError, SchemaError
 
@@ -167,8 +170,6 @@ def as_opened(table: str) -> str:
 def _opened(
     location: str, catalog: str | None, how: dict[str, Any], branch: str | None, at: dict[str, Any]
 ) -> Table:
-    import lakebed
-
     table = lakebed.open_table(_loaded(catalog, location) if catalog else location, **how)
     if branch is not None:
         table = table.at(branch=branch)
@@ -176,8 +177,6 @@ def _opened(
 
 
 def _loaded(catalog: str, name: str) -> IcebergTable:
-    from lakebed.catalogs import load_catalog, load_table
-
     try:
         there = load_catalog(catalog)
     except ValueError as error:
@@ -235,13 +234,6 @@ def order(command: Command) -> Command:
     return cast("Command", _sort(limit(run)))
 
 
-def first(view: str) -> tuple[str, ...]:
-    """The columns that people look at first."""
-    from lakebed._display import FIRST
-
-    return FIRST.get(view, ())
-
-
 @contextlib.contextmanager
 def hinting(table: Table, view: str, of_all: Callable[[], Scan], condition: str | None) -> Iterator[None]:
     """Says more of what is wrong with a view's columns, or with a condition on them, in the block.
@@ -255,8 +247,6 @@ def hinting(table: Table, view: str, of_all: Callable[[], Scan], condition: str 
             error.message += "; values of the table's columns are in partition, and --stats has their bounds"
         raise
     except PredicateError as error:
-        from lakebed._display import words_of
-
         for field in of_all().schema if condition else ():
             if is_named(field.name, condition or "") and (words := words_of(field, view)):
                 meant = ", ".join(f"{number} ({word})" for number, word in words.items())

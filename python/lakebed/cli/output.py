@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from lakebed._display import numbers as numeric
+from lakebed._pyarrow import pa
 from lakebed._text import inert
 from lakebed._values import to_rows, to_text
 from lakebed.cli import render
+from lakebed.cli.rows import Read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from lakebed.cli.rows import Batches, Rows
+    from lakebed.cli.rows import Rows
     from lakebed.explain import Explain
 
 _BINARY = frozenset({"arrow", "parquet"})
@@ -77,19 +79,13 @@ def write_explain(explain: Explain, form: str, path: str | None) -> None:
 
     Args, Raises: as `write`.
     """
-    import pyarrow as pa
-
-    with _replaced(path) if path is not None else contextlib.nullcontext(sys.stdout.buffer) as sink:
-        if form == "table":
-            sink.write(f"{explain}\n".encode())
-        elif path is None and form in _BINARY and sys.stdout.isatty():
-            raise click.UsageError(f"-o {form} is not for a terminal: use --output-file, or a pipe")
-        else:
-            writer = _write_stream if form == "arrow" and path is None else _WRITERS[form]
-            writer(pa.Table.from_pylist(explain.to_dict()["steps"]).to_reader(), sink)
+    if form == "table":
+        write_lines([str(explain)], path)
+    else:
+        write(Read(pa.Table.from_pylist(explain.to_dict()["steps"])), form, path, all_rows=True)
 
 
-def _write_json(reader: Batches, sink: BinaryIO) -> None:
+def _write_json(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
     names = reader.schema.names
     for batch in reader:
         for row in to_rows(batch):
@@ -97,7 +93,7 @@ def _write_json(reader: Batches, sink: BinaryIO) -> None:
             sink.write(line.encode() + b"\n")
 
 
-def _write_csv(reader: Batches, sink: BinaryIO) -> None:
+def _write_csv(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
     with _text(sink) as text:
         text.write(_line(reader.schema.names))
         for batch in reader:
@@ -117,7 +113,7 @@ def _line(cells: Sequence[str]) -> str:
     return ('""' if quoted == [""] else ",".join(quoted)) + "\n"
 
 
-def _write_spreadsheet(reader: Batches, sink: BinaryIO) -> None:
+def _write_spreadsheet(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
     with _text(sink) as text:
         # What separates cells differs from place to place: texts are in quotes.
         writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
@@ -135,30 +131,25 @@ def _cell(value: Any, is_number: bool) -> Any:
     return value if is_number else inert(to_text(value))
 
 
-def _write_table(reader: Batches, sink: BinaryIO) -> None:
+def _write_table(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
     with _text(sink) as text:
         for line in render.plain_lines(reader):
             text.write(line + "\n")
 
 
-def _write_stream(reader: Batches, sink: BinaryIO) -> None:
-    from pyarrow import ipc
-
-    with ipc.new_stream(sink, reader.schema) as writer:
+def _write_stream(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
+    with pa.ipc.new_stream(sink, reader.schema) as writer:
         for batch in reader:
             writer.write_batch(batch)
 
 
-def _write_arrow(reader: Batches, sink: BinaryIO) -> None:
-    from pyarrow import ipc
-
-    with ipc.new_file(sink, reader.schema) as writer:
+def _write_arrow(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
+    with pa.ipc.new_file(sink, reader.schema) as writer:
         for batch in reader:
             writer.write_batch(batch)
 
 
-def _write_parquet(reader: Batches, sink: BinaryIO) -> None:
-    import pyarrow as pa
+def _write_parquet(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
     from pyarrow import parquet
 
     # Parquet has no struct without fields, which is what the partition of an unpartitioned table is.

@@ -10,6 +10,7 @@ import click
 
 from lakebed import _display
 from lakebed._display import count
+from lakebed._pyarrow import pa, pc
 from lakebed._text import printable
 from lakebed._values import to_rows, to_text
 from lakebed._verdict import verdict
@@ -18,11 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from typing import Literal
 
-    import pyarrow as pa
     from rich.console import Console
 
     from lakebed._verdict import Finding
-    from lakebed.cli.rows import Batches
 
 TERMINAL_ROWS = 100
 """Rows of a view that a terminal gets unless `--limit` says how many."""
@@ -36,7 +35,7 @@ READ_WHOLE = frozenset({*_SUMMED_UP, "diff"})
 """Views that have a line of totals on a terminal, for which all rows are read."""
 
 
-def plain_lines(reader: Batches) -> Iterator[str]:
+def plain_lines(reader: pa.RecordBatchReader) -> Iterator[str]:
     """All columns and rows as aligned text, nothing cut; widths are those of the first batch."""
     header = [printable(name) for name in reader.schema.names]
     widths: list[int] | None = None
@@ -58,7 +57,6 @@ def terminal_table(
     Args: first, names of the columns to begin with; the others follow as they come. view, the view that the
         rows are of: those of groups are summed up below, differences on standard error.
     """
-    import pyarrow as pa
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -180,9 +178,6 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def _totals(table: pa.Table) -> dict[str, str]:
     """The sums of the columns that count things and bytes."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     summed = [
         field.name
         for field in table.schema
@@ -194,8 +189,6 @@ def _totals(table: pa.Table) -> dict[str, str]:
 
 def _changes(table: pa.Table) -> str | None:
     """What a difference comes to; None where its columns do not say."""
-    import pyarrow.compute as pc
-
     if not {"change", "record_count", "file_size_in_bytes"} <= set(table.schema.names):
         return None
     parts = []
@@ -237,8 +230,6 @@ def _widened(fitted: list[int], widths: Sequence[int], room: int) -> list[int]:
 
 
 def _cut(cell: str, width: int, field: pa.Field) -> str:
-    import pyarrow as pa
-
     if len(cell) <= width:
         return cell
     # The end of a path is more telling than its beginning.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lakebed.cli import options
+import lakebed
+from lakebed.cli import options, render
 
 if TYPE_CHECKING:
     from lakebed.table import Table
@@ -30,8 +31,5 @@ def command(open_tables: list[tuple[str, Callable[[], Table]]], small_bytes: int
     The page is self-contained: it loads nothing and runs no scripts. Pictures are drawn by matplotlib:
     pip install 'lakebed[report]'.
     """
-    import lakebed
-    from lakebed.cli import render
-
     with render.progress("reading"):
         lakebed.report([open_table() for _, open_table in open_tables], output, small_bytes=small_bytes)

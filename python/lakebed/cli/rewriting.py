@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import lakebed
 from lakebed._display import FIRST
 from lakebed.cli import options
+from lakebed.cli.output import write
 
 if TYPE_CHECKING:
     from lakebed.cli.rows import Order
@@ -51,9 +53,6 @@ def command(
 
     One row per file: where it is and where it is to be. Data files stay where they are until you copy them.
     """
-    import lakebed
-    from lakebed.cli.output import write
-
     state = int(since) if since is not None and since.isdecimal() else since
     files = lakebed.rewrite_paths(
         open_table(), prefixes, to=to, since=state, limit=order.view_limit, **selection

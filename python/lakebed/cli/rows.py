@@ -4,43 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from lakebed._pyarrow import pa, pc
+from lakebed._values import to_json_values, to_text
 
-    import pyarrow as pa
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
     from lakebed.scan import Scan
-
-
-class Batches(Protocol):
-    """Batches of one schema, one after the other."""
-
-    @property
-    def schema(self) -> pa.Schema:
-        """That of all batches."""
-        ...
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
-
-
-class Rows(Protocol):
-    """What is written: a `Scan`, or rows that were read."""
-
-    def to_arrow(self) -> pa.Table:
-        """All of them."""
-        ...
-
-    def to_arrow_batch_reader(self) -> pa.RecordBatchReader:
-        """All of them, batch by batch."""
-        ...
-
-    def head(self, count: int, /) -> pa.Table:
-        """The first ones."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -64,6 +38,10 @@ class Read:
     def select(self, columns: list[str]) -> Read:
         """Some of their columns."""
         return Read(self.rows.select(columns))
+
+
+Rows: TypeAlias = "Scan | Read"
+"""What is written."""
 
 
 @dataclass(frozen=True)
@@ -119,11 +97,6 @@ def _check(sort: Sequence[str], known: Sequence[str]) -> None:
 
 
 def _sorted(rows: pa.Table, sort: Sequence[str]) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from lakebed._values import to_json_values, to_text
-
     keys = {}
     for number, name in enumerate(sort):
         column = rows[name.removeprefix("-")]

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lakebed._types import readable
-from lakebed.cli import options
+from lakebed._display import count, moment, partition, readable, size
+from lakebed._values import to_text
+from lakebed._verdict import Finding
+from lakebed.cli import options, render
+from lakebed.cli.about import describe
 
 if TYPE_CHECKING:
     from lakebed.table import Table
@@ -32,9 +35,6 @@ def command(open_table: Callable[[], Table], output: str) -> None:
     """
     import json
 
-    from lakebed.cli import render
-    from lakebed.cli.about import describe
-
     with render.progress("reading"):
         about = describe(open_table())
     if output == "json":
@@ -44,9 +44,6 @@ def command(open_table: Callable[[], Table], output: str) -> None:
 
 
 def _print(about: dict[str, Any]) -> None:
-    from lakebed._verdict import Finding
-    from lakebed.cli import render
-
     version = "" if about["format_version"] is None else f", format version {about['format_version']}"
     sections = [(f"{about['format']} table{version}", _state(about)), ("columns", _columns(about))]
     if about["options"]:
@@ -61,9 +58,6 @@ def _print(about: dict[str, Any]) -> None:
 
 
 def _state(about: dict[str, Any]) -> list[tuple[str, str]]:
-    from lakebed._display import count, moment, size
-    from lakebed._values import to_text
-
     snapshot, manifests, files = about["snapshot"] or {}, about["manifests"], about["files"]
     refs, deletes = about["refs"], about["deletes"]
     branches = f"{refs['branches']:,} {'branch' if refs['branches'] == 1 else 'branches'}"
@@ -132,7 +126,5 @@ def _columns(about: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _partition(group: dict[str, Any]) -> tuple[str, str]:
-    from lakebed._display import count, partition, size
-
     files, rows = count(group["files"], "file"), count(group["rows"], "row")
     return partition(group["partition"]), f"{size(group['bytes'])}, {files}, {rows}"

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lakebed.cli import options
+from lakebed._display import FIRST, threshold
+from lakebed.cli import options, render
 from lakebed.cli.keywords import OF_KEYWORDS
+from lakebed.cli.output import write, write_explain
 from lakebed.cli.rows import Order
 from lakebed.table import Table
 from lakebed.view import KEYWORDS
@@ -68,9 +70,6 @@ def view_command(view: str) -> click.Command:
         explain: bool = False,
         **selection: Any,
     ) -> None:
-        from lakebed.cli import render
-        from lakebed.cli.output import write, write_explain
-
         table = open_table()
         if view == "metadata_table" and selection["name"] is None:
             click.echo("\n".join(table.metadata_tables))
@@ -94,12 +93,10 @@ def view_command(view: str) -> click.Command:
                 whole = order.read(scan)
             fails = view == "verify" and "error" in whole.rows["severity"].to_pylist()
             rows = whole if columns is None else whole.select(columns)
-        first = () if columns else options.first(view)
+        first = () if columns else FIRST.get(view, ())
         all_rows = order.limit is not None or view == "verify"
         write(rows, output, output_file, all_rows=all_rows, first=first, view=view)
         if is_shown and "small_bytes" in selection:
-            from lakebed._display import threshold
-
             render.note(f"small: below {threshold(selection['small_bytes'])} (--small-bytes)")
         if fails:
             raise click.exceptions.Exit(1)

@@ -8,10 +8,9 @@ through PyIceberg.
 
 from __future__ import annotations
 
-from lakebed.commits.change import CommitOptions, Freed
+from lakebed.commits.change import CommitOptions, Freed, StagedCommit
 from lakebed.commits.changes import Changes
 from lakebed.commits.schemas import SchemaChange
-from lakebed.commits.staged import StagedCommit
 from lakebed.commits.transaction import Staging, Transaction
 
 __all__ = ["Changes", "CommitOptions", "Freed", "SchemaChange", "StagedCommit", "Staging", "Transaction"]

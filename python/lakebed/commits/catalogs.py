@@ -8,21 +8,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _native
-from lakebed._loaded import loaded
 from lakebed._notes import warn
 from lakebed.catalogs import name_of, refused
-from lakebed.errors import (
-    CommitConflictError,
-    LakebedError,
-    SnapshotNotFoundError,
-    UnsupportedError,
-)
+from lakebed.errors import CommitConflictError, LakebedError, SnapshotNotFoundError, UnsupportedError
 from lakebed.iceberg.reading import read_metadata
-from lakebed.storage.failures import failure
+from lakebed.storage.failures import failure, loaded
 
 if TYPE_CHECKING:
     from lakebed.catalogs import Entry
-    from lakebed.commits.staged import StagedCommit
+    from lakebed.commits.change import StagedCommit
     from lakebed.table import Table
 
 # As of tables without a catalog: each attempt that is lost has made way for another.
@@ -165,16 +159,8 @@ def _entry(table: Table) -> Entry:
 
 # What a commit without a snapshot may change.
 _CHANGED = (
-    "format-version",
-    "properties",
-    "refs",
-    "current-snapshot-id",
-    "current-schema-id",
-    "last-column-id",
-    "default-spec-id",
-    "last-partition-id",
-    "statistics",
-    "partition-statistics",
+    *("format-version", "properties", "refs", "current-snapshot-id", "statistics", "partition-statistics"),
+    *("current-schema-id", "last-column-id", "default-spec-id", "last-partition-id"),
 )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lakebed.errors import UnsupportedError
+from lakebed.storage.paths import local_path
 
 if TYPE_CHECKING:
     from lakebed._native import IcebergAction, PaimonChange
@@ -58,19 +61,57 @@ class Freed(NamedTuple):
 
 
 @dataclass(frozen=True)
+class StagedCommit:
+    """A commit to an Iceberg table whose files are written, for the table's catalog to make.
+
+    Attributes:
+        files: the manifests and manifest lists that were written, as the metadata names them.
+        metadata: the table's metadata after the commit, as `lakebed.iceberg.write_metadata` takes it.
+        requirements: what must still hold of the table, and
+        updates: what changes, both as the REST catalog specification spells them in JSON
+            (`CommitTableRequest`), and as PyIceberg's `TableRequirement` and `TableUpdate` are made of it.
+    Source: Apache Iceberg's `open-api/rest-catalog-open-api.yaml`.
+    """
+
+    files: tuple[str, ...]
+    metadata: dict[str, Any]
+    requirements: list[dict[str, Any]]
+    updates: list[dict[str, Any]]
+    _storage: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def snapshot_id(self) -> int | None:
+        """The id of the last snapshot that the commit makes; None where it makes none."""
+        added = [one["snapshot"] for one in self.updates if one["action"] == "add-snapshot"]
+        return int(added[-1]["snapshot-id"]) if added else None
+
+    def discard(self) -> None:
+        """Removes the files, where the catalog has refused the commit; those that are gone already are no
+        error.
+        """
+        for file in self.files:
+            if self._storage is None:
+                # Paths stand in the metadata as they are: nothing in them is escaped.
+                Path(local_path(file) or file).unlink(missing_ok=True)
+            else:
+                with contextlib.suppress(FileNotFoundError):
+                    self._storage.remove(file)
+
+
+@dataclass(frozen=True)
 class Change:
     """A change, as the core of each format takes it.
 
-    Attributes: name, of the method that makes it; iceberg and paimon, what makes it for a table of that
-        format, None where the format has none; options, what its commit says of itself; then, the table that
-        is returned, of the one after the commit; on, the branch that it changes, where that need not be the
-        table's; off, the branch that it removes.
+    Attributes: name, of the method that makes it; iceberg and paimon, the change of a table of that format,
+        or what makes it, None where the format has none; options, what its commit says of itself; then, the
+        table that is returned, of the one after the commit; on, the branch that it changes, where that need
+        not be the table's; off, the branch that it removes.
     """
 
     name: str
-    iceberg: Callable[[Table], IcebergAction] | None
-    paimon: Callable[[Table], PaimonChange] | None
-    options: CommitOptions
+    iceberg: IcebergAction | Callable[[Table], IcebergAction] | None = None
+    paimon: PaimonChange | Callable[[Table], PaimonChange] | None = None
+    options: CommitOptions = PLAIN
     then: Callable[[Table], Table] | None = None
     on: str | None = None
     off: str | None = None
@@ -93,13 +134,13 @@ class Change:
             raise unsupported(f"{self.name} is of Paimon's tables", table)
         if self.options.of_paimon:
             raise unsupported(f"commits of Iceberg tables have no {', '.join(self.options.of_paimon)}", table)
-        return self.iceberg(table)
+        return self.iceberg(table) if callable(self.iceberg) else self.iceberg
 
     def of_paimon(self, table: Table) -> PaimonChange:
         """The change of a Paimon table. Raises: UnsupportedError where Paimon has none."""
         if self.paimon is None:
             raise unsupported(f"{self.name} is of Iceberg's tables", table)
-        return self.paimon(table)
+        return self.paimon(table) if callable(self.paimon) else self.paimon
 
 
 def unsupported(message: str, table: Table) -> UnsupportedError:

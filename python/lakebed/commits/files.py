@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow
-from lakebed._native import FileChangeKind, IcebergAction, PaimonChange
-from lakebed.commits import iceberg, paimon
+from lakebed._native import FileChangeKind, PaimonChange
+from lakebed.commits import paimon
 from lakebed.commits.change import PLAIN, Change, CommitOptions, only
-from lakebed.commits.iceberg import FileChange
-from lakebed.commits.inputs import listed, pairs_of, paths_of, rows_of
+from lakebed.commits.iceberg import file_change
+from lakebed.commits.inputs import paths_of, rows_of
 from lakebed.errors import PredicateError
 from lakebed.predicates import Column, Predicate, to_sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from lakebed._native import IcebergAction
     from lakebed.commits.changes import Changes, F, R
     from lakebed.commits.iceberg import Isolation
     from lakebed.table import Table
@@ -79,14 +80,7 @@ def append_files(
 
     def of_iceberg(table: Table) -> IcebergAction:
         only("append_files", table, changelog=(changelog, None), check_files=(check_files, True))
-        return IcebergAction.files(
-            FileChange(
-                FileChangeKind.APPEND,
-                data=_arrow.writable(files),
-                merge=merge,
-                properties=pairs_of(options.properties),
-            )
-        )
+        return file_change(FileChangeKind.APPEND, options, data=_arrow.writable(files), merge=merge)
 
     def of_paimon(table: Table) -> PaimonChange:
         only("append_files", table, merge=(merge, True))
@@ -146,15 +140,10 @@ def delete_files(
         raise TypeError("delete_files takes files, where, or both")
 
     def of_iceberg(table: Table) -> IcebergAction:
-        return IcebergAction.files(
-            FileChange(
-                FileChangeKind.DELETE if where is None else FileChangeKind.OVERWRITE,
-                removed=listed(files),
-                filter=to_sql(where),
-                since=None if where is None else table.snapshot_id,
-                properties=pairs_of(options.properties),
-            )
-        )
+        if where is None:
+            return file_change(FileChangeKind.DELETE, options, removed=files)
+        since = table.snapshot_id
+        return file_change(FileChangeKind.OVERWRITE, options, removed=files, where=where, since=since)
 
     def of_paimon(_: Table) -> PaimonChange:
         return PaimonChange.overwrite_files(None, paths_of(files), to_sql(where))
@@ -213,26 +202,20 @@ def overwrite_files(
     """
 
     def of_iceberg(table: Table) -> IcebergAction:
-        return IcebergAction.files(
-            FileChange(
-                FileChangeKind.OVERWRITE,
-                data=rows_of(files),
-                removed=listed(removed),
-                filter=to_sql(where),
-                since=table.snapshot_id,
-                isolation=iceberg.isolation_of(isolation),
-                conflict_filter=to_sql(conflict_where),
-                properties=pairs_of(options.properties),
-            )
+        return file_change(
+            FileChangeKind.OVERWRITE,
+            options,
+            data=files,
+            removed=removed,
+            where=where,
+            since=table.snapshot_id,
+            isolation=isolation,
+            conflict_where=conflict_where,
         )
 
     def of_paimon(table: Table) -> PaimonChange:
-        only(
-            "overwrite_files",
-            table,
-            isolation=(isolation, "serializable"),
-            conflict_where=(conflict_where, None),
-        )
+        beside = (isolation, "serializable")
+        only("overwrite_files", table, isolation=beside, conflict_where=(conflict_where, None))
         return PaimonChange.overwrite_files(rows_of(files), paths_of(removed), to_sql(where))
 
     return self._changed(Change("overwrite_files", of_iceberg, of_paimon, options))
@@ -319,29 +302,22 @@ def add_deletes(
     """
 
     def of_iceberg(table: Table) -> IcebergAction:
-        return IcebergAction.files(
-            FileChange(
-                FileChangeKind.ROW_DELTA,
-                data=rows_of(files),
-                deletes=rows_of(deletes),
-                removed=listed(removed),
-                removed_deletes=listed(removed_deletes),
-                since=table.snapshot_id,
-                isolation=iceberg.isolation_of(isolation),
-                conflict_filter=to_sql(conflict_where),
-                properties=pairs_of(options.properties),
-            )
+        return file_change(
+            FileChangeKind.ROW_DELTA,
+            options,
+            data=files,
+            deletes=deletes,
+            removed=removed,
+            removed_deletes=removed_deletes,
+            since=table.snapshot_id,
+            isolation=isolation,
+            conflict_where=conflict_where,
         )
 
     def of_paimon(table: Table) -> PaimonChange:
-        only(
-            "add_deletes",
-            table,
-            files=(files, None),
-            removed=(removed, ()),
-            isolation=(isolation, "serializable"),
-        )
-        only("add_deletes", table, conflict_where=(conflict_where, None))
+        only("add_deletes", table, files=(files, None), removed=(removed, ()))
+        beside = (isolation, "serializable")
+        only("add_deletes", table, isolation=beside, conflict_where=(conflict_where, None))
         if deletes is None:
             raise TypeError("add_deletes takes deletes, which may be empty")
         return PaimonChange.add_deletes(_arrow.writable(deletes), paths_of(removed_deletes))

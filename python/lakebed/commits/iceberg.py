@@ -5,71 +5,76 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakebed import _native
 from lakebed._arguments import duration, integer, one_of
-from lakebed._native import FileChangeKind, IcebergAction
-from lakebed._native import Isolation as _Isolation
-from lakebed.commits.staged import StagedCommit
+from lakebed._native import IcebergAction
+from lakebed.commits.change import StagedCommit
+from lakebed.commits.inputs import listed, pairs_of, rows_of
+from lakebed.predicates import to_sql
 from lakebed.version import place_of
 
 if TYPE_CHECKING:
-    from lakebed._native import Place
+    from lakebed._native import FileChangeKind, Place
+    from lakebed.commits.change import CommitOptions
+    from lakebed.predicates import Predicate
     from lakebed.scan import Scan
     from lakebed.table import Table
     from lakebed.version import AnyVersion
 
 Isolation = Literal["serializable", "snapshot"] | None
 
-_ISOLATIONS = {"serializable": _Isolation.SERIALIZABLE, "snapshot": _Isolation.SNAPSHOT}
+_ISOLATIONS = {
+    "serializable": _native.Isolation.SERIALIZABLE,
+    "snapshot": _native.Isolation.SNAPSHOT,
+    None: _native.Isolation.NONE,
+}
+_ISOLATION_NAMES = ("serializable", "snapshot")
 
 
-@dataclass(frozen=True)
-class FileChange:
-    """Files that are added and removed, as the core takes them.
+def file_change(
+    kind: FileChangeKind,
+    options: CommitOptions,
+    *,
+    data: Any = None,
+    deletes: Any = None,
+    removed: Any = None,
+    removed_deletes: Any = None,
+    where: str | Predicate | None = None,
+    data_sequence_number: int | None = None,
+    since: int | None = None,
+    isolation: Isolation = None,
+    conflict_where: str | Predicate | None = None,
+    merge: bool = True,
+) -> IcebergAction:
+    """Adds and removes files.
 
-    Attributes: data and deletes, files to add, as `pa.RecordBatchReader`; removed and removed_deletes, paths
-        of files to remove; filter, data files all of whose rows match are removed; data_sequence_number, of
-        the added data files; since, the snapshot at which the change was begun; isolation and
-        conflict_filter, what others may not have done since; merge, whether small manifests are merged;
-        properties, more keys of the snapshot's summary.
+    Args: data and deletes, files to add; removed and removed_deletes, files to remove; where, data files all
+        of whose rows match are removed; data_sequence_number, of the added data files; since, the snapshot at
+        which the change was begun; isolation and conflict_where, what others may not have done since; merge,
+        whether small manifests are merged.
+    Raises: SchemaError, TypeError, ValueError for an isolation that is none.
     """
-
-    kind: FileChangeKind
-    data: Any = None
-    deletes: Any = None
-    removed: Sequence[str] = ()
-    removed_deletes: Sequence[str] = ()
-    filter: str | None = None
-    data_sequence_number: int | None = None
-    since: int | None = None
-    isolation: _Isolation = _Isolation.NONE
-    conflict_filter: str | None = None
-    merge: bool = True
-    properties: Sequence[tuple[str, str]] = ()
-
-
-@dataclass(frozen=True)
-class ManifestRewrite:
-    """How manifests are rewritten, as the core takes it."""
-
-    target_bytes: int | None
-    by: Sequence[str] | None
-    filter: str | None
-    memory_bytes: int | None
-    codec: str | None
-    block_bytes: int | None
-    properties: Sequence[tuple[str, str]]
-
-
-def isolation_of(name: Isolation) -> _Isolation:
-    """What others may not have done. Raises: ValueError for a name that none has."""
-    if name is None:
-        return _Isolation.NONE
-    return _ISOLATIONS[one_of("isolation", name, list(_ISOLATIONS))]
+    allowed = None if isolation is None else one_of("isolation", isolation, _ISOLATION_NAMES)
+    change = SimpleNamespace(
+        kind=kind,
+        data=rows_of(data),
+        deletes=rows_of(deletes),
+        removed=listed(removed),
+        removed_deletes=listed(removed_deletes),
+        filter=to_sql(where),
+        data_sequence_number=data_sequence_number,
+        since=since,
+        isolation=_ISOLATIONS[allowed],
+        conflict_filter=to_sql(conflict_where),
+        merge=merge,
+        properties=pairs_of(options.properties),
+    )
+    return IcebergAction.files(change)
 
 
 def chosen(table: Table, at: AnyVersion | None) -> tuple[Place | None, int | None]:

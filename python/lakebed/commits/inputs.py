@@ -8,6 +8,7 @@ from typing import Any
 
 from lakebed import _arrow
 from lakebed._arguments import encodable, mapping
+from lakebed._pyarrow import pa
 from lakebed.errors import SchemaError
 
 
@@ -22,8 +23,6 @@ def paths_of(files: Any) -> Any:
     Args: files, paths, or Arrow data with the column `file_path`.
     Raises: SchemaError (no such column, a null or no text in it), TypeError (a single path).
     """
-    import pyarrow as pa
-
     if files is None:
         return None
     if not hasattr(files, "__arrow_c_stream__"):

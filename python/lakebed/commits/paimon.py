@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from operator import index
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _display, _native
 from lakebed._arguments import duration, encodable, integer, mapping, snapshot_id
+from lakebed._pyarrow import pa
 from lakebed.commits.change import CommitOptions, unsupported
 from lakebed.commits.inputs import pairs_of
 from lakebed.errors import SchemaError
@@ -23,38 +24,23 @@ if TYPE_CHECKING:
     from lakebed.version import AnyVersion
 
 
-@dataclass(frozen=True)
-class _Author:
-    """What a snapshot keeps of its commit; the compiled core reads the attributes.
-
-    `uuid`: a random number, which is part of the names of the commit's files. `zone_offset_millis`: the local
-    time, in which Paimon writes when a file or tag was made.
+def _author(options: CommitOptions) -> SimpleNamespace:
+    """What a snapshot keeps of its commit, and what only Python knows: a random number for the names of the
+    commit's files, and the local time, in which Paimon writes when a file or tag was made.
     """
-
-    user: str
-    identifier: int | None
-    properties: dict[str, str]
-    watermark: int | None
-    uuid: int
-    zone_offset_millis: int
-
-    @staticmethod
-    def of(options: CommitOptions) -> _Author:
-        """What was said of the commit, and what only Python knows: randomness, and the local time."""
-        offset = datetime.now(timezone.utc).astimezone().utcoffset() or timedelta(0)
-        millis = offset // timedelta(milliseconds=1)
-        user = encodable("user", options.user or str(uuid.uuid4()))
-        numbers = {"identifier": options.identifier, "watermark": options.watermark}
-        for name, number in numbers.items():
-            if number is not None:
-                integer(name, number)
-        return _Author(
-            user=user,
-            properties=dict(pairs_of(options.properties)),
-            uuid=uuid.uuid4().int,
-            zone_offset_millis=millis,
-            **numbers,
-        )
+    offset = datetime.now(timezone.utc).astimezone().utcoffset() or timedelta(0)
+    user = encodable("user", options.user or str(uuid.uuid4()))
+    numbers = {"identifier": options.identifier, "watermark": options.watermark}
+    for name, number in numbers.items():
+        if number is not None:
+            integer(name, number)
+    return SimpleNamespace(
+        user=user,
+        properties=dict(pairs_of(options.properties)),
+        uuid=uuid.uuid4().int,
+        zone_offset_millis=offset // timedelta(milliseconds=1),
+        **numbers,
+    )
 
 
 def commit(
@@ -72,10 +58,9 @@ def commit(
     # Another process has the catalog's entry, and asks for one.
     entry = opening.pointer() if opening.pointer is not None else opening.entry
     if entry is not None and entry.commits:
-        raise unsupported(
-            "the table's catalog makes its commits: a snapshot beside it would be ignored", table
-        )
-    after, files = _native.paimon_commit(table.core, list(changes), _Author.of(options))
+        message = "the table's catalog makes its commits: a snapshot beside it would be ignored"
+        raise unsupported(message, table)
+    after, files = _native.paimon_commit(table.core, list(changes), _author(options))
     left = table_of(after, table.opening)
     name = f"files that {left.location!r} no longer reaches"
     return left, lambda: Scan(files, name, "reachable", _display.FIRST["reachable"])
@@ -83,8 +68,6 @@ def commit(
 
 def no_files() -> Any:
     """A stream of no files."""
-    import pyarrow as pa
-
     fields = [("file_path", pa.string()), ("record_count", pa.int64()), ("file_size_in_bytes", pa.int64())]
     return _arrow.writable(pa.schema(fields).empty_table())
 
@@ -124,11 +107,6 @@ def target_of(table: Table, at: AnyVersion) -> int | str:
     return there.snapshot_id
 
 
-def start_of(table: Table, at: AnyVersion | None) -> int | str | None:
-    """What a branch starts from: a tag of the table's branch, or a snapshot that has one."""
-    return None if at is None else target_of(table, at)
-
-
 def _is_tag(table: Table, name: str) -> bool:
     refs = table.refs(columns=["name", "type"]).to_arrow().to_pylist()
     return {"name": name, "type": "tag"} in refs
@@ -148,8 +126,6 @@ def micros(argument: str, value: timedelta | None) -> int | None:
 
 def partition_of(table: Table, partition: Mapping[str, Any]) -> Any:
     """Values of partition columns as an array of one struct. Raises: SchemaError with `.field`."""
-    import pyarrow as pa
-
     kind = table.files(columns=["partition"]).schema.field("partition").type
     types = {field.name: field.type for field in kind}
     partition = mapping("partition", partition)
@@ -166,8 +142,6 @@ def partition_of(table: Table, partition: Mapping[str, Any]) -> Any:
 
 def _column(name: str, value: Any, kind: Any) -> Any:
     """A partition column's value as an array. Raises: SchemaError where it is none of its type."""
-    import pyarrow as pa
-
     # Nanoseconds have no room for all that Python's datetime has.
     wide = isinstance(value, datetime) and pa.types.is_timestamp(kind) and kind.unit == "ns"
     try:

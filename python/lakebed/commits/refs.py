@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lakebed._arguments import MOST_RETAINED, age, encodable, milliseconds, positive
 from lakebed._native import IcebergAction, PaimonChange
 from lakebed.commits import iceberg, paimon
-from lakebed.commits.change import PLAIN, Change, only
+from lakebed.commits.change import Change, only
 
 if TYPE_CHECKING:
     from lakebed.commits.changes import Changes, F, R
@@ -69,13 +69,14 @@ def create_branch(
         return IcebergAction.create_branch(encodable("name", name), of, replace, kept)
 
     def of_paimon(table: Table) -> PaimonChange:
-        rules = {"min_snapshots_to_keep": min_snapshots_to_keep, "max_snapshot_age": max_snapshot_age}
-        given = {argument: (value, None) for argument, value in {**rules, "max_age": max_age}.items()}
-        only("create_branch", table, replace=(replace, False), **given)
-        return PaimonChange.create_branch(encodable("name", name), paimon.start_of(table, at))
+        least, age = (min_snapshots_to_keep, None), (max_snapshot_age, None)
+        only("create_branch", table, replace=(replace, False), min_snapshots_to_keep=least)
+        only("create_branch", table, max_snapshot_age=age, max_age=(max_age, None))
+        start = None if at is None else paimon.target_of(table, at)
+        return PaimonChange.create_branch(encodable("name", name), start)
 
     then = lambda table: table.at(branch=name)  # noqa: E731 - what is returned
-    return self._changed(Change("create_branch", of_iceberg, of_paimon, PLAIN, then))
+    return self._changed(Change("create_branch", of_iceberg, of_paimon, then=then))
 
 
 def create_tag(
@@ -115,7 +116,7 @@ def create_tag(
         )
 
     then = lambda table: table.at(tag=name)  # noqa: E731 - what is returned
-    return self._changed(Change("create_tag", of_iceberg, of_paimon, PLAIN, then))
+    return self._changed(Change("create_tag", of_iceberg, of_paimon, then=then))
 
 
 def set_retention(
@@ -139,12 +140,8 @@ def set_retention(
     Cost: reads and writes the metadata file.
     Source: Iceberg's `UpdateSnapshotReferencesOperation.java`.
     """
-
-    def of_iceberg(_: Table) -> IcebergAction:
-        kept = iceberg.kept(min_snapshots_to_keep, max_snapshot_age, max_age)
-        return IcebergAction.set_retention(encodable("name", name), kept)
-
-    return self._changed(Change("set_retention", of_iceberg, None, PLAIN))
+    kept = iceberg.kept(min_snapshots_to_keep, max_snapshot_age, max_age)
+    return self._changed(Change("set_retention", IcebergAction.set_retention(encodable("name", name), kept)))
 
 
 def set_current_snapshot(self: Changes[R, F], at: AnyVersion) -> R:
@@ -161,7 +158,7 @@ def set_current_snapshot(self: Changes[R, F], at: AnyVersion) -> R:
     def of_iceberg(table: Table) -> IcebergAction:
         return IcebergAction.set_current_snapshot(iceberg.chosen(table, _given(at)))
 
-    return self._changed(Change("set_current_snapshot", of_iceberg, None, PLAIN))
+    return self._changed(Change("set_current_snapshot", of_iceberg))
 
 
 def cherry_pick(self: Changes[R, F], at: AnyVersion) -> R:
@@ -184,7 +181,7 @@ def cherry_pick(self: Changes[R, F], at: AnyVersion) -> R:
     def of_iceberg(table: Table) -> IcebergAction:
         return IcebergAction.cherry_pick(iceberg.chosen(table, _given(at)))
 
-    return self._changed(Change("cherry_pick", of_iceberg, None, PLAIN))
+    return self._changed(Change("cherry_pick", of_iceberg))
 
 
 def delete_branch(self: Changes[R, F], name: str) -> F:
@@ -200,14 +197,9 @@ def delete_branch(self: Changes[R, F], name: str) -> F:
         of `Table.reachable`, before anything is removed.
     Source: Iceberg's `UpdateSnapshotReferencesOperation.java`; Paimon's `FileSystemBranchManager.java`.
     """
-
-    def of_iceberg(_: Table) -> IcebergAction:
-        return IcebergAction.delete_branch(encodable("name", name))
-
-    def of_paimon(_: Table) -> PaimonChange:
-        return PaimonChange.delete_branch(encodable("name", name))
-
-    return self._freed(Change("delete_branch", of_iceberg, of_paimon, PLAIN, off=name))
+    name = encodable("name", name)
+    of_iceberg, of_paimon = IcebergAction.delete_branch(name), PaimonChange.delete_branch(name)
+    return self._freed(Change("delete_branch", of_iceberg, of_paimon, off=name))
 
 
 def delete_tag(self: Changes[R, F], name: str) -> F:
@@ -222,14 +214,8 @@ def delete_tag(self: Changes[R, F], name: str) -> F:
     Source: Iceberg's `UpdateSnapshotReferencesOperation.java`; Paimon's `TagManager.java`,
         `TagDeletion.java`.
     """
-
-    def of_iceberg(_: Table) -> IcebergAction:
-        return IcebergAction.delete_tag(encodable("name", name))
-
-    def of_paimon(_: Table) -> PaimonChange:
-        return PaimonChange.delete_tag(encodable("name", name))
-
-    return self._freed(Change("delete_tag", of_iceberg, of_paimon, PLAIN))
+    name = encodable("name", name)
+    return self._freed(Change("delete_tag", IcebergAction.delete_tag(name), PaimonChange.delete_tag(name)))
 
 
 def fast_forward(self: Changes[R, F], name: str, to: str) -> F:
@@ -250,15 +236,9 @@ def fast_forward(self: Changes[R, F], name: str, to: str) -> F:
         changed; reads and writes each file of the branch.
     Source: Iceberg's `UpdateSnapshotReferencesOperation.java`; Paimon's `FileSystemBranchManager.java`.
     """
-
-    def of_iceberg(_: Table) -> IcebergAction:
-        return IcebergAction.fast_forward(encodable("to", to))
-
-    def of_paimon(_: Table) -> PaimonChange:
-        return PaimonChange.fast_forward(encodable("to", to))
-
-    on = encodable("name", name)
-    return self._freed(Change("fast_forward", of_iceberg, of_paimon, PLAIN, on=on))
+    on, to = encodable("name", name), encodable("to", to)
+    of_iceberg, of_paimon = IcebergAction.fast_forward(to), PaimonChange.fast_forward(to)
+    return self._freed(Change("fast_forward", of_iceberg, of_paimon, on=on))
 
 
 def rollback_to(self: Changes[R, F], at: AnyVersion) -> F:
@@ -284,7 +264,7 @@ def rollback_to(self: Changes[R, F], at: AnyVersion) -> F:
     def of_paimon(table: Table) -> PaimonChange:
         return PaimonChange.rollback_to(paimon.target_of(table, _given(at)))
 
-    return self._freed(Change("rollback_to", of_iceberg, of_paimon, PLAIN))
+    return self._freed(Change("rollback_to", of_iceberg, of_paimon))
 
 
 def expire_snapshots(
@@ -314,12 +294,6 @@ def expire_snapshots(
     """
     old = None if older_than is None else age("older_than", older_than)
     least = positive("retain_last", retain_last, most=MOST_RETAINED)
-    now = milliseconds(datetime.now(timezone.utc))
-
-    def of_iceberg(_: Table) -> IcebergAction:
-        return IcebergAction.expire_snapshots(old, least, now)
-
-    def of_paimon(_: Table) -> PaimonChange:
-        return PaimonChange.expire_snapshots(old, least, now)
-
-    return self._freed(Change("expire_snapshots", of_iceberg, of_paimon, PLAIN))
+    rules = (old, least, milliseconds(datetime.now(timezone.utc)))
+    of_iceberg, of_paimon = IcebergAction.expire_snapshots(*rules), PaimonChange.expire_snapshots(*rules)
+    return self._freed(Change("expire_snapshots", of_iceberg, of_paimon))

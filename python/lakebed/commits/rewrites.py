@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow
@@ -9,8 +10,8 @@ from lakebed._arguments import integer, names, positive
 from lakebed._native import FileChangeKind, IcebergAction, PaimonChange
 from lakebed.commits import paimon
 from lakebed.commits.change import PLAIN, Change, CommitOptions, only
-from lakebed.commits.iceberg import FileChange, ManifestRewrite
-from lakebed.commits.inputs import listed, pairs_of, paths_of, rows_of
+from lakebed.commits.iceberg import file_change
+from lakebed.commits.inputs import pairs_of, paths_of, rows_of
 from lakebed.predicates import Predicate, to_sql
 
 if TYPE_CHECKING:
@@ -69,22 +70,19 @@ def replace_files(
     if removed is None:
         raise TypeError("replace_files takes paths, or Arrow data with them, as removed, not None")
     removed_deletes = () if removed_deletes is None else removed_deletes
-    number = data_sequence_number
-    if number is not None:
-        number = integer("data_sequence_number", number)
+    if data_sequence_number is not None:
+        data_sequence_number = integer("data_sequence_number", data_sequence_number)
 
     def of_iceberg(table: Table) -> IcebergAction:
         only("replace_files", table, deletes=(deletes, None), changelog=(changelog, None))
-        return IcebergAction.files(
-            FileChange(
-                FileChangeKind.REPLACE,
-                data=rows_of(files),
-                removed=listed(removed),
-                removed_deletes=listed(removed_deletes),
-                data_sequence_number=number,
-                since=table.snapshot_id,
-                properties=pairs_of(options.properties),
-            )
+        return file_change(
+            FileChangeKind.REPLACE,
+            options,
+            data=files,
+            removed=removed,
+            removed_deletes=removed_deletes,
+            data_sequence_number=data_sequence_number,
+            since=table.snapshot_id,
         )
 
     def of_paimon(table: Table) -> PaimonChange:
@@ -149,7 +147,7 @@ def rewrite_manifests(
 
     def of_iceberg(table: Table) -> IcebergAction:
         only("rewrite_manifests", table, sort=(True if sort is None else sort, True))
-        rewrite = ManifestRewrite(
+        rewrite = SimpleNamespace(
             target_bytes=positive("target_bytes", 8 << 20 if target_bytes is None else target_bytes),
             by=names("by", by),
             filter=to_sql(where),

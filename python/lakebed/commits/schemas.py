@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
 from lakebed._arguments import encodable, mapping, names
+from lakebed._pyarrow import pa
 from lakebed.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TypeAlias
 
-    import pyarrow as pa
-
     Path: TypeAlias = str | Sequence[str]
     Type: TypeAlias = pa.DataType | pa.Field | str | Mapping[str, Any]
+    # Where a column is put, and beside which.
+    _Place: TypeAlias = tuple[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,12 @@ class SchemaChange:
 
         def iceberg() -> list[Any]:
             if isinstance(path, str) and "." in path:
-                raise TypeError(
-                    f"{path!r} could be nested: name a new column by a sequence of names, [{path!r}]"
-                )
+                message = f"{path!r} could be nested: name a new column by a sequence of names, [{path!r}]"
+                raise TypeError(message)
             added = {
                 "parent": ".".join(parent) or None,
                 "name": name,
-                "field_type": _of_iceberg(_names(path)[-1], field_type),
+                "field_type": _of_iceberg(path, field_type),
                 "required": required,
                 "doc": _doc("doc", doc),
                 "default_value": _single_value(default),
@@ -79,20 +79,8 @@ class SchemaChange:
             return [{"add_column": added}, *_moved(_full(path), place)]
 
         def paimon() -> list[Any]:
-            move = (
-                None
-                if place is None
-                else {"fieldName": None, "referenceFieldName": place[1], "type": place[0]}
-            )
-            return [
-                _paimon(
-                    "addColumn",
-                    path,
-                    dataType=_of_paimon(_names(path)[-1], field_type),
-                    comment=_doc("doc", doc),
-                    move=move,
-                )
-            ]
+            kind, move = _of_paimon(path, field_type), place and _move(None, place)
+            return [_paimon("addColumn", path, dataType=kind, comment=_doc("doc", doc), move=move)]
 
         return cls("add_column", iceberg, None if required or default is not None else paimon)
 
@@ -108,37 +96,28 @@ class SchemaChange:
         it.
         """
         iceberg = {"rename_column": [_full(path), encodable("new_name", new_name)]}
-        return cls(
-            "rename_column", lambda: [iceberg], lambda: [_paimon("renameColumn", path, newName=new_name)]
-        )
+        paimon = _paimon("renameColumn", path, newName=new_name)
+        return cls("rename_column", lambda: [iceberg], lambda: [paimon])
 
     @classmethod
     def update_type(cls, path: Path, field_type: Type) -> SchemaChange:
         """Gives a column another type: of Iceberg a wider one (int to long, float to double, a decimal with
         more digits), of Paimon one that its values can be cast to, as null or not null as it is.
         """
-        return cls(
-            "update_type",
-            lambda: [{"update_column": [_full(path), _of_iceberg(_names(path)[-1], field_type)]}],
-            lambda: [
-                _paimon(
-                    "updateColumnType",
-                    path,
-                    newDataType=_of_paimon(_names(path)[-1], field_type),
-                    keepNullability=True,
-                )
-            ],
-        )
+
+        def paimon() -> list[Any]:
+            kind = _of_paimon(path, field_type)
+            return [_paimon("updateColumnType", path, newDataType=kind, keepNullability=True)]
+
+        iceberg = lambda: [{"update_column": [_full(path), _of_iceberg(path, field_type)]}]  # noqa: E731
+        return cls("update_type", iceberg, paimon)
 
     @classmethod
     def update_doc(cls, path: Path, doc: str | None) -> SchemaChange:
         """Gives a column a comment, or none."""
         iceberg = {"update_column_doc": [_full(path), _doc("doc", doc)]}
-        return cls(
-            "update_doc",
-            lambda: [iceberg],
-            lambda: [_paimon("updateColumnComment", path, newComment=_doc("doc", doc))],
-        )
+        paimon = _paimon("updateColumnComment", path, newComment=doc)
+        return cls("update_doc", lambda: [iceberg], lambda: [paimon])
 
     @classmethod
     def update_default(cls, path: Path, default: Any) -> SchemaChange:
@@ -157,11 +136,8 @@ class SchemaChange:
         but for a new column with a default.
         """
         iceberg = {"require_column" if required else "make_column_optional": _full(path)}
-        return cls(
-            "update_required",
-            lambda: [iceberg],
-            lambda: [_paimon("updateColumnNullability", path, newNullability=not required)],
-        )
+        paimon = _paimon("updateColumnNullability", path, newNullability=not required)
+        return cls("update_required", lambda: [iceberg], lambda: [paimon])
 
     @classmethod
     def move_column(
@@ -180,7 +156,7 @@ class SchemaChange:
         if place is None:
             raise TypeError("move_column takes one of first, after, before and last")
         name = _names(path)
-        move = {"fieldName": name[-1], "referenceFieldName": place[1], "type": place[0]}
+        move = _move(name[-1], place)
         return cls(
             "move_column",
             None if last else lambda: _moved(_full(path), place),
@@ -214,6 +190,10 @@ def _paimon(action: str, path: Path, **values: Any) -> dict[str, Any]:
     return {"action": action, "fieldNames": _names(path), **values}
 
 
+def _move(name: str | None, place: _Place) -> dict[str, Any]:
+    return {"fieldName": name, "referenceFieldName": place[1], "type": place[0]}
+
+
 def _full(path: Path) -> str:
     return ".".join(_names(path))
 
@@ -230,7 +210,7 @@ def _doc(argument: str, text: str | None) -> str | None:
     return None if text is None else encodable(argument, text)
 
 
-def _place(first: bool, after: Path | None, before: Path | None, last: bool) -> tuple[str, str | None] | None:
+def _place(first: bool, after: Path | None, before: Path | None, last: bool) -> _Place | None:
     """Where a column is put, and beside which. Raises: TypeError for more than one place."""
     places = {"FIRST": first, "AFTER": after, "BEFORE": before, "LAST": last}
     given = [kind for kind, place in places.items() if place is not None and place is not False]
@@ -242,19 +222,19 @@ def _place(first: bool, after: Path | None, before: Path | None, last: bool) -> 
     return given[0], None if beside is None else _full(beside)
 
 
-def _moved(name: str, place: tuple[str, str | None] | None) -> list[Any]:
+def _moved(name: str, place: _Place | None) -> list[Any]:
     if place is None:
         return []
     kind, beside = place
     return [{"move_first": name}] if kind == "FIRST" else [{f"move_{kind.lower()}": [name, beside]}]
 
 
-def _of_iceberg(column: str, kind: Type) -> Any:
+def _of_iceberg(path: Path, kind: Type) -> Any:
     """A type as Iceberg's metadata has it."""
-    return _of_format(column, kind, _native.iceberg_fields)
+    return _of_format(path, kind, _native.iceberg_fields)
 
 
-def _of_paimon(column: str, kind: Type) -> Any:
+def _of_paimon(path: Path, kind: Type) -> Any:
     """A type as Paimon's schema files have it."""
 
     def fields(schema: pa.Schema) -> str:
@@ -262,18 +242,18 @@ def _of_paimon(column: str, kind: Type) -> Any:
         stored = field.with_type(_arrow.type_schema(field.type).field(0).type)
         return _native.paimon_fields(schema.set(0, stored))
 
-    return _of_format(column, kind, fields)
+    return _of_format(path, kind, fields)
 
 
-def _of_format(column: str, kind: Type, fields: Callable[[pa.Schema], str]) -> Any:
+def _of_format(path: Path, kind: Type, fields: Callable[[pa.Schema], str]) -> Any:
     """A type of Arrow's as `fields` has that of a column; any other as it is.
 
     Raises: TypeError, SchemaError; what `fields` raises.
     """
     if isinstance(kind, str):
         return encodable("field_type", kind)
-    import pyarrow as pa
 
+    column = _names(path)[-1]
     if isinstance(kind, pa.DataType):
         kind = pa.field(column, kind)
     if isinstance(kind, pa.Field):

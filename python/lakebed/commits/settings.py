@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lakebed._arguments import encodable, integer, mapping, names
 from lakebed._native import IcebergAction, PaimonChange
 from lakebed.commits import iceberg
-from lakebed.commits.change import PLAIN, Change, only
+from lakebed.commits.change import Change, only
 from lakebed.commits.inputs import pairs_of
 from lakebed.commits.schemas import SchemaChange
 from lakebed.errors import SchemaError
@@ -63,7 +63,7 @@ def update_schema(
         texts = [text for change in every for text in change.json("paimon")]
         return PaimonChange.update_schema(f"[{','.join(texts)}]")
 
-    return self._changed(Change("update_schema", of_iceberg, of_paimon, PLAIN))
+    return self._changed(Change("update_schema", of_iceberg, of_paimon))
 
 
 def update_properties(
@@ -83,9 +83,6 @@ def update_properties(
     pairs = pairs_of(properties)
     removed = names("remove", remove) or []
 
-    def of_iceberg(_: Table) -> IcebergAction:
-        return IcebergAction.update_properties(pairs, removed)
-
     def of_paimon(_: Table) -> PaimonChange:
         for key, _value in pairs:
             if key in removed:
@@ -94,7 +91,8 @@ def update_properties(
         changes += [{"action": "removeOption", "key": key} for key in removed]
         return PaimonChange.update_schema(json.dumps(changes))
 
-    return self._changed(Change("update_properties", of_iceberg, of_paimon, PLAIN))
+    of_iceberg = IcebergAction.update_properties(pairs, removed)
+    return self._changed(Change("update_properties", of_iceberg, of_paimon))
 
 
 def update_spec(
@@ -124,20 +122,17 @@ def update_spec(
 
     >>> table = table.update_spec(remove=["ts_day"], add=["hour(ts)"])
     """
-
-    def of_iceberg(_: Table) -> IcebergAction:
-        new: list[tuple[str, str | None]]
-        if isinstance(add, Mapping):
-            new = [(encodable("add", text), encodable("add", name)) for name, text in add.items()]
-        else:
-            new = [(text, None) for text in names("add", add) or ()]
-        renamed = [
-            (encodable("rename", name), encodable("rename", to))
-            for name, to in mapping("rename", rename or {}).items()
-        ]
-        return IcebergAction.update_spec(names("remove", remove) or [], renamed, new)
-
-    return self._changed(Change("update_spec", of_iceberg, None, PLAIN))
+    new: list[tuple[str, str | None]]
+    if isinstance(add, Mapping):
+        new = [(encodable("add", text), encodable("add", name)) for name, text in add.items()]
+    else:
+        new = [(text, None) for text in names("add", add) or ()]
+    renamed = [
+        (encodable("rename", name), encodable("rename", to))
+        for name, to in mapping("rename", rename or {}).items()
+    ]
+    of_iceberg = IcebergAction.update_spec(names("remove", remove) or [], renamed, new)
+    return self._changed(Change("update_spec", of_iceberg))
 
 
 def upgrade(self: Changes[R, F], format_version: int) -> R:
@@ -154,7 +149,7 @@ def upgrade(self: Changes[R, F], format_version: int) -> R:
     Source: Iceberg specification, "Format version changes"; Iceberg's `TableMetadata.java`.
     """
     version = integer("format_version", format_version, bits=32)
-    return self._changed(Change("upgrade", lambda _: IcebergAction.upgrade(version), None, PLAIN))
+    return self._changed(Change("upgrade", IcebergAction.upgrade(version)))
 
 
 def set_statistics(self: Changes[R, F], statistics: Mapping[str, Any], *, of_partitions: bool = False) -> R:
@@ -172,10 +167,9 @@ def set_statistics(self: Changes[R, F], statistics: Mapping[str, Any], *, of_par
         `SetPartitionStatistics.java`.
     """
     text = json.dumps(dict(mapping("statistics", statistics)))
-    change = Change(
-        "set_statistics", lambda _: IcebergAction.set_statistics(text, of_partitions), None, PLAIN
+    return self._changed(
+        Change("set_statistics", lambda _: IcebergAction.set_statistics(text, of_partitions))
     )
-    return self._changed(change)
 
 
 def remove_statistics(self: Changes[R, F], at: AnyVersion | None = None, *, of_partitions: bool = False) -> R:
@@ -192,4 +186,4 @@ def remove_statistics(self: Changes[R, F], at: AnyVersion | None = None, *, of_p
     def of_iceberg(table: Table) -> IcebergAction:
         return IcebergAction.remove_statistics(iceberg.chosen(table, at), of_partitions)
 
-    return self._changed(Change("remove_statistics", of_iceberg, None, PLAIN))
+    return self._changed(Change("remove_statistics", of_iceberg))

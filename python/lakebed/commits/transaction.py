@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakebed.commits import iceberg, paimon
-from lakebed.commits.change import PLAIN, Change, CommitOptions, Freed, unsupported
+from lakebed.commits.change import PLAIN, Change, CommitOptions, Freed, StagedCommit, unsupported
 from lakebed.commits.changes import Changes
-from lakebed.commits.staged import StagedCommit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -114,11 +113,9 @@ class Transaction(Changes[None, None]):
             raise unsupported(f"{change.name} is of another branch than the transaction", table)
         # Streams are read now, and arguments are checked.
         if table.format == "iceberg":
-            action = change.of_iceberg(table)
-            self._changes.append(replace(change, iceberg=lambda _: action))
+            self._changes.append(replace(change, iceberg=change.of_iceberg(table)))
         else:
-            ready = change.of_paimon(table)
-            self._changes.append(replace(change, paimon=lambda _: ready))
+            self._changes.append(replace(change, paimon=change.of_paimon(table)))
 
     def _freed(self, change: Change) -> None:
         self._changed(change)

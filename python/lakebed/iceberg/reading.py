@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
-from lakebed._source import Source, named, resolve_range, resolve_source
+from lakebed._keywords import READING, documented
+from lakebed._pyarrow import pa
+from lakebed._source import Source, named, resolve_source
 from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import pyarrow as pa
 
-
+@documented(READING)
 def read_manifest(
     source: Source,
     *,
@@ -31,14 +32,9 @@ def read_manifest(
     Fields are found by their ids, whatever a writer called them, and by their names where it gave no ids.
 
     Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        columns: names of the columns wanted; others are skipped, not decoded.
         listed: the manifest's row of `read_manifest_list`. With it, entries inherit what they leave out
             (snapshot id, sequence numbers, first row id, spec), and its counts are compared with what is
             there; without it, what is not stored is null.
-        limits: what the file may cost.
-        threads: blocks decoded at once; None for all cores.
-        storage: what reads a path or URI, as `open_table` has it.
     Returns: a `Scan`: `status` int32 (0 existing, 1 added, 2 deleted), `snapshot_id`, `sequence_number`,
         `file_sequence_number` int64, then the file's fields under the format's names: `content` int32 (0
         data, 1 position deletes, 2 equality deletes), `file_path`, `file_format` utf8, `spec_id` int32,
@@ -90,6 +86,7 @@ def _manifest_file(listed: Mapping[str, Any]) -> str:
     return json.dumps(record | counts)
 
 
+@documented(READING)
 def read_manifest_list(
     source: Source,
     *,
@@ -101,11 +98,6 @@ def read_manifest_list(
 
     Fields are found by their ids, whatever a writer called them, and by their names where it gave no ids.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        columns: names of the columns wanted; others are skipped, not decoded.
-        limits: what the file may cost.
-        storage: what reads a path or URI, as `open_table` has it.
     Returns: a `Scan`: `manifest_path` utf8, `manifest_length` int64 [bytes], `partition_spec_id` int32,
         `content` int32 (0 data, 1 deletes), `sequence_number`, `min_sequence_number` int64 (0 where the list
         has none), `added_snapshot_id` int64, `added_files_count`, `existing_files_count`,
@@ -125,6 +117,7 @@ def read_manifest_list(
     )
 
 
+@documented(READING)
 def read_deletion_vector(
     source: Source,
     offset: int,
@@ -141,7 +134,6 @@ def read_deletion_vector(
         offset: where the vector begins [bytes]: `content_offset` of its entry or of `Table.deletes`.
         length: its recorded length [bytes]: `content_size_in_bytes`.
         limits: `max_rows` bounds the positions.
-        storage: what reads a path or URI, as `open_table` has it.
     Returns: positions from 0, ascending.
     Raises: CorruptError (magic, checksum, a size other than `length`, a malformed bitmap), TruncatedError,
         LimitError.
@@ -150,8 +142,8 @@ def read_deletion_vector(
     Source: Iceberg specification, "Deletion Vectors"; Puffin's blob type `deletion-vector-v1`; Iceberg's
         `BitmapPositionDeleteIndex.java`.
     """
-    data = resolve_range(source, offset, offset + length, storage)
-    return _arrow.array(_native.iceberg_read_deletion_vector(data, offset, length, limits))
+    data = resolve_source(source, storage, offset, offset + length)
+    return pa.array(_native.iceberg_read_deletion_vector(data, offset, length, limits))
 
 
 def read_metadata(
@@ -203,7 +195,7 @@ def decode_values(binary: pa.Array, type: pa.DataType) -> pa.Array:  # noqa: A00
     Source: Iceberg specification, appendix D; Iceberg's `Conversions.java`.
     """
     values = _native.decode_values(binary, _arrow.type_schema(type))
-    return _arrow.extended(_arrow.array(values), type)
+    return _arrow.extended(pa.array(values), type)
 
 
 def encode_values(array: pa.Array) -> pa.Array:
@@ -216,4 +208,4 @@ def encode_values(array: pa.Array) -> pa.Array:
     Cost: one pass.
     Source: as `decode_values`.
     """
-    return _arrow.array(_native.encode_values(_arrow.storage(array)))
+    return pa.array(_native.encode_values(_arrow.storage(array)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native, _sink
@@ -12,31 +12,14 @@ from lakebed.limits import LIMITS, Limits
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from typing_extensions import Unpack
+
+    from lakebed._keywords import Writing
     from lakebed._sink import Sink
     from lakebed.table import Table
 
 
-@dataclass(frozen=True)
-class ManifestForm:
-    """What the entries of a manifest are of, as the core takes it: schema and spec are JSON."""
-
-    schema: str
-    spec: str
-    format_version: int
-    content: str
-
-
-@dataclass(frozen=True)
-class ListHeader:
-    """What a manifest list is of, as the core takes it."""
-
-    format_version: int
-    snapshot_id: int
-    parent_snapshot_id: int | None
-    sequence_number: int
-    first_row_id: int | None
-
-
+@_sink.writer("deflate")
 def write_manifest(
     entries: Any,
     sink: Sink | None = None,
@@ -45,14 +28,7 @@ def write_manifest(
     spec: Mapping[str, Any] | Sequence[Mapping[str, Any]] | Table | int,
     format_version: int,
     content: str = "data",
-    codec: str = "deflate",
-    level: int | None = None,
-    block_bytes: int = 64_000,
-    sync: bytes | None = None,
-    verify: bool = False,
-    threads: int | None = None,
-    overwrite: bool = False,
-    limits: Limits = LIMITS,
+    **given: Unpack[Writing],
 ) -> bytes | None:
     """Writes the entries of one manifest, in the order given: the mirror of `read_manifest`.
 
@@ -62,22 +38,12 @@ def write_manifest(
             `file_format`, `record_count` and `file_size_in_bytes` must be there, `content` for delete files
             and `partition` where the spec has fields (by their names); any other may be absent, which is
             null. Columns and partition fields that the version or the spec does not have can only be null.
-        sink: a local path, an open binary file, or None for the file as bytes.
         schema: the table's schema, as `schemas` of `read_metadata` has it, or a table, for the one that it
             is at.
         spec: a partition spec, as `partition-specs` has it, or the list of its fields, which is then spec 0;
             or a table, for its default spec, or the id of one where `schema` is a table.
         format_version: 1, 2 or 3.
         content: "data" or "deletes".
-        codec: "deflate" as Java has it, "null", "snappy", "zstandard", "bzip2" or "xz".
-        level: of the codec, None for its own.
-        block_bytes: bytes of records, not compressed, at which a block ends.
-        sync: the marker of 16 bytes after each block, None for a random one. The same rows, arguments and
-            marker give the same bytes.
-        verify: read every block again and hold its rows against those written.
-        threads: blocks compressed at once; None for all cores. The bytes are the same.
-        overwrite: replace a file that is there.
-        limits: what readers agree to: files beyond it are not written.
     Returns: the bytes without a sink, else None.
     Raises: SchemaError (a column or partition field that is not there or not the format's, another type, a
         null where there must be a value, a value that the version, the spec or the type has no place for;
@@ -88,12 +54,11 @@ def write_manifest(
     Source: Iceberg specification, "Manifests" and appendix A; Iceberg's `ManifestWriter.java`,
         `V3Metadata.java` and before.
     """
-    target, form = (
-        (_sink.target(sink), overwrite),
-        ManifestForm(*_layout(schema, spec), format_version, content),
-    )
-    encoding = _sink.encoding(codec, level, block_bytes, sync, verify, threads)
-    return _native.iceberg_write_manifest(_arrow.writable(entries), target, form, encoding, limits)
+    schema_text, spec_text = _layout(schema, spec)
+    form = SimpleNamespace(schema=schema_text, spec=spec_text, format_version=format_version, content=content)
+    how = _sink.options("write_manifest", "deflate", given)
+    target, rows = (_sink.target(sink), how.overwrite), _arrow.writable(entries)
+    return _native.iceberg_write_manifest(rows, target, form, how.encoding, how.limits)
 
 
 def _layout(
@@ -115,6 +80,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+@_sink.writer("deflate")
 def write_manifest_list(
     manifests: Any,
     sink: Sink | None = None,
@@ -124,14 +90,7 @@ def write_manifest_list(
     parent_snapshot_id: int | None = None,
     sequence_number: int = 0,
     first_row_id: int | None = None,
-    codec: str = "deflate",
-    level: int | None = None,
-    block_bytes: int = 64_000,
-    sync: bytes | None = None,
-    verify: bool = False,
-    threads: int | None = None,
-    overwrite: bool = False,
-    limits: Limits = LIMITS,
+    **given: Unpack[Writing],
 ) -> bytes | None:
     """Writes the records of one manifest list, in the order given: the mirror of `read_manifest_list`.
 
@@ -140,21 +99,11 @@ def write_manifest_list(
             path, length, spec and `added_snapshot_id` must be there, in later ones all but `partitions`,
             `key_metadata` and `first_row_id`. Columns that the version does not have can only be null, or 0
             as readers give them.
-        sink: a local path, an open binary file, or None for the file as bytes.
         format_version: 1, 2 or 3.
         snapshot_id: the snapshot that the list is of, as the header says it.
         parent_snapshot_id: the one that it was made from, None for the first.
         sequence_number: the number of its commit; version 1 does not have it.
         first_row_id: where its row ids begin; versions 1 and 2 do not have it.
-        codec: "deflate" as Java has it, "null", "snappy", "zstandard", "bzip2" or "xz".
-        level: of the codec, None for its own.
-        block_bytes: bytes of records, not compressed, at which a block ends.
-        sync: the marker of 16 bytes after each block, None for a random one. The same rows, arguments and
-            marker give the same bytes.
-        verify: read every block again and hold its rows against those written.
-        threads: blocks compressed at once; None for all cores. The bytes are the same.
-        overwrite: replace a file that is there.
-        limits: what readers agree to: files beyond it are not written.
     Returns: the bytes without a sink, else None.
     Raises: SchemaError (a column that is not there or not the format's, another type, a null where there must
         be a value, a value that the version has no place for; with `.field` and, of a value, `.record`),
@@ -163,11 +112,16 @@ def write_manifest_list(
     Cost: one pass; memory of a batch and, for each thread, a block or a megabyte.
     Source: Iceberg specification, "Manifest Lists"; Iceberg's `ManifestListWriter.java`.
     """
-    header = ListHeader(format_version, snapshot_id, parent_snapshot_id, sequence_number, first_row_id)
-    target, encoding = _sink.target(sink), _sink.encoding(codec, level, block_bytes, sync, verify, threads)
-    return _native.iceberg_write_manifest_list(
-        _arrow.writable(manifests), (target, overwrite), header, encoding, limits
+    header = SimpleNamespace(
+        format_version=format_version,
+        snapshot_id=snapshot_id,
+        parent_snapshot_id=parent_snapshot_id,
+        sequence_number=sequence_number,
+        first_row_id=first_row_id,
     )
+    how = _sink.options("write_manifest_list", "deflate", given)
+    target, rows = (_sink.target(sink), how.overwrite), _arrow.writable(manifests)
+    return _native.iceberg_write_manifest_list(rows, target, header, how.encoding, how.limits)
 
 
 def write_metadata(

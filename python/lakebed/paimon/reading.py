@@ -5,34 +5,24 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from lakebed import _arrow, _native
+from lakebed import _native
 from lakebed._arguments import names, positive
+from lakebed._keywords import READING, documented
 from lakebed._native import PaimonFileKind
-from lakebed._source import Source, named, resolve_range, resolve_source
+from lakebed._pyarrow import pa
+from lakebed._source import Source, named, resolve_source
 from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pyarrow as pa
-
-__all__ = [
-    "decode_rows",
-    "encode_rows",
-    "read_deletion_vector",
-    "read_hash_index",
-    "read_index_manifest",
-    "read_manifest",
-    "read_manifest_list",
-    "read_schema",
-    "read_snapshot",
-]
 
 # Bytes of the size before a deletion vector and the checksum after it, which the length may leave out.
 _VECTOR_FRAMING = 8
 
 
+@documented(READING)
 def read_manifest(
     source: Source,
     *,
@@ -43,12 +33,6 @@ def read_manifest(
 ) -> Scan:
     """The entries of one manifest as stored, in file order; nothing is merged.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        columns: names of the columns wanted; others are skipped, not decoded.
-        limits: what the file may cost.
-        threads: blocks decoded at once; None for all cores.
-        storage: what reads a path or URI, in the forms that `open_table` takes.
     Returns: a `Scan`: `kind` int8 (0 add, 1 delete), `partition` binary (BinaryRow with its arity prefix),
         `bucket`, `total_buckets`, then the data file's fields under the format's names without the leading
         underscore; stats as stored (BinaryRow bytes and null counts).
@@ -66,6 +50,7 @@ def read_manifest(
     )
 
 
+@documented(READING)
 def read_manifest_list(
     source: Source,
     *,
@@ -75,11 +60,6 @@ def read_manifest_list(
 ) -> Scan:
     """The records of one manifest list as stored: one row per manifest, in file order.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        columns: names of the columns wanted; others are skipped, not decoded.
-        limits: what the file may cost.
-        storage: what reads a path or URI, in the forms that `open_table` takes.
     Returns: a `Scan`: `file_name`, `file_size` [bytes], `num_added_files`, `num_deleted_files`, partition
         stats as stored (BinaryRow bytes and null counts), `schema_id`, then bucket, level and row id ranges
         where written.
@@ -96,6 +76,7 @@ def read_manifest_list(
     )
 
 
+@documented(READING)
 def read_index_manifest(
     source: Source,
     *,
@@ -105,11 +86,6 @@ def read_index_manifest(
 ) -> Scan:
     """The records of one index manifest as stored: one row per index file, in file order.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        columns: names of the columns wanted; others are skipped, not decoded.
-        limits: what the file may cost.
-        storage: what reads a path or URI, in the forms that `open_table` takes.
     Returns: a `Scan`: `kind` int8 (0 add), `partition` binary (BinaryRow with its arity prefix), `bucket`
         int32, `index_type` utf8 ("HASH", "DELETION_VECTORS", or the kind of a global index), `file_name`
         utf8, `file_size` int64 [bytes], `row_count` int64 (keys, deletion vectors or rows covered),
@@ -130,6 +106,7 @@ def read_index_manifest(
     )
 
 
+@documented(READING)
 def read_deletion_vector(
     source: Source,
     offset: int,
@@ -147,7 +124,6 @@ def read_deletion_vector(
             `Table.deletes`.
         length: its recorded length [bytes]: `f2`, `content_size_in_bytes`.
         limits: `max_rows` bounds the positions.
-        storage: what reads a path or URI, in the forms that `open_table` takes.
     Returns: positions from 0, ascending.
     Raises: CorruptError (magic, checksum, a size other than `length`, a malformed bitmap), TruncatedError,
         LimitError.
@@ -155,30 +131,26 @@ def read_deletion_vector(
         their end.
     Source: Paimon's `DeletionVector.java`, `BitmapDeletionVector.java`, `Bitmap64DeletionVector.java`.
     """
-    data = resolve_range(source, offset, offset + length + _VECTOR_FRAMING, storage)
-    return _arrow.array(_native.paimon_read_deletion_vector(data, offset, length, limits))
+    data = resolve_source(source, storage, offset, offset + length + _VECTOR_FRAMING)
+    return pa.array(_native.paimon_read_deletion_vector(data, offset, length, limits))
 
 
+@documented(READING)
 def read_hash_index(source: Source, *, storage: object | None = None) -> pa.Int32Array:
     """The hashes of a bucket's keys, from a HASH index file, in file order.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        storage: what reads a path or URI, in the forms that `open_table` takes.
     Raises: CorruptError (not a whole number of 4-byte hashes).
     Cost: one pass over the file, which has no header.
     Source: Paimon's `HashIndexFile.java`.
     """
-    return _arrow.array(_native.paimon_read_hash_index(resolve_source(source, storage)))
+    return pa.array(_native.paimon_read_hash_index(resolve_source(source, storage)))
 
 
+@documented(READING)
 def read_snapshot(source: Source, *, storage: object | None = None) -> dict[str, Any]:
     """One `snapshot-<id>`, `changelog-<id>` or `tag-<name>` file: the JSON object as stored, once its
     required keys are found to be well-formed.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        storage: what reads a path or URI, in the forms that `open_table` takes.
     Returns: a tag that is kept for a time also has `tagCreateTime` (year, month, day, hour, minute, then
         second and nanosecond unless 0, of the writer's wall clock) and `tagTimeRetained` [s].
     Raises: CorruptError (not JSON, a required key absent or of the wrong type).
@@ -187,13 +159,11 @@ def read_snapshot(source: Source, *, storage: object | None = None) -> dict[str,
     return _parsed(_native.paimon_read_snapshot(resolve_source(source, storage)))
 
 
+@documented(READING)
 def read_schema(source: Source, *, storage: object | None = None) -> dict[str, Any]:
     """One `schema-<id>` file: the JSON object as stored, once its fields and types are found to be
     well-formed.
 
-    Args:
-        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
-        storage: what reads a path or URI, in the forms that `open_table` takes.
     Raises: CorruptError (not JSON, a required key absent, a type outside the grammar).
     Source: Paimon's `TableSchema.java`.
     """
@@ -211,7 +181,7 @@ def decode_rows(binary: pa.Array, types: pa.Schema) -> pa.StructArray:
     Cost: one pass over all rows per field; no row objects.
     Source: Paimon's `BinaryRow.java`, `BinaryRowSerializer.java`.
     """
-    return _arrow.array(_native.decode_rows(binary, types))
+    return pa.array(_native.decode_rows(binary, types))
 
 
 def encode_rows(struct: pa.StructArray, types: pa.Schema | None = None) -> pa.Array:
@@ -225,7 +195,7 @@ def encode_rows(struct: pa.StructArray, types: pa.Schema | None = None) -> pa.Ar
     Raises: SchemaError (a type without a BinaryRow form, fields that do not match).
     Source: Paimon's `BinaryRowWriter.java`.
     """
-    return _arrow.array(_native.encode_rows(struct, types))
+    return pa.array(_native.encode_rows(struct, types))
 
 
 def _parsed(text: str) -> dict[str, Any]:

@@ -3,60 +3,36 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native, _sink
-from lakebed.limits import LIMITS, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import SimpleNamespace
 
-    from lakebed._sink import Encoding, Sink
+    from typing_extensions import Unpack
 
-
-@dataclass(frozen=True)
-class FileOptions:
-    """How a file of records is written; the compiled core reads the attributes."""
-
-    layout: str
-    encoding: Encoding
-    overwrite: bool
-    limits: Limits
+    from lakebed._keywords import Writing
+    from lakebed._sink import Sink
 
 
+@_sink.writer("zstandard")
 def write_manifest(
     entries: Any,
     sink: Sink | None = None,
     *,
     layout: str = "current",
-    codec: str = "zstandard",
-    level: int | None = None,
-    block_bytes: int = 64_000,
-    sync: bytes | None = None,
-    verify: bool = False,
-    threads: int | None = None,
-    overwrite: bool = False,
-    limits: Limits = LIMITS,
+    **given: Unpack[Writing],
 ) -> bytes | None:
     """One manifest, of entries as `read_manifest` gives them, in their order.
 
     Args:
         entries: anything with `__arrow_c_stream__` and the columns of `read_manifest`; those that may be null
             may be missing.
-        sink: a local path, an open binary file, or None for the file as bytes.
         layout: whose schema the file has. "current" is that of Paimon 1.3 to 2.0, which every version reads;
             "2.1" adds `write_cols_sequences`; "legacy" is that of Paimon up to 0.8, which ends with
             `file_source`. Columns that a layout lacks must be null.
-        codec: "zstandard", "null", "deflate", "snappy", "bzip2" or "xz".
-        level: of the codec, None for Java's (zstandard 1) or the codec's own.
-        block_bytes: bytes of records, before compression, at which a block ends.
-        sync: the marker of 16 bytes after each block, None for a random one. The same records, arguments and
-            marker give the same bytes.
-        verify: read every block again and compare its rows with those written.
-        threads: blocks compressed at once; None for all cores. The bytes are the same.
-        overwrite: replace an existing file.
-        limits: what readers agree to: files beyond it are not written.
     Returns: the bytes without a sink, else None.
     Raises: SchemaError with `.field`, and `.record` where it is one row's (a column that the format does not
         have or that is of another type, a required one that is missing or null, a value that the layout or
@@ -68,43 +44,26 @@ def write_manifest(
     >>> entries = read_manifest("manifest-1").to_arrow()
     >>> write_manifest(entries, "manifest-2")
     """
-    encoding = _sink.encoding(codec, level, block_bytes, sync, verify, threads)
-    options = FileOptions(layout, encoding, overwrite, limits)
+    options = _sink.options("write_manifest", "zstandard", given, layout=layout)
     return _write(_native.PaimonFileKind.MANIFEST, entries, sink, options)
 
 
+@_sink.writer("zstandard")
 def write_manifest_list(
     records: Any,
     sink: Sink | None = None,
     *,
     layout: str = "current",
-    codec: str = "zstandard",
-    level: int | None = None,
-    block_bytes: int = 64_000,
-    sync: bytes | None = None,
-    verify: bool = False,
-    threads: int | None = None,
-    overwrite: bool = False,
-    limits: Limits = LIMITS,
+    **given: Unpack[Writing],
 ) -> bytes | None:
     """One manifest list, of records as `read_manifest_list` gives them, in their order.
 
     Args:
         records: anything with `__arrow_c_stream__` and the columns of `read_manifest_list`; those that may be
             null may be missing.
-        sink: a local path, an open binary file, or None for the file as bytes.
         layout: whose schema the file has. "current" is that of Paimon 1.3 and later; "2.1" is the same;
             "legacy" is that of Paimon up to 0.8, without buckets, levels and row ids. Columns that a layout
             lacks must be null.
-        codec: "zstandard", "null", "deflate", "snappy", "bzip2" or "xz".
-        level: of the codec, None for Java's (zstandard 1) or the codec's own.
-        block_bytes: bytes of records, before compression, at which a block ends.
-        sync: the marker of 16 bytes after each block, None for a random one. The same records, arguments and
-            marker give the same bytes.
-        verify: read every block again and compare its rows with those written.
-        threads: blocks compressed at once; None for all cores. The bytes are the same.
-        overwrite: replace an existing file.
-        limits: what readers agree to: files beyond it are not written.
     Returns: the bytes without a sink, else None.
     Raises: SchemaError with `.field`, and `.record` where it is one row's (a column that the format does not
         have or that is of another type, a required one that is missing or null, a value that the layout or
@@ -113,43 +72,26 @@ def write_manifest_list(
     Cost: one pass; memory of a batch and, for each thread, a block or a megabyte.
     Source: Paimon's `ManifestList.java`, `ManifestFileMetaSerializer.java`.
     """
-    encoding = _sink.encoding(codec, level, block_bytes, sync, verify, threads)
-    options = FileOptions(layout, encoding, overwrite, limits)
+    options = _sink.options("write_manifest_list", "zstandard", given, layout=layout)
     return _write(_native.PaimonFileKind.MANIFEST_LIST, records, sink, options)
 
 
+@_sink.writer("zstandard")
 def write_index_manifest(
     records: Any,
     sink: Sink | None = None,
     *,
     layout: str = "current",
-    codec: str = "zstandard",
-    level: int | None = None,
-    block_bytes: int = 64_000,
-    sync: bytes | None = None,
-    verify: bool = False,
-    threads: int | None = None,
-    overwrite: bool = False,
-    limits: Limits = LIMITS,
+    **given: Unpack[Writing],
 ) -> bytes | None:
     """One index manifest, of records as `read_index_manifest` gives them, in their order.
 
     Args:
         records: anything with `__arrow_c_stream__` and the columns of `read_index_manifest`; those that may
             be null may be missing.
-        sink: a local path, an open binary file, or None for the file as bytes.
         layout: whose schema the file has. "current" is that of Paimon 1.3 to 2.0; "2.1" adds `source_meta` of
             global indexes; "legacy" is that of Paimon up to 0.8, which ends with `deletions_vectors_ranges`
             and has no `cardinality`. Columns that a layout lacks must be null.
-        codec: "zstandard", "null", "deflate", "snappy", "bzip2" or "xz".
-        level: of the codec, None for Java's (zstandard 1) or the codec's own.
-        block_bytes: bytes of records, before compression, at which a block ends.
-        sync: the marker of 16 bytes after each block, None for a random one. The same records, arguments and
-            marker give the same bytes.
-        verify: read every block again and compare its rows with those written.
-        threads: blocks compressed at once; None for all cores. The bytes are the same.
-        overwrite: replace an existing file.
-        limits: what readers agree to: files beyond it are not written.
     Returns: the bytes without a sink, else None.
     Raises: SchemaError with `.field`, and `.record` where it is one row's (a column that the format does not
         have or that is of another type, a required one that is missing or null, a value that the layout or
@@ -158,8 +100,7 @@ def write_index_manifest(
     Cost: one pass; memory of a batch and, for each thread, a block or a megabyte.
     Source: Paimon's `IndexManifestFile.java`, `IndexManifestEntrySerializer.java`.
     """
-    encoding = _sink.encoding(codec, level, block_bytes, sync, verify, threads)
-    options = FileOptions(layout, encoding, overwrite, limits)
+    options = _sink.options("write_index_manifest", "zstandard", given, layout=layout)
     return _write(_native.PaimonFileKind.INDEX_MANIFEST, records, sink, options)
 
 
@@ -197,5 +138,7 @@ def write_schema(
     return _native.paimon_write_schema(json.dumps(dict(schema)), (_sink.target(sink), overwrite))
 
 
-def _write(kind: _native.PaimonFileKind, data: Any, sink: Sink | None, options: FileOptions) -> bytes | None:
+def _write(
+    kind: _native.PaimonFileKind, data: Any, sink: Sink | None, options: SimpleNamespace
+) -> bytes | None:
     return _native.paimon_write_records(kind, _arrow.writable(data), _sink.target(sink), options)

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _display
+from lakebed._pyarrow import pa, pc
 from lakebed._values import to_json_values, to_records
 from lakebed._verdict import Finding, findings
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from lakebed.table import Table
 
 # Bounds of file sizes [bytes]: each class goes up to its own, the last one on.
@@ -65,9 +64,6 @@ def _value(column: pa.ChunkedArray) -> Any:
 
 def _sizes(table: Table, threads: int | None) -> list[int]:
     """Data files by the class of their size."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     counts = [0] * (len(SIZES) + 1)
     columns = ("content", "file_size_in_bytes")
     for batch in table.files(columns=columns, threads=threads).to_arrow_batch_reader():

@@ -81,6 +81,7 @@ def _section(number: int, table: Numbers, small_bytes: int) -> str:
     at = "no snapshot" if health["snapshot_id"] is None else f"snapshot {health['snapshot_id']}"
     committed = health["committed_at"]
     when = "" if committed is None else f", committed {_minute(committed)}"
+    snapshots = f"{len(table.snapshots):,} snapshots that are still there, in UTC."
     facts = [("bytes", _bytes(health["file_size_in_bytes"]))]
     facts += [(label, _number(health[column])) for label, column in _WHOLE]
     parts = [
@@ -89,17 +90,14 @@ def _section(number: int, table: Numbers, small_bytes: int) -> str:
         _facts(facts),
         _findings(table),
         _figure(pictures.growth(table.growth), "Bytes and data files that are live after each snapshot."),
-        _figure(
-            pictures.timeline(table.snapshots),
-            f"{len(table.snapshots):,} snapshots that are still there, in UTC.",
-        ),
+        _figure(pictures.timeline(table.snapshots), snapshots),
         _figure(pictures.sizes(table.sizes), _sizes_note(health, small_bytes)),
         _partitions(table),
         _deletes(health),
         _clustering(health),
         "</section>",
     ]
-    return "\n".join(part for part in parts if part)
+    return "\n".join(filter(None, parts))
 
 
 def _findings(table: Numbers) -> str:
@@ -128,16 +126,14 @@ def _partitions(table: Numbers) -> str:
 
     small = sorted(rows, key=lambda row: (-(row["small_file_count"] or 0), row["label"]))
     small = [row for row in small if row["small_file_count"]][:_ROWS]
+    most = f"<h3>Most small files: {len(small)} partitions</h3>" + _table(header, map(cells, small))
     parts = [
         f"<h3>Partitions: {len(rows):,}</h3>",
         _figure(pictures.partitions(rows), "Live data files alone."),
         f"<h3>The largest {min(_ROWS, len(rows))}</h3>" + _table(header, map(cells, rows[:_ROWS])),
+        most if small else "",
     ]
-    if small:
-        parts.append(
-            f"<h3>Most small files: {len(small)} partitions</h3>" + _table(header, map(cells, small))
-        )
-    return "\n".join(parts)
+    return "\n".join(filter(None, parts))
 
 
 def _deletes(health: dict[str, Any]) -> str:
@@ -156,33 +152,22 @@ def _deletes(health: dict[str, Any]) -> str:
 
 
 def _clustering(health: dict[str, Any]) -> str:
-    now, after = (
-        health["average_partition_manifest_count"],
-        health["average_rewritten_partition_manifest_count"],
-    )
+    now, after = (health[f"average_{of}partition_manifest_count"] for of in ("", "rewritten_"))
+    most, most_after = (health[f"max_{of}partition_manifest_count"] for of in ("", "rewritten_"))
     if now is None or after is None:
         return ""
+    manifests = health["rewritten_manifest_count"] + health["delete_manifest_count"]
+    estimate = "after manifests are rewritten (estimate)"
     rows = [
-        [
-            "now",
-            f"{now:,.1f}",
-            *map(_number, (health["max_partition_manifest_count"], health["manifest_count"])),
-        ],
-        [
-            "after manifests are rewritten (estimate)",
-            f"{after:,.1f}",
-            _number(health["max_rewritten_partition_manifest_count"]),
-            _number(health["rewritten_manifest_count"] + health["delete_manifest_count"]),
-        ],
+        ["now", f"{now:,.1f}", _number(most), _number(health["manifest_count"])],
+        [estimate, f"{after:,.1f}", _number(most_after), _number(manifests)],
     ]
     header = ("manifests read for one partition", "on average", "at most", "of")
     return "<h3>Clustering of manifests</h3>" + _table(header, rows)
 
 
 def _facts(facts: Iterable[tuple[str, str]]) -> str:
-    return (
-        "<dl>" + "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in facts) + "</dl>"
-    )
+    return f"<dl>{''.join(f'<div><dt>{label}</dt><dd>{value}</dd></div>' for label, value in facts)}</dl>"
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

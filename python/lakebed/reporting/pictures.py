@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from lakebed._display import size, threshold
+from lakebed._text import printable
 from lakebed.reporting.numbers import SIZES
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def growth(rows: Sequence[dict[str, Any]]) -> str:
     def draw(axes: Axes) -> None:
         axes.step(times, [row["file_size_in_bytes"] for row in rows], where="post", color=_BLUE, marker=".")
         axes.set_ylabel("bytes (blue)")
-        axes.yaxis.set_major_formatter(lambda value, _: size(max(value, 0)))
+        axes.yaxis.set_major_formatter(_in_bytes)
         axes.set_ylim(bottom=0)
         _date(axes)
         files = axes.twinx()
@@ -71,26 +72,21 @@ def sizes(counts: Sequence[int]) -> str:
 
 def partitions(rows: Sequence[dict[str, Any]]) -> str:
     """The bytes of partitions: each by name where they are few, all as a curve where they are many."""
+    of_each = [row["file_size_in_bytes"] for row in rows]
 
     def bars(axes: Axes) -> None:
-        axes.barh(
-            [_cut(row["label"]) for row in rows], [row["file_size_in_bytes"] for row in rows], color=_BLUE
-        )
+        axes.barh([_cut(row["label"]) for row in rows], of_each, color=_BLUE)
         axes.invert_yaxis()
-        axes.xaxis.set_major_formatter(lambda value, _: size(max(value, 0)))
+        axes.xaxis.set_major_formatter(_in_bytes)
 
     def curve(axes: Axes) -> None:
-        places = range(1, len(rows) + 1)
-        axes.fill_between(
-            places, [row["file_size_in_bytes"] for row in rows], color=_BLUE, alpha=0.5, step="mid"
-        )
+        places, counts = range(1, len(rows) + 1), [row["file_count"] for row in rows]
+        axes.fill_between(places, of_each, color=_BLUE, alpha=0.5, step="mid")
         axes.set_xlabel("partitions, the largest first")
         axes.set_ylabel("bytes (blue)")
-        axes.yaxis.set_major_formatter(lambda value, _: size(max(value, 0)))
+        axes.yaxis.set_major_formatter(_in_bytes)
         files = axes.twinx()
-        files.plot(
-            places, [row["file_count"] for row in rows], color=_ORANGE, linestyle="", marker=".", markersize=2
-        )
+        files.plot(places, counts, color=_ORANGE, linestyle="", marker=".", markersize=2)
         files.set_ylabel("data files (orange)")
         files.set_ylim(bottom=0)
 
@@ -130,9 +126,13 @@ def _svg(name: str, title: str, draw: Callable[[Axes], None], height: float = 3.
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :].replace(_INK, "currentColor")
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
-    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    for measure in ("width", "height"):
+        svg = re.sub(rf'(<svg[^>]*?) {measure}="[^"]*"', r"\1", svg, count=1)
     return svg.replace("<svg", f'<svg role="img" aria-label="{title}"', 1)
+
+
+def _in_bytes(value: float, _: float) -> str:
+    return size(max(value, 0))
 
 
 _DAY = timedelta(days=1)
@@ -167,7 +167,5 @@ def _timed(rows: Sequence[dict[str, Any]]) -> tuple[list[Any], list[dict[str, An
 
 
 def _cut(text: str) -> str:
-    from lakebed._text import printable
-
     text = printable(text)
     return text if len(text) <= 28 else f"{text[:27]}…"

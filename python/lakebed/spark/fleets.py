@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pyarrow as pa
 
-from lakebed import _arrow, _native, opening
+from lakebed import _native, opening
 from lakebed._arguments import names, positive
 from lakebed._verdict import SMALL_BYTES
 from lakebed.catalogs import is_of_catalog
@@ -154,7 +154,7 @@ class _Tables:
     @property
     def schema(self) -> pa.Schema:
         """The columns of `health`, before they get the types of Spark."""
-        schema = _arrow.schema(_native.health_schema(self.selection["columns"]))
+        schema = pa.schema(_native.health_schema(self.selection["columns"]))
         return schema.append(pa.field("error", pa.string()))
 
     def gather(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -236,7 +236,7 @@ class _Tables:
             return []
         limits = table.opening.limits
         pieces = Reading(limits, storage=table.opening.storage).pieces(planned.manifests, _SHARE)
-        made = [(stage, _arrow.record_batch(one)) for stage, rows in planned.made() for one in rows]
+        made = [(stage, pa.record_batch(one)) for stage, rows in planned.made() for one in rows]
         job = JobMap.of(planned, limits)
         return [_Work(job, own, made) for own in spread(pieces, _SHARE)]
 

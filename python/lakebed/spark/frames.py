@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
-from lakebed import _arrow
 from lakebed.spark.access import map_in_arrow, pickled, task_numbers
 from lakebed.spark.mappers import PIECES, JobMap, Reducer, RowsInFunction, ViewReader, ipc_stream
 from lakebed.spark.private_api import at_once, frame_of_arrow, is_classic, setting
@@ -86,7 +85,7 @@ def frame_of(
             return from_batches(spark, scan.schema, chain(rows, batches))
     if planned is not None and planned.is_question:
         # The rows of a job that planning another one needs, each once.
-        schema = _arrow.schema(planned.schema)
+        schema = pa.schema(planned.schema)
         asked = computed(spark, planned, reading, schema).distinct().collect()
         answer = pa.Table.from_pylist([row.asDict() for row in asked], schema)
         planned = scan.job(replace(bounds, answer=answer))
@@ -136,7 +135,7 @@ def computed(
     frame = reading.frame(spark, planned.manifests, job, pieces if shuffles else types)
     for stage, tasks in enumerate(shuffles, 1):
         if stage in made:
-            frame = frame.union(from_batches(spark, PIECES, map(_arrow.record_batch, made[stage])))
+            frame = frame.union(from_batches(spark, PIECES, map(pa.record_batch, made[stage])))
         if stage == 1 and listing is not None:
             rows, lister = listing
             frame = frame.union(map_in_arrow(rows, lister(job), pieces))
@@ -146,7 +145,7 @@ def computed(
         moved = frame.repartition(tasks, "part").sortWithinPartitions("part", "side")
         frame = map_in_arrow(moved, reducer, types if is_last else pieces)
     if (last := made.get(len(shuffles) + 1)) is not None:
-        frame = frame.union(from_batches(spark, schema, map(_arrow.record_batch, last)))
+        frame = frame.union(from_batches(spark, schema, map(pa.record_batch, last)))
     return frame
 
 

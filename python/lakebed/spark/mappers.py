@@ -165,7 +165,7 @@ def as_reader(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader | None:
 
 def rows_of(stream: _native.BatchStream) -> Iterator[pa.RecordBatch]:
     """The batches of a stream in the types of Spark, small ones put together."""
-    types = to_spark(_arrow.schema(stream))
+    types = to_spark(pa.schema(stream))
     with prefix_error_kind():
         yield from gathered_batches(cast_batch(batch, types) for batch in _arrow.batches(stream))
 

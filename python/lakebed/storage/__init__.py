@@ -73,13 +73,16 @@ def _resolved(text: str, storage: object | None) -> tuple[str, Storage | None]:
         return _by_name(storage, text)
     if is_store(storage):
         return location, ObstoreStorage(storage, location)
-    if _is_arrow(storage):
+    from pyarrow.fs import FileSystem
+
+    if isinstance(storage, FileSystem):
         return location, ArrowStorage(storage, location, inner_path(text))
     if isinstance(storage, Storage):
         return text, storage
     strip_protocol = getattr(storage, "_strip_protocol", None)
     if strip_protocol is not None:
-        return location, FsspecStorage(storage, location, _stripped(strip_protocol, text, storage))
+        root = converted(lambda: strip_protocol(text), lambda error: failure(error, text, storage, text))
+        return location, FsspecStorage(storage, location, root)
     raise TypeError(
         "storage= takes a pyarrow.fs.FileSystem, an fsspec filesystem, a store of obstore, an object with "
         f"read() and list(), or the name of one of the three libraries, not {type(storage).__name__}"
@@ -162,14 +165,3 @@ _OPENERS: dict[str, Callable[[str, str], ArrowStorage | FsspecStorage | ObstoreS
     "pyarrow": _open_arrow,
     "fsspec": _open_fsspec,
 }
-
-
-def _stripped(strip_protocol: Callable[[str], str], uri: str, storage: object) -> str:
-    """What an fsspec filesystem calls a URI. Raises: OSError for whatever the library raises."""
-    return converted(lambda: strip_protocol(uri), lambda error: failure(error, uri, storage, uri))
-
-
-def _is_arrow(storage: object) -> bool:
-    from pyarrow.fs import FileSystem
-
-    return isinstance(storage, FileSystem)

@@ -17,6 +17,7 @@ from lakebed.storage.protocols import (
     Storage,
     TimedStorage,
 )
+from lakebed.storage.secrets import wrapped
 
 LOCAL_READS = 4
 """How many local files are read at once: that takes a processor, not time."""
@@ -35,12 +36,15 @@ class Adapter(Storage, FolderListingStorage, DetailListingStorage, TimedStorage,
     of_uri = False
     given = ""
 
-    def __init__(self, filesystem: Any, location: str, root: str, *, local: bool) -> None:
+    def __init__(self, filesystem: Any, location: str, root: str, *, local: bool | None = None) -> None:
+        """Args: root, how the filesystem calls the location; local, whether it reads local files, None to
+        find out.
+        """
         self._filesystem = filesystem
         self._location = location
         self._root = root.rstrip("/")
-        self._is_local = local
-        self.concurrent_reads = LOCAL_READS if local else None
+        self._is_local = _is_local(filesystem) if local is None else local
+        self.concurrent_reads = LOCAL_READS if self._is_local else None
 
     @property
     def holders(self) -> tuple[Any, ...]:
@@ -96,6 +100,13 @@ class Adapter(Storage, FolderListingStorage, DetailListingStorage, TimedStorage,
         return f"<lakebed storage {self._location!r} on {type(self._filesystem).__name__}>"
 
 
-def cut_short(found: int, wanted: int) -> OSError:
-    """What to raise where a library gives fewer bytes than it said that there are."""
-    return OSError(5, f"the storage gave {found} bytes of {wanted}")
+def _is_local(filesystem: object) -> bool:
+    """Whether a filesystem of pyarrow or fsspec reads local files, itself or through others that it wraps."""
+    from pyarrow.fs import LocalFileSystem
+
+    for one in wrapped(filesystem):
+        protocol = getattr(one, "protocol", ())
+        protocols = (protocol,) if isinstance(protocol, str) else protocol
+        if isinstance(one, LocalFileSystem) or "file" in protocols or "local" in protocols:
+            return True
+    return False

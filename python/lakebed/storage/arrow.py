@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+import errno
+from typing import TYPE_CHECKING, cast
 
-from lakebed.storage.adapter import Adapter, cut_short
+from lakebed.storage.adapter import Adapter
 from lakebed.storage.failures import reported
-from lakebed.storage.local import is_local
 from lakebed.storage.paths import literal_path
 
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ class ArrowStorage(Adapter):
 
     Args: filesystem; location, the table's or file's; root, how the filesystem calls that.
     """
-
-    def __init__(self, filesystem: Any, location: str, root: str) -> None:
-        super().__init__(filesystem, location, root, local=is_local(filesystem))
 
     def _elsewhere(self, path: str) -> str:
         return literal_path(path)
@@ -39,7 +36,7 @@ class ArrowStorage(Adapter):
             first, last = start or 0, size if end is None else min(end, size)
             read = cast("bytes", file.read_at(last - first, first)) if first < last else b""
         if len(read) < last - first:
-            raise cut_short(len(read), last - first)
+            raise OSError(errno.EIO, f"the storage gave {len(read)} bytes of {last - first}")
         return read
 
     def _is_irregular(self, inner: str) -> bool:
@@ -50,12 +47,7 @@ class ArrowStorage(Adapter):
     @reported
     def folders(self, prefix: str) -> list[str]:
         """The names of folders directly below a directory. Raises: FileNotFoundError where there is none."""
-        from pyarrow.fs import FileSelector, FileType
-
-        inner = self._inner(prefix)
-        found = self._filesystem.get_file_info(FileSelector(inner))
-        names = [info.base_name for info in found if info.type == FileType.Directory]
-        return self._without_links(prefix, inner, names)
+        return [name for name, is_folder, _, _ in self.contents(prefix) if is_folder]
 
     @reported
     def contents(self, prefix: str) -> Contents:

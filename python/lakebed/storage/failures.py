@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import functools
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from lakebed import _native
-from lakebed._loaded import loaded
 from lakebed.errors import LakebedError, LakebedWarning
 from lakebed.storage.secrets import surrogates_spelled, without_secrets
 
@@ -50,6 +50,14 @@ _KIND = re.compile(r"(\w{1,64}): ")
 _CODE = re.compile(r"\w[\w.-]{0,63}")
 # Their texts below the first line are the server's.
 _OF_SERVERS = ("gcsfs", "adlfs", "azure")
+
+
+def loaded(module: str, *names: str) -> tuple[type, ...]:
+    """The classes of a module of these names, for `isinstance`: none where nothing has imported it, so that
+    no object is of them, and without those that its version does not have.
+    """
+    found = (getattr(sys.modules.get(module), name, None) for name in names)
+    return tuple(kind for kind in found if isinstance(kind, type))
 
 
 def reported(method: _Method) -> _Method:

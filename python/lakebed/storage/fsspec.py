@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 from lakebed._arguments import milliseconds
 from lakebed.storage.adapter import Adapter
 from lakebed.storage.failures import of_a_range, reported
-from lakebed.storage.local import is_local
 from lakebed.storage.paths import scheme_of
 
 if TYPE_CHECKING:
@@ -25,9 +24,6 @@ class FsspecStorage(Adapter):
 
     Args: filesystem; location, the table's or file's; root, how the filesystem calls that.
     """
-
-    def __init__(self, filesystem: Any, location: str, root: str) -> None:
-        super().__init__(filesystem, location, root, local=is_local(filesystem))
 
     def _elsewhere(self, path: str) -> str:
         # Under the scheme that this filesystem was opened by: it may not know the others of its family.

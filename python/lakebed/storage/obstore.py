@@ -49,7 +49,7 @@ class ObstoreStorage(Adapter, PublishingStorage):
         self._prefix = str(prefix).strip("/")
         super().__init__(store, location, "", local=self._family == "file")
         # A location is a URI that users write, other than the paths in metadata.
-        self._root = self._key(unquote(location) if scheme_of(location) == "file" else location)
+        self._root = self._elsewhere(unquote(location) if scheme_of(location) == "file" else location)
 
     def _inner(self, path: str) -> str:
         _check_process(path)
@@ -57,9 +57,6 @@ class ObstoreStorage(Adapter, PublishingStorage):
         return super()._inner(path).lstrip("/")
 
     def _elsewhere(self, path: str) -> str:
-        return self._key(path)
-
-    def _key(self, path: str) -> str:
         """What the store calls a path."""
         if not URI.match(path):
             # Without a prefix the root is that of the machine, and absolute paths begin there.
@@ -138,14 +135,11 @@ class ObstoreStorage(Adapter, PublishingStorage):
     @reported
     def folders(self, prefix: str) -> list[str]:
         """The names of folders directly below a directory. Raises: FileNotFoundError where there is none."""
-        return [name for name, is_folder, _, _ in self._contents(prefix) if is_folder]
+        return [name for name, is_folder, _, _ in self.contents(prefix) if is_folder]
 
     @reported
     def contents(self, prefix: str) -> Contents:
         """The entries of a directory. Raises: FileNotFoundError where there is none."""
-        return self._contents(prefix)
-
-    def _contents(self, prefix: str) -> Contents:
         inner = self._inner(prefix)
         found = self._filesystem.list_with_delimiter(inner or None)
         if inner and not found["common_prefixes"] and not found["objects"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path, PurePath
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 # A scheme of one letter is a Windows drive. Hadoop prints local paths as `file:/path`.
 URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file):/", re.IGNORECASE)
@@ -80,11 +80,6 @@ def inner_path(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme in _SERVER_SCHEMES:
         return unquote(parts.path) if parts.scheme == "file" else parts.path
-    return _authority(parts).partition("@")[0] + parts.path
-
-
-def _authority(parts: SplitResult) -> str:
     user, _, host = parts.netloc.rpartition("@")
-    if parts.scheme in _CONTAINER_SCHEMES and user:
-        return f"{user.partition(':')[0]}@{host}"
-    return host
+    is_container = parts.scheme in _CONTAINER_SCHEMES and user
+    return (user.partition(":")[0].partition("@")[0] if is_container else host) + parts.path

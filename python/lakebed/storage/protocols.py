@@ -8,7 +8,7 @@ once, and raise `OSError`s, which come as they are.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from lakebed._arguments import positive
@@ -43,7 +43,6 @@ class ReadableStorage(Protocol):
         with the buffer protocol will do; what is read-only is decoded where it is.
         Raises: FileNotFoundError or an OSError; MemoryError becomes a LimitError.
         """
-        ...
 
 
 @runtime_checkable
@@ -53,7 +52,6 @@ class ListableStorage(Protocol):
     @abstractmethod
     def list(self, prefix: str) -> list[str]:
         """The names (not paths) directly below a directory; where there is none, [] or FileNotFoundError."""
-        ...
 
 
 @runtime_checkable
@@ -70,7 +68,6 @@ class FolderListingStorage(Protocol):
     @abstractmethod
     def folders(self, prefix: str) -> list[str]:
         """The names of folders directly below a directory. Raises: FileNotFoundError where there is none."""
-        ...
 
 
 @runtime_checkable
@@ -80,7 +77,6 @@ class DetailListingStorage(Protocol):
     @abstractmethod
     def contents(self, prefix: str) -> Contents:
         """The entries of a directory. Raises: FileNotFoundError where there is none."""
-        ...
 
 
 @runtime_checkable
@@ -90,7 +86,6 @@ class TimedStorage(Protocol):
     @abstractmethod
     def modified(self, path: str) -> int | None:
         """When a file or folder was last modified [ms since 1970 UTC]; None where that is not known."""
-        ...
 
 
 @runtime_checkable
@@ -100,12 +95,10 @@ class WritableStorage(Protocol):
     @abstractmethod
     def write(self, path: str, data: bytes) -> None:
         """Writes a file that is not there yet."""
-        ...
 
     @abstractmethod
     def remove(self, path: str) -> None:
         """Deletes a file. Raises: FileNotFoundError where there is none."""
-        ...
 
 
 @runtime_checkable
@@ -119,7 +112,6 @@ class PublishingStorage(WritableStorage, Protocol):
         Raises: FileExistsError where one is that is not to be replaced; an OSError, after which the file may
             be there all the same.
         """
-        ...
 
 
 @runtime_checkable
@@ -132,32 +124,19 @@ class ConcurrentStorage(Protocol):
     concurrent_reads: int | None
 
 
-@dataclass(frozen=True)
-class Abilities:
-    """Which protocols a storage fulfils, whose attributes the compiled core reads.
+def abilities(storage: object) -> SimpleNamespace:
+    """Which protocols a storage fulfils, for the compiled core, which reads the attributes.
 
-    Attributes: concurrent_reads, as the storage says it; says_reads, whether it has that attribute.
+    Raises: TypeError, ValueError for `concurrent_reads` that are no count.
     """
-
-    folders: bool
-    contents: bool
-    modified: bool
-    write: bool
-    publish: bool
-    concurrent_reads: int | None
-    says_reads: bool
-
-
-def abilities(storage: object) -> Abilities:
-    """What a storage can do. Raises: TypeError, ValueError for `concurrent_reads` that are no count."""
-    return Abilities(
-        _is(storage, FolderListingStorage, "folders"),
-        _is(storage, DetailListingStorage, "contents"),
-        _is(storage, TimedStorage, "modified"),
-        _is(storage, WritableStorage, "write", "remove"),
-        _is(storage, PublishingStorage, "write", "remove", "publish"),
-        positive("concurrent_reads", getattr(storage, "concurrent_reads", None)),
-        _is(storage, ConcurrentStorage, "concurrent_reads"),
+    return SimpleNamespace(
+        folders=_is(storage, FolderListingStorage, "folders"),
+        contents=_is(storage, DetailListingStorage, "contents"),
+        modified=_is(storage, TimedStorage, "modified"),
+        write=_is(storage, WritableStorage, "write", "remove"),
+        publish=_is(storage, PublishingStorage, "write", "remove", "publish"),
+        concurrent_reads=positive("concurrent_reads", getattr(storage, "concurrent_reads", None)),
+        says_reads=_is(storage, ConcurrentStorage, "concurrent_reads"),
     )
 
 

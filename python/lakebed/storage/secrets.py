@@ -27,6 +27,18 @@ _WORDS = frozenset({"true", "false", "none", "null", "default", "anon", "bearer"
 _DEPTH = 8
 
 
+def wrapped(holder: Any) -> Iterator[Any]:
+    """An object of another library, and those that it wraps, as `SubTreeFileSystem`, `PyFileSystem` with its
+    handler, and the wrappers of fsspec do.
+    """
+    for _ in range(_DEPTH):
+        yield holder
+        inner = (getattr(holder, name, None) for name in ("base_fs", "handler", "fs"))
+        holder = next((one for one in inner if one is not None), None)
+        if holder is None:
+            return
+
+
 def without_secrets(text: str, *holders: Any) -> str:
     """A library's words in one line, without secrets: those of the environment and of what was given to the
     library, and all that is written as secrets are.
@@ -55,13 +67,8 @@ def _held(holder: Any) -> Iterator[str]:
     elif isinstance(holder, str):
         yield from _of_uri(holder)
     else:
-        for _ in range(_DEPTH):
-            yield from _of_object(holder)
-            # `SubTreeFileSystem`, `PyFileSystem` with its handler, and the wrappers of fsspec.
-            inner = (getattr(holder, name, None) for name in ("base_fs", "handler", "fs"))
-            holder = next((wrapped for wrapped in inner if wrapped is not None), None)
-            if holder is None:
-                return
+        for one in wrapped(holder):
+            yield from _of_object(one)
 
 
 def _of_object(holder: Any) -> Iterator[str]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from lakebed import _arrow, _html, _native, _overview
+from lakebed import _html, _native, _overview
+from lakebed._pyarrow import pa
 from lakebed.commits.change import Freed
 from lakebed.commits.changes import Changes
 from lakebed.commits.transaction import Staging, Transaction, commit
@@ -19,8 +20,6 @@ from lakebed.view import place
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    import pyarrow as pa
 
     from lakebed.commits.change import Change
     from lakebed.table.opening import Opening
@@ -109,7 +108,7 @@ class Table(Changes["Table", Freed]):
         The latest schema, or that of the snapshot that `at` asked for. Cost: none, it was read when the
         table was opened.
         """
-        return _arrow.schema(self.core.data_schema)
+        return pa.schema(self.core.data_schema)
 
     @property
     def properties(self) -> dict[str, str]:

@@ -54,17 +54,9 @@ class Opening:
         """What reads the newest version, raising as `Table.refresh`; None where no catalog says which it
         is.
         """
-        if self.entry is not None:
-            return lambda: self.refreshed(table)[0]
-        if (pointer := self.pointer) is None:
+        if self.entry is None and self.pointer is None:
             return None
-
-        def of_catalog() -> _native.Table:
-            entry = pointer()
-            opening = replace(self, storage=entry.storage, path=entry.path)
-            return opening.core(table.format, table.branch)
-
-        return of_catalog
+        return lambda: self.refreshed(table)[0]
 
     def core(self, format: str | None, branch: str = "main") -> _native.Table:
         """The table of the core, on one of its branches. Raises: as `open_table`."""

@@ -28,7 +28,7 @@ pub struct PyStorage {
     abilities: Abilities,
 }
 
-/// The attributes of Python's `lakebed.storage.protocols.Abilities`.
+/// What Python's `lakebed.storage.protocols.abilities` gives.
 #[derive(FromPyObject)]
 struct Abilities {
     folders: bool,
