@@ -130,7 +130,7 @@ def test_manifests_are_rewritten_in_part_and_by_other_columns(tmp_path: Path, ve
 
 
 def entries(table: Table) -> dict[str, Any]:
-    """What of entries stays, by path."""
+    """What of entries stays, by path; as text, since a NaN is not equal to itself."""
     kept = (
         "snapshot_id",
         "sequence_number",
@@ -140,7 +140,9 @@ def entries(table: Table) -> dict[str, Any]:
         "partition",
     )
     return {
-        row["file_path"]: [row[name] for name in kept] for row in rows(table.entries()) if row["status"] != 2
+        row["file_path"]: [repr(row[name]) for name in kept]
+        for row in rows(table.entries())
+        if row["status"] != 2
     }
 
 
