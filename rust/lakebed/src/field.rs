@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, TimeUnit};
 
 /// One field of a format's record.
 ///
@@ -52,6 +52,11 @@ pub(crate) fn utf8() -> DataType {
 
 pub(crate) fn binary() -> DataType {
     DataType::Binary
+}
+
+/// An instant of some writer's wall clock, which knows no zone.
+pub(crate) fn wall_clock() -> DataType {
+    DataType::Timestamp(TimeUnit::Microsecond, None)
 }
 
 pub(crate) fn ints() -> DataType {

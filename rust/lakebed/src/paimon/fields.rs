@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, BinaryArray, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
-use arrow_schema::{DataType, Field, Fields, TimeUnit};
+use arrow_schema::{DataType, Field, Fields};
 
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::field::{FieldSpec, binary, int32, int64, ints, longs, utf8};
+use crate::field::{FieldSpec, binary, int32, int64, ints, longs, utf8, wall_clock};
 use crate::record::carried::Recognised;
 use crate::record::{column, typed};
 
@@ -43,9 +43,6 @@ const fn optional(
 
 fn int8() -> DataType {
     DataType::Int8
-}
-fn wall_clock() -> DataType {
-    DataType::Timestamp(TimeUnit::Microsecond, None)
 }
 fn strings() -> DataType {
     DataType::List(Arc::new(Field::new("item", DataType::Utf8, true)))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{BooleanArray, Int32Array, Int64Array, RecordBatch, StructArray};
+use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StructArray};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
@@ -21,11 +21,12 @@ use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::prune::Pruner;
 use crate::iceberg::table::Table;
 use crate::iceberg::table::TableTypes;
-use crate::iceberg::view::{EntryView, Role};
+use crate::iceberg::view::{EntryView, POSITIONS, Role};
 use crate::notes::Notes;
 use crate::predicate::BoundPredicate;
 use crate::record::column;
 use crate::scan::{Amount, Batches, Funnel, OpenManifest, ScanOptions, Stage, threads};
+use crate::view::with_columns;
 
 /// How entries are decoded to rows. Shared by a scan, its threads, and tasks in other processes.
 pub(crate) struct EntryProgram {
@@ -57,7 +58,7 @@ impl EntryProgram {
             options.stats.as_deref().map(|names| MetricsView::stats(names, &types.schema)).transpose()?;
         let columns = options.columns_and_stats();
         let metrics = stats.map(|stats| ("stats", stats));
-        let view = EntryView::new(role, &types.partition, columns.as_deref(), metrics)?;
+        let view = EntryView::of_role(role, &types.partition, columns.as_deref(), metrics)?;
         let program = EntryProgram::of_view(role, view, types, options.table_filter.as_deref(), decoding)?;
         match role {
             Role::History => program.needing(["status", "snapshot_id"].into_iter(), &[]),
@@ -142,7 +143,7 @@ impl EntryProgram {
             limits: self.decoding.limits,
             threads: threads(options.threads),
         };
-        let vectors = self.view.needs_positions().then(reader);
+        let vectors = self.view.has(POSITIONS).then(reader);
         EntryProgram { vectors, notes: table.noted().clone(), ..self }
     }
 
@@ -203,8 +204,9 @@ impl EntryProgram {
 
     /// The rows for some entries of a manifest.
     pub(super) fn rows(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
-        let positions = self.vectors.as_ref().map(|vectors| vectors.positions(entries)).transpose()?;
-        self.view.build(entries, manifest, positions.as_ref())
+        let Some(vectors) = &self.vectors else { return self.view.build(entries, manifest) };
+        let positions: ArrayRef = Arc::new(vectors.positions(entries)?);
+        self.view.build(&with_columns(entries, vec![(POSITIONS, positions)])?, manifest)
     }
 
     /// How the manifest's partition tuples are decoded: by the table's spec of that id or, where the table no

@@ -20,10 +20,10 @@ use crate::paimon::prune::{BatchRead, BucketMemo, EntryPruner, Test};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::{Retyped, StatsView};
 use crate::paimon::table::Table;
-use crate::paimon::view::{EntryView, IDENTITY_COLUMN, Role};
+use crate::paimon::view::{EntryView, Role};
 use crate::record::{RecordResolver, column, find};
 use crate::scan::{EntrySource, Funnel, ManifestStream, RESIDUAL, ScanOptions, Stage};
-use crate::view::with_columns;
+use crate::view::{IDENTITY_COLUMN, with_columns};
 
 /// How entries become rows; shared by a scan, its threads and tasks on other machines.
 #[derive(Clone)]
@@ -77,7 +77,7 @@ impl EntryProgram {
         let stats = stats.map(|names| StatsView::new(names, schema, schemas.clone(), retyped)).transpose()?;
         let stats = stats.map(|stats| if role == Role::Live { stats.with_stored_bounds() } else { stats });
         let columns = options.columns_and_stats();
-        let view = EntryView::new(role, location, schema, columns.as_deref(), stats)?.noting(notes);
+        let view = EntryView::of_role(role, location, schema, columns.as_deref(), stats, notes)?;
         let filter = options.table_filter.as_deref();
         let pruner = filter.map(|text| EntryPruner::new(text, schema, schemas).map(Arc::new)).transpose()?;
         let program = EntryProgram {
@@ -146,7 +146,8 @@ impl EntryProgram {
 
     /// The program that finds deleted files among those that the filter keeps.
     fn deletions(&self, table: &Table) -> Result<EntryProgram> {
-        let view = EntryView::new(Role::Deleted, table.location(), table.schema(), None, None)?;
+        let (location, schema) = (table.location(), table.schema());
+        let view = EntryView::of_role(Role::Deleted, location, schema, None, None, &self.notes)?;
         let (role, entries) = (Role::Deleted, Arc::new(entry_columns(Some(view.raw()))?));
         let view = Arc::new(view);
         let (pruner, decoding) = (self.pruner.clone(), self.decoding.clone());
