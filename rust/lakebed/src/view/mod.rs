@@ -11,7 +11,9 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
-pub(crate) use columns::{instants, lists, map_names, maps, planned_deletes, struct_lists};
+pub(crate) use columns::{
+    Rows, ShownField, field_lists, instants, lists, map_names, maps, planned_deletes, struct_lists,
+};
 pub(crate) use entries::{EntryView, IDENTITY_COLUMN, Make, OwnColumns, ViewColumn, column, copy, given};
 pub(crate) use filtered::filtered;
 

@@ -132,14 +132,12 @@ impl grouping::FileGroups<Table> for PartitionGroups {
     }
 
     fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
-        for (key, row) in sums::keys(sums)?.iter().zip(sums::numbers(sums, &sent::COLUMNS)?) {
-            let number = self.partitions.number_of(key.unwrap_or_default());
+        sums::each(sums, &sent::COLUMNS, |key, numbers| {
+            let number = self.partitions.number_of(key);
             self.groups.resize_with(self.partitions.len(), PartitionSums::default);
-            if let Some(known) = self.groups.get_mut(number) {
-                known.absorb(&sent::group(row)?)?;
-            }
-        }
-        Ok(())
+            let sums = sent::group(numbers)?;
+            self.groups.get_mut(number).map_or(Ok(()), |known| known.absorb(&sums))
+        })
     }
 
     fn count(&self) -> usize {

@@ -140,11 +140,10 @@ impl grouping::FileGroups<Table> for BucketGroups {
     }
 
     fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
-        for (key, row) in sums::keys(sums)?.iter().zip(sums::numbers(sums, &sent::COLUMNS)?) {
-            let partition = self.partitions.number(key.unwrap_or_default(), Arc::from);
-            self.take(sent::group(partition, row)?)?;
-        }
-        Ok(())
+        sums::each(sums, &sent::COLUMNS, |key, numbers| {
+            let partition = self.partitions.number(key, Arc::from);
+            self.take(sent::group(partition, numbers)?)
+        })
     }
 
     fn vectors(table: &Table, options: &ScanOptions, by: GroupBy) -> Result<Option<RecordBatch>> {

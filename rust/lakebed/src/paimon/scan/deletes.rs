@@ -209,13 +209,10 @@ const VECTORS: [&str; 3] = ["bucket", "vectors", "rows"];
 
 /// Adds the result of [`vector_counts`] to groups that have all of their files.
 pub(in crate::paimon) fn know_vectors(groups: &mut BucketGroups, counts: &RecordBatch) -> Result<()> {
-    for (partition, [bucket, vectors, rows]) in
-        sums::keys(counts)?.iter().zip(sums::numbers(counts, &VECTORS)?)
-    {
+    sums::each(counts, &VECTORS, |partition, [bucket, vectors, rows]| {
         let bucket = bucket.and_then(|bucket| i32::try_from(bucket).ok()).unwrap_or_default();
-        groups.add_vectors(partition.unwrap_or_default(), bucket, vectors.unwrap_or_default(), rows)?;
-    }
-    Ok(())
+        groups.add_vectors(partition, bucket, vectors.unwrap_or_default(), rows)
+    })
 }
 
 fn counts(vectors: &[DeletionVector]) -> Int64Array {

@@ -12,7 +12,7 @@ mod snapshots;
 
 pub(crate) use deletes::{DATA_PATH, ExternalFiles, POSITION_DELETES, POSITIONS, Vectors, deletes_view};
 pub(crate) use entries::{EntryView, Role, files_columns};
-pub(crate) use groups::{buckets, ints, last_created, longs, partitions};
+pub(crate) use groups::{buckets, partitions};
 pub(crate) use health::totals;
 pub(crate) use indexes::indexes;
 pub(crate) use manifests::{ManifestRow, manifests};
