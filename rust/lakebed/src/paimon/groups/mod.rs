@@ -140,9 +140,10 @@ impl grouping::FileGroups<Table> for BucketGroups {
     }
 
     fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
+        let mut sizes = Sizes::received(sums)?;
         sums::each(sums, &sent::COLUMNS, |key, numbers| {
             let partition = self.partitions.number(key, Arc::from);
-            self.take(sent::group(partition, numbers)?)
+            self.take(sent::group(partition, numbers, sizes.next().unwrap_or_default())?)
         })
     }
 
@@ -180,7 +181,8 @@ impl BucketGroups {
     /// The buckets, each with the bytes of its partition.
     pub(crate) fn sums(&self) -> Result<RecordBatch> {
         let rows: Vec<_> = self.groups.iter().map(sent::numbers).collect();
-        sums::batch(self.partition_rows(&self.groups), &sent::COLUMNS, &rows)
+        let sums = sums::batch(self.partition_rows(&self.groups), &sent::COLUMNS, &rows)?;
+        Sizes::sent(&sums, self.groups.iter().map(|group| group.sizes))
     }
 
     /// Adds files of one bucket; their partition has its number here already.
