@@ -36,6 +36,16 @@ impl FieldSpec {
     }
 }
 
+/// An optional field without an id.
+pub(crate) const fn optional(
+    disk: &'static str,
+    column: &'static str,
+    data_type: fn() -> DataType,
+    doc: &'static str,
+) -> FieldSpec {
+    FieldSpec { disk, id: None, aliases: &[], column, data_type, required: false, doc }
+}
+
 // The types that the field tables of several formats use.
 
 pub(crate) fn int32() -> DataType {

@@ -76,7 +76,7 @@ pub(crate) fn read_carrying(bytes: Buffer, decoding: &Decoding) -> Result<Record
         decoding.limits,
     )?;
     let list = read_manifest_list(bytes, None, decoding)?;
-    carried.map_or_else(|| Ok(list.clone()), |carried| carried::with(&list, &carried))
+    carried::with(&list, carried.as_ref())
 }
 
 fn with_defaults(batch: &RecordBatch) -> Result<RecordBatch> {

@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, Fields};
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::field::{FieldSpec, binary, int32, int64, ints, longs, utf8, wall_clock};
+use crate::field::{FieldSpec, binary, int32, int64, ints, longs, optional, utf8, wall_clock};
 use crate::record::carried::Recognised;
 use crate::record::{column, typed};
 
@@ -29,16 +29,7 @@ const fn required(
     data_type: fn() -> DataType,
     doc: &'static str,
 ) -> FieldSpec {
-    FieldSpec { disk, id: None, aliases: &[], column, data_type, required: true, doc }
-}
-
-const fn optional(
-    disk: &'static str,
-    column: &'static str,
-    data_type: fn() -> DataType,
-    doc: &'static str,
-) -> FieldSpec {
-    FieldSpec { disk, id: None, aliases: &[], column, data_type, required: false, doc }
+    FieldSpec { required: true, ..optional(disk, column, data_type, doc) }
 }
 
 fn int8() -> DataType {

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use arrow_array::{Array, BinaryArray, BooleanArray, Int8Array, RecordBatch};
 use arrow_buffer::{BooleanBuffer, Buffer};
-use arrow_select::filter::filter_record_batch;
 
 use super::planned::{Attach, residuals};
-use super::stages::{BATCH_READ, BUCKET, CountedEntries, INDEX, KEYS, MERGED, PARTITION, VALUES, amount};
+use super::stages::{AMOUNT, BATCH_READ, BUCKET, CountedEntries, INDEX, KEYS, MERGED, PARTITION, VALUES};
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::notes::Notes;
@@ -205,7 +204,8 @@ impl EntryProgram {
     pub(super) fn passing(&self, entries: &RecordBatch) -> Result<RecordBatch> {
         let mut entries = entries.clone();
         if self.role.deletes().is_some() {
-            entries = self.kept(&BATCH_READ, &entries, &self.read.reads(&entries)?)?;
+            let reads = self.read.reads(&entries)?;
+            entries = self.funnel.keep(&BATCH_READ, entries, &reads, AMOUNT)?;
         }
         let Some(pruner) = self.pruner.as_ref().filter(|_| !self.is_of_deletions()) else {
             return Ok(entries);
@@ -218,7 +218,7 @@ impl EntryProgram {
             if self.role == Role::Entries {
                 passes = &passes | &of_kind(&entries, DELETE)?;
             }
-            entries = self.kept(of_test(test), &entries, &passes.into())?;
+            entries = self.funnel.keep(of_test(test), entries, &passes.into(), AMOUNT)?;
         }
         Ok(entries)
     }
@@ -255,7 +255,8 @@ impl EntryProgram {
             let counted = CountedEntries::new(&entries)?;
             let keep =
                 (0..entries.num_rows()).map(|row| counted.keeps(&mut memo, pruner, row, hashed).map(Some));
-            entries = self.kept(stage, &entries, &keep.collect::<Result<BooleanArray>>()?)?;
+            let keep = keep.collect::<Result<BooleanArray>>()?;
+            entries = self.funnel.keep(stage, entries, &keep, AMOUNT)?;
         }
         Ok(entries)
     }
@@ -272,23 +273,7 @@ impl EntryProgram {
         if !deleted.is_empty() {
             live = &live & deleted.live(&identities(entries)?).values();
         }
-        self.kept(&MERGED, entries, &live.into())
-    }
-
-    /// The entries that a step keeps.
-    pub(super) fn kept(
-        &self,
-        stage: &'static Stage,
-        entries: &RecordBatch,
-        keep: &BooleanArray,
-    ) -> Result<RecordBatch> {
-        let kept = if keep.true_count() == keep.len() {
-            entries.clone()
-        } else {
-            filter_record_batch(entries, keep)?
-        };
-        self.funnel.pass(stage, || [amount(entries), amount(&kept)]);
-        Ok(kept)
+        self.funnel.keep(&MERGED, entries.clone(), &live.into(), AMOUNT)
     }
 }
 
