@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, TimeUnit};
 
 /// One field of a format's record.
 ///
@@ -36,6 +36,16 @@ impl FieldSpec {
     }
 }
 
+/// An optional field without an id.
+pub(crate) const fn optional(
+    disk: &'static str,
+    column: &'static str,
+    data_type: fn() -> DataType,
+    doc: &'static str,
+) -> FieldSpec {
+    FieldSpec { disk, id: None, aliases: &[], column, data_type, required: false, doc }
+}
+
 // The types that the field tables of several formats use.
 
 pub(crate) fn int32() -> DataType {
@@ -52,6 +62,11 @@ pub(crate) fn utf8() -> DataType {
 
 pub(crate) fn binary() -> DataType {
     DataType::Binary
+}
+
+/// An instant of some writer's wall clock, which knows no zone.
+pub(crate) fn wall_clock() -> DataType {
+    DataType::Timestamp(TimeUnit::Microsecond, None)
 }
 
 pub(crate) fn ints() -> DataType {

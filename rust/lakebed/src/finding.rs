@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use crate::credentials::without_credentials;
@@ -14,7 +14,7 @@ use crate::pipeline::{Levels, Look};
 use crate::relocate::below;
 use crate::scan::{Batches, Scan, ScanOptions, limited, selected};
 use crate::storage::{Folders, Storage};
-use crate::view::{select, whole};
+use crate::view::{Rows, select, whole};
 
 /// The suffix of database folders in Hive and in Paimon's catalogs (`Catalog.DB_SUFFIX`).
 const DATABASE: &str = ".db";
@@ -137,10 +137,8 @@ impl FolderFinder {
 
 /// Rows of location, format and name.
 fn rows(found: &[[&str; 3]]) -> Result<RecordBatch> {
-    let column =
-        |at: usize| -> ArrayRef { Arc::new(StringArray::from_iter_values(found.iter().map(|row| row[at]))) };
     let columns = ["location", "format", "name"].into_iter().enumerate();
-    whole(columns.map(|(at, name)| (name, column(at))).collect(), found.len())
+    whole(columns.map(|(at, name)| (name, Rows(found.iter()).texts(|row| row[at]))).collect(), found.len())
 }
 
 #[cold]
@@ -198,7 +196,7 @@ mod tests {
         for batch in scan.stream()? {
             let batch = batch?;
             for row in 0..batch.num_rows() {
-                let text = |column: &ArrayRef| column.as_string::<i32>().value(row).to_owned();
+                let text = |column: &arrow_array::ArrayRef| column.as_string::<i32>().value(row).to_owned();
                 found.push(batch.columns().iter().map(text).collect::<Vec<_>>().join(" "));
             }
         }

@@ -1,5 +1,6 @@
 //! Parses JSON text to typed values: limits and helpers for all metadata files.
 
+use std::collections::HashSet;
 use std::sync::Mutex;
 use std::thread::{Builder, scope};
 
@@ -85,6 +86,18 @@ pub(crate) fn check_depth(json: &[u8]) -> Result<()> {
     match depth(json) > MAX_DEPTH {
         true => Err(invalid(format!("JSON nests deeper than {MAX_DEPTH} levels"))),
         false => Ok(()),
+    }
+}
+
+/// The fields of one schema or struct, whose names must differ.
+///
+/// # Errors
+/// `Json` for a name that appears twice.
+pub(crate) fn named_once<T>(fields: Vec<T>, name: impl Fn(&T) -> &str) -> Result<Vec<T>> {
+    let mut names = HashSet::with_capacity(fields.len());
+    match fields.iter().map(name).find(|name| !names.insert(*name)) {
+        Some(twice) => Err(invalid(format!("the field name {twice:?} appears twice"))),
+        None => Ok(fields),
     }
 }
 

@@ -93,10 +93,7 @@ pub(crate) fn capped(decoding: impl Into<Decoding>) -> Decoding {
 }
 
 /// A table at one of its snapshots, or without a snapshot where nothing was committed yet.
-pub trait LakeTable: Send + Sync {
-    /// The table as its format's own type, for what only that format supports.
-    fn as_any(&self) -> &dyn Any;
-
+pub trait LakeTable: Any + Send + Sync {
     /// The name of its format, one of [`FORMATS`](crate::format::FORMATS).
     fn format(&self) -> &'static str;
 
@@ -203,6 +200,13 @@ pub trait LakeTable: Send + Sync {
 
     /// The names of the metadata tables that the engines of this format have.
     fn metadata_tables(&self) -> Vec<&'static str>;
+}
+
+impl dyn LakeTable {
+    /// The table as its format's own type, for what only that format supports.
+    pub fn as_any(&self) -> &dyn Any {
+        self
+    }
 }
 
 /// The id of the snapshot at a place; if the place is an id itself, the snapshot need not exist.

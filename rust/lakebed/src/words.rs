@@ -1,6 +1,6 @@
 //! What the messages of every format say alike.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Display, Formatter};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::WallClock;
@@ -17,6 +17,15 @@ pub(crate) fn listed<T: Debug>(names: &[T]) -> String {
         (_, 0) => format!("are {}", shown.join(", ")),
         (_, more) => format!("are {} and {more} more", shown.join(", ")),
     }
+}
+
+/// Writes items with commas between them.
+pub(crate) fn write_list<T: Display>(f: &mut Formatter<'_>, items: &[T]) -> fmt::Result {
+    for (position, item) in items.iter().enumerate() {
+        let comma = if position == 0 { "" } else { ", " };
+        write!(f, "{comma}{item}")?;
+    }
+    Ok(())
 }
 
 /// Milliseconds since 1970 as text: `2026-11-21T08:33:08.882Z`.

@@ -2,7 +2,6 @@
 //!
 //! Its table is a folder with a file `toy`, whose lines name manifests; a line of a manifest is a file and its rows.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -75,10 +74,6 @@ struct Toy {
 }
 
 impl LakeTable for Toy {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
     fn format(&self) -> &'static str {
         TOY.name
     }

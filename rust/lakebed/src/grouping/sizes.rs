@@ -1,7 +1,13 @@
 //! The sizes of the files of a group.
 
-use super::sums::sum;
+use arrow_array::RecordBatch;
+
+use super::sums::{columns, numbers, sum};
 use crate::error::Result;
+use crate::view::with_columns;
+
+/// The columns in which sizes are sent.
+const COLUMNS: [&str; 4] = ["min_size", "max_size", "small_files", "small_bytes"];
 
 /// The sizes of data files \[bytes\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,18 +43,20 @@ impl Sizes {
         Ok(())
     }
 
-    /// The numbers that are sent.
-    pub(crate) fn numbers(self) -> [Option<i64>; 4] {
-        [self.min, self.max, Some(self.small_files), Some(self.small_bytes)]
+    /// The sums of groups, in the form in which they are sent, with the sizes of each.
+    pub(crate) fn sent(sums: &RecordBatch, sizes: impl Iterator<Item = Sizes>) -> Result<RecordBatch> {
+        let numbers = |sizes: Sizes| [sizes.min, sizes.max, Some(sizes.small_files), Some(sizes.small_bytes)];
+        with_columns(sums, columns(&COLUMNS, &sizes.map(numbers).collect::<Vec<_>>()))
     }
 
-    /// The inverse of [`Sizes::numbers`].
-    pub(crate) fn of_numbers([min, max, small_files, small_bytes]: [Option<i64>; 4]) -> Sizes {
-        Sizes {
+    /// The sizes that [`Sizes::sent`] added.
+    pub(crate) fn received(sums: &RecordBatch) -> Result<impl Iterator<Item = Sizes> + use<>> {
+        let sizes = numbers(sums, &COLUMNS)?.into_iter();
+        Ok(sizes.map(|[min, max, small_files, small_bytes]| Sizes {
             min,
             max,
             small_files: small_files.unwrap_or_default(),
             small_bytes: small_bytes.unwrap_or_default(),
-        }
+        }))
     }
 }

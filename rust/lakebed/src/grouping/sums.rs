@@ -71,6 +71,19 @@ pub(crate) fn batch<const N: usize>(
     whole(all, rows.len())
 }
 
+/// Passes on what [`batch`] has of each group: its key and its numbers.
+///
+/// # Errors
+/// `Required` and `Argument` for a batch of another shape; those of `take`.
+pub(crate) fn each<const N: usize>(
+    batch: &RecordBatch,
+    names: &[&str; N],
+    mut take: impl FnMut(&[u8], [Option<i64>; N]) -> Result<()>,
+) -> Result<()> {
+    let (keys, rows) = (keys(batch)?, numbers(batch, names)?);
+    keys.iter().zip(rows).try_for_each(|(key, numbers)| take(key.unwrap_or_default(), numbers))
+}
+
 /// The keys of groups.
 pub(crate) fn keys(batch: &RecordBatch) -> Result<BinaryArray> {
     let keys = find(batch, KEY)?;

@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch;
 
 use crate::error::Result;
-use crate::grouping::sums;
+use crate::grouping::{Sizes, sums};
 use crate::view::whole;
 
 /// How the numbers of different files are combined.
@@ -96,11 +96,35 @@ totals! { 22:
 
 impl HealthTotals {
     /// The totals of a partition, with the number of manifests that may have its files, where that is known.
-    pub(crate) fn with_manifests(self, count: Option<i64>) -> HealthTotals {
+    fn with_manifests(self, count: Option<i64>) -> HealthTotals {
         HealthTotals {
             clustered_partition_count: Some(i64::from(count.is_some())),
             partition_manifest_count: Some(count.unwrap_or(0)),
             max_partition_manifest_count: count,
+            ..self
+        }
+    }
+
+    /// These totals and those of partitions, each with the number of manifests that may have its files.
+    ///
+    /// # Errors
+    /// As [`HealthTotals::and`].
+    pub(crate) fn and_partitions(
+        self,
+        partitions: impl Iterator<Item = HealthTotals>,
+        manifests: Vec<Option<i64>>,
+    ) -> Result<HealthTotals> {
+        let mut partitions = partitions.zip(manifests);
+        partitions.try_fold(self, |all, (partition, manifests)| all.and(partition.with_manifests(manifests)))
+    }
+
+    /// The totals of files that have these sizes.
+    pub(crate) const fn with_sizes(self, sizes: Sizes) -> HealthTotals {
+        HealthTotals {
+            min_file_size_in_bytes: sizes.min,
+            max_file_size_in_bytes: sizes.max,
+            small_file_count: Some(sizes.small_files),
+            small_file_size_in_bytes: Some(sizes.small_bytes),
             ..self
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Fields};
 use serde_json::Value;
 
-use crate::field::{FieldSpec, binary, int32, int64, ints, longs, utf8};
+use crate::field::{FieldSpec, binary, int32, int64, ints, longs, optional, utf8};
 use crate::record::carried::Recognised;
 
 const fn field(
@@ -17,7 +17,7 @@ const fn field(
     data_type: fn() -> DataType,
     doc: &'static str,
 ) -> FieldSpec {
-    FieldSpec { disk, id: Some(id), aliases: &[], column, data_type, required: false, doc }
+    FieldSpec { id: Some(id), ..optional(disk, column, data_type, doc) }
 }
 
 const fn required(field: FieldSpec) -> FieldSpec {

@@ -20,6 +20,7 @@ use super::manifest::canonical::canonical_list;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::record::{RecordReader, RecordResolver, carried, column, typed};
+use crate::view::Rows;
 
 /// `content` of a manifest of data files.
 pub const DATA: i32 = 0;
@@ -75,7 +76,7 @@ pub(crate) fn read_carrying(bytes: Buffer, decoding: &Decoding) -> Result<Record
         decoding.limits,
     )?;
     let list = read_manifest_list(bytes, None, decoding)?;
-    carried.map_or_else(|| Ok(list.clone()), |carried| carried::with(&list, &carried))
+    carried::with(&list, carried.as_ref())
 }
 
 fn with_defaults(batch: &RecordBatch) -> Result<RecordBatch> {
@@ -125,25 +126,17 @@ pub fn inline_manifests(manifests: &[InlineManifest], snapshot_id: i64) -> Resul
 
 /// Manifests as rows of a list, with all columns; key metadata is null for manifests that are in no list.
 pub(crate) fn manifest_rows(manifests: &[ManifestFile]) -> Result<RecordBatch> {
-    let ints = |of: &dyn Fn(&ManifestFile) -> Option<i32>| -> ArrayRef {
-        Arc::new(manifests.iter().map(of).collect::<Int32Array>())
-    };
-    let longs = |of: &dyn Fn(&ManifestFile) -> Option<i64>| -> ArrayRef {
-        Arc::new(manifests.iter().map(of).collect::<Int64Array>())
-    };
-    let files = |of: fn(&ManifestFile) -> Recorded| ints(&|row| i32::try_from(of(row).files?).ok());
-    let rows = |of: fn(&ManifestFile) -> Recorded| longs(&|row| i64::try_from(of(row).rows?).ok());
+    let all = Rows(manifests.iter());
+    let files = |of: fn(&ManifestFile) -> Recorded| all.ints(|row| i32::try_from(of(row).files?).ok());
+    let rows = |of: fn(&ManifestFile) -> Recorded| all.longs(|row| i64::try_from(of(row).rows?).ok());
     let columns = LIST.iter().map(|spec| match spec.column {
-        "manifest_path" => {
-            let paths = manifests.iter().map(|manifest| manifest.path.as_str());
-            Arc::new(StringArray::from_iter_values(paths)) as ArrayRef
-        }
-        "manifest_length" => longs(&|row| i64::try_from(row.length?).ok()),
-        "partition_spec_id" => ints(&|row| Some(row.spec_id)),
-        "content" => ints(&|row| Some(row.content)),
-        "sequence_number" => longs(&|row| Some(row.sequence_number)),
-        "min_sequence_number" => longs(&|row| Some(row.min_sequence_number)),
-        "added_snapshot_id" => longs(&|row| row.added_snapshot_id),
+        "manifest_path" => all.texts(|row| row.path.as_str()),
+        "manifest_length" => all.longs(|row| i64::try_from(row.length?).ok()),
+        "partition_spec_id" => all.ints(|row| row.spec_id),
+        "content" => all.ints(|row| row.content),
+        "sequence_number" => all.longs(|row| row.sequence_number),
+        "min_sequence_number" => all.longs(|row| row.min_sequence_number),
+        "added_snapshot_id" => all.longs(|row| row.added_snapshot_id),
         "added_files_count" => files(|row| row.added),
         "existing_files_count" => files(|row| row.existing),
         "deleted_files_count" => files(|row| row.deleted),
@@ -151,7 +144,7 @@ pub(crate) fn manifest_rows(manifests: &[ManifestFile]) -> Result<RecordBatch> {
         "existing_rows_count" => rows(|row| row.existing),
         "deleted_rows_count" => rows(|row| row.deleted),
         SUMMARIES => summary_lists(manifests, (spec.data_type)()),
-        "first_row_id" => longs(&|row| row.first_row_id),
+        "first_row_id" => all.longs(|row| row.first_row_id),
         _ => new_null_array(&(spec.data_type)(), manifests.len()),
     });
     let columns = columns.collect();

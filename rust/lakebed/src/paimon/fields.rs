@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, BinaryArray, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
-use arrow_schema::{DataType, Field, Fields, TimeUnit};
+use arrow_schema::{DataType, Field, Fields};
 
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::field::{FieldSpec, binary, int32, int64, ints, longs, utf8};
+use crate::field::{FieldSpec, binary, int32, int64, ints, longs, optional, utf8, wall_clock};
 use crate::record::carried::Recognised;
 use crate::record::{column, typed};
 
@@ -29,23 +29,11 @@ const fn required(
     data_type: fn() -> DataType,
     doc: &'static str,
 ) -> FieldSpec {
-    FieldSpec { disk, id: None, aliases: &[], column, data_type, required: true, doc }
-}
-
-const fn optional(
-    disk: &'static str,
-    column: &'static str,
-    data_type: fn() -> DataType,
-    doc: &'static str,
-) -> FieldSpec {
-    FieldSpec { disk, id: None, aliases: &[], column, data_type, required: false, doc }
+    FieldSpec { required: true, ..optional(disk, column, data_type, doc) }
 }
 
 fn int8() -> DataType {
     DataType::Int8
-}
-fn wall_clock() -> DataType {
-    DataType::Timestamp(TimeUnit::Microsecond, None)
 }
 fn strings() -> DataType {
     DataType::List(Arc::new(Field::new("item", DataType::Utf8, true)))

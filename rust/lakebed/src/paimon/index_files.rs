@@ -73,7 +73,7 @@ impl IndexFiles {
             let carried = carried::read(&bytes, &|record, field| known(&INDEX, record, field), limits)?;
             let entries = read_index_manifest(bytes, None, table.decoding())?;
             check(&entries)?;
-            carried.map_or_else(|| Ok(entries.clone()), |carried| carried::with(&entries, &carried))
+            carried::with(&entries, carried.as_ref())
         };
         read().map_err(|error: Error| error.in_file(&path))
     }

@@ -33,7 +33,7 @@ pub fn read_manifest_list(
 pub(crate) fn read_carrying(bytes: Buffer, decoding: &Decoding) -> Result<RecordBatch> {
     let carried = carried::read(&bytes, &|record, field| known(&LIST, record, field), decoding.limits)?;
     let list = read_manifest_list(bytes, None, decoding)?;
-    carried.map_or_else(|| Ok(list.clone()), |carried| carried::with(&list, &carried))
+    carried::with(&list, carried.as_ref())
 }
 
 /// One manifest as its list records it.

@@ -33,4 +33,3 @@ mod view;
 pub mod write;
 
 pub use table::Table;
-pub use view::{EntryView, Role};

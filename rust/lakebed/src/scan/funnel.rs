@@ -5,6 +5,11 @@ use std::iter::Sum;
 use std::ops::Add;
 use std::sync::{Arc, Mutex};
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+
 use super::{Batches, Step};
 use crate::error::Result;
 
@@ -25,6 +30,20 @@ pub(crate) struct Amount {
     pub(crate) count: u64,
     pub(crate) rows: u64,
     pub(crate) bytes: u64,
+}
+
+impl Amount {
+    /// The rows and bytes of the files of entries, by the columns that have them, where these are read; negative numbers
+    /// are unknown, and count as 0.
+    fn of(entries: &RecordBatch, [rows, bytes]: [&str; 2]) -> Amount {
+        let sum = |name: &str| {
+            let column =
+                entries.column_by_name(name).and_then(|column| column.as_primitive_opt::<Int64Type>());
+            let numbers = column.into_iter().flatten().flatten();
+            numbers.map(|number| u64::try_from(number).unwrap_or(0)).fold(0, u64::saturating_add)
+        };
+        Amount { count: entries.num_rows() as u64, rows: sum(rows), bytes: sum(bytes) }
+    }
 }
 
 impl Add for Amount {
@@ -71,6 +90,25 @@ impl Funnel {
         let Ok(mut passed) = passed.lock() else { return };
         let counted = passed.entry(stage.order).or_insert((stage, Amount::default(), Amount::default()));
         (counted.1, counted.2) = (counted.1 + total, counted.2 + kept);
+    }
+
+    /// The entries that a stage keeps, which it records; `counted` are their columns with the rows and bytes of files.
+    ///
+    /// # Errors
+    /// None that input could cause.
+    pub(crate) fn keep(
+        &self,
+        stage: &'static Stage,
+        entries: RecordBatch,
+        keep: &BooleanArray,
+        counted: [&str; 2],
+    ) -> Result<RecordBatch> {
+        let kept = match keep.true_count() == keep.len() {
+            true => entries.clone(),
+            false => filter_record_batch(&entries, keep)?,
+        };
+        self.pass(stage, || [Amount::of(&entries, counted), Amount::of(&kept, counted)]);
+        Ok(kept)
     }
 
     /// The steps, in their order.

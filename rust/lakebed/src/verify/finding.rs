@@ -1,12 +1,10 @@
 //! Findings, and their locations.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_array::RecordBatch;
 
 use crate::credentials::without_credentials;
 use crate::error::{Error, Location, Result};
-use crate::view::whole;
+use crate::view::{Rows, whole};
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,23 +88,20 @@ impl Finding {
 /// # Errors
 /// Those of making a batch.
 pub(super) fn rows(findings: &[Finding]) -> Result<RecordBatch> {
-    let text = |of: &dyn Fn(&Finding) -> Option<String>| -> ArrayRef {
-        Arc::new(findings.iter().map(of).collect::<StringArray>())
-    };
-    let long = |of: fn(&Location) -> Option<u64>| -> ArrayRef {
-        let numbers = findings.iter().map(|finding| of(&finding.location));
-        Arc::new(numbers.map(|number| i64::try_from(number?).ok()).collect::<Int64Array>())
+    let rows = Rows(findings.iter());
+    let long = |of: fn(&Location) -> Option<u64>| {
+        rows.longs(|finding| of(&finding.location).and_then(|number| i64::try_from(number).ok()))
     };
     let columns = vec![
-        ("severity", text(&|finding| Some(finding.severity.name().to_owned()))),
-        ("kind", text(&|finding| Some(finding.kind.to_owned()))),
-        ("message", text(&|finding| Some(finding.message.clone()))),
-        ("path", text(&|finding| finding.location.path.clone())),
-        ("named_by", text(&|finding| finding.named_by.clone())),
+        ("severity", rows.texts(|finding| finding.severity.name())),
+        ("kind", rows.texts(|finding| finding.kind)),
+        ("message", rows.texts(|finding| finding.message.as_str())),
+        ("path", rows.texts(|finding| finding.location.path.as_deref())),
+        ("named_by", rows.texts(|finding| finding.named_by.as_deref())),
         ("offset", long(|location| location.offset)),
         ("block", long(|location| location.block)),
         ("record", long(|location| location.record)),
-        ("field", text(&|finding| finding.location.field.clone())),
+        ("field", rows.texts(|finding| finding.location.field.as_deref())),
     ];
     whole(columns, findings.len())
 }

@@ -58,9 +58,25 @@ impl<M> Inventory<M> {
         self.find(Finding::of(error).in_file(path).named_by(named_by));
     }
 
-    /// Adds the manifests that one list names, by path; `differ` names the field in which two records of a
-    /// manifest differ.
-    pub(crate) fn name(
+    /// Adds the manifests that one list names, by path, or the error of reading it; `named_by` is the file that names the
+    /// list, and `differ` names the field in which two records of a manifest differ.
+    pub(crate) fn list(
+        &mut self,
+        (list, named_by): (&str, &str),
+        manifests: Result<impl IntoIterator<Item = (String, M)>>,
+        is_live: bool,
+        differ: impl Fn(&M, &M) -> Option<&'static str>,
+    ) {
+        match manifests {
+            Ok(manifests) => self.name(list, manifests, is_live, differ),
+            Err(error) => {
+                self.is_whole &= !is_live;
+                self.fail(&error, list, named_by);
+            }
+        }
+    }
+
+    fn name(
         &mut self,
         list: &str,
         manifests: impl IntoIterator<Item = (String, M)>,

@@ -6,9 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{
-    Array, ArrayRef, BinaryArray, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray,
-};
+use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int32Array, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use serde::{Deserialize, Serialize};
@@ -31,7 +29,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::record::column;
 use crate::scan::{EntryJob, ScanOptions, each};
 use crate::storage::Placing;
-use crate::view::{select, whole};
+use crate::view::{Rows, select, whole};
 
 sides! {
     pub(super) enum VerifySide {
@@ -140,11 +138,11 @@ pub(super) fn planned<V: Verified>(
 
 /// Files that no manifest names, to be looked for.
 fn files_piece(files: Vec<NamedFile>) -> Result<Piece> {
-    let sizes = files.iter().map(|file| file.size.and_then(|size| i64::try_from(size).ok()));
-    let columns: Vec<(&str, ArrayRef)> = vec![
-        ("file_path", Arc::new(StringArray::from_iter_values(files.iter().map(|file| &file.path)))),
-        ("file_size_in_bytes", Arc::new(sizes.collect::<Int64Array>())),
-        ("named_by", Arc::new(StringArray::from_iter_values(files.iter().map(|file| &file.named_by)))),
+    let rows = Rows(files.iter());
+    let columns = vec![
+        ("file_path", rows.texts(|file| file.path.as_str())),
+        ("file_size_in_bytes", rows.longs(|file| i64::try_from(file.size?).ok())),
+        ("named_by", rows.texts(|file| &*file.named_by)),
     ];
     let rows = whole(columns, files.len())?;
     Ok(Piece::keyed(VerifySide::Files, rows, files.iter().map(|file| Some(hash(file.path.as_bytes())))))

@@ -54,14 +54,18 @@ pub(crate) trait Verified: Format {
     ///
     /// # Errors
     /// An interruption.
-    fn data_files(&self) -> Result<Vec<NamedFile>>;
+    fn data_files(&self) -> Result<Vec<NamedFile>> {
+        Ok(Vec::new())
+    }
 
     /// Deletes of the table's snapshot that no manifest names, and that apply to one data file each, as rows of
     /// [`links::Links`]; `None` where there are none. Errors of reading are not reported, as above.
     ///
     /// # Errors
     /// An interruption.
-    fn unlisted_deletes(&self) -> Result<Option<RecordBatch>>;
+    fn unlisted_deletes(&self) -> Result<Option<RecordBatch>> {
+        Ok(None)
+    }
 
     /// How entries are read, with the statistics of all columns that have some.
     ///
@@ -93,8 +97,10 @@ pub(crate) trait WholeEntries: Send + Sync + 'static {
     /// The path of a manifest, and its recorded size \[bytes\].
     fn place_of(&self, manifest: &Self::Manifest) -> (String, Option<u64>);
 
-    /// Whether a manifest may name deletes that apply to one data file each.
-    fn may_have_deletes(&self, manifest: &Self::Manifest) -> bool;
+    /// Whether a manifest may name deletes that apply to one data file each; not where another file alone names them.
+    fn may_have_deletes(&self, _manifest: &Self::Manifest) -> bool {
+        false
+    }
 
     /// All entries of a manifest with all columns; `linked` is whether [`CheckedEntries::links`] is needed.
     ///

@@ -3,11 +3,99 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{MapBuilder, MapFieldNames, StringBuilder};
-use arrow_array::{ArrayRef, ListArray, StructArray, TimestampMicrosecondArray};
+use arrow_array::{
+    ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray, StringArray, StructArray,
+    TimestampMicrosecondArray, new_null_array,
+};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Fields};
 
+use serde_json::Value;
+
 use crate::error::{Error, ErrorKind, Result};
+use crate::json::{LEVELS, roomy};
+
+/// Rows of a view, each made of one item: a method makes a column of what it finds in each.
+pub(crate) struct Rows<I>(pub(crate) I);
+
+impl<I: Iterator + Clone> Rows<I> {
+    pub(crate) fn booleans(&self, of: impl FnMut(I::Item) -> bool) -> ArrayRef {
+        Arc::new(self.0.clone().map(of).map(Some).collect::<BooleanArray>())
+    }
+
+    pub(crate) fn ints<V: Into<Option<i32>>>(&self, of: impl FnMut(I::Item) -> V) -> ArrayRef {
+        Arc::new(self.0.clone().map(of).map(Into::into).collect::<Int32Array>())
+    }
+
+    pub(crate) fn longs<V: Into<Option<i64>>>(&self, of: impl FnMut(I::Item) -> V) -> ArrayRef {
+        Arc::new(self.0.clone().map(of).map(Into::into).collect::<Int64Array>())
+    }
+
+    pub(crate) fn texts<'t, V: Into<Option<&'t str>>>(&self, of: impl FnMut(I::Item) -> V) -> ArrayRef {
+        Arc::new(self.0.clone().map(of).map(Into::into).collect::<StringArray>())
+    }
+
+    /// Milliseconds since 1970 UTC as instants.
+    pub(crate) fn instants<V: Into<Option<i64>>>(&self, of: impl FnMut(I::Item) -> V) -> Result<ArrayRef> {
+        instants(self.0.clone().map(of))
+    }
+
+    /// Microseconds of some writer's wall clock.
+    pub(crate) fn wall_clocks(&self, of: impl FnMut(I::Item) -> Option<i64>) -> ArrayRef {
+        Arc::new(self.0.clone().map(of).collect::<TimestampMicrosecondArray>())
+    }
+
+    pub(crate) fn int_lists<'t>(&self, of: impl Fn(I::Item) -> &'t [i32]) -> Result<ArrayRef> {
+        let items = Int32Array::from_iter_values(self.0.clone().flat_map(&of).copied());
+        lists(self.0.clone().map(|row| of(row).len()), Arc::new(items))
+    }
+
+    pub(crate) fn text_lists<'t>(&self, of: impl Fn(I::Item) -> &'t [String]) -> Result<ArrayRef> {
+        let items = StringArray::from_iter_values(self.0.clone().flat_map(&of));
+        lists(self.0.clone().map(|row| of(row).len()), Arc::new(items))
+    }
+
+    /// Nulls: the format has no such field.
+    pub(crate) fn absent(&self, data_type: &DataType) -> ArrayRef {
+        new_null_array(data_type, self.0.clone().count())
+    }
+}
+
+/// A field of a schema, as views show it.
+pub(crate) struct ShownField<'s> {
+    pub(crate) id: i32,
+    pub(crate) name: &'s str,
+    /// As the format writes it.
+    pub(crate) ty: Value,
+    pub(crate) required: bool,
+    pub(crate) doc: Option<&'s str>,
+}
+
+/// The fields of schemas as lists of structs, with the text of each type, that of a nested one as JSON: how many fields
+/// each schema has, and those of all schemas, whose types nest to `depth`.
+pub(crate) fn field_lists<'s>(
+    depth: usize,
+    lengths: impl Iterator<Item = usize> + Send,
+    fields: impl Iterator<Item = ShownField<'s>> + Send,
+) -> Result<ArrayRef> {
+    roomy(LEVELS * depth, || {
+        let fields: Vec<_> = fields.collect();
+        let types = fields.iter().map(|field| match &field.ty {
+            Value::String(text) => text.clone(),
+            nested => nested.to_string(),
+        });
+        let types = StringArray::from_iter_values(types);
+        let rows = Rows(fields.iter());
+        let columns = vec![
+            ("id", rows.ints(|field| field.id)),
+            ("name", rows.texts(|field| field.name)),
+            ("type", Arc::new(types) as ArrayRef),
+            ("required", rows.booleans(|field| field.required)),
+            ("doc", rows.texts(|field| field.doc)),
+        ];
+        struct_lists(lengths, columns)
+    })
+}
 
 /// Milliseconds since 1970 UTC as instants in microseconds.
 pub(crate) fn instants(millis: impl Iterator<Item = impl Into<Option<i64>>>) -> Result<ArrayRef> {

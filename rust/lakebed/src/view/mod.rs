@@ -1,6 +1,7 @@
 //! The views: rows of metadata under the names users know, the same words for every format.
 
 mod columns;
+mod entries;
 mod filtered;
 mod totals;
 
@@ -10,7 +11,10 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
-pub(crate) use columns::{instants, lists, map_names, maps, planned_deletes, struct_lists};
+pub(crate) use columns::{
+    Rows, ShownField, field_lists, instants, lists, map_names, maps, planned_deletes, struct_lists,
+};
+pub(crate) use entries::{EntryView, IDENTITY_COLUMN, Make, OwnColumns, ViewColumn, column, copy, given};
 pub(crate) use filtered::filtered;
 
 use crate::distributed::Distributed;

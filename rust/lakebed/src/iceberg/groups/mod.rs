@@ -132,14 +132,13 @@ impl grouping::FileGroups<Table> for PartitionGroups {
     }
 
     fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
-        for (key, row) in sums::keys(sums)?.iter().zip(sums::numbers(sums, &sent::COLUMNS)?) {
-            let number = self.partitions.number_of(key.unwrap_or_default());
+        let mut sizes = Sizes::received(sums)?;
+        sums::each(sums, &sent::COLUMNS, |key, numbers| {
+            let number = self.partitions.number_of(key);
             self.groups.resize_with(self.partitions.len(), PartitionSums::default);
-            if let Some(known) = self.groups.get_mut(number) {
-                known.absorb(&sent::group(row)?)?;
-            }
-        }
-        Ok(())
+            let sums = sent::group(numbers, sizes.next().unwrap_or_default())?;
+            self.groups.get_mut(number).map_or(Ok(()), |known| known.absorb(&sums))
+        })
     }
 
     fn count(&self) -> usize {
@@ -147,10 +146,12 @@ impl grouping::FileGroups<Table> for PartitionGroups {
     }
 
     fn drain(&mut self) -> Result<RecordBatch> {
-        let rows: Vec<_> = self.groups.drain(..).map(|group| sent::numbers(&group)).collect();
+        let groups = std::mem::take(&mut self.groups);
+        let rows: Vec<_> = groups.iter().map(sent::numbers).collect();
         let keys = BinaryArray::from_iter_values(self.partitions.keys());
         self.partitions.clear();
-        sums::batch(keys, &sent::COLUMNS, &rows)
+        let sums = sums::batch(keys, &sent::COLUMNS, &rows)?;
+        Sizes::sent(&sums, groups.iter().map(|group| group.sizes))
     }
 
     fn shown_partitions(&self) -> Result<RecordBatch> {

@@ -4,7 +4,7 @@ use super::{Count, PartitionSums};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grouping::Sizes;
 
-pub(super) const COLUMNS: [&str; 16] = [
+pub(super) const COLUMNS: [&str; 12] = [
     "spec_id",
     "data_files",
     "data_records",
@@ -17,14 +17,9 @@ pub(super) const COLUMNS: [&str; 16] = [
     "data_bytes",
     "updated_at",
     "updated_by",
-    "min_size",
-    "max_size",
-    "small_files",
-    "small_bytes",
 ];
 
-pub(super) fn numbers(group: &PartitionSums) -> [Option<i64>; 16] {
-    let [min, max, small_files, small_bytes] = group.sizes.numbers();
+pub(super) fn numbers(group: &PartitionSums) -> [Option<i64>; 12] {
     [
         Some(i64::from(group.spec_id)),
         Some(group.data.files),
@@ -38,15 +33,11 @@ pub(super) fn numbers(group: &PartitionSums) -> [Option<i64>; 16] {
         Some(group.data_bytes),
         group.last_updated.map(|(millis, _)| millis),
         group.last_updated.map(|(_, id)| id),
-        min,
-        max,
-        small_files,
-        small_bytes,
     ]
 }
 
-pub(super) fn group(numbers: [Option<i64>; 16]) -> Result<PartitionSums> {
-    let [spec_id, counts @ .., bytes, millis, id, min, max, small_files, small_bytes] = numbers;
+pub(super) fn group(numbers: [Option<i64>; 12], sizes: Sizes) -> Result<PartitionSums> {
+    let [spec_id, counts @ .., bytes, millis, id] = numbers;
     let odd = || Error::new(ErrorKind::Argument, "these are not sums of a partition");
     let mut counts = counts.chunks(2).map(|pair| match pair {
         [Some(files), Some(records)] => Ok(Count { files: *files, records: *records }),
@@ -61,6 +52,6 @@ pub(super) fn group(numbers: [Option<i64>; 16]) -> Result<PartitionSums> {
         equality_deletes: count()?,
         data_bytes: bytes.ok_or_else(odd)?,
         last_updated: millis.zip(id),
-        sizes: Sizes::of_numbers([min, max, small_files, small_bytes]),
+        sizes,
     })
 }

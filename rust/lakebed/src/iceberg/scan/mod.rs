@@ -79,7 +79,7 @@ fn rows_of_entries(table: &Table, program: &Arc<EntryProgram>, options: &ScanOpt
     let plan = Plan::new(table, options.table_filter.as_deref())?;
     let source = EntrySource::new(Arc::clone(program), table.clone());
     // Threads that read vectors go through the manifests one by one.
-    let threads = if program.view.needs_positions() { 1 } else { threads(options.threads) };
+    let threads = if program.view.has(POSITIONS) { 1 } else { threads(options.threads) };
     Ok(Box::new(ManifestStream::new(source, plan.of_role(program.role), threads)))
 }
 
@@ -104,7 +104,7 @@ fn counting(scan: &Scan, role: super::view::Role, funnel: &Funnel) -> Result<Bat
     let plan = Plan::new(table, filter)?;
     plan.count(role, funnel);
     let types = table.types()?;
-    let view = EntryView::new(role, &types.partition, Some(&[]), None)?;
+    let view = EntryView::of_role(role, &types.partition, Some(&[]), None)?;
     let program =
         EntryProgram::counting(role, view, types, filter, table.decoding().clone(), funnel.clone())?;
     Ok(EntrySource::new(Arc::new(program), table.clone()).stream(plan.of_role(role), &scan.options))

@@ -3,9 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{BooleanArray, Int32Array, Int64Array, RecordBatch, StructArray};
+use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StructArray};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
@@ -21,11 +19,12 @@ use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::prune::Pruner;
 use crate::iceberg::table::Table;
 use crate::iceberg::table::TableTypes;
-use crate::iceberg::view::{EntryView, Role};
+use crate::iceberg::view::{EntryView, POSITIONS, Role};
 use crate::notes::Notes;
 use crate::predicate::BoundPredicate;
 use crate::record::column;
-use crate::scan::{Amount, Batches, Funnel, OpenManifest, ScanOptions, Stage, threads};
+use crate::scan::{Batches, Funnel, OpenManifest, ScanOptions, Stage, threads};
+use crate::view::with_columns;
 
 /// How entries are decoded to rows. Shared by a scan, its threads, and tasks in other processes.
 pub(crate) struct EntryProgram {
@@ -57,7 +56,7 @@ impl EntryProgram {
             options.stats.as_deref().map(|names| MetricsView::stats(names, &types.schema)).transpose()?;
         let columns = options.columns_and_stats();
         let metrics = stats.map(|stats| ("stats", stats));
-        let view = EntryView::new(role, &types.partition, columns.as_deref(), metrics)?;
+        let view = EntryView::of_role(role, &types.partition, columns.as_deref(), metrics)?;
         let program = EntryProgram::of_view(role, view, types, options.table_filter.as_deref(), decoding)?;
         match role {
             Role::History => program.needing(["status", "snapshot_id"].into_iter(), &[]),
@@ -86,7 +85,7 @@ impl EntryProgram {
         funnel: Funnel,
     ) -> Result<EntryProgram> {
         let pruner = filter.map(|text| Pruner::new(text, &types)).transpose()?;
-        let counted = COUNTED.into_iter().filter(|_| funnel.is_counting());
+        let counted = ["status"].into_iter().chain(AMOUNT).filter(|_| funnel.is_counting());
         let mut raw = view.raw().to_vec();
         for name in pruner.iter().flat_map(Pruner::input).chain(counted) {
             if !raw.iter().any(|known| known == name) {
@@ -142,7 +141,7 @@ impl EntryProgram {
             limits: self.decoding.limits,
             threads: threads(options.threads),
         };
-        let vectors = self.view.needs_positions().then(reader);
+        let vectors = self.view.has(POSITIONS).then(reader);
         EntryProgram { vectors, notes: table.noted().clone(), ..self }
     }
 
@@ -203,8 +202,9 @@ impl EntryProgram {
 
     /// The rows for some entries of a manifest.
     pub(super) fn rows(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
-        let positions = self.vectors.as_ref().map(|vectors| vectors.positions(entries)).transpose()?;
-        self.view.build(entries, manifest, positions.as_ref())
+        let Some(vectors) = &self.vectors else { return self.view.build(entries, manifest) };
+        let positions: ArrayRef = Arc::new(vectors.positions(entries)?);
+        self.view.build(&with_columns(entries, vec![(POSITIONS, positions)])?, manifest)
     }
 
     /// How the manifest's partition tuples are decoded: by the table's spec of that id or, where the table no
@@ -240,27 +240,18 @@ impl EntryProgram {
             let wanted = self.role.statuses();
             let statuses = column::<Int32Array>(&entries, "status")?.values();
             let live: BooleanBuffer = statuses.iter().map(|status| wanted.has(*status)).collect();
-            entries = self.keep(entries, live, &LIVE)?;
+            entries = self.funnel.keep(&LIVE, entries, &live.into(), AMOUNT)?;
         }
         if let Some(projection) = projection {
             let tuples = column::<StructArray>(&entries, PARTITION)?;
             let matching = projection.evaluate(tuples.columns(), entries.num_rows())?;
-            entries = self.keep(entries, matching, &TUPLES)?;
+            entries = self.funnel.keep(&TUPLES, entries, &matching.into(), AMOUNT)?;
         }
         if let Some(pruner) = &self.pruner {
             let matching = pruner.metrics.may_match(&entries)?;
-            entries = self.keep(entries, matching, &METRICS)?;
+            entries = self.funnel.keep(&METRICS, entries, &matching.into(), AMOUNT)?;
         }
         Ok(entries)
-    }
-
-    fn keep(&self, entries: RecordBatch, kept: BooleanBuffer, stage: &'static Stage) -> Result<RecordBatch> {
-        let left = match kept.count_set_bits() == kept.len() {
-            true => entries.clone(),
-            false => filter_record_batch(&entries, &kept.into())?,
-        };
-        self.funnel.pass(stage, || [amount(&entries), amount(&left)]);
-        Ok(left)
     }
 }
 
@@ -272,16 +263,5 @@ static METRICS: Stage =
 /// The entry's column with the id of the snapshot that added the file.
 const ADDED_BY: &str = "snapshot_id";
 
-/// The columns that are summed where the funnel counts.
-const COUNTED: [&str; 3] = ["status", "record_count", "file_size_in_bytes"];
-
-/// The rows and bytes of files; negative counts are unknown.
-fn amount(entries: &RecordBatch) -> Amount {
-    let sum = |name: &str| {
-        let column = entries.column_by_name(name).and_then(|column| column.as_primitive_opt::<Int64Type>());
-        let numbers = column.into_iter().flatten().flatten();
-        numbers.map(|number| u64::try_from(number).unwrap_or(0)).fold(0, u64::saturating_add)
-    };
-    let [_, rows, bytes] = COUNTED;
-    Amount { count: entries.num_rows() as u64, rows: sum(rows), bytes: sum(bytes) }
-}
+/// The columns with the rows and bytes of files.
+const AMOUNT: [&str; 2] = ["record_count", "file_size_in_bytes"];

@@ -33,7 +33,7 @@ pub(super) fn own_view(
     metrics: Option<(&'static str, MetricsView)>,
 ) -> Result<EntryView> {
     let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
-    EntryView::new(role, &types.partition, Some(&columns), metrics)
+    EntryView::of_role(role, &types.partition, Some(&columns), metrics)
 }
 
 pub(super) fn entries_of(

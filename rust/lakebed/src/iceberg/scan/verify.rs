@@ -79,16 +79,9 @@ impl Verified for Table {
         {
             let is_live = self.snapshot_id() == Some(snapshot.snapshot_id);
             let path = snapshot.manifest_list.as_deref().unwrap_or(&named_by);
-            match list? {
-                Ok(manifests) => {
-                    let manifests = manifests.into_iter().map(|manifest| (manifest.path.clone(), manifest));
-                    found.name(path, manifests, is_live, differ);
-                }
-                Err(error) => {
-                    found.is_whole &= !is_live;
-                    found.fail(&error, path, &named_by);
-                }
-            }
+            let by_path = |manifest: ManifestFile| (manifest.path.clone(), manifest);
+            let manifests = list?.map(|manifests| manifests.into_iter().map(by_path));
+            found.list((path, &named_by), manifests, is_live, differ);
         }
         Ok(found)
     }
@@ -102,14 +95,6 @@ impl Verified for Table {
             Some(Claim { path, field, value: value.parse().ok()?, of: *of })
         };
         summary.into_iter().flatten().filter_map(claim).collect()
-    }
-
-    fn data_files(&self) -> Result<Vec<NamedFile>> {
-        Ok(Vec::new())
-    }
-
-    fn unlisted_deletes(&self) -> Result<Option<RecordBatch>> {
-        Ok(None)
     }
 
     fn whole_entries(&self) -> Result<IcebergEntries> {

@@ -1,8 +1,5 @@
 //! `encryption_keys`: one row per key that snapshots or other keys refer to; never shows the key itself.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::DataType::Utf8;
 use arrow_schema::Field;
 
@@ -10,6 +7,7 @@ use crate::error::Result;
 use crate::iceberg::table::Table;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
+use crate::view::Rows;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "encryption_keys", columns, rows };
 
@@ -19,9 +17,8 @@ fn columns(_table: &Table) -> Result<Vec<Field>> {
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let keys = &table.metadata().encryption_keys;
-    let arrays: Vec<ArrayRef> = vec![
-        Arc::new(StringArray::from_iter_values(keys.iter().map(|key| &key.key_id))),
-        Arc::new(keys.iter().map(|key| key.encrypted_by_id.as_deref()).collect::<StringArray>()),
-    ];
+    let rows = Rows(keys.iter());
+    let arrays =
+        vec![rows.texts(|key| key.key_id.as_str()), rows.texts(|key| key.encrypted_by_id.as_deref())];
     whole(columns(table)?, arrays, keys.len())
 }

@@ -1,11 +1,8 @@
 //! `history` (Iceberg's `HistoryTable.java`): which snapshots were current when, oldest first.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, BooleanArray, Int64Array};
 use arrow_schema::DataType::{Boolean, Int64};
 use arrow_schema::Field;
+use std::collections::{HashMap, HashSet};
 
 use super::types::instant;
 use crate::error::Result;
@@ -13,7 +10,7 @@ use crate::iceberg::metadata::Wanted;
 use crate::iceberg::table::Table;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
-use crate::view::instants;
+use crate::view::Rows;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "history", columns, rows };
 
@@ -31,12 +28,12 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let parents: HashMap<i64, Option<i64>> =
         metadata.lineage.iter().map(|one| (one.snapshot_id, one.parent_id)).collect();
     let ancestors = ancestors(metadata.current_snapshot_id, &parents);
-    let ids = || metadata.snapshot_log.iter().map(|entry| entry.snapshot_id);
-    let arrays: Vec<ArrayRef> = vec![
-        instants(metadata.snapshot_log.iter().map(|entry| entry.timestamp_ms))?,
-        Arc::new(Int64Array::from_iter_values(ids())),
-        Arc::new(ids().map(|id| parents.get(&id).copied().flatten()).collect::<Int64Array>()),
-        Arc::new(ids().map(|id| Some(ancestors.contains(&id))).collect::<BooleanArray>()),
+    let rows = Rows(metadata.snapshot_log.iter());
+    let arrays = vec![
+        rows.instants(|entry| entry.timestamp_ms)?,
+        rows.longs(|entry| entry.snapshot_id),
+        rows.longs(|entry| parents.get(&entry.snapshot_id).copied().flatten()),
+        rows.booleans(|entry| ancestors.contains(&entry.snapshot_id)),
     ];
     whole(columns(table)?, arrays, metadata.snapshot_log.len())
 }

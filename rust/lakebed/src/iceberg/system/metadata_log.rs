@@ -1,8 +1,5 @@
 //! `metadata_log`: the metadata files before the current one, oldest first, as the metadata records them.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::DataType::Utf8;
 use arrow_schema::Field;
 
@@ -12,7 +9,7 @@ use crate::iceberg::metadata::Wanted;
 use crate::iceberg::table::Table;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, required, whole};
-use crate::view::instants;
+use crate::view::Rows;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "metadata_log", columns, rows };
 
@@ -22,10 +19,8 @@ fn columns(_table: &Table) -> Result<Vec<Field>> {
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let log = table.read(&Wanted { metadata_log: true, ..Wanted::CURRENT })?.metadata_log;
-    let files = log.iter().map(|entry| &entry.metadata_file);
-    let arrays: Vec<ArrayRef> = vec![
-        instants(log.iter().map(|entry| entry.timestamp_ms))?,
-        Arc::new(StringArray::from_iter_values(files)),
-    ];
+    let rows = Rows(log.iter());
+    let arrays =
+        vec![rows.instants(|entry| entry.timestamp_ms)?, rows.texts(|entry| entry.metadata_file.as_str())];
     whole(columns(table)?, arrays, log.len())
 }

@@ -1,12 +1,9 @@
 //! `metadata_log_entries` (Iceberg's `MetadataLogEntriesTable.java`): the metadata files up to the current
 //! one, oldest first, each with its current snapshot if the snapshot log has it.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Int32Array, Int64Array, StringArray};
 use arrow_schema::DataType::{Int32, Int64, Utf8};
 use arrow_schema::Field;
+use std::collections::HashMap;
 
 use super::types::instant;
 use crate::error::Result;
@@ -14,7 +11,7 @@ use crate::iceberg::metadata::{Lineage, METADATA_PATH, MetadataLogEntry, TableMe
 use crate::iceberg::table::{Table, as_of};
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
-use crate::view::instants;
+use crate::view::Rows;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "metadata_log_entries", columns, rows };
 
@@ -40,13 +37,14 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
         metadata.lineage.iter().map(|one| (one.snapshot_id, one)).collect();
     let ids: Vec<Option<i64>> =
         entries.iter().map(|entry| as_of(&metadata.snapshot_log, entry.timestamp_ms)).collect();
-    let latest = || ids.iter().map(|id| snapshots.get(&(*id)?).copied());
-    let arrays: Vec<ArrayRef> = vec![
-        instants(entries.iter().map(|entry| entry.timestamp_ms))?,
-        Arc::new(StringArray::from_iter_values(entries.iter().map(|entry| &entry.metadata_file))),
-        Arc::new(ids.iter().copied().collect::<Int64Array>()),
-        Arc::new(latest().map(|one| one?.schema_id).collect::<Int32Array>()),
-        Arc::new(latest().map(|one| Some(one?.sequence_number)).collect::<Int64Array>()),
+    let latest = Rows(ids.iter().map(|id| snapshots.get(&(*id)?).copied()));
+    let rows = Rows(entries.iter());
+    let arrays = vec![
+        rows.instants(|entry| entry.timestamp_ms)?,
+        rows.texts(|entry| entry.metadata_file.as_str()),
+        Rows(ids.iter()).longs(|id| *id),
+        latest.ints(|one| one?.schema_id),
+        latest.longs(|one| Some(one?.sequence_number)),
     ];
     whole(columns(table)?, arrays, entries.len())
 }

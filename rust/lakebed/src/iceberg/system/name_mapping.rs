@@ -1,8 +1,5 @@
 //! `name_mapping`: one row per field of the default name mapping, each before its nested fields.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Int32Array, StringArray};
 use arrow_schema::DataType::{Int32, Utf8};
 use arrow_schema::Field;
 
@@ -12,7 +9,7 @@ use crate::iceberg::metadata::name_mapping;
 use crate::iceberg::table::Table;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
-use crate::view::lists;
+use crate::view::Rows;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "name_mapping", columns, rows };
 
@@ -22,11 +19,11 @@ fn columns(_table: &Table) -> Result<Vec<Field>> {
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let fields = name_mapping(table.metadata()).map_err(|error| error.in_file(table.metadata_file()))?;
-    let names = StringArray::from_iter_values(fields.iter().flat_map(|field| &field.names));
-    let arrays: Vec<ArrayRef> = vec![
-        Arc::new(fields.iter().map(|field| field.field_id).collect::<Int32Array>()),
-        Arc::new(fields.iter().map(|field| field.parent.as_deref()).collect::<StringArray>()),
-        lists(fields.iter().map(|field| field.names.len()), Arc::new(names))?,
+    let rows = Rows(fields.iter());
+    let arrays = vec![
+        rows.ints(|field| field.field_id),
+        rows.texts(|field| field.parent.as_deref()),
+        rows.text_lists(|field| &field.names)?,
     ];
     whole(columns(table)?, arrays, fields.len())
 }

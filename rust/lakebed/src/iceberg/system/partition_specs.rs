@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Int32Array, StringArray};
+use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::DataType::{Boolean, Int32, Utf8};
 use arrow_schema::Field;
 
@@ -12,7 +12,7 @@ use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::table::Table;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, required, whole};
-use crate::view::{lists, struct_lists};
+use crate::view::{Rows, struct_lists};
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "partition_specs", columns, rows };
 
@@ -23,24 +23,21 @@ fn columns(_table: &Table) -> Result<Vec<Field>> {
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let (specs, default) = (&table.metadata().partition_specs, table.metadata().default_spec_id);
-    let is_default = specs.iter().map(|spec| Some(spec.spec_id == default));
-    let arrays: Vec<ArrayRef> = vec![
-        Arc::new(Int32Array::from_iter_values(specs.iter().map(|spec| spec.spec_id))),
-        Arc::new(is_default.collect::<BooleanArray>()),
-        fields(specs)?,
-    ];
+    let rows = Rows(specs.iter());
+    let arrays =
+        vec![rows.ints(|spec| spec.spec_id), rows.booleans(|spec| spec.spec_id == default), fields(specs)?];
     whole(columns(table)?, arrays, specs.len())
 }
 
 fn fields(specs: &[PartitionSpec]) -> Result<ArrayRef> {
-    let fields = || specs.iter().flat_map(|spec| &spec.fields);
-    let sources = Int32Array::from_iter_values(fields().flat_map(|field| field.source_ids.iter().copied()));
-    let transforms = fields().map(|field| field.transform.to_string());
+    let fields = specs.iter().flat_map(|spec| &spec.fields);
+    let rows = Rows(fields.clone());
+    let transforms = fields.map(|field| field.transform.to_string());
     let columns: Vec<(&str, ArrayRef)> = vec![
-        ("field_id", Arc::new(Int32Array::from_iter_values(fields().map(|field| field.field_id)))),
-        ("name", Arc::new(StringArray::from_iter_values(fields().map(|field| &field.name)))),
+        ("field_id", rows.ints(|field| field.field_id)),
+        ("name", rows.texts(|field| field.name.as_str())),
         ("transform", Arc::new(StringArray::from_iter_values(transforms))),
-        ("source_ids", lists(fields().map(|field| field.source_ids.len()), Arc::new(sources))?),
+        ("source_ids", rows.int_lists(|field| &field.source_ids)?),
     ];
     struct_lists(specs.iter().map(|spec| spec.fields.len()), columns)
 }

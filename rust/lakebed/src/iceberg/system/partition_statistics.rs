@@ -1,16 +1,14 @@
 //! `partition_statistics`: one row per file of statistics of a snapshot's partitions.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 
 use crate::error::Result;
-use crate::iceberg::metadata::{PartitionStatisticsFile, Wanted};
+use crate::iceberg::metadata::Wanted;
 use crate::iceberg::table::Table;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, required, whole};
+use crate::view::Rows;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "partition_statistics", columns, rows };
 
@@ -24,13 +22,11 @@ fn columns(_table: &Table) -> Result<Vec<Field>> {
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let files = table.read(&Wanted { statistics: true, ..Wanted::CURRENT })?.partition_statistics;
-    let long = |value: fn(&PartitionStatisticsFile) -> i64| -> ArrayRef {
-        Arc::new(Int64Array::from_iter_values(files.iter().map(value)))
-    };
-    let arrays: Vec<ArrayRef> = vec![
-        long(|file| file.snapshot_id),
-        Arc::new(StringArray::from_iter_values(files.iter().map(|file| &file.statistics_path))),
-        long(|file| file.file_size_in_bytes),
+    let rows = Rows(files.iter());
+    let arrays = vec![
+        rows.longs(|file| file.snapshot_id),
+        rows.texts(|file| file.statistics_path.as_str()),
+        rows.longs(|file| file.file_size_in_bytes),
     ];
     whole(columns(table)?, arrays, files.len())
 }

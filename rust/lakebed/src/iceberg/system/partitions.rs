@@ -10,9 +10,10 @@ use crate::grouping::FileGroups as _;
 use crate::iceberg::groups::{PartitionGroups, PartitionSums};
 use crate::iceberg::scan::{Plan, rows_of};
 use crate::iceberg::table::Table;
-use crate::iceberg::view::{Role, ints, last_updated, longs};
+use crate::iceberg::view::Role;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
+use crate::view::Rows;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "partitions", columns, rows };
 
@@ -45,23 +46,23 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
     {
         groups.extend(&files?)?;
     }
-    let rows = groups.groups();
+    let rows = Rows(groups.groups().iter());
     let fields = columns(table)?;
     let arrays = fields.iter().map(|field| match field.name().as_str() {
         "partition" => groups.tuples(),
-        "spec_id" => Ok(ints(rows, |group| group.spec_id)),
-        "record_count" => Ok(longs(rows, |group| Some(group.data.records))),
-        "file_count" => counts(rows, |group| group.data.files),
-        "total_data_file_size_in_bytes" => Ok(longs(rows, |group| Some(group.data_bytes))),
-        "position_delete_record_count" => Ok(longs(rows, |group| Some(group.position_deletes.records))),
-        "position_delete_file_count" => counts(rows, |group| group.position_deletes.files),
-        "equality_delete_record_count" => Ok(longs(rows, |group| Some(group.equality_deletes.records))),
-        "equality_delete_file_count" => counts(rows, |group| group.equality_deletes.files),
-        "last_updated_at" => last_updated(rows),
-        _ => Ok(longs(rows, |group| group.last_updated.map(|(_, id)| id))),
+        "spec_id" => Ok(rows.ints(|group| group.spec_id)),
+        "record_count" => Ok(rows.longs(|group| group.data.records)),
+        "file_count" => counts(groups.groups(), |group| group.data.files),
+        "total_data_file_size_in_bytes" => Ok(rows.longs(|group| group.data_bytes)),
+        "position_delete_record_count" => Ok(rows.longs(|group| group.position_deletes.records)),
+        "position_delete_file_count" => counts(groups.groups(), |group| group.position_deletes.files),
+        "equality_delete_record_count" => Ok(rows.longs(|group| group.equality_deletes.records)),
+        "equality_delete_file_count" => counts(groups.groups(), |group| group.equality_deletes.files),
+        "last_updated_at" => rows.instants(|group| group.last_updated.map(|(millis, _)| millis)),
+        _ => Ok(rows.longs(|group| group.last_updated.map(|(_, id)| id))),
     });
     let arrays = arrays.collect::<Result<Vec<_>>>()?;
-    whole(fields, arrays, rows.len())
+    whole(fields, arrays, groups.groups().len())
 }
 
 /// A number of files in 32 bits, as in the engine.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Int32Array, StringArray};
+use arrow_array::{ArrayRef, Int32Array};
 use arrow_schema::DataType::{Boolean, Int32, Utf8};
 use arrow_schema::Field;
 
@@ -12,7 +12,7 @@ use crate::iceberg::metadata::{SortField, SortOrder};
 use crate::iceberg::table::Table;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, required, whole};
-use crate::view::{lists, struct_lists};
+use crate::view::{Rows, lists, struct_lists};
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "sort_orders", columns, rows };
 
@@ -27,10 +27,10 @@ fn columns(_table: &Table) -> Result<Vec<Field>> {
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let (orders, default) = (&table.metadata().sort_orders, table.metadata().default_sort_order_id);
-    let is_default = orders.iter().map(|order| Some(order.order_id == default));
-    let arrays: Vec<ArrayRef> = vec![
-        Arc::new(Int32Array::from_iter_values(orders.iter().map(|order| order.order_id))),
-        Arc::new(is_default.collect::<BooleanArray>()),
+    let rows = Rows(orders.iter());
+    let arrays = vec![
+        rows.ints(|order| order.order_id),
+        rows.booleans(|order| order.order_id == default),
         fields(orders)?,
     ];
     whole(columns(table)?, arrays, orders.len())
@@ -38,15 +38,13 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
 
 fn fields(orders: &[SortOrder]) -> Result<ArrayRef> {
     let fields = || orders.iter().flat_map(|order| &order.fields);
-    let text = |value: fn(&SortField) -> &str| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(fields().map(value)))
-    };
+    let rows = Rows(fields());
     let sources = Int32Array::from_iter_values(fields().flat_map(SortField::sources));
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("source_ids", lists(fields().map(|field| field.sources().count()), Arc::new(sources))?),
-        ("transform", text(|field| &field.transform)),
-        ("direction", text(|field| &field.direction)),
-        ("null_order", text(|field| &field.null_order)),
+        ("transform", rows.texts(|field| field.transform.as_str())),
+        ("direction", rows.texts(|field| field.direction.as_str())),
+        ("null_order", rows.texts(|field| field.null_order.as_str())),
     ];
     struct_lists(orders.iter().map(|order| order.fields.len()), columns)
 }

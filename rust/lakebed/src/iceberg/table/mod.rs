@@ -7,7 +7,6 @@ mod tests;
 mod travel;
 mod types;
 mod views;
-mod whole;
 
 use std::collections::BTreeMap;
 use std::ops::Deref;

@@ -1,6 +1,5 @@
-//! The table as the common trait of all formats.
+//! The table as the common trait of all formats, and the views that are read at once, from the metadata file alone.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,20 +9,19 @@ use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use super::Table;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::metadata::{Snapshot, SnapshotRef, Wanted, Which};
 use crate::iceberg::partition::partitions_of;
 use crate::iceberg::rewrite_paths::rewrite_paths;
 use crate::iceberg::system::SYSTEM_TABLES;
+use crate::iceberg::view::{Ref, refs, schemas, snapshots};
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::{Format, ScanOptions, resolve};
 use crate::system::names;
 use crate::table::{self, Place, TableCore, named, placed};
 use crate::view::View;
+use std::collections::HashMap;
 
 impl table::LakeTable for Table {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
     fn format(&self) -> &'static str {
         Table::NAME
     }
@@ -58,7 +56,17 @@ impl table::LakeTable for Table {
     }
 
     fn at(&self, place: &Place) -> Result<Box<dyn table::LakeTable>> {
-        Ok(Box::new(self.at_place(place)?))
+        let table = match place {
+            Place::Snapshot(id) => self.at_snapshot(*id),
+            Place::Tag(name) => self.at_tag(name),
+            Place::Branch(name) => self.at_branch(name),
+            Place::Named(name) => named(name, |name| self.at_tag(name), |name| self.at_branch(name)),
+            Place::Timestamp(millis) => self.at_timestamp(*millis),
+            Place::Watermark(_) => {
+                Err(Error::new(ErrorKind::Unsupported, "Iceberg's snapshots have no watermarks"))
+            }
+        };
+        Ok(Box::new(table?))
     }
 
     fn refreshed(&self) -> Result<Box<dyn table::LakeTable>> {
@@ -79,16 +87,30 @@ impl table::LakeTable for Table {
 }
 
 impl Table {
-    fn at_place(&self, place: &Place) -> Result<Table> {
-        match place {
-            Place::Snapshot(id) => self.at_snapshot(*id),
-            Place::Tag(name) => self.at_tag(name),
-            Place::Branch(name) => self.at_branch(name),
-            Place::Named(name) => named(name, |name| self.at_tag(name), |name| self.at_branch(name)),
-            Place::Timestamp(millis) => self.at_timestamp(*millis),
-            Place::Watermark(_) => {
-                Err(Error::new(ErrorKind::Unsupported, "Iceberg's snapshots have no watermarks"))
-            }
-        }
+    /// The view `snapshots` in batches: every existing snapshot, in the order of the metadata, which is that
+    /// of the commits.
+    pub(crate) fn snapshots_view(&self) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        self.each_snapshot(|some| {
+            batches.push(snapshots(&some)?);
+            Ok(())
+        })?;
+        Ok(batches)
+    }
+
+    /// The view `refs`: `main`, the other branches by name, then the tags by name.
+    pub(crate) fn refs_view(&self) -> Result<RecordBatch> {
+        let named = self.metadata.refs.values().map(|one| one.snapshot_id).collect();
+        let metadata = self.read(&Wanted { snapshots: Which::Ids(named), ..Wanted::CURRENT })?;
+        let known: HashMap<i64, &Snapshot> =
+            metadata.snapshots.iter().rev().map(|snapshot| (snapshot.snapshot_id, snapshot)).collect();
+        let snapshot = |named: &SnapshotRef| known.get(&named.snapshot_id).copied();
+        refs(metadata.refs.iter().map(|(name, named)| Ref { name, named, snapshot: snapshot(named) }))
+    }
+
+    /// The view `schemas`: every version of the schema, in the order of the metadata.
+    pub(crate) fn schemas_view(&self) -> Result<RecordBatch> {
+        let metadata = self.read(&Wanted { schemas: Which::All, ..Wanted::CURRENT })?;
+        schemas(&metadata.schemas, metadata.current_schema_id)
     }
 }

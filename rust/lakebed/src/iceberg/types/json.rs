@@ -1,6 +1,5 @@
 //! Reads types and fields from JSON, as Iceberg's `SchemaParser.java`.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -8,7 +7,7 @@ use serde_json::Value;
 use super::{FieldRef, NestedField, Type};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::json::Object;
-use crate::json::{MAX_TYPE_DEPTH, invalid};
+use crate::json::{MAX_TYPE_DEPTH, named_once};
 
 impl Type {
     /// The type that `json` describes, a string or an object.
@@ -53,11 +52,7 @@ fn nested(object: Object<'_>, depth: usize) -> Result<Type> {
 /// The columns of a table or fields of a struct; their names must differ.
 pub(super) fn fields(json: &[Value], depth: usize) -> Result<Vec<FieldRef>> {
     let fields = json.iter().map(|json| field(json, depth)).collect::<Result<Vec<_>>>()?;
-    let mut names = HashSet::with_capacity(fields.len());
-    match fields.iter().find(|field| !names.insert(field.name.as_str())) {
-        Some(twice) => Err(invalid(format!("the field name {:?} appears twice", twice.name))),
-        None => Ok(fields),
-    }
+    named_once(fields, |field| &field.name)
 }
 
 fn field(json: &Value, depth: usize) -> Result<FieldRef> {

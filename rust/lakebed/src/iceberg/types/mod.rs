@@ -20,6 +20,7 @@ use serde_json::Value;
 pub use schema::Schema;
 
 pub use crate::edges::EdgeAlgorithm;
+use crate::words::write_list;
 
 /// The most digits of a decimal.
 pub const MAX_PRECISION: u8 = 38;
@@ -147,10 +148,7 @@ impl fmt::Display for Type {
             Type::Geography { crs: Some(crs), algorithm: None } => write!(f, "geography({crs})"),
             Type::Struct(fields) => {
                 f.write_str("struct<")?;
-                for (position, field) in fields.iter().enumerate() {
-                    let comma = if position == 0 { "" } else { ", " };
-                    write!(f, "{comma}{field}")?;
-                }
+                write_list(f, fields)?;
                 f.write_str(">")
             }
             Type::List(element) => write!(f, "list<{}>", element.ty),

@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use arrow_array::builder::BinaryBuilder;
-use arrow_array::{
-    Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, new_null_array,
-};
-use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, new_null_array};
+use arrow_schema::DataType;
 
 use crate::error::Result;
-use crate::field::{int64, ints, longs, texts, utf8};
+use crate::field::{int32, int64, ints, longs, texts, utf8, wall_clock};
 use crate::iceberg::content::Content;
 use crate::iceberg::deletion_vector::VECTOR_INPUT;
 use crate::iceberg::fields::{ENTRY, PARTITION};
@@ -19,7 +17,7 @@ use crate::iceberg::partition::PartitionType;
 use crate::iceberg::view::target::{TARGET_INPUT, target_files};
 use crate::record::{column as read, find};
 use crate::scan::{DeletesAs, RESIDUAL};
-use crate::view::{batch, project};
+use crate::view::{self, IDENTITY_COLUMN, Make, OwnColumns, column, copy, given, project};
 
 /// Which rows a scan over entries gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -81,61 +79,34 @@ pub(crate) const POSITIONS: &str = "positions";
 pub(crate) const DATA_FILE_COUNT: &str = "data_file_count";
 pub(crate) const DATA_FILES: &str = "data_files";
 
-/// How a column of a view is made from entries.
-#[derive(Debug, Clone, Copy)]
-enum Make {
-    /// The entry's own column of this name.
-    Copy(&'static str),
-    /// Null: the format has no such field.
-    Absent(fn() -> DataType),
-    Manifest,
+/// A column that only Iceberg's views have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Own {
+    Partition,
     Metrics,
     TargetFile,
     Cardinality,
     Identity,
-    Positions,
-    /// A column that the scan adds to the entries, under the same name.
-    Given(fn() -> DataType),
 }
 
-#[derive(Debug, Clone, Copy)]
-struct ViewColumn {
-    name: &'static str,
-    make: Make,
-}
+type ViewColumn = view::ViewColumn<Own>;
 
-const fn column(name: &'static str, make: Make) -> ViewColumn {
-    ViewColumn { name, make }
-}
-
-const fn copy(name: &'static str) -> ViewColumn {
-    column(name, Make::Copy(name))
-}
-
-fn int() -> DataType {
-    DataType::Int32
-}
-fn long() -> DataType {
-    DataType::Int64
-}
-fn instant() -> DataType {
-    DataType::Timestamp(TimeUnit::Microsecond, None)
-}
+const TUPLE: ViewColumn = column(PARTITION, Make::Own(Own::Partition));
 
 /// The pinned columns of the common view.
 const COMMON: [ViewColumn; 12] = [
     copy("content"),
     copy("file_path"),
     copy("file_format"),
-    copy(PARTITION),
+    TUPLE,
     copy("spec_id"),
-    column("bucket", Make::Absent(int)),
-    column("level", Make::Absent(int)),
+    column("bucket", Make::Absent(int32)),
+    column("level", Make::Absent(int32)),
     copy("record_count"),
     copy("file_size_in_bytes"),
-    column("schema_id", Make::Absent(long)),
+    column("schema_id", Make::Absent(int64)),
     copy("sequence_number"),
-    column("created_at", Make::Absent(instant)),
+    column("created_at", Make::Absent(wall_clock)),
 ];
 
 /// Iceberg's own columns of `files`.
@@ -154,10 +125,10 @@ const OF_FILES: [ViewColumn; 10] = [
 
 /// The columns of `deletes` after the common ones.
 const OF_DELETES: [ViewColumn; 7] = [
-    column("referenced_data_file", Make::TargetFile),
+    column("referenced_data_file", Make::Own(Own::TargetFile)),
     copy("content_offset"),
     copy("content_size_in_bytes"),
-    column("cardinality", Make::Cardinality),
+    column("cardinality", Make::Own(Own::Cardinality)),
     copy("equality_ids"),
     copy("file_sequence_number"),
     copy("snapshot_id"),
@@ -165,175 +136,111 @@ const OF_DELETES: [ViewColumn; 7] = [
 
 /// Columns of `deletes` that are made only on request: each may be larger than all others together, or cost
 /// as much as a plan.
-const ON_DEMAND: [ViewColumn; 3] = [
-    column(POSITIONS, Make::Positions),
-    column(DATA_FILE_COUNT, Make::Given(int64)),
-    column(DATA_FILES, Make::Given(texts)),
-];
+const ON_DEMAND: [ViewColumn; 3] =
+    [given(POSITIONS, longs), given(DATA_FILE_COUNT, int64), given(DATA_FILES, texts)];
 
 fn columns_of(role: Role) -> Vec<ViewColumn> {
+    let entry = ENTRY.iter().map(|spec| if spec.column == PARTITION { TUPLE } else { copy(spec.column) });
     match role {
-        Role::Entries => {
-            ENTRY.iter().map(|spec| copy(spec.column)).chain([column("manifest", Make::Manifest)]).collect()
-        }
+        Role::Entries => entry.chain([column("manifest", Make::Manifest)]).collect(),
         Role::Files | Role::Identified | Role::Added | Role::History => {
             COMMON.into_iter().chain(OF_FILES).collect()
         }
         Role::Deletes => COMMON.into_iter().chain(OF_DELETES).collect(),
-        Role::Live | Role::LiveData | Role::LiveDeletes => {
-            ENTRY.iter().map(|spec| copy(spec.column)).collect()
-        }
+        Role::Live | Role::LiveData | Role::LiveDeletes => entry.collect(),
         Role::Plan(deletes) => {
-            let of_plan = [column(deletes.column(), Make::Given(ints)), column(RESIDUAL, Make::Given(utf8))];
+            let of_plan = [given(deletes.column(), ints), given(RESIDUAL, utf8)];
             COMMON.into_iter().chain(OF_FILES).chain(of_plan).collect()
         }
     }
 }
 
-/// One view over entries, compiled: the columns of entries that it needs, and how its columns are made.
-pub(crate) struct EntryView {
-    columns: Vec<ViewColumn>,
-    raw: Vec<String>,
-    schema: SchemaRef,
-    metrics: Option<(&'static str, MetricsView)>,
-}
+/// A view of Iceberg's entries.
+pub(crate) type EntryView = view::EntryView<IcebergColumns>;
 
 impl EntryView {
     /// The view `role`, projected to `columns`, with metrics of columns under the given name.
     ///
     /// # Errors
     /// `UnknownColumn` for a column that the view does not have.
-    pub(crate) fn new(
+    pub(crate) fn of_role(
         role: Role,
         partition: &PartitionType,
         columns: Option<&[String]>,
         metrics: Option<(&'static str, MetricsView)>,
     ) -> Result<EntryView> {
         let mut known = columns_of(role);
-        known.extend(metrics.as_ref().map(|(name, _)| column(name, Make::Metrics)));
+        known.extend(metrics.as_ref().map(|(name, _)| column(name, Make::Own(Own::Metrics))));
         if columns.is_some() && role == Role::Deletes {
             known.extend(ON_DEMAND);
         }
         let mut columns = project(&known, |column| column.name, columns)?;
-        columns.extend((role == Role::Identified).then_some(column("_identity", Make::Identity)));
-        let fields = columns.iter().map(|column| {
-            let data_type = data_type(*column, partition, metrics.as_ref().map(|(_, metrics)| metrics));
-            Field::new(column.name, data_type, true)
-        });
-        Ok(EntryView {
-            schema: Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>())),
-            raw: raw_columns(role, &columns, metrics.as_ref().map(|(_, metrics)| metrics)),
-            columns,
-            metrics,
-        })
-    }
-
-    /// The schema of the view's batches.
-    pub(crate) fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    /// Whether it has a column of that name.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.columns.iter().any(|column| column.name == name)
-    }
-
-    /// The columns of [`ENTRY`] that the view needs.
-    pub(crate) fn raw(&self) -> &[String] {
-        &self.raw
+        columns
+            .extend((role == Role::Identified).then_some(column(IDENTITY_COLUMN, Make::Own(Own::Identity))));
+        let mut needed = Vec::new();
+        needed.extend((role.content() != Content::Both).then_some("content"));
+        if columns.iter().any(|column| column.name == POSITIONS) {
+            needed.extend(VECTOR_INPUT);
+        }
+        let own =
+            IcebergColumns { partition: partition.arrow(), metrics: metrics.map(|(_, metrics)| metrics) };
+        Ok(EntryView::new(&ENTRY, own, columns, &needed))
     }
 
     /// The ids of the columns whose metrics are needed; `None` where maps are shown as a whole.
     pub(crate) fn metrics_of(&self) -> Option<Vec<i32>> {
-        let shown = self.columns.iter().any(|column| match column.make {
-            Make::Copy(name) => ENTRY
-                .iter()
-                .any(|spec| spec.column == name && matches!((spec.data_type)(), DataType::Map(..))),
-            Make::TargetFile => true,
-            _ => false,
+        let shown = self.columns().iter().zip(self.schema().fields()).any(|(column, field)| {
+            matches!(column.make, Make::Copy(_)) && matches!(field.data_type(), DataType::Map(..))
+                || matches!(column.make, Make::Own(Own::TargetFile))
         });
-        let of_metrics = || self.metrics.as_ref().map(|(_, metrics)| metrics.field_ids());
+        let of_metrics = || self.own().metrics.as_ref().map(MetricsView::field_ids);
         (!shown).then(|| of_metrics().unwrap_or_default())
     }
-
-    /// Whether rows show positions, so that deletion vectors must be read.
-    pub(crate) fn needs_positions(&self) -> bool {
-        self.columns.iter().any(|column| matches!(column.make, Make::Positions))
-    }
-
-    /// Makes the view's rows from entries of one manifest, with the positions of each where they are needed.
-    pub(crate) fn build(
-        &self,
-        entries: &RecordBatch,
-        manifest: &str,
-        positions: Option<&ListArray>,
-    ) -> Result<RecordBatch> {
-        let rows = entries.num_rows();
-        let columns = self.columns.iter().zip(self.schema.fields()).map(|(column, field)| {
-            let array = match column.make {
-                Make::Copy(name) => find(entries, name),
-                Make::Absent(_) => Ok(new_null_array(field.data_type(), rows)),
-                Make::Manifest => {
-                    Ok(Arc::new(StringArray::from_iter_values(std::iter::repeat_n(manifest, rows)))
-                        as ArrayRef)
-                }
-                Make::Metrics => match &self.metrics {
-                    Some((_, metrics)) => metrics.build(entries),
-                    None => Ok(new_null_array(field.data_type(), rows)),
-                },
-                Make::TargetFile => target_files(entries).map(|files| Arc::new(files) as ArrayRef),
-                Make::Cardinality => cardinalities(entries),
-                Make::Identity => identities(entries),
-                Make::Given(_) => find(entries, column.name),
-                Make::Positions => Ok(match positions {
-                    Some(positions) => Arc::new(positions.clone()),
-                    None => new_null_array(field.data_type(), rows),
-                }),
-            };
-            array.map_err(|error| error.in_field(column.name))
-        });
-        batch(&self.schema, columns.collect::<Result<_>>()?, rows)
-    }
 }
 
-fn data_type(column: ViewColumn, partition: &PartitionType, metrics: Option<&MetricsView>) -> DataType {
-    match column.make {
-        Make::Copy(PARTITION) => partition.arrow(),
-        Make::Copy(name) => {
-            ENTRY.iter().find(|spec| spec.column == name).map_or(DataType::Null, |spec| (spec.data_type)())
-        }
-        Make::Absent(data_type) | Make::Given(data_type) => data_type(),
-        Make::Manifest | Make::TargetFile => DataType::Utf8,
-        Make::Metrics => metrics.map_or(DataType::Null, MetricsView::data_type),
-        Make::Cardinality => DataType::Int64,
-        Make::Identity => DataType::Binary,
-        Make::Positions => longs(),
-    }
+/// What Iceberg's own columns are made of besides entries.
+pub(crate) struct IcebergColumns {
+    /// The type of partition tuples.
+    partition: DataType,
+    metrics: Option<MetricsView>,
 }
 
-fn raw_columns(role: Role, columns: &[ViewColumn], metrics: Option<&MetricsView>) -> Vec<String> {
-    let mut raw: Vec<&str> = Vec::new();
-    for column in columns {
-        match column.make {
-            Make::Copy(name) => raw.push(name),
-            Make::Metrics => raw.extend(metrics.into_iter().flat_map(MetricsView::input)),
-            Make::TargetFile => raw.extend(TARGET_INPUT),
-            Make::Cardinality => raw.extend(["content_offset", "record_count"]),
-            Make::Identity => raw.extend(IDENTITY),
-            Make::Positions => raw.extend(VECTOR_INPUT),
-            Make::Absent(_) | Make::Manifest | Make::Given(_) => {}
+impl OwnColumns for IcebergColumns {
+    type Own = Own;
+    type Shared = ();
+
+    fn data_type(&self, own: Own) -> DataType {
+        match own {
+            Own::Partition => self.partition.clone(),
+            Own::Metrics => self.metrics.as_ref().map_or(DataType::Null, MetricsView::data_type),
+            Own::TargetFile => DataType::Utf8,
+            Own::Cardinality => DataType::Int64,
+            Own::Identity => DataType::Binary,
         }
     }
-    if role.content() != Content::Both {
-        raw.push("content");
-    }
-    let mut once: Vec<String> = Vec::with_capacity(raw.len());
-    for name in raw {
-        if !once.iter().any(|known| known == name) {
-            once.push(name.to_owned());
+
+    fn input(&self, own: Own) -> Vec<&'static str> {
+        match own {
+            Own::Partition => vec![PARTITION],
+            Own::Metrics => self.metrics.iter().flat_map(MetricsView::input).collect(),
+            Own::TargetFile => TARGET_INPUT.to_vec(),
+            Own::Cardinality => vec!["content_offset", "record_count"],
+            Own::Identity => IDENTITY.to_vec(),
         }
     }
-    once
+
+    fn build(&self, own: Own, entries: &RecordBatch, _: &mut ()) -> Result<ArrayRef> {
+        match own {
+            Own::Partition => find(entries, PARTITION),
+            Own::Metrics => match &self.metrics {
+                Some(metrics) => metrics.build(entries),
+                None => Ok(new_null_array(&DataType::Null, entries.num_rows())),
+            },
+            Own::TargetFile => Ok(Arc::new(target_files(entries)?)),
+            Own::Cardinality => cardinalities(entries),
+            Own::Identity => identities(entries),
+        }
+    }
 }
 
 /// The number of rows that a deletion vector deletes; null for delete files, which may name a row twice.

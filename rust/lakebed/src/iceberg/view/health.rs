@@ -18,10 +18,7 @@ const ZERO: HealthTotals = HealthTotals {
 pub(crate) fn totals(groups: &PartitionGroups, bounds: &ManifestBounds) -> Result<HealthTotals> {
     let specs: Vec<_> = groups.groups().iter().map(|group| Some(group.spec_id)).collect();
     let manifests = bounds.counts(groups.tuples()?.as_struct(), &specs)?;
-    let partitions = groups.groups().iter().map(of_partition).zip(manifests);
-    partitions
-        .map(|(partition, manifests)| partition.with_manifests(manifests))
-        .try_fold(ZERO, HealthTotals::and)
+    ZERO.and_partitions(groups.groups().iter().map(of_partition), manifests)
 }
 
 fn of_partition(group: &PartitionSums) -> HealthTotals {
@@ -30,10 +27,6 @@ fn of_partition(group: &PartitionSums) -> HealthTotals {
         file_count: Some(group.data.files),
         record_count: Some(group.data.records),
         file_size_in_bytes: Some(group.data_bytes),
-        min_file_size_in_bytes: group.sizes.min,
-        max_file_size_in_bytes: group.sizes.max,
-        small_file_count: Some(group.sizes.small_files),
-        small_file_size_in_bytes: Some(group.sizes.small_bytes),
         max_partition_file_count: Some(group.data.files),
         position_delete_file_count: Some(group.position_deletes.files),
         position_delete_record_count: Some(group.position_deletes.records),
@@ -41,6 +34,6 @@ fn of_partition(group: &PartitionSums) -> HealthTotals {
         deletion_vector_record_count: Some(group.vectors.records),
         equality_delete_file_count: Some(group.equality_deletes.files),
         equality_delete_record_count: Some(group.equality_deletes.records),
-        ..ZERO
+        ..ZERO.with_sizes(group.sizes)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, StructArray, new_null_array};
+use arrow_array::{ArrayRef, RecordBatch, StructArray, new_null_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
@@ -12,7 +12,7 @@ use crate::iceberg::manifest::ManifestHeader;
 use crate::iceberg::partition::PartitionType;
 use crate::iceberg::prune::Summaries;
 use crate::record::find;
-use crate::view::{whole, with_columns};
+use crate::view::{Rows, whole, with_columns};
 
 /// A column that is made only on request: every manifest is opened for it.
 pub(crate) const HEADER: &str = "header";
@@ -53,19 +53,15 @@ pub(crate) fn manifests(
 
 /// `view` with the header of each manifest; null where there is none.
 pub(crate) fn with_headers(view: &RecordBatch, headers: &[Option<ManifestHeader>]) -> Result<RecordBatch> {
-    let each = || headers.iter().map(Option::as_ref);
-    let int = |value: fn(&ManifestHeader) -> Option<i32>| -> ArrayRef {
-        Arc::new(each().map(|header| value(header?)).collect::<Int32Array>())
-    };
-    let content = each().map(|header| header?.content.as_deref()).collect::<StringArray>();
+    let rows = Rows(headers.iter().map(Option::as_ref));
     let columns: Vec<(&str, ArrayRef)> = vec![
-        ("content", Arc::new(content)),
-        ("format_version", int(|header| header.format_version)),
-        ("partition_spec_id", int(|header| header.spec_id)),
-        ("schema_id", int(|header| header.schema_id)),
+        ("content", rows.texts(|header| header?.content.as_deref())),
+        ("format_version", rows.ints(|header| header?.format_version)),
+        ("partition_spec_id", rows.ints(|header| header?.spec_id)),
+        ("schema_id", rows.ints(|header| header?.schema_id)),
     ];
     let (fields, columns, _) = StructArray::from(whole(columns, headers.len())?).into_parts();
-    let nulls = each().map(|header| header.is_some()).collect::<NullBuffer>();
+    let nulls = headers.iter().map(Option::is_some).collect::<NullBuffer>();
     let header = StructArray::try_new(fields, columns, Some(nulls))?;
     with_columns(view, vec![(HEADER, Arc::new(header))])
 }

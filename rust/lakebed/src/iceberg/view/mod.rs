@@ -10,7 +10,7 @@ mod snapshots;
 mod target;
 
 pub(crate) use entries::{DATA_FILE_COUNT, DATA_FILES, EntryView, POSITIONS, Role, identities};
-pub(crate) use groups::{buckets, ints, last_updated, longs, partitions};
+pub(crate) use groups::{buckets, partitions};
 pub(crate) use health::totals;
 pub(crate) use manifests::{HEADER, manifests, with_headers};
 pub(crate) use refs::{Ref, refs};

@@ -1,12 +1,10 @@
 //! `refs`: one row per branch and tag, in the columns of both formats.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, RecordBatch};
 
 use crate::error::Result;
 use crate::iceberg::metadata::{MAIN, RefKind, Snapshot, SnapshotRef};
-use crate::view::{instants, whole};
+use crate::view::{Rows, whole};
 
 /// A branch or tag.
 pub(crate) struct Ref<'m> {
@@ -22,19 +20,16 @@ pub(crate) struct Ref<'m> {
 pub(crate) fn refs<'m>(refs: impl Iterator<Item = Ref<'m>>) -> Result<RecordBatch> {
     let mut refs: Vec<Ref<'_>> = refs.collect();
     refs.sort_by_key(|one| (one.named.kind == RefKind::Tag, one.name != MAIN));
-    let long = |value: fn(&Ref<'_>) -> Option<i64>| -> ArrayRef {
-        Arc::new(refs.iter().map(value).collect::<Int64Array>())
-    };
-    let kept = refs.iter().map(|one| one.named.min_snapshots_to_keep);
+    let rows = Rows(refs.iter());
     let columns: Vec<(&str, ArrayRef)> = vec![
-        ("name", Arc::new(StringArray::from_iter_values(refs.iter().map(|one| one.name)))),
-        ("type", Arc::new(StringArray::from_iter_values(refs.iter().map(|one| one.named.kind.name())))),
-        ("snapshot_id", long(|one| Some(one.named.snapshot_id))),
-        ("max_reference_age_in_ms", long(|one| one.named.max_ref_age_ms)),
-        ("min_snapshots_to_keep", Arc::new(kept.collect::<Int32Array>())),
-        ("max_snapshot_age_in_ms", long(|one| one.named.max_snapshot_age_ms)),
-        ("schema_id", long(|one| one.snapshot?.schema_id.map(i64::from))),
-        ("committed_at", instants(refs.iter().map(|one| Some(one.snapshot?.timestamp_ms)))?),
+        ("name", rows.texts(|one| one.name)),
+        ("type", rows.texts(|one| one.named.kind.name())),
+        ("snapshot_id", rows.longs(|one| one.named.snapshot_id)),
+        ("max_reference_age_in_ms", rows.longs(|one| one.named.max_ref_age_ms)),
+        ("min_snapshots_to_keep", rows.ints(|one| one.named.min_snapshots_to_keep)),
+        ("max_snapshot_age_in_ms", rows.longs(|one| one.named.max_snapshot_age_ms)),
+        ("schema_id", rows.longs(|one| one.snapshot?.schema_id.map(i64::from))),
+        ("committed_at", rows.instants(|one| Some(one.snapshot?.timestamp_ms))?),
     ];
     whole(columns, refs.len())
 }

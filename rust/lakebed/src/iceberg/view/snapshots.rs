@@ -1,36 +1,28 @@
 //! `snapshots`: one row per commit.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, RecordBatch};
 
 use crate::error::Result;
 use crate::iceberg::metadata::Snapshot;
-use crate::view::{instants, lists, maps, whole};
+use crate::view::{Rows, maps, whole};
 
 /// The rows of `snapshots`, in the order of the metadata, which is that of the commits.
 pub(crate) fn snapshots(snapshots: &[Snapshot]) -> Result<RecordBatch> {
-    let long = |value: fn(&Snapshot) -> Option<i64>| -> ArrayRef {
-        Arc::new(snapshots.iter().map(value).collect::<Int64Array>())
-    };
-    let text = |value: fn(&Snapshot) -> Option<&str>| -> ArrayRef {
-        Arc::new(snapshots.iter().map(value).collect::<StringArray>())
-    };
-    let inline = StringArray::from_iter_values(snapshots.iter().flat_map(|one| &one.manifests));
+    let rows = Rows(snapshots.iter());
     let columns: Vec<(&str, ArrayRef)> = vec![
-        ("snapshot_id", long(|one| Some(one.snapshot_id))),
-        ("parent_id", long(|one| one.parent_id)),
-        ("committed_at", instants(snapshots.iter().map(|one| one.timestamp_ms))?),
-        ("operation", text(|one| one.operation.as_deref())),
-        ("schema_id", long(|one| one.schema_id.map(i64::from))),
-        ("total_record_count", long(total_records)),
-        ("manifest_list", text(|one| one.manifest_list.as_deref())),
+        ("snapshot_id", rows.longs(|one| one.snapshot_id)),
+        ("parent_id", rows.longs(|one| one.parent_id)),
+        ("committed_at", rows.instants(|one| one.timestamp_ms)?),
+        ("operation", rows.texts(|one| one.operation.as_deref())),
+        ("schema_id", rows.longs(|one| one.schema_id.map(i64::from))),
+        ("total_record_count", rows.longs(total_records)),
+        ("manifest_list", rows.texts(|one| one.manifest_list.as_deref())),
         ("summary", maps(snapshots.iter().map(|one| one.summary.as_deref()))?),
-        ("sequence_number", long(|one| Some(one.sequence_number))),
-        ("first_row_id", long(|one| one.first_row_id)),
-        ("added_rows", long(|one| one.added_rows)),
-        ("key_id", text(|one| one.key_id.as_deref())),
-        ("manifests", lists(snapshots.iter().map(|one| one.manifests.len()), Arc::new(inline))?),
+        ("sequence_number", rows.longs(|one| one.sequence_number)),
+        ("first_row_id", rows.longs(|one| one.first_row_id)),
+        ("added_rows", rows.longs(|one| one.added_rows)),
+        ("key_id", rows.texts(|one| one.key_id.as_deref())),
+        ("manifests", rows.text_lists(|one| &one.manifests)?),
     ];
     whole(columns, snapshots.len())
 }

@@ -140,11 +140,11 @@ impl grouping::FileGroups<Table> for BucketGroups {
     }
 
     fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
-        for (key, row) in sums::keys(sums)?.iter().zip(sums::numbers(sums, &sent::COLUMNS)?) {
-            let partition = self.partitions.number(key.unwrap_or_default(), Arc::from);
-            self.take(sent::group(partition, row)?)?;
-        }
-        Ok(())
+        let mut sizes = Sizes::received(sums)?;
+        sums::each(sums, &sent::COLUMNS, |key, numbers| {
+            let partition = self.partitions.number(key, Arc::from);
+            self.take(sent::group(partition, numbers, sizes.next().unwrap_or_default())?)
+        })
     }
 
     fn vectors(table: &Table, options: &ScanOptions, by: GroupBy) -> Result<Option<RecordBatch>> {
@@ -181,7 +181,8 @@ impl BucketGroups {
     /// The buckets, each with the bytes of its partition.
     pub(crate) fn sums(&self) -> Result<RecordBatch> {
         let rows: Vec<_> = self.groups.iter().map(sent::numbers).collect();
-        sums::batch(self.partition_rows(&self.groups), &sent::COLUMNS, &rows)
+        let sums = sums::batch(self.partition_rows(&self.groups), &sent::COLUMNS, &rows)?;
+        Sizes::sent(&sums, self.groups.iter().map(|group| group.sizes))
     }
 
     /// Adds files of one bucket; their partition has its number here already.

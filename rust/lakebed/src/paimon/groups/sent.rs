@@ -4,7 +4,7 @@ use super::BucketSums;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grouping::Sizes;
 
-pub(super) const COLUMNS: [&str; 16] = [
+pub(super) const COLUMNS: [&str; 12] = [
     "bucket",
     "files",
     "records",
@@ -17,14 +17,9 @@ pub(super) const COLUMNS: [&str; 16] = [
     "level_0_files",
     "vectors",
     "vector_rows",
-    "min_size",
-    "max_size",
-    "small_files",
-    "small_bytes",
 ];
 
-pub(super) fn numbers(group: &BucketSums) -> [Option<i64>; 16] {
-    let [min, max, small_files, small_bytes] = group.sizes.numbers();
+pub(super) fn numbers(group: &BucketSums) -> [Option<i64>; 12] {
     [
         Some(i64::from(group.bucket)),
         Some(group.files),
@@ -38,16 +33,11 @@ pub(super) fn numbers(group: &BucketSums) -> [Option<i64>; 16] {
         Some(group.level_0_files),
         Some(group.vectors),
         group.vector_rows,
-        min,
-        max,
-        small_files,
-        small_bytes,
     ]
 }
 
-pub(super) fn group(partition: usize, numbers: [Option<i64>; 16]) -> Result<BucketSums> {
-    let [bucket, files, records, bytes, delete_rows, last_created, total_buckets, levels @ .., a, b, c, d] =
-        numbers;
+pub(super) fn group(partition: usize, numbers: [Option<i64>; 12], sizes: Sizes) -> Result<BucketSums> {
+    let [bucket, files, records, bytes, delete_rows, last_created, total_buckets, levels @ ..] = numbers;
     let [min_level, max_level, level_0_files, vectors, vector_rows] = levels;
     let long = |number: Option<i64>| number.ok_or_else(odd);
     let int = |number: Option<i64>| long(number).and_then(|number| i32::try_from(number).map_err(|_| odd()));
@@ -64,7 +54,7 @@ pub(super) fn group(partition: usize, numbers: [Option<i64>; 16]) -> Result<Buck
         min_level: int(min_level)?,
         max_level: int(max_level)?,
         level_0_files: long(level_0_files)?,
-        sizes: Sizes::of_numbers([a, b, c, d]),
+        sizes,
         vectors: long(vectors)?,
         vector_rows,
     })

@@ -15,7 +15,7 @@ use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::manifest::ADD;
 use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
-use crate::paimon::view::{DeletesView, ExternalFiles, Vectors};
+use crate::paimon::view::{DATA_PATH, EntryView, ExternalFiles, POSITIONS, Vectors, deletes_view};
 use crate::pipeline::{Give, Pipeline, Source, Width, read_each};
 use crate::record::column;
 use crate::scan::{Batches, Scan as _, ScanOptions, threads};
@@ -36,25 +36,25 @@ const FILES_PER_BATCH: usize = 1024;
 pub(super) fn delete_rows(table: &Table, options: &ScanOptions) -> Result<Batches> {
     let (reader, files) = Reader::open(table, options)?;
     let threads = threads(options.threads);
-    let step = if reader.view.needs_positions() { 1 } else { FILES_PER_BATCH };
+    let step = if reader.view.has(POSITIONS) { 1 } else { FILES_PER_BATCH };
     let starts = (0..files.len()).step_by(step);
     let runs: Vec<_> = starts.map(|start| files.slice(start, step.min(files.len() - start))).collect();
-    if reader.view.needs_positions() {
+    if reader.view.has(POSITIONS) {
         let width = Width::new(table.storage().as_ref(), threads);
         return Ok(Box::new(Pipeline::new(reader, runs, width)));
     }
     Ok(Box::new(runs.into_iter().map(move |files| {
         let vectors = Vectors::of(&files)?;
-        let counted = reader.view.needs_counts(&vectors);
+        let counted = reader.view.has("record_count") && vectors.cardinalities.null_count() > 0;
         let loaded = counted.then(|| reader.load(&vectors, threads)).transpose()?;
-        reader.view.build(&vectors, loaded.as_deref().map(counts), None, &reader.external)
+        vectors.rows(&reader.view, loaded.as_deref().map(counts), None, &reader.external)
     })))
 }
 
 /// Reads deletion vectors and makes rows of them.
 struct Reader {
     table: Table,
-    view: DeletesView,
+    view: EntryView,
     external: ExternalFiles,
 }
 
@@ -69,12 +69,12 @@ impl Reader {
 
     /// The reader, and the index files that the filter leaves.
     fn open(table: &Table, options: &ScanOptions) -> Result<(Reader, IndexFiles)> {
-        let view = DeletesView::new(table.location(), table.schema(), options.columns.as_deref())?;
-        let view = view.noting(table.noted());
+        let columns = options.columns.as_deref();
+        let view = deletes_view(table.location(), table.schema(), columns, table.noted())?;
         let pruner = bound(options.table_filter.as_deref(), table.schema())?;
         let partitions = pruner.as_ref().map(EntryPruner::partitions);
         let files = IndexFiles::read(table, partitions)?.of_type(DELETION_VECTORS)?;
-        let external = match view.needs_data_paths() && files.len() > 0 {
+        let external = match view.has(DATA_PATH) && files.len() > 0 {
             true => {
                 // Files whose rows cannot match may still have vectors: only partitions and buckets are
                 // filtered.
@@ -135,7 +135,7 @@ impl Source for Reader {
         give: Give<'_, RecordBatch>,
     ) -> Result<()> {
         let positions = position_lists(loaded.iter().map(Some), &self.table.decoding().limits)?;
-        give(self.view.build(&vectors, Some(counts(&loaded)), Some(positions), &self.external)?);
+        give(vectors.rows(&self.view, Some(counts(&loaded)), Some(positions), &self.external)?);
         Ok(())
     }
 
@@ -209,13 +209,10 @@ const VECTORS: [&str; 3] = ["bucket", "vectors", "rows"];
 
 /// Adds the result of [`vector_counts`] to groups that have all of their files.
 pub(in crate::paimon) fn know_vectors(groups: &mut BucketGroups, counts: &RecordBatch) -> Result<()> {
-    for (partition, [bucket, vectors, rows]) in
-        sums::keys(counts)?.iter().zip(sums::numbers(counts, &VECTORS)?)
-    {
+    sums::each(counts, &VECTORS, |partition, [bucket, vectors, rows]| {
         let bucket = bucket.and_then(|bucket| i32::try_from(bucket).ok()).unwrap_or_default();
-        groups.add_vectors(partition.unwrap_or_default(), bucket, vectors.unwrap_or_default(), rows)?;
-    }
-    Ok(())
+        groups.add_vectors(partition, bucket, vectors.unwrap_or_default(), rows)
+    })
 }
 
 fn counts(vectors: &[DeletionVector]) -> Int64Array {

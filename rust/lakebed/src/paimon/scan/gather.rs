@@ -7,7 +7,7 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 
 use super::program::EntryProgram;
-use super::stages::TOGETHER;
+use super::stages::{AMOUNT, TOGETHER};
 use crate::error::Result;
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::prune::Rule;
@@ -96,7 +96,7 @@ impl Iterator for Decided {
             return Some(Err(error));
         }
         let (files, keep) = self.files.pop_front()?;
-        let kept = self.program.kept(&TOGETHER, &files, &keep);
+        let kept = self.program.funnel.keep(&TOGETHER, files, &keep, AMOUNT);
         Some(kept.and_then(|files| self.program.finish(&files)))
     }
 }

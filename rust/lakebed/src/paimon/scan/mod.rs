@@ -34,7 +34,7 @@ use super::manifest_list::ManifestFile;
 use super::partition::PartitionType;
 use super::prune::{BatchRead, EntryPruner, Rule};
 use super::table::Table;
-use super::view::{DeletesView, Role, indexes, refs, schemas, snapshots};
+use super::view::{Role, deletes_view, indexes, refs, schemas, snapshots};
 use crate::distributed::{Bounds, Planned};
 use crate::error::{Error, Result};
 use crate::record::record_schema;
@@ -53,7 +53,7 @@ fn schema_of(table: &Table, view: &View, options: &ScanOptions) -> Result<Schema
         View::Schemas => select(&schemas(&[])?, columns, filter)?,
         View::Deletes => {
             table.check_filter(table_filter)?;
-            let deletes = DeletesView::new(table.location(), table.schema(), columns)?;
+            let deletes = deletes_view(table.location(), table.schema(), columns, table.noted())?;
             return Ok(Arc::clone(deletes.schema()));
         }
         View::Indexes => {

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use arrow_array::{Array, BinaryArray, BooleanArray, Int8Array, RecordBatch};
 use arrow_buffer::{BooleanBuffer, Buffer};
-use arrow_select::filter::filter_record_batch;
 
 use super::planned::{Attach, residuals};
-use super::stages::{BATCH_READ, BUCKET, CountedEntries, INDEX, KEYS, MERGED, PARTITION, VALUES, amount};
+use super::stages::{AMOUNT, BATCH_READ, BUCKET, CountedEntries, INDEX, KEYS, MERGED, PARTITION, VALUES};
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::notes::Notes;
@@ -20,10 +19,10 @@ use crate::paimon::prune::{BatchRead, BucketMemo, EntryPruner, Test};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::{Retyped, StatsView};
 use crate::paimon::table::Table;
-use crate::paimon::view::{EntryView, IDENTITY_COLUMN, Role};
+use crate::paimon::view::{EntryView, Role};
 use crate::record::{RecordResolver, column, find};
 use crate::scan::{EntrySource, Funnel, ManifestStream, RESIDUAL, ScanOptions, Stage};
-use crate::view::with_columns;
+use crate::view::{IDENTITY_COLUMN, with_columns};
 
 /// How entries become rows; shared by a scan, its threads and tasks on other machines.
 #[derive(Clone)]
@@ -77,7 +76,7 @@ impl EntryProgram {
         let stats = stats.map(|names| StatsView::new(names, schema, schemas.clone(), retyped)).transpose()?;
         let stats = stats.map(|stats| if role == Role::Live { stats.with_stored_bounds() } else { stats });
         let columns = options.columns_and_stats();
-        let view = EntryView::new(role, location, schema, columns.as_deref(), stats)?.noting(notes);
+        let view = EntryView::of_role(role, location, schema, columns.as_deref(), stats, notes)?;
         let filter = options.table_filter.as_deref();
         let pruner = filter.map(|text| EntryPruner::new(text, schema, schemas).map(Arc::new)).transpose()?;
         let program = EntryProgram {
@@ -146,7 +145,8 @@ impl EntryProgram {
 
     /// The program that finds deleted files among those that the filter keeps.
     fn deletions(&self, table: &Table) -> Result<EntryProgram> {
-        let view = EntryView::new(Role::Deleted, table.location(), table.schema(), None, None)?;
+        let (location, schema) = (table.location(), table.schema());
+        let view = EntryView::of_role(Role::Deleted, location, schema, None, None, &self.notes)?;
         let (role, entries) = (Role::Deleted, Arc::new(entry_columns(Some(view.raw()))?));
         let view = Arc::new(view);
         let (pruner, decoding) = (self.pruner.clone(), self.decoding.clone());
@@ -204,7 +204,8 @@ impl EntryProgram {
     pub(super) fn passing(&self, entries: &RecordBatch) -> Result<RecordBatch> {
         let mut entries = entries.clone();
         if self.role.deletes().is_some() {
-            entries = self.kept(&BATCH_READ, &entries, &self.read.reads(&entries)?)?;
+            let reads = self.read.reads(&entries)?;
+            entries = self.funnel.keep(&BATCH_READ, entries, &reads, AMOUNT)?;
         }
         let Some(pruner) = self.pruner.as_ref().filter(|_| !self.is_of_deletions()) else {
             return Ok(entries);
@@ -217,7 +218,7 @@ impl EntryProgram {
             if self.role == Role::Entries {
                 passes = &passes | &of_kind(&entries, DELETE)?;
             }
-            entries = self.kept(of_test(test), &entries, &passes.into())?;
+            entries = self.funnel.keep(of_test(test), entries, &passes.into(), AMOUNT)?;
         }
         Ok(entries)
     }
@@ -254,7 +255,8 @@ impl EntryProgram {
             let counted = CountedEntries::new(&entries)?;
             let keep =
                 (0..entries.num_rows()).map(|row| counted.keeps(&mut memo, pruner, row, hashed).map(Some));
-            entries = self.kept(stage, &entries, &keep.collect::<Result<BooleanArray>>()?)?;
+            let keep = keep.collect::<Result<BooleanArray>>()?;
+            entries = self.funnel.keep(stage, entries, &keep, AMOUNT)?;
         }
         Ok(entries)
     }
@@ -271,23 +273,7 @@ impl EntryProgram {
         if !deleted.is_empty() {
             live = &live & deleted.live(&identities(entries)?).values();
         }
-        self.kept(&MERGED, entries, &live.into())
-    }
-
-    /// The entries that a step keeps.
-    pub(super) fn kept(
-        &self,
-        stage: &'static Stage,
-        entries: &RecordBatch,
-        keep: &BooleanArray,
-    ) -> Result<RecordBatch> {
-        let kept = if keep.true_count() == keep.len() {
-            entries.clone()
-        } else {
-            filter_record_batch(entries, keep)?
-        };
-        self.funnel.pass(stage, || [amount(entries), amount(&kept)]);
-        Ok(kept)
+        self.funnel.keep(&MERGED, entries.clone(), &live.into(), AMOUNT)
     }
 }
 

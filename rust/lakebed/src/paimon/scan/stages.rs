@@ -1,14 +1,14 @@
 //! The steps of a scan, and what they keep.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, Int32Type, Int64Type};
+use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{BinaryArray, Int8Array, Int32Array, RecordBatch};
 
 use crate::error::Result;
 use crate::paimon::manifest::ADD;
 use crate::paimon::prune::{BucketMemo, EntryPruner};
 use crate::record::find;
-use crate::scan::{Amount, Stage};
+use crate::scan::Stage;
 
 pub(super) static MANIFESTS: Stage =
     Stage { order: 0, step: "manifests", why: "bounds of partition and bucket in the manifest list" };
@@ -30,15 +30,8 @@ pub(super) static TOGETHER: Stage = Stage {
     why: "statistics and indexes of all files that may hold versions or columns of the same rows",
 };
 
-/// The rows and bytes of files, where the columns are read; negative numbers count as 0.
-pub(super) fn amount(entries: &RecordBatch) -> Amount {
-    let sum = |name: &str| {
-        let column = entries.column_by_name(name).and_then(|column| column.as_primitive_opt::<Int64Type>());
-        let numbers = column.into_iter().flatten().flatten();
-        numbers.map(|number| u64::try_from(number).unwrap_or(0)).fold(0, u64::saturating_add)
-    };
-    Amount { count: entries.num_rows() as u64, rows: sum("row_count"), bytes: sum("file_size") }
-}
+/// The columns with the rows and bytes of files.
+pub(super) const AMOUNT: [&str; 2] = ["row_count", "file_size"];
 
 /// How a filter treats entries that were decoded in order to be counted.
 pub(super) struct CountedEntries {

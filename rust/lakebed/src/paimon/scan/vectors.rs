@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use arrow_array::{Array, BinaryArray, Int32Array, Int64Array, RecordBatch, StringArray};
 
 use crate::error::{Error, ErrorKind, Result, fitting};
+use crate::notes::Notes;
 use crate::paimon::deletion_vector::VectorRange;
 use crate::paimon::fields::RANGES;
 use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::table::Table;
-use crate::paimon::view::{DeletesView, ExternalFiles, Vectors, indexes};
+use crate::paimon::view::{ExternalFiles, Vectors, deletes_view, indexes};
 use crate::record::column;
 use crate::verify::{Links, Standing};
 
@@ -29,8 +30,8 @@ pub(super) fn wrong_indexes(table: &Table) -> Result<Vec<Error>> {
             return Ok(found);
         }
     };
-    let view = DeletesView::new(table.location(), table.schema(), None)?;
-    found.extend(view.build(&vectors, None, None, &ExternalFiles::new()).err());
+    let view = deletes_view(table.location(), table.schema(), None, &Notes::default())?;
+    found.extend(vectors.rows(&view, None, None, &ExternalFiles::new()).err());
     let sizes = column::<Int64Array>(&vectors.files, "file_size")?.values();
     let ranges = vectors.offsets.values().iter().zip(vectors.lengths.values());
     // The framing of a 32-bit vector comes on top.

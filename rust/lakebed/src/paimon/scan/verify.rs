@@ -165,11 +165,6 @@ impl WholeEntries for PaimonEntries {
         (path, Some(manifest.file_size))
     }
 
-    /// Deletion vectors are named by the index manifest alone.
-    fn may_have_deletes(&self, _: &ManifestFile) -> bool {
-        false
-    }
-
     fn entries_of(
         &self,
         manifest: &ManifestFile,
@@ -345,19 +340,12 @@ impl Table {
         let manifests = read_each(self.storage(), lists.clone(), threads, read)?;
         for (list, manifests) in lists.into_iter().zip(manifests) {
             let path = self.manifest_path(&list.name);
-            match manifests {
-                Ok((manifests, unshown)) => {
-                    if let Some(error) = unshown {
-                        found.fail(&error, &path, &list.named_by);
-                    }
-                    let manifests = manifests.into_iter().map(|one| (one.file_name.clone(), one));
-                    found.name(&path, manifests, list.is_live, differ);
-                }
-                Err(error) => {
-                    found.is_whole &= !list.is_live;
-                    found.fail(&error, &path, &list.named_by);
-                }
+            if let Ok((_, Some(error))) = &manifests {
+                found.fail(error, &path, &list.named_by);
             }
+            let by_name = |manifest: ManifestFile| (manifest.file_name.clone(), manifest);
+            let manifests = manifests.map(|(manifests, _)| manifests.into_iter().map(by_name));
+            found.list((&path, &list.named_by), manifests, list.is_live, differ);
         }
         Ok(())
     }

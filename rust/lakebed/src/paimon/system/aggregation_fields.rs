@@ -12,6 +12,7 @@ use crate::paimon::java_map::hash_map_order;
 use crate::paimon::table::Table;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
+use crate::view::Rows;
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "aggregation_fields", columns: |_| Ok(columns()), rows };
@@ -37,12 +38,13 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
         };
         Arc::new(StringArray::from_iter_values(fields.iter().map(|field| text(&field.name))))
     };
+    let rows = Rows(fields.iter());
     let arrays: Vec<ArrayRef> = vec![
-        Arc::new(StringArray::from_iter_values(fields.iter().map(|field| &field.name))),
+        rows.texts(|field| field.name.as_str()),
         Arc::new(StringArray::from_iter_values(fields.iter().map(|field| field.ty.to_string()))),
         bracketed(|(_, value)| value),
         bracketed(|(key, _)| key),
-        Arc::new(fields.iter().map(|field| field.description.as_deref()).collect::<StringArray>()),
+        rows.texts(|field| field.description.as_deref()),
     ];
     whole(columns(), arrays, fields.len())
 }

@@ -10,9 +10,9 @@ use crate::error::Result;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::scan::read_changes;
 use crate::paimon::table::Table;
-use crate::paimon::view::{ints, last_created, longs};
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
+use crate::view::Rows;
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "buckets", columns: |_| Ok(columns()), rows };
@@ -32,13 +32,14 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
     let groups = read_changes(&table.at_branch(table.branch())?, request.threads)?;
     let rows: Vec<_> = groups.buckets().iter().filter(|bucket| bucket.files > 0).cloned().collect();
     let partition = PartitionType::new(table.schema());
+    let sums = Rows(rows.iter());
     let arrays = vec![
         partition_texts(&groups.partition_rows(&rows), &partition)?,
-        ints(&rows, |group| group.bucket),
-        longs(&rows, |group| Some(group.records)),
-        longs(&rows, |group| Some(group.bytes)),
-        longs(&rows, |group| Some(group.files)),
-        last_created(&rows),
+        sums.ints(|group| group.bucket),
+        sums.longs(|group| group.records),
+        sums.longs(|group| group.bytes),
+        sums.longs(|group| group.files),
+        sums.wall_clocks(|group| group.last_created),
     ];
     whole(columns(), arrays, rows.len())
 }

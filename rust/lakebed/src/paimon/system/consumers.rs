@@ -1,8 +1,5 @@
 //! `$consumers` (Paimon's `ConsumersTable.java`): one row per consumer of the branch, by id.
 
-use std::sync::Arc;
-
-use arrow_array::{Int64Array, StringArray};
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 use serde::Deserialize;
@@ -13,6 +10,7 @@ use crate::paimon::paths::consumer_file;
 use crate::paimon::table::Table;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, required, whole};
+use crate::view::Rows;
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "consumers", columns: |_| Ok(columns()), rows };
@@ -31,11 +29,7 @@ fn columns() -> Vec<Field> {
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let files = table.files();
     let consumers = files.each(files.consumer_ids()?, |id| consumer_file(id), json::parse::<Consumer>)?;
-    let ids = consumers.iter().map(|(id, _)| id);
-    let next = consumers.iter().map(|(_, consumer)| consumer.next_snapshot);
-    let arrays = vec![
-        Arc::new(StringArray::from_iter_values(ids)) as _,
-        Arc::new(Int64Array::from_iter_values(next)) as _,
-    ];
+    let rows = Rows(consumers.iter());
+    let arrays = vec![rows.texts(|(id, _)| id.as_str()), rows.longs(|(_, consumer)| consumer.next_snapshot)];
     whole(columns(), arrays, consumers.len())
 }

@@ -15,9 +15,9 @@ use crate::paimon::partition::{DEFAULT_PARTITION, partition_folders, unescape};
 use crate::paimon::paths::POSTPONE_BUCKET;
 use crate::paimon::scan::read_changes;
 use crate::paimon::table::Table;
-use crate::paimon::view::{last_created, longs};
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
+use crate::view::Rows;
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "partitions", columns: |_| Ok(columns()), rows };
@@ -47,13 +47,13 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
     // `k=v/k=v`: folder names of values cast to string, before escaping.
     let folders = partition_folders(&stored, &names.fields, default_name, false)?;
     let texts = folders.iter().map(|folder| unescape(folder.trim_end_matches('/')));
-    let columns = columns();
+    let (columns, sums) = (columns(), Rows(rows.iter()));
     let arrays = columns.iter().map(|column| match column.name().as_str() {
         "partition" => Arc::new(StringArray::from_iter_values(texts.clone())) as ArrayRef,
-        "record_count" => longs(&rows, |group| Some(group.records)),
-        "file_size_in_bytes" => longs(&rows, |group| Some(group.bytes)),
-        "file_count" => longs(&rows, |group| Some(group.files)),
-        "last_update_time" => last_created(&rows),
+        "record_count" => sums.longs(|group| group.records),
+        "file_size_in_bytes" => sums.longs(|group| group.bytes),
+        "file_count" => sums.longs(|group| group.files),
+        "last_update_time" => sums.wall_clocks(|group| group.last_created),
         _ => new_null_array(column.data_type(), rows.len()),
     });
     let arrays = arrays.collect();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, StringArray};
+use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 use serde_json::{Map, Value};
@@ -16,6 +16,7 @@ use crate::paimon::table::Table;
 use crate::paimon::types::DataField;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
+use crate::view::Rows;
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "schemas", columns: |_| Ok(columns()), rows };
@@ -39,7 +40,7 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
         Ok(Arc::new(StringArray::from(texts.collect::<Result<Vec<_>>>()?)))
     };
     let arrays = vec![
-        Arc::new(Int64Array::from_iter_values(schemas.iter().map(|schema| schema.id))) as _,
+        Rows(schemas.iter()).longs(|schema| schema.id),
         text(|schema| schema.fields.iter().map(DataField::to_json).collect())?,
         text(|schema| schema.partition_keys.as_slice().into())?,
         text(|schema| schema.primary_keys.as_slice().into())?,
@@ -49,7 +50,7 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
                 .map(|(key, value)| (key.clone(), value.as_str().into()));
             Value::Object(pairs.collect::<Map<_, _>>())
         })?,
-        Arc::new(schemas.iter().map(|schema| schema.comment.as_deref()).collect::<StringArray>()),
+        Rows(schemas.iter()).texts(|schema| schema.comment.as_deref()),
         timestamps(schemas.iter().map(|schema| schema.time_millis))?,
     ];
     whole(columns(), arrays, schemas.len())

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, StringArray};
+use arrow_array::StringArray;
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use crate::paimon::paths::statistics_file;
 use crate::paimon::table::Table;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
+use crate::view::Rows;
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "statistics", columns: |_| Ok(columns()), rows };
@@ -67,15 +68,13 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let path = name.map(|name| files.shared(&statistics_file(name)));
     let read = |path: &String| files.parsed(path, json::parse::<Statistics>);
     let found = path.iter().map(read).collect::<Result<Vec<_>>>()?;
-    let long = |value: fn(&Statistics) -> Option<i64>| -> ArrayRef {
-        Arc::new(found.iter().map(value).collect::<Int64Array>())
-    };
+    let rows = Rows(found.iter());
     let col_stats = found.iter().map(|file| file.col_stats.as_ref().map(engine_text).transpose());
     let arrays = vec![
-        long(|file| Some(file.snapshot_id)),
-        long(|file| Some(file.schema_id)),
-        long(|file| file.merged_record_count),
-        long(|file| file.merged_record_size),
+        rows.longs(|file| file.snapshot_id),
+        rows.longs(|file| file.schema_id),
+        rows.longs(|file| file.merged_record_count),
+        rows.longs(|file| file.merged_record_size),
         Arc::new(col_stats.collect::<Result<StringArray>>()?) as _,
     ];
     whole(columns(), arrays, found.len())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, StringArray};
+use arrow_array::StringArray;
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 
@@ -14,6 +14,7 @@ use crate::paimon::table::Table;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
 use crate::text::duration_text;
+use crate::view::Rows;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "tags", columns: |_| Ok(columns()), rows };
 
@@ -33,14 +34,13 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let files = table.files();
     let found = files.each(files.tag_names()?, |name| tag_file(name), Tag::from_json)?;
     let tags = || found.iter().map(|(_, tag)| tag);
-    let long =
-        |value: fn(&Tag) -> Option<i64>| -> ArrayRef { Arc::new(tags().map(value).collect::<Int64Array>()) };
+    let rows = Rows(tags());
     let arrays = vec![
-        Arc::new(StringArray::from_iter_values(found.iter().map(|(name, _)| name))) as _,
-        long(|tag| Some(tag.snapshot.id)),
-        long(|tag| Some(tag.snapshot.schema_id)),
+        Rows(found.iter()).texts(|(name, _)| name.as_str()),
+        rows.longs(|tag| tag.snapshot.id),
+        rows.longs(|tag| tag.snapshot.schema_id),
         timestamps(tags().map(|tag| tag.snapshot.time_millis))?,
-        long(|tag| tag.snapshot.total_record_count),
+        rows.longs(|tag| tag.snapshot.total_record_count),
         timestamps(tags().map(|tag| tag.create_time_micros.map(|micros| micros.div_euclid(1000))))?,
         Arc::new(tags().map(|tag| tag.time_retained.map(duration_text)).collect::<StringArray>()),
     ];

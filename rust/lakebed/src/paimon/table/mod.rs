@@ -7,7 +7,6 @@ mod lists;
 mod tests;
 mod travel;
 mod views;
-mod whole;
 
 use std::collections::BTreeMap;
 use std::ops::Deref;

@@ -1,6 +1,5 @@
-//! The table as the common trait of all formats.
+//! The table as the common trait of all formats, and the views that are read at once, from files that name no others.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,8 +10,12 @@ use super::Table;
 use crate::distributed::Distributed;
 use crate::error::Result;
 use crate::paimon::partition::PartitionType;
+use crate::paimon::paths::{MAIN, changelog_file, snapshot_file, tag_file};
 use crate::paimon::rewrite_paths::rewrite_paths;
+use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::paimon::system::SYSTEM_TABLES;
+use crate::paimon::view::{ManifestRow, Ref, manifests, refs, schemas, snapshots};
+use crate::pipeline::both;
 use crate::record::find;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::{Format, ScanOptions, resolve};
@@ -21,10 +24,6 @@ use crate::table::{self, Place, TableCore, named, placed};
 use crate::view::View;
 
 impl table::LakeTable for Table {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
     fn format(&self) -> &'static str {
         Table::NAME
     }
@@ -66,7 +65,15 @@ impl table::LakeTable for Table {
     }
 
     fn at(&self, place: &Place) -> Result<Box<dyn table::LakeTable>> {
-        Ok(Box::new(self.at_place(place)?))
+        let table = match place {
+            Place::Snapshot(id) => self.at_snapshot(*id),
+            Place::Tag(name) => self.at_tag(name),
+            Place::Branch(name) => self.at_branch(name),
+            Place::Named(name) => named(name, |name| self.at_tag(name), |name| self.at_branch(name)),
+            Place::Timestamp(millis) => self.at_timestamp(*millis),
+            Place::Watermark(watermark) => self.at_watermark(*watermark),
+        };
+        Ok(Box::new(table?))
     }
 
     fn refreshed(&self) -> Result<Box<dyn table::LakeTable>> {
@@ -88,14 +95,49 @@ impl table::LakeTable for Table {
 }
 
 impl Table {
-    fn at_place(&self, place: &Place) -> Result<Table> {
-        match place {
-            Place::Snapshot(id) => self.at_snapshot(*id),
-            Place::Tag(name) => self.at_tag(name),
-            Place::Branch(name) => self.at_branch(name),
-            Place::Named(name) => named(name, |name| self.at_tag(name), |name| self.at_branch(name)),
-            Place::Timestamp(millis) => self.at_timestamp(*millis),
-            Place::Watermark(watermark) => self.at_watermark(*watermark),
-        }
+    /// The view `snapshots`: every snapshot file of the branch, in ascending order.
+    pub(crate) fn snapshots_view(&self) -> Result<RecordBatch> {
+        let files = self.files();
+        let read = files.each(files.snapshot_ids()?, |id| snapshot_file(*id), Snapshot::from_json)?;
+        snapshots(&values(read))
     }
+
+    /// The view `refs`: `main`, the other branches by name, then the tags of the branch by name.
+    pub(crate) fn refs_view(&self) -> Result<RecordBatch> {
+        let files = self.files();
+        let branches = || {
+            let names = std::iter::once(MAIN.to_owned()).chain(files.branch_names()?).collect();
+            files.branches(names)
+        };
+        let owned = files.owned();
+        let tags = move || {
+            let files = owned.borrowed();
+            files.each(files.tag_names()?, |name| tag_file(name), Tag::from_json)
+        };
+        let (branches, tags) = both(self.storage.as_ref(), branches, tags)?;
+        let branches = branches.into_iter().map(|(name, snapshot)| Ref::Branch(name, snapshot));
+        let tags = tags?.into_iter().map(|(name, tag)| Ref::Tag(name, tag));
+        refs(&branches.chain(tags).collect::<Vec<_>>())
+    }
+
+    /// The view `changelogs`: every long-lived changelog of the branch, in ascending order.
+    pub(crate) fn changelogs_view(&self) -> Result<RecordBatch> {
+        let files = self.files();
+        let read = files.each(files.changelog_ids()?, |id| changelog_file(*id), Snapshot::from_json)?;
+        snapshots(&values(read))
+    }
+
+    /// The view `schemas`: every version of the branch, in ascending order.
+    pub(crate) fn schemas_view(&self) -> Result<RecordBatch> {
+        schemas(&self.schemas()?.into_values().collect::<Vec<_>>())
+    }
+
+    /// The view `manifests` of the kept rows of the list.
+    pub(crate) fn manifests_view(&self, list: &RecordBatch, rows: &[ManifestRow]) -> Result<RecordBatch> {
+        manifests(list, rows, &self.partition_type())
+    }
+}
+
+fn values<K>(read: Vec<(K, Snapshot)>) -> Vec<Snapshot> {
+    read.into_iter().map(|(_, snapshot)| snapshot).collect()
 }

@@ -1,13 +1,11 @@
 //! Types and fields from and to JSON, as in Paimon's `DataTypeJsonParser.java` and
 //! `DataType.serializeJson`.
 
-use std::collections::HashSet;
-
 use serde_json::{Map, Value, json};
 
 use super::{DataField, DataType, TypeKind, grammar};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{MAX_TYPE_DEPTH, invalid};
+use crate::json::{MAX_TYPE_DEPTH, invalid, named_once};
 
 impl DataType {
     /// The type that `json` describes, a string or an object.
@@ -74,11 +72,7 @@ impl FieldParser {
     /// The columns of a table or fields of a ROW; their names must differ.
     pub(crate) fn fields(&mut self, json: &[Value], depth: usize) -> Result<Vec<DataField>> {
         let fields = json.iter().map(|field| self.field(field, depth)).collect::<Result<Vec<_>>>()?;
-        let mut names = HashSet::with_capacity(fields.len());
-        match fields.iter().find(|field| !names.insert(field.name.as_str())) {
-            Some(twice) => Err(invalid(format!("the field name {:?} appears twice", twice.name))),
-            None => Ok(fields),
-        }
+        named_once(fields, |field| &field.name)
     }
 
     fn field(&mut self, json: &Value, depth: usize) -> Result<DataField> {

@@ -24,6 +24,7 @@ pub(crate) use widen::show;
 pub use widen::widen;
 
 pub use crate::edges::EdgeAlgorithm;
+use crate::words::write_list;
 
 /// The longest CHAR, VARCHAR, BINARY or VARBINARY, and the length that prints as `STRING` or `BYTES`.
 pub const MAX_LENGTH: i32 = i32::MAX;
@@ -186,10 +187,7 @@ impl fmt::Display for TypeKind {
             TypeKind::Map(key, value) => write!(f, "MAP<{key}, {value}>"),
             TypeKind::Row(fields) => {
                 f.write_str("ROW<")?;
-                for (position, field) in fields.iter().enumerate() {
-                    let comma = if position == 0 { "" } else { ", " };
-                    write!(f, "{comma}{field}")?;
-                }
+                write_list(f, fields)?;
                 f.write_str(">")
             }
             TypeKind::Vector { element, length } => write!(f, "VECTOR<{element}, {length}>"),

@@ -1,69 +1,52 @@
 //! `partitions` and `buckets`: one row per group of live files.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, TimestampMicrosecondArray, new_null_array};
+use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 
-use super::super::groups::{BucketGroups, BucketSums};
+use super::super::groups::BucketGroups;
 use super::super::partition::PartitionType;
 use crate::error::Result;
-use crate::view::whole;
+use crate::view::{Rows, whole};
 
 /// The rows of `partitions`, in the order of their first files.
 pub(crate) fn partitions(groups: &BucketGroups, partition: &PartitionType) -> Result<RecordBatch> {
-    let rows = groups.partitions(|_| true)?;
-    let absent = |data_type: DataType| new_null_array(&data_type, rows.len());
+    let partitions = groups.partitions(|_| true)?;
+    let rows = Rows(partitions.iter());
     let columns_of_view = vec![
-        ("partition", partition.decode(&groups.partition_rows(&rows))?),
-        ("spec_id", absent(DataType::Int32)),
-        ("file_count", longs(&rows, |group| Some(group.files))),
-        ("record_count", longs(&rows, |group| Some(group.records))),
-        ("file_size_in_bytes", longs(&rows, |group| Some(group.bytes))),
-        ("delete_file_count", longs(&rows, |group| Some(group.vectors))),
-        ("delete_record_count", longs(&rows, |group| group.vector_rows)),
-        ("last_updated_at", last_created(&rows)),
+        ("partition", partition.decode(&groups.partition_rows(&partitions))?),
+        ("spec_id", rows.absent(&DataType::Int32)),
+        ("file_count", rows.longs(|group| group.files)),
+        ("record_count", rows.longs(|group| group.records)),
+        ("file_size_in_bytes", rows.longs(|group| group.bytes)),
+        ("delete_file_count", rows.longs(|group| group.vectors)),
+        ("delete_record_count", rows.longs(|group| group.vector_rows)),
+        ("last_updated_at", rows.wall_clocks(|group| group.last_created)),
         // Entries do not record which snapshot added them.
-        ("last_updated_snapshot_id", absent(DataType::Int64)),
-        ("bucket_count", longs(&rows, |group| Some(group.buckets))),
-        ("total_buckets", ints(&rows, |group| group.total_buckets)),
-        ("delete_row_count", longs(&rows, |group| group.delete_rows)),
-        ("small_file_count", longs(&rows, |group| Some(group.sizes.small_files))),
+        ("last_updated_snapshot_id", rows.absent(&DataType::Int64)),
+        ("bucket_count", rows.longs(|group| group.buckets)),
+        ("total_buckets", rows.ints(|group| group.total_buckets)),
+        ("delete_row_count", rows.longs(|group| group.delete_rows)),
+        ("small_file_count", rows.longs(|group| group.sizes.small_files)),
     ];
-    whole(columns_of_view, rows.len())
+    whole(columns_of_view, partitions.len())
 }
 
 /// The rows of `buckets`, in the order of their first files.
 pub(crate) fn buckets(groups: &BucketGroups, partition: &PartitionType) -> Result<RecordBatch> {
-    let rows = groups.buckets();
+    let rows = Rows(groups.buckets().iter());
     let columns_of_view = vec![
-        ("partition", partition.decode(&groups.partition_rows(rows))?),
-        ("bucket", ints(rows, |group| group.bucket)),
-        ("file_count", longs(rows, |group| Some(group.files))),
-        ("record_count", longs(rows, |group| Some(group.records))),
-        ("file_size_in_bytes", longs(rows, |group| Some(group.bytes))),
-        ("delete_file_count", longs(rows, |group| Some(group.vectors))),
-        ("delete_record_count", longs(rows, |group| group.vector_rows)),
-        ("last_updated_at", last_created(rows)),
-        ("total_buckets", ints(rows, |group| group.total_buckets)),
-        ("min_level", ints(rows, |group| group.min_level)),
-        ("max_level", ints(rows, |group| group.max_level)),
-        ("delete_row_count", longs(rows, |group| group.delete_rows)),
+        ("partition", partition.decode(&groups.partition_rows(groups.buckets()))?),
+        ("bucket", rows.ints(|group| group.bucket)),
+        ("file_count", rows.longs(|group| group.files)),
+        ("record_count", rows.longs(|group| group.records)),
+        ("file_size_in_bytes", rows.longs(|group| group.bytes)),
+        ("delete_file_count", rows.longs(|group| group.vectors)),
+        ("delete_record_count", rows.longs(|group| group.vector_rows)),
+        ("last_updated_at", rows.wall_clocks(|group| group.last_created)),
+        ("total_buckets", rows.ints(|group| group.total_buckets)),
+        ("min_level", rows.ints(|group| group.min_level)),
+        ("max_level", rows.ints(|group| group.max_level)),
+        ("delete_row_count", rows.longs(|group| group.delete_rows)),
     ];
-    whole(columns_of_view, rows.len())
-}
-
-/// A count of each group.
-pub(crate) fn longs(groups: &[BucketSums], value: impl Fn(&BucketSums) -> Option<i64>) -> ArrayRef {
-    Arc::new(groups.iter().map(value).collect::<Int64Array>())
-}
-
-/// A number of each group.
-pub(crate) fn ints(groups: &[BucketSums], value: impl Fn(&BucketSums) -> i32) -> ArrayRef {
-    Arc::new(Int32Array::from_iter_values(groups.iter().map(value)))
-}
-
-/// The creation time of the newest file of each group, by its writer's wall clock.
-pub(crate) fn last_created(groups: &[BucketSums]) -> ArrayRef {
-    Arc::new(groups.iter().map(|group| group.last_created).collect::<TimestampMicrosecondArray>())
+    whole(columns_of_view, groups.buckets().len())
 }

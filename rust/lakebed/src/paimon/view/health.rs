@@ -25,10 +25,7 @@ pub(crate) fn totals(
     let partitions = groups.partitions(|_| true)?;
     let tuples = partition.decode(&groups.partition_rows(&partitions))?;
     let manifests = bounds.counts(tuples.as_struct(), &vec![None; partitions.len()])?;
-    let partitions = partitions.iter().map(of_partition).zip(manifests);
-    partitions
-        .map(|(partition, manifests)| partition.with_manifests(manifests))
-        .try_fold(ZERO, HealthTotals::and)
+    ZERO.and_partitions(partitions.iter().map(of_partition), manifests)
 }
 
 fn of_partition(group: &BucketSums) -> HealthTotals {
@@ -38,16 +35,12 @@ fn of_partition(group: &BucketSums) -> HealthTotals {
         file_count: Some(group.files),
         record_count: Some(group.records),
         file_size_in_bytes: Some(group.bytes),
-        min_file_size_in_bytes: group.sizes.min,
-        max_file_size_in_bytes: group.sizes.max,
-        small_file_count: Some(group.sizes.small_files),
-        small_file_size_in_bytes: Some(group.sizes.small_bytes),
         max_partition_file_count: Some(group.files),
         max_level: Some(i64::from(group.max_level)),
         level_0_file_count: Some(group.level_0_files),
         deletion_vector_count: Some(group.vectors),
         deletion_vector_record_count: group.vector_rows,
         delete_row_count: group.delete_rows,
-        ..ZERO
+        ..ZERO.with_sizes(group.sizes)
     }
 }

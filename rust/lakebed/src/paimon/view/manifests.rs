@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, StructArray, new_null_array};
+use arrow_array::{ArrayRef, Int32Array, RecordBatch, StructArray, new_null_array};
 use arrow_schema::DataType;
 
 use super::super::partition::PartitionType;
 use crate::error::Result;
 use crate::record::{column, find, typed};
-use crate::view::whole;
+use crate::view::{Rows, whole};
 
 /// The path and the list of a manifest.
 #[derive(Debug, Clone)]
@@ -26,15 +26,13 @@ pub(crate) fn manifests(
     partition: &PartitionType,
 ) -> Result<RecordBatch> {
     let count = list.num_rows();
-    let text = |value: fn(&ManifestRow) -> &str| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(rows.iter().map(value)))
-    };
+    let of_rows = Rows(rows.iter());
     let absent = |data_type: DataType| new_null_array(&data_type, count);
     let stats = column::<StructArray>(list, "partition_stats")?;
     let bounds =
         |number: usize| partition.decode_bounds_struct(typed(stats.column(number), "partition_stats")?);
     let columns_of_view: Vec<(&str, ArrayRef)> = vec![
-        ("path", text(|row| &row.path)),
+        ("path", of_rows.texts(|row| row.path.as_str())),
         ("length", find(list, "file_size")?),
         ("content", Arc::new(Int32Array::from_value(0, count))),
         ("spec_id", absent(DataType::Int32)),
@@ -50,7 +48,7 @@ pub(crate) fn manifests(
         ("sequence_number", absent(DataType::Int64)),
         ("min_sequence_number", absent(DataType::Int64)),
         ("file_name", find(list, "file_name")?),
-        ("role", text(|row| row.role)),
+        ("role", of_rows.texts(|row| row.role)),
         ("partition_null_counts", Arc::clone(stats.column(2))),
         ("min_bucket", find(list, "min_bucket")?),
         ("max_bucket", find(list, "max_bucket")?),

@@ -10,10 +10,9 @@ mod refs;
 mod schemas;
 mod snapshots;
 
-pub(crate) use deletes::{DeletesView, ExternalFiles, POSITION_DELETES, Vectors};
-pub(crate) use entries::files_columns;
-pub use entries::{EntryView, IDENTITY_COLUMN, Role};
-pub(crate) use groups::{buckets, ints, last_created, longs, partitions};
+pub(crate) use deletes::{DATA_PATH, ExternalFiles, POSITION_DELETES, POSITIONS, Vectors, deletes_view};
+pub(crate) use entries::{EntryView, Role, files_columns};
+pub(crate) use groups::{buckets, partitions};
 pub(crate) use health::totals;
 pub(crate) use indexes::indexes;
 pub(crate) use manifests::{ManifestRow, manifests};

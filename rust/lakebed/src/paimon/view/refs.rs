@@ -1,13 +1,11 @@
 //! `refs`: one row per branch and tag, with the columns of both formats.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::DataType;
 
 use super::super::snapshot::{Snapshot, Tag};
 use crate::error::Result;
-use crate::view::instants;
-use crate::view::whole;
+use crate::view::{Rows, whole};
 
 /// A name of a snapshot.
 pub(crate) enum Ref {
@@ -55,18 +53,17 @@ impl Ref {
 /// The rows of `refs`. The retention columns are those of Iceberg's table of the same name; Paimon has a
 /// retention time for tags only.
 pub(crate) fn refs(refs: &[Ref]) -> Result<RecordBatch> {
-    let snapshots = || refs.iter().map(Ref::snapshot);
-    let created = refs.iter().map(|one| one.tag()?.create_time_micros);
+    let rows = Rows(refs.iter());
     let columns: Vec<(&str, ArrayRef)> = vec![
-        ("name", Arc::new(StringArray::from_iter_values(refs.iter().map(Ref::name)))),
-        ("type", Arc::new(StringArray::from_iter_values(refs.iter().map(Ref::kind)))),
-        ("snapshot_id", Arc::new(snapshots().map(|s| Some(s?.id)).collect::<Int64Array>())),
-        ("max_reference_age_in_ms", Arc::new(refs.iter().map(Ref::retained).collect::<Int64Array>())),
-        ("min_snapshots_to_keep", Arc::new(Int32Array::new_null(refs.len()))),
-        ("max_snapshot_age_in_ms", Arc::new(Int64Array::new_null(refs.len()))),
-        ("schema_id", Arc::new(snapshots().map(|s| Some(s?.schema_id)).collect::<Int64Array>())),
-        ("committed_at", instants(snapshots().map(|s| Some(s?.time_millis)))?),
-        ("created_at", Arc::new(created.collect::<TimestampMicrosecondArray>())),
+        ("name", rows.texts(Ref::name)),
+        ("type", rows.texts(Ref::kind)),
+        ("snapshot_id", rows.longs(|one| Some(one.snapshot()?.id))),
+        ("max_reference_age_in_ms", rows.longs(Ref::retained)),
+        ("min_snapshots_to_keep", rows.absent(&DataType::Int32)),
+        ("max_snapshot_age_in_ms", rows.absent(&DataType::Int64)),
+        ("schema_id", rows.longs(|one| Some(one.snapshot()?.schema_id))),
+        ("committed_at", rows.instants(|one| Some(one.snapshot()?.time_millis))?),
+        ("created_at", rows.wall_clocks(|one| one.tag()?.create_time_micros)),
     ];
     whole(columns, refs.len())
 }

@@ -101,8 +101,11 @@ pub(crate) fn read(
 }
 
 /// Rows followed by carried columns.
-pub(crate) fn with(rows: &RecordBatch, carried: &RecordBatch) -> Result<RecordBatch> {
-    let all = [rows, carried].into_iter().flat_map(|batch| {
+pub(crate) fn with<'c>(
+    rows: &RecordBatch,
+    carried: impl Into<Option<&'c RecordBatch>>,
+) -> Result<RecordBatch> {
+    let all = std::iter::once(rows).chain(carried.into()).flat_map(|batch| {
         let fields = batch.schema_ref().fields().iter().cloned();
         fields.zip(batch.columns().iter().cloned()).collect::<Vec<_>>()
     });

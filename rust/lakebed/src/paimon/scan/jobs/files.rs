@@ -21,11 +21,11 @@ use crate::paimon::scan::gather::decided;
 use crate::paimon::scan::planned::{Attach, vectors_schema, vectors_within};
 use crate::paimon::scan::program::EntryProgram;
 use crate::paimon::table::Table;
-use crate::paimon::view::{IDENTITY_COLUMN, Role};
+use crate::paimon::view::Role;
 use crate::record::column;
 use crate::scan::{EntryJob, LiveFiles, RowsJob, ScanOptions, planned, threads};
 use crate::storage::total_size;
-use crate::view::with_columns;
+use crate::view::{IDENTITY_COLUMN, with_columns};
 
 sides! {
     enum LiveSide {
