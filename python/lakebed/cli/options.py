@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from lakebed import _texts
+from lakebed._native import FORMATS
 from lakebed.cli.rows import Order, is_named
 from lakebed.errors import PredicateError, SchemaError
 
@@ -71,7 +72,7 @@ _OPENING = (
     ),
     click.option(
         "--format",
-        type=click.Choice(["paimon", "iceberg"]),
+        type=click.Choice(FORMATS),
         help="The table format, where a folder could be taken for either.",
     ),
     click.option(
