@@ -71,7 +71,7 @@ trust: ## Run everything in its long form: all tables through all doors, both Sp
 # Two by themselves: what is compiled with the codecs of the reference decoder, or with a client of S3, the wheel cannot use.
 # nice: tests of Python wait now and then, and those of Rust take what that leaves.
 test-rust: $(PYTHON) ## Run the Rust tests, the corpora of the fuzzers among them
-	nice cargo test --workspace --exclude lakebed-avro --locked $(AREA)
+	nice cargo test --workspace --exclude lakebed-avro --features lakebed/toy --locked $(AREA)
 	nice cargo test --package lakebed-avro --locked $(AREA)
 	nice cargo test --manifest-path rust/lakebed-object-store/Cargo.toml --target-dir target --locked $(AREA)
 
@@ -194,6 +194,6 @@ $(RELEASED): $(TOOLS) $(WHEEL_INPUTS)
 
 $(CHECKED): $(TOOLS) $(WHEEL_INPUTS)
 	@rm -rf build/checked
-	$(BIN)/maturin build --quiet --locked --profile dev --interpreter $(PYO3_PYTHON) --out build/checked
+	$(BIN)/maturin build --quiet --locked --profile dev --features toy --interpreter $(PYO3_PYTHON) --out build/checked
 	.ci/install.sh $(BIN)/python --no-deps --reinstall build/checked/lakebed-*.whl
 	@rm -f $(RELEASED) && touch $@

@@ -10,6 +10,7 @@ _T = TypeVar("_T")
 # What PyO3 lists.
 __all__ = [
     "BUILD_PROFILE",
+    "FORMATS",
     "Batch",
     "BatchStream",
     "FileChangeKind",
@@ -74,6 +75,7 @@ __all__ = [
 
 __version__: str
 BUILD_PROFILE: str
+FORMATS: tuple[str, ...]
 
 @final
 class Batch:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from lakebed._arguments import encodable, positive
+from lakebed._native import FORMATS
 from lakebed._not_found import explained
 from lakebed.catalogs import entry_of
 from lakebed.errors import TableNotFoundError
@@ -66,8 +67,9 @@ def open_table(
 
     >>> orders = open_table(catalog.load_table("db.orders"))
     """
-    if format not in (None, "paimon", "iceberg"):
-        raise ValueError(f'format is "paimon", "iceberg" or None, not {format!r}')
+    if format not in (None, *FORMATS):
+        known = ", ".join(f'"{name}"' for name in FORMATS)
+        raise ValueError(f"format is {known} or None, not {format!r}")
     moved = tuple(
         (encodable("relocate", prefix), encodable("relocate", os.fspath(now)))
         for prefix, now in (relocate or {}).items()

@@ -15,6 +15,7 @@ import click
 import lakebed
 from lakebed import _texts
 from lakebed._display import words_of
+from lakebed._native import FORMATS
 from lakebed.catalogs import load_catalog, load_table
 from lakebed.cli.rows import Order, is_named
 from lakebed.errors import PredicateError, SchemaError
@@ -74,7 +75,7 @@ _OPENING = (
     ),
     click.option(
         "--format",
-        type=click.Choice(["paimon", "iceberg"]),
+        type=click.Choice(FORMATS),
         help="The table format, where a folder could be taken for either.",
     ),
     click.option(

@@ -137,7 +137,11 @@ class Change:
         return self.iceberg(table) if callable(self.iceberg) else self.iceberg
 
     def of_paimon(self, table: Table) -> PaimonChange:
-        """The change of a Paimon table. Raises: UnsupportedError where Paimon has none."""
+        """The change of a Paimon table. Raises: UnsupportedError where Paimon has none, and for a table of a
+        format that is only read.
+        """
+        if table.format != "paimon":
+            raise unsupported(f"{table.format} tables take no {self.name}", table)
         if self.paimon is None:
             raise unsupported(f"{self.name} is of Iceberg's tables", table)
         return self.paimon(table) if callable(self.paimon) else self.paimon

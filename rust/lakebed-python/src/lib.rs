@@ -58,11 +58,15 @@ mod _native {
         view::{Place, View},
     };
 
+    use lakebed::format::FORMATS;
     use pyo3::prelude::*;
+    use pyo3::types::PyTuple;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        let formats = FORMATS.0.iter().map(|format| format.name);
+        module.add("FORMATS", PyTuple::new(module.py(), formats)?)?;
         module.add("BUILD_PROFILE", if cfg!(debug_assertions) { "debug" } else { "release" })
     }
 }

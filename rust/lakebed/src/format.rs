@@ -9,6 +9,8 @@ use crate::reach::OtherReach;
 use crate::scan::{EntryJob, Format as _};
 use crate::storage::Storage;
 use crate::table::LakeTable;
+#[cfg(any(test, feature = "toy"))]
+use crate::toy;
 use crate::{iceberg, paimon};
 
 /// Opens the table at a location; `TableNotFound` where there is none of the format.
@@ -50,7 +52,7 @@ pub const FORMATS: Formats = Formats(&[
         names_table: |name| !paimon::paths::schema_ids(&[name]).is_empty(),
         is_file: |_| false,
         reach: |location, storage, decoding| {
-            Ok(Box::new(paimon::Table::open(location, storage, decoding)?.reach(false)))
+            Ok(Box::new(paimon::Table::open(location, storage, decoding)?.reach(false)?))
         },
         job: read_job::<EntryJob<paimon::Table>>,
     },
@@ -62,9 +64,22 @@ pub const FORMATS: Formats = Formats(&[
         names_table: iceberg::discovery::names_table,
         is_file: iceberg::discovery::is_metadata_file,
         reach: |location, storage, decoding| {
-            Ok(Box::new(iceberg::Table::open(location, storage, decoding)?.reach(false)))
+            Ok(Box::new(iceberg::Table::open(location, storage, decoding)?.reach(false)?))
         },
         job: read_job::<EntryJob<iceberg::Table>>,
+    },
+    #[cfg(any(test, feature = "toy"))]
+    Format {
+        name: "toy",
+        open: |location, storage, decoding| Ok(Box::new(toy::Table::open(location, storage, decoding)?)),
+        folder: toy::FOLDER,
+        is_table: toy::Table::is_at,
+        names_table: |name| name == toy::FILE,
+        is_file: |_| false,
+        reach: |location, storage, decoding| {
+            Ok(Box::new(toy::Table::open(location, storage, decoding)?.reach(false)?))
+        },
+        job: read_job::<EntryJob<toy::Table>>,
     },
 ]);
 

@@ -44,6 +44,8 @@ pub mod table;
 mod test_data;
 mod text;
 mod time;
+#[cfg(any(test, feature = "toy"))]
+mod toy;
 mod verify;
 pub mod view;
 mod words;

@@ -61,7 +61,7 @@ pub(crate) struct MetadataScan<T: 'static> {
     schema: SchemaRef,
 }
 
-impl<T> MetadataScan<T> {
+impl<T: LakeTable> MetadataScan<T> {
     /// Resolves the metadata table `name`, one of `tables`, of `table`; columns and filter are checked, no
     /// file is read.
     ///
@@ -76,8 +76,11 @@ impl<T> MetadataScan<T> {
     ) -> Result<MetadataScan<T>> {
         let system = tables.iter().find(|system| system.name == name).ok_or_else(|| {
             let known = names(tables).join(", ");
-            Error::new(ErrorKind::UnknownView, format!("no metadata table {name:?}; there are {known}"))
-                .in_field(name)
+            let message = match tables.is_empty() {
+                true => format!("{} tables have no metadata table {name:?}", table.format()),
+                false => format!("no metadata table {name:?}; there are {known}"),
+            };
+            Error::new(ErrorKind::UnknownView, message).in_field(name)
         })?;
         let none = RecordBatch::new_empty(Arc::new(ArrowSchema::new((system.columns)(&table)?)));
         let none = select(&none, options.columns.as_deref(), options.filter.as_deref())?;

@@ -114,7 +114,9 @@ pub trait LakeTable: Any + Send + Sync {
     fn snapshot_id(&self) -> Option<i64>;
 
     /// The table's options or properties.
-    fn properties(&self) -> BTreeMap<String, String>;
+    fn properties(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
 
     /// The branch that the table is on: `main` unless another was requested.
     fn branch(&self) -> &str {
@@ -144,8 +146,11 @@ pub trait LakeTable: Any + Send + Sync {
     /// has in views, and where the format has specs `spec_id`, of the partition spec for new files.
     ///
     /// # Errors
-    /// `Unsupported` for partition fields that cannot be computed from values, with the field.
-    fn partitions_of(&self, rows: &RecordBatch) -> Result<RecordBatch>;
+    /// `Unsupported` for partition fields that cannot be computed from values, with the field, and for a format that
+    /// computes none.
+    fn partitions_of(&self, _rows: &RecordBatch) -> Result<RecordBatch> {
+        Err(lacks(self.format(), "partitions_of"))
+    }
 
     /// The same table at another snapshot, tag, branch or time.
     ///
@@ -196,10 +201,20 @@ pub trait LakeTable: Any + Send + Sync {
     /// `Location` for a path that no prefix covers; `Unsupported` for files that lakebed cannot rewrite;
     /// `SnapshotNotFound` and `Argument` for a state that the table does not have; `UnknownColumn`,
     /// `Predicate`; those of reading and writing. After an error the files written so far are deleted.
-    fn rewrite_paths(&self, job: &RewritePaths, options: ScanOptions) -> Result<Box<dyn Distributed>>;
+    fn rewrite_paths(&self, _job: &RewritePaths, _options: ScanOptions) -> Result<Box<dyn Distributed>> {
+        Err(lacks(self.format(), "rewrite_paths"))
+    }
 
     /// The names of the metadata tables that the engines of this format have.
-    fn metadata_tables(&self) -> Vec<&'static str>;
+    fn metadata_tables(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+}
+
+/// The error for what tables of a format cannot do.
+#[cold]
+fn lacks(format: &str, method: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("{format} tables have no {method}"))
 }
 
 impl dyn LakeTable {

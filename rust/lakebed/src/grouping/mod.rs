@@ -16,7 +16,7 @@ pub(crate) use sizes::Sizes;
 use crate::distributed::foreign;
 use crate::error::Result;
 use crate::health::{self, HealthTask, HealthTotals, ManifestBounds, row_of_parts, small_bytes};
-use crate::scan::{Format, ScanOptions};
+use crate::scan::{Format, ScanOptions, no_view};
 use crate::view::{GroupBy, select};
 
 /// Groups of live files, and what is summed up of each.
@@ -28,7 +28,9 @@ pub(crate) trait FileGroups<F: Format>: Send + Sized + 'static {
     ///
     /// # Errors
     /// `Unsupported` for a partition field of a type that cannot be compared.
-    fn of(table: &F, summing: &Summing) -> Result<Self>;
+    fn of(table: &F, summing: &Summing) -> Result<Self> {
+        Self::sent(&table.sent_types(&ScanOptions::default())?, summing)
+    }
 
     /// No groups yet, in another process.
     ///
@@ -83,13 +85,17 @@ pub(crate) trait FileGroups<F: Format>: Send + Sized + 'static {
     ///
     /// # Errors
     /// As [`FileGroups::shown_partitions`].
-    fn shown_buckets(&self) -> Result<RecordBatch>;
+    fn shown_buckets(&self) -> Result<RecordBatch> {
+        Err(no_view::<F>("buckets"))
+    }
 
     /// Sums over all groups, with the number of manifests that a plan of each partition reads.
     ///
     /// # Errors
     /// As [`FileGroups::shown_partitions`]; `Mismatch` for a sum beyond 64 bits.
-    fn totals(&self, bounds: &ManifestBounds) -> Result<HealthTotals>;
+    fn totals(&self, _bounds: &ManifestBounds) -> Result<HealthTotals> {
+        Err(no_view::<F>("health"))
+    }
 }
 
 /// By what live files are summed up, and which columns are shown of the sums.

@@ -194,7 +194,7 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     /// # Errors
     /// `Internal` for a table of another format.
     fn newest(table: &dyn LakeTable, catalog: Option<Newest>) -> Result<NewestReach<Self>> {
-        Ok(own::<Self::Table>(table)?.newest_reach(catalog))
+        own::<Self::Table>(table)?.newest_reach(catalog)
     }
 
     /// The folders in which orphans of the table may be; `spellings` tells which paths are the same.

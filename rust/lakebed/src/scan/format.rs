@@ -9,7 +9,7 @@ use arrow_schema::SchemaRef;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Batches, Funnel, ScanOptions, ViewScan};
+use super::{Amount, Batches, EntrySource, Funnel, ScanOptions, Stage, ViewScan};
 use crate::columnar::Decoding;
 use crate::diff::{Difference, OneSide};
 use crate::distributed::{Bounds, Distributed, Job, Piece, Planned, PlannedManifest};
@@ -19,36 +19,40 @@ use crate::history::{Commit, DeleteChanges, Listed};
 use crate::notes::Notes;
 use crate::pipeline::ReadCache;
 use crate::reach::{NewestReach, Reach};
+use crate::storage::total_size;
 use crate::system::SystemTable;
 use crate::table::{LakeTable, Newest, TableCore};
 use crate::verify::{StoredEntries, WholeEntries};
 use crate::view::View;
 
 /// A table of a format that has its files in the entries of manifests.
+///
+/// What is provided is what a format without the view, or with the simplest form of it, needs. A type of what a format
+/// does not have is [`Absent`](super::Absent).
 pub(crate) trait Format: LakeTable + Clone + 'static {
     /// The name of the format.
     const NAME: &'static str;
 
     /// Of what the lists have bounds for each manifest, as steps of a scan say it.
-    const LIST_BOUNDS: &'static str;
+    const LIST_BOUNDS: &'static str = "nothing in the manifest lists";
 
     /// How many of the [`Counts`](crate::history::Counts) the lists have, from the first on.
-    const COUNTED: usize;
+    const COUNTED: usize = 0;
 
     /// The rows of the view `files`, of files that appends added, and of files that a commit added or removed.
     const FILES: Self::Role;
-    const APPENDED: Self::Role;
-    const HISTORY: Self::Role;
+    const APPENDED: Self::Role = Self::FILES;
+    const HISTORY: Self::Role = Self::FILES;
 
     /// What entries of manifests that only one of two snapshots has say of the difference, in the order in which rows
     /// are returned.
     const DIFFERENCE: &'static [Difference<Self>];
 
     /// Whether plans number those of the deletes that a filter leaves, or all of them.
-    const PLANS_NUMBER_FILTERED_DELETES: bool;
+    const PLANS_NUMBER_FILTERED_DELETES: bool = false;
 
     /// The metadata tables that the engines have.
-    const SYSTEM_TABLES: &'static [SystemTable<Self>];
+    const SYSTEM_TABLES: &'static [SystemTable<Self>] = &[];
 
     /// A snapshot.
     type Snapshot: Clone + Send + Sync + 'static;
@@ -91,7 +95,9 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     ///
     /// # Errors
     /// Those of reading it.
-    fn at_state(&self, snapshot: &Self::Snapshot) -> Result<Self>;
+    fn at_state(&self, _snapshot: &Self::Snapshot) -> Result<Self> {
+        Err(no_view::<Self>(HISTORIES))
+    }
 
     /// The name by which a manifest is told from the table's others.
     fn name_of(manifest: &Self::Manifest) -> &str;
@@ -100,13 +106,19 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     fn path_of(&self, manifest: &Self::Manifest) -> String;
 
     /// The size of a manifest \[bytes\], where it is recorded.
-    fn size_of(manifest: &Self::Manifest) -> Option<u64>;
+    fn size_of(_manifest: &Self::Manifest) -> Option<u64> {
+        None
+    }
 
     /// A manifest in the form that engines get.
     ///
     /// # Errors
     /// `Location` for one that the storage may not open.
-    fn planned(&self, manifest: &Self::Manifest) -> Result<PlannedManifest>;
+    fn planned(&self, manifest: &Self::Manifest) -> Result<PlannedManifest> {
+        let path = self.core().storage().place(&self.path_of(manifest))?;
+        let size = Self::size_of(manifest).unwrap_or(0);
+        Ok(PlannedManifest { path, size, added: 0, deleted: 0, divisible: false })
+    }
 
     /// The manifests of the snapshot of `at` that may have files, by a filter in the types of this table.
     ///
@@ -118,14 +130,21 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     ///
     /// # Errors
     /// `SnapshotNotFound`; those of reading them.
-    fn appends(&self, after: Option<i64>) -> Result<Vec<Self::Snapshot>>;
+    fn appends(&self, _after: Option<i64>) -> Result<Vec<Self::Snapshot>> {
+        Err(no_view::<Self>("appends"))
+    }
 
     /// The manifests that these appends wrote.
     ///
     /// # Errors
     /// Those of reading the lists.
-    fn appended(&self, snapshots: &[Self::Snapshot], filter: Option<&str>)
-    -> Result<OneSide<Self::Manifest>>;
+    fn appended(
+        &self,
+        _snapshots: &[Self::Snapshot],
+        _filter: Option<&str>,
+    ) -> Result<OneSide<Self::Manifest>> {
+        Err(no_view::<Self>("appends"))
+    }
 
     /// The ids of snapshots by which entries of their manifests are told from those of other commits; `None` where
     /// manifests have no others.
@@ -137,13 +156,17 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     ///
     /// # Errors
     /// Those of reading them.
-    fn line(&self) -> Result<Vec<(Commit, Self::Snapshot)>>;
+    fn line(&self) -> Result<Vec<(Commit, Self::Snapshot)>> {
+        Err(no_view::<Self>(HISTORIES))
+    }
 
     /// Reads the lists of a snapshot.
     ///
     /// # Errors
     /// Those of reading the lists, and of a filter on the table's columns.
-    fn listed(&self, snapshot: &Self::Snapshot, filter: Option<&str>) -> Result<Listed<Self::Manifest>>;
+    fn listed(&self, _snapshot: &Self::Snapshot, _filter: Option<&str>) -> Result<Listed<Self::Manifest>> {
+        Err(no_view::<Self>(HISTORIES))
+    }
 
     /// For each snapshot the deletes that are in no manifest; `None` where the format has no such deletes.
     ///
@@ -171,7 +194,14 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     ///
     /// # Errors
     /// `UnknownColumn`, `FilterColumn`, `Predicate`; those of [`Format::sent_types`].
-    fn program(&self, role: Self::Role, options: &ScanOptions) -> Result<Self::Program>;
+    fn program(&self, role: Self::Role, options: &ScanOptions) -> Result<Self::Program> {
+        self.check_filter(options.table_filter.as_deref())?;
+        if options.stats.is_some() {
+            let message = format!("entries of {} tables have no statistics", Self::NAME);
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        Self::sent_program(&self.sent_types(options)?, role, options, self.core().decoding().clone())
+    }
 
     /// The rows of a role elsewhere, where a program has one manifest at a time.
     ///
@@ -190,6 +220,11 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     /// None that input could cause.
     fn added_by(program: Self::Program, _ids: HashSet<i64>) -> Result<Self::Program> {
         Ok(program)
+    }
+
+    /// The same program, which reports to `funnel` which entries it leaves out.
+    fn counted(program: Self::Program, _funnel: &Funnel) -> Self::Program {
+        program
     }
 
     /// The columns of the rows of a program.
@@ -216,31 +251,46 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     fn rows(program: &Arc<Self::Program>, manifest: OpenManifest<'_, Self::Manifest>) -> Result<Batches>;
 
     /// The rows that a view is made of one by one; `None` for views that are not made of entries, or of more than these.
-    fn role_of(view: &View, options: &ScanOptions) -> Option<Self::Role>;
+    fn role_of(view: &View, _options: &ScanOptions) -> Option<Self::Role> {
+        matches!(view, View::Files).then_some(Self::FILES)
+    }
 
     /// Checks a filter on the table's columns.
     ///
     /// # Errors
-    /// `FilterColumn`, `Predicate`.
-    fn check_filter(&self, filter: Option<&str>) -> Result<()>;
+    /// `FilterColumn`, `Predicate`; `Unsupported` where entries have nothing that filters test.
+    fn check_filter(&self, filter: Option<&str>) -> Result<()> {
+        let message =
+            || format!("where tests columns of the table, which entries of {} tables lack", Self::NAME);
+        filter.map_or(Ok(()), |_| Err(Error::new(ErrorKind::Unsupported, message())))
+    }
 
     /// The columns of a view without a role that does not sum up files; checks columns and filters.
     ///
     /// # Errors
     /// `UnknownColumn`; `UnknownView` for a view that the format does not have; `FilterColumn`, `Predicate`.
-    fn view_schema(&self, view: &View, options: &ScanOptions) -> Result<SchemaRef>;
+    fn view_schema(&self, view: &View, _options: &ScanOptions) -> Result<SchemaRef> {
+        Err(no_view::<Self>(view.name()))
+    }
 
     /// The rows of a view that does not sum up files.
     ///
     /// # Errors
     /// Those of reading them.
-    fn view_rows(scan: &ViewScan<Self>) -> Result<Batches>;
+    fn view_rows(scan: &ViewScan<Self>) -> Result<Batches> {
+        let program = scan.program.as_ref().ok_or_else(|| no_view::<Self>(scan.view.name()))?;
+        let source = EntrySource::new(Arc::clone(program), scan.table.clone());
+        Ok(source.stream(scan.manifests()?.kept, &scan.options))
+    }
 
     /// The job of such a view; `None` where one process makes the rows.
     ///
     /// # Errors
     /// Those of reading the manifest lists, and what is small enough to be sent along.
-    fn view_job(scan: &ViewScan<Self>, bounds: &Bounds) -> Result<Option<Planned>>;
+    fn view_job(scan: &ViewScan<Self>, bounds: &Bounds) -> Result<Option<Planned>> {
+        let Some(role) = Self::role_of(&scan.view, &scan.options) else { return Ok(None) };
+        scan.rows_job(role, scan.manifests()?.kept, bounds)
+    }
 
     /// The answer of a REST catalog to a client that asks it to plan the scan.
     ///
@@ -251,19 +301,39 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     }
 
     /// The role whose entries are counted to explain a view; `None` for views that need no manifests.
-    fn counted_role(view: &View, options: &ScanOptions) -> Option<Self::Role>;
+    fn counted_role(view: &View, options: &ScanOptions) -> Option<Self::Role> {
+        Self::role_of(view, options).or_else(|| view.group_by().map(|_| Self::FILES))
+    }
 
     /// A scan of the entries of a role that makes no rows and reports to `funnel`.
     ///
     /// # Errors
     /// Those of reading the manifest lists.
-    fn counting(scan: &ViewScan<Self>, role: Self::Role, funnel: &Funnel) -> Result<Batches>;
+    fn counting(scan: &ViewScan<Self>, role: Self::Role, funnel: &Funnel) -> Result<Batches> {
+        let OneSide { kept, pruned } = scan.manifests()?;
+        let amount = |manifests: &[Self::Manifest]| Amount {
+            count: manifests.len() as u64,
+            rows: 0,
+            bytes: total_size(manifests.iter().filter_map(Self::size_of)),
+        };
+        funnel.pass(&MANIFESTS, || [amount(&kept) + amount(&pruned), amount(&kept)]);
+        let table_filter = scan.options.table_filter.clone();
+        let program = scan.table.program(role, &ScanOptions { table_filter, ..ScanOptions::default() })?;
+        let program = Arc::new(Self::counted(program, funnel));
+        Ok(EntrySource::new(program, scan.table.clone()).stream(kept, &scan.options))
+    }
 
     /// The live files in this process, with columns of entries under their own names.
     ///
     /// # Errors
     /// Those of reading the manifest lists.
-    fn live_files(&self, columns: &[&str], options: &ScanOptions) -> Result<Batches>;
+    fn live_files(&self, columns: &[&str], options: &ScanOptions) -> Result<Batches> {
+        let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+        let options = ScanOptions { columns: Some(columns), limit: None, ..options.clone() };
+        let manifests = self.manifests_at(self, options.table_filter.as_deref())?.kept;
+        let program = Arc::new(self.program(Self::FILES, &options)?);
+        Ok(EntrySource::new(program, self.clone()).stream(manifests, &options))
+    }
 
     /// The job that makes live files with the columns of `options`; `None` for small manifests.
     ///
@@ -280,14 +350,34 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
         Ok(HashMap::new())
     }
 
-    /// The schema by which the table's rows are read.
-    fn schema_id(&self) -> i64;
+    /// The schema by which the table's rows are read; 0 where schemas have no ids.
+    fn schema_id(&self) -> i64 {
+        0
+    }
 
     /// What walks all files of this version; `is_of_catalog` is whether a catalog says that this is the table.
-    fn reach(&self, is_of_catalog: bool) -> Self::Reach;
+    ///
+    /// # Errors
+    /// `UnknownView` for a format whose tables are not walked.
+    fn reach(&self, _is_of_catalog: bool) -> Result<Self::Reach> {
+        Err(no_view::<Self>(WALKS))
+    }
 
     /// What reads the newest version: a catalog or, without one, the table itself.
-    fn newest_reach(&self, catalog: Option<Newest>) -> NewestReach<Self::Reach>;
+    ///
+    /// # Errors
+    /// As [`Format::reach`].
+    fn newest_reach(&self, _catalog: Option<Newest>) -> Result<NewestReach<Self::Reach>> {
+        Err(no_view::<Self>(WALKS))
+    }
+
+    /// The view [`View::Verify`].
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`; `UnknownView` for a format whose tables are not verified.
+    fn verify(self, _data_files: bool, _options: ScanOptions) -> Result<Box<dyn Distributed>> {
+        Err(no_view::<Self>("verify"))
+    }
 
     /// The view [`View::Freed`].
     ///
@@ -295,20 +385,36 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     /// `UnknownView` for a format whose commits return the files that they have freed.
     fn freed(
         &self,
-        before: String,
-        newest: Option<Newest>,
-        options: ScanOptions,
-    ) -> Result<Box<dyn Distributed>>;
+        _before: String,
+        _newest: Option<Newest>,
+        _options: ScanOptions,
+    ) -> Result<Box<dyn Distributed>> {
+        Err(no_view::<Self>("freed"))
+    }
 
     /// The rows of [`Format::HISTORY`] of a manifest that a commit wrote, then `change`: "added" or "removed".
     ///
     /// # Errors
     /// As [`Format::rows`].
     fn changes(
-        program: &Arc<Self::Program>,
-        manifest: OpenManifest<'_, Self::Manifest>,
-        commit: &Commit,
-    ) -> Result<Batches>;
+        _program: &Arc<Self::Program>,
+        _manifest: OpenManifest<'_, Self::Manifest>,
+        _commit: &Commit,
+    ) -> Result<Batches> {
+        Err(no_view::<Self>(HISTORIES))
+    }
+}
+
+/// The views that are made of [`Format::line`], and those of [`Format::reach`].
+const HISTORIES: &str = "growth or file_history";
+const WALKS: &str = "reachable, orphans or expire_plan";
+
+static MANIFESTS: Stage = Stage { order: 0, step: "manifests", why: "what the lists say of them" };
+
+/// The error for a view that a format does not have.
+#[cold]
+pub(crate) fn no_view<F: Format>(name: &str) -> Error {
+    Error::new(ErrorKind::UnknownView, format!("{} tables have no view {name}", F::NAME)).in_field(name)
 }
 
 /// The job of live files, its manifests, and pieces that every process has, with the reduces that they are for.

@@ -8,11 +8,11 @@ use arrow_schema::SchemaRef;
 use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
-use super::{Batches, Format, OpenManifest, ScanOptions};
+use super::{Batches, Format, LiveFiles, OpenManifest, ScanOptions, planned};
 use crate::columnar::Decoding;
 use crate::diff::DiffJob;
 use crate::distributed::{
-    FormatJob, Job, LocatedManifest, ManifestMap, Process, StoredOptions, match_manifest_path, rows,
+    Bounds, FormatJob, Job, LocatedManifest, ManifestMap, Process, StoredOptions, match_manifest_path, rows,
 };
 use crate::error::Result;
 use crate::grouping::GroupsJob;
@@ -85,6 +85,27 @@ impl<F: Format> RowsJob<F> {
             added_by: None,
             manifests: located(table, manifests)?,
         })
+    }
+
+    /// Live files as rows of `role`, for [`Format::live_job`]; `None` for small manifests.
+    ///
+    /// # Errors
+    /// As [`RowsJob::new`].
+    pub(crate) fn of_live(
+        role: F::Role,
+        table: &F,
+        options: &ScanOptions,
+        manifests: Vec<F::Manifest>,
+        bounds: &Bounds,
+    ) -> Result<Option<LiveFiles<F>>>
+    where
+        F: Format<LiveJob = RowsJob<F>>,
+    {
+        let inputs = planned(table, &manifests)?;
+        if bounds.are_small(inputs.iter().map(|manifest| manifest.size)) {
+            return Ok(None);
+        }
+        Ok(Some((RowsJob::new(role, table, options, manifests)?, inputs, Vec::new())))
     }
 
     /// The same of the files that these snapshots added.

@@ -1,5 +1,7 @@
 //! What all scans share, for both formats: options in, batches out.
 
+#[cfg(any(test, feature = "toy"))]
+mod absent;
 mod coalesced;
 mod format;
 mod funnel;
@@ -17,7 +19,9 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde::Serialize;
 
-pub(crate) use format::{Format, LiveFiles, OpenManifest, no_scan_tasks};
+#[cfg(any(test, feature = "toy"))]
+pub(crate) use absent::Absent;
+pub(crate) use format::{Format, LiveFiles, OpenManifest, no_scan_tasks, no_view};
 pub(crate) use funnel::{Amount, Funnel, Stage, counted};
 pub(crate) use jobs::{EntryJob, RowsJob, located};
 pub(crate) use numbered::{DELETE_ID, Numbered};

@@ -1,6 +1,6 @@
 //! Which scan makes the rows of a view, for every format.
 
-use super::{ScanOptions, ViewScan};
+use super::{Format, ScanOptions, ViewScan};
 use crate::diff::{AppendScan, DiffScan};
 use crate::distributed::Distributed;
 use crate::error::Result;
@@ -9,14 +9,13 @@ use crate::pipeline::both;
 use crate::reach::{Orphans, Reachable, Unreached};
 use crate::system::MetadataScan;
 use crate::table::{Place, id_at, own};
-use crate::verify::{Verified, VerifyScan};
 use crate::view::View;
 
 /// Resolves a view of a table.
 ///
 /// # Errors
 /// Those of [`Table::resolve`](crate::table::LakeTable::resolve).
-pub(crate) fn resolve<F: Verified>(
+pub(crate) fn resolve<F: Format>(
     table: &F,
     view: View,
     options: ScanOptions,
@@ -37,14 +36,14 @@ pub(crate) fn resolve<F: Verified>(
         }
         View::Growth => Box::new(GrowthScan::new(table.noting(), options)?),
         View::FileHistory => Box::new(FileHistoryScan::new(table.noting(), options)?),
-        View::Verify { data_files } => Box::new(VerifyScan::new(table, options, data_files)?),
-        View::Reachable => Box::new(Reachable::new(table.reach(false), options)?),
+        View::Verify { data_files } => table.verify(data_files, options)?,
+        View::Reachable => Box::new(Reachable::new(table.reach(false)?, options)?),
         View::Orphans { which, newest } => {
-            let reach = table.reach(newest.is_some());
-            Box::new(Orphans::new(reach, table.newest_reach(newest), which, options)?)
+            let reach = table.reach(newest.is_some())?;
+            Box::new(Orphans::new(reach, table.newest_reach(newest)?, which, options)?)
         }
         View::ExpirePlan { retention, newest } => {
-            Box::new(Unreached::expired(table.newest_reach(newest), retention, options)?)
+            Box::new(Unreached::expired(table.newest_reach(newest)?, retention, options)?)
         }
         View::Freed { before, newest } => table.freed(before, newest, options)?,
         View::MetadataTable(name) => Box::new(MetadataScan::new(table, F::SYSTEM_TABLES, &name, options)?),

@@ -7,6 +7,7 @@ use arrow_schema::SchemaRef;
 use super::{
     Batches, EntryJob, Format, Numbered, RowsJob, Scan, ScanOptions, Step, counted, limited, once, planned,
 };
+use crate::diff::OneSide;
 use crate::distributed::{Bounds, Distributed, Planned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grouping::{self, GroupsJob};
@@ -47,6 +48,14 @@ impl<F: Format> ViewScan<F> {
         Ok(ViewScan { table, view, options, schema, program })
     }
 
+    /// The manifests of the table's snapshot.
+    ///
+    /// # Errors
+    /// Those of reading the manifest lists.
+    pub(crate) fn manifests(&self) -> Result<OneSide<F::Manifest>> {
+        self.table.manifests_at(&self.table, self.options.table_filter.as_deref())
+    }
+
     /// The rows of entries of `manifests` one by one as a job; `None` for small manifests.
     ///
     /// # Errors
@@ -83,8 +92,8 @@ impl<F: Format> Scan for ViewScan<F> {
     fn explain(&self) -> Result<Vec<Step>> {
         let Some(role) = F::counted_role(&self.view, &self.options) else { return Ok(Vec::new()) };
         let mut steps = counted(|funnel| F::counting(self, role, funnel))?;
-        // Lists that count files alone do not record how many rows these have.
-        if let Some(manifests) = steps.first_mut().filter(|_| F::COUNTED == 1) {
+        // Lists that count files alone, or nothing, do not record how many rows these have.
+        if let Some(manifests) = steps.first_mut().filter(|_| F::COUNTED <= 1) {
             (manifests.rows_kept, manifests.rows_total) = (None, None);
         }
         Ok(steps)

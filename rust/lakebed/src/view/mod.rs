@@ -139,6 +139,36 @@ pub(crate) enum GroupBy {
 }
 
 impl View {
+    /// Its name, as users know it.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            View::Snapshots => "snapshots",
+            View::Refs => "refs",
+            View::Changelogs => "changelogs",
+            View::Schemas => "schemas",
+            View::Manifests => "manifests",
+            View::Entries => "entries",
+            View::Files => "files",
+            View::Partitions => "partitions",
+            View::Buckets => "buckets",
+            View::Health => "health",
+            View::Deletes => "deletes",
+            View::Plan => "plan",
+            View::Indexes => "indexes",
+            View::Diff { .. } => "diff",
+            View::Appends { .. } => "appends",
+            View::Growth => "growth",
+            View::FileHistory => "file_history",
+            View::Verify { .. } => "verify",
+            View::Reachable => "reachable",
+            View::Orphans { .. } => "orphans",
+            View::ExpirePlan { .. } => "expire_plan",
+            View::Freed { .. } => "freed",
+            View::Totals { .. } => "totals",
+            View::MetadataTable(name) => name,
+        }
+    }
+
     /// The view, where it is made of other views, which `scan` resolves; else the view and its options again.
     ///
     /// # Errors

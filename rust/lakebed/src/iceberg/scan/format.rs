@@ -27,10 +27,11 @@ use crate::iceberg::view::Role;
 use crate::reach::{NewestReach, Unreached, newest_reach};
 use crate::record::find;
 use crate::scan::{
-    Batches, EntrySource, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions, ViewScan, planned,
+    Batches, EntrySource, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions, ViewScan,
 };
 use crate::system::SystemTable;
 use crate::table::{Newest, TableCore};
+use crate::verify::VerifyScan;
 use crate::view::View;
 
 impl Format for Table {
@@ -226,11 +227,7 @@ impl Format for Table {
 
     fn live_job(&self, options: &ScanOptions, bounds: &Bounds) -> Result<Option<LiveFiles<Table>>> {
         let manifests = Plan::new(self, options.table_filter.as_deref())?.of_role(Role::Live);
-        let inputs = planned(self, &manifests)?;
-        if bounds.are_small(inputs.iter().map(|manifest| manifest.size)) {
-            return Ok(None);
-        }
-        Ok(Some((RowsJob::new(Role::Live, self, options, manifests)?, inputs, Vec::new())))
+        RowsJob::of_live(Role::Live, self, options, manifests, bounds)
     }
 
     fn commit_times(&self) -> Result<HashMap<i64, i64>> {
@@ -241,14 +238,18 @@ impl Format for Table {
         i64::from(self.schema().schema_id)
     }
 
-    fn reach(&self, is_of_catalog: bool) -> TableReach {
+    fn reach(&self, is_of_catalog: bool) -> Result<TableReach> {
         let table = self.clone();
-        if is_of_catalog { TableReach::of_catalog(table) } else { TableReach::new(table) }
+        Ok(if is_of_catalog { TableReach::of_catalog(table) } else { TableReach::new(table) })
     }
 
-    fn newest_reach(&self, catalog: Option<Newest>) -> NewestReach<TableReach> {
+    fn newest_reach(&self, catalog: Option<Newest>) -> Result<NewestReach<TableReach>> {
         let table = self.clone();
-        newest_reach(catalog, TableReach::of_catalog, move || table.latest().map(TableReach::new))
+        Ok(newest_reach(catalog, TableReach::of_catalog, move || table.latest().map(TableReach::new)))
+    }
+
+    fn verify(self, data_files: bool, options: ScanOptions) -> Result<Box<dyn Distributed>> {
+        Ok(Box::new(VerifyScan::new(self, options, data_files)?))
     }
 
     fn freed(
@@ -258,7 +259,7 @@ impl Format for Table {
         options: ScanOptions,
     ) -> Result<Box<dyn Distributed>> {
         let of = move |newest: &TableReach| newest.before(&before);
-        Ok(Box::new(Unreached::freed(self.newest_reach(newest), of, options)?))
+        Ok(Box::new(Unreached::freed(self.newest_reach(newest)?, of, options)?))
     }
 
     fn changes(

@@ -28,6 +28,7 @@ use crate::record::column;
 use crate::scan::{Batches, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions, ViewScan};
 use crate::system::SystemTable;
 use crate::table::{Newest, TableCore};
+use crate::verify::VerifyScan;
 use crate::view::View;
 
 impl Format for Table {
@@ -47,7 +48,6 @@ impl Format for Table {
         Difference { change: Change::Added, of: Change::Removed, role: Role::Removed, has: deletes },
     ];
 
-    const PLANS_NUMBER_FILTERED_DELETES: bool = false;
     const SYSTEM_TABLES: &'static [SystemTable<Table>] = SYSTEM_TABLES;
 
     type Snapshot = Snapshot;
@@ -213,10 +213,6 @@ impl Format for Table {
         super::job(scan, bounds)
     }
 
-    fn counted_role(view: &View, options: &ScanOptions) -> Option<Role> {
-        Table::role_of(view, options).or_else(|| view.group_by().map(|_| Role::Files))
-    }
-
     fn counting(scan: &ViewScan<Table>, role: Role, funnel: &Funnel) -> Result<Batches> {
         super::counting(scan, role, funnel)
     }
@@ -235,13 +231,17 @@ impl Format for Table {
         self.schema().id
     }
 
-    fn reach(&self, _is_of_catalog: bool) -> TableReach {
-        TableReach::new(self.clone())
+    fn reach(&self, _is_of_catalog: bool) -> Result<TableReach> {
+        Ok(TableReach::new(self.clone()))
     }
 
-    fn newest_reach(&self, catalog: Option<Newest>) -> NewestReach<TableReach> {
+    fn newest_reach(&self, catalog: Option<Newest>) -> Result<NewestReach<TableReach>> {
         let table = self.clone();
-        newest_reach(catalog, TableReach::new, move || TableReach::newest(&table))
+        Ok(newest_reach(catalog, TableReach::new, move || TableReach::newest(&table)))
+    }
+
+    fn verify(self, data_files: bool, options: ScanOptions) -> Result<Box<dyn Distributed>> {
+        Ok(Box::new(VerifyScan::new(self, options, data_files)?))
     }
 
     fn freed(

@@ -1,0 +1,302 @@
+//! A third format, which tests alone have: what a format is beside the core's traits.
+//!
+//! A table's folder has a folder `toy`: in it `toy.json`, with the columns of rows and the snapshots, each with its
+//! manifests, and the manifests, a line of JSON for each entry. Files of entries that are "added" are live; those that
+//! are "deleted" only say that the manifest's commit removed a file.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use serde::{Deserialize, Serialize};
+
+use crate::columnar::Decoding;
+use crate::diff::{Change, Difference, OneSide};
+use crate::distributed::{Bounds, Distributed};
+use crate::error::{Error, ErrorKind, Result};
+use crate::grouping::sums::{self, columns, keys, numbers, sum};
+use crate::grouping::{FileGroups, Summing};
+use crate::json::{parse, parse_within};
+use crate::record::column;
+use crate::scan::{
+    Absent, Amount, Batches, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions, Stage, once,
+    resolve,
+};
+use crate::storage::{Storage, present};
+use crate::table::{LakeTable, Place, TableCore};
+use crate::view::{View, only, project, whole};
+
+pub(crate) const FOLDER: &str = "toy";
+pub(crate) const FILE: &str = "toy.json";
+
+/// The file `toy.json`.
+#[derive(Deserialize)]
+struct Metadata {
+    columns: Vec<String>,
+    snapshots: Vec<Snapshot>,
+}
+
+#[derive(Clone, Deserialize)]
+pub(crate) struct Snapshot {
+    id: i64,
+    manifests: Vec<Manifest>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    name: String,
+    bytes: u64,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    status: String,
+    path: String,
+    partition: String,
+    rows: i64,
+    bytes: i64,
+}
+
+#[derive(Clone)]
+pub(crate) struct Table {
+    core: TableCore,
+    metadata: Arc<Metadata>,
+    snapshot: Option<Snapshot>,
+}
+
+impl Table {
+    pub(crate) fn is_at(location: &str, storage: &Arc<dyn Storage>) -> Result<bool> {
+        Ok(storage.list(&format!("{location}/{FOLDER}"))?.iter().any(|name| name == FILE))
+    }
+
+    pub(crate) fn open(location: &str, storage: Arc<dyn Storage>, decoding: Decoding) -> Result<Table> {
+        let path = format!("{location}/{FOLDER}/{FILE}");
+        let none = || Error::new(ErrorKind::TableNotFound, format!("no {FOLDER}/{FILE}")).in_file(location);
+        let metadata = present(storage.read(&path))?.ok_or_else(none)?;
+        let metadata: Metadata = parse(&metadata).map_err(|error| error.in_file(&path))?;
+        let snapshot = metadata.snapshots.last().cloned();
+        Ok(Table {
+            core: TableCore::new(location, storage, decoding),
+            metadata: Arc::new(metadata),
+            snapshot,
+        })
+    }
+}
+
+impl LakeTable for Table {
+    fn format(&self) -> &'static str {
+        Table::NAME
+    }
+
+    fn core(&self) -> &TableCore {
+        &self.core
+    }
+
+    fn snapshot_id(&self) -> Option<i64> {
+        self.snapshot.as_ref().map(|snapshot| snapshot.id)
+    }
+
+    fn data_schema(&self) -> SchemaRef {
+        let columns = self.metadata.columns.iter().map(|name| Field::new(name, DataType::Utf8, true));
+        Arc::new(Schema::new(columns.collect::<Vec<_>>()))
+    }
+
+    fn at(&self, place: &Place) -> Result<Box<dyn LakeTable>> {
+        let mut snapshots = self.metadata.snapshots.iter();
+        let snapshot = snapshots.find(|snapshot| *place == Place::Snapshot(snapshot.id)).cloned();
+        let none = || Error::new(ErrorKind::SnapshotNotFound, format!("a toy has no {place:?}"));
+        Ok(Box::new(Table { snapshot: Some(snapshot.ok_or_else(none)?), ..self.clone() }))
+    }
+
+    fn refreshed(&self) -> Result<Box<dyn LakeTable>> {
+        let TableCore { location, storage, decoding, .. } = self.core.clone();
+        Ok(Box::new(Table::open(&location, storage, decoding)?))
+    }
+
+    fn resolve(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
+        resolve(self, view, options)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Role {
+    Files,
+    /// With the identity last.
+    Identified,
+}
+
+/// The columns of the rows, and what counts them.
+pub(crate) struct Program {
+    schema: SchemaRef,
+    funnel: Funnel,
+}
+
+impl Format for Table {
+    const NAME: &'static str = "toy";
+    const FILES: Role = Role::Files;
+    const DIFFERENCE: &'static [Difference<Table>] = &[
+        Difference { change: Change::Removed, of: Change::Removed, role: Role::Identified, has: |_| true },
+        Difference { change: Change::Added, of: Change::Added, role: Role::Identified, has: |_| true },
+    ];
+
+    type Snapshot = Snapshot;
+    type Manifest = Manifest;
+    type Role = Role;
+    type Types = ();
+    type Program = Program;
+    type Job = Absent<Table>;
+    type LiveJob = RowsJob<Table>;
+    type Groups = Partitions;
+    type Reach = Absent<Table>;
+    type StoredEntries = Absent<Table>;
+
+    fn core_mut(&mut self) -> &mut TableCore {
+        &mut self.core
+    }
+
+    fn name_of(manifest: &Manifest) -> &str {
+        &manifest.name
+    }
+
+    fn path_of(&self, manifest: &Manifest) -> String {
+        format!("{}/{FOLDER}/{}", self.location(), manifest.name)
+    }
+
+    fn size_of(manifest: &Manifest) -> Option<u64> {
+        Some(manifest.bytes)
+    }
+
+    fn manifests_at(&self, at: &Table, _filter: Option<&str>) -> Result<OneSide<Manifest>> {
+        let kept = at.snapshot.iter().flat_map(|snapshot| snapshot.manifests.clone());
+        Ok(OneSide { kept: kept.collect(), pruned: Vec::new() })
+    }
+
+    fn sent_types(&self, _options: &ScanOptions) -> Result<()> {
+        Ok(())
+    }
+
+    fn sent_program(_types: &(), role: Role, options: &ScanOptions, _decoding: Decoding) -> Result<Program> {
+        let (all, identity) = (rows(&[])?.schema(), Field::new(IDENTITY, DataType::Binary, true));
+        let shown: Vec<_> = all.fields().iter().filter(|field| field.name() != IDENTITY).cloned().collect();
+        let mut fields = project(&shown, |field| field.name(), options.columns.as_deref())?;
+        fields.extend((role == Role::Identified).then_some(Arc::new(identity)));
+        Ok(Program { schema: Arc::new(Schema::new(fields)), funnel: Funnel::default() })
+    }
+
+    fn counted(program: Program, funnel: &Funnel) -> Program {
+        Program { funnel: funnel.clone(), ..program }
+    }
+
+    fn columns(program: &Program) -> &SchemaRef {
+        &program.schema
+    }
+
+    fn rows(program: &Arc<Program>, manifest: OpenManifest<'_, Manifest>) -> Result<Batches> {
+        let lines = manifest.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let entries: Result<Vec<Entry>> = lines.map(parse_within).collect();
+        let mut entries = entries.map_err(|error| error.in_file(manifest.path))?;
+        let all = amount(&entries);
+        entries.retain(|entry| entry.status == "added");
+        program.funnel.pass(&LIVE, || [all, amount(&entries)]);
+        Ok(once(only(&rows(&entries)?, &program.schema)?))
+    }
+
+    fn live_job(&self, options: &ScanOptions, bounds: &Bounds) -> Result<Option<LiveFiles<Table>>> {
+        RowsJob::of_live(Role::Files, self, options, self.manifests_at(self, None)?.kept, bounds)
+    }
+}
+
+static LIVE: Stage = Stage { order: 1, step: "entries", why: "status of the entry: added" };
+
+fn amount(entries: &[Entry]) -> Amount {
+    let sum = |number: fn(&Entry) -> i64| entries.iter().map(number).map(i64::unsigned_abs).sum();
+    Amount { count: entries.len() as u64, rows: sum(|entry| entry.rows), bytes: sum(|entry| entry.bytes) }
+}
+
+const IDENTITY: &str = "_identity";
+
+/// Files with all columns, and the identity.
+fn rows(entries: &[Entry]) -> Result<RecordBatch> {
+    let numbers = |number: fn(&Entry) -> i64| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values(entries.iter().map(number)))
+    };
+    let paths = StringArray::from_iter_values(entries.iter().map(|entry| &entry.path));
+    let identities = BinaryArray::from_iter_values(entries.iter().map(|entry| &entry.path));
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("file_path", Arc::new(paths)),
+        ("partition", partitions(entries.iter().map(|entry| &entry.partition))),
+        ("record_count", numbers(|entry| entry.rows)),
+        ("file_size_in_bytes", numbers(|entry| entry.bytes)),
+        (IDENTITY, Arc::new(identities)),
+    ];
+    whole(columns, entries.len())
+}
+
+/// The column `partition`, which is a struct in every format.
+fn partitions<'p>(values: impl Iterator<Item = &'p String>) -> ArrayRef {
+    let values: ArrayRef = Arc::new(StringArray::from_iter_values(values));
+    Arc::new(StructArray::from(vec![(Arc::new(Field::new(PART, DataType::Utf8, true)), values)]))
+}
+
+const PART: &str = "part";
+const SUMS: [&str; 3] = ["file_count", "record_count", "file_size_in_bytes"];
+
+/// Sums of the files of each partition.
+#[derive(Default)]
+pub(crate) struct Partitions(BTreeMap<String, [i64; 3]>);
+
+impl Partitions {
+    fn add(&mut self, partition: &str, more: [i64; 3]) -> Result<()> {
+        let sums = self.0.entry(partition.to_owned()).or_default();
+        for ((name, known), more) in SUMS.into_iter().zip(sums).zip(more) {
+            *known = sum(name, *known, more)?;
+        }
+        Ok(())
+    }
+
+    fn sums(&self) -> Vec<[Option<i64>; 3]> {
+        self.0.values().map(|sums| sums.map(Some)).collect()
+    }
+}
+
+impl FileGroups<Table> for Partitions {
+    const INPUT: &'static [&'static str] = &["partition", "record_count", "file_size_in_bytes"];
+
+    fn sent(_types: &(), _summing: &Summing) -> Result<Partitions> {
+        Ok(Partitions::default())
+    }
+
+    fn extend(&mut self, files: &RecordBatch) -> Result<()> {
+        let partitions = RecordBatch::from(column::<StructArray>(files, "partition")?);
+        let partitions = column::<StringArray>(&partitions, PART)?;
+        let [rows, bytes] =
+            ["record_count", "file_size_in_bytes"].map(|name| column::<Int64Array>(files, name));
+        for ((partition, rows), bytes) in partitions.iter().zip(rows?).zip(bytes?) {
+            self.add(partition.unwrap_or_default(), [1, rows.unwrap_or(0), bytes.unwrap_or(0)])?;
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
+        for (key, row) in keys(sums)?.iter().zip(numbers(sums, &SUMS)?) {
+            self.add(&String::from_utf8_lossy(key.unwrap_or_default()), row.map(Option::unwrap_or_default))?;
+        }
+        Ok(())
+    }
+
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn drain(&mut self) -> Result<RecordBatch> {
+        let sums = std::mem::take(self);
+        sums::batch(BinaryArray::from_iter_values(sums.0.keys()), &SUMS, &sums.sums())
+    }
+
+    fn shown_partitions(&self) -> Result<RecordBatch> {
+        let mut shown = vec![("partition", partitions(self.0.keys()))];
+        shown.extend(columns(&SUMS, &self.sums()));
+        whole(shown, self.0.len())
+    }
+}
