@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use arrow_row::{RowConverter, SortField};
 
-use super::IDENTITY;
+use super::IDENTITY_COLUMN;
 use super::finding::{Finding, Severity};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::column;
@@ -40,7 +40,7 @@ impl CheckedColumns {
         let stats = batch.column_by_name("stats").and_then(|stats| stats.as_struct_opt()).cloned();
         Ok(CheckedColumns {
             signs: column::<Int32Array>(batch, ENTRY_SIGN)?.clone(),
-            identities: column::<BinaryArray>(batch, IDENTITY)?.clone(),
+            identities: column::<BinaryArray>(batch, IDENTITY_COLUMN)?.clone(),
             paths: column::<StringArray>(batch, "file_path")?.clone(),
             sizes: column::<Int64Array>(batch, "file_size_in_bytes")?.clone(),
             rows: column::<Int64Array>(batch, "record_count")?.clone(),

@@ -20,7 +20,7 @@ use super::manifests::{CheckedManifests, Read, Take};
 use super::reduce::{PartContext, ReduceAll, ReducePart};
 use super::scan::known_deletes;
 use super::totals::{Claim, ContentTotals};
-use super::{ENTRY_SIGN, IDENTITY, StoredEntries, Verified, WholeEntries};
+use super::{ENTRY_SIGN, IDENTITY_COLUMN, StoredEntries, Verified, WholeEntries};
 use crate::distributed::{
     Bounds, Job, ManifestMap, Piece, Planned, PlannedManifest, Process, Reduce, Shuffle, StoredOptions,
     foreign, hash, placed, sides,
@@ -267,7 +267,7 @@ fn pieces(read: Read<CollectedEntries>, number: i32) -> Result<Vec<Piece>> {
     pieces.push(totals.piece([key.filter(|_| read.is_whole)])?);
     for (entries, first) in &read.taken.entries {
         let rows = entry_rows(entries, *first, number)?;
-        let keys = column::<BinaryArray>(&rows, IDENTITY)?.clone();
+        let keys = column::<BinaryArray>(&rows, IDENTITY_COLUMN)?.clone();
         pieces.push(Piece::keyed(VerifySide::Entries, rows, hashes(&keys)));
     }
     for links in read.taken.links {
@@ -281,7 +281,7 @@ fn entry_rows(entries: &CheckedColumns, first: u64, manifest: i32) -> Result<Rec
     let count = entries.signs.len();
     let records = record_numbers(first, 0..count)?;
     let columns: Vec<(&str, ArrayRef)> = vec![
-        (IDENTITY, Arc::new(entries.identities.clone())),
+        (IDENTITY_COLUMN, Arc::new(entries.identities.clone())),
         (ENTRY_SIGN, Arc::new(entries.signs.clone())),
         ("file_path", Arc::new(entries.paths.clone())),
         ("file_size_in_bytes", Arc::new(entries.sizes.clone())),

@@ -34,9 +34,7 @@ use crate::columnar::Decoding;
 use crate::error::{Error, Result};
 use crate::notes::Notes;
 use crate::scan::Format;
-
-/// The column of entries with the identity of the file.
-pub(crate) const IDENTITY: &str = "_identity";
+use crate::view::IDENTITY_COLUMN;
 
 /// What a format provides about the files that must exist.
 pub(crate) trait Verified: Format {
@@ -118,7 +116,7 @@ pub(crate) trait WholeEntries: Send + Sync + 'static {
 /// Some entries of a manifest.
 pub(crate) struct CheckedEntries {
     /// The columns `content`, `file_path`, `record_count`, `file_size_in_bytes` and `stats` as in the view `files`,
-    /// [`ENTRY_SIGN`] and [`IDENTITY`].
+    /// [`ENTRY_SIGN`] and [`IDENTITY_COLUMN`].
     pub(crate) rows: RecordBatch,
     /// What the format finds wrong with single entries, each with its row.
     pub(crate) wrong: Vec<(usize, Error)>,

@@ -12,7 +12,7 @@ use super::live::IdentityKeys;
 use super::live_files::LiveFiles;
 use super::manifests::Entry;
 use super::totals::Claim;
-use super::{ENTRY_SIGN, IDENTITY};
+use super::{ENTRY_SIGN, IDENTITY_COLUMN};
 use crate::distributed::{Piece, Pieces, Reduce, foreign, nothing, one};
 use crate::error::Result;
 use crate::record::column;
@@ -102,7 +102,7 @@ impl ReducePart {
         let (keys, mut live) = (IdentityKeys::default(), LiveFiles::new(self.known.totals.is_whole));
         let batches = std::mem::take(&mut self.entries);
         for rows in &batches {
-            live.count(keys.counts(column(rows, ENTRY_SIGN)?, column(rows, IDENTITY)?));
+            live.count(keys.counts(column(rows, ENTRY_SIGN)?, column(rows, IDENTITY_COLUMN)?));
         }
         self.known.totals.is_right = live.is_right();
         live.link(&std::mem::take(&mut self.links))?;
@@ -138,7 +138,7 @@ fn placed_entries(rows: &RecordBatch, keys: &IdentityKeys) -> Result<Vec<(i32, E
     let (ints, longs) = (|name| column::<Int32Array>(rows, name), |name| column::<Int64Array>(rows, name));
     let (manifests, signs) = (ints(MANIFEST)?, ints(ENTRY_SIGN)?);
     let (records, sizes) = (longs(RECORD)?, longs("file_size_in_bytes")?);
-    let identities = column::<BinaryArray>(rows, IDENTITY)?;
+    let identities = column::<BinaryArray>(rows, IDENTITY_COLUMN)?;
     let paths = column::<StringArray>(rows, "file_path")?;
     let entry = |row| {
         let entry = Entry {

@@ -26,10 +26,10 @@ use crate::record::column;
 use crate::scan::{OpenManifest, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
-    CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, IDENTITY, Inventory, Links, NamedFile, Number,
-    Severity, StoredEntries, Verified, WholeEntries, caught,
+    CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, Inventory, Links, NamedFile, Number, Severity,
+    StoredEntries, Verified, WholeEntries, caught,
 };
-use crate::view::with_columns;
+use crate::view::{IDENTITY_COLUMN, with_columns};
 
 impl Verified for Table {
     fn inventory(&self, threads: usize) -> Result<Inventory<ManifestFile>> {
@@ -168,7 +168,10 @@ impl WholeEntries for IcebergEntries {
             let identities = identities(&entries)?;
             let rows = program.rows(&entries, &path)?;
             Ok(CheckedEntries {
-                rows: with_columns(&rows, vec![(ENTRY_SIGN, Arc::new(signs)), (IDENTITY, identities)])?,
+                rows: with_columns(
+                    &rows,
+                    vec![(ENTRY_SIGN, Arc::new(signs)), (IDENTITY_COLUMN, identities)],
+                )?,
                 wrong: wrong(&types, &entries)?,
                 links: partitions
                     .as_ref()

@@ -31,10 +31,10 @@ use crate::record::{column, find};
 use crate::scan::{Format, RowsJob, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
-    CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, IDENTITY, Inventory, Links, NamedFile, Number,
-    Severity, StoredEntries, Verified, WholeEntries, caught,
+    CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, Inventory, Links, NamedFile, Number, Severity,
+    StoredEntries, Verified, WholeEntries, caught,
 };
-use crate::view::with_columns;
+use crate::view::{IDENTITY_COLUMN, with_columns};
 
 type Found = Inventory<ManifestFile>;
 
@@ -188,7 +188,8 @@ impl PaimonEntries {
         let links = if linked { file_links(entries, &signs)? } else { Links::default() };
         let identities: ArrayRef = Arc::new(identities(entries)?);
         let names = [("record_count", "row_count"), ("file_size_in_bytes", "file_size")];
-        let mut more: Vec<(&str, ArrayRef)> = vec![(ENTRY_SIGN, Arc::new(signs)), (IDENTITY, identities)];
+        let mut more: Vec<(&str, ArrayRef)> =
+            vec![(ENTRY_SIGN, Arc::new(signs)), (IDENTITY_COLUMN, identities)];
         for (name, own) in names {
             more.push((name, find(entries, own)?));
         }
