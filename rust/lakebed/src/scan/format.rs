@@ -27,8 +27,8 @@ use crate::view::View;
 
 /// A table of a format that has its files in the entries of manifests.
 ///
-/// What is provided is what a format without the view, or with the simplest form of it, needs. A type of what a format
-/// does not have is [`Absent`](super::Absent).
+/// What is provided is for a format that lacks something, or has the simplest form of it; the type of what a format lacks
+/// is `Absent`, in the file beside this one.
 pub(crate) trait Format: LakeTable + Clone + 'static {
     /// The name of the format.
     const NAME: &'static str;
