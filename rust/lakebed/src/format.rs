@@ -71,15 +71,15 @@ pub const FORMATS: Formats = Formats(&[
     #[cfg(any(test, feature = "toy"))]
     Format {
         name: "toy",
-        open: |location, storage, decoding| Ok(Box::new(toy::Table::open(location, storage, decoding)?)),
+        open: |location, storage, decoding| Ok(Box::new(toy::ToyTable::open(location, storage, decoding)?)),
         folder: toy::FOLDER,
-        is_table: toy::Table::is_at,
+        is_table: toy::ToyTable::is_at,
         names_table: |name| name == toy::FILE,
         is_file: |_| false,
         reach: |location, storage, decoding| {
-            Ok(Box::new(toy::Table::open(location, storage, decoding)?.reach(false)?))
+            Ok(Box::new(toy::ToyTable::open(location, storage, decoding)?.reach(false)?))
         },
-        job: read_job::<EntryJob<toy::Table>>,
+        job: read_job::<EntryJob<toy::ToyTable>>,
     },
 ]);
 

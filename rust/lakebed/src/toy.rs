@@ -34,11 +34,11 @@ pub(crate) const FILE: &str = "toy.json";
 #[derive(Deserialize)]
 struct Metadata {
     columns: Vec<String>,
-    snapshots: Vec<Snapshot>,
+    snapshots: Vec<ToySnapshot>,
 }
 
 #[derive(Clone, Deserialize)]
-pub(crate) struct Snapshot {
+pub(crate) struct ToySnapshot {
     id: i64,
     manifests: Vec<Manifest>,
 }
@@ -59,24 +59,24 @@ struct Entry {
 }
 
 #[derive(Clone)]
-pub(crate) struct Table {
+pub(crate) struct ToyTable {
     core: TableCore,
     metadata: Arc<Metadata>,
-    snapshot: Option<Snapshot>,
+    snapshot: Option<ToySnapshot>,
 }
 
-impl Table {
+impl ToyTable {
     pub(crate) fn is_at(location: &str, storage: &Arc<dyn Storage>) -> Result<bool> {
         Ok(storage.list(&format!("{location}/{FOLDER}"))?.iter().any(|name| name == FILE))
     }
 
-    pub(crate) fn open(location: &str, storage: Arc<dyn Storage>, decoding: Decoding) -> Result<Table> {
+    pub(crate) fn open(location: &str, storage: Arc<dyn Storage>, decoding: Decoding) -> Result<ToyTable> {
         let path = format!("{location}/{FOLDER}/{FILE}");
         let none = || Error::new(ErrorKind::TableNotFound, format!("no {FOLDER}/{FILE}")).in_file(location);
         let metadata = present(storage.read(&path))?.ok_or_else(none)?;
         let metadata: Metadata = parse(&metadata).map_err(|error| error.in_file(&path))?;
         let snapshot = metadata.snapshots.last().cloned();
-        Ok(Table {
+        Ok(ToyTable {
             core: TableCore::new(location, storage, decoding),
             metadata: Arc::new(metadata),
             snapshot,
@@ -84,9 +84,9 @@ impl Table {
     }
 }
 
-impl LakeTable for Table {
+impl LakeTable for ToyTable {
     fn format(&self) -> &'static str {
-        Table::NAME
+        ToyTable::NAME
     }
 
     fn core(&self) -> &TableCore {
@@ -106,12 +106,12 @@ impl LakeTable for Table {
         let mut snapshots = self.metadata.snapshots.iter();
         let snapshot = snapshots.find(|snapshot| *place == Place::Snapshot(snapshot.id)).cloned();
         let none = || Error::new(ErrorKind::SnapshotNotFound, format!("a toy has no {place:?}"));
-        Ok(Box::new(Table { snapshot: Some(snapshot.ok_or_else(none)?), ..self.clone() }))
+        Ok(Box::new(ToyTable { snapshot: Some(snapshot.ok_or_else(none)?), ..self.clone() }))
     }
 
     fn refreshed(&self) -> Result<Box<dyn LakeTable>> {
         let TableCore { location, storage, decoding, .. } = self.core.clone();
-        Ok(Box::new(Table::open(&location, storage, decoding)?))
+        Ok(Box::new(ToyTable::open(&location, storage, decoding)?))
     }
 
     fn resolve(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
@@ -120,36 +120,36 @@ impl LakeTable for Table {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Role {
+pub(crate) enum ToyRole {
     Files,
     /// With the identity last.
     Identified,
 }
 
 /// The columns of the rows, and what counts them.
-pub(crate) struct Program {
+pub(crate) struct ToyProgram {
     schema: SchemaRef,
     funnel: Funnel,
 }
 
-impl Format for Table {
+impl Format for ToyTable {
     const NAME: &'static str = "toy";
-    const FILES: Role = Role::Files;
-    const DIFFERENCE: &'static [Difference<Table>] = &[
-        Difference { change: Change::Removed, of: Change::Removed, role: Role::Identified, has: |_| true },
-        Difference { change: Change::Added, of: Change::Added, role: Role::Identified, has: |_| true },
+    const FILES: ToyRole = ToyRole::Files;
+    const DIFFERENCE: &'static [Difference<ToyTable>] = &[
+        Difference { change: Change::Removed, of: Change::Removed, role: ToyRole::Identified, has: |_| true },
+        Difference { change: Change::Added, of: Change::Added, role: ToyRole::Identified, has: |_| true },
     ];
 
-    type Snapshot = Snapshot;
+    type Snapshot = ToySnapshot;
     type Manifest = Manifest;
-    type Role = Role;
+    type Role = ToyRole;
     type Types = ();
-    type Program = Program;
-    type Job = Absent<Table>;
-    type LiveJob = RowsJob<Table>;
+    type Program = ToyProgram;
+    type Job = Absent<ToyTable>;
+    type LiveJob = RowsJob<ToyTable>;
     type Groups = Partitions;
-    type Reach = Absent<Table>;
-    type StoredEntries = Absent<Table>;
+    type Reach = Absent<ToyTable>;
+    type StoredEntries = Absent<ToyTable>;
 
     fn core_mut(&mut self) -> &mut TableCore {
         &mut self.core
@@ -167,7 +167,7 @@ impl Format for Table {
         Some(manifest.bytes)
     }
 
-    fn manifests_at(&self, at: &Table, _filter: Option<&str>) -> Result<OneSide<Manifest>> {
+    fn manifests_at(&self, at: &ToyTable, _filter: Option<&str>) -> Result<OneSide<Manifest>> {
         let kept = at.snapshot.iter().flat_map(|snapshot| snapshot.manifests.clone());
         Ok(OneSide { kept: kept.collect(), pruned: Vec::new() })
     }
@@ -176,23 +176,28 @@ impl Format for Table {
         Ok(())
     }
 
-    fn sent_program(_types: &(), role: Role, options: &ScanOptions, _decoding: Decoding) -> Result<Program> {
+    fn sent_program(
+        _types: &(),
+        role: ToyRole,
+        options: &ScanOptions,
+        _decoding: Decoding,
+    ) -> Result<ToyProgram> {
         let (all, identity) = (rows(&[])?.schema(), Field::new(IDENTITY, DataType::Binary, true));
         let shown: Vec<_> = all.fields().iter().filter(|field| field.name() != IDENTITY).cloned().collect();
         let mut fields = project(&shown, |field| field.name(), options.columns.as_deref())?;
-        fields.extend((role == Role::Identified).then_some(Arc::new(identity)));
-        Ok(Program { schema: Arc::new(Schema::new(fields)), funnel: Funnel::default() })
+        fields.extend((role == ToyRole::Identified).then_some(Arc::new(identity)));
+        Ok(ToyProgram { schema: Arc::new(Schema::new(fields)), funnel: Funnel::default() })
     }
 
-    fn counted(program: Program, funnel: &Funnel) -> Program {
-        Program { funnel: funnel.clone(), ..program }
+    fn counted(program: ToyProgram, funnel: &Funnel) -> ToyProgram {
+        ToyProgram { funnel: funnel.clone(), ..program }
     }
 
-    fn columns(program: &Program) -> &SchemaRef {
+    fn columns(program: &ToyProgram) -> &SchemaRef {
         &program.schema
     }
 
-    fn rows(program: &Arc<Program>, manifest: OpenManifest<'_, Manifest>) -> Result<Batches> {
+    fn rows(program: &Arc<ToyProgram>, manifest: OpenManifest<'_, Manifest>) -> Result<Batches> {
         let lines = manifest.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let entries: Result<Vec<Entry>> = lines.map(parse_within).collect();
         let mut entries = entries.map_err(|error| error.in_file(manifest.path))?;
@@ -202,8 +207,8 @@ impl Format for Table {
         Ok(once(only(&rows(&entries)?, &program.schema)?))
     }
 
-    fn live_job(&self, options: &ScanOptions, bounds: &Bounds) -> Result<Option<LiveFiles<Table>>> {
-        RowsJob::of_live(Role::Files, self, options, self.manifests_at(self, None)?.kept, bounds)
+    fn live_job(&self, options: &ScanOptions, bounds: &Bounds) -> Result<Option<LiveFiles<ToyTable>>> {
+        RowsJob::of_live(ToyRole::Files, self, options, self.manifests_at(self, None)?.kept, bounds)
     }
 }
 
@@ -260,7 +265,7 @@ impl Partitions {
     }
 }
 
-impl FileGroups<Table> for Partitions {
+impl FileGroups<ToyTable> for Partitions {
     const INPUT: &'static [&'static str] = &["partition", "record_count", "file_size_in_bytes"];
 
     fn sent(_types: &(), _summing: &Summing) -> Result<Partitions> {
