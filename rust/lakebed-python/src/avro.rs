@@ -79,7 +79,7 @@ pub fn avro_blocks(py: Python<'_>, source: Source, limits: Limits) -> PyResult<B
     detached(py, || source.located(read)).map(BatchStream::of)
 }
 
-/// The attributes of Python's `lakebed.avro._Writing`.
+/// What Python's `lakebed.avro` says of a file that is written.
 #[derive(FromPyObject)]
 pub struct Writing {
     schema: Option<String>,

@@ -115,7 +115,7 @@ fn parsed(json: &str) -> Result<Value> {
     serde_json::from_str(json).map_err(|error| Error::new(ErrorKind::Json, error.to_string()))
 }
 
-/// The attributes of Python's `ManifestForm`.
+/// What Python's `lakebed.iceberg` says of a manifest that is written.
 #[derive(FromPyObject)]
 pub struct ManifestForm {
     schema: String,
@@ -147,7 +147,7 @@ pub fn iceberg_write_manifest(
     })
 }
 
-/// The attributes of Python's `ListHeader`.
+/// What Python's `lakebed.iceberg` says of a manifest list that is written.
 #[derive(FromPyObject)]
 pub struct Header {
     format_version: i32,

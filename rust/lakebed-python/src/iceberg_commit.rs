@@ -47,7 +47,7 @@ type Chosen<'py> = (Option<PyRef<'py, Place>>, Option<i64>);
 
 #[pymethods]
 impl IcebergAction {
-    /// Takes the attributes of Python's `FileChange`; streams of files are read now.
+    /// Takes the attributes that `file_change` of Python's `lakebed.commits.iceberg` gives; streams of files are read now.
     #[staticmethod]
     fn files(change: &Bound<'_, PyAny>) -> PyResult<IcebergAction> {
         Ok(made(Action::Files(of_attributes!(change, FileChange {
@@ -59,7 +59,7 @@ impl IcebergAction {
         }))))
     }
 
-    /// Takes the attributes of Python's `ManifestRewrite`.
+    /// Takes the attributes that `rewrite_manifests` of Python gives.
     #[staticmethod]
     fn rewrite_manifests(rewrite: &Bound<'_, PyAny>) -> PyResult<IcebergAction> {
         let codec: Option<String> = rewrite.getattr("codec")?.extract()?;
@@ -269,7 +269,7 @@ pub fn iceberg_stage(
     })
 }
 
-/// Creates a table with the attributes of Python's `lakebed.creating._IcebergDefinition`.
+/// Creates a table with the attributes that Python's `lakebed.creating` gives.
 #[pyfunction]
 pub fn iceberg_create_table(
     py: Python<'_>,

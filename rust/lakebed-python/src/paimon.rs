@@ -126,7 +126,7 @@ fn checked_text<T>(py: Python<'_>, source: &Source, check: fn(&[u8]) -> Result<T
     detached(py, || source.located(read))
 }
 
-/// The attributes of Python's `lakebed.paimon.writing.FileOptions`.
+/// What Python's `lakebed.paimon` says of a file that is written.
 #[derive(FromPyObject)]
 pub struct Options {
     layout: String,

@@ -201,7 +201,7 @@ impl scan::Scan for FreedFiles {
 
 impl Distributed for FreedFiles {}
 
-/// Makes changes to a table, all in one commit, with the attributes of Python's `lakebed.commits.paimon._Author`.
+/// Makes changes to a table, all in one commit, with the attributes that Python's `lakebed.commits.paimon` gives.
 /// Returns the table after it, and the files that a removal of snapshots, tags or a branch has freed.
 #[pyfunction]
 pub fn paimon_commit(
@@ -232,7 +232,7 @@ pub fn paimon_commit(
     Ok((Table::warned(py, Box::new(table))?, Scan(Box::new(freed))))
 }
 
-/// Creates a table with the attributes of Python's `lakebed.creating._PaimonDefinition`.
+/// Creates a table with the attributes that Python's `lakebed.creating` gives.
 #[pyfunction]
 pub fn paimon_create_table(
     py: Python<'_>,

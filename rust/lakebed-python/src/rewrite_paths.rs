@@ -20,7 +20,7 @@ use crate::stream::Batch;
 use crate::table::{Scan, Table};
 use crate::view::Options;
 
-/// Writes the metadata, by the attributes of Python's `lakebed.rewriting.Rewriting`. Returns the files to copy.
+/// Writes the metadata, by the attributes that Python's `lakebed.rewriting` gives. Returns the files to copy.
 #[pyfunction]
 pub fn rewrite_paths(
     py: Python<'_>,

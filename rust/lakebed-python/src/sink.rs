@@ -47,7 +47,7 @@ impl Write for PythonFile {
     }
 }
 
-/// How Avro files are written: the attributes of Python's `lakebed._sink.Encoding`.
+/// How Avro files are written: the attributes that Python's `lakebed._sink.encoding` gives.
 #[derive(FromPyObject)]
 pub struct Encoding {
     codec: String,
