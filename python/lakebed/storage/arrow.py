@@ -47,11 +47,15 @@ class ArrowStorage(Adapter):
     @reported
     def folders(self, prefix: str) -> list[str]:
         """The names of folders directly below a directory. Raises: FileNotFoundError where there is none."""
-        return [name for name, is_folder, _, _ in self.contents(prefix) if is_folder]
+        return [name for name, is_folder, _, _ in self._contents(prefix) if is_folder]
 
     @reported
     def contents(self, prefix: str) -> Contents:
         """The entries of a directory. Raises: FileNotFoundError where there is none."""
+        return self._contents(prefix)
+
+    def _contents(self, prefix: str) -> Contents:
+        # What is reported twice loses the code of a server's answer.
         from pyarrow.fs import FileSelector, FileType
 
         inner = self._inner(prefix)
