@@ -207,6 +207,10 @@ impl Format for ToyTable {
         Ok(once(only(&rows(&entries)?, &program.schema)?))
     }
 
+    fn types_of(_files: &RowsJob<ToyTable>) -> &() {
+        &()
+    }
+
     fn live_job(&self, options: &ScanOptions, bounds: &Bounds) -> Result<Option<LiveFiles<ToyTable>>> {
         RowsJob::of_live(ToyRole::Files, self, options, self.manifests_at(self, None)?.kept, bounds)
     }

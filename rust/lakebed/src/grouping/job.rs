@@ -21,7 +21,6 @@ use crate::view::GroupBy;
 pub(crate) struct GroupsJob<F: Format> {
     /// Makes the live files.
     files: F::LiveJob,
-    types: F::Types,
     summing: Summing,
     /// Groups that a process holds before it sends on what it has, and rows of a batch of groups.
     held: usize,
@@ -49,8 +48,8 @@ impl<F: Format> GroupsJob<F> {
         let columns = F::Groups::INPUT.iter().map(|name| (*name).to_owned()).collect();
         let of_files = ScanOptions { columns: Some(columns), ..options.clone() };
         let Some((files, manifests, mut known)) = table.live_job(&of_files, bounds)? else { return Ok(None) };
-        let (types, summing) = (table.sent_types(&of_files)?, Summing::read(table, by, options)?);
-        let job = GroupsJob::<F> { files, types, summing, held: bounds.groups.max(1) };
+        let summing = Summing::read(table, by, options)?;
+        let job = GroupsJob::<F> { files, summing, held: bounds.groups.max(1) };
         if let Some(vectors) = F::Groups::vectors(table, options, by)? {
             known.push((job.merging(), Piece::alone(SumSide::Vectors, vectors)));
         }
@@ -68,7 +67,10 @@ impl<F: Format> GroupsJob<F> {
     }
 
     fn no_groups(&self) -> Result<PartGroups<F>> {
-        Ok(PartGroups { groups: F::Groups::sent(&self.types, &self.summing)?, summing: self.summing.clone() })
+        Ok(PartGroups {
+            groups: F::Groups::sent(F::types_of(&self.files), &self.summing)?,
+            summing: self.summing.clone(),
+        })
     }
 }
 

@@ -341,6 +341,9 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     /// Those of reading the manifest lists, and what is small enough to be sent along.
     fn live_job(&self, options: &ScanOptions, bounds: &Bounds) -> Result<Option<LiveFiles<Self>>>;
 
+    /// What the job of live files has of the table, which decodes its sums too.
+    fn types_of(files: &Self::LiveJob) -> &Self::Types;
+
     /// The commit times of snapshots [milliseconds since 1970 UTC], by id, where entries record which snapshot added
     /// their file.
     ///

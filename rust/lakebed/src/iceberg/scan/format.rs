@@ -230,6 +230,10 @@ impl Format for Table {
         RowsJob::of_live(Role::Live, self, options, manifests, bounds)
     }
 
+    fn types_of(files: &RowsJob<Table>) -> &StoredTypes {
+        &files.types
+    }
+
     fn commit_times(&self) -> Result<HashMap<i64, i64>> {
         Table::commit_times(self)
     }

@@ -227,6 +227,10 @@ impl Format for Table {
         live_files(self, &program, manifests, options, bounds)
     }
 
+    fn types_of(files: &FilesJob) -> &SentSchemas {
+        files.types()
+    }
+
     fn schema_id(&self) -> i64 {
         self.schema().id
     }

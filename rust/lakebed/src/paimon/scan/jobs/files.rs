@@ -10,6 +10,7 @@ use arrow_select::concat::concat_batches;
 use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
+use super::SentSchemas;
 use crate::distributed::{
     Bounds, Job, ManifestMap, Piece, Pieces, Planned, Process, Reduce, Shuffle, hash, nothing, one, rows,
     sides,
@@ -108,6 +109,12 @@ pub(crate) struct FilesJob {
     files: RowsJob<Table>,
     /// Whether entries are moved to parts; if not, every process gets all deleted files.
     is_shuffled: bool,
+}
+
+impl FilesJob {
+    pub(in crate::paimon::scan) fn types(&self) -> &SentSchemas {
+        &self.files.types
+    }
 }
 
 impl Job for FilesJob {
