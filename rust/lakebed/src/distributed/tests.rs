@@ -66,7 +66,7 @@ fn a_third_format_is_a_folder_and_a_row() {
     let table = toy(&folder.0);
     assert_eq!((table.format(), table.snapshot_id()), ("toy", Some(2)));
     let diff = View::Diff { before: Place::Snapshot(1), after: Place::Snapshot(2) };
-    for (view, count) in [(View::Files, 2), (View::Partitions, 1), (diff, 2)] {
+    for (view, count, shuffles) in [(View::Files, 2, 0), (View::Partitions, 1, 1), (diff, 2, 1)] {
         let scan = table.scan(view.clone(), ScanOptions::default()).expect("a scan");
         let all = rows(scan.stream().expect("rows"));
         assert_eq!(all.len(), count, "{}: {all:?}", view.name());
@@ -88,6 +88,7 @@ fn a_third_format_is_a_folder_and_a_row() {
             let manifests: Vec<String> = planned.manifests.iter().map(|one| one.path.clone()).collect();
             let mapped = job.map(manifests.into_iter().map(read), process()).expect("a map");
             let mapped = mapped.collect::<Result<Vec<_>>>().expect("pieces");
+            assert_eq!(planned.shuffles().len(), shuffles, "{}", view.name());
             let made = rows(job.reduce_all(mapped, &[], &process()).expect("rows"));
             assert_eq!(made, all, "{} in {parts:?}", view.name());
             let elsewhere = std::iter::once(Ok(("/elsewhere/three".to_owned(), Buffer::default().into())));
