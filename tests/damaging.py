@@ -138,7 +138,10 @@ def _changed(whole: Any, chance: random.Random) -> str:
     holder = whole
     for step in place[:-1]:
         holder = holder[step]
-    value = _other(holder[place[-1]], chance)
+    old = holder[place[-1]]
+    # A record within a record can be absent, but not be there twice.
+    within = isinstance(old, dict) and isinstance(holder, dict)
+    value = _GONE if within else _other(old, chance)
     if value is _GONE:
         del holder[place[-1]]
     elif isinstance(value, Twice):

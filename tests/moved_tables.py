@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,9 @@ def copied(files: lakebed.Scan) -> None:
 
 
 def said(value: Any, old: str = "", new: str = "") -> Any:
-    """A value without what differs where paths have another length, and with other prefixes in texts."""
+    """A value without what differs where paths have another length, with other prefixes in texts, and a text
+    for NaN, which is not equal to itself.
+    """
     if isinstance(value, dict):
         other = {"length", "size", "partitions_size"}
         if value.get("content") == 1:
@@ -61,6 +64,8 @@ def said(value: Any, old: str = "", new: str = "") -> Any:
         return {said(key, old, new): said(one, old, new) for key, one in value.items() if key not in other}
     if isinstance(value, list | tuple):
         return [said(one, old, new) for one in value]
+    if isinstance(value, float) and isnan(value):
+        return "NaN"
     if isinstance(value, str) and old:
         return re.sub(rf"^(file://)?{re.escape(old)}(?=/|$)", lambda found: (found[1] or "") + new, value)
     return value

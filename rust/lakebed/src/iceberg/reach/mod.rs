@@ -93,7 +93,7 @@ impl TableReach {
     /// # Errors
     /// Those of reading both; `Mismatch` where another table was put in the place of that one.
     pub(super) fn before(&self, path: &str) -> Result<TableReach> {
-        check_deletable(self.table.metadata())?;
+        check_deletable(self.table.metadata(), self.table.metadata_file())?;
         let (storage, decoding) = (Arc::clone(self.table.storage()), self.table.decoding().clone());
         let table = Table::open(path, storage, decoding)?;
         let [before, now] = [table.metadata(), self.table.metadata()];
@@ -136,7 +136,7 @@ impl TableReach {
         if retention.is_some() || self.later.is_some() {
             let place = self.table.storage().place(&self.table.metadata().location)?;
             check_location(&self.table, self.is_of_catalog, &Prefixes::new(&place, &[], &[]))?;
-            check_deletable(&metadata)?;
+            check_deletable(&metadata, self.table.metadata_file())?;
         }
         let of_snapshots = roots.get_mut(first..).unwrap_or_default();
         if let Some(later) = &self.later {
@@ -333,7 +333,7 @@ impl Reach for TableReach {
         let mut roots: Vec<Root> = snapshots.iter().map(named).collect();
         let mut removed = Vec::new();
         if let Some(retention) = wanted.retention {
-            check_deletable(&metadata)?;
+            check_deletable(&metadata, self.table.metadata_file())?;
             removed = mark(&metadata, &kept_by(&metadata, &snapshots, retention)?, &mut roots);
         }
         let gone: HashSet<i64> =
@@ -419,7 +419,7 @@ impl Reach for TableReach {
     }
 
     fn check_deletable(&self, spellings: &Prefixes) -> Result<()> {
-        check_deletable(self.table.metadata())?;
+        check_deletable(self.table.metadata(), self.table.metadata_file())?;
         check_location(&self.table, self.is_of_catalog, spellings)
     }
 

@@ -22,13 +22,14 @@ pub(in crate::iceberg) struct KeptSnapshots {
 
 /// # Errors
 /// `Unsupported` for a table whose files may belong to other tables too, so that none may be deleted; `Mismatch` for
-/// one whose refs do not say which snapshots live, as `TableMetadata.java` refuses it.
-pub(in crate::iceberg) fn check_deletable(metadata: &TableMetadata) -> Result<()> {
-    check_enabled(metadata)?;
+/// one whose refs do not say which snapshots live, as `TableMetadata.java` refuses it. Both name `file`, which the
+/// metadata is of.
+pub(in crate::iceberg) fn check_deletable(metadata: &TableMetadata, file: &str) -> Result<()> {
+    check_enabled(metadata).map_err(|error| error.in_file(file))?;
     // Those of a kind are about what is current and where the refs are.
     metadata.oddities.iter().find(|odd| odd.kind.is_some()).map_or(Ok(()), |odd| {
         let message = format!("{}: which files are in use is unknown", odd.message);
-        Err(Error::new(ErrorKind::Mismatch, message).in_field("refs"))
+        Err(Error::new(ErrorKind::Mismatch, message).in_file(file).in_field("refs"))
     })
 }
 

@@ -248,6 +248,12 @@ impl Table {
             };
             found.find(Finding::new(severity, kind, odd.message.as_str()).in_file(self.metadata_file()));
         }
+        let fields = metadata.partition_specs.iter().flat_map(|spec| &spec.fields);
+        for name in fields.map(|field| &field.name).filter(|name| name.contains('\0')) {
+            let message = format!("Arrow has no column {name:?}: names have no NUL");
+            let finding = Finding::new(Severity::Error, ErrorKind::Unsupported.name(), message);
+            found.find(finding.in_file(self.metadata_file()).in_field("partition-specs"));
+        }
         let known: HashSet<i64> = snapshots.iter().map(|one| one.snapshot_id).collect();
         if known.len() < snapshots.len() {
             let message = format!(

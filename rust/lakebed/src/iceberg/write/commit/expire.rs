@@ -14,7 +14,7 @@ pub struct Expire(pub Retention);
 
 impl StateChange for Expire {
     fn apply(&self, base: &Base, _: &mut UncommittedFiles) -> Result<Option<Outcome>> {
-        check_deletable(&base.metadata)?;
+        check_deletable(&base.metadata, base.table.metadata_file())?;
         let lineage = base.metadata.lineage.iter();
         let snapshots: Vec<_> =
             lineage.map(|one| (one.snapshot_id, one.parent_id, one.timestamp_ms)).collect();
