@@ -24,7 +24,7 @@ def check_locations(
     `file_path` of `Table.files`. (lakebed checks those that it opens itself: see `open_table`.)
 
     Paths are compared name by name, never as text: `/t10/x` is not below `/t1`. Schemes are compared without
-    case, `s3`, `s3a` and `s3n` are one, as are `abfs`, `abfss`, `wasb` and `wasbs`, `gs` and `gcs`, `file:/`,
+    case, `s3`, `s3a` and `s3n` are one, as are `abfs`, `abfss`, `az`, `wasb` and `wasbs`, `gs` and `gcs`, `file:/`,
     `file:///` and no scheme; hosts are compared as they are written, and in `hdfs` and `viewfs` may be left
     out. Names stay percent-encoded. A bare file name, as in Paimon's `file_name`, leads to the table's own
     folders and is always fine; other relative paths need a relative prefix.

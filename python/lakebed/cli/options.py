@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import re
 import shlex
 from collections.abc import Callable
 from decimal import Decimal
@@ -15,7 +14,7 @@ import click
 import lakebed
 from lakebed import _texts
 from lakebed._display import words_of
-from lakebed._native import FORMATS
+from lakebed._native import FORMATS, byte_count
 from lakebed.catalogs import load_catalog, load_table
 from lakebed.cli.rows import Order, is_named
 from lakebed.errors import PredicateError, SchemaError
@@ -30,12 +29,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_SIZE = re.compile(r"(?P<number>[0-9]+(\.[0-9]+)?)\s*(?P<unit>[a-z]*)")
-_UNITS = {"b": 1} | {
-    f"{letter}{unit}": base**power
-    for power, letter in enumerate("kmgt", 1)
-    for unit, base in (("b", 1000), ("ib", 1024))
-}
 OUTPUTS = ("table", "json", "csv", "arrow", "parquet")
 
 
@@ -61,10 +54,10 @@ class _Size(click.ParamType[int]):
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
         """The number of bytes."""
-        written = _SIZE.fullmatch(str(value).strip().lower())
-        if written is None or (written["unit"] or "b") not in _UNITS:
+        digits = byte_count(str(value))
+        if digits is None:
             self.fail(f"{value!r} is not a size such as 1000000, 1MB or 32MiB", parameter, context)
-        return int(Decimal(written["number"]) * _UNITS[written["unit"] or "b"])
+        return int(Decimal(digits))  # `int` itself takes no text above 4300 digits.
 
 
 _OPENING = (

@@ -6,14 +6,14 @@ import re
 from pathlib import Path, PurePath
 from urllib.parse import unquote, urlsplit
 
+from lakebed import _native
+
 # A scheme of one letter is a Windows drive. Hadoop prints local paths as `file:/path`.
 URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file):/", re.IGNORECASE)
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _LOCAL = re.compile(r"file:(//)?(?=/)", re.IGNORECASE)
 # Here the authority is `container@account`, in all others `user:password@host` or `host`.
 _CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
-# Schemes of one storage, by their canonical one.
-_FAMILIES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"} | dict.fromkeys(("abfss", "wasb", "wasbs", "az"), "abfs")
 # Here paths may stand without a scheme, and the authority names a server, which a filesystem object already
 # stands for.
 _SERVER_SCHEMES = frozenset({"file", "hdfs", "viewfs"})
@@ -45,8 +45,7 @@ def scheme_of(path: str) -> str:
 
 def family_of(path: str) -> str:
     """The canonical scheme of a storage; empty for paths."""
-    scheme = scheme_of(path)
-    return _FAMILIES.get(scheme, scheme)
+    return _native.scheme_family(scheme_of(path))
 
 
 def split(path: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use arrow_buffer::Buffer;
-use lakebed::location::{without_credentials, without_secrets};
+use lakebed::location::{family, without_credentials, without_secrets};
 use lakebed::storage::{Contents, FileDetails, Folders, ListedFile, Storage, present};
 use lakebed::write::Existing;
 use lakebed::{Error, ErrorKind, Result};
@@ -229,15 +229,9 @@ impl Storage for ObjectStorage {
 }
 
 /// The storage that a URI's scheme stands for, and what follows it: schemes of one storage are one.
-fn parts(uri: &str) -> (&str, &str) {
+fn parts(uri: &str) -> (String, &str) {
     let (scheme, rest) = uri.split_once("://").unwrap_or(("", uri));
-    let storage = match scheme {
-        "s3a" | "s3n" => "s3",
-        "gcs" => "gs",
-        "abfss" | "wasb" | "wasbs" | "az" => "abfs",
-        other => other,
-    };
-    (storage, rest)
+    (family(scheme), rest)
 }
 
 fn name(path: &Path) -> String {

@@ -45,7 +45,7 @@ mod _native {
         },
         interpreter::interruptibly,
         job::{Job, Planned, Share, divisible, health_schema, read_share},
-        location::{check_locations, location_of, without_credentials, without_secrets},
+        location::{check_locations, location_of, scheme_family, without_credentials, without_secrets},
         paimon::{
             PaimonFileKind, decode_rows, encode_rows, paimon_read_deletion_vector, paimon_read_hash_index,
             paimon_read_records, paimon_read_schema, paimon_read_snapshot, paimon_write_records,
@@ -53,7 +53,7 @@ mod _native {
         },
         paimon_commit::{PaimonChange, paimon_commit, paimon_create_table, paimon_fields},
         rewrite_paths::{PathMover, rewrite_paths},
-        stream::{Batch, BatchStream, Filter},
+        stream::{Batch, BatchStream, Filter, byte_count},
         table::{Scan, Table, find_tables},
         view::{Place, View},
     };

@@ -16,6 +16,12 @@ pub fn location_of(uri: &str) -> Cow<'_, str> {
     location::location_of(uri)
 }
 
+/// One name for the schemes of a kind of storage.
+#[pyfunction]
+pub fn scheme_family(scheme: &str) -> String {
+    location::family(scheme)
+}
+
 /// A path for messages: a URI without user-info, query and fragment, and without what may be a password.
 #[pyfunction]
 pub fn without_credentials(path: &str) -> Cow<'_, str> {

@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, RecordBatch, StructArray};
 use arrow_schema::SchemaRef;
 use lakebed::location::without_credentials_in;
 use lakebed::notes::Notes;
-use lakebed::predicate::{BoundPredicate, Predicate};
+use lakebed::predicate::{self, BoundPredicate, Predicate};
 use lakebed::scan::Batches;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -141,6 +141,12 @@ impl Filter {
         let rows = import_batch(rows)?;
         detached(py, || Ok(lakebed::view::matching(&rows, &self.predicate)?.into()))
     }
+}
+
+/// The digits of a number of bytes that is written as in filters, with a unit or without.
+#[pyfunction]
+pub fn byte_count(text: &str) -> Option<String> {
+    predicate::byte_count(text)
 }
 
 /// An error in a text, with the exception of a storage; what ends a program is raised besides.

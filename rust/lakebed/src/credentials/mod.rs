@@ -68,17 +68,18 @@ fn split_user_info<'a>(rest: &'a str, searched: &str) -> (Option<&'a str>, &'a s
     }
 }
 
-/// Whether the part before `@` is a container's name in URIs of this scheme.
-fn has_containers(scheme: &str) -> bool {
-    family(scheme) == "abfs"
+/// Whether the part before `@` is a container's name in URIs of this scheme. In those of `az` all of the host is.
+pub(crate) fn has_containers(scheme: &str) -> bool {
+    family(scheme) == "abfs" && !scheme.eq_ignore_ascii_case("az")
 }
 
-pub(crate) fn family(scheme: &str) -> String {
+/// One name for the schemes of a kind of storage, in any case: `s3` for `s3a`. Other schemes are their own.
+pub fn family(scheme: &str) -> String {
     let lower = scheme.to_ascii_lowercase();
     match lower.as_str() {
         "s3a" | "s3n" => "s3".to_owned(),
         "gcs" => "gs".to_owned(),
-        "abfss" | "wasb" | "wasbs" => "abfs".to_owned(),
+        "abfss" | "wasb" | "wasbs" | "az" => "abfs".to_owned(),
         _ => lower,
     }
 }

@@ -11,7 +11,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray};
 use serde::{Deserialize, Serialize};
 
-pub use crate::credentials::{location_of, without_credentials, without_credentials_in, without_secrets};
+pub use crate::credentials::{
+    family, location_of, without_credentials, without_credentials_in, without_secrets,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr};
 
-use crate::credentials::family;
+use crate::credentials::{family, has_containers};
 use crate::percent::decoded;
 
 /// Why a path may not be opened.
@@ -73,7 +73,7 @@ impl<'p> PathParts<'p> {
                     Some(rest) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
                     None => ("", rest),
                 };
-                let host = checked_host(&family, host)?;
+                let host = checked_host(scheme, &family, host)?;
                 (Cow::Owned(family), host, key)
             }
             None if path.starts_with('/') => (Cow::Borrowed("file"), "", path),
@@ -142,9 +142,9 @@ fn is_server(family: &str) -> bool {
     matches!(family, "file" | "hdfs" | "viewfs")
 }
 
-fn checked_host<'p>(family: &str, host: &'p str) -> Result<&'p str, Fault> {
+fn checked_host<'p>(scheme: &str, family: &str, host: &'p str) -> Result<&'p str, Fault> {
     if let Some((container, account)) = host.split_once('@') {
-        let names = family == "abfs" && !container.is_empty() && !account.is_empty();
+        let names = has_containers(scheme) && !container.is_empty() && !account.is_empty();
         if !names || container.contains(':') || account.contains('@') {
             return Err(Fault::UserInfo);
         }

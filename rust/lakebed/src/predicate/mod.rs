@@ -27,4 +27,5 @@ pub use expr::{Call, Leaf, Literal, Predicate, Term};
 pub use op::Operator;
 pub use parse::{MAX_DEPTH, MAX_TEXT_BYTES};
 pub use ranges::{ColumnRanges, Contents, Counts};
+pub use token::byte_count;
 pub(crate) use value::{Reader, Value};

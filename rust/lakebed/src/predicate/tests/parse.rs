@@ -1,6 +1,6 @@
 //! Text is parsed correctly, and errors point at their position.
 
-use super::super::{MAX_DEPTH, MAX_TEXT_BYTES, Operator};
+use super::super::{MAX_DEPTH, MAX_TEXT_BYTES, Operator, byte_count};
 use super::*;
 
 /// The canonical text of a predicate shows how it was parsed.
@@ -15,6 +15,7 @@ fn every_form_reads_as_its_canonical_text() {
         ("5 < a", r#""a" > 5"#),
         ("a < 1MB OR a >= 1.5 kib", r#""a" < 1000000 OR "a" >= 1536"#),
         ("a IN (2kB, -3 GiB, 4tb)", r#""a" IN (2000, -3221225472, 4000000000000)"#),
+        ("a > 5 b", r#""a" > 5"#),
         ("5 >= a", r#""a" <= 5"#),
         ("NULL <=> a", r#""a" <=> NULL"#),
         ("a IS NOT DISTINCT FROM 5", r#""a" <=> 5"#),
@@ -146,4 +147,15 @@ fn columns_and_conjuncts_are_listed() {
     assert_eq!(predicate.columns().into_iter().collect::<Vec<_>>(), ["a", "b", "c"]);
     assert_eq!(predicate.split_conjuncts().len(), 4);
     assert_eq!(parse("a = 1 OR b = 2").split_conjuncts().len(), 1);
+}
+
+#[test]
+fn numbers_of_bytes_are_read_as_in_filters() {
+    for (text, bytes) in [("2000", "2000"), (" 1.5 MB ", "1500000"), ("32mib", "33554432"), ("7 B", "7")] {
+        assert_eq!(byte_count(text).as_deref(), Some(bytes), "{text}");
+    }
+    assert_eq!(byte_count(&"9".repeat(400)), Some("9".repeat(400)));
+    for text in ["", "MB", "1.5", "0.1 KiB", "-1 MB", "1 XB", "1 MB 2", "1e3", "1 MB -- x", "'1'", "'"] {
+        assert_eq!(byte_count(text), None, "{text}");
+    }
 }
