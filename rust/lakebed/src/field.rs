@@ -46,6 +46,15 @@ pub(crate) const fn optional(
     FieldSpec { disk, id: None, aliases: &[], column, data_type, required: false, doc }
 }
 
+// `content` in the views of every format, as Iceberg numbers it.
+
+/// Data files, and manifests of them.
+pub(crate) const DATA: i32 = 0;
+/// Position delete files and deletion vectors.
+pub(crate) const POSITION_DELETES: i32 = 1;
+/// Equality delete files.
+pub(crate) const EQUALITY_DELETES: i32 = 2;
+
 // The types that the field tables of several formats use.
 
 pub(crate) fn int32() -> DataType {

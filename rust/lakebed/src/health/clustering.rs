@@ -5,6 +5,7 @@ use arrow_row::{RowConverter, SortField};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::field::DATA;
 use crate::record::column;
 use crate::scan::ScanOptions;
 use crate::table::LakeTable;
@@ -66,7 +67,7 @@ impl ManifestBounds {
         });
         let fields = fields.collect::<Result<Vec<_>>>()?;
         for row in 0..rows.num_rows() {
-            if contents.is_valid(row) && contents.value(row) != 0 {
+            if contents.is_valid(row) && contents.value(row) != DATA {
                 continue;
             }
             let bounds = fields.iter().map(|(lower, upper)| {

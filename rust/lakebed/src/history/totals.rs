@@ -6,6 +6,7 @@ use arrow_buffer::Buffer;
 use super::columns::are_added;
 use super::{CommittedManifest, Counts, opened};
 use crate::error::{Result, fitting};
+use crate::field::DATA;
 use crate::grouping::sums::sum;
 use crate::pipeline::{Give, Source};
 use crate::record::column;
@@ -33,7 +34,7 @@ impl CommitTotals {
 
     pub(super) fn count(&mut self, content: i32, rows: i64, bytes: i64) -> Result<()> {
         // Deletes count as files and rows; bytes are those of data files.
-        let file = if content == 0 { [1, rows, bytes, 0, 0] } else { [0, 0, 0, 1, rows] };
+        let file = if content == DATA { [1, rows, bytes, 0, 0] } else { [0, 0, 0, 1, rows] };
         *self = self.and(CommitTotals(file), 1)?;
         Ok(())
     }

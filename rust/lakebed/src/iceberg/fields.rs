@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Fields};
 use serde_json::Value;
 
+pub(crate) use crate::field::{DATA, EQUALITY_DELETES, POSITION_DELETES};
 use crate::field::{FieldSpec, binary, int32, int64, ints, longs, optional, utf8};
 use crate::record::carried::Recognised;
 
@@ -211,13 +212,6 @@ pub static POSITION_DELETE: [FieldSpec; 3] = [
 pub(crate) const FILE_PATH_ID: i32 = 2_147_483_546;
 /// The column of deleted rows.
 pub(crate) const ROW: &str = "row";
-
-/// `content` of the entries of data files.
-pub(crate) const DATA: i32 = 0;
-/// `content` of position delete files and of deletion vectors.
-pub(crate) const POSITION_DELETES: i32 = 1;
-/// `content` of equality delete files.
-pub(crate) const EQUALITY_DELETES: i32 = 2;
 
 /// `file_format` of deletion vectors; writers use any case.
 pub(crate) const PUFFIN: &str = "PUFFIN";

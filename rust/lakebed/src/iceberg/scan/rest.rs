@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::Scan;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::fields::PARTITION;
+use crate::iceberg::fields::{EQUALITY_DELETES, PARTITION, POSITION_DELETES};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::prune::Pruner;
 use crate::iceberg::table::TableTypes;
@@ -179,8 +179,8 @@ fn contents(rows: &RecordBatch) -> Result<Vec<Value>> {
     // A plan has only data files, and no column of contents.
     let Some(column) = rows.column_by_name(CONTENT) else { return Ok(vec![json!("data"); rows.num_rows()]) };
     let word = |content: Option<i32>| match content {
-        Some(1) => json!("position-deletes"),
-        Some(2) => json!("equality-deletes"),
+        Some(POSITION_DELETES) => json!("position-deletes"),
+        Some(EQUALITY_DELETES) => json!("equality-deletes"),
         _ => json!("data"),
     };
     Ok(typed::<Int32Array>(column, CONTENT)?.iter().map(word).collect())

@@ -16,7 +16,7 @@ use super::columns::{check_absent, check_names, column, record_rows};
 use super::layout::{BLOCK_SIZE, manifest_entry};
 use super::partition::TupleLayout;
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::fields::{ENTRY, PARTITION};
+use crate::iceberg::fields::{DATA, ENTRY, EQUALITY_DELETES, PARTITION, POSITION_DELETES};
 use crate::iceberg::manifest::{DELETED, EXISTING};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::types::{FieldRef, Schema, Type};
@@ -58,8 +58,8 @@ impl ManifestContent {
     /// Whether files of that content may be in the manifest.
     fn has(self, content: i32) -> bool {
         match self {
-            ManifestContent::Data => content == 0,
-            ManifestContent::Deletes => matches!(content, 1 | 2),
+            ManifestContent::Data => content == DATA,
+            ManifestContent::Deletes => matches!(content, POSITION_DELETES | EQUALITY_DELETES),
         }
     }
 }

@@ -12,11 +12,12 @@ use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::field::POSITION_DELETES;
 use crate::paimon::fields::RANGES;
 use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
-use crate::paimon::view::{POSITION_DELETES, Vectors};
+use crate::paimon::view::Vectors;
 use crate::predicate::Node;
 use crate::record::{column, find};
 use crate::scan::DeletesAs;

@@ -15,13 +15,11 @@ use super::super::index_files::IndexFiles;
 use super::super::schema::TableSchema;
 use super::entries::{EntryView, Own, PaimonColumns, ViewColumn, own};
 use crate::error::{Error, ErrorKind, Result};
-use crate::field::{int32, int64, longs, utf8, wall_clock};
+use crate::field::{POSITION_DELETES, int32, int64, longs, utf8, wall_clock};
 use crate::notes::Notes;
 use crate::record::{column as read, find, typed};
 use crate::view::{Make, column, copy, given, project, whole};
 
-/// `content` of rows that are deleted by their position in a data file, as Iceberg numbers it.
-pub(crate) const POSITION_DELETES: i32 = 1;
 /// `file_format` of deletion vectors.
 const FORMAT: &str = "deletion-vector";
 

@@ -10,7 +10,7 @@ mod refs;
 mod schemas;
 mod snapshots;
 
-pub(crate) use deletes::{DATA_PATH, ExternalFiles, POSITION_DELETES, POSITIONS, Vectors, deletes_view};
+pub(crate) use deletes::{DATA_PATH, ExternalFiles, POSITIONS, Vectors, deletes_view};
 pub(crate) use entries::{EntryView, Role, files_columns};
 pub(crate) use groups::{buckets, partitions};
 pub(crate) use health::totals;

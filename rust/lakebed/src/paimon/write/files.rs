@@ -14,7 +14,7 @@ use super::fit::fit;
 use super::place::{Buckets, names, partitions};
 use super::stats::TypedStats;
 use crate::error::{Error, ErrorKind, Result, fitting};
-use crate::field::{longs, texts};
+use crate::field::{DATA, longs, texts};
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::fields::{ENTRY, texts_at};
 use crate::paimon::manifest::ADD;
@@ -135,7 +135,7 @@ impl InputFiles<'_> {
     fn check_contents(&self) -> Result<()> {
         let contents = self.optional("content", &DataType::Int32)?;
         let contents: &Int32Array = typed(&contents, "content")?;
-        match contents.iter().position(|content| content.is_some_and(|content| content != 0)) {
+        match contents.iter().position(|content| content.is_some_and(|content| content != DATA)) {
             Some(row) => Err(wrong("Paimon's tables have data files only", "content", row)),
             None => Ok(()),
         }

@@ -15,6 +15,7 @@ use super::store::{EncodedManifest, count_files, encode_manifest, encode_manifes
 use super::summary::Summary;
 use super::uncommitted::UncommittedFiles;
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::fields::POSITION_DELETES;
 use crate::iceberg::manifest::{DELETED, EXISTING};
 use crate::iceberg::manifest_list::DELETES;
 use crate::iceberg::table::TableTypes;
@@ -149,7 +150,7 @@ impl FileChange {
         let wrong = |row: &usize| match base.version {
             FormatVersion::V1 => true,
             FormatVersion::V2 => offsets.is_valid(*row),
-            FormatVersion::V3 => content.value(*row) == 1 && !offsets.is_valid(*row),
+            FormatVersion::V3 => content.value(*row) == POSITION_DELETES && !offsets.is_valid(*row),
         };
         let message = match base.version {
             FormatVersion::V1 => "format version 1 has no delete files: upgrade the table",

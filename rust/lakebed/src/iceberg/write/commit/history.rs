@@ -12,6 +12,7 @@ use super::filter::FileFilter;
 use super::select::{Selected, Targets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::{DELETE_INPUT, DeleteIndex, DeleteIndexBuilder};
+use crate::iceberg::fields::POSITION_DELETES;
 use crate::iceberg::manifest::{ADDED, DELETED, Statuses};
 use crate::iceberg::manifest_list::{DATA, DELETES, ManifestFile};
 use crate::iceberg::metadata::Snapshot;
@@ -160,8 +161,9 @@ impl<'b> History<'b> {
         self.added((Whose::Everyones, &ADDS_DELETES), DELETES, &DELETE_INPUT, |manifest, entries| {
             let contents = column::<Int32Array>(entries, "content")?.values();
             let pairs = column::<Int32Array>(entries, "status")?.values().iter().zip(contents);
-            let added =
-                pairs.map(|(status, content)| Some(*status == ADDED && (with_equality || *content == 1)));
+            let added = pairs.map(|(status, content)| {
+                Some(*status == ADDED && (with_equality || *content == POSITION_DELETES))
+            });
             let index = self.index(&rows_where(entries, &added.collect())?)?;
             self.refuse_by(
                 manifest,

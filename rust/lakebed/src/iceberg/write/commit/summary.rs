@@ -7,6 +7,7 @@ use arrow_row::{RowConverter, SortField};
 use serde_json::{Map, Value};
 
 use crate::error::{Result, fitting};
+use crate::iceberg::fields::{DATA, POSITION_DELETES};
 use crate::iceberg::metadata::Snapshot;
 use crate::record::column;
 
@@ -151,17 +152,17 @@ impl Sums {
         let (content, vector) = (column::<Int32Array>(files, "content")?, longs("content_size_in_bytes")?);
         for row in 0..files.num_rows() {
             let (content, records) = (content.value(row), rows.value(row));
-            let vector = (content == 1 && vector.is_valid(row)).then(|| vector.value(row));
+            let vector = (content == POSITION_DELETES && vector.is_valid(row)).then(|| vector.value(row));
             let plus =
                 |sum: i64, more: i64| fitting(sum.checked_add(more), "a sum of the snapshot's summary");
             self.bytes = plus(self.bytes, vector.unwrap_or_else(|| bytes.value(row)))?;
-            self.delete_files = plus(self.delete_files, i64::from(content != 0))?;
+            self.delete_files = plus(self.delete_files, i64::from(content != DATA))?;
             match content {
-                0 => {
+                DATA => {
                     self.data_files = plus(self.data_files, 1)?;
                     self.records = plus(self.records, records)?;
                 }
-                1 => {
+                POSITION_DELETES => {
                     self.vectors = plus(self.vectors, i64::from(vector.is_some()))?;
                     self.position_delete_files =
                         plus(self.position_delete_files, i64::from(vector.is_none()))?;
