@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::plan::Program;
 use crate::threads::each;
-use crate::unit::{Decoded, Spent, Worker, check_inflated, decode_unit};
+use crate::unit::{Cost, DecodedUnit, Worker, check_inflated, decode_unit};
 
 /// How a file is read.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ pub struct Reader {
     options: ReadOptions,
     workers: Vec<Worker>,
     queue: VecDeque<Work>,
-    spent: Spent,
+    spent: Cost,
     ended: bool,
 }
 
@@ -89,7 +89,7 @@ impl Reader {
             options,
             workers,
             queue: VecDeque::new(),
-            spent: Spent::default(),
+            spent: Cost::default(),
             ended: false,
         }
     }
@@ -186,7 +186,7 @@ impl Reader {
     }
 
     /// Adds up the cost of a unit: each thread only saw its own part.
-    fn account(&mut self, result: Result<Decoded>) -> Result<Decoded> {
+    fn account(&mut self, result: Result<DecodedUnit>) -> Result<DecodedUnit> {
         let decoded = result?;
         self.spent.items += decoded.cost.items;
         self.spent.inflated += decoded.cost.inflated;
@@ -204,9 +204,9 @@ fn run(
     workers: &mut [Worker],
     program: &Program,
     options: &ReadOptions,
-    spent: Spent,
+    spent: Cost,
     units: &[&[Block]],
-) -> Vec<Result<Decoded>> {
+) -> Vec<Result<DecodedUnit>> {
     let jobs = workers.iter_mut().zip(units).collect();
     each(jobs, |(worker, unit)| decode_unit(worker, program, options, spent, unit))
 }

@@ -23,7 +23,7 @@ const MOST_INFLATED: u64 = 32 << 20;
 
 /// What a file has cost so far.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Spent {
+pub(crate) struct Cost {
     pub(crate) items: u64,
     pub(crate) inflated: u64,
 }
@@ -35,9 +35,9 @@ pub(crate) struct Worker {
 }
 
 /// The result of a unit: its batches, what it cost, and how many of its blocks were decoded.
-pub(crate) struct Decoded {
+pub(crate) struct DecodedUnit {
     pub(crate) batches: VecDeque<RecordBatch>,
-    pub(crate) cost: Spent,
+    pub(crate) cost: Cost,
     pub(crate) blocks: usize,
 }
 
@@ -46,13 +46,13 @@ pub(crate) fn decode_unit(
     worker: &mut Worker,
     program: &Program,
     options: &ReadOptions,
-    before: Spent,
+    before: Cost,
     unit: &[Block],
-) -> Result<Decoded> {
+) -> Result<DecodedUnit> {
     let mut batch = Batch { program, columns: Columns::new(&program.pools), rows: 0 };
     let mut batches = VecDeque::new();
     let mut blocks = 0;
-    let mut cost = Spent::default();
+    let mut cost = Cost::default();
     // Bytes of nulls and defaults in columns, which were not in the blocks.
     let mut added = 0;
     let unit_bytes: usize = unit.iter().map(|block| block.payload.len()).sum();
@@ -98,7 +98,7 @@ pub(crate) fn decode_unit(
     if batch.rows > 0 {
         batches.push_back(batch.cut().map_err(|error| locate(error, worker, program, options, unit))?);
     }
-    Ok(Decoded { batches, cost, blocks })
+    Ok(DecodedUnit { batches, cost, blocks })
 }
 
 /// The batch being filled.

@@ -105,9 +105,9 @@ fn check_magic(start: &[u8]) -> Result<()> {
 }
 
 /// A header that could be read to its end, with its length; or the position where it could not.
-type Parsed = Result<(Result<Header>, usize), (Fault, usize)>;
+type ParseOutcome = Result<(Result<Header>, usize), (Fault, usize)>;
 
-fn parse(bytes: &[u8]) -> Parsed {
+fn parse(bytes: &[u8]) -> ParseOutcome {
     let mut cursor = Cursor::new(bytes);
     let walked = walk(&mut cursor);
     let (metadata, sync) = walked.map_err(|fault| (fault, cursor.position()))?;

@@ -54,7 +54,7 @@ impl VarBytes {
 
 /// A number to be stored in a wider column.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Widened {
+pub(crate) enum WideNumber {
     Whole(i64),
     Real(f32),
 }
@@ -184,14 +184,14 @@ impl Columns {
     }
 
     /// Appends a number to a column of kind `to`; numbers go from narrow to wide only.
-    pub(crate) fn push_widened(&mut self, to: Leaf, column: u32, number: Widened) -> Result<(), Fault> {
+    pub(crate) fn push_widened(&mut self, to: Leaf, column: u32, number: WideNumber) -> Result<(), Fault> {
         match (to, number) {
-            (Leaf::Float, Widened::Whole(value)) => nth(&mut self.floats, column)?.push(value as f32),
-            (Leaf::Float, Widened::Real(value)) => nth(&mut self.floats, column)?.push(value),
-            (Leaf::Double, Widened::Whole(value)) => nth(&mut self.doubles, column)?.push(value as f64),
-            (Leaf::Double, Widened::Real(value)) => nth(&mut self.doubles, column)?.push(f64::from(value)),
-            (_, Widened::Whole(value)) => nth(&mut self.longs, column)?.push(value),
-            (_, Widened::Real(value)) => nth(&mut self.longs, column)?.push(value as i64),
+            (Leaf::Float, WideNumber::Whole(value)) => nth(&mut self.floats, column)?.push(value as f32),
+            (Leaf::Float, WideNumber::Real(value)) => nth(&mut self.floats, column)?.push(value),
+            (Leaf::Double, WideNumber::Whole(value)) => nth(&mut self.doubles, column)?.push(value as f64),
+            (Leaf::Double, WideNumber::Real(value)) => nth(&mut self.doubles, column)?.push(f64::from(value)),
+            (_, WideNumber::Whole(value)) => nth(&mut self.longs, column)?.push(value),
+            (_, WideNumber::Real(value)) => nth(&mut self.longs, column)?.push(value as i64),
         }
         Ok(())
     }
@@ -223,7 +223,9 @@ impl Columns {
                 i32::try_from(end).map_err(|_| Fault::ColumnBytes)?;
                 data.resize(end, 0);
             }
-            Op::Widen { to, column: Some(column), .. } => self.push_widened(to, column, Widened::Whole(0))?,
+            Op::Widen { to, column: Some(column), .. } => {
+                self.push_widened(to, column, WideNumber::Whole(0))?
+            }
             Op::EnumAs { column: Some(column), .. } => nth(&mut self.ints, column)?.push(0),
             Op::Member { branch, types: Some(types) } => self.push_union(types, branch as usize)?,
             Op::Nullable { valid: Some(valid), .. }

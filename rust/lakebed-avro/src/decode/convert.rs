@@ -1,7 +1,7 @@
 //! Instructions that only occur with a reader's schema: widen numbers, renumber symbols, insert defaults.
 
 use super::Columns;
-use super::columns::{Widened, nth, op};
+use super::columns::{WideNumber, nth, op};
 use super::run::{Machine, width};
 use crate::cursor::{Cursor, Fault};
 use crate::plan::{Number, Op};
@@ -14,9 +14,9 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         match *op(ops, at)? {
             Op::Widen { from, to, column } => {
                 let number = match from {
-                    Number::Int => Widened::Whole(i64::from(self.cursor.int()?)),
-                    Number::Long => Widened::Whole(self.cursor.long()?),
-                    Number::Float => Widened::Real(f32::from_le_bytes(self.cursor.array()?)),
+                    Number::Int => WideNumber::Whole(i64::from(self.cursor.int()?)),
+                    Number::Long => WideNumber::Whole(self.cursor.long()?),
+                    Number::Float => WideNumber::Real(f32::from_le_bytes(self.cursor.array()?)),
                 };
                 if let Some(column) = column {
                     columns.push_widened(to, column, number)?;

@@ -10,7 +10,7 @@ use crate::cursor::{Fault, short_varint, word_varint, zigzag};
 
 /// The number of items taken, the number kept, and the bytes of all taken.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Taken {
+pub(super) struct ItemCounts {
     pub(super) items: usize,
     pub(super) kept: usize,
     pub(super) bytes: usize,
@@ -25,9 +25,9 @@ pub(super) fn put_int_longs(
     columns: &mut Columns,
     key: u32,
     value: u32,
-) -> Taken {
+) -> ItemCounts {
     let (keys, values) = (columns.ints.get_mut(key as usize), columns.longs.get_mut(value as usize));
-    let (Some(keys), Some(values)) = (keys, values) else { return Taken::default() };
+    let (Some(keys), Some(values)) = (keys, values) else { return ItemCounts::default() };
     let start = keys.len();
     let taken = int_longs(bytes, most, |key, value| {
         if wanted(key) {
@@ -35,7 +35,7 @@ pub(super) fn put_int_longs(
             values.push(value);
         }
     });
-    Taken { kept: keys.len().saturating_sub(start), ..taken }
+    ItemCounts { kept: keys.len().saturating_sub(start), ..taken }
 }
 
 /// Appends the pairs of an int and bytes whose keys are wanted; no value is longer than `longest`.
@@ -48,9 +48,9 @@ pub(super) fn put_int_bytes(
     columns: &mut Columns,
     key: u32,
     value: u32,
-) -> Taken {
+) -> ItemCounts {
     let (keys, values) = (columns.ints.get_mut(key as usize), columns.bytes.get_mut(value as usize));
-    let (Some(keys), Some(values)) = (keys, values) else { return Taken::default() };
+    let (Some(keys), Some(values)) = (keys, values) else { return ItemCounts::default() };
     let start = keys.len();
     let taken = int_bytes(bytes, most, longest, |key, ahead, length| {
         if wanted(key) {
@@ -59,7 +59,7 @@ pub(super) fn put_int_bytes(
         }
         Ok(())
     });
-    Taken { kept: keys.len().saturating_sub(start), ..taken }
+    ItemCounts { kept: keys.len().saturating_sub(start), ..taken }
 }
 
 /// Appends nullable longs.
@@ -71,9 +71,9 @@ pub(super) fn put_nullable_longs(
     columns: &mut Columns,
     valid: u32,
     value: u32,
-) -> Taken {
+) -> ItemCounts {
     let (valid, values) = (columns.valid.get_mut(valid as usize), columns.longs.get_mut(value as usize));
-    let (Some(valid), Some(values)) = (valid, values) else { return Taken::default() };
+    let (Some(valid), Some(values)) = (valid, values) else { return ItemCounts::default() };
     nullable_longs(bytes, most, null, |taken| match taken {
         Longs::Small(pairs) => {
             let small = |[_, value]: &[u8; 2]| i64::from(value >> 1) ^ i64::from(value & 1).wrapping_neg();
@@ -89,25 +89,25 @@ pub(super) fn put_nullable_longs(
 
 /// Walks over pairs of an int and a long.
 #[inline(never)]
-pub(super) fn skip_int_longs(bytes: &[u8], most: u64) -> Taken {
+pub(super) fn skip_int_longs(bytes: &[u8], most: u64) -> ItemCounts {
     int_longs(bytes, most, |_, _| {})
 }
 
 /// Walks over pairs of an int and bytes.
 #[inline(never)]
-pub(super) fn skip_int_bytes(bytes: &[u8], most: u64, longest: usize) -> Taken {
+pub(super) fn skip_int_bytes(bytes: &[u8], most: u64, longest: usize) -> ItemCounts {
     int_bytes(bytes, most, longest, |_, _, _| Ok(()))
 }
 
 /// Walks over nullable longs.
 #[inline(never)]
-pub(super) fn skip_nullable_longs(bytes: &[u8], most: u64, null: u8) -> Taken {
+pub(super) fn skip_nullable_longs(bytes: &[u8], most: u64, null: u8) -> ItemCounts {
     nullable_longs(bytes, most, null, |_| {})
 }
 
 /// Takes pairs of an int and a long: keys of one or two bytes, both in eight.
 #[inline(always)]
-fn int_longs(bytes: &[u8], most: u64, mut keep: impl FnMut(i32, i64)) -> Taken {
+fn int_longs(bytes: &[u8], most: u64, mut keep: impl FnMut(i32, i64)) -> ItemCounts {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let mut rest = bytes;
     let mut items = 0;
@@ -120,7 +120,7 @@ fn int_longs(bytes: &[u8], most: u64, mut keep: impl FnMut(i32, i64)) -> Taken {
         items = items.saturating_add(1);
         rest = behind;
     }
-    Taken { items, kept: items, bytes: bytes.len().saturating_sub(rest.len()) }
+    ItemCounts { items, kept: items, bytes: bytes.len().saturating_sub(rest.len()) }
 }
 
 /// The pair of an int and a long at the start of a word, and its length in bytes; `None` where the key has
@@ -140,7 +140,7 @@ fn int_bytes(
     most: u64,
     longest: usize,
     mut keep: impl FnMut(i32, &[u8], usize) -> Result<(), Fault>,
-) -> Taken {
+) -> ItemCounts {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let mut rest = bytes;
     let mut items = 0;
@@ -158,7 +158,7 @@ fn int_bytes(
         items = items.saturating_add(1);
         rest = behind;
     }
-    Taken { items, kept: items, bytes: bytes.len().saturating_sub(rest.len()) }
+    ItemCounts { items, kept: items, bytes: bytes.len().saturating_sub(rest.len()) }
 }
 
 /// An int of one or two bytes at the start of a word, and the rest of the word after it, filled up with bytes
@@ -192,7 +192,7 @@ enum Longs<'b> {
 
 /// Takes nullable longs of at most seven bytes.
 #[inline(always)]
-fn nullable_longs<'b>(bytes: &'b [u8], most: u64, null: u8, mut keep: impl FnMut(Longs<'b>)) -> Taken {
+fn nullable_longs<'b>(bytes: &'b [u8], most: u64, null: u8, mut keep: impl FnMut(Longs<'b>)) -> ItemCounts {
     let (absent, there) = if null == 0 { (0, 2) } else { (2, 0) };
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let mut rest = bytes;
@@ -221,5 +221,5 @@ fn nullable_longs<'b>(bytes: &'b [u8], most: u64, null: u8, mut keep: impl FnMut
         items = items.saturating_add(1);
         rest = rest.get(length..).unwrap_or_default();
     }
-    Taken { items, kept: items, bytes: bytes.len().saturating_sub(rest.len()) }
+    ItemCounts { items, kept: items, bytes: bytes.len().saturating_sub(rest.len()) }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Columns;
 use super::columns::{nth, op};
-use super::fused::{self, Taken};
+use super::fused::{self, ItemCounts};
 use super::run::Machine;
 use crate::cursor::Fault;
 use crate::plan::{Col, Op};
@@ -85,7 +85,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
     /// Takes at most `most` items in a tight loop, if their instructions have one, up to the first large or
     /// malformed item, which is left to [`Machine::take_one`] and its checks.
     #[inline]
-    fn take_small(&self, item: &[Op], most: u64, keys: Option<&[i32]>, columns: &mut Columns) -> Taken {
+    fn take_small(&self, item: &[Op], most: u64, keys: Option<&[i32]>, columns: &mut Columns) -> ItemCounts {
         let bytes = self.cursor.rest();
         let longest = self.budget.value_bytes;
         match (item, keys) {
@@ -109,7 +109,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
             (&[Op::Nullable { null, valid: None, .. }, Op::Long(None)], _) => {
                 fused::skip_nullable_longs(bytes, most, null)
             }
-            _ => Taken::default(),
+            _ => ItemCounts::default(),
         }
     }
 }

@@ -1,19 +1,19 @@
 //! The columns for a schema's fields: the pool of each, and how they are assembled to arrays.
 
 use super::layout::{Layout, Leaf, leaf_type};
-use super::wanted::Wanted;
+use super::wanted::FieldSelection;
 use crate::decode::Pools;
 use crate::error::Result;
 use crate::schema::{Field, Logical, Node, Wire};
 
 /// Allocates columns in `pools` for the requested parts of a value of `node`.
-pub(super) fn allocate(pools: &mut Pools, node: &Node, wanted: &Wanted<'_>) -> Result<Layout> {
+pub(super) fn allocate(pools: &mut Pools, node: &Node, wanted: &FieldSelection<'_>) -> Result<Layout> {
     if let Some((_, value)) = node.nullable() {
         let valid = pools.add_valid();
         return Ok(Layout::Nullable { valid, value: Box::new(allocate(pools, value, wanted)?) });
     }
     // Arrays, maps and unions are taken completely or not at all: paths do not reach into them.
-    let everything = Wanted::everything();
+    let everything = FieldSelection::everything();
     match &node.wire {
         Wire::Record(fields) => allocate_record(pools, fields, wanted),
         Wire::Union(branches) => {
@@ -38,7 +38,7 @@ pub(super) fn allocate(pools: &mut Pools, node: &Node, wanted: &Wanted<'_>) -> R
     }
 }
 
-fn allocate_record(pools: &mut Pools, fields: &[Field], wanted: &Wanted<'_>) -> Result<Layout> {
+fn allocate_record(pools: &mut Pools, fields: &[Field], wanted: &FieldSelection<'_>) -> Result<Layout> {
     let mut children = Vec::new();
     for field in fields {
         if let Some(below) = wanted.below(&field.name) {

@@ -9,7 +9,7 @@ use super::layout::{Layout, Leaf};
 use super::matching::matches;
 use super::op::Op;
 use super::resolve::{Resolver, Target};
-use super::wanted::{Projection, Wanted};
+use super::wanted::{FieldSelection, Projection};
 use crate::decode::{Pools, only_scalars};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{Field, Node, Schema};
@@ -91,7 +91,7 @@ impl Program {
         projection: &Projection,
         guard: &[&str],
     ) -> Result<Program> {
-        let wanted = Wanted::new(projection);
+        let wanted = FieldSelection::new(projection);
         wanted.check(reader)?;
         let mut resolver = Resolver::default();
         let row = Row::of(reader, &wanted, guard, &mut resolver.pools)?;
@@ -162,10 +162,15 @@ struct Row<'r> {
 }
 
 impl<'r> Row<'r> {
-    fn of(reader: &'r Schema, wanted: &Wanted<'_>, guard: &[&str], pools: &mut Pools) -> Result<Row<'r>> {
+    fn of(
+        reader: &'r Schema,
+        wanted: &FieldSelection<'_>,
+        guard: &[&str],
+        pools: &mut Pools,
+    ) -> Result<Row<'r>> {
         let mut children = Vec::new();
         for (name, node) in reader.row() {
-            let everything = guard.contains(&name).then(Wanted::everything);
+            let everything = guard.contains(&name).then(FieldSelection::everything);
             if let Some(below) = wanted.below(name).or(everything) {
                 children.push((name.to_owned(), allocate(pools, node, &below)?));
             }
@@ -221,7 +226,7 @@ impl<'r> Row<'r> {
     }
 
     /// The projected columns in the order of the batch.
-    fn columns(&self, wanted: &Wanted<'_>) -> Vec<(String, Layout)> {
+    fn columns(&self, wanted: &FieldSelection<'_>) -> Vec<(String, Layout)> {
         let projected = self.children().filter(|(name, _)| wanted.below(name).is_some());
         let mut columns: Vec<_> = projected.map(|(name, layout)| (name.clone(), layout.clone())).collect();
         columns.sort_by_key(|(name, _)| wanted.rank(name));

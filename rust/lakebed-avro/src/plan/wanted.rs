@@ -29,28 +29,28 @@ pub enum Projection {
 
 /// The part of a projection below one field.
 #[derive(Default)]
-pub(super) struct Wanted<'p> {
+pub(super) struct FieldSelection<'p> {
     all: bool,
     paths: Vec<&'p str>,
     keys: Vec<(&'p str, &'p [i32])>,
 }
 
-impl<'p> Wanted<'p> {
-    pub(super) fn new(projection: &'p Projection) -> Wanted<'p> {
+impl<'p> FieldSelection<'p> {
+    pub(super) fn new(projection: &'p Projection) -> FieldSelection<'p> {
         match projection {
-            Projection::All => Wanted::everything(),
-            Projection::Paths(paths) => Wanted::of(paths, &[]),
-            Projection::Keyed { paths, keys } => Wanted::of(paths, keys),
+            Projection::All => FieldSelection::everything(),
+            Projection::Paths(paths) => FieldSelection::of(paths, &[]),
+            Projection::Keyed { paths, keys } => FieldSelection::of(paths, keys),
         }
     }
 
-    fn of(paths: &'p [String], keys: &'p [(String, Vec<i32>)]) -> Wanted<'p> {
+    fn of(paths: &'p [String], keys: &'p [(String, Vec<i32>)]) -> FieldSelection<'p> {
         let keys = keys.iter().map(|(path, keys)| (path.as_str(), keys.as_slice()));
-        Wanted { all: false, paths: paths.iter().map(String::as_str).collect(), keys: keys.collect() }
+        FieldSelection { all: false, paths: paths.iter().map(String::as_str).collect(), keys: keys.collect() }
     }
 
-    pub(super) fn everything() -> Wanted<'p> {
-        Wanted { all: true, ..Wanted::default() }
+    pub(super) fn everything() -> FieldSelection<'p> {
+        FieldSelection { all: true, ..FieldSelection::default() }
     }
 
     pub(super) fn check(&self, schema: &Schema) -> Result<()> {
@@ -65,8 +65,8 @@ impl<'p> Wanted<'p> {
     }
 
     /// The requested part of the field `name`; `None` for nothing.
-    pub(super) fn below(&self, name: &str) -> Option<Wanted<'p>> {
-        let mut below = Wanted { all: self.all, ..Wanted::default() };
+    pub(super) fn below(&self, name: &str) -> Option<FieldSelection<'p>> {
+        let mut below = FieldSelection { all: self.all, ..FieldSelection::default() };
         for path in &self.paths {
             match rest(path, name) {
                 Some("") => below.all = true,
