@@ -60,7 +60,7 @@ use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
 
 use self::orc::OrcFile;
 use self::parquet::ParquetFile;
-use self::projection::Wanted;
+use self::projection::FieldSelection;
 
 /// The number of rows of a batch, except the last.
 const BATCH_ROWS: usize = 8192;
@@ -136,7 +136,7 @@ impl File {
             let place = Location { offset: Some(bytes.len() as u64), ..Location::default() };
             return Err(Error::new(ErrorKind::Truncated, message).at(place));
         }
-        let wanted = Wanted::of(columns);
+        let wanted = FieldSelection::of(columns);
         let (reader, schema) = match format {
             Format::Orc => {
                 let file = OrcFile::open(bytes, &wanted, limits)?;

@@ -1,17 +1,17 @@
 //! Which columns are wanted.
 
 /// The fields wanted of a record.
-pub(crate) enum Wanted {
+pub(crate) enum FieldSelection {
     /// All that is there.
     All,
     /// Those of these names, and what is wanted of each.
-    Fields(Vec<(String, Wanted)>),
+    Fields(Vec<(String, FieldSelection)>),
 }
 
-impl Wanted {
+impl FieldSelection {
     /// What dotted paths ask for; names in front of a dot are records.
-    pub(crate) fn of(paths: &[String]) -> Wanted {
-        let mut top = Wanted::Fields(Vec::new());
+    pub(crate) fn of(paths: &[String]) -> FieldSelection {
+        let mut top = FieldSelection::Fields(Vec::new());
         for path in paths {
             top.add(path);
         }
@@ -19,26 +19,26 @@ impl Wanted {
     }
 
     fn add(&mut self, path: &str) {
-        let Wanted::Fields(fields) = self else { return };
+        let FieldSelection::Fields(fields) = self else { return };
         let (name, below) = path.split_once('.').map_or((path, None), |(name, below)| (name, Some(below)));
         let known = fields.iter().position(|(known, _)| known == name);
         let number = known.unwrap_or_else(|| {
-            fields.push((name.to_owned(), Wanted::Fields(Vec::new())));
+            fields.push((name.to_owned(), FieldSelection::Fields(Vec::new())));
             fields.len().saturating_sub(1)
         });
         if let Some((_, wanted)) = fields.get_mut(number) {
             match below {
                 Some(below) => wanted.add(below),
-                None => *wanted = Wanted::All,
+                None => *wanted = FieldSelection::All,
             }
         }
     }
 
     /// What is wanted of a field.
-    pub(crate) fn field(&self, name: &str) -> Option<&Wanted> {
+    pub(crate) fn field(&self, name: &str) -> Option<&FieldSelection> {
         match self {
-            Wanted::All => Some(&Wanted::All),
-            Wanted::Fields(fields) => {
+            FieldSelection::All => Some(&FieldSelection::All),
+            FieldSelection::Fields(fields) => {
                 fields.iter().find(|(wanted, _)| wanted == name).map(|(_, wanted)| wanted)
             }
         }
@@ -46,6 +46,6 @@ impl Wanted {
 
     /// Whether a value is wanted that is not a record.
     pub(crate) fn is_all(&self) -> bool {
-        matches!(self, Wanted::All)
+        matches!(self, FieldSelection::All)
     }
 }

@@ -28,7 +28,7 @@ use self::types::Node;
 use crate::BATCH_ROWS;
 use crate::arrays::malformed;
 use crate::budget::Budget;
-use crate::projection::Wanted;
+use crate::projection::FieldSelection;
 
 /// An open ORC file.
 pub(crate) struct OrcFile {
@@ -59,7 +59,7 @@ impl OpenStripe {
 
 impl OrcFile {
     /// Reads the end of a file.
-    pub(crate) fn open(bytes: Buffer, wanted: &Wanted, limits: Limits) -> Result<OrcFile> {
+    pub(crate) fn open(bytes: Buffer, wanted: &FieldSelection, limits: Limits) -> Result<OrcFile> {
         let mut budget = Budget::new(limits);
         let tail = Tail::read(&bytes, &mut budget)?;
         let root = Node::tree(&tail.types, &budget.limits)?;

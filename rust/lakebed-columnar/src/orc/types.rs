@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, Metadata, TimeUnit};
 use lakebed_avro::{Error, ErrorKind, Limits, Result};
 
 use super::message::Message;
-use crate::projection::Wanted;
+use crate::projection::FieldSelection;
 
 /// A type of the footer.
 #[derive(Default)]
@@ -150,7 +150,7 @@ impl Node {
     }
 
     /// The tree with only the requested columns; `None` where there are none.
-    pub(super) fn wanted(self, wanted: &Wanted) -> Option<Node> {
+    pub(super) fn wanted(self, wanted: &FieldSelection) -> Option<Node> {
         if self.kind != Kind::Struct || wanted.is_all() {
             return wanted.is_all().then_some(self);
         }

@@ -27,7 +27,7 @@ use crate::BATCH_ROWS;
 use crate::arrays::malformed;
 use crate::budget::Budget;
 use crate::codec::Inflater;
-use crate::projection::Wanted;
+use crate::projection::FieldSelection;
 
 /// An open Parquet file.
 pub(crate) struct ParquetFile {
@@ -57,7 +57,7 @@ struct OpenLeaf {
 
 impl ParquetFile {
     /// Reads the footer of a file.
-    pub(crate) fn open(bytes: Buffer, wanted: &Wanted, limits: Limits) -> Result<ParquetFile> {
+    pub(crate) fn open(bytes: Buffer, wanted: &FieldSelection, limits: Limits) -> Result<ParquetFile> {
         let budget = Budget::new(limits);
         let footer = Footer::read(&bytes, &budget)?;
         let (columns, stored) = Column::all(&footer.elements, &budget.limits)?;
