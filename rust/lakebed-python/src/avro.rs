@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::arguments::Limits;
 use crate::boundary::{checked, detached};
 use crate::caller_stream::caller_stream;
-use crate::sink::{Encoding, Sink, Target, Written, write_into};
+use crate::sink::{Encoding, Sink, Target, WriteResult, write_into};
 use crate::source::Source;
 use crate::stream::BatchStream;
 
@@ -90,7 +90,7 @@ pub struct Writing {
 }
 
 #[pyfunction]
-pub fn avro_write(data: &Bound<'_, PyAny>, sink: Option<Sink>, writing: Writing) -> Written {
+pub fn avro_write(data: &Bound<'_, PyAny>, sink: Option<Sink>, writing: Writing) -> WriteResult {
     let py = data.py();
     let Writing { schema, encoding, metadata, overwrite, limits } = writing;
     let batches = caller_stream(data)?;

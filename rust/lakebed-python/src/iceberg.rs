@@ -25,7 +25,7 @@ use crate::arguments::Limits;
 use crate::arrow::{import_array, import_schema};
 use crate::boundary::detached;
 use crate::caller_stream::caller_stream;
-use crate::sink::{Encoding, Sink, Target, Written, write_into};
+use crate::sink::{Encoding, Sink, Target, WriteResult, write_into};
 use crate::source::{Source, read_deletion_vector};
 use crate::stream::{Batch, BatchStream};
 
@@ -132,7 +132,7 @@ pub fn iceberg_write_manifest(
     form: ManifestForm,
     encoding: Encoding,
     limits: Limits,
-) -> Written {
+) -> WriteResult {
     let batches = caller_stream(entries)?;
     write_into(py, target, |sink: &mut dyn Write| {
         let version = FormatVersion::try_from(form.format_version)?;
@@ -165,7 +165,7 @@ pub fn iceberg_write_manifest_list(
     header: Header,
     encoding: Encoding,
     limits: Limits,
-) -> Written {
+) -> WriteResult {
     let batches = caller_stream(manifests)?;
     let Header { format_version, snapshot_id, parent_snapshot_id, sequence_number, first_row_id } = header;
     write_into(py, target, |sink: &mut dyn Write| {
@@ -177,7 +177,7 @@ pub fn iceberg_write_manifest_list(
 }
 
 #[pyfunction]
-pub fn iceberg_write_metadata(py: Python<'_>, metadata: &str, target: Target, limits: Limits) -> Written {
+pub fn iceberg_write_metadata(py: Python<'_>, metadata: &str, target: Target, limits: Limits) -> WriteResult {
     let name = if let Target(Some(Sink::Path(path)), _) = &target { path.clone() } else { String::new() };
     write_into(py, target, |sink: &mut dyn Write| {
         let bytes = metadata_bytes(metadata_text(metadata, limits.0)?, &name)?;

@@ -21,7 +21,7 @@ use crate::arguments::{Limits, constants};
 use crate::arrow::{import_array, import_schema};
 use crate::boundary::{checked, detached};
 use crate::caller_stream::caller_stream;
-use crate::sink::{Encoding, Sink, Target, Written, write_into};
+use crate::sink::{Encoding, Sink, Target, WriteResult, write_into};
 use crate::source::{Source, read_deletion_vector};
 use crate::stream::{Batch, BatchStream};
 
@@ -142,7 +142,7 @@ pub fn paimon_write_records(
     data: &Bound<'_, PyAny>,
     sink: Option<Sink>,
     options: Options,
-) -> Written {
+) -> WriteResult {
     let (kind, target) = (kind.0, Target(sink, options.overwrite));
     let options = checked(py, || {
         let layout = Layout::named(&options.layout)?;
@@ -160,11 +160,11 @@ pub fn paimon_write_records(
 }
 
 #[pyfunction]
-pub fn paimon_write_snapshot(py: Python<'_>, json: &str, target: Target) -> Written {
+pub fn paimon_write_snapshot(py: Python<'_>, json: &str, target: Target) -> WriteResult {
     write_into(py, target, |sink| Ok(sink.write_all(snapshot_file(json.as_bytes())?.as_bytes())?))
 }
 
 #[pyfunction]
-pub fn paimon_write_schema(py: Python<'_>, json: &str, target: Target) -> Written {
+pub fn paimon_write_schema(py: Python<'_>, json: &str, target: Target) -> WriteResult {
     write_into(py, target, |sink| Ok(sink.write_all(schema_file(json.as_bytes())?.as_bytes())?))
 }

@@ -27,7 +27,7 @@ pub enum Sink {
 pub struct Target(pub Option<Sink>, pub bool);
 
 /// The bytes of a file that has no target.
-pub type Written = PyResult<Option<Vec<u8>>>;
+pub type WriteResult = PyResult<Option<Vec<u8>>>;
 
 /// A Python file as a Rust writer.
 struct PythonFile(Py<PyAny>);
@@ -75,7 +75,7 @@ pub fn write_into(
     py: Python<'_>,
     Target(sink, overwrite): Target,
     write: impl FnOnce(&mut dyn Write) -> Result<()> + Send,
-) -> Written {
+) -> WriteResult {
     let existing = if overwrite { Existing::Replace } else { Existing::Refuse };
     let mut bytes = Vec::new();
     let is_returned = sink.is_none();

@@ -240,9 +240,9 @@ impl Storage for PyStorage {
 }
 
 /// A name, whether it is a folder, and for a file its size and modification time [ms since 1970 UTC].
-type Listed = (String, bool, Option<u64>, Option<i64>);
+type FolderEntry = (String, bool, Option<u64>, Option<i64>);
 
-fn contents(listed: Vec<Listed>) -> Contents {
+fn contents(listed: Vec<FolderEntry>) -> Contents {
     let (folders, files): (Vec<_>, Vec<_>) = listed.into_iter().partition(|(_, is_folder, ..)| *is_folder);
     let file = |(name, _, size, modified)| ListedFile { name, details: Some(FileDetails { size, modified }) };
     let names = folders.into_iter().map(|(name, ..)| name).collect();

@@ -90,11 +90,11 @@ struct File<'f> {
     program: Arc<Program>,
 }
 
-type Resolved = HashMap<String, (Arc<Schema>, Arc<Program>)>;
+type ResolvedSchemas = HashMap<String, (Arc<Schema>, Arc<Program>)>;
 
 thread_local! {
     /// Schemas that were resolved before: most inputs have the schema of the input that they were made from.
-    static KNOWN: RefCell<Resolved> = RefCell::default();
+    static KNOWN: RefCell<ResolvedSchemas> = RefCell::default();
 }
 
 fn resolved(text: &str) -> Result<(Arc<Schema>, Arc<Program>)> {

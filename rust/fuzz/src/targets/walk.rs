@@ -22,7 +22,7 @@ pub struct Walk<'l> {
     pub sum: u64,
 }
 
-type Walked<T> = Result<T, Stop>;
+type WalkResult<T> = Result<T, Stop>;
 
 impl<'l> Walk<'l> {
     pub fn new(limits: &'l Limits) -> Walk<'l> {
@@ -30,7 +30,7 @@ impl<'l> Walk<'l> {
     }
 
     /// Walks the records of one block, which must end with them.
-    pub fn block(&mut self, node: &Node, count: u64, mut bytes: &[u8]) -> Walked<()> {
+    pub fn block(&mut self, node: &Node, count: u64, mut bytes: &[u8]) -> WalkResult<()> {
         self.zero_width = 0;
         for _ in 0..count {
             let before = bytes.len();
@@ -42,7 +42,7 @@ impl<'l> Walk<'l> {
         if bytes.is_empty() { Ok(()) } else { Err(Stop::Wrong) }
     }
 
-    fn value(&mut self, node: &Node, bytes: &mut &[u8]) -> Walked<()> {
+    fn value(&mut self, node: &Node, bytes: &mut &[u8]) -> WalkResult<()> {
         match &node.wire {
             Wire::Null => {}
             Wire::Boolean => {
@@ -98,7 +98,7 @@ impl<'l> Walk<'l> {
         Ok(())
     }
 
-    fn items(&mut self, key: Option<&Node>, item: &Node, bytes: &mut &[u8]) -> Walked<()> {
+    fn items(&mut self, key: Option<&Node>, item: &Node, bytes: &mut &[u8]) -> WalkResult<()> {
         let mut total = 0;
         loop {
             let count = long(bytes)?;
@@ -131,21 +131,21 @@ impl<'l> Walk<'l> {
     }
 
     /// The number of a symbol or branch, of which there are `count`.
-    fn choice(&mut self, count: usize, bytes: &mut &[u8]) -> Walked<usize> {
+    fn choice(&mut self, count: usize, bytes: &mut &[u8]) -> WalkResult<usize> {
         let number = usize::try_from(long(bytes)?).ok().filter(|number| *number < count);
         let number = number.ok_or(Stop::Wrong)?;
         self.note(&(number as u64).to_le_bytes());
         Ok(number)
     }
 
-    fn text<'b>(&mut self, bytes: &mut &'b [u8]) -> Walked<&'b [u8]> {
+    fn text<'b>(&mut self, bytes: &mut &'b [u8]) -> WalkResult<&'b [u8]> {
         let length = usize::try_from(long(bytes)?).map_err(|_| Stop::Wrong)?;
         let value = take(bytes, length)?;
         if length as u64 > self.limits.max_value_bytes { Err(Stop::Over) } else { Ok(value) }
     }
 
     /// Counts a value that took no bytes.
-    fn nothing(&mut self) -> Walked<()> {
+    fn nothing(&mut self) -> WalkResult<()> {
         self.zero_width += 1;
         if self.zero_width > self.limits.max_zero_width_items { Err(Stop::Over) } else { Ok(()) }
     }
@@ -157,7 +157,7 @@ impl<'l> Walk<'l> {
     }
 }
 
-fn take<'b>(bytes: &mut &'b [u8], count: usize) -> Walked<&'b [u8]> {
+fn take<'b>(bytes: &mut &'b [u8], count: usize) -> WalkResult<&'b [u8]> {
     let (taken, rest) = bytes.split_at_checked(count).ok_or(Stop::Wrong)?;
     *bytes = rest;
     Ok(taken)
@@ -176,7 +176,7 @@ fn shortest(mut number: &[u8]) -> &[u8] {
 }
 
 /// A zigzag varint of at most 64 bits.
-pub fn long(bytes: &mut &[u8]) -> Walked<i64> {
+pub fn long(bytes: &mut &[u8]) -> WalkResult<i64> {
     let mut number = 0u128;
     for shift in (0..70).step_by(7) {
         let byte = take(bytes, 1)?[0];
