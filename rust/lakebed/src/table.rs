@@ -15,7 +15,7 @@ use crate::notes::Notes;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::ScanOptions;
 use crate::storage::{Storage, read_recorded};
-use crate::view::{Composed, View, filtered};
+use crate::view::{Composition, View, filtered};
 
 /// The branch of a table that is on no other.
 pub const MAIN: &str = "main";
@@ -178,8 +178,8 @@ pub trait LakeTable: Any + Send + Sync {
             return Err(Error::new(ErrorKind::Argument, message));
         }
         match view.composed(options, |view, options| self.scan(view, options))? {
-            Composed::Of(scan) => Ok(scan),
-            Composed::Simple(simple) => {
+            Composition::Of(scan) => Ok(scan),
+            Composition::Simple(simple) => {
                 let (view, options) = *simple;
                 filtered(view, options, &self.data_schema(), &|view, options| self.resolve(view, options))
             }

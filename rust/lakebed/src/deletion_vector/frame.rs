@@ -12,7 +12,7 @@ pub(crate) const MAGIC_64: [u8; 4] = [0xd1, 0xd3, 0x39, 0x64];
 pub(crate) const FRAMING: u64 = 8;
 
 /// A magic number that vectors of a format may have, and the size that belongs to it.
-pub(crate) struct Expected {
+pub(crate) struct ExpectedFrame {
     /// [`MAGIC_32`] or [`MAGIC_64`].
     pub(crate) magic: [u8; 4],
     /// The size that follows from the recorded length; `None` where that is too small for any vector.
@@ -20,7 +20,11 @@ pub(crate) struct Expected {
 }
 
 /// The magic number and the bitmaps of a vector, after checking magic, size and checksum.
-pub(super) fn open<'b>(bytes: &'b [u8], recorded: u64, expected: &[Expected]) -> Result<([u8; 4], &'b [u8])> {
+pub(super) fn open<'b>(
+    bytes: &'b [u8],
+    recorded: u64,
+    expected: &[ExpectedFrame],
+) -> Result<([u8; 4], &'b [u8])> {
     let (size, rest) = bytes.split_first_chunk::<4>().ok_or_else(truncated)?;
     let size = i32::from_be_bytes(*size);
     let magic = *rest.first_chunk::<4>().ok_or_else(truncated)?;

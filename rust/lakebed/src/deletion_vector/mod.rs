@@ -23,7 +23,7 @@ use lakebed_avro::Limits;
 use roaring::RoaringBitmap;
 
 use crate::error::{Error, ErrorKind, Location, Result};
-pub(crate) use frame::{Expected, FRAMING, MAGIC_32, MAGIC_64, truncated};
+pub(crate) use frame::{ExpectedFrame, FRAMING, MAGIC_32, MAGIC_64, truncated};
 
 /// The recorded place of a vector in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,11 @@ impl DeletionVector {
     /// # Errors
     /// `Truncated`; `Magic`; `Mismatch` for a size that is not the recorded length; `Checksum`; `Codec` for a
     /// malformed bitmap; `Trailing` for trailing bytes. With the byte of the file.
-    pub(crate) fn decode(bytes: &[u8], range: VectorRange, expected: &[Expected]) -> Result<DeletionVector> {
+    pub(crate) fn decode(
+        bytes: &[u8],
+        range: VectorRange,
+        expected: &[ExpectedFrame],
+    ) -> Result<DeletionVector> {
         let decode = || {
             let (magic, bitmaps) = frame::open(bytes, range.length, expected)?;
             let bitmaps = if magic == MAGIC_32 { bitmap::one(bitmaps) } else { bitmap::many(bitmaps) };

@@ -4,12 +4,12 @@ use arrow_array::{Array, Int64Array};
 use lakebed_avro::Limits;
 use roaring::RoaringBitmap;
 
-use super::{DeletionVector, Expected, MAGIC_32, MAGIC_64, VectorRange, position_lists};
+use super::{DeletionVector, ExpectedFrame, MAGIC_32, MAGIC_64, VectorRange, position_lists};
 use crate::error::Result;
 use crate::test_data::Random;
 
 fn decode(bytes: &[u8], range: VectorRange) -> Result<DeletionVector> {
-    let expected = [MAGIC_32, MAGIC_64].map(|magic| Expected { magic, size: Some(range.length) });
+    let expected = [MAGIC_32, MAGIC_64].map(|magic| ExpectedFrame { magic, size: Some(range.length) });
     DeletionVector::decode(bytes, range, &expected)
 }
 
@@ -149,7 +149,7 @@ fn recorded_cardinalities_are_compared() {
 #[test]
 fn unexpected_magic() {
     let (bytes, range) = framed(MAGIC_32, &serialised(&RoaringBitmap::from([1])));
-    let only_64 = [Expected { magic: MAGIC_64, size: Some(range.length) }];
+    let only_64 = [ExpectedFrame { magic: MAGIC_64, size: Some(range.length) }];
     let error = DeletionVector::decode(&bytes, range, &only_64).expect_err("a refusal");
     assert_eq!(error.kind().name(), "magic");
 }

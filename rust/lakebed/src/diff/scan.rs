@@ -16,7 +16,7 @@ use crate::scan::{
 };
 
 /// Manifests, and the number of what their entries say among [`Format::DIFFERENCE`].
-type Numbered<F> = (usize, Arc<[<F as Format>::Manifest]>);
+type NumberedManifests<F> = (usize, Arc<[<F as Format>::Manifest]>);
 
 /// The difference of two snapshots, resolved: the schema is known, no manifest list is read.
 pub(crate) struct DiffScan<F: Format> {
@@ -65,7 +65,7 @@ impl<F: Format> DiffScan<F> {
 
     /// The manifests for each of [`Format::DIFFERENCE`], with its number, and how many manifests these are of all.
     /// Reads the manifest lists.
-    fn manifests(&self) -> Result<(Vec<Numbered<F>>, Step)> {
+    fn manifests(&self) -> Result<(Vec<NumberedManifests<F>>, Step)> {
         let (table, after, filter) =
             (self.table.clone(), self.after.clone(), self.options.table_filter.clone());
         let before = || self.table.manifests_at(&self.before, self.options.table_filter.as_deref());
@@ -88,7 +88,7 @@ impl<F: Format> DiffScan<F> {
             let files = files.map(|manifest| (table.path_of(manifest), F::size_of(manifest)));
             ReadCache::fetch(table.core().storage(), files, table.core().decoding().limits)?;
         }
-        let input = |(number, manifests): Numbered<F>| {
+        let input = |(number, manifests): NumberedManifests<F>| {
             let Difference { change, role, .. } = F::DIFFERENCE.get(number)?;
             let Programs { rows, identities, .. } =
                 self.programs.iter().find(|programs| programs.role == *role)?;

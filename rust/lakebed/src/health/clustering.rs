@@ -33,7 +33,7 @@ struct PartitionRange {
 
 /// How many manifests plans read: summed over all partitions, and the maximum of one partition.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Rewritten {
+pub(super) struct ManifestReads {
     pub(super) manifests: Option<i64>,
     pub(super) average: Option<f64>,
     pub(super) most: Option<i64>,
@@ -146,12 +146,12 @@ impl ManifestBounds {
         files: Option<i64>,
         partitions: Option<i64>,
         most: Option<i64>,
-    ) -> Rewritten {
+    ) -> ManifestReads {
         let (Some(files), Some(partitions)) = (files, partitions.filter(|count| *count > 0)) else {
-            return Rewritten::default();
+            return ManifestReads::default();
         };
         if files <= 0 || self.manifests.is_empty() {
-            return Rewritten::default();
+            return ManifestReads::default();
         }
         let manifests = self.bytes.saturating_add(TARGET_BYTES - 1).max(TARGET_BYTES) / TARGET_BYTES;
         let manifests = manifests.min(files);
@@ -162,7 +162,7 @@ impl ManifestBounds {
             files => (2 + (files - 2) / each).min(manifests),
         };
         let average = Some(average.min(manifests as f64));
-        Rewritten { manifests: Some(manifests), average, most: most.map(spanned) }
+        ManifestReads { manifests: Some(manifests), average, most: most.map(spanned) }
     }
 }
 
@@ -222,6 +222,6 @@ mod tests {
         let after = bounds.rewritten(Some(4000), Some(1000), Some(1500));
         assert_eq!((after.manifests, after.most), (Some(4), Some(3)));
         assert!((after.average.unwrap() - 1.003).abs() < 1e-9);
-        assert_eq!(bounds.rewritten(Some(0), Some(0), None), Rewritten::default());
+        assert_eq!(bounds.rewritten(Some(0), Some(0), None), ManifestReads::default());
     }
 }

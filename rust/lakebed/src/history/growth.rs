@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 
 use super::line::{CommitGroup, Line, Link};
-use super::totals::{Changed, CommitTotals, READ, SUMMED, Sums, each_file};
+use super::totals::{CommitChange, CommitTotals, READ, SUMMED, Sums, each_file};
 use super::{DeleteChanges, UnlistedDeletes, compared, written_by};
 use crate::distributed::Distributed;
 use crate::error::Result;
@@ -66,9 +66,9 @@ impl<F: Format> GrowthScan<F> {
     }
 
     /// The changes of each commit whose manifests were read.
-    fn changed(&self, line: &mut Line<F>) -> Result<HashMap<i64, Changed>> {
+    fn changed(&self, line: &mut Line<F>) -> Result<HashMap<i64, CommitChange>> {
         let options = self.of_files();
-        let mut changed: HashMap<i64, Changed> = HashMap::new();
+        let mut changed: HashMap<i64, CommitChange> = HashMap::new();
         for group in line.groups() {
             match group {
                 CommitGroup::Written(manifests) => {
@@ -89,7 +89,11 @@ impl<F: Format> GrowthScan<F> {
     }
 
     /// The sums at each commit, computed from the commits' changes.
-    fn grown(&self, links: &[Link<F>], changed: &mut HashMap<i64, Changed>) -> Result<Vec<CommitTotals>> {
+    fn grown(
+        &self,
+        links: &[Link<F>],
+        changed: &mut HashMap<i64, CommitChange>,
+    ) -> Result<Vec<CommitTotals>> {
         let mut grown: Vec<CommitTotals> = Vec::with_capacity(links.len());
         let mut before: Option<&Link<F>> = None;
         for link in links {
@@ -113,10 +117,10 @@ impl<F: Format> GrowthScan<F> {
     }
 
     /// The difference between a snapshot and its parent.
-    fn compared(&self, before: &F::Snapshot, after: &F::Snapshot) -> Result<Changed> {
+    fn compared(&self, before: &F::Snapshot, after: &F::Snapshot) -> Result<CommitChange> {
         let columns = Some([crate::diff::CHANGE].into_iter().chain(READ).map(str::to_owned).collect());
         let options = ScanOptions { columns, ..self.of_files() };
-        let mut changed = Changed::default();
+        let mut changed = CommitChange::default();
         for files in compared(&self.history, before, after, &options)? {
             changed.take(&files?)?;
         }
@@ -173,7 +177,7 @@ impl<F: Format> Distributed for GrowthScan<F> {}
 /// The numbers of a row, in the order of [`NUMBERS`]; `deletes` are those that are in no manifest.
 fn numbers(
     live: CommitTotals,
-    changed: Changed,
+    changed: CommitChange,
     deletes: Option<&DeleteChanges>,
 ) -> [Option<i64>; NUMBERS.len()] {
     let mut numbers = [None; NUMBERS.len()];
@@ -218,7 +222,8 @@ mod tests {
         let live = CommitTotals([5, 50, 500, 0, 0]);
         let vectors = UnlistedDeletes { files: 2, rows: None };
         let deletes = DeleteChanges { live: vectors, added: None, removed: Some(vectors) };
-        let changed = Changed { added: CommitTotals([1, 10, 100, 0, 0]), removed: CommitTotals::default() };
+        let changed =
+            CommitChange { added: CommitTotals([1, 10, 100, 0, 0]), removed: CommitTotals::default() };
         let found = numbers(live, changed, Some(&deletes));
         let some = |numbers: [i64; 5]| numbers.map(Some);
         assert_eq!(found[..5], [Some(5), Some(50), Some(500), Some(2), None]);

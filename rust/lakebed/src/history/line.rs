@@ -148,7 +148,7 @@ fn rows_of<F: Format>(
     let columns = columns.clone();
     match group {
         CommitGroup::Written(manifests) => {
-            let source = Dated { source: written_by(history, options)?, columns };
+            let source = CommitRows { source: written_by(history, options)?, columns };
             Ok(Box::new(ManifestStream::new(source, manifests, options.threads)))
         }
         CommitGroup::Compared(before, after, commit) => {
@@ -160,12 +160,12 @@ fn rows_of<F: Format>(
 }
 
 /// Changes, with the columns of their commits.
-struct Dated<F: Format> {
+struct CommitRows<F: Format> {
     source: EntrySource<F>,
     columns: HistoryColumns,
 }
 
-impl<F: Format> ManifestSource for Dated<F> {
+impl<F: Format> ManifestSource for CommitRows<F> {
     type Manifest = CommittedManifest<F::Manifest>;
 
     fn storage(&self) -> &dyn Storage {

@@ -49,7 +49,7 @@ pub(crate) struct CommittedManifest<M> {
 pub(crate) type Counts = [i64; 4];
 
 /// What the lists of a snapshot record.
-pub(crate) struct Listed<M> {
+pub(crate) struct SnapshotLists<M> {
     /// The manifests that record which files its own commit added and removed.
     pub(crate) own: Vec<M>,
     /// How many more such manifests the filter excludes.

@@ -48,7 +48,7 @@ impl CommitTotals {
 
 /// What a commit added and removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Changed {
+pub(super) struct CommitChange {
     pub(super) added: CommitTotals,
     pub(super) removed: CommitTotals,
 }
@@ -61,7 +61,7 @@ pub(super) struct Sums<F: Format> {
 impl<F: Format> Source for Sums<F> {
     type Request = CommittedManifest<F::Manifest>;
     type Bytes = Buffer;
-    type Made = (i64, Changed);
+    type Made = (i64, CommitChange);
 
     fn size(&self, written: &CommittedManifest<F::Manifest>) -> u64 {
         self.source.size(&written.manifest)
@@ -75,9 +75,9 @@ impl<F: Format> Source for Sums<F> {
         &self,
         written: &CommittedManifest<F::Manifest>,
         bytes: Buffer,
-        give: Give<'_, (i64, Changed)>,
+        give: Give<'_, (i64, CommitChange)>,
     ) -> Result<()> {
-        let mut changed = Changed::default();
+        let mut changed = CommitChange::default();
         for files in opened(&self.source, written, bytes, 1)? {
             changed.take(&files?)?;
         }
@@ -90,11 +90,11 @@ impl<F: Format> Source for Sums<F> {
     }
 }
 
-impl Changed {
+impl CommitChange {
     /// Adds other changes.
-    pub(super) fn and(&mut self, other: Changed) -> Result<()> {
-        let Changed { added, removed } = other;
-        *self = Changed { added: self.added.and(added, 1)?, removed: self.removed.and(removed, 1)? };
+    pub(super) fn and(&mut self, other: CommitChange) -> Result<()> {
+        let CommitChange { added, removed } = other;
+        *self = CommitChange { added: self.added.and(added, 1)?, removed: self.removed.and(removed, 1)? };
         Ok(())
     }
 

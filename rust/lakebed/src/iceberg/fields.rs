@@ -9,7 +9,7 @@ use serde_json::Value;
 
 pub(crate) use crate::field::{DATA, EQUALITY_DELETES, POSITION_DELETES};
 use crate::field::{FieldSpec, binary, int32, int64, ints, longs, optional, utf8};
-use crate::record::carried::Recognised;
+use crate::record::carried::Recognition;
 
 const fn field(
     id: i32,
@@ -72,7 +72,7 @@ const DEPRECATED: [i32; 4] = [105, 106, 107, 111];
 
 /// The known field that matches a field of a writer's schema, by id or name. `record` is the record that
 /// holds it, empty at the top.
-pub(crate) fn known(tables: &[&[FieldSpec]], record: &str, field: &Value) -> Recognised {
+pub(crate) fn known(tables: &[&[FieldSpec]], record: &str, field: &Value) -> Recognition {
     let specs = || tables.iter().copied().flatten();
     let id = field.get("field-id").and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok());
     let name = field.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -80,11 +80,11 @@ pub(crate) fn known(tables: &[&[FieldSpec]], record: &str, field: &Value) -> Rec
         |holder: &str| specs().any(|spec| spec.disk.split_once('.').is_some_and(|(of, _)| of == holder));
     let holder = HOLDERS.iter().find(|(of, called)| id == Some(*of) || id.is_none() && name == *called);
     if let Some((_, called)) = holder.filter(|(_, called)| record.is_empty() && holds(called)) {
-        return Recognised::Record((*called).to_owned());
+        return Recognition::Record((*called).to_owned());
     }
     let is_list = id == Some(PARTITIONS_ID) || id.is_none() && name == PARTITIONS_ON_DISK;
     if is_list && record.is_empty() && holds(PARTITIONS_ON_DISK) {
-        return Recognised::List(PARTITIONS_ON_DISK.to_owned());
+        return Recognition::List(PARTITIONS_ON_DISK.to_owned());
     }
     let is_called = |spec: &FieldSpec| {
         let (of, last) = spec.disk.rsplit_once('.').unwrap_or(("", spec.disk));
@@ -92,7 +92,7 @@ pub(crate) fn known(tables: &[&[FieldSpec]], record: &str, field: &Value) -> Rec
     };
     let is_known = specs().any(|spec| id.is_some() && spec.id == id || is_called(spec));
     let is_deprecated = !record.is_empty() && id.is_some_and(|id| DEPRECATED.contains(&id));
-    if is_known || is_deprecated { Recognised::Field } else { Recognised::No }
+    if is_known || is_deprecated { Recognition::Field } else { Recognition::No }
 }
 
 /// The fields of a manifest list's records, in the order of Iceberg's `ManifestFile.java`.

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::{FieldSpec, binary, int32, int64, ints, longs, optional, utf8, wall_clock};
-use crate::record::carried::Recognised;
+use crate::record::carried::Recognition;
 use crate::record::{column, typed};
 
 /// The format version in every record: 2 in manifests and manifest lists, 1 in index manifests.
@@ -166,24 +166,26 @@ pub const LIST: [FieldSpec; 14] = [
 ];
 
 /// Whether a field of a writer's schema, in the record at that path, is known.
-pub(crate) fn known(table: &[FieldSpec], record: &str, field: &Value) -> Recognised {
+pub(crate) fn known(table: &[FieldSpec], record: &str, field: &Value) -> Recognition {
     let name = field.get("name").and_then(Value::as_str).unwrap_or_default();
     let path = if record.is_empty() { name.to_owned() } else { format!("{record}.{name}") };
     if path == VERSION {
-        return Recognised::Field;
+        return Recognition::Field;
     }
     if let Some(spec) = table.iter().find(|spec| spec.disk == path) {
         return match (spec.data_type)() {
-            DataType::Struct(_) => Recognised::Record(path),
-            DataType::List(item) if matches!(item.data_type(), DataType::Struct(_)) => Recognised::List(path),
-            _ => Recognised::Field,
+            DataType::Struct(_) => Recognition::Record(path),
+            DataType::List(item) if matches!(item.data_type(), DataType::Struct(_)) => {
+                Recognition::List(path)
+            }
+            _ => Recognition::Field,
         };
     }
     if let Some(spec) = table.iter().find(|spec| spec.disk == record) {
-        return if has_member(&(spec.data_type)(), name) { Recognised::Field } else { Recognised::No };
+        return if has_member(&(spec.data_type)(), name) { Recognition::Field } else { Recognition::No };
     }
     let below = |spec: &FieldSpec| spec.disk.strip_prefix(&path).is_some_and(|rest| rest.starts_with('.'));
-    if table.iter().any(below) { Recognised::Record(path) } else { Recognised::No }
+    if table.iter().any(below) { Recognition::Record(path) } else { Recognition::No }
 }
 
 /// Whether the records of a column, or of its lists, have a field of that name.

@@ -55,9 +55,9 @@ fn push(key: &mut Vec<u8>, part: Option<&[u8]>) {
 
 /// The files that some entry deletes.
 #[derive(Default)]
-pub(crate) struct Deleted(HashSet<Box<[u8]>>);
+pub(crate) struct DeletedIdentities(HashSet<Box<[u8]>>);
 
-impl Deleted {
+impl DeletedIdentities {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -137,7 +137,7 @@ mod tests {
                 all.filter(move |(entry, _)| entry["kind"] == wanted)
                     .map(|(entry, id)| (entry["file"].as_str().expect("a name").to_owned(), id.clone()))
             };
-            let mut deleted = Deleted::default();
+            let mut deleted = DeletedIdentities::default();
             let deletions: Vec<(String, Vec<u8>)> = of_kind("DELETE").collect();
             deleted.extend(&BinaryArray::from_iter_values(deletions.iter().map(|(_, id)| id)));
             let added: Vec<(String, Vec<u8>)> = of_kind("ADD").collect();

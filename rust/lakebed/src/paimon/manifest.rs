@@ -29,7 +29,7 @@ pub const DELETE: i8 = 1;
 
 /// What guards count: entries that add, entries that delete, and those whose number of buckets differs from
 /// the list's.
-type Seen = Tally<3>;
+type GuardCounts = Tally<3>;
 
 /// The index of the last of these counts.
 const OTHER_BUCKETS: usize = 2;
@@ -59,7 +59,7 @@ pub fn entry_columns(names: Option<&[String]>) -> Result<RecordResolver> {
 pub struct EntryReader {
     reader: RecordReader,
     filter: EntryFilter,
-    tally: Arc<Seen>,
+    tally: Arc<GuardCounts>,
     expected: Option<ManifestFile>,
     notes: Notes,
     rows: u64,
@@ -87,7 +87,7 @@ impl EntryReader {
         if let Some(expected) = &expected {
             check_size(bytes.len() as u64, expected.file_size)?;
         }
-        let tally = Arc::new(Seen::default());
+        let tally = Arc::new(GuardCounts::default());
         let total_buckets = expected.as_ref().and_then(|expected| expected.total_buckets);
         let guard = |program: &Program| -> GuardFactory {
             let (slots, filter, tally) = (program.slots().to_vec(), filter.clone(), Arc::clone(&tally));
@@ -230,7 +230,7 @@ struct Judge {
 }
 
 impl Judge {
-    fn new(filter: EntryFilter, total_buckets: Option<i32>, tally: &Seen) -> Judge {
+    fn new(filter: EntryFilter, total_buckets: Option<i32>, tally: &GuardCounts) -> Judge {
         let total_buckets = total_buckets.map(i64::from);
         Judge { filter, total_buckets, memo: BucketMemo::default(), counter: tally.counter() }
     }
@@ -260,7 +260,7 @@ impl Judge {
 struct EntryGuard {
     slots: Vec<Slot>,
     judge: Judge,
-    tally: Arc<Seen>,
+    tally: Arc<GuardCounts>,
 }
 
 impl Guard for EntryGuard {

@@ -94,7 +94,7 @@ pub(crate) type Give<'a, M> = &'a mut dyn FnMut(M) -> bool;
 
 /// The decoded pieces of requests, in the order of the requests. The first error in that order ends it.
 pub(crate) struct Pipeline<S: Source> {
-    shared: Arc<Shared<S>>,
+    shared: Arc<PipelineContext<S>>,
     /// Pieces that the consumer's thread has decoded itself.
     alone: VecDeque<Result<S::Made>>,
     makers: Vec<JoinHandle<()>>,
@@ -108,7 +108,7 @@ pub(crate) struct Pipeline<S: Source> {
     interrupted: bool,
 }
 
-struct Shared<S: Source> {
+struct PipelineContext<S: Source> {
     source: S,
     requests: Vec<S::Request>,
     state: State<S::Bytes, S::Made>,
@@ -128,7 +128,7 @@ impl<S: Source> Pipeline<S> {
 
     fn bounded(source: S, requests: Vec<S::Request>, width: Width, bytes: u64) -> Pipeline<S> {
         let state = State::new(requests.len(), width, bytes);
-        let shared = Arc::new(Shared { source, requests, state });
+        let shared = Arc::new(PipelineContext { source, requests, state });
         let (alone, makers, readers) = (VecDeque::new(), Vec::new(), Vec::new());
         Pipeline { shared, alone, makers, readers, process: None, width, ended: false, interrupted: false }
     }
@@ -254,7 +254,7 @@ impl<S: Source> Drop for Pipeline<S> {
     }
 }
 
-impl<S: Source> Shared<S> {
+impl<S: Source> PipelineContext<S> {
     fn wanted(&self, role: ThreadRole) -> usize {
         self.state.threads_wanted(role, |at| self.size(at))
     }

@@ -22,7 +22,7 @@ struct Script {
 }
 
 #[derive(Default)]
-struct Seen {
+struct Observations {
     reads: AtomicUsize,
     reading: AtomicUsize,
     most_reading: AtomicUsize,
@@ -35,7 +35,7 @@ struct Seen {
     interrupted: AtomicBool,
 }
 
-struct Scripted(Arc<Seen>);
+struct ScriptedSource(Arc<Observations>);
 
 /// Counts itself among those that run.
 fn within<T>(now: &AtomicUsize, most: &AtomicUsize, run: impl FnOnce() -> T) -> T {
@@ -45,7 +45,7 @@ fn within<T>(now: &AtomicUsize, most: &AtomicUsize, run: impl FnOnce() -> T) -> 
     out
 }
 
-impl Source for Scripted {
+impl Source for ScriptedSource {
     type Request = (usize, Script);
     type Bytes = u64;
     type Made = usize;
@@ -110,10 +110,10 @@ fn run(
     script: impl IntoIterator<Item = Script>,
     reads: usize,
     threads: usize,
-) -> (Pipeline<Scripted>, Arc<Seen>) {
-    let seen = Arc::new(Seen::default());
+) -> (Pipeline<ScriptedSource>, Arc<Observations>) {
+    let seen = Arc::new(Observations::default());
     let requests = script.into_iter().enumerate().collect();
-    (Pipeline::new(Scripted(Arc::clone(&seen)), requests, Width { reads, threads }), seen)
+    (Pipeline::new(ScriptedSource(Arc::clone(&seen)), requests, Width { reads, threads }), seen)
 }
 
 #[test]
@@ -178,12 +178,12 @@ fn look_ahead_begins_small_and_grows() {
 
 #[test]
 fn bytes_ahead_are_bounded_and_one_large_file_is_read_all_the_same() {
-    let seen = Arc::new(Seen::default());
+    let seen = Arc::new(Observations::default());
     let mut script = vec![Script { size: 10, read_ms: 2, ..Script::default() }; 30];
     script[4].size = 1000;
     let requests = script.into_iter().enumerate().collect();
     let width = Width { reads: 16, threads: 2 };
-    let pipeline = Pipeline::bounded(Scripted(Arc::clone(&seen)), requests, width, 70);
+    let pipeline = Pipeline::bounded(ScriptedSource(Arc::clone(&seen)), requests, width, 70);
     for made in pipeline {
         made.expect("no error");
     }
@@ -202,9 +202,9 @@ struct Growing {
     most: Arc<AtomicUsize>,
 }
 
-struct Grown(Arc<AtomicUsize>);
+struct GrownPiece(Arc<AtomicUsize>);
 
-impl Drop for Grown {
+impl Drop for GrownPiece {
     fn drop(&mut self) {
         self.0.fetch_sub(100, Ordering::SeqCst);
     }
@@ -213,7 +213,7 @@ impl Drop for Grown {
 impl Source for Growing {
     type Request = ();
     type Bytes = ();
-    type Made = Grown;
+    type Made = GrownPiece;
 
     fn size(&self, (): &()) -> u64 {
         10
@@ -223,18 +223,18 @@ impl Source for Growing {
         Ok(())
     }
 
-    fn make(&self, (): &(), (): (), give: Give<'_, Grown>) -> Result<()> {
+    fn make(&self, (): &(), (): (), give: Give<'_, GrownPiece>) -> Result<()> {
         for _ in 0..self.pieces {
             let there = self.there.fetch_add(100, Ordering::SeqCst) + 100;
             self.most.fetch_max(there, Ordering::SeqCst);
-            if !give(Grown(Arc::clone(&self.there))) {
+            if !give(GrownPiece(Arc::clone(&self.there))) {
                 break;
             }
         }
         Ok(())
     }
 
-    fn held(&self, _: &Grown) -> u64 {
+    fn held(&self, _: &GrownPiece) -> u64 {
         100
     }
 }
@@ -263,11 +263,11 @@ fn results_that_are_made_ahead_are_bounded_too() {
 
 /// Makes as many pieces as a request asks for, each the number of the request, and then fails where that is
 /// asked for.
-struct Numbered {
+struct NumberSource {
     fails: Option<usize>,
 }
 
-impl Source for Numbered {
+impl Source for NumberSource {
     type Request = (usize, usize);
     type Bytes = ();
     type Made = usize;
@@ -299,7 +299,7 @@ fn pieces_come_in_the_order_of_their_requests() {
     for bytes in [100, 1_000, 1 << 20] {
         for (reads, threads) in [(1, 1), (1, 2), (2, 2), (16, 2), (16, 1)] {
             let requests = pieces.into_iter().enumerate().collect();
-            let source = Numbered { fails: None };
+            let source = NumberSource { fails: None };
             let pipeline = Pipeline::bounded(source, requests, Width { reads, threads }, bytes);
             let made: Vec<usize> = pipeline.map(|made| made.expect("no error")).collect();
             assert_eq!(made, wanted, "{bytes} bytes, {reads} reads, {threads} threads");
@@ -311,7 +311,7 @@ fn pieces_come_in_the_order_of_their_requests() {
 fn an_error_comes_after_the_pieces_that_were_made_before_it() {
     for (reads, threads) in [(1, 1), (2, 2), (16, 2)] {
         let requests = (0..6).map(|number| (number, 4)).collect();
-        let source = Numbered { fails: Some(2) };
+        let source = NumberSource { fails: Some(2) };
         let mut pipeline = Pipeline::bounded(source, requests, Width { reads, threads }, 300);
         let made: Vec<_> = pipeline.by_ref().collect();
         assert_eq!(made.len(), 13);
@@ -325,7 +325,7 @@ fn an_error_comes_after_the_pieces_that_were_made_before_it() {
 fn stopping_within_a_request_leaves_no_waiting_thread() {
     let requests = (0..6).map(|number| (number, 1_000)).collect();
     let width = Width { reads: 8, threads: 2 };
-    let mut pipeline = Pipeline::bounded(Numbered { fails: None }, requests, width, 300);
+    let mut pipeline = Pipeline::bounded(NumberSource { fails: None }, requests, width, 300);
     pipeline.next().expect("one").expect("no error");
     // Stops, and waits for its threads.
     drop(pipeline);

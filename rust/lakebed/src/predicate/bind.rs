@@ -6,7 +6,7 @@ use arrow_schema::{DataType, Schema};
 
 use super::beyond::within;
 use super::cast::{cast, exact_time, uuid_text};
-use super::expr::{Leaf, Literal, Predicate, Quoted, Term};
+use super::expr::{Leaf, Literal, Predicate, QuotedText, Term};
 use super::like::LikePattern;
 use super::op::{Operands, Operator, OperatorForm};
 use super::value::{Value, is_comparable};
@@ -261,14 +261,14 @@ fn bind_leaf(leaf: &Leaf, logic: Logic, column: Column) -> Result<Node> {
         ));
     }
     let (operator, literals) = match resolve_nulls(leaf) {
-        Resolved::Never(literals) => {
+        NullResolution::Never(literals) => {
             // A literal that does not fit its column is an error even next to a NULL.
             if leaf.operator.row().form != OperatorForm::Pattern {
                 bind_values(leaf, &literals, &column)?;
             }
             return Ok(Node::Constant(false));
         }
-        Resolved::Operator(operator, literals) => (operator, literals),
+        NullResolution::Operator(operator, literals) => (operator, literals),
     };
     if let Some(answer) = known_null_test(operator, &column) {
         return Ok(Node::Constant(answer));
@@ -291,22 +291,22 @@ fn known_null_test(operator: Operator, column: &Column) -> Option<bool> {
     (column.required || always_null).then_some(asks_for_null == always_null)
 }
 
-enum Resolved<'a> {
+enum NullResolution<'a> {
     Never(Vec<&'a Literal>),
     Operator(Operator, Vec<&'a Literal>),
 }
 
 /// The test without its null literals, or what they decide.
-fn resolve_nulls(leaf: &Leaf) -> Resolved<'_> {
+fn resolve_nulls(leaf: &Leaf) -> NullResolution<'_> {
     let present: Vec<_> = leaf.literals.iter().filter(|literal| **literal != Literal::Null).collect();
     if present.len() == leaf.literals.len() {
-        return Resolved::Operator(leaf.operator, present);
+        return NullResolution::Operator(leaf.operator, present);
     }
     match leaf.operator {
-        Operator::In => Resolved::Operator(Operator::In, present),
-        Operator::EqNullSafe => Resolved::Operator(Operator::IsNull, present),
-        Operator::NotEqNullSafe => Resolved::Operator(Operator::IsNotNull, present),
-        _ => Resolved::Never(present),
+        Operator::In => NullResolution::Operator(Operator::In, present),
+        Operator::EqNullSafe => NullResolution::Operator(Operator::IsNull, present),
+        Operator::NotEqNullSafe => NullResolution::Operator(Operator::IsNotNull, present),
+        _ => NullResolution::Never(present),
     }
 }
 
@@ -397,7 +397,7 @@ fn bind_pattern(literals: &[&Literal]) -> Result<LikePattern, String> {
         _ => return Err("ESCAPE takes one character".into()),
     };
     LikePattern::compile(pattern, escape).map_err(|reason| {
-        let pattern = Quoted('\'', pattern);
+        let pattern = QuotedText('\'', pattern);
         format!("LIKE {pattern}: {reason}")
     })
 }
@@ -406,10 +406,10 @@ fn bind_pattern(literals: &[&Literal]) -> Result<LikePattern, String> {
 #[cold]
 pub(crate) fn unknown_column<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let known: Vec<_> = known.collect();
-    let meant = closest(name, &known).map(|near| format!(" (did you mean {}?)", Quoted('"', near)));
+    let meant = closest(name, &known).map(|near| format!(" (did you mean {}?)", QuotedText('"', near)));
     let meant = meant.unwrap_or_default();
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-    let shown = Quoted('"', name);
+    let shown = QuotedText('"', name);
     let message = format!("no column {shown} to filter by{meant}; there are: {known}");
     Error::new(ErrorKind::FilterColumn, message).in_field(name)
 }

@@ -183,20 +183,20 @@ impl fmt::Display for Leaf {
         let row = self.operator.row();
         let name = row.name;
         match row.form {
-            OperatorForm::Infix => write!(f, "{term} {name} {}", Separated(&self.literals, "")),
+            OperatorForm::Infix => write!(f, "{term} {name} {}", LiteralList(&self.literals, "")),
             OperatorForm::Postfix => write!(f, "{term} {name}"),
-            OperatorForm::List => write!(f, "{term} {name} ({})", Separated(&self.literals, ", ")),
-            OperatorForm::Between => write!(f, "{term} {name} {}", Separated(&self.literals, " AND ")),
-            OperatorForm::Pattern => write!(f, "{term} {name} {}", Separated(&self.literals, " ESCAPE ")),
+            OperatorForm::List => write!(f, "{term} {name} ({})", LiteralList(&self.literals, ", ")),
+            OperatorForm::Between => write!(f, "{term} {name} {}", LiteralList(&self.literals, " AND ")),
+            OperatorForm::Pattern => write!(f, "{term} {name} {}", LiteralList(&self.literals, " ESCAPE ")),
             OperatorForm::Test => write!(f, "{name}({term})"),
-            OperatorForm::Function => write!(f, "{name}({term}, {})", Separated(&self.literals, ", ")),
+            OperatorForm::Function => write!(f, "{name}({term}, {})", LiteralList(&self.literals, ", ")),
         }
     }
 }
 
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let column = Quoted('"', &self.column);
+        let column = QuotedText('"', &self.column);
         match &self.transform {
             None => column.fmt(f),
             Some(Call { name, parameter: None }) => write!(f, "{name}({column})"),
@@ -229,11 +229,11 @@ impl fmt::Display for Literal {
             Literal::Null => f.write_str("NULL"),
             Literal::Boolean(value) => f.write_str(if *value { "TRUE" } else { "FALSE" }),
             Literal::Number(text) => f.write_str(text),
-            Literal::String(text) => Quoted('\'', text).fmt(f),
-            Literal::Date(text) => write!(f, "DATE {}", Quoted('\'', text)),
-            Literal::Time(text) => write!(f, "TIME {}", Quoted('\'', text)),
-            Literal::Timestamp(text) => write!(f, "TIMESTAMP {}", Quoted('\'', text)),
-            Literal::Uuid(text) => write!(f, "UUID {}", Quoted('\'', text)),
+            Literal::String(text) => QuotedText('\'', text).fmt(f),
+            Literal::Date(text) => write!(f, "DATE {}", QuotedText('\'', text)),
+            Literal::Time(text) => write!(f, "TIME {}", QuotedText('\'', text)),
+            Literal::Timestamp(text) => write!(f, "TIMESTAMP {}", QuotedText('\'', text)),
+            Literal::Uuid(text) => write!(f, "UUID {}", QuotedText('\'', text)),
             Literal::Binary(bytes) => {
                 f.write_str("X'")?;
                 bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
@@ -243,9 +243,9 @@ impl fmt::Display for Literal {
     }
 }
 
-struct Separated<'a>(&'a [Literal], &'static str);
+struct LiteralList<'a>(&'a [Literal], &'static str);
 
-impl fmt::Display for Separated<'_> {
+impl fmt::Display for LiteralList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0
             .iter()
@@ -255,11 +255,11 @@ impl fmt::Display for Separated<'_> {
 }
 
 /// A text in quotes, those inside doubled.
-pub(super) struct Quoted<'a>(pub(super) char, pub(super) &'a str);
+pub(super) struct QuotedText<'a>(pub(super) char, pub(super) &'a str);
 
-impl fmt::Display for Quoted<'_> {
+impl fmt::Display for QuotedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Quoted(quote, text) = self;
+        let QuotedText(quote, text) = self;
         write!(f, "{quote}")?;
         for (index, part) in text.split(*quote).enumerate() {
             f.write_str(if index == 0 {

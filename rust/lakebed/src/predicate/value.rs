@@ -113,12 +113,12 @@ impl PartialEq for Value<'_> {
 impl Eq for Value<'_> {}
 
 /// Reads the value of a row that is not null.
-type Read = for<'a> fn(&'a dyn Array, usize) -> Value<'a>;
+type ReadValue = for<'a> fn(&'a dyn Array, usize) -> Value<'a>;
 
 /// An Arrow array read as [`Value`]s.
 pub(crate) struct Reader<'a> {
     array: &'a dyn Array,
-    read: Read,
+    read: ReadValue,
 }
 
 impl<'a> Reader<'a> {
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
 
     /// Reads `array` of an exact column; `None` for one that is not of such a type.
     pub(super) fn exact(array: &'a dyn Array) -> Option<Reader<'a>> {
-        let read: Read = match array.data_type() {
+        let read: ReadValue = match array.data_type() {
             DataType::Timestamp(TimeUnit::Millisecond, _) => {
                 |array, row| Value::Nanos(i128::from(at::<TimestampMillisecondType>(array, row)) * 1_000_000)
             }
@@ -157,7 +157,7 @@ pub(super) fn is_comparable(data_type: &DataType) -> bool {
     read_of(data_type).is_some()
 }
 
-fn read_of(data_type: &DataType) -> Option<Read> {
+fn read_of(data_type: &DataType) -> Option<ReadValue> {
     Some(match data_type {
         DataType::Boolean => |array, row| Value::Boolean(array.as_boolean().value(row)),
         DataType::Int8 => int::<Int8Type>,

@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, Fields};
 use serde_json::json;
 
-use super::carried::Recognised;
+use super::carried::Recognition;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Refuses fields that `known` does not know: only fields of Avro, whose types are known, are carried. They
@@ -14,12 +14,12 @@ use crate::error::{Error, ErrorKind, Result};
 pub(super) fn refuse_unknown(
     fields: &Fields,
     record: &str,
-    known: &dyn Fn(&str, &serde_json::Value) -> Recognised,
+    known: &dyn Fn(&str, &serde_json::Value) -> Recognition,
 ) -> Result<()> {
     for field in fields {
         match known(record, &json!({ "name": field.name() })) {
-            Recognised::Field => {}
-            Recognised::Record(called) | Recognised::List(called) => {
+            Recognition::Field => {}
+            Recognition::Record(called) | Recognition::List(called) => {
                 let inner = match field.data_type() {
                     DataType::List(item) => item.data_type(),
                     other => other,
@@ -28,7 +28,7 @@ pub(super) fn refuse_unknown(
                     refuse_unknown(inner, &called, known)?;
                 }
             }
-            Recognised::No => {
+            Recognition::No => {
                 let path = if record.is_empty() {
                     field.name().clone()
                 } else {

@@ -34,7 +34,7 @@ pub(crate) struct CopyJob {
 
 /// The result for a file.
 #[derive(Debug, Clone)]
-pub(crate) struct Copied {
+pub(crate) struct FileCopy {
     pub(crate) kind: Kind,
     /// Where it was written, and its future path.
     pub(crate) staged: String,
@@ -45,7 +45,7 @@ pub(crate) struct Copied {
 }
 
 /// The lengths of rewritten files, by their old paths.
-pub(crate) type Lengths = HashMap<String, Copied>;
+pub(crate) type Lengths = HashMap<String, FileCopy>;
 
 /// Writes files of one table.
 pub(crate) struct Copier {
@@ -158,7 +158,7 @@ where
 {
     type Request = CopyJob;
     type Bytes = Option<Buffer>;
-    type Made = Option<Copied>;
+    type Made = Option<FileCopy>;
 
     fn size(&self, job: &CopyJob) -> u64 {
         job.size.unwrap_or(0)
@@ -169,7 +169,7 @@ where
         if job.may_be_gone { present(read) } else { read.map(Some) }
     }
 
-    fn make(&self, job: &CopyJob, bytes: Option<Buffer>, give: Give<'_, Option<Copied>>) -> Result<()> {
+    fn make(&self, job: &CopyJob, bytes: Option<Buffer>, give: Give<'_, Option<FileCopy>>) -> Result<()> {
         give(bytes.map(|bytes| self.copied(job, bytes)).transpose()?);
         Ok(())
     }
@@ -183,7 +183,7 @@ impl<F> CopyPhase<F>
 where
     F: Fn(&str, Buffer, &Lengths) -> Result<Buffer>,
 {
-    fn copied(&self, job: &CopyJob, bytes: Buffer) -> Result<Copied> {
+    fn copied(&self, job: &CopyJob, bytes: Buffer) -> Result<FileCopy> {
         let made = (self.rewrite)(&job.path, bytes, &self.copied);
         let made = made.map_err(|error| error.in_file(&job.path))?;
         let target = self.shared.prefixes.moved(job.recorded_path.as_deref().unwrap_or(&job.path))?;
@@ -192,7 +192,7 @@ where
             self.shared.write(&staged, &made)?;
         }
         let length = made.len() as u64;
-        Ok(Copied { kind: job.kind, staged, target, length, is_new: job.is_new })
+        Ok(FileCopy { kind: job.kind, staged, target, length, is_new: job.is_new })
     }
 }
 

@@ -19,7 +19,7 @@ const ENOUGH_BATCHES: usize = 64;
 
 /// The same rows in the same order, with small batches put together. An error comes after the rows before it, an
 /// interruption at once.
-pub(super) struct Coalesced<I> {
+pub(super) struct CoalescedBatches<I> {
     batches: I,
     held: Vec<RecordBatch>,
     rows: usize,
@@ -28,9 +28,9 @@ pub(super) struct Coalesced<I> {
     next: Option<Result<RecordBatch>>,
 }
 
-impl<I> Coalesced<I> {
-    pub(super) fn new(batches: I) -> Coalesced<I> {
-        Coalesced { batches, held: Vec::new(), rows: 0, bytes: 0, next: None }
+impl<I> CoalescedBatches<I> {
+    pub(super) fn new(batches: I) -> CoalescedBatches<I> {
+        CoalescedBatches { batches, held: Vec::new(), rows: 0, bytes: 0, next: None }
     }
 
     fn is_small(batch: &RecordBatch) -> bool {
@@ -59,7 +59,7 @@ impl<I> Coalesced<I> {
     }
 }
 
-impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for Coalesced<I> {
+impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for CoalescedBatches<I> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
@@ -98,7 +98,7 @@ mod tests {
 
     fn coalesced(batches: Vec<Result<RecordBatch>>) -> Vec<Result<Vec<i64>>> {
         let numbers = |batch: RecordBatch| batch.column(0).as_primitive::<Int64Type>().values().to_vec();
-        Coalesced::new(batches.into_iter()).map(|batch| batch.map(numbers)).collect()
+        CoalescedBatches::new(batches.into_iter()).map(|batch| batch.map(numbers)).collect()
     }
 
     fn sizes(found: &[Result<Vec<i64>>]) -> Vec<usize> {
@@ -131,7 +131,7 @@ mod tests {
         let texts: ArrayRef = Arc::new(arrow_array::StringArray::from(vec![text]));
         let large = RecordBatch::try_from_iter([("text", texts)]).expect("a batch");
         let batches = vec![Ok(large.clone()), Ok(large.clone()), Ok(large)];
-        assert_eq!(Coalesced::new(batches.into_iter()).count(), 3);
+        assert_eq!(CoalescedBatches::new(batches.into_iter()).count(), 3);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::diff::{Difference, OneSide};
 use crate::distributed::{Bounds, Distributed, Job, Piece, Planned, PlannedManifest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grouping::FileGroups;
-use crate::history::{Commit, DeleteChanges, Listed};
+use crate::history::{Commit, DeleteChanges, SnapshotLists};
 use crate::notes::Notes;
 use crate::pipeline::ReadCache;
 use crate::reach::{NewestReach, Reach};
@@ -164,7 +164,11 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     ///
     /// # Errors
     /// Those of reading the lists, and of a filter on the table's columns.
-    fn listed(&self, _snapshot: &Self::Snapshot, _filter: Option<&str>) -> Result<Listed<Self::Manifest>> {
+    fn listed(
+        &self,
+        _snapshot: &Self::Snapshot,
+        _filter: Option<&str>,
+    ) -> Result<SnapshotLists<Self::Manifest>> {
         Err(no_view::<Self>(HISTORIES))
     }
 

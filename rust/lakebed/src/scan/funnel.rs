@@ -65,12 +65,12 @@ impl Sum for Amount {
 }
 
 /// The stages that ran, with their input and what they kept.
-type Passed = BTreeMap<u8, (&'static Stage, Amount, Amount)>;
+type StageAmounts = BTreeMap<u8, (&'static Stage, Amount, Amount)>;
 
 /// Counts what stages keep, from several threads; clones share the counts. By default it counts nothing, so
 /// that scans can always report to it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Funnel(Option<Arc<Mutex<Passed>>>);
+pub(crate) struct Funnel(Option<Arc<Mutex<StageAmounts>>>);
 
 impl Funnel {
     /// A funnel that counts.

@@ -34,7 +34,7 @@ pub(crate) use source::{EntrySource, planned};
 pub(crate) use stream::{ManifestSource, ManifestStream};
 pub(crate) use view_scan::ViewScan;
 
-use coalesced::Coalesced;
+use coalesced::CoalescedBatches;
 
 use crate::error::Result;
 use crate::notes::Notes;
@@ -209,7 +209,7 @@ pub(crate) fn limited(limit: Option<usize>, open: impl FnOnce() -> Result<Batche
         }
         Some(Ok(batch))
     });
-    Ok(Box::new(Coalesced::new(limited)))
+    Ok(Box::new(CoalescedBatches::new(limited)))
 }
 
 /// Each of what was made together, or the error of making it.

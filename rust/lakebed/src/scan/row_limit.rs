@@ -30,10 +30,10 @@ pub(crate) fn row_limited(
     let deletes = options.deletes.column();
     let columns = options.columns_and(&[ROWS, deletes, RESIDUAL]);
     let rows = plan(&ScanOptions { columns, ..options.clone() })?;
-    Ok(Box::new(RowLimited { rows, schema: schema.clone(), deletes, left }))
+    Ok(Box::new(LimitedRows { rows, schema: schema.clone(), deletes, left }))
 }
 
-struct RowLimited {
+struct LimitedRows {
     rows: Batches,
     schema: SchemaRef,
     /// The column of the deletes.
@@ -42,7 +42,7 @@ struct RowLimited {
     left: u64,
 }
 
-impl RowLimited {
+impl LimitedRows {
     /// The first files of a batch, as many as are wanted, in the requested columns.
     fn cut(&mut self, files: &RecordBatch) -> Result<RecordBatch> {
         let (rows, residuals) = (column::<Int64Array>(files, ROWS)?, find(files, RESIDUAL)?);
@@ -59,7 +59,7 @@ impl RowLimited {
     }
 }
 
-impl Iterator for RowLimited {
+impl Iterator for LimitedRows {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {

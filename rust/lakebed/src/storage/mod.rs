@@ -417,9 +417,9 @@ mod tests {
     use super::*;
 
     /// A file of 100 bytes, and how many of them were read.
-    struct Counted(std::sync::Mutex<Vec<u64>>);
+    struct ReadCounter(std::sync::Mutex<Vec<u64>>);
 
-    impl Storage for Counted {
+    impl Storage for ReadCounter {
         fn read(&self, _: &str) -> Result<Buffer> {
             panic!("a whole file is asked for");
         }
@@ -439,7 +439,7 @@ mod tests {
     fn no_more_than_the_recorded_size_is_read() {
         let limits = |most| Limits { max_file_bytes: most, ..Limits::DEFAULT };
         let taken = |recorded, most| {
-            let storage = Counted(std::sync::Mutex::default());
+            let storage = ReadCounter(std::sync::Mutex::default());
             let read = read_recorded(&storage, "m.avro", recorded, &limits(most)).map(|bytes| bytes.len());
             (read.map_err(|error| error.to_string()), storage.0.into_inner().expect("one thread"))
         };

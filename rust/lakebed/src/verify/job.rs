@@ -16,11 +16,11 @@ use super::entries::CheckedColumns;
 use super::finding::rows;
 use super::inventory::{Inventory, NamedFile, NamedManifest};
 use super::links::{keys_of, record_numbers};
-use super::manifests::{CheckedManifests, Read, Take};
+use super::manifests::{CheckedManifests, ManifestFindings, Take};
 use super::reduce::{PartContext, ReduceAll, ReducePart};
 use super::scan::known_deletes;
 use super::totals::{Claim, ContentTotals};
-use super::{ENTRY_SIGN, IDENTITY_COLUMN, StoredEntries, Verified, WholeEntries};
+use super::{ENTRY_SIGN, IDENTITY_COLUMN, StoredEntries, VerifiedFormat, WholeEntries};
 use crate::distributed::{
     Bounds, Job, ManifestMap, Piece, Planned, PlannedManifest, Process, Reduce, Shuffle, StoredOptions,
     foreign, hash, placed, sides,
@@ -55,7 +55,7 @@ pub(super) const RECORD: &str = "_record";
 type ManifestOf<S> = <<S as StoredEntries>::Entries as WholeEntries>::Manifest;
 
 /// A manifest, and its number among those of the job.
-type Numbered<M> = (i32, Arc<NamedManifest<M>>);
+type NumberedManifest<M> = (i32, Arc<NamedManifest<M>>);
 
 /// What is wrong with a table.
 #[derive(Serialize, Deserialize)]
@@ -97,7 +97,7 @@ pub(super) struct PartialTotals {
 ///
 /// # Errors
 /// Those without which nothing can be named.
-pub(super) fn planned<V: Verified>(
+pub(super) fn planned<V: VerifiedFormat>(
     table: &V,
     data_files: bool,
     options: &ScanOptions,
@@ -170,7 +170,7 @@ impl<S: StoredEntries> Job for VerifyJob<S> {
     fn map(&self, process: &Process, _parts: u32) -> Result<ManifestMap> {
         let storage = placed(&self.placing, Arc::clone(&process.storage));
         storage.read_range(&self.anchor, 0, 1)?;
-        let mut known = HashMap::<String, Vec<Numbered<ManifestOf<S>>>>::new();
+        let mut known = HashMap::<String, Vec<NumberedManifest<ManifestOf<S>>>>::new();
         for (number, SentManifest { path, manifest, named_by, is_live }) in (0..).zip(&self.manifests) {
             let named_by = Arc::from(named_by.as_str());
             let named = NamedManifest { manifest: manifest.clone(), named_by, is_live: *is_live };
@@ -230,7 +230,7 @@ struct CollectedEntries {
 impl Take for Collect {
     const CHECKS: bool = true;
 
-    type Taken = CollectedEntries;
+    type Output = CollectedEntries;
 
     fn take(&self, entries: &CheckedColumns, first: u64, taken: &mut CollectedEntries) {
         taken.totals.take(entries);
@@ -251,7 +251,7 @@ impl Take for Collect {
 }
 
 /// What a manifest has for each side.
-fn pieces(read: Read<CollectedEntries>, number: i32) -> Result<Vec<Piece>> {
+fn pieces(read: ManifestFindings<CollectedEntries>, number: i32) -> Result<Vec<Piece>> {
     let key = Some(hash(&number.to_le_bytes()));
     let mut pieces = Vec::new();
     if !read.findings.is_empty() {

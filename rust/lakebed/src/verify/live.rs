@@ -45,7 +45,7 @@ struct Count {
 
 /// What is known of a file when it is seen in the second pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Met {
+pub(super) enum FileState {
     /// Live, seen for the first time.
     First,
     /// Live, seen before.
@@ -75,14 +75,14 @@ impl Live {
     }
 
     /// The state of an entry's file in the second pass, after all entries are counted.
-    pub(super) fn meet(&mut self, hashed: u128, sign: i32) -> Met {
-        let Some(count) = self.counts.get_mut(&hashed) else { return Met::Gone };
+    pub(super) fn meet(&mut self, hashed: u128, sign: i32) -> FileState {
+        let Some(count) = self.counts.get_mut(&hashed) else { return FileState::Gone };
         let met_before = std::mem::replace(&mut count.is_met, true);
         match sign {
-            1 if count.net > 0 && !met_before => Met::First,
-            1 if count.net > 1 => Met::Again,
-            -1 if count.net < 0 && !met_before => Met::Owed,
-            _ => Met::Gone,
+            1 if count.net > 0 && !met_before => FileState::First,
+            1 if count.net > 1 => FileState::Again,
+            -1 if count.net < 0 && !met_before => FileState::Owed,
+            _ => FileState::Gone,
         }
     }
 }
@@ -106,7 +106,17 @@ mod tests {
         }
         assert!(!live.is_right());
         let met = entries.map(|(name, sign)| live.meet(keys.hashed(name.as_bytes()), sign));
-        assert_eq!(met, [Met::First, Met::First, Met::Again, Met::Owed, Met::Gone, Met::Gone]);
+        assert_eq!(
+            met,
+            [
+                FileState::First,
+                FileState::First,
+                FileState::Again,
+                FileState::Owed,
+                FileState::Gone,
+                FileState::Gone
+            ]
+        );
     }
 
     #[test]

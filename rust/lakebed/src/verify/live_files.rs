@@ -7,8 +7,8 @@ use arrow_array::RecordBatch;
 use super::finding::{Finding, Severity};
 use super::inventory::NamedFile;
 use super::links::Targets;
-use super::live::{Live, Met};
-use super::manifests::{Entry, Read};
+use super::live::{FileState, Live};
+use super::manifests::{Entry, ManifestFindings};
 use super::totals::{Claim, ContentTotals};
 use crate::error::{ErrorKind, Result};
 
@@ -46,7 +46,7 @@ impl LiveFiles {
     }
 
     /// Adds the totals of a manifest: those of the entries that could be read.
-    pub(super) fn add<T>(&mut self, read: &Read<T>, totals: &ContentTotals) {
+    pub(super) fn add<T>(&mut self, read: &ManifestFindings<T>, totals: &ContentTotals) {
         self.is_whole &= read.is_whole;
         self.totals.add(totals);
     }
@@ -80,16 +80,16 @@ impl LiveFiles {
                 Finding::new(Severity::Error, kind, message).in_file(&named_by).in_record(record)
             };
             match self.live.meet(hashed, sign) {
-                Met::First => files.push(NamedFile { path, size, named_by: Arc::clone(&named_by) }),
-                Met::Again => {
+                FileState::First => files.push(NamedFile { path, size, named_by: Arc::clone(&named_by) }),
+                FileState::Again => {
                     found.push(wrong("duplicate", format!("the file {path:?} is twice in the snapshot")));
                 }
                 // A manifest that could not be read may have added it.
-                Met::Owed if self.is_whole => {
+                FileState::Owed if self.is_whole => {
                     let message = format!("the file {path:?} is deleted, and no manifest adds it");
                     found.push(wrong(ErrorKind::Mismatch.name(), message));
                 }
-                Met::Owed | Met::Gone => {}
+                FileState::Owed | FileState::Gone => {}
             }
         }
         (found, files)

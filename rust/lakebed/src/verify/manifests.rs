@@ -21,20 +21,20 @@ pub(super) trait Take: Send + Sync + 'static {
     /// Whether entries are checked.
     const CHECKS: bool;
     /// What is kept of them.
-    type Taken: Default + Send + 'static;
+    type Output: Default + Send + 'static;
 
     /// Adds entries, the first of which is record `first`.
-    fn take(&self, entries: &CheckedColumns, first: u64, taken: &mut Self::Taken);
+    fn take(&self, entries: &CheckedColumns, first: u64, taken: &mut Self::Output);
 
     /// Adds rows of [`Links`](super::links::Links).
-    fn link(&self, _links: RecordBatch, _taken: &mut Self::Taken) {}
+    fn link(&self, _links: RecordBatch, _taken: &mut Self::Output) {}
 
     /// The memory that the result takes \[bytes\].
-    fn held(&self, taken: &Self::Taken) -> u64;
+    fn held(&self, taken: &Self::Output) -> u64;
 }
 
 /// The findings in a manifest.
-pub(super) struct Read<T> {
+pub(super) struct ManifestFindings<T> {
     pub(super) findings: Vec<Finding>,
     pub(super) taken: T,
     /// Whether it could be read to its end.
@@ -67,7 +67,7 @@ impl<E: WholeEntries, T: Take> CheckedManifests<E, T> {
         &self,
         path: &str,
         batches: EntryBatches,
-        taken: &mut T::Taken,
+        taken: &mut T::Output,
         within: &mut Vec<Finding>,
     ) -> Result<()> {
         let mut first = 0;
@@ -90,7 +90,7 @@ impl<E: WholeEntries, T: Take> CheckedManifests<E, T> {
 impl<E: WholeEntries, T: Take> Source for CheckedManifests<E, T> {
     type Request = Arc<NamedManifest<E::Manifest>>;
     type Bytes = Result<Buffer>;
-    type Made = Read<T::Taken>;
+    type Made = ManifestFindings<T::Output>;
 
     fn size(&self, named: &Self::Request) -> u64 {
         self.entries.place_of(&named.manifest).1.unwrap_or(0)
@@ -106,11 +106,12 @@ impl<E: WholeEntries, T: Take> Source for CheckedManifests<E, T> {
         &self,
         named: &Self::Request,
         bytes: Result<Buffer>,
-        give: Give<'_, Read<T::Taken>>,
+        give: Give<'_, ManifestFindings<T::Output>>,
     ) -> Result<()> {
         let (path, _) = self.entries.place_of(&named.manifest);
-        let (taken, notes, mut within) = (T::Taken::default(), Notes::default(), Vec::new());
-        let mut read = Read { findings: Vec::new(), taken, is_whole: true, is_live: named.is_live, path };
+        let (taken, notes, mut within) = (T::Output::default(), Notes::default(), Vec::new());
+        let mut read =
+            ManifestFindings { findings: Vec::new(), taken, is_whole: true, is_live: named.is_live, path };
         let entries = bytes
             .and_then(|bytes| {
                 let linked = self.linked && named.is_live;
@@ -135,7 +136,7 @@ impl<E: WholeEntries, T: Take> Source for CheckedManifests<E, T> {
         Ok(())
     }
 
-    fn held(&self, read: &Read<T::Taken>) -> u64 {
+    fn held(&self, read: &ManifestFindings<T::Output>) -> u64 {
         read.findings.iter().map(Finding::held).sum::<u64>() + self.take.held(&read.taken)
     }
 
@@ -149,7 +150,7 @@ pub(super) struct Check(pub(super) Arc<IdentityKeys>);
 
 /// The files that entries add and delete.
 #[derive(Default)]
-pub(super) struct Checked {
+pub(super) struct CheckedFiles {
     pub(super) counts: Vec<(u128, i32)>,
     pub(super) totals: ContentTotals,
     pub(super) links: Vec<RecordBatch>,
@@ -158,18 +159,18 @@ pub(super) struct Checked {
 impl Take for Check {
     const CHECKS: bool = true;
 
-    type Taken = Checked;
+    type Output = CheckedFiles;
 
-    fn take(&self, entries: &CheckedColumns, _: u64, checked: &mut Checked) {
+    fn take(&self, entries: &CheckedColumns, _: u64, checked: &mut CheckedFiles) {
         checked.totals.take(entries);
         checked.counts.extend(self.0.counts(&entries.signs, &entries.identities));
     }
 
-    fn link(&self, links: RecordBatch, checked: &mut Checked) {
+    fn link(&self, links: RecordBatch, checked: &mut CheckedFiles) {
         checked.links.push(links);
     }
 
-    fn held(&self, checked: &Checked) -> u64 {
+    fn held(&self, checked: &CheckedFiles) -> u64 {
         let links = checked.links.iter().map(RecordBatch::get_array_memory_size).sum::<usize>();
         (checked.counts.len() * size_of::<(u128, i32)>() + links) as u64
     }
@@ -190,7 +191,7 @@ pub(super) struct Entry {
 impl Take for Keep {
     const CHECKS: bool = false;
 
-    type Taken = Vec<Entry>;
+    type Output = Vec<Entry>;
 
     fn take(&self, entries: &CheckedColumns, first: u64, kept: &mut Vec<Entry>) {
         for (row, (sign, identity)) in entries.signs.values().iter().zip(&entries.identities).enumerate() {

@@ -37,7 +37,7 @@ use crate::scan::Format;
 use crate::view::IDENTITY_COLUMN;
 
 /// What a format provides about the files that must exist.
-pub(crate) trait Verified: Format {
+pub(crate) trait VerifiedFormat: Format {
     /// Reads everything except manifests, and lists the files that are named.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ pub(crate) trait Verified: Format {
     fn claims(&self) -> Vec<Claim>;
 
     /// Files with rows or deletes of the table's snapshot that no manifest names. Errors of reading are not reported:
-    /// [`Verified::inventory`] did so.
+    /// [`VerifiedFormat::inventory`] did so.
     ///
     /// # Errors
     /// An interruption.
@@ -74,7 +74,7 @@ pub(crate) trait Verified: Format {
     /// The same for other processes.
     ///
     /// # Errors
-    /// As [`Verified::whole_entries`].
+    /// As [`VerifiedFormat::whole_entries`].
     fn stored_entries(&self) -> Result<Self::StoredEntries>;
 
     /// A file without which the table would not have been opened.

@@ -11,8 +11,8 @@ use super::inventory::{Inventory, NamedFile, NamedManifest};
 use super::job::planned;
 use super::live::IdentityKeys;
 use super::live_files::LiveFiles;
-use super::manifests::{Check, Checked, CheckedManifests, Keep, Read};
-use super::{EntriesOf, Verified, WholeEntries};
+use super::manifests::{Check, CheckedFiles, CheckedManifests, Keep, ManifestFindings};
+use super::{EntriesOf, VerifiedFormat, WholeEntries};
 use crate::distributed::{Bounds, Distributed, Planned};
 use crate::error::Result;
 use crate::pipeline::each;
@@ -31,7 +31,7 @@ pub(crate) struct VerifyScan<V> {
 /// Findings, in groups.
 type Findings = Box<dyn Iterator<Item = Result<Vec<Finding>>> + Send>;
 
-impl<V: Verified> VerifyScan<V> {
+impl<V: VerifiedFormat> VerifyScan<V> {
     /// Resolves the view: columns and filter are checked.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl<V: Verified> VerifyScan<V> {
     }
 }
 
-impl<V: Verified> Scan for VerifyScan<V> {
+impl<V: VerifiedFormat> Scan for VerifyScan<V> {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -101,7 +101,7 @@ impl<V: Verified> Scan for VerifyScan<V> {
     }
 }
 
-impl<V: Verified> Distributed for VerifyScan<V> {
+impl<V: VerifiedFormat> Distributed for VerifyScan<V> {
     fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
         planned(&self.table, self.data_files, &self.options, bounds).map(Some)
     }
@@ -121,7 +121,7 @@ impl LiveCounts {
     }
 
     /// Counts the files of a manifest. Returns what is wrong with it.
-    fn count(&self, read: Read<Checked>) -> Result<Vec<Finding>> {
+    fn count(&self, read: ManifestFindings<CheckedFiles>) -> Result<Vec<Finding>> {
         if read.is_live {
             let mut counts = self.counts();
             counts.add(&read, &read.taken.totals);
@@ -135,8 +135,8 @@ impl LiveCounts {
 /// The deletes of the snapshot that no manifest names; `None` where there is no delete of one data file at all.
 ///
 /// # Errors
-/// As [`Verified::unlisted_deletes`].
-pub(super) fn known_deletes<'m, V: Verified>(
+/// As [`VerifiedFormat::unlisted_deletes`].
+pub(super) fn known_deletes<'m, V: VerifiedFormat>(
     table: &V,
     entries: &EntriesOf<V>,
     mut manifests: impl Iterator<Item = &'m NamedManifest<V::Manifest>>,
@@ -168,7 +168,7 @@ fn read_again<E: WholeEntries>(
     let beside = looked_for(&storage, data_files.unwrap_or_default(), threads);
     let live = manifests.into_iter().filter(|named| named.is_live).collect();
     let entries = reads.pipeline(live, threads).map(move |read| {
-        let Read { path, taken, .. } = read?;
+        let ManifestFindings { path, taken, .. } = read?;
         let (found, files) = tally.counts().meet(&path, taken);
         let files = if is_asked { files } else { Vec::new() };
         Ok(found.into_iter().chain(looked_for(&storage, files, threads)?).collect())

@@ -57,7 +57,7 @@ pub(crate) trait OwnColumns {
     /// One of them.
     type Own: Copy;
     /// What several columns of a batch are made of, computed for the first one that needs it.
-    type Shared: Default;
+    type Cache: Default;
 
     /// The type of a column.
     fn data_type(&self, own: Self::Own) -> DataType;
@@ -69,7 +69,7 @@ pub(crate) trait OwnColumns {
     ///
     /// # Errors
     /// `Required` for a missing column of entries; those of decoding values.
-    fn build(&self, own: Self::Own, entries: &RecordBatch, shared: &mut Self::Shared) -> Result<ArrayRef>;
+    fn build(&self, own: Self::Own, entries: &RecordBatch, shared: &mut Self::Cache) -> Result<ArrayRef>;
 }
 
 /// One view over entries, compiled: the columns of entries that it needs, and how its columns are made.
@@ -141,7 +141,7 @@ impl<C: OwnColumns> EntryView<C> {
     /// Those of [`OwnColumns::build`], with the column; `Required` for a missing column of entries.
     pub(crate) fn build(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
         let rows = entries.num_rows();
-        let mut shared = C::Shared::default();
+        let mut shared = C::Cache::default();
         let columns = self.columns.iter().zip(self.schema.fields()).map(|(column, field)| {
             let array = match column.make {
                 Make::Copy(name) | Make::Given(name, _) => find(entries, name),

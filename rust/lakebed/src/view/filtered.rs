@@ -52,7 +52,7 @@ pub(crate) fn filtered(
     let Some(asked) = asked else {
         let scan = with(None)?;
         let (filter, schema) = (Arc::new(bound(&*scan)?), Arc::clone(scan.schema()));
-        return Ok(Box::new(Filtered { scan, text, filter, schema, limit }));
+        return Ok(Box::new(FilteredView { scan, text, filter, schema, limit }));
     };
     let mut tested = predicate.columns();
     tested.retain(|name| !asked.iter().any(|column| column == name));
@@ -70,7 +70,7 @@ pub(crate) fn filtered(
         fields.cloned().collect::<Vec<_>>(),
         scan.schema().metadata().clone(),
     ));
-    Ok(Box::new(Filtered { scan, text, filter, schema, limit }))
+    Ok(Box::new(FilteredView { scan, text, filter, schema, limit }))
 }
 
 /// The same error; of a filter, it says of which, and what `known` knows of a column that the filter does not.
@@ -88,7 +88,7 @@ fn of_filter(error: Error, name: &str, known: impl Fn(&str) -> Option<&'static s
 }
 
 /// Rows of a view that a filter on its own columns keeps.
-struct Filtered {
+struct FilteredView {
     /// The view with the columns that are asked for, and those that the filter tests.
     scan: Box<dyn Distributed>,
     text: String,
@@ -97,7 +97,7 @@ struct Filtered {
     limit: Option<usize>,
 }
 
-impl Scan for Filtered {
+impl Scan for FilteredView {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -119,7 +119,7 @@ impl Scan for Filtered {
     }
 }
 
-impl Distributed for Filtered {
+impl Distributed for FilteredView {
     fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
         let Some(planned) = self.scan.job(bounds)? else { return Ok(None) };
         if planned.is_question {

@@ -121,7 +121,7 @@ pub enum View {
 }
 
 /// What [`View::composed`] makes of a view.
-pub(crate) enum Composed {
+pub(crate) enum Composition {
     /// A view that is made of other views.
     Of(Box<dyn Distributed>),
     /// A view that a format makes.
@@ -177,13 +177,13 @@ impl View {
         self,
         options: ScanOptions,
         scan: impl Fn(View, ScanOptions) -> Result<Box<dyn Distributed>>,
-    ) -> Result<Composed> {
+    ) -> Result<Composition> {
         Ok(match self {
             View::Totals { orphans } => {
                 let orphans = orphans.map(|view| *view);
-                Composed::Of(Box::new(totals::TotalsScan::new(orphans, options, scan)?))
+                Composition::Of(Box::new(totals::TotalsScan::new(orphans, options, scan)?))
             }
-            view => Composed::Simple(Box::new((view, options))),
+            view => Composition::Simple(Box::new((view, options))),
         })
     }
 

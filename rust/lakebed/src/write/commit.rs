@@ -25,7 +25,7 @@ pub(crate) trait Commit {
     /// What is known of the next state before it is published.
     type Next;
     /// The result of the commit.
-    type Made;
+    type Outcome;
 
     /// Reads the latest state.
     ///
@@ -37,20 +37,20 @@ pub(crate) trait Commit {
     ///
     /// # Errors
     /// Changes that do not fit, before anything is written; those of writing.
-    fn prepare(&mut self, base: &Self::Base, attempt: u32) -> Result<Prepared<Self::Next, Self::Made>>;
+    fn prepare(&mut self, base: &Self::Base, attempt: u32) -> Result<Preparation<Self::Next, Self::Outcome>>;
 
     /// The commit has happened: updates hints for readers, which are not part of the commit.
     ///
     /// # Errors
     /// None that undo it.
-    fn made(&mut self, base: Self::Base, next: Self::Next) -> Result<Self::Made>;
+    fn made(&mut self, base: Self::Base, next: Self::Next) -> Result<Self::Outcome>;
 
     /// How often it is tried, and which path a conflict names.
     fn retry_limits(&self, base: &Self::Base) -> RetryLimits;
 }
 
 /// The outcome of preparing an attempt.
-pub(crate) enum Prepared<N, M> {
+pub(crate) enum Preparation<N, M> {
     /// There is nothing to do.
     Done(M),
     /// The last file.
@@ -77,30 +77,30 @@ pub(crate) struct RetryLimits {
 /// # Errors
 /// Those of the format; `Conflict` where the last attempt was lost too; `Io` where it is not known whether
 /// the commit has happened.
-pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Made> {
+pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Outcome> {
     let mut attempt = 0;
     loop {
         let base = work.base()?;
         attempt += 1;
         let (written, path, bytes, next) = match work.prepare(&base, attempt)? {
-            Prepared::Done(made) => return Ok(made),
-            Prepared::Next { written, path, bytes, next } => (written, path, bytes, next),
+            Preparation::Done(made) => return Ok(made),
+            Preparation::Next { written, path, bytes, next } => (written, path, bytes, next),
         };
         if attempt == 1 {
             written.check_storage()?;
         }
         written.settle()?;
         match publish_next(written.storage.as_ref(), &path, &bytes)? {
-            Published::Made => {
+            Publication::Made => {
                 written.keep();
                 return work.made(base, next);
             }
-            Published::Unknown(error) => {
+            Publication::Unknown(error) => {
                 // The files that the last file names must stay, in case it exists.
                 written.keep();
                 return Err(error);
             }
-            Published::Lost(_) => drop(written),
+            Publication::Lost(_) => drop(written),
         }
         let RetryLimits { attempts, longest_wait, path } = work.retry_limits(&base);
         if attempt >= attempts {
@@ -112,7 +112,7 @@ pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Made> {
 }
 
 /// The outcome of publishing a file.
-pub(super) enum Published {
+pub(super) enum Publication {
     Made,
     /// Another file has its name; the error of the storage, if there was one.
     Lost(Option<Error>),
@@ -127,21 +127,21 @@ pub(super) enum Published {
 ///
 /// # Errors
 /// `Io`; the file is not there then.
-pub(super) fn publish_next(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Result<Published> {
+pub(super) fn publish_next(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Result<Publication> {
     let failed = match storage.publish(path, Existing::Refuse, bytes) {
-        Ok(true) => return Ok(Published::Made),
+        Ok(true) => return Ok(Publication::Made),
         Ok(false) => None,
         Err(error) => Some(error),
     };
     let there = present(storage.read_range(path, 0, bytes.len() as u64 + 1));
     match (there, failed) {
-        (Ok(Some(there)), _) if there.as_slice() == bytes => Ok(Published::Made),
+        (Ok(Some(there)), _) if there.as_slice() == bytes => Ok(Publication::Made),
         // A name that exists but cannot be read, yet or any more, belongs to another writer.
-        (Ok(Some(_)), failed) | (Ok(None), failed @ None) => Ok(Published::Lost(failed)),
+        (Ok(Some(_)), failed) | (Ok(None), failed @ None) => Ok(Publication::Lost(failed)),
         // A server may still execute a request that its client has given up.
-        (Ok(None), Some(error)) if !storage.is_local() => Ok(Published::Unknown(error.retryable(false))),
+        (Ok(None), Some(error)) if !storage.is_local() => Ok(Publication::Unknown(error.retryable(false))),
         (Ok(None), Some(error)) => Err(error),
-        (Err(error), _) => Ok(Published::Unknown(error.retryable(false))),
+        (Err(error), _) => Ok(Publication::Unknown(error.retryable(false))),
     }
 }
 
@@ -261,20 +261,20 @@ mod tests {
     impl Commit for Counting<'_> {
         type Base = usize;
         type Next = ();
-        type Made = usize;
+        type Outcome = usize;
 
         fn base(&mut self) -> Result<usize> {
             Ok((1..).take_while(|number| fs::exists(format!("{}/{number}", self.folder)).unwrap()).count())
         }
 
-        fn prepare(&mut self, base: &usize, attempt: u32) -> Result<Prepared<(), usize>> {
+        fn prepare(&mut self, base: &usize, attempt: u32) -> Result<Preparation<(), usize>> {
             let (mut written, path) =
                 (WrittenFiles::on(Arc::new(Local)), format!("{}/{}", self.folder, base + 1));
             written.create(&format!("{}/own-{base}", self.folder), b"")?;
             if attempt <= self.others {
                 Local.create(&path, b"others")?;
             }
-            Ok(Prepared::Next { written, path, bytes: b"own".to_vec(), next: () })
+            Ok(Preparation::Next { written, path, bytes: b"own".to_vec(), next: () })
         }
 
         fn made(&mut self, base: usize, (): ()) -> Result<usize> {
@@ -310,7 +310,7 @@ mod tests {
         std::os::unix::fs::symlink("/nowhere/at/all", &path).unwrap();
         let published = publish_next(&Local, path.to_str().unwrap(), b"own");
         fs::remove_file(&path).unwrap();
-        assert!(matches!(published, Ok(Published::Lost(_))));
+        assert!(matches!(published, Ok(Publication::Lost(_))));
     }
 
     #[test]
@@ -320,7 +320,7 @@ mod tests {
         for (there, lost) in [("own", false), ("other", true), ("own and more", true), ("ow", true)] {
             fs::write(path, there).unwrap();
             let published = publish_next(&Local, path, b"own").unwrap();
-            assert_eq!(matches!(published, Published::Lost(_)), lost, "{there}");
+            assert_eq!(matches!(published, Publication::Lost(_)), lost, "{there}");
         }
         fs::remove_file(path).unwrap();
         assert!(publish_next(&Local, "/nowhere/at/all", b"own").is_err());

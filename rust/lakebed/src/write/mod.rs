@@ -10,7 +10,7 @@ use std::{fs, io};
 
 use lakebed_avro::{Codec, WriteOptions};
 
-use commit::{Published, publish_next};
+use commit::{Publication, publish_next};
 pub(crate) use publish::publish_bytes;
 pub use publish::{Existing, publish};
 
@@ -41,15 +41,15 @@ pub(crate) fn publish_new(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Re
     make_folder(storage, path)?;
     // A store that ignores `Refuse` would overwrite it.
     let taken = present(storage.read_range(path, 0, 1))?.is_some();
-    match if taken { Published::Lost(None) } else { publish_next(storage, path, bytes)? } {
-        Published::Made => Ok(()),
+    match if taken { Publication::Lost(None) } else { publish_next(storage, path, bytes)? } {
+        Publication::Made => Ok(()),
         // The storage has failed on the way: nothing was there before.
-        Published::Lost(Some(error)) if is_torn(storage, path, bytes) => {
+        Publication::Lost(Some(error)) if is_torn(storage, path, bytes) => {
             let _ = storage.remove(path);
             Err(error)
         }
-        Published::Lost(Some(error)) | Published::Unknown(error) => Err(error),
-        Published::Lost(None) => {
+        Publication::Lost(Some(error)) | Publication::Unknown(error) => Err(error),
+        Publication::Lost(None) => {
             let exists = io::Error::from(io::ErrorKind::AlreadyExists);
             Err(Error::new(ErrorKind::Io, "the file exists already").in_file(path).caused_by(exists))
         }

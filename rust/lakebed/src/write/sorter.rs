@@ -186,11 +186,11 @@ struct Merge<S: Sortable> {
 
 struct Run {
     pieces: VecDeque<SpilledRange>,
-    now: Option<Loaded>,
+    now: Option<LoadedPiece>,
 }
 
 /// A piece in memory.
-struct Loaded {
+struct LoadedPiece {
     entries: RecordBatch,
     keys: Option<Rows>,
     /// Its next row.
@@ -200,7 +200,7 @@ struct Loaded {
     first: usize,
 }
 
-impl Loaded {
+impl LoadedPiece {
     fn key(&self) -> Option<Box<[u8]>> {
         let key = |keys: &Rows| Box::<[u8]>::from(keys.row(self.next).as_ref());
         (self.next < self.entries.num_rows()).then(|| self.keys.as_ref().map(key).unwrap_or_default())
@@ -262,7 +262,7 @@ impl<S: Sortable> Merge<S> {
         self.disk.read(place, &mut bytes)?;
         let entries = self.entries.decode(Buffer::from_vec(bytes))?;
         let keys = keys(&self.entries, &mut self.order, &entries)?;
-        run.now = Some(Loaded { entries, keys, next: 0, start: 0, first: 0 });
+        run.now = Some(LoadedPiece { entries, keys, next: 0, start: 0, first: 0 });
         Ok(())
     }
 

@@ -11,7 +11,7 @@ mod tests;
 pub(crate) use entry::{VECTOR_INPUT, VectorEntry};
 
 pub use crate::deletion_vector::{DeletionVector, VectorRange};
-use crate::deletion_vector::{Expected, FRAMING, MAGIC_64};
+use crate::deletion_vector::{ExpectedFrame, FRAMING, MAGIC_64};
 use crate::error::Result;
 
 /// Decodes the vector at the start of `bytes`; later bytes are ignored.
@@ -20,6 +20,6 @@ use crate::error::Result;
 /// Those of a malformed vector: `Truncated`, `Magic`, `Mismatch` for a size that is not the recorded length,
 /// `Checksum`, `Codec`, `Trailing`; they name the byte of the file.
 pub fn decode_vector(bytes: &[u8], range: VectorRange) -> Result<DeletionVector> {
-    let expected = [Expected { magic: MAGIC_64, size: range.length.checked_sub(FRAMING) }];
+    let expected = [ExpectedFrame { magic: MAGIC_64, size: range.length.checked_sub(FRAMING) }];
     DeletionVector::decode(bytes, range, &expected)
 }

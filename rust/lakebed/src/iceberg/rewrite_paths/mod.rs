@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 
-use self::since::Copied as Before;
+use self::since::EarlierCopies;
 use super::manifest_list::DELETES;
 use super::metadata::MetadataLogEntry;
 use super::reach::{ReachedManifest, TableReach, WalkInputs};
@@ -44,7 +44,7 @@ pub(super) fn rewrite_paths(
         let message = "the table is encrypted: its metadata cannot be rewritten";
         return Err(Error::new(ErrorKind::Unsupported, message).in_file(table.metadata_file()));
     }
-    let before = Before::read(table, &named, job.since.as_ref())?;
+    let before = EarlierCopies::read(table, &named, job.since.as_ref())?;
     let location = named.metadata.location.clone();
     let limits = table.decoding().limits;
     let copier = Copier::new(job, Arc::clone(&prefixes), &location, table.storage(), limits, reach.notes())?;
@@ -62,7 +62,7 @@ struct TableCopy<'t> {
     table: &'t Table,
     reach: TableReach,
     prefixes: Arc<Prefixes>,
-    before: Before,
+    before: EarlierCopies,
     copier: Copier,
     /// The roots that were copied before.
     copied: SetId,

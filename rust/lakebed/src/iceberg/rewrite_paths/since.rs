@@ -10,27 +10,27 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::rewrite_paths::Since;
 
 /// The snapshots and metadata files that were copied before.
-pub(super) struct Copied {
+pub(super) struct EarlierCopies {
     /// `None` where nothing was copied before.
     pub(super) snapshots: Option<Arc<HashSet<i64>>>,
     /// The paths of metadata files that were copied before.
     files: HashSet<String>,
 }
 
-impl Copied {
+impl EarlierCopies {
     /// # Errors
     /// `SnapshotNotFound` and `Argument` for a state that the table does not have; those of reading a
     /// metadata file.
-    pub(super) fn read(table: &Table, named: &WalkInputs, since: Option<&Since>) -> Result<Copied> {
+    pub(super) fn read(table: &Table, named: &WalkInputs, since: Option<&Since>) -> Result<EarlierCopies> {
         match since {
-            None => Ok(Copied { snapshots: None, files: HashSet::new() }),
-            Some(Since::Snapshot(id)) => Copied::of_snapshot(table, named, *id),
-            Some(Since::Metadata(name)) => Copied::of_metadata(table, named, name),
+            None => Ok(EarlierCopies { snapshots: None, files: HashSet::new() }),
+            Some(Since::Snapshot(id)) => EarlierCopies::of_snapshot(table, named, *id),
+            Some(Since::Metadata(name)) => EarlierCopies::of_metadata(table, named, name),
         }
     }
 
     /// The snapshot, its ancestors, and the metadata log up to it.
-    fn of_snapshot(table: &Table, named: &WalkInputs, id: i64) -> Result<Copied> {
+    fn of_snapshot(table: &Table, named: &WalkInputs, id: i64) -> Result<EarlierCopies> {
         let known: HashMap<i64, _> = named.snapshots.iter().map(|one| (one.snapshot_id, one)).collect();
         let Some(last) = known.get(&id) else {
             let message = format!("snapshot {id} is not among the table's snapshots");
@@ -44,11 +44,11 @@ impl Copied {
         let log = named.metadata.metadata_log.iter();
         let files = log.filter(|entry| entry.timestamp_ms <= last.timestamp_ms);
         let files = files.map(|entry| entry.metadata_file.clone()).collect();
-        Ok(Copied { snapshots: Some(Arc::new(snapshots)), files })
+        Ok(EarlierCopies { snapshots: Some(Arc::new(snapshots)), files })
     }
 
     /// The snapshots of that metadata file, and the log up to it.
-    fn of_metadata(table: &Table, named: &WalkInputs, name: &str) -> Result<Copied> {
+    fn of_metadata(table: &Table, named: &WalkInputs, name: &str) -> Result<EarlierCopies> {
         let log = &named.metadata.metadata_log;
         let is_named = |path: &str| path == name || path.rsplit('/').next() == Some(name);
         let place = log.iter().position(|entry| is_named(&entry.metadata_file)).ok_or_else(|| {
@@ -67,7 +67,7 @@ impl Copied {
             })?;
         }
         let files = earlier.iter().map(|entry| entry.metadata_file.clone()).collect();
-        Ok(Copied { snapshots: Some(Arc::new(snapshots)), files })
+        Ok(EarlierCopies { snapshots: Some(Arc::new(snapshots)), files })
     }
 
     pub(super) fn has(&self, snapshot_id: i64) -> bool {

@@ -28,7 +28,7 @@ pub(super) fn stream(table: &Table, program: &Arc<EntryProgram>, options: &ScanO
     let deletes =
         LiveDeletes::read(table, &types, of_deletes()?, options.table_filter.as_deref(), (threads, false))?;
     let data = Plan::of_list(table, list.clone(), None)?;
-    let applied = Applied::read(table, &deletes.index, data, threads, program.view.has(DATA_FILES))?;
+    let applied = DeleteTargets::read(table, &deletes.index, data, threads, program.view.has(DATA_FILES))?;
     let entries = EntrySource::new(Arc::clone(program), table.clone());
     let entries = entries.opening(|program, manifest| program.entries(manifest));
     let entries = entries.stream(of_deletes()?.of_role(Role::Deletes), options);
@@ -42,7 +42,7 @@ pub(super) fn stream(table: &Table, program: &Arc<EntryProgram>, options: &ScanO
 }
 
 /// The data files that each delete applies to.
-struct Applied {
+struct DeleteTargets {
     /// The number of data files of each delete, by the number of the delete.
     counts: Vec<i64>,
     /// The data files, where they are requested.
@@ -59,9 +59,15 @@ struct DataFilePaths {
     starts: Vec<usize>,
 }
 
-impl Applied {
+impl DeleteTargets {
     /// Looks up the deletes of every data file in the manifests of `plan`.
-    fn read(table: &Table, index: &DeleteIndex, plan: Plan, threads: usize, list: bool) -> Result<Applied> {
+    fn read(
+        table: &Table,
+        index: &DeleteIndex,
+        plan: Plan,
+        threads: usize,
+        list: bool,
+    ) -> Result<DeleteTargets> {
         let columns: Vec<&str> = index.input().collect();
         let manifests = plan.of_role(Role::LiveData);
         let rows = rows_of(table, Role::LiveData, table.types()?, &columns, None, manifests, threads)?;
@@ -87,12 +93,12 @@ impl Applied {
             }
         }
         let files = list.then(|| DataFilePaths::new(chunks, pairs, counts.len()));
-        Ok(Applied { counts, files })
+        Ok(DeleteTargets { counts, files })
     }
 
     /// `entries` of deletes, the first with the number `first`, with their data files, in pieces.
     fn cuts(
-        self: &Arc<Applied>,
+        self: &Arc<DeleteTargets>,
         entries: Result<RecordBatch>,
         mut first: usize,
     ) -> impl Iterator<Item = Result<RecordBatch>> + use<> {

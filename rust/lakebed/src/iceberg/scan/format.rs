@@ -15,7 +15,7 @@ use crate::columnar::Decoding;
 use crate::diff::{Change, Difference, OneSide};
 use crate::distributed::{Bounds, Distributed, Planned, PlannedManifest};
 use crate::error::Result;
-use crate::history::{Commit, Listed, with_change};
+use crate::history::{Commit, SnapshotLists, with_change};
 use crate::iceberg::groups::PartitionGroups;
 use crate::iceberg::manifest::ADDED;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
@@ -136,7 +136,7 @@ impl Format for Table {
         Ok(self.snapshots_to_here()?.into_iter().map(commit).collect())
     }
 
-    fn listed(&self, snapshot: &Snapshot, filter: Option<&str>) -> Result<Listed<ManifestFile>> {
+    fn listed(&self, snapshot: &Snapshot, filter: Option<&str>) -> Result<SnapshotLists<ManifestFile>> {
         listed(self, snapshot, filter)
     }
 

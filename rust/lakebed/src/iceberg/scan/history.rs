@@ -5,7 +5,7 @@ use arrow_select::filter::filter_record_batch;
 
 use super::plan::Plan;
 use crate::error::Result;
-use crate::history::{Counts, Listed};
+use crate::history::{Counts, SnapshotLists};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::iceberg::metadata::Snapshot;
 use crate::iceberg::table::Table;
@@ -16,7 +16,7 @@ pub(super) fn listed(
     table: &Table,
     snapshot: &Snapshot,
     filter: Option<&str>,
-) -> Result<Listed<ManifestFile>> {
+) -> Result<SnapshotLists<ManifestFile>> {
     let list = match filter {
         Some(_) => table.list_of(snapshot)?,
         None => table.brief_list_of(snapshot)?,
@@ -32,7 +32,7 @@ pub(super) fn listed(
     };
     manifests.retain(has_own_entries);
     pruned.retain(has_own_entries);
-    Ok(Listed { own: manifests, pruned: pruned.len() as u64, live, changed })
+    Ok(SnapshotLists { own: manifests, pruned: pruned.len() as u64, live, changed })
 }
 
 /// The counts of two statuses in manifests, each times a factor; `None` where a manifest does not record one, and

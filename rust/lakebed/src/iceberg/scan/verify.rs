@@ -27,11 +27,11 @@ use crate::scan::{OpenManifest, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
     CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, Inventory, Links, NamedFile, Number, Severity,
-    StoredEntries, Verified, WholeEntries, caught,
+    StoredEntries, VerifiedFormat, WholeEntries, caught,
 };
 use crate::view::{IDENTITY_COLUMN, with_columns};
 
-impl Verified for Table {
+impl VerifiedFormat for Table {
     fn inventory(&self, threads: usize) -> Result<Inventory<ManifestFile>> {
         let mut found = Inventory::default();
         let named_by: Arc<str> = Arc::from(self.metadata_file());

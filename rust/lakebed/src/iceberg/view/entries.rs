@@ -207,7 +207,7 @@ pub(crate) struct IcebergColumns {
 
 impl OwnColumns for IcebergColumns {
     type Own = Own;
-    type Shared = ();
+    type Cache = ();
 
     fn data_type(&self, own: Own) -> DataType {
         match own {

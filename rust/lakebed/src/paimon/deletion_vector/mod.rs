@@ -12,7 +12,7 @@ mod tests;
 pub(crate) use file::read_vectors;
 
 pub use crate::deletion_vector::{DeletionVector, VectorRange};
-use crate::deletion_vector::{Expected, FRAMING, MAGIC_32, MAGIC_64};
+use crate::deletion_vector::{ExpectedFrame, FRAMING, MAGIC_32, MAGIC_64};
 use crate::error::Result;
 
 /// Decodes the vector at the start of `bytes`; later bytes are ignored.
@@ -22,8 +22,8 @@ use crate::error::Result;
 /// `Checksum`, `Codec`, `Trailing`; they name the byte of the file.
 pub fn decode_vector(bytes: &[u8], range: VectorRange) -> Result<DeletionVector> {
     let expected = [
-        Expected { magic: MAGIC_32, size: Some(range.length) },
-        Expected { magic: MAGIC_64, size: range.length.checked_sub(FRAMING) },
+        ExpectedFrame { magic: MAGIC_32, size: Some(range.length) },
+        ExpectedFrame { magic: MAGIC_64, size: range.length.checked_sub(FRAMING) },
     ];
     DeletionVector::decode(bytes, range, &expected)
 }

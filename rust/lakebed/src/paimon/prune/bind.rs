@@ -25,20 +25,20 @@ pub(super) enum ColumnSource {
 
 /// A filter on the columns of one table.
 #[derive(Debug)]
-pub(super) struct Bound {
+pub(super) struct BoundFilter {
     /// The filter, by the numbers of `sources`.
     pub(super) node: Node,
     /// What its columns are, each once.
     pub(super) sources: Vec<ColumnSource>,
 }
 
-impl Bound {
+impl BoundFilter {
     /// Resolves names: to the column of exactly that name, else to the field of a ROW that the dotted name
     /// leads to, else to `bucket`.
     ///
     /// # Errors
     /// `FilterColumn` for a name that is none of these; `Predicate` for a transform, and from binding the filter.
-    pub(super) fn new(predicate: &Predicate, schema: &TableSchema) -> Result<Bound> {
+    pub(super) fn new(predicate: &Predicate, schema: &TableSchema) -> Result<BoundFilter> {
         let mut sources = Vec::new();
         let mut numbers: HashMap<String, (usize, ArrowType)> = HashMap::new();
         let bound = predicate.bind_with(Logic::ThreeValued, &mut |term: &Term| {
@@ -56,7 +56,7 @@ impl Bound {
             numbers.insert(term.column.clone(), (number, data_type));
             Ok(column)
         })?;
-        Ok(Bound { node: bound.node, sources })
+        Ok(BoundFilter { node: bound.node, sources })
     }
 }
 

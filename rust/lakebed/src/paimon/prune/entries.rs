@@ -6,7 +6,7 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 use arrow_select::concat::concat_batches;
 
-use super::bind::{Bound, ColumnSource, conjuncts};
+use super::bind::{BoundFilter, ColumnSource, conjuncts};
 use super::bucket::BucketSelector;
 use super::evolution::{RowRanges, files_of};
 use super::groups::merged;
@@ -62,7 +62,7 @@ impl EntryPruner {
         schema: &TableSchema,
         schemas: &BTreeMap<i64, TableSchema>,
     ) -> Result<EntryPruner> {
-        let bound = Bound::new(&Predicate::parse(text)?, schema)?;
+        let bound = BoundFilter::new(&Predicate::parse(text)?, schema)?;
         let partitions = PartitionPredicate::new(&bound, schema)?;
         let (mut buckets, mut keys, mut values) = (None, None, None);
         if !schemas.is_empty() {
@@ -84,7 +84,7 @@ impl EntryPruner {
     /// # Errors
     /// Those of [`EntryPruner::new`].
     pub(crate) fn needs_schemas(text: &str, schema: &TableSchema) -> Result<bool> {
-        let bound = Bound::new(&Predicate::parse(text)?, schema)?;
+        let bound = BoundFilter::new(&Predicate::parse(text)?, schema)?;
         let is_value = |source: &ColumnSource| match source {
             ColumnSource::Field(field) => !schema.partition_keys.contains(&field.name),
             ColumnSource::Nested | ColumnSource::Bucket => false,
@@ -208,7 +208,7 @@ impl EntryPruner {
 
 impl BucketChoice {
     fn new(
-        bound: &Bound,
+        bound: &BoundFilter,
         schema: &TableSchema,
         schemas: &BTreeMap<i64, TableSchema>,
     ) -> Result<Option<BucketChoice>> {

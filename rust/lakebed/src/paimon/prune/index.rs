@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 
-use super::bind::{Bound, ColumnSource};
+use super::bind::{BoundFilter, ColumnSource};
 use crate::error::Result;
 use crate::paimon::file_index::FileIndex;
 use crate::paimon::schema::TableSchema;
@@ -24,7 +24,7 @@ pub(super) struct IndexPredicate {
 impl IndexPredicate {
     /// `None` where option `file-index.read.enabled` turns indexes off.
     pub(super) fn new(
-        bound: &Bound,
+        bound: &BoundFilter,
         schema: &TableSchema,
         schemas: &BTreeMap<i64, TableSchema>,
     ) -> Option<IndexPredicate> {

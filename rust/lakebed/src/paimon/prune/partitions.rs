@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int32Array, Int64Array, RecordBatch};
 
-use super::bind::{Bound, ColumnSource, numbered, projected};
+use super::bind::{BoundFilter, ColumnSource, numbered, projected};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::fields::SimpleStats;
 use crate::paimon::partition::{PartitionType, distinct};
@@ -28,7 +28,7 @@ pub(crate) struct PartitionPredicate {
 }
 
 impl PartitionPredicate {
-    pub(super) fn new(bound: &Bound, schema: &TableSchema) -> Result<PartitionPredicate> {
+    pub(super) fn new(bound: &BoundFilter, schema: &TableSchema) -> Result<PartitionPredicate> {
         let partition = PartitionType::new(schema);
         let place = |source: &ColumnSource| match source {
             ColumnSource::Field(field) => partition.fields.iter().position(|known| known.id == field.id),
@@ -49,7 +49,7 @@ impl PartitionPredicate {
     pub(crate) fn exact(filter: &Predicate, schema: &TableSchema) -> Result<PartitionPredicate> {
         let names: Vec<String> =
             PartitionType::new(schema).fields.into_iter().map(|field| field.name).collect();
-        let bound = Bound::new(filter, schema)?;
+        let bound = BoundFilter::new(filter, schema)?;
         if let Some(other) =
             filter.columns().into_iter().find(|column| !names.iter().any(|name| name == column))
         {

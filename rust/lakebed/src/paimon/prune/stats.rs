@@ -9,12 +9,12 @@ use arrow_array::{
 use arrow_buffer::BooleanBuffer;
 use arrow_select::take::{take, take_record_batch};
 
-use super::bind::{Bound, ColumnSource, conjuncts, projected};
+use super::bind::{BoundFilter, ColumnSource, conjuncts, projected};
 use super::evolution::{OverlappingFiles, Provider, RowRanges, rows_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::partition::PartitionType;
 use crate::paimon::schema::TableSchema;
-use crate::paimon::stats::{Retyped, StatsView};
+use crate::paimon::stats::{BoundsConversion, StatsView};
 use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Counts, Node, Reader, Value};
 use crate::record::{column, find, typed};
 
@@ -45,7 +45,7 @@ impl StatsPredicate {
     /// The terms of `bound` on partition columns, the bucket and the columns that `kept` has; `None` where no
     /// term needs statistics.
     pub(super) fn new(
-        bound: &Bound,
+        bound: &BoundFilter,
         schema: &TableSchema,
         schemas: &BTreeMap<i64, TableSchema>,
         kept: &dyn Fn(i32) -> bool,
@@ -83,7 +83,8 @@ impl StatsPredicate {
         if terms.is_empty() {
             return Ok(None);
         }
-        let stats = StatsView::new(&names, schema, schemas.clone(), Retyped::Sound)?.with_stored_bounds();
+        let stats =
+            StatsView::new(&names, schema, schemas.clone(), BoundsConversion::Sound)?.with_stored_bounds();
         Ok(Some(StatsPredicate { predicate: BoundPredicate::new(Node::and(terms)), known, stats, partition }))
     }
 

@@ -28,7 +28,7 @@ const COLUMNS: [&str; 6] =
 
 /// How the roots that reach a list or a manifest use it.
 #[derive(Clone, Default)]
-struct Used {
+struct ListUse {
     /// The roots whose live files its entries describe.
     live: Roots,
     /// The roots that read all files which its entries add, even if other entries delete them.
@@ -39,9 +39,9 @@ struct Used {
     is_changelog: bool,
 }
 
-impl Used {
+impl ListUse {
     /// Adds the uses of a list that names it.
-    fn extend(&mut self, list: &Used) {
+    fn extend(&mut self, list: &ListUse) {
         self.live.extend(&list.live);
         self.changes.extend(&list.changes);
         self.kept.extend(&list.kept);
@@ -61,7 +61,7 @@ impl Used {
 #[derive(Clone, Default)]
 struct NamedList {
     size: Option<i64>,
-    used: Used,
+    used: ListUse,
     /// The files of the roots that need it; a list that only other roots name may be missing.
     needed_by: Vec<String>,
 }
@@ -255,12 +255,13 @@ fn read_lists(
 struct NamedManifest {
     manifest: ManifestFile,
     extra_files: Vec<String>,
-    used: Used,
+    used: ListUse,
 }
 
 impl NamedManifest {
     fn reached(self, sets: &mut RootSets) -> ReachedManifest {
-        let NamedManifest { manifest, extra_files, used: Used { live, changes, kept, is_changelog } } = self;
+        let NamedManifest { manifest, extra_files, used: ListUse { live, changes, kept, is_changelog } } =
+            self;
         let [live, changes, kept] = [live, changes, kept].map(|roots| sets.of_roots(roots));
         ReachedManifest { manifest, extra_files, live, changes, kept, is_changelog }
     }
@@ -269,7 +270,7 @@ impl NamedManifest {
 /// Adds the roots of a list to its known manifests. Returns the others, without roots.
 fn new_manifests(
     list: &RecordBatch,
-    used: &Used,
+    used: &ListUse,
     found: &mut [NamedManifest],
     places: &HashMap<String, usize, RandomState>,
 ) -> Result<Vec<NamedManifest>> {
@@ -285,8 +286,9 @@ fn new_manifests(
         let names = if extra.is_valid(row) { extra.value(row) } else { extra.values().slice(0, 0) };
         Ok(typed::<StringArray>(&names, "extra_files")?.iter().flatten().map(str::to_owned).collect())
     };
-    let new =
-        |(row, manifest)| Ok(NamedManifest { manifest, extra_files: extra_of(row)?, used: Used::default() });
+    let new = |(row, manifest)| {
+        Ok(NamedManifest { manifest, extra_files: extra_of(row)?, used: ListUse::default() })
+    };
     manifest_files(&list)?.into_iter().enumerate().map(new).collect()
 }
 

@@ -14,7 +14,7 @@ use crate::columnar::Decoding;
 use crate::diff::{Change, Difference, OneSide};
 use crate::distributed::{Bounds, Distributed, Planned, PlannedManifest};
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{Commit, DeleteChanges, Listed, with_change};
+use crate::history::{Commit, DeleteChanges, SnapshotLists, with_change};
 use crate::paimon::groups::BucketGroups;
 use crate::paimon::manifest::ADD;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
@@ -122,7 +122,7 @@ impl Format for Table {
         Ok(self.snapshots_to_here()?.into_iter().map(commit).collect())
     }
 
-    fn listed(&self, snapshot: &Snapshot, filter: Option<&str>) -> Result<Listed<ManifestFile>> {
+    fn listed(&self, snapshot: &Snapshot, filter: Option<&str>) -> Result<SnapshotLists<ManifestFile>> {
         listed(self, snapshot, filter)
     }
 

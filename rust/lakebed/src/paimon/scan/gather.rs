@@ -35,7 +35,7 @@ pub(super) type Candidates = Box<dyn Iterator<Item = Result<(RecordBatch, Boolea
 
 /// The rows of all these files, which `program` decides on together.
 pub(super) fn decided(program: Arc<EntryProgram>, candidates: Candidates) -> Batches {
-    Box::new(Decided { program, candidates: Some(candidates), files: VecDeque::new() })
+    Box::new(GatheredFiles { program, candidates: Some(candidates), files: VecDeque::new() })
 }
 
 impl EntryProgram {
@@ -69,7 +69,7 @@ impl EntryProgram {
 }
 
 /// Files that are decided on once all of them are there.
-struct Decided {
+struct GatheredFiles {
     program: Arc<EntryProgram>,
     /// The files as their entries have them; `None` once they are read.
     candidates: Option<Candidates>,
@@ -77,7 +77,7 @@ struct Decided {
     files: VecDeque<(RecordBatch, BooleanArray)>,
 }
 
-impl Decided {
+impl GatheredFiles {
     fn read(&mut self, candidates: Candidates) -> Result<()> {
         let candidates: Vec<(RecordBatch, BooleanBuffer)> = candidates.collect::<Result<_>>()?;
         let kept = self.program.decide(&candidates)?;
@@ -86,7 +86,7 @@ impl Decided {
     }
 }
 
-impl Iterator for Decided {
+impl Iterator for GatheredFiles {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {

@@ -8,7 +8,7 @@ use super::deletes::counted_vectors;
 use super::plan::keep;
 use crate::error::{Result, fitting};
 use crate::grouping::sums::{known_sum, sum};
-use crate::history::{DeleteChanges, Listed, UnlistedDeletes};
+use crate::history::{DeleteChanges, SnapshotLists, UnlistedDeletes};
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::Table;
@@ -21,7 +21,7 @@ pub(super) fn listed(
     table: &Table,
     snapshot: &Snapshot,
     filter: Option<&str>,
-) -> Result<Listed<ManifestFile>> {
+) -> Result<SnapshotLists<ManifestFile>> {
     let (base, delta) = (table.base_list(snapshot)?, table.delta_list(snapshot)?);
     let changed = added_less_deleted(&delta)?;
     let live = sum("file_count", added_less_deleted(&base)?, changed)?;
@@ -33,7 +33,7 @@ pub(super) fn listed(
             has_entries => pruned += u64::from(has_entries),
         }
     }
-    Ok(Listed { own, pruned, live: Some([live, 0, 0, 0]), changed: Some([changed, 0, 0, 0]) })
+    Ok(SnapshotLists { own, pruned, live: Some([live, 0, 0, 0]), changed: Some([changed, 0, 0, 0]) })
 }
 
 /// For each snapshot its deletion vectors. Index files never change, so what a commit did follows from their names.

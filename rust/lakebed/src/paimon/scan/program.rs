@@ -12,12 +12,12 @@ use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::paimon::fields::ENTRY;
-use crate::paimon::identity::{Deleted, identities};
+use crate::paimon::identity::{DeletedIdentities, identities};
 use crate::paimon::manifest::{ADD, DELETE, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::prune::{BatchRead, BucketMemo, EntryPruner, Test};
 use crate::paimon::schema::TableSchema;
-use crate::paimon::stats::{Retyped, StatsView};
+use crate::paimon::stats::{BoundsConversion, StatsView};
 use crate::paimon::table::Table;
 use crate::paimon::view::{EntryView, Role};
 use crate::record::{RecordResolver, column, find};
@@ -32,7 +32,7 @@ pub(crate) struct EntryProgram {
     pub(super) pruner: Option<Arc<EntryPruner>>,
     pub(super) funnel: Funnel,
     /// Files that entries of any manifest delete.
-    deleted: Arc<Deleted>,
+    deleted: Arc<DeletedIdentities>,
     /// What a plan adds to entries.
     attach: Option<Arc<Attach>>,
     /// Which files a plan skips, regardless of the filter.
@@ -72,7 +72,7 @@ impl EntryProgram {
     ) -> Result<EntryProgram> {
         let stats = options.stats.as_ref().filter(|_| role != Role::Deleted);
         // The engine's own tables show the result of its casts; values for users must be right.
-        let retyped = if role == Role::Live { Retyped::Engine } else { Retyped::Sound };
+        let retyped = if role == Role::Live { BoundsConversion::Engine } else { BoundsConversion::Sound };
         let stats = stats.map(|names| StatsView::new(names, schema, schemas.clone(), retyped)).transpose()?;
         let stats = stats.map(|stats| if role == Role::Live { stats.with_stored_bounds() } else { stats });
         let columns = options.columns_and_stats();
@@ -95,7 +95,7 @@ impl EntryProgram {
     }
 
     /// The same program, which leaves out these files.
-    pub(super) fn without(self, deleted: Deleted) -> EntryProgram {
+    pub(super) fn without(self, deleted: DeletedIdentities) -> EntryProgram {
         EntryProgram { deleted: Arc::new(deleted), ..self }
     }
 
@@ -105,10 +105,10 @@ impl EntryProgram {
         table: &Table,
         manifests: &[ManifestFile],
         threads: usize,
-    ) -> Result<Deleted> {
+    ) -> Result<DeletedIdentities> {
         let manifests = manifests.iter().filter(|manifest| manifest.deleted > 0).cloned().collect();
         let source = EntrySource::new(Arc::new(self.deletions(table)?), table.clone());
-        let mut deleted = Deleted::default();
+        let mut deleted = DeletedIdentities::default();
         for batch in ManifestStream::new(source, manifests, threads) {
             deleted.extend(column::<BinaryArray>(&batch?, IDENTITY_COLUMN)?);
         }
@@ -262,7 +262,7 @@ impl EntryProgram {
     }
 
     /// The files that are added and that no entry deletes.
-    pub(super) fn live(&self, entries: &RecordBatch, deleted: &Deleted) -> Result<RecordBatch> {
+    pub(super) fn live(&self, entries: &RecordBatch, deleted: &DeletedIdentities) -> Result<RecordBatch> {
         if !self.role.is_live() || (deleted.is_empty() && !self.funnel.is_counting()) {
             return Ok(entries.clone());
         }

@@ -32,15 +32,15 @@ use crate::scan::{Format, RowsJob, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
     CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, Inventory, Links, NamedFile, Number, Severity,
-    StoredEntries, Verified, WholeEntries, caught,
+    StoredEntries, VerifiedFormat, WholeEntries, caught,
 };
 use crate::view::{IDENTITY_COLUMN, with_columns};
 
-type Found = Inventory<ManifestFile>;
+type ManifestInventory = Inventory<ManifestFile>;
 
-impl Verified for Table {
-    fn inventory(&self, threads: usize) -> Result<Found> {
-        let mut found = Found::default();
+impl VerifiedFormat for Table {
+    fn inventory(&self, threads: usize) -> Result<ManifestInventory> {
+        let mut found = ManifestInventory::default();
         let mut named = Vec::new();
         let branches = std::iter::once(MAIN.to_owned()).chain(self.files().branch_names()?);
         for branch in branches {
@@ -221,7 +221,7 @@ struct NamedSnapshot {
 
 impl Table {
     /// Reports why orphans and expiries are refused.
-    fn check_jobs(&self, found: &mut Found) -> Result<()> {
+    fn check_jobs(&self, found: &mut ManifestInventory) -> Result<()> {
         if let Ok(schema) = caught(self.storage().as_ref(), self.latest_schema())?
             && let Err(error) = check_options(&schema)
         {
@@ -239,7 +239,7 @@ impl Table {
         files: &BranchFiles<'_>,
         ids: &[i64],
         threads: usize,
-        found: &mut Found,
+        found: &mut ManifestInventory,
     ) -> Result<()> {
         let paths: Vec<_> = ids.iter().map(|id| files.own(&schema_file(*id))).collect();
         let table = self.clone();
@@ -265,7 +265,7 @@ impl Table {
         (source, schemas): (Vec<SnapshotFile>, &[i64]),
         threads: usize,
         named: &mut Vec<NamedSnapshot>,
-        found: &mut Found,
+        found: &mut ManifestInventory,
     ) -> Result<()> {
         let paths: Vec<_> = source.iter().map(|source| source.path.clone()).collect();
         let table = self.clone();
@@ -303,7 +303,7 @@ impl Table {
     }
 
     /// Reads the manifest lists of snapshots, each once, and notes which statistics files they name.
-    fn lists_of(&self, named: &[NamedSnapshot], threads: usize, found: &mut Found) -> Result<()> {
+    fn lists_of(&self, named: &[NamedSnapshot], threads: usize, found: &mut ManifestInventory) -> Result<()> {
         let mut lists: Vec<List> = Vec::new();
         let mut places = std::collections::HashMap::new();
         for NamedSnapshot { snapshot, source, is_live } in named {
@@ -352,7 +352,12 @@ impl Table {
     }
 
     /// Reads the index manifests of snapshots, each once.
-    fn check_indexes(&self, named: &[NamedSnapshot], threads: usize, found: &mut Found) -> Result<()> {
+    fn check_indexes(
+        &self,
+        named: &[NamedSnapshot],
+        threads: usize,
+        found: &mut ManifestInventory,
+    ) -> Result<()> {
         let mut seen = BTreeSet::new();
         let named = named.iter().filter(|one| one.source.has_files);
         let named = named
@@ -383,7 +388,7 @@ struct List {
 }
 
 /// Checks that hints name snapshots that exist; readers do without hints.
-fn check_hints(files: &BranchFiles<'_>, ids: &[i64], found: &mut Found) -> Result<()> {
+fn check_hints(files: &BranchFiles<'_>, ids: &[i64], found: &mut ManifestInventory) -> Result<()> {
     for (name, Hint(hint)) in files.hints("snapshot", &HINTS)? {
         if hint.is_none_or(|id| !ids.contains(&id)) && !ids.is_empty() {
             let message = match hint {
@@ -398,7 +403,7 @@ fn check_hints(files: &BranchFiles<'_>, ids: &[i64], found: &mut Found) -> Resul
 }
 
 /// Checks that the next snapshot of each consumer exists or is still to come.
-fn check_consumers(files: &BranchFiles<'_>, ids: &[i64], found: &mut Found) -> Result<()> {
+fn check_consumers(files: &BranchFiles<'_>, ids: &[i64], found: &mut ManifestInventory) -> Result<()> {
     for id in files.consumer_ids()? {
         let path = files.own(&consumer_file(&id));
         let next = match caught(files.storage.as_ref(), files.parsed(&path, Consumer::from_json))? {

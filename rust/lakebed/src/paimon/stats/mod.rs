@@ -11,7 +11,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StructArray, new_null_array
 use arrow_schema::{DataType, Field, Fields};
 use arrow_select::nullif::nullif;
 
-pub use self::retyped::Retyped;
+pub use self::retyped::BoundsConversion;
 use self::retyped::WrittenTypes;
 use super::binary_row::arity;
 use super::fields::{SimpleStats, texts_at};
@@ -47,7 +47,7 @@ pub struct StatsView {
     columns: Vec<DataField>,
     schemas: BTreeMap<i64, TableSchema>,
     fields: Fields,
-    retyped: Retyped,
+    retyped: BoundsConversion,
     /// Receives notes on bounds that views cannot show.
     notes: Notes,
 }
@@ -82,7 +82,7 @@ impl StatsView {
         names: &[String],
         schema: &TableSchema,
         schemas: BTreeMap<i64, TableSchema>,
-        retyped: Retyped,
+        retyped: BoundsConversion,
     ) -> Result<StatsView> {
         let find = |name: &String| {
             schema.field_by_name(name).cloned().ok_or_else(|| {
@@ -246,17 +246,17 @@ impl StatsView {
         let (lower, upper) = (lower?, upper?);
         let counts = null_counts(&stats, row_counts, places);
         let null_counts: ArrayRef = match self.retyped {
-            Retyped::Sound => {
+            BoundsConversion::Sound => {
                 let bounds = [&lower, &upper];
                 let more = written.may_have_more_nulls(&column.ty, row_counts, &counts, bounds);
                 nullif(&counts, &more).map_err(of_stats)?
             }
-            Retyped::Engine => Arc::new(counts),
+            BoundsConversion::Engine => Arc::new(counts),
         };
         let unknown = new_null_array(&DataType::Int64, entries.num_rows());
         let nan_counts: ArrayRef = match self.retyped {
-            Retyped::Sound => Arc::new(written.nan_counts(&column.ty)),
-            Retyped::Engine => Arc::clone(&unknown),
+            BoundsConversion::Sound => Arc::new(written.nan_counts(&column.ty)),
+            BoundsConversion::Engine => Arc::clone(&unknown),
         };
         let arrays =
             vec![Arc::new(row_counts.clone()) as ArrayRef, null_counts, nan_counts, unknown, lower, upper];

@@ -14,7 +14,7 @@ use crate::paimon::types::{DataField, DataType, TypeKind};
 
 /// How bounds that were written in another type are converted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Retyped {
+pub enum BoundsConversion {
     /// Cast where the result bounds the cast values, else null.
     #[default]
     Sound,
@@ -62,7 +62,7 @@ impl<'a> WrittenTypes<'a> {
         rows: [&BinaryArray; 2],
         places: &[StatsPlace],
         column: &DataField,
-        retyped: Retyped,
+        retyped: BoundsConversion,
     ) -> Result<[ArrayRef; 2]> {
         let wanted = column.ty.exact_type();
         let mut cast = Vec::with_capacity(self.types.len());
@@ -100,7 +100,7 @@ impl<'a> WrittenTypes<'a> {
         rows: [&BinaryArray; 2],
         places: &[StatsPlace],
         column: &DataField,
-        retyped: Retyped,
+        retyped: BoundsConversion,
     ) -> Result<[ArrayRef; 2]> {
         let position = |row: usize| match places[row] {
             StatsPlace::At { position, .. } if self.rows[row] == Some(number) => Some(position),
@@ -110,8 +110,8 @@ impl<'a> WrittenTypes<'a> {
         let lower = decode_column(rows[0], position, &stored)?;
         let upper = decode_column(rows[1], position, &stored)?;
         match retyped {
-            Retyped::Sound => cast_bounds([&lower, &upper], ty, &column.ty),
-            Retyped::Engine => Ok([cast(&lower, ty, &column.ty)?, cast(&upper, ty, &column.ty)?]),
+            BoundsConversion::Sound => cast_bounds([&lower, &upper], ty, &column.ty),
+            BoundsConversion::Engine => Ok([cast(&lower, ty, &column.ty)?, cast(&upper, ty, &column.ty)?]),
         }
     }
 

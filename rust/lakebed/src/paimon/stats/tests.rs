@@ -92,7 +92,7 @@ fn int_stats(view: &StatsView, entries: &RecordBatch) -> Vec<[Option<i64>; 3]> {
 
 fn view(table: &TableSchema, file: TableSchema) -> StatsView {
     let names: Vec<String> = table.fields.iter().map(|field| field.name.clone()).collect();
-    StatsView::new(&names, table, BTreeMap::from([(file.id, file)]), Retyped::Sound).expect("a view")
+    StatsView::new(&names, table, BTreeMap::from([(file.id, file)]), BoundsConversion::Sound).expect("a view")
 }
 
 #[test]
@@ -184,8 +184,8 @@ fn bounds_of_another_type_are_cast_where_that_is_sound() {
     let none = [None, None];
     assert_eq!(bounds(&view(&table, file.clone())), [[Some(1), Some(100)], none, none]);
     let names = FILE.map(|(_, name)| name.to_owned());
-    let engine =
-        StatsView::new(&names, &table, BTreeMap::from([(0, file)]), Retyped::Engine).expect("a view");
+    let engine = StatsView::new(&names, &table, BTreeMap::from([(0, file)]), BoundsConversion::Engine)
+        .expect("a view");
     assert_eq!(bounds(&engine), [[Some(1), Some(100)], [Some(1), Some(44)], none]);
 }
 

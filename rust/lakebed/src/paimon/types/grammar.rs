@@ -40,10 +40,10 @@ struct Parser<'a> {
 }
 
 /// An error is only the reason; [`parse`] adds the text.
-type Parsed<T> = Result<T, String>;
+type ParseResult<T> = Result<T, String>;
 
 impl<'a> Parser<'a> {
-    fn whole(&mut self) -> Parsed<DataType> {
+    fn whole(&mut self) -> ParseResult<DataType> {
         let mut ty = self.nullability(Self::kind)?;
         if self.take_word("ARRAY") {
             ty = self.nullability(|_| Ok(TypeKind::Array(Box::new(ty))))?;
@@ -57,7 +57,10 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses with `kind`, then an optional `NULL` or `NOT NULL`.
-    fn nullability(&mut self, kind: impl FnOnce(&mut Self) -> Parsed<TypeKind>) -> Parsed<DataType> {
+    fn nullability(
+        &mut self,
+        kind: impl FnOnce(&mut Self) -> ParseResult<TypeKind>,
+    ) -> ParseResult<DataType> {
         let kind = kind(self)?;
         let not_null = self.take_word("NOT");
         if !self.take_word("NULL") && not_null {
@@ -66,11 +69,11 @@ impl<'a> Parser<'a> {
         Ok(DataType { kind, nullable: !not_null })
     }
 
-    fn kind(&mut self) -> Parsed<TypeKind> {
+    fn kind(&mut self) -> ParseResult<TypeKind> {
         if self.take_word("VECTOR") { self.vector() } else { self.atomic() }
     }
 
-    fn atomic(&mut self) -> Parsed<TypeKind> {
+    fn atomic(&mut self) -> ParseResult<TypeKind> {
         let word = match self.next()? {
             Token::Word(word) => word.to_ascii_uppercase(),
             other => return Err(format!("expected a type name, not {other}")),
@@ -111,7 +114,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn decimal(&mut self) -> Parsed<TypeKind> {
+    fn decimal(&mut self) -> ParseResult<TypeKind> {
         let (mut precision, mut scale) = (10, 0);
         if self.take_mark('(') {
             precision = self.int()?;
@@ -131,7 +134,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn timestamp(&mut self) -> Parsed<TypeKind> {
+    fn timestamp(&mut self) -> ParseResult<TypeKind> {
         let precision = self.precision(DEFAULT_TIMESTAMP_PRECISION)?;
         if self.take_word("WITH") {
             self.word("LOCAL")?;
@@ -145,7 +148,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `VECTOR<element, length>`; only atomic elements are allowed, so there is no recursion.
-    fn vector(&mut self) -> Parsed<TypeKind> {
+    fn vector(&mut self) -> ParseResult<TypeKind> {
         self.mark('<')?;
         let element = self.nullability(Self::atomic)?;
         self.mark(',')?;
@@ -154,7 +157,7 @@ impl<'a> Parser<'a> {
         vector(element, length)
     }
 
-    fn geography(&mut self) -> Parsed<TypeKind> {
+    fn geography(&mut self) -> ParseResult<TypeKind> {
         let (crs, algorithm) = self.geospatial()?;
         let algorithm = match algorithm {
             None => EdgeAlgorithm::Spherical,
@@ -165,7 +168,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `(crs)`, `(crs, algorithm)` or nothing; GEOMETRY ignores a second parameter.
-    fn geospatial(&mut self) -> Parsed<(String, Option<String>)> {
+    fn geospatial(&mut self) -> ParseResult<(String, Option<String>)> {
         if !self.take_mark('(') {
             return Ok((DEFAULT_CRS.to_owned(), None));
         }
@@ -179,7 +182,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `(n)` with n from 1, or nothing for 1.
-    fn length(&mut self) -> Parsed<i32> {
+    fn length(&mut self) -> ParseResult<i32> {
         match self.parameter()? {
             None => Ok(1),
             Some(length @ 1..) => Ok(length),
@@ -188,7 +191,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `(p)` with p in 0..=9, or nothing for `default`.
-    fn precision(&mut self, default: u8) -> Parsed<u8> {
+    fn precision(&mut self, default: u8) -> ParseResult<u8> {
         match self.parameter()?.map(u8::try_from) {
             None => Ok(default),
             Some(Ok(precision @ 0..=MAX_TIME_PRECISION)) => Ok(precision),
@@ -196,7 +199,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn parameter(&mut self) -> Parsed<Option<i32>> {
+    fn parameter(&mut self) -> ParseResult<Option<i32>> {
         if !self.take_mark('(') {
             return Ok(None);
         }
@@ -205,14 +208,14 @@ impl<'a> Parser<'a> {
         Ok(Some(value))
     }
 
-    fn int(&mut self) -> Parsed<i32> {
+    fn int(&mut self) -> ParseResult<i32> {
         match self.next()? {
             Token::Int(digits) => digits.parse().map_err(|_| format!("{digits} does not fit 32 bits")),
             other => Err(format!("expected a number, not {other}")),
         }
     }
 
-    fn name(&mut self) -> Parsed<String> {
+    fn name(&mut self) -> ParseResult<String> {
         match self.next()? {
             Token::Word(word) => Ok((*word).to_owned()),
             Token::Quoted(text) => Ok(text.clone()),
@@ -220,12 +223,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn time_zone(&mut self) -> Parsed<()> {
+    fn time_zone(&mut self) -> ParseResult<()> {
         self.word("TIME")?;
         self.word("ZONE")
     }
 
-    fn next(&mut self) -> Parsed<&Token<'a>> {
+    fn next(&mut self) -> ParseResult<&Token<'a>> {
         self.position += 1;
         self.tokens.get(self.position - 1).ok_or_else(|| "it ends early".to_owned())
     }
@@ -244,11 +247,11 @@ impl<'a> Parser<'a> {
         self.take(|token| matches!(token, Token::Word(word) if word.eq_ignore_ascii_case(keyword)))
     }
 
-    fn mark(&mut self, mark: char) -> Parsed<()> {
+    fn mark(&mut self, mark: char) -> ParseResult<()> {
         if self.take_mark(mark) { Ok(()) } else { Err(format!("{mark:?} is missing")) }
     }
 
-    fn word(&mut self, keyword: &str) -> Parsed<()> {
+    fn word(&mut self, keyword: &str) -> ParseResult<()> {
         if self.take_word(keyword) { Ok(()) } else { Err(format!("{keyword} is missing")) }
     }
 }

@@ -208,7 +208,7 @@ impl PaimonColumns {
 
 impl OwnColumns for PaimonColumns {
     type Own = Own;
-    type Shared = Option<DistinctPartitions>;
+    type Cache = Option<DistinctPartitions>;
 
     fn data_type(&self, own: Own) -> DataType {
         match own {

@@ -27,7 +27,7 @@ use crate::record::typed;
 const KEY_LENGTH: usize = 128;
 
 /// The columns of a file unless it has all, and for each column whether its statistics are stored.
-type Stored = (Option<Vec<String>>, Vec<bool>);
+type StoredColumns = (Option<Vec<String>>, Vec<bool>);
 
 /// A caller's statistics of one column, one row per file.
 struct ColumnStats {
@@ -83,7 +83,7 @@ impl TypedStats {
         write_cols: &ListArray,
     ) -> Result<(ArrayRef, ArrayRef)> {
         let dense = is_on(schema, "metadata.stats-dense-store", true);
-        let mut groups: BTreeMap<Stored, Vec<u32>> = BTreeMap::new();
+        let mut groups: BTreeMap<StoredColumns, Vec<u32>> = BTreeMap::new();
         for (row, number) in numbers(self.rows)?.into_iter().enumerate() {
             let names = texts_at(write_cols, row)?;
             let names: Option<Vec<String>> =
@@ -95,7 +95,7 @@ impl TypedStats {
             let key = (names.clone(), kept.collect());
             groups.entry(key).or_default().push(number);
         }
-        let mut made = Scattered::new(self.rows);
+        let mut made = RowStats::new(self.rows);
         for ((names, kept), rows) in groups {
             let written = written(schema, names.as_deref())?;
             let whole = kept.iter().all(|kept| *kept);
@@ -123,7 +123,7 @@ impl TypedStats {
         };
         let cut = TypedStats { columns: keys.iter().map(cut).collect(), rows: self.rows };
         let fields: Vec<_> = keys.iter().map(|key| (key.name.as_str(), Some(*key))).collect();
-        let mut made = Scattered::new(self.rows);
+        let mut made = RowStats::new(self.rows);
         made.put(&rows, &cut.rows_of(&fields, &rows)?, None);
         Ok(made.finish()?.0)
     }
@@ -242,17 +242,17 @@ struct StatsRows {
 }
 
 /// Statistics that are made group by group and put back at their rows.
-struct Scattered {
+struct RowStats {
     lower: Vec<Vec<u8>>,
     upper: Vec<Vec<u8>>,
     null_counts: Vec<Vec<Option<i64>>>,
     named: Vec<Option<Vec<String>>>,
 }
 
-impl Scattered {
-    fn new(rows: usize) -> Scattered {
+impl RowStats {
+    fn new(rows: usize) -> RowStats {
         let rows_of = || vec![Vec::new(); rows];
-        Scattered {
+        RowStats {
             lower: rows_of(),
             upper: rows_of(),
             null_counts: vec![Vec::new(); rows],
@@ -293,7 +293,7 @@ impl Scattered {
 pub(super) fn dropped(files: usize) -> Result<(ArrayRef, ArrayRef)> {
     let none = TypedStats { columns: Vec::new(), rows: files };
     let rows = numbers(files)?;
-    let mut made = Scattered::new(files);
+    let mut made = RowStats::new(files);
     made.put(&rows, &none.rows_of(&[], &rows)?, Some(Vec::new()));
     made.finish()
 }

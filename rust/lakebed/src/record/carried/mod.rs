@@ -33,7 +33,7 @@ const PREFIX: &str = "carried:";
 const AVRO_FIELD: &str = "avro-field";
 
 /// Whether a format knows a field of a writer's schema.
-pub(crate) enum Recognised {
+pub(crate) enum Recognition {
     /// A known field, or one that nobody reads.
     Field,
     /// A record whose fields are checked one by one, with its name in written files.
@@ -63,7 +63,7 @@ pub(crate) fn column_name(path: &str) -> String {
 /// Those of the container's layer; `Unsupported` for such a field in ORC or Parquet, see [`refuse_unknown`].
 pub(crate) fn read(
     bytes: &Buffer,
-    known: &dyn Fn(&str, &Value) -> Recognised,
+    known: &dyn Fn(&str, &Value) -> Recognition,
     limits: Limits,
 ) -> Result<Option<RecordBatch>> {
     if let Some(file) = ColumnarBatches::open(bytes, &[], limits) {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::Recognised;
+use super::Recognition;
 
 /// An unknown field.
 pub(super) struct Unknown {
@@ -23,7 +23,7 @@ pub(super) fn unknown(
     schema: &Value,
     stored: &str,
     written: &str,
-    known: &dyn Fn(&str, &Value) -> Recognised,
+    known: &dyn Fn(&str, &Value) -> Recognition,
     found: &mut Vec<Unknown>,
 ) {
     let Some(fields) = record(schema).and_then(|record| record.get("fields")?.as_array()) else { return };
@@ -33,21 +33,23 @@ pub(super) fn unknown(
         let path =
             |record: &str| if record.is_empty() { name.to_owned() } else { format!("{record}.{name}") };
         match known(written, field) {
-            Recognised::Field => {}
-            Recognised::Record(called) if !ty.is_array() => unknown(ty, &path(stored), &called, known, found),
+            Recognition::Field => {}
+            Recognition::Record(called) if !ty.is_array() => {
+                unknown(ty, &path(stored), &called, known, found)
+            }
             // Nullable records, and lists, are read as a whole.
-            Recognised::Record(called) | Recognised::List(called) => {
+            Recognition::Record(called) | Recognition::List(called) => {
                 let members = record(items(ty).unwrap_or(ty));
                 let members = members.and_then(|record| record.get("fields")?.as_array());
                 for json in members.into_iter().flatten() {
                     let Some(member) = json.get("name").and_then(Value::as_str) else { continue };
-                    if matches!(known(&called, json), Recognised::No) {
+                    if matches!(known(&called, json), Recognition::No) {
                         let (written, member) = (format!("{called}.{member}"), Some(member.to_owned()));
                         found.push(Unknown { stored: path(stored), member, written, json: json.clone() });
                     }
                 }
             }
-            Recognised::No => {
+            Recognition::No => {
                 let (stored, written) = (path(stored), path(written));
                 found.push(Unknown { stored, member: None, written, json: field.clone() });
             }

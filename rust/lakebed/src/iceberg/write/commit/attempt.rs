@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::iceberg::discovery::HINT;
 use crate::iceberg::write::metadata_bytes;
 use crate::storage::Storage;
-use crate::write::commit::{Commit, Prepared, RetryLimits};
+use crate::write::commit::{Commit, Preparation, RetryLimits};
 use crate::write::now_millis;
 use crate::write::publish::replace_hint;
 
@@ -79,23 +79,23 @@ impl Commit for CommitAttempt<'_> {
     /// The number of the metadata file.
     type Next = u64;
     /// The metadata file before it, if there was something to do.
-    type Made = Option<String>;
+    type Outcome = Option<String>;
 
     fn base(&mut self) -> Result<Base> {
         Base::read(self.location, &self.options.branch, Arc::clone(&self.storage), self.options.limits)
     }
 
-    fn prepare(&mut self, base: &Base, attempt: u32) -> Result<Prepared<u64, Option<String>>> {
+    fn prepare(&mut self, base: &Base, attempt: u32) -> Result<Preparation<u64, Option<String>>> {
         let Some(number) = base.number() else { return Err(of_a_catalog(base)) };
         let next = fitting(number.checked_add(1), "the number of the next metadata file");
         let next = next.map_err(|error| error.in_file(base.table.metadata_file()))?;
         let mut uncommitted = UncommittedFiles::new(self.options.identity, base);
-        let Some(changed) = Changed::by(self.actions, base, attempt, &mut uncommitted)? else {
-            return Ok(Prepared::Done(None));
+        let Some(changed) = ChangedTable::by(self.actions, base, attempt, &mut uncommitted)? else {
+            return Ok(Preparation::Done(None));
         };
         let path = base.metadata_path(next);
         let bytes = metadata_bytes(changed.metadata.into_text()?, &path)?;
-        Ok(Prepared::Next { written: uncommitted.written(), path, bytes, next })
+        Ok(Preparation::Next { written: uncommitted.written(), path, bytes, next })
     }
 
     fn made(&mut self, base: Base, next: u64) -> Result<Option<String>> {
@@ -113,12 +113,12 @@ impl Commit for CommitAttempt<'_> {
 }
 
 /// A table after the changes of a commit, whose metadata must only be published.
-struct Changed {
+struct ChangedTable {
     metadata: Document,
     updates: Vec<Update>,
 }
 
-impl Changed {
+impl ChangedTable {
     /// Makes one change after the other, each of the state which those before it leave. `None` where none has
     /// anything to do.
     fn by(
@@ -126,7 +126,7 @@ impl Changed {
         base: &Base,
         attempt: u32,
         uncommitted: &mut UncommittedFiles,
-    ) -> Result<Option<Changed>> {
+    ) -> Result<Option<ChangedTable>> {
         let (mut updates, mut snapshots) = (Vec::new(), Vec::new());
         // What the changes so far leave: as metadata and, once another change follows, as a state to change.
         let (mut metadata, mut now): (Option<Document>, Option<Base>) = (None, None);
@@ -156,7 +156,7 @@ impl Changed {
             })?;
         }
         let Some(metadata) = metadata.or(now.map(|now| now.json)) else { return Ok(None) };
-        Ok(Some(Changed { metadata: next_metadata(base, metadata, &snapshots)?, updates }))
+        Ok(Some(ChangedTable { metadata: next_metadata(base, metadata, &snapshots)?, updates }))
     }
 }
 
@@ -186,7 +186,7 @@ pub(super) fn stage(
 ) -> Result<Option<Staged>> {
     let base = Base::read(location, &options.branch, storage, options.limits)?;
     let mut uncommitted = UncommittedFiles::new(options.identity, &base);
-    let Some(changed) = Changed::by(actions, &base, 1, &mut uncommitted)? else { return Ok(None) };
+    let Some(changed) = ChangedTable::by(actions, &base, 1, &mut uncommitted)? else { return Ok(None) };
     let requirements = requirements(&base, &changed.updates);
     let updates = changed.updates.iter().flat_map(Update::json).collect();
     let metadata = changed.metadata.into_text()?;

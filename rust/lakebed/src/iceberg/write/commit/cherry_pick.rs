@@ -9,7 +9,7 @@ use super::base::{Base, SnapshotChoice};
 use super::entries::{CommitEntries, rows_where, with_status};
 use super::files::rewritten;
 use super::merge::{SnapshotManifest, merge, stored};
-use super::select::Selected;
+use super::select::ManifestSelection;
 use super::store::{count_files, encode_manifests};
 use super::summary::Summary;
 use super::uncommitted::UncommittedFiles;
@@ -51,7 +51,7 @@ impl StateChange for CherryPick {
         }
         let mut summary = Summary::default();
         summary.properties = CherryPick::properties(base, picked)?;
-        let selected = Selected::none(base)?;
+        let selected = ManifestSelection::none(base)?;
         let mut new = Vec::new();
         for (spec_id, entries) in added(base, picked)? {
             let spec = base.spec(spec_id)?;

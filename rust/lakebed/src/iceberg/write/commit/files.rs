@@ -10,7 +10,7 @@ use super::filter::FileFilter;
 use super::history::History;
 use super::input_files::{InputFiles, entries_of, written_path};
 use super::merge::{SnapshotManifest, merge, stored};
-use super::select::{Paths, Removals, Selected, Targets};
+use super::select::{ManifestSelection, Paths, Removals, Targets};
 use super::store::{EncodedManifest, count_files, encode_manifest, encode_manifests};
 use super::summary::Summary;
 use super::uncommitted::UncommittedFiles;
@@ -174,7 +174,12 @@ impl FileChange {
     }
 
     /// Refuses concurrent changes that conflict with this one.
-    fn check_history(&self, history: &History<'_>, types: &TableTypes, selected: &Selected) -> Result<()> {
+    fn check_history(
+        &self,
+        history: &History<'_>,
+        types: &TableTypes,
+        selected: &ManifestSelection,
+    ) -> Result<()> {
         let some = self.isolation != Isolation::None;
         let bound = |text: Option<&str>| text.map(|text| FileFilter::new(text, types)).transpose();
         let named = self.conflict_filter.as_deref();
@@ -254,7 +259,7 @@ impl StateChange for FileChange {
 pub(super) fn rewritten(
     base: &Base,
     uncommitted: &UncommittedFiles,
-    selected: &Selected,
+    selected: &ManifestSelection,
     summary: &mut Summary,
 ) -> Result<Vec<SnapshotManifest>> {
     let entries = CommitEntries::all(base)?;

@@ -9,7 +9,7 @@ use arrow_buffer::BooleanBuffer;
 use super::base::Base;
 use super::entries::{CommitEntries, rows_where};
 use super::filter::FileFilter;
-use super::select::{Selected, Targets};
+use super::select::{ManifestSelection, Targets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::{DELETE_INPUT, DeleteIndex, DeleteIndexBuilder};
 use crate::iceberg::fields::POSITION_DELETES;
@@ -153,7 +153,7 @@ impl<'b> History<'b> {
     ///
     /// # Errors
     /// `Conflict`.
-    pub(super) fn check_undeleted(&self, gone: &Selected, with_equality: bool) -> Result<()> {
+    pub(super) fn check_undeleted(&self, gone: &ManifestSelection, with_equality: bool) -> Result<()> {
         if self.base.version == FormatVersion::V1 {
             return Ok(());
         }

@@ -10,7 +10,7 @@ use arrow_select::take::take_record_batch;
 use super::base::Base;
 use super::entries::{CommitEntries, rows_where, with_status};
 use super::head::{HeadList, ListContent};
-use super::select::Selected;
+use super::select::ManifestSelection;
 use super::store::{EncodedManifest, encode_manifest, joined};
 use super::summary::Summary;
 use super::uncommitted::{LIST_CODEC, UncommittedFiles};
@@ -36,7 +36,7 @@ impl SnapshotManifest {
         SnapshotManifest::New(Box::new(encoded))
     }
 
-    fn file<'l>(&'l self, selected: &'l Selected) -> Option<&'l ManifestFile> {
+    fn file<'l>(&'l self, selected: &'l ManifestSelection) -> Option<&'l ManifestFile> {
         match self {
             SnapshotManifest::New(encoded) => Some(&encoded.file),
             SnapshotManifest::Kept(row) => selected.manifests.get(*row),
@@ -49,7 +49,7 @@ impl SnapshotManifest {
 pub(super) fn merge(
     base: &Base,
     uncommitted: &UncommittedFiles,
-    selected: &Selected,
+    selected: &ManifestSelection,
     all: Vec<SnapshotManifest>,
 ) -> Result<Vec<SnapshotManifest>> {
     let rules = base.merging();
@@ -84,7 +84,11 @@ pub(super) fn merge(
 }
 
 /// Neighbours whose total size is at most the target size, packed from the end, in their order.
-fn bins(group: Vec<SnapshotManifest>, target_bytes: u64, selected: &Selected) -> Vec<Vec<SnapshotManifest>> {
+fn bins(
+    group: Vec<SnapshotManifest>,
+    target_bytes: u64,
+    selected: &ManifestSelection,
+) -> Vec<Vec<SnapshotManifest>> {
     let (mut bins, mut bytes) = (Vec::<Vec<SnapshotManifest>>::new(), 0_u64);
     for one in group.into_iter().rev() {
         let length = one.file(selected).and_then(|file| file.length).unwrap_or(target_bytes);
@@ -109,7 +113,7 @@ fn bins(group: Vec<SnapshotManifest>, target_bytes: u64, selected: &Selected) ->
 fn together(
     base: &Base,
     uncommitted: &UncommittedFiles,
-    selected: &Selected,
+    selected: &ManifestSelection,
     bin: Vec<SnapshotManifest>,
 ) -> Result<EncodedManifest> {
     let entries = CommitEntries::all(base)?;
@@ -145,7 +149,7 @@ fn together(
 pub(super) fn stored(
     base: &Base,
     uncommitted: &mut UncommittedFiles,
-    selected: &Selected,
+    selected: &ManifestSelection,
     all: Vec<SnapshotManifest>,
     summary: &mut Summary,
 ) -> Result<ListContent> {
@@ -190,7 +194,7 @@ pub(super) fn stored(
 }
 
 /// The list before, if it is kept as a whole, in its order, after the new manifests; else `None`.
-fn list_after(base: &Base, selected: &Selected, order: &[(i32, bool, usize)]) -> Option<Buffer> {
+fn list_after(base: &Base, selected: &ManifestSelection, order: &[(i32, bool, usize)]) -> Option<Buffer> {
     let HeadList::File { bytes, decoding, .. } = &selected.list else { return None };
     let first = order.iter().position(|(_, is_kept, _)| *is_kept).unwrap_or(order.len());
     let kept = order.get(first..).unwrap_or_default();

@@ -93,9 +93,10 @@ impl Rewrite {
         base: &'r Base,
         spec: &'r PartitionSpec,
         manifests: &[&ManifestFile],
-    ) -> Result<Sorter<Rewritten<'r>>> {
+    ) -> Result<Sorter<RewrittenEntries<'r>>> {
         let entries = CommitEntries::all(base)?;
-        let rewritten = Rewritten { by: self.by.as_deref(), base, spec, entries: entries.of_spec(spec) };
+        let rewritten =
+            RewrittenEntries { by: self.by.as_deref(), base, spec, entries: entries.of_spec(spec) };
         let mut sorter = Sorter::new(rewritten, self.memory_bytes);
         let live = manifests.iter().filter(|manifest| manifest.may_be_live());
         for live in entries.of_spec(spec).live(live.map(|manifest| (*manifest).clone()).collect()) {
@@ -128,14 +129,14 @@ impl Rewrite {
 }
 
 /// The rewritten entries of one spec.
-struct Rewritten<'r> {
+struct RewrittenEntries<'r> {
     by: Option<&'r [String]>,
     base: &'r Base,
     spec: &'r PartitionSpec,
     entries: SpecEntries,
 }
 
-impl Sortable for Rewritten<'_> {
+impl Sortable for RewrittenEntries<'_> {
     /// A partition field of other specs is ignored.
     fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let Some(names) = self.by else { return self.tuples(entries) };
@@ -165,7 +166,7 @@ impl Sortable for Rewritten<'_> {
     }
 }
 
-impl Rewritten<'_> {
+impl RewrittenEntries<'_> {
     /// The values of the partition fields.
     fn tuples(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
         if self.spec.fields.is_empty() {

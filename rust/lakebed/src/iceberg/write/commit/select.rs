@@ -57,12 +57,12 @@ pub(super) struct Removals<'c> {
     pub(super) filter: Option<&'c FileFilter>,
     /// The data files that added delete files apply to: they must exist, and their old vectors are removed.
     pub(super) targets: &'c Targets,
-    /// Whether [`Selected::files`] is needed.
+    /// Whether [`ManifestSelection::files`] is needed.
     pub(super) with_files: bool,
 }
 
 /// The manifests of a table, and which of them have removed files.
-pub(super) struct Selected {
+pub(super) struct ManifestSelection {
     pub(super) list: HeadList,
     pub(super) manifests: Vec<ManifestFile>,
     pub(super) hit: Vec<bool>,
@@ -86,8 +86,8 @@ impl Removals<'_> {
     /// # Errors
     /// `Argument` for a path that is not a live file of the table, with its row; those of
     /// [`FileFilter::matches`].
-    pub(super) fn select(&self, base: &Base, types: &TableTypes) -> Result<Selected> {
-        let mut selected = Selected::none(base)?;
+    pub(super) fn select(&self, base: &Base, types: &TableTypes) -> Result<ManifestSelection> {
+        let mut selected = ManifestSelection::none(base)?;
         if self.filter.is_some() {
             // With partition summaries.
             selected.manifests = ManifestFile::all(&selected.list.rows()?)?;
@@ -105,7 +105,7 @@ impl Removals<'_> {
         Ok(selected)
     }
 
-    fn select_data(&self, base: &Base, types: &TableTypes, selected: &mut Selected) -> Result<()> {
+    fn select_data(&self, base: &Base, types: &TableTypes, selected: &mut ManifestSelection) -> Result<()> {
         let gone = self.data.written(base);
         let mut columns = vec!["file_path", "content"];
         columns.extend(self.filter.iter().flat_map(|filter| filter.input()));
@@ -157,7 +157,7 @@ impl Removals<'_> {
         }
     }
 
-    fn select_deletes(&self, base: &Base, selected: &mut Selected) -> Result<()> {
+    fn select_deletes(&self, base: &Base, selected: &mut ManifestSelection) -> Result<()> {
         let gone = self.deletes.written(base);
         selected.deletes = gone.keys().cloned().collect();
         let columns =
@@ -212,14 +212,14 @@ impl Removals<'_> {
     }
 }
 
-impl Selected {
+impl ManifestSelection {
     /// The manifests of the branch's head, none of whose files is removed.
-    pub(super) fn none(base: &Base) -> Result<Selected> {
+    pub(super) fn none(base: &Base) -> Result<ManifestSelection> {
         let list = HeadList::read(base)?;
         let manifests = list.manifests()?;
         let hit = vec![false; manifests.len()];
         let (data, deletes, unmarked) = (HashSet::new(), HashSet::new(), HashSet::new());
-        Ok(Selected { list, manifests, hit, data, deletes, unmarked, files: Vec::new() })
+        Ok(ManifestSelection { list, manifests, hit, data, deletes, unmarked, files: Vec::new() })
     }
 
     /// Whether data files are removed.

@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef, Int32Array, StringArray, StructArray};
 use arrow_schema::{DataType, Field};
 use serde_json::{Value, json};
 
-use super::bind::Bound;
+use super::bind::BoundFilter;
 use super::partitions::PartitionPredicate;
 use crate::paimon::binary_row::encode_rows;
 use crate::paimon::schema::TableSchema;
@@ -26,7 +26,7 @@ fn table(fields: &Value, partition_keys: &Value, primary_keys: &Value, options: 
 }
 
 fn partition_predicate(predicate: &Predicate, schema: &TableSchema) -> PartitionPredicate {
-    let bound = Bound::new(predicate, schema).expect("a filter of the table's columns");
+    let bound = BoundFilter::new(predicate, schema).expect("a filter of the table's columns");
     PartitionPredicate::new(&bound, schema).expect("a filter on partitions")
 }
 

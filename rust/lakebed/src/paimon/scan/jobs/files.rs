@@ -16,7 +16,7 @@ use crate::distributed::{
     sides,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::paimon::identity::{Deleted, identities};
+use crate::paimon::identity::{DeletedIdentities, identities};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::scan::gather::decided;
 use crate::paimon::scan::planned::{Attach, vectors_schema, vectors_within};
@@ -187,14 +187,14 @@ struct FilesReduce {
     waiting: Option<EntryProgram>,
     ready: Option<Arc<EntryProgram>>,
     vectors: Vec<RecordBatch>,
-    deleted: Deleted,
+    deleted: DeletedIdentities,
     /// Files that are decided on together.
     candidates: Vec<(RecordBatch, BooleanBuffer)>,
 }
 
 impl FilesReduce {
     fn new(program: EntryProgram) -> FilesReduce {
-        let (vectors, deleted, candidates) = (Vec::new(), Deleted::default(), Vec::new());
+        let (vectors, deleted, candidates) = (Vec::new(), DeletedIdentities::default(), Vec::new());
         FilesReduce { waiting: Some(program), ready: None, vectors, deleted, candidates }
     }
 

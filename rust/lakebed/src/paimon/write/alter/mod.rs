@@ -24,7 +24,9 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::types::DataField;
 use crate::paimon::write::{ATTEMPTS, LONGEST_WAIT};
-use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits, WrittenFiles, check_committable};
+use crate::write::commit::{
+    self as engine, Commit, Preparation, RetryLimits, WrittenFiles, check_committable,
+};
 use crate::write::now_millis;
 
 /// The version of schemas since Paimon 0.9.
@@ -61,7 +63,7 @@ struct LatestSchema {
 impl Commit for SchemaCommit<'_> {
     type Base = LatestSchema;
     type Next = ();
-    type Made = Table;
+    type Outcome = Table;
 
     fn base(&mut self) -> Result<LatestSchema> {
         check_committable(self.table.storage().as_ref(), self.table.location())?;
@@ -73,15 +75,15 @@ impl Commit for SchemaCommit<'_> {
         Ok(LatestSchema { schema: latest.schema().clone(), path, text, has_snapshots })
     }
 
-    fn prepare(&mut self, base: &LatestSchema, _attempt: u32) -> Result<Prepared<(), Table>> {
+    fn prepare(&mut self, base: &LatestSchema, _attempt: u32) -> Result<Preparation<(), Table>> {
         let Some(next) = changed(&base.schema, self.changes, base.has_snapshots)? else {
-            return Ok(Prepared::Done(self.table.latest()?));
+            return Ok(Preparation::Done(self.table.latest()?));
         };
         let bytes = next_file(base, &next)?.into_bytes();
         let path = self.table.files().own(&schema_file(next_id(base)?));
         let probe = (base.path.clone(), base.text.clone().into_bytes());
         let written = WrittenFiles::probing(Arc::clone(self.table.storage()), probe);
-        Ok(Prepared::Next { written, path, bytes, next: () })
+        Ok(Preparation::Next { written, path, bytes, next: () })
     }
 
     fn made(&mut self, _base: LatestSchema, (): ()) -> Result<Table> {

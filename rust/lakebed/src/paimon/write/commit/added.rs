@@ -22,17 +22,17 @@ use crate::paimon::write::fit::fit;
 use crate::record::{column, typed};
 
 /// Files that are added, and those of changelogs.
-pub(super) struct Added {
+pub(super) struct AddedFiles {
     pub(super) entries: RecordBatch,
     pub(super) changelog: Option<RecordBatch>,
     pub(super) paths: CallerPaths,
 }
 
-impl Added {
+impl AddedFiles {
     /// No files.
-    pub(super) fn none() -> Result<Added> {
+    pub(super) fn none() -> Result<AddedFiles> {
         let entries = RecordBatch::new_empty(std::sync::Arc::clone(entry_columns(None)?.schema()));
-        Ok(Added { entries, changelog: None, paths: CallerPaths::default() })
+        Ok(AddedFiles { entries, changelog: None, paths: CallerPaths::default() })
     }
 
     /// Checks and adds the files of a caller. Returns their entries.
@@ -58,7 +58,7 @@ impl Added {
     /// Checks and adds the files of a changelog, which record what changed.
     ///
     /// # Errors
-    /// As [`Added::extend`], with fields within `changelog`; `Argument` for a table without primary keys.
+    /// As [`AddedFiles::extend`], with fields within `changelog`; `Argument` for a table without primary keys.
     pub(super) fn extend_changelog(
         &mut self,
         table: &Table,
@@ -179,13 +179,13 @@ fn entries_of(
 /// Finds added files that entries of the table delete: readers would leave them out, whatever the order of
 /// entries.
 pub(super) struct DeletedBefore<'a> {
-    added: &'a Added,
+    added: &'a AddedFiles,
     rows: HashMap<Vec<u8>, usize>,
     found: Option<usize>,
 }
 
 impl<'a> DeletedBefore<'a> {
-    pub(super) fn new(added: &'a Added) -> Result<DeletedBefore<'a>> {
+    pub(super) fn new(added: &'a AddedFiles) -> Result<DeletedBefore<'a>> {
         let identities = identities(&added.entries)?;
         let rows = identities.iter().flatten().map(<[u8]>::to_vec).zip(0..).collect();
         Ok(DeletedBefore { added, rows, found: None })

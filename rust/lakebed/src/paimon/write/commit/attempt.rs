@@ -20,7 +20,7 @@ use crate::paimon::write::json::snapshot_object;
 use crate::paimon::write::{ATTEMPTS, LONGEST_WAIT};
 use crate::record::column;
 use crate::storage::present;
-use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits};
+use crate::write::commit::{self as engine, Commit, Preparation, RetryLimits};
 use crate::write::{Existing, make_folder, now_millis};
 
 /// The identifier of batch writers, which have none.
@@ -50,25 +50,25 @@ struct CommitAttempt<'a> {
 impl Commit for CommitAttempt<'_> {
     type Base = Base;
     type Next = Snapshot;
-    type Made = Table;
+    type Outcome = Table;
 
     fn base(&mut self) -> Result<Base> {
         Base::latest(self.table)
     }
 
-    fn prepare(&mut self, base: &Base, _attempt: u32) -> Result<Prepared<Snapshot, Table>> {
+    fn prepare(&mut self, base: &Base, _attempt: u32) -> Result<Preparation<Snapshot, Table>> {
         let (options, kind) = (self.options, self.changes.kind());
         if let Some(done) = committed(base, options, kind, self.seen)? {
-            return self.table.at_snapshot(done).map(Prepared::Done);
+            return self.table.at_snapshot(done).map(Preparation::Done);
         }
         self.seen = base.snapshot().map_or(0, |snapshot| snapshot.id);
-        let Some(changes) = self.changes.on(base)? else { return Ok(Prepared::Done(base.table.clone())) };
+        let Some(changes) = self.changes.on(base)? else { return Ok(Preparation::Done(base.table.clone())) };
         let mut writer = ManifestWriter::new(base, options, &self.number, self.changes.manifest_bytes())?;
         let snapshot = write_all(base, changes, kind, options, &mut writer)?;
         let text = jackson::pretty(&snapshot_object(&snapshot, &base.carried)?)?;
         let path = base.table.files().own(&snapshot_file(snapshot.id));
         make_folder(base.table.storage().as_ref(), &path)?;
-        Ok(Prepared::Next { written: writer.written(), path, bytes: text.into(), next: snapshot })
+        Ok(Preparation::Next { written: writer.written(), path, bytes: text.into(), next: snapshot })
     }
 
     fn made(&mut self, base: Base, snapshot: Snapshot) -> Result<Table> {

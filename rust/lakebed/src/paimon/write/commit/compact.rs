@@ -11,7 +11,7 @@ use super::change::ManifestCompaction;
 use super::manifest_writer::{CHECKED_EVERY, ManifestWriter};
 use crate::error::Result;
 use crate::paimon::binary_row::decode_rows;
-use crate::paimon::identity::{Deleted, IDENTITY, identities};
+use crate::paimon::identity::{DeletedIdentities, IDENTITY, identities};
 use crate::paimon::manifest::{ADD, DELETE, EntryReader};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::partition::PartitionType;
@@ -27,7 +27,7 @@ pub(super) struct RewrittenManifests {
     /// The rewritten ones.
     rewritten: Vec<usize>,
     /// The files that any of them deletes.
-    deleted: Deleted,
+    deleted: DeletedIdentities,
     how: ManifestCompaction,
 }
 
@@ -36,8 +36,8 @@ pub(super) struct RewrittenManifests {
 const SORTED_ROWS: usize = 8 * CHECKED_EVERY;
 
 /// The files that any manifest deletes.
-fn deleted(base: &Base) -> Result<Deleted> {
-    let mut deleted = Deleted::default();
+fn deleted(base: &Base) -> Result<DeletedIdentities> {
+    let mut deleted = DeletedIdentities::default();
     for manifest in base.manifests()?.iter().filter(|manifest| manifest.deleted > 0) {
         for entries in identified(base, manifest)? {
             let entries = entries?;
@@ -48,7 +48,7 @@ fn deleted(base: &Base) -> Result<Deleted> {
 }
 
 /// Whether no file of a manifest is deleted.
-fn is_live(base: &Base, manifest: &ManifestFile, deleted: &Deleted) -> Result<bool> {
+fn is_live(base: &Base, manifest: &ManifestFile, deleted: &DeletedIdentities) -> Result<bool> {
     for entries in identified(base, manifest)? {
         if deleted.live(&identities(&entries?)?).false_count() > 0 {
             return Ok(false);

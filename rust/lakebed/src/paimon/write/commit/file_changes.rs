@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use arrow_array::{BinaryArray, BooleanArray, RecordBatch, StringArray};
 use arrow_select::filter::filter_record_batch;
 
-use super::added::{Added, DeletedBefore};
+use super::added::{AddedFiles, DeletedBefore};
 use super::base::{Base, names_of};
 use super::change::{Change, FileSelection, IndexFilesChange, ManifestCompaction, apart};
 use super::compact::RewrittenManifests;
@@ -15,7 +15,7 @@ use super::live::live_entries_of;
 use super::options::CommitOptions;
 use super::prune::may_hold;
 use super::ranges::{self, KEYS};
-use super::removed::{Removed, deletions, partitions_of, paths_of, refuse_evolution};
+use super::removed::{RemovedFiles, deletions, partitions_of, paths_of, refuse_evolution};
 use super::selection::PartitionSelection;
 use super::vectors::Vectors;
 use crate::error::Result;
@@ -51,10 +51,10 @@ pub(super) struct SnapshotChanges {
 
 /// The changes of a commit, checked as far as that is possible without its base.
 pub(super) struct FileChanges {
-    added: Added,
+    added: AddedFiles,
     /// Whether added files are compared with the live ones.
     check: bool,
-    removed: Removed,
+    removed: RemovedFiles,
     replaced: Vec<PartitionSelection>,
     vectors: Option<Vectors>,
     manifests: Option<ManifestCompaction>,
@@ -73,9 +73,9 @@ impl FileChanges {
     /// Those of columns and values; `Unsupported` for a change that would remove what an earlier one adds.
     pub(super) fn new(table: &Table, changes: &[Change], options: &CommitOptions) -> Result<FileChanges> {
         let mut all = FileChanges {
-            added: Added::none()?,
+            added: AddedFiles::none()?,
             check: false,
-            removed: Removed::default(),
+            removed: RemovedFiles::default(),
             replaced: Vec::new(),
             vectors: None,
             manifests: None,
@@ -134,7 +134,7 @@ impl FileChanges {
         let before = self.added.entries.clone();
         let own = match added {
             Some(files) => self.added.extend(table, files, options, Origin::Written)?,
-            None => Added::none()?.entries,
+            None => AddedFiles::none()?.entries,
         };
         for selection in removed {
             let partitions = match selection {
@@ -188,7 +188,7 @@ impl FileChanges {
             refuse_evolution(base)?;
         }
         let leveled = ranges::is_leveled(base.schema(), &self.added.entries)?;
-        let mut removed = Added::none()?.entries;
+        let mut removed = AddedFiles::none()?.entries;
         let mut index = None;
         if removes || self.added.entries.num_rows() > 0 && (self.check || leveled) {
             let live = self.live(base, removes, leveled)?;

@@ -7,7 +7,7 @@ use arrow_array::{BinaryArray, Int32Array, RecordBatch, StringArray};
 use arrow_row::{OwnedRow, RowConverter, SortField};
 use arrow_schema::Fields;
 
-use super::added::Added;
+use super::added::AddedFiles;
 use super::base::Base;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::binary_row::decode_rows;
@@ -56,7 +56,7 @@ impl KeyedFile {
 ///
 /// # Errors
 /// `Conflict` where the other is live, `Argument` where both are added, with the row.
-pub(super) fn check(base: &Base, live: &RecordBatch, added: &Added) -> Result<()> {
+pub(super) fn check(base: &Base, live: &RecordBatch, added: &AddedFiles) -> Result<()> {
     let keys = base.schema().trimmed_primary_keys();
     let types: Fields =
         keys.iter().map(|key| key.ty.exact_field(&key.name).with_nullable(key.ty.nullable)).collect();

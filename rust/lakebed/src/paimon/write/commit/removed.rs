@@ -75,12 +75,12 @@ impl CallerPaths {
 
 /// Files that are removed.
 #[derive(Default)]
-pub(super) struct Removed {
+pub(super) struct RemovedFiles {
     pub(super) paths: CallerPaths,
     pub(super) names: HashSet<String>,
 }
 
-impl Removed {
+impl RemovedFiles {
     /// Adds paths, absolute or relative to the table.
     ///
     /// # Errors

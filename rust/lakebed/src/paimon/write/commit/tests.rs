@@ -82,14 +82,14 @@ fn manifests_have_the_totals_that_the_engine_records() {
 }
 
 /// Local files, where another commit is made before each snapshot is published.
-struct Overtaken {
+struct OvertakenStorage {
     /// Makes the commit of a number.
     other: Box<dyn Fn(u32) + Send + Sync>,
     commits: AtomicU32,
     most: u32,
 }
 
-impl Storage for Overtaken {
+impl Storage for OvertakenStorage {
     fn read(&self, path: &str) -> Result<Buffer> {
         Local.read(path)
     }
@@ -347,7 +347,7 @@ fn all_changes_are_applied_again_after_a_lost_race() {
         let name = format!("other-{number}");
         after(&own, &[added(Some(1), &[&name])]);
     };
-    let racing = Overtaken { other: Box::new(other), commits: AtomicU32::new(0), most: 2 };
+    let racing = OvertakenStorage { other: Box::new(other), commits: AtomicU32::new(0), most: 2 };
     let changes = [removed_where("p = 1"), removed(&["p=1/bucket-0/a"]), added(Some(2), &["c"])];
     let done = after(&opened(&table, racing), &changes);
     // The partition has other files by then.
@@ -363,7 +363,7 @@ fn a_commit_that_loses_every_race_is_a_conflict_and_leaves_nothing() {
         let name = format!("other-{number}");
         after(&own, &[added(Some(1), &[&name])]);
     };
-    let racing = Overtaken { other: Box::new(other), commits: AtomicU32::new(0), most: u32::MAX };
+    let racing = OvertakenStorage { other: Box::new(other), commits: AtomicU32::new(0), most: u32::MAX };
     let lost = commit(&opened(&table, racing), &[added(Some(2), &["a"])], &options(1 << 64));
     assert_eq!(lost.err().expect("a conflict").kind(), ErrorKind::Conflict);
     let snapshots = folder.names("snapshot").into_iter().filter(|name| name.starts_with("snapshot-"));
