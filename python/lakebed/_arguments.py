@@ -158,7 +158,7 @@ def instant(millis: int) -> datetime:
 def age(argument: str, value: timedelta | datetime) -> int:
     """An instant, or what was so long ago, in milliseconds since 1970 UTC.
 
-    Raises: TypeError; ValueError for what is still to come.
+    Raises: TypeError; ValueError for a time in the future.
     """
     if isinstance(value, datetime):
         return milliseconds(value)

@@ -53,7 +53,7 @@ def record_batches(data: Any) -> pa.RecordBatchReader:
 
 def writable(data: Any) -> pa.RecordBatchReader:
     """Anything with `__arrow_c_stream__` as a reader of types that are written: dictionaries and views as
-    what they stand for.
+    what they mean.
 
     Raises: TypeError for anything that is not Arrow data.
     Cost: a copy of columns of other types, batch by batch.

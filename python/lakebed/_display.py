@@ -81,7 +81,7 @@ _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 def ordered(rows: pa.Table, first: Sequence[str]) -> pa.Table:
-    """The columns named first, then the others; those that hold nothing but null come last. Without any named
+    """The columns named first, then the others; those that hold nothing but null are last. Without any named
     first, the columns as they are.
     """
     if not first:
@@ -106,7 +106,7 @@ def cells(rows: pa.Table, view: str | None = None) -> list[list[str]]:
 
 
 def numbers(schema: pa.Schema, view: str | None = None) -> list[int]:
-    """The columns whose cells are numbers, which stand to the right. Args: view, as for `cells`."""
+    """The columns whose cells are numbers, which are aligned to the right. Args: view, as for `cells`."""
     return [i for i, field in enumerate(schema) if _is_number(field.type) and not words_of(field, view)]
 
 
@@ -192,7 +192,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def words_of(field: pa.Field, view: str | None) -> dict[int, str] | None:
-    """What the numbers of a view's column stand for; None where they are but numbers."""
+    """What the numbers of a view's column mean; None where they are but numbers."""
     if view is None or not _is_number(field.type):
         return None
     if (view, field.name) == ("manifests", "content"):

@@ -33,8 +33,8 @@ def table(
     """An HTML table with one line a row; texts are escaped, control characters in them spelled out, and long
     ones cut, with the whole in the tooltip: of paths the end is left, of other texts the beginning.
 
-    Args: header, names; rows; caption; numbers, the columns that stand to the right; types, of the columns,
-        for the tooltips of their names; note, a line below.
+    Args: header, names; rows; caption; numbers, the columns that are aligned to the right; types, of the
+        columns, for the tooltips of their names; note, a line below.
     """
     top = f"<caption>{escape(caption)}</caption>" if caption else ""
     sides = ["right" if number in numbers else "left" for number in range(len(header))]

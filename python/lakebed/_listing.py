@@ -1,4 +1,4 @@
-"""A listing of files that users bring, as the compiled core takes it."""
+"""A listing of files that users give, as the compiled core takes it."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class PathMover:
 
 @final
 class BatchStream:
-    """Record batches pulled one by one; typed errors come out of `next_batch`, texts out of the C stream."""
+    """Record batches pulled one by one; `next_batch` raises typed errors, the C stream gives their texts."""
 
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...

@@ -20,10 +20,10 @@ Source: TypeAlias = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview,
 def resolve_source(source: Source, storage: object | None = None, *within: int) -> Resolved:
     """A local path for the compiled core to read, or the bytes themselves as one Arrow value.
 
-    The bytes that a storage reads come with their path, which errors name.
+    The bytes that a storage reads have their path beside them, which errors name.
 
     Args: source, of which open files are read to their end here, once; storage, what reads a path or URI;
-        within, the first byte that is wanted and the one behind the last, which may lie after the source's
+        within, the first byte that is wanted and the one behind the last, which may be after the source's
         end; without them all are.
     Raises: TypeError for anything else, also for a storage without a path; UnsupportedError, ValueError
         as `open_table`; the `OSError` of a storage that fails.

@@ -42,11 +42,11 @@ def read(
     Args:
         columns: dotted paths of the fields wanted, in this order; others are skipped, not decoded.
         schema: the schema to read the records as, parsed or as JSON text; None for the one they were written
-            in. Fields go by name, or by an alias in this schema; those that only the file has are skipped,
-            those that only this schema has take their default; numbers are promoted, strings and bytes taken
-            for each other; enum symbols that this schema lacks become its default; logical types are this
-            schema's. Of a union the branch of the same type is taken, else the first that the value can be
-            promoted to. `columns` are then paths of this schema, and only what they name is resolved.
+            in. Fields are found by name, or by an alias in this schema; those that only the file has are
+            skipped, those that only this schema has take their default; numbers are promoted, strings and
+            bytes taken for each other; enum symbols that this schema lacks become its default; logical types
+            are this schema's. Of a union the branch of the same type is taken, else the first that the value
+            can be promoted to. `columns` are then paths of this schema, and only what they name is resolved.
     Returns: a `Scan` with one column per field of the record schema. It reads the file when it is asked for
         its schema or rows, again each time.
     Raises: (when read) CorruptError, TruncatedError, UnsupportedError (codec, recursive schema), LimitError,

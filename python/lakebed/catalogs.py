@@ -194,7 +194,7 @@ class PaimonEntry(Entry):
 
     @property
     def branch(self) -> str:
-        """The branch of the identifier, as in `orders$branch_dev`."""
+        """The branch of the identifier: of `orders$branch_dev` it is `dev`."""
         branch = getattr(self.table, "current_branch", None)
         return (branch() if callable(branch) else None) or "main"
 

@@ -77,7 +77,7 @@ def describe_file(
 
 
 class _Rows:
-    """What a file's rows come to, batch by batch."""
+    """The sums of a file's rows, batch by batch."""
 
     def __init__(self, table: Table) -> None:
         self.count = 0

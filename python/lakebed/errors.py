@@ -3,7 +3,7 @@
 Each class is also one of Python's built-in errors, so that code which knows nothing of lakebed catches it in
 the usual way. Failures of a storage stay the `OSError` the storage raised.
 
-Code that tells errors apart goes by the class, and within a class by `kind` and `field`: texts are for
+Code that tells errors apart reads the class, and within a class `kind` and `field`: texts are for
 people, and change. `is_retryable` says of every error whether to try again. Where rows to be written are
 wrong, and no file is, the kinds of `CorruptError` are those of a `SchemaError`.
 """

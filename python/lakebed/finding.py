@@ -53,7 +53,7 @@ def find_tables(
         no tables there.
     Cost: one listing a folder outside of tables, two or three a table, those of a level side by side; files
         are not opened, but for the version hint of an Iceberg folder in which no file's name has a version,
-        and the newest metadata where no manifests lie beside it, as of views.
+        and the newest metadata where no manifests are beside it, as of views.
         Memory grows with the folders of one level. `limit` stops with its last row.
     Source: Paimon's `AbstractCatalog.java`; Iceberg's `HadoopCatalog.java`.
 

@@ -18,16 +18,16 @@ def check_locations(
     *,
     policy: str = "error",
 ) -> pa.BooleanArray:
-    """For each path whether it lies below one of the prefixes, and is nothing but a plain path.
+    """For each path whether it is below one of the prefixes, and is nothing but a plain path.
 
     Whoever can write a table's metadata can name any path in it: check paths before you open them, such as
     `file_path` of `Table.files`. (lakebed checks those that it opens itself: see `open_table`.)
 
     Paths are compared name by name, never as text: `/t10/x` is not below `/t1`. Schemes are compared without
-    case, `s3`, `s3a` and `s3n` are one, as are `abfs`, `abfss`, `az`, `wasb` and `wasbs`, `gs` and `gcs`, `file:/`,
-    `file:///` and no scheme; hosts are compared as they are written, and in `hdfs` and `viewfs` may be left
-    out. Names stay percent-encoded. A bare file name, as in Paimon's `file_name`, leads to the table's own
-    folders and is always fine; other relative paths need a relative prefix.
+    case, `s3`, `s3a` and `s3n` are one, as are `abfs`, `abfss`, `az`, `wasb` and `wasbs`, `gs` and `gcs`,
+    `file:/`, `file:///` and no scheme; hosts are compared as they are written, and in `hdfs` and `viewfs` may
+    be left out. Names stay percent-encoded. A bare file name, as in Paimon's `file_name`, leads to the
+    table's own folders and is always fine; other relative paths need a relative prefix.
 
     Never below any prefix: folders `.` and `..`, also percent-encoded, over and over if need be; control
     characters and backslashes; user-info (but for a container before `@`); a missing or malformed host.

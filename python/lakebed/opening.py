@@ -41,7 +41,7 @@ def open_table(
             for local files, which need neither.
         storage: how to read it: a `pyarrow.fs.FileSystem`, an fsspec filesystem, a store of obstore
             (`obstore.store.S3Store` and its kin) or any `lakebed.Storage`; or "pyarrow", "fsspec" or
-            "obstore", which then opens the URI. Without one, remote URIs go through the first of these
+            "obstore", which then opens the URI. Without one, remote URIs are read with the first of these
             three that is installed and knows the scheme.
         format: "paimon", "iceberg", or None to find out. Paimon is tried first, since its tables may carry
             Iceberg metadata for other readers; in a folder of Iceberg's the version hint says which metadata

@@ -207,7 +207,7 @@ class Column:
 
 
 def _literal(value: Value) -> str:
-    """`value` as SQL, exactly. Subclasses come before their bases: bool is an int, datetime a date."""
+    """`value` as SQL, exactly. Subclasses are before their bases: bool is an int, datetime a date."""
     if isinstance(value, Column | Predicate):
         raise TypeError(f"a column is compared with values, not with a {type(value).__name__}")
     match value:

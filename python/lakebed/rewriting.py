@@ -73,7 +73,7 @@ def rewrite_paths(
         threads: None for all cores.
     Returns: `source` utf8, where the file is; `target` utf8, where it is to be; `kind` utf8, as in
         `reachable`; `file_size_in_bytes` int64 (null where nothing records it). What is where it is to be is
-        no row. Metadata comes first; copy it last, so that nobody finds a table without its files.
+        no row. Metadata is first; copy it last, so that nobody finds a table without its files.
     Raises: LocationError for a path that no prefix covers; FileExistsError where a file is in the way;
         UnsupportedError for an encrypted table, position deletes in ORC, full paths in manifests that are
         not Avro, and a storage that only reads; SnapshotNotFoundError and SchemaError for a `since` that is

@@ -37,8 +37,8 @@ class Scan:
     """Rows of metadata that are read when they are asked for, and again each time they are asked for.
 
     Anything that implements the Arrow PyCapsule interface takes it as it is: `pa.table(scan)`,
-    `pl.DataFrame(scan)`, `duckdb.sql("from scan")`. Building one reads no manifest; errors of the data come
-    when it is read.
+    `pl.DataFrame(scan)`, `duckdb.sql("from scan")`. Building one reads no manifest; errors of the data are
+    raised when it is read.
     """
 
     def __init__(

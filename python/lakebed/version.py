@@ -19,12 +19,12 @@ class Version:
     """A state of a table, by exactly one of these.
 
     Attributes:
-        snapshot: an id. A tag does not stand in for a snapshot that expired: ask for the tag.
-        tag: a name. Paimon's tags hold their snapshot, so that may have expired.
+        snapshot: an id. A snapshot that expired is not found by its id, even if a tag has it: ask for the
+        tag. tag: a name. Paimon's tags hold their snapshot, so that may have expired.
         branch: a name; "main" is the table itself. The branch's latest snapshot (none where nothing was
             committed to it) and latest schema; the others have their snapshot's schema.
         timestamp: the snapshot that was the latest then. An int counts milliseconds since 1970 UTC; a
-            datetime without zone is local time of this machine, as everywhere in Python. Iceberg goes by the
+            datetime without zone is local time of this machine, as everywhere in Python. Iceberg reads the
             log of `main`.
         watermark: (Paimon) the earliest snapshot with this watermark or a later one, in the writer's own
             unit.

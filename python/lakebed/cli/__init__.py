@@ -19,7 +19,7 @@ from lakebed.errors import LakebedWarning
 
 # What shells say of programs that a signal ended, which is how other tools end here.
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
-# What a first look goes through, in its order; then the rest.
+# The commands of a first look, in its order; then the rest.
 _GROUPS = (
     ("A table", ("show", "health", "report", "find")),
     ("Its files", ("files", "partitions", "buckets", "plan", "deletes", "diff", "appends")),
@@ -97,8 +97,8 @@ def _warnings() -> Iterator[None]:
 def cli() -> None:
     """Metadata of lake tables: their state and problems, snapshots, manifests and files.
 
-    TABLE is a local path or a URI, or with --catalog a table's name. Rows go to a terminal as a table that
-    fits it, into a pipe as text with nothing left out; `-o json` prints one object a line.
+    TABLE is a local path or a URI, or with --catalog a table's name. Rows are printed to a terminal as a
+    table that fits it, into a pipe as text with nothing left out; `-o json` prints one object a line.
 
     \b
     lakebed show warehouse/db.db/orders

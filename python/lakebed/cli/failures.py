@@ -17,7 +17,7 @@ class Failure(click.ClickException):
 
     def show(self, file: Any = None) -> None:  # noqa: ARG002 - the base class has it
         """Prints `error: ` and the message."""
-        # A caret below a text points nowhere once both stand in one line.
+        # A caret below a text points nowhere once both are in one line.
         lines = (" ".join(line.split()) for line in self.message.splitlines() if line.strip(" ^"))
         click.echo(f"error: {printable(': '.join(lines))}", err=True)
 

@@ -65,7 +65,7 @@ def command(
     """  # noqa: D301 - click's mark of lines that stay as they are
     is_shown = output == "table" and output_file is None
     is_upright = is_shown and sys.stdout.isatty()
-    # Problems and conditions go by all columns, whichever are printed.
+    # Problems and conditions read all columns, whichever are printed.
     read_all = is_shown or fail_if is not None
     rows, failed = [], False
     for number, (name, open_table) in enumerate(open_tables):

@@ -24,7 +24,7 @@ _version = options.read_by(_read_version)
 
 
 def _dataset(_context: click.Context, _parameter: click.Parameter, file: str | None) -> Any:
-    """What lies there, as a file has it."""
+    """What is there, as a file has it."""
     if file is None:
         return None
     from pyarrow import dataset
@@ -51,7 +51,7 @@ OF_KEYWORDS: dict[str, Callable[..., Any]] = {
         type=click.Path(exists=True, dir_okay=True),
         callback=_dataset,
         metavar="FILE",
-        help="What lies there: Parquet, Arrow or CSV with path, size and modified, as an inventory has them.",
+        help="What is there: Parquet, Arrow or CSV with path, size and modified, as an inventory has them.",
     ),
     "retain_last": click.option(
         "--retain-last", type=click.IntRange(1), help="So many snapshots stay, whatever the table says."

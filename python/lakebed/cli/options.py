@@ -104,7 +104,7 @@ _TRAVEL = (
 
 
 def table(command: Command) -> Command:
-    """TABLE, how to open it and where in its history to stand. The command gets `open_table`, which does."""
+    """TABLE, how to open it and at which version. The command gets `open_table`, which does."""
     argument = click.argument("table")
     return _opening(command, argument, lambda table, opener: {"open_table": opener(table)})
 

@@ -45,7 +45,7 @@ def write(
         table begins with; view, the view that they are of, if any.
     Raises: the errors of reading, before anything is written; click.UsageError for binary forms on a
         terminal.
-    Cost: into a file batch by batch, and it is not there where an error comes. What is in a pipe stays there:
+    Cost: into a file batch by batch, and after an error it is not there. What is in a pipe stays there:
         all rows are read first, since whoever reads it takes part of them for all.
     """
     if path is not None:

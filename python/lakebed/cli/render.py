@@ -54,7 +54,7 @@ def terminal_table(
 ) -> None:
     """The columns that fit and the first `most` rows (None: all), and a line about what is not shown.
 
-    Args: first, names of the columns to begin with; the others follow as they come. view, the view that the
+    Args: first, names of the columns to begin with; the others follow in their order. view, the view that the
         rows are of: those of groups are summed up below, differences on standard error.
     """
     from rich.box import SIMPLE_HEAD
@@ -64,7 +64,7 @@ def terminal_table(
 
     console = Console()
     more = most is not None and table.num_rows > most
-    # Of rows that were limited nobody knows what all come to.
+    # Of rows that were limited nobody knows the sums of all.
     totals = _totals(table) if most is not None and view in _SUMMED_UP and table.num_rows > 1 else {}
     changes = _changes(table) if most is not None and view == "diff" else None
     table = _display.ordered(table.slice(0, most), first)
@@ -188,7 +188,7 @@ def _totals(table: pa.Table) -> dict[str, str]:
 
 
 def _changes(table: pa.Table) -> str | None:
-    """What a difference comes to; None where its columns do not say."""
+    """The sums of a difference; None where its columns do not say."""
     if not {"change", "record_count", "file_size_in_bytes"} <= set(table.schema.names):
         return None
     parts = []

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--since",
     metavar="N|FILE",
-    help="Only what came after snapshot N, or after a metadata file of Iceberg's log.",
+    help="Only what is newer than snapshot N, or than a metadata file of Iceberg's log.",
 )
 @options.filter
 @options.no_where

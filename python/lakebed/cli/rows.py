@@ -48,7 +48,7 @@ Rows: TypeAlias = "Scan | Read"
 class Order:
     """The order in which rows are printed, and how many.
 
-    Attributes: sort, columns, with a minus before those whose largest value comes first; limit, the most
+    Attributes: sort, columns, with a minus before those whose largest value is first; limit, the most
         rows.
     """
 

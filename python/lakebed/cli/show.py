@@ -31,7 +31,7 @@ def command(open_table: Callable[[], Table], output: str) -> None:
     """One screen: format, columns, snapshot, size and problems of a table.
 
     Reads the manifests of the snapshot to count live files, rows and bytes, and names problems;
-    `lakebed health` has all that it goes by. Of a folder of tables, their names.
+    `lakebed health` has all that they are found by. Of a folder of tables, their names.
     """
     import json
 

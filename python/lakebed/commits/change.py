@@ -1,4 +1,4 @@
-"""A change of a table, as each format takes it, and what comes of it."""
+"""A change of a table, as each format takes it, and its result."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class StagedCommit:
         """
         for file in self.files:
             if self._storage is None:
-                # Paths stand in the metadata as they are: nothing in them is escaped.
+                # Paths are in the metadata as they are: nothing in them is escaped.
                 Path(local_path(file) or file).unlink(missing_ok=True)
             else:
                 with contextlib.suppress(FileNotFoundError):

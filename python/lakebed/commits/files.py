@@ -110,9 +110,9 @@ def delete_files(
         where: a condition on rows: files are removed of which all rows match. Iceberg tells by their
             partitions and metrics, and refuses a file of which some rows may match and others not. Paimon
             takes conditions on partition columns alone, of which it removes all files, and the index files.
-            Files that another commit has just added go too. As in SQL, null matches no comparison; NaN,
-            which engines order differently, only matches `is_nan`, `IS NOT NULL`, and `<>` and `NOT IN` of
-            other values.
+            Files that another commit has just added are removed too. As in SQL, null matches no comparison;
+            NaN, which engines order differently, only matches `is_nan`, `IS NOT NULL`, and `<>` and `NOT IN`
+            of other values.
         options: `CommitOptions`, what the new snapshot records of its commit.
     Returns: the table at its new snapshot, opened as it was; of Paimon at the latest one where nothing is
         removed.

@@ -1,4 +1,4 @@
-"""Changes of how a table's rows lie in files, and its files in manifests."""
+"""Changes of the files that hold a table's rows, and of the manifests that hold its files."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def replace_files(
     Returns: the table at its new snapshot, opened as it was; at the latest one where nothing changes
         (Paimon).
     Raises: CommitConflictError (Iceberg: others have added deletes since the table's snapshot that apply to
-        the removed files: their rows would come back; Paimon: a removed file that is no longer live, an index
-        file that another has replaced, a data file that another has given a vector, keys that another has
-        added to the same level); before anything is written: SchemaError (a path that is not of a live data
-        file, or that appears twice, with `.record`; more rows than those removed; a number that the table
-        does not have; what `append_files` refuses of files), UnsupportedError (of Paimon a table with data
-        evolution, rows that a global index covers).
+        the removed files: their rows would be read again; Paimon: a removed file that is no longer live, an
+        index file that another has replaced, a data file that another has given a vector, keys that another
+        has added to the same level); before anything is written: SchemaError (a path that is not of a live
+        data file, or that appears twice, with `.record`; more rows than those removed; a number that the
+        table does not have; what `append_files` refuses of files), UnsupportedError (of Paimon a table with
+        data evolution, rows that a global index covers).
     Cost: reads the paths of every live entry. Iceberg: manifests that have some of the files are written
         again, and the manifests of each snapshot since are read. Paimon: writes a manifest, two lists, a
         snapshot, and an index manifest where index files change.

@@ -42,7 +42,7 @@ def read_manifest(
         `null_value_counts`, `nan_value_counts` map<int32, int64> and `lower_bounds`, `upper_bounds`
         map<int32, binary> by field id; `key_metadata` binary, `split_offsets` list<int64>, `equality_ids`
         list<int32>, `sort_order_id` int32, `first_row_id` int64, `referenced_data_file` utf8,
-        `content_offset`, `content_size_in_bytes` int64. Types and names of `partition` come from the spec
+        `content_offset`, `content_size_in_bytes` int64. Types and names of `partition` are those of the spec
         and schema in the file's header. Where the schema lacks a column of the spec, types are as stored;
         without a spec, names are field ids besides.
     Units: sizes and offsets in bytes.

@@ -134,7 +134,7 @@ def write_metadata(
     """Writes one `metadata.json`: the mirror of `read_metadata`.
 
     Args:
-        metadata: the object, as `read_metadata` gives it. Its keys come in the order of Iceberg's Java
+        metadata: the object, as `read_metadata` gives it. Its keys are written in the order of Iceberg's Java
             library, those that the format does not have after them; nothing is added or left out.
         sink: a local path, compressed with gzip where it ends in `.gz.metadata.json` or `.metadata.json.gz`,
             an open binary file, or None for the text as bytes.

@@ -30,7 +30,7 @@ def report(
     read on a phone as well.
 
     Args:
-        tables: where they stand; several come behind a list of all, those with most findings first.
+        tables: where they are; several follow a list of all, those with most findings first.
         output: a local file to write the page to, which is replaced; None for none.
         small_bytes: data files with fewer bytes are small. The numbers of small files
             of single partitions are those of `Table.partitions`.

@@ -13,7 +13,7 @@ from lakebed._verdict import Finding, findings
 if TYPE_CHECKING:
     from lakebed.table import Table
 
-# Bounds of file sizes [bytes]: each class goes up to its own, the last one on.
+# Bounds of file sizes [bytes]: each class ends at its own, the last one has none.
 SIZES = tuple(2**power for power in range(16, 34))
 _CONTENT_DATA = 0
 

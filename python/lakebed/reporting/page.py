@@ -111,7 +111,7 @@ def _findings(table: Numbers) -> str:
 def _sizes_note(health: dict[str, Any], small_bytes: int) -> str:
     small, files = health["small_file_count"], health["file_count"]
     small_ones = f"{small:,} of {files:,} data files are small, below {threshold(small_bytes)}"
-    return f"{small_ones}; each class of sizes goes up to twice the one before."
+    return f"{small_ones}; each class of sizes ends at twice the one before."
 
 
 def _partitions(table: Numbers) -> str:

@@ -121,7 +121,7 @@ def _svg(name: str, title: str, draw: Callable[[Axes], None], height: float = 3.
         draw(axes)
         text = io.StringIO()
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    # Without the head of a file of its own, in the page's colour, as wide as there is room, and with names
+    # Without the head of a file of its own, in the page's colour, as wide as the page allows, and with names
     # that no other picture of the page has.
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :].replace(_INK, "currentColor")

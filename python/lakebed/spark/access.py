@@ -48,7 +48,7 @@ _TASKS = 32
 # Seconds that an executor waits for a storage: one behind a firewall may never answer.
 _PATIENCE = 20.0
 _SHOWN = 300
-# As many as there may be cores, so that every task has a row.
+# No fewer than a cluster may have cores, so that every task has a row.
 _ROWS = 1_000
 # `versions` of modules, null for those that cannot be imported, `problems` of these.
 _PROBED = """host string, python string, executable string, versions array<string>, problems array<string>,
@@ -80,7 +80,7 @@ def numbers_of(batches: Iterator[pa.RecordBatch]) -> Iterator[int]:
 def map_in_arrow(frame: DataFrame, mapper: Mapper, types: StructType | str) -> DataFrame:
     """The rows that a function of lakebed makes of a frame's. Raises: as `check_workers`.
 
-    PySpark 3.5 forgets how many rows there are in a batch without columns, so there they come with one.
+    PySpark 3.5 forgets how many rows there are in a batch without columns, so there they have one.
     """
     check_workers(frame.sparkSession)
     if isinstance(types, str) or types.names:

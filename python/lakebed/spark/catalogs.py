@@ -130,7 +130,7 @@ class _Name:
     def described(self) -> tuple[str, str]:
         """The table's format, "iceberg" or "paimon", and its location. Raises: as `opened`."""
         rows = self.asked("DESCRIBE TABLE EXTENDED {}")
-        # Columns come first, which may be called anything, but have a type.
+        # Columns are first, which may be called anything, but have a type.
         heads = [at for at, row in enumerate(rows) if row[0].startswith("# Detailed ") and not row[1]]
         # What has a name first counts: what follows may be of the table's files.
         told = {row[0]: row[1] for row in reversed(rows[heads[-1] + 1 :] if heads else [])}

@@ -207,7 +207,7 @@ class _Tables:
                 yield share
 
     def sum_up(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The row of each table, of its shares, which come together."""
+        """The row of each table, of its shares, which are in one task."""
         shares = (row for batch in batches for row in batch.to_pylist())
         tables = groupby(shares, itemgetter("table"))
         yield from gathered_batches(self.summed(number, list(own)) for number, own in tables)
@@ -227,8 +227,8 @@ class _Tables:
         return row.append_column("error", pa.nulls(1, pa.string()))
 
     def works(self, number: int) -> list[_Work]:
-        """The work on shares of a large table; none of a small one, or whose files come together before they
-        are summed up: one task has them all. Raises: as `opened`.
+        """The work on shares of a large table; none of a small one, or whose files are in one task before
+        they are summed up. Raises: as `opened`.
         """
         table, scan = self.opened(number)
         planned = scan.job(Bounds(small_bytes=self.large_bytes))

@@ -153,7 +153,7 @@ def from_batches(spark: SparkSession, schema: pa.Schema, batches: Iterable[pa.Re
     """Rows of the driver, in their order; they travel with the DataFrame's plan.
 
     Cost: up to `LOCAL_BYTES` are Spark's own, in a `LocalTableScan` or a scan of an RDD named arrow, and no
-        Python runs for them; more come with a function, which one task runs.
+        Python runs for them; more are sent with a function, which one task runs.
     """
     types, shown = to_spark(schema), spark_schema(schema)
     rows = [batch for batch in (cast_batch(batch, types) for batch in batches) if batch.num_rows]

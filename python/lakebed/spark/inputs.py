@@ -157,7 +157,7 @@ class RangeReader:
     job: JobMap
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Gives what is made for the tasks whose numbers come."""
+        """Gives what is made for the tasks whose numbers the rows have."""
         spare_archives()
         try:
             for task in numbers_of(batches):
@@ -189,7 +189,7 @@ class ContentReader:
         return "spark_reads_manifests" + (f" [executors do not: {self.why}]" if self.why else "")
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Gives what is made of the manifests that come: `path` utf8 and `content` binary, by name."""
+        """Gives what is made of the manifests in the rows: `path` utf8 and `content` binary, by name."""
         spare_archives()
         return self.job.of_contents(
             (batch["path"][row].as_py(), batch["content"].slice(row, 1))
@@ -303,7 +303,7 @@ def _by_spark(
     except Exception as error:
         if reader.why is None or isinstance(error, LakebedError):
             raise
-        # Java's own words stand below those of the bridge to it.
+        # Java's own words are below those of the bridge to it.
         shown = printable(without_secrets("\n".join(str(error).split("\n")[:2])))
         message = f"neither executors nor Spark read the manifests: executors: {reader.why}; Spark: {shown}"
     else:

@@ -173,7 +173,7 @@ def rows_of(stream: _native.BatchStream) -> Iterator[pa.RecordBatch]:
 def gathered_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows, small batches put together: each costs the JVM as much as some hundred rows.
 
-    The first ones stay as small as they come, for whoever wants but a few rows.
+    The first ones stay as small as they are, for whoever wants but a few rows.
     """
     waiting: list[pa.RecordBatch] = []
     rows = given = 0
@@ -199,7 +199,7 @@ def _together(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 @dataclass(frozen=True)
 class RowsInFunction:
-    """Gives the rows that came with the function; made for `mapInArrow` over a DataFrame of one row.
+    """Gives the rows that the function holds; made for `mapInArrow` over a DataFrame of one row.
 
     Attributes: rows, an Arrow IPC stream in the types of Spark.
     """
@@ -232,7 +232,7 @@ def ipc_batches(stream: bytes) -> Iterator[pa.RecordBatch]:
 
 @contextlib.contextmanager
 def prefix_error_kind() -> Iterator[None]:
-    """Puts the kind of an error into its text, which is all of it that Spark brings to the driver."""
+    """Puts the kind of an error into its text, which is all of it that Spark sends to the driver."""
     try:
         yield
     except LakebedError as error:

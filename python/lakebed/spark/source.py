@@ -51,7 +51,7 @@ TASK_BYTES = 32 << 20
 # `collation` (clauses of the statement), and all TBLPROPERTIES. Options it repeats with this before their
 # names, which tells them from these.
 _REPEATED = "option."
-# Readers it tells neither: to these come the columns, whose metadata keeps the options.
+# Readers it tells neither: these get the columns, whose metadata keeps the options.
 _KEPT = "lakebed"
 # Spark refuses a reader that takes filters where handing them down is switched off. That it is switched on
 # shows in the worker that is run for it.
@@ -243,7 +243,7 @@ def _condition(given: datasource.Filter, view: str, columns: list[str]) -> Predi
 
 
 class _Told(Exception):  # noqa: N818 - it is another's words
-    """An error whose words come before its traceback: Spark shows what Python prints of one, its cause first.
+    """An error whose words are before its traceback: Spark shows what Python prints of one, its cause first.
     That is the error itself, without traceback; it stays though Spark takes the cause away.
     """
 

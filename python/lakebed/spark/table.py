@@ -48,14 +48,15 @@ _COSTS = {
         another partition: UnsupportedError where there is one, which `deletes="ids"` plans. Paimon: as
         `files`; the driver reads the index manifest and sends the deletion vectors of the partitions that
         `where` leaves, some dozen bytes each, which every task holds.""",
-    "partitions": """A task gives one row per group that it meets, and one shuffle brings these together. Of
+    "partitions": """A task gives one row per group that it meets, and one shuffle merges these. Of
         Paimon as `files`; for the columns `delete_…` the driver reads the index manifest too; of Iceberg,
         for `last_updated_…`, the times of the snapshots.""",
     "diff": """The driver reads the manifest lists of both; executors read the manifests that one of them
-        alone has, once, and their files cross a shuffle by identity, unless all came or all went.""",
-    "reachable": """The driver reads all but manifests, and holds what names these and the sets of snapshots
-        that have each. Executors read every manifest once; some 100 bytes for each file that an entry names
-        and its path cross one shuffle, after which a task holds those of one part.""",
+        alone has, once, and their files cross a shuffle by identity, unless all were added or all were
+        removed.""",
+    "reachable": """The driver reads all but manifests, and holds what names these and the sets
+        of snapshots that have each. Executors read every manifest once; some 100 bytes for each file that an
+        entry names and its path cross one shuffle, after which a task holds those of one part.""",
     "verify": f"""The driver reads all but manifests, and looks for files of statistics. Executors read every
         manifest once, through the table's storage; some 150 bytes for each entry of the table's snapshot
         cross one shuffle, and a task has those of one part. With data_files each part looks for its files:
@@ -114,7 +115,7 @@ class SparkTable:
         listing: DataFrame | None = None,
         **given: Any,
     ) -> DataFrame:
-        """One row per file that lies in the table's folders and that nothing of the table reaches; the rows
+        """One row per file that is in the table's folders and that nothing of the table reaches; the rows
         and columns of `Table.orphans`, in no order.
 
         The table is read as it is now, folders are listed when the DataFrame is computed: what was modified
@@ -256,7 +257,7 @@ def manifest_mapper(
     """The function for `DataFrame.mapInArrow` that turns manifests into rows of `Table.entries`.
 
     It takes rows with `path` and `content`, those of Spark's `binaryFile` source for manifests of this
-    snapshot, and goes with the schema `schema("entries", path, columns=…, stats=…, at=…)`.
+    snapshot, and its rows have the schema `schema("entries", path, columns=…, stats=…, at=…)`.
 
     Args: fmt, the table format, "paimon" or "iceberg"; path, at and limits, as `open_table`; the others are
         those of `Table.entries`.

@@ -89,7 +89,7 @@ def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if array.type.equals(kind):
         return array
     if pa.types.is_struct(kind) and kind.num_fields:
-        # Arrow's own cast goes by name, and takes the fields of one name in any order.
+        # Arrow's own cast finds fields by name, and takes the fields of one name in any order.
         children = [_cast(child, field.type) for child, field in zip(array.flatten(), kind, strict=True)]
         return pa.StructArray.from_arrays(children, fields=list(kind), mask=array.is_null())
     if pa.types.is_timestamp(array.type) and array.type.unit == "ns":

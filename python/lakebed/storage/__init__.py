@@ -49,7 +49,7 @@ def resolve(path: str | os.PathLike[str], storage: object | None = None) -> tupl
 
     Args: path, local or a URI; storage, a `pyarrow.fs.FileSystem`, an fsspec filesystem, a store of obstore,
         a `Storage`, the name of one of these libraries, which then opens the URI, or None.
-    Returns: the location, with its scheme but without credentials and query, as it may stand in messages.
+    Returns: the location, with its scheme but without credentials and query, as messages may show it.
     Raises: UnsupportedError (no filesystem for the scheme, a store of another bucket), TypeError (not a
         storage), ValueError (no such library).
     """

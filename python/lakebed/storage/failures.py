@@ -46,7 +46,7 @@ _NOT_IMPLEMENTED = re.compile(r"\bstatus code: 501\b")
 # Errors of catalogs whose words are a server's: the kind of the error, and a sentence.
 _ANSWERS = {"pyiceberg.exceptions": "RESTError", "pypaimon.api.rest_exception": "RESTException"}
 _KIND = re.compile(r"(\w{1,64}): ")
-# A code is a word; whatever else stands in its place is none.
+# A code is a word; whatever else is in its place is none.
 _CODE = re.compile(r"\w[\w.-]{0,63}")
 # Their texts below the first line are the server's.
 _OF_SERVERS = ("gcsfs", "adlfs", "azure")

@@ -14,8 +14,8 @@ SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _LOCAL = re.compile(r"file:(//)?(?=/)", re.IGNORECASE)
 # Here the authority is `container@account`, in all others `user:password@host` or `host`.
 _CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
-# Here paths may stand without a scheme, and the authority names a server, which a filesystem object already
-# stands for.
+# Here paths may have no scheme, and the authority names a server, which a filesystem object already
+# has.
 _SERVER_SCHEMES = frozenset({"file", "hdfs", "viewfs"})
 
 

@@ -1,8 +1,8 @@
 """What lakebed asks of a storage: one protocol an ability, of which every storage reads and lists.
 
-Paths are the table's location, `/` and what lies below it, and those that metadata names in full, as written
+Paths are the table's location, `/` and what is below it, and those that metadata names in full, as written
 or as `relocate` has them. Times are milliseconds since 1970 UTC. Methods are called from several threads at
-once, and raise `OSError`s, which come as they are.
+once, and raise `OSError`s, which are passed on as they are.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Table(Changes["Table", Freed]):
     condition on the table's columns; those whose rows are files or entries also `stats`.
 
     They raise SchemaError for a column that is not there and PredicateError for a `where` or `filter` that
-    cannot be bound, at once; errors of the data come when the scan is read.
+    cannot be bound, at once; errors of the data are raised when the scan is read.
 
     Attributes: core, the table of the compiled core; opening, how it was opened. Both are for lakebed's own
     modules.
@@ -136,12 +136,12 @@ class Table(Changes["Table", Freed]):
             version: a `Version`, a snapshot's id, the name of a tag (or, where there is none of that name, of
                 a branch), a time, or the keywords of a `Version` in a dict; in its place exactly one of the
                 others.
-            snapshot: an id. A tag does not stand in for a snapshot that expired: ask for the tag.
-            tag: a name. Paimon's tags hold their snapshot, so that may have expired.
-            branch: a name; "main" goes back to the table itself. Gives the branch's latest snapshot (none
+            snapshot: an id. A snapshot that expired is not found by its id, even if a tag has it: ask for the
+            tag. tag: a name. Paimon's tags hold their snapshot, so that may have expired.
+            branch: a name; "main" is the table itself. Gives the branch's latest snapshot (none
                 where nothing was committed to it) and latest schema; the others, their snapshot's schema.
             timestamp: the snapshot that was the latest then. An int counts milliseconds since 1970 UTC; a
-                datetime without zone is local time of this machine, as everywhere in Python. Iceberg goes by
+                datetime without zone is local time of this machine, as everywhere in Python. Iceberg reads
                 the log of `main`.
             watermark: (Paimon) the earliest snapshot with this watermark or a later one, in the writer's own
                 unit.

@@ -158,7 +158,7 @@ def partitions(self: Table, *, small_bytes: int = SMALL_BYTES, **given: Unpack[T
         `last_updated_snapshot_id` int64 (null: not recorded), `bucket_count` int64 (those with files),
         `total_buckets` int32 (as the newest file records it), `delete_row_count` int64 (null where a file
         does not say). Iceberg: `last_updated_at` timestamp[us, UTC] and `last_updated_snapshot_id` int64
-        (of the newest snapshot that a file came with; null where those expired), then the counts of
+        (of the newest snapshot that added a file; null where those expired), then the counts of
         position deletes, deletion vectors and equality deletes by themselves, int64. Last of both
         `small_file_count` int64.
     Raises: CorruptError for a sum beyond 64 bits.
@@ -186,7 +186,7 @@ def buckets(self: Table, **given: Unpack[TableKeywords]) -> ViewScan:
         int64 [rows, deleting ones included] and `file_size_in_bytes` int64 of the data files,
         `delete_file_count` int64 (delete files and deletion vectors), `delete_record_count` int64 [rows in
         those], `last_updated_at` timestamp[us] (of Paimon the creation of the newest file, local wall clock
-        of its writer; of Iceberg timestamp[us, UTC] of the newest snapshot that a file came with) and
+        of its writer; of Iceberg timestamp[us, UTC] of the newest snapshot that added a file) and
         `total_buckets` int32 (as the newest file records it), then `min_level` and `max_level` int32 of its
         files, and `delete_row_count`.
     Source: Paimon's `BucketEntry.java`.
@@ -210,10 +210,10 @@ def health(self: Table, *, small_bytes: int = SMALL_BYTES, **given: Unpack[Table
         `max_file_size_in_bytes`, `small_file_count`, `small_file_size_in_bytes`,
         `max_partition_file_count` (of the partition with most files) int64; Paimon's `max_level` and
         `level_0_file_count` int64, files that wait for compaction. Of the deletes `delete_file_count`
-        and `delete_record_count` as in `partitions`, then `position_delete_file_count`,
-        `position_delete_record_count` (null for Paimon), `deletion_vector_count`,
-        `equality_delete_file_count`, `equality_delete_record_count` (null for Paimon), Paimon's
-        `delete_row_count` [rows in data files that retract others], all int64, and
+        (delete files and deletion vectors) and `delete_record_count` [rows in those], then
+        `position_delete_file_count`, `position_delete_record_count` (null for Paimon),
+        `deletion_vector_count`, `equality_delete_file_count`, `equality_delete_record_count` (null for
+        Paimon), Paimon's `delete_row_count` [rows in data files that retract others], all int64, and
         `deleted_record_ratio` float64 (rows that positions and vectors delete, of all rows; what
         equality deletes delete is not known). Of the manifests `manifest_count`,
         `manifest_size_in_bytes`, `small_manifest_count` (below 1 MiB; writers merge them up to 8 MiB),
@@ -254,7 +254,7 @@ def plan(
         list<struct<content int32, file_path utf8, content_offset int64, content_size int64 [bytes],
         record_count int64 [rows], sequence_number int64>> or `delete_ids` list<int32>, and `residual`
         utf8 (SQL; null: nothing is left to test). A file without deletes has an empty list. A deletion
-        vector, or position deletes by sequence number, come first, then equality deletes. Of a position
+        vector, or position deletes by sequence number, are first, then equality deletes. Of a position
         delete file of several data files the rows decide; it is listed with each file of its partition.
         Iceberg: residuals are of its own logic, in which `<>`, `NOT IN`, `NOT LIKE` and the like match
         null; a filter that means SQL's says `IS NOT NULL` beside them. Deletes that, by their own

@@ -1,4 +1,4 @@
-"""Views of what a table was and is: its snapshots, refs and schemas, and which files came and went."""
+"""Views of what a table was and is: its snapshots, refs, schemas, and files that were added and removed."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def growth(self: Table, **given: Unpack[Keywords]) -> ViewScan:
     """One row per snapshot that led to the table's own, oldest first: what is live there, and what
     its commit added and removed.
 
-    All numbers come from manifests and their lists, never from what a writer's summary claims, so they
+    All numbers are read from manifests and their lists, never from what a writer's summary claims, so they
     are those of `files` at that snapshot, summed up. Where a commit's own manifests do not account for
     what the lists count, the snapshot is compared with the one before, as `diff` does.
 
@@ -139,7 +139,7 @@ def diff(
 @view(FileKeywords)
 def appends(self: Table, after: AnyVersion | None = None, **given: Unpack[FileKeywords]) -> ViewScan:
     """One row per data file that appends added after a snapshot, up to the one the table is at: what
-    an incremental read has to read. The oldest append comes first.
+    an incremental read has to read. The oldest append is first.
 
     Compactions, overwrites and deletes are passed over, so a file may be gone by now; `diff` says what is
     there.

@@ -39,7 +39,7 @@ def reachable(self: Table, **given: Unpack[Keywords]) -> ViewScan:
         `last_snapshot_id` int64 (in the order of commits; null for what the table itself keeps),
         `first_reached_by` and `last_reached_by` utf8 ("snapshot 3", "tag v1", "changelog 2", with "of
         branch b" after on a branch of Paimon's; "table", "branch b", "metadata log"), `is_current` bool
-        (whether the table itself or its snapshot reaches it). Files of the metadata come first, the others in
+        (whether the table itself or its snapshot reaches it). Files of the metadata are first, the others in
         no order that means anything.
     Raises: SchemaError, PredicateError, at once; when it is read, CorruptError and its kin for a list or
         manifest that is damaged, OSError for one that is gone.
@@ -47,7 +47,7 @@ def reachable(self: Table, **given: Unpack[Keywords]) -> ViewScan:
         every branch, their lists and index manifests. Then each manifest once, however many snapshots
         have it. With a condition on `kind` only lists and manifests that may name such files are read.
         Memory: some 200 bytes a file and manifest, up to 256 MiB; past that, what is known of files is on
-        disk, in the system's folder for temporary files, and comes back in 64 parts.
+        disk, in the system's folder for temporary files, and is read back in 64 parts.
     Source: Iceberg's `ReachableFileUtil.java`; Paimon's `OrphanFilesClean.java`.
     """
     return ViewScan(self, "reachable", View.REACHABLE, given)
@@ -97,7 +97,7 @@ def orphans(
     equal_authorities: Mapping[str, str] | None = None,
     **given: Unpack[Keywords],
 ) -> ViewScan:
-    """One row per file that lies in the table's folders and that nothing of the table reaches.
+    """One row per file that is in the table's folders and that nothing of the table reaches.
 
     Files are listed first. Then the newest version of the table is read, whatever its snapshot, and
     before the first row snapshots, refs, tags, branches, changelogs and the catalog's pointer are read
@@ -116,7 +116,7 @@ def orphans(
     Args:
         older_than: only files last modified longer ago than this, or before this instant; younger ones may be
             of a commit that is under way. None for all, which is safe only while nobody writes.
-        listing: what lies there, where you know: anything with `__arrow_c_stream__` or a Dataset of pyarrow,
+        listing: what is there, where you know: anything with `__arrow_c_stream__` or a Dataset of pyarrow,
             with the columns `path` (full: scheme, bucket and key), `size` [bytes] (may be absent) and
             `modified` (a timestamp; one without zone is UTC), as an inventory of a bucket has them, with
             decoded paths. Of rows whose `is_latest` is false or `is_delete_marker` true (may be absent) none
@@ -155,7 +155,7 @@ def expire_plan(
     retain_last: int | None = None,
     **given: Unpack[Keywords],
 ) -> ViewScan:
-    """What an expiry of snapshots would free: those that go by the table's own rules of retention, and
+    """What an expiry of snapshots would free: those that the table's own rules of retention expire, and
     the files that nothing that stays reaches.
 
     Iceberg: `history.expire.max-snapshot-age-ms`, `history.expire.min-snapshots-to-keep`,
@@ -171,10 +171,10 @@ def expire_plan(
     Args:
         older_than: snapshots older than this, or before this instant, are old, whatever the table says.
         retain_last: so many are kept however old they are, whatever the table says.
-    Returns: the columns of `reachable`, of files that go: what reached them goes. With `relocate` the
-        paths are where files are now. For Iceberg, whose
+    Returns: the columns of `reachable`, of files that would be freed: what reached them expires. With
+        `relocate` the paths are where files are now. For Iceberg, whose
         snapshots and refs are not files, also a row of kind "snapshot", "branch" or "tag" without a path
-        for each that goes. Old metadata files are not among them: those go by the metadata log.
+        for each that expires. Old metadata files are not among them: those are removed by the metadata log.
     Raises: UnsupportedError for an Iceberg table with `gc.enabled` false; LocationError for one whose
         `location` is not where it was opened, and for a file that `relocate` leaves out; CorruptError for
         one whose refs contradict its snapshots, and for a rule that is no number or duration; ValueError
