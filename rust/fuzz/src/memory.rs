@@ -13,7 +13,7 @@ fn grow(bytes: usize) {
     PEAK.fetch_max(HELD.fetch_add(bytes, Relaxed) + bytes, Relaxed);
 }
 
-// SAFETY: every call goes to the system's allocator unchanged; only sizes are counted in addition.
+// SAFETY: every call is passed to the system's allocator unchanged; only sizes are counted in addition.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         grow(layout.size());
@@ -23,7 +23,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the pointer came from `alloc` above with this layout.
+        // SAFETY: the pointer is of `alloc` above with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 
@@ -36,7 +36,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         grow(size);
         HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the pointer came from `alloc` above with this layout.
+        // SAFETY: the pointer is of `alloc` above with this layout.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }

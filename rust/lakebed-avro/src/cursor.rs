@@ -2,7 +2,7 @@
 //!
 //! Nothing here allocates. A failed read gives a one-byte [`Fault`]; its place is computed later, on the cold
 //! path, by the caller that knows block, record and field.
-// Bytes from outside go through here: nothing in it may panic or wrap.
+// Bytes from outside are read here: nothing in it may panic or wrap.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 use crate::error::ErrorKind;
@@ -166,7 +166,7 @@ impl<'a> Cursor<'a> {
     /// Reads an unsigned varint of at most 64 bits. Most take one byte and are handled first.
     #[inline(always)]
     pub fn varint(&mut self) -> Result<u64, Fault> {
-        // Only the value leaves the `match`: a `Result` would go through memory.
+        // Only the value leaves the `match`: a `Result` would be written to memory.
         let value = match self.bytes.get(self.position) {
             Some(&byte) if byte < 0x80 => {
                 self.position = self.position.saturating_add(1);

@@ -87,7 +87,7 @@ impl Limits {
     }
 }
 
-/// Makes room for `more` values, a number that comes from an input: any other way to request memory ends the
+/// Makes room for `more` values, a number that an input gives: any other way to request memory ends the
 /// process where it is not available.
 ///
 /// # Errors

@@ -68,7 +68,7 @@ enum Work {
 impl Reader {
     /// A reader of the blocks after the header of a file.
     ///
-    /// `blocks` and `header` come from [`Blocks::open`], `program` from the header's schema.
+    /// `blocks` and `header` are those of [`Blocks::open`], `program` from the header's schema.
     pub fn new(
         header: &Header,
         blocks: Blocks,
@@ -144,7 +144,7 @@ impl Reader {
         let share = self.blocks.remaining().map_or(UNIT_BYTES, |left| left.div_ceil(idle));
         while self.queue.len() < self.options.threads && !self.ended {
             let (unit, end) = self.next_unit(share.max(LEAST_UNIT_BYTES));
-            // Blocks before a malformed one are still decoded: their errors come first.
+            // Blocks before a malformed one are still decoded: their errors are first.
             if !unit.is_empty() {
                 self.queue.push_back(Work::Blocks(unit));
             }

@@ -9,7 +9,7 @@ const DEFAULT: Limits = Limits::DEFAULT;
 
 /// A file of two blocks: two valid records, then a valid and an invalid one.
 fn broken_fourth(of: &str, good: &[u8], bad: &[u8]) -> Vec<u8> {
-    // A long comes before the value of each record.
+    // A long is before the value of each record.
     let keyed =
         |records: [&[u8]; 2]| records.iter().flat_map(|record| [&long(5), *record].concat()).collect();
     let blocks = [(2, keyed([good, good])), (2, keyed([good, bad]))];

@@ -110,7 +110,7 @@ fn evolved_schemas_give_the_values_of_the_reference_decoder() {
             continue;
         }
         let reader = evolve(&mut rng, &writer);
-        // After reversing fields, a name may come before the definition of its type.
+        // After reversing fields, a name may be before the definition of its type.
         let Ok(schema) = ApacheSchema::parse(&reader) else { continue };
         let reference =
             ApacheReader::builder(sample.bytes.as_slice()).reader_schema(&schema).build().unwrap();

@@ -19,7 +19,7 @@ use object_store::aws::AmazonS3Builder;
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let location = arguments.next().ok_or("usage: plan_on_s3 LOCATION [FILTER]")?;
-    // Not needed with the feature `aws` of `object_store`, which brings its own cryptography.
+    // Not needed with the feature `aws` of `object_store`, which has its own cryptography.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let bucket = location.split('/').take(3).collect::<Vec<_>>().join("/");
     let store = AmazonS3Builder::from_env().with_url(&bucket).build()?;

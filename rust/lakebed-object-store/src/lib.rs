@@ -178,7 +178,7 @@ impl Storage for ObjectStorage {
         let listed =
             self.ask(folder, |store, key| async move { store.list_with_delimiter(Some(&key)).await });
         let Some(found) = present(listed)? else { return Ok(None) };
-        // An object may stand for the folder itself.
+        // An object may be the folder itself.
         let objects = found.objects.iter().filter(|object| object.location != own);
         let files = objects.map(|object| {
             let details = FileDetails { size: Some(object.size), modified: Some(modified(object)) };
@@ -228,7 +228,7 @@ impl Storage for ObjectStorage {
     }
 }
 
-/// The storage that a URI's scheme stands for, and what follows it: schemes of one storage are one.
+/// The storage that a URI's scheme means, and what follows it: schemes of one storage are one.
 fn parts(uri: &str) -> (String, &str) {
     let (scheme, rest) = uri.split_once("://").unwrap_or(("", uri));
     (family(scheme), rest)

@@ -218,7 +218,7 @@ fn known(work: &mut (dyn FnMut() + Send)) {
     let to_its_end = || {
         work();
         if is_ending() {
-            // The interpreter does not let it go any more.
+            // The interpreter does not release it any more.
             drop(UnwindGuard);
         }
     };

@@ -1,5 +1,5 @@
 //! Record files in ORC and Parquet, distinguished from Avro by their first bytes. They are read here; an
-//! encoder that the caller brings writes them.
+//! encoder that the caller gives writes them.
 
 use std::fmt;
 

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// How many bytes are held in memory before they go to disk.
+/// How many bytes are held in memory before they are written to disk.
 pub(crate) const HELD_BYTES: usize = 256 << 20;
 
 /// A file, without a name where the system supports that. It is deleted with this value.

@@ -20,7 +20,7 @@ pub(crate) fn cases(name: &str) -> Vec<Value> {
     }
 }
 
-/// A table of cases, with what they share: the shared one, else that which comes with the project.
+/// A table of cases, with what they share: the shared one, else that of the project.
 pub(crate) fn case_table(name: &str) -> Value {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/cases");
     let folders = [shared().map(|root| root.join("data/cases")), Some(own)];

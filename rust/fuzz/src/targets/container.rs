@@ -212,7 +212,7 @@ fn memory(bytes: &[u8]) -> Input {
 }
 
 /// Errors that are found when batches are assembled, later than other errors: where a file has several errors, the
-/// one that comes first depends on where batches end.
+/// one that is first depends on where batches end.
 fn is_found_late(kind: ErrorKind) -> bool {
     use ErrorKind::{Decimal, Limit, Schema, Timestamp, Utf8};
     matches!(kind, Decimal | Timestamp | Utf8 | Schema | Limit)

@@ -1,5 +1,5 @@
 //! Block compression: six codecs in one table, with contexts that are reused and output that is bounded.
-// Bytes from outside go through here: nothing in it may panic or wrap.
+// Bytes from outside are read here: nothing in it may panic or wrap.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 mod bzip2;

@@ -31,7 +31,7 @@ impl From<Buffer> for Input {
 }
 
 impl Input {
-    /// An input that reads `reader` as it goes.
+    /// An input that reads `reader` piece by piece.
     pub fn stream(reader: Box<dyn Read + Send>) -> Input {
         Input { source: Source::Stream(Stream { reader, ahead: Vec::new(), taken: 0 }), position: 0 }
     }

@@ -1,5 +1,5 @@
 //! Object container files: the header, and the one loop over blocks.
-// Bytes from outside go through here: nothing in it may panic or wrap.
+// Bytes from outside are read here: nothing in it may panic or wrap.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 mod block;

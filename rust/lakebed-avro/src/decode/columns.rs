@@ -183,7 +183,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Appends a number to a column of kind `to`; numbers go from narrow to wide only.
+    /// Appends a number to a column of kind `to`; numbers are only widened.
     pub(crate) fn push_widened(&mut self, to: Leaf, column: u32, number: WideNumber) -> Result<(), Fault> {
         match (to, number) {
             (Leaf::Float, WideNumber::Whole(value)) => nth(&mut self.floats, column)?.push(value as f32),

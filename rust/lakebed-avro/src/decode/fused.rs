@@ -2,7 +2,7 @@
 //! counts and bounds, and nullable counts.
 //!
 //! Each loop takes items while they are small and complete, and stops before the first other one: large or
-//! malformed items, and items near the end of the block, go through the general loop, which has all checks
+//! malformed items, and items near the end of the block, are read by the general loop, which has all checks
 //! and knows the field of an error.
 
 use super::Columns;

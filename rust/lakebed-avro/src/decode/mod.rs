@@ -1,5 +1,5 @@
 //! Runs a program over blocks: records in, columns out.
-// Bytes from outside go through here: nothing in it may panic or wrap.
+// Bytes from outside are read here: nothing in it may panic or wrap.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 mod assemble;

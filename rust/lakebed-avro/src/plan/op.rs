@@ -17,7 +17,7 @@ pub(crate) enum Number {
 
 /// One instruction. Compound ones include the instructions after them up to `end`.
 ///
-/// The same list decodes, skips and appends defaults, so these cannot disagree about what comes next. Records
+/// The same list decodes, skips and appends defaults, so these cannot disagree about what is next. Records
 /// have no instruction: their fields follow one another. Nulls have none either: they take no bytes and have
 /// no column, so a million of them cost nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(crate) enum Op {
         end: u32,
     },
     /// A union of `branches` values, each preceded by an [`Op::Branch`]. Without `types` the values of all
-    /// branches go to the same columns, those of the reader's type.
+    /// branches are written to the same columns, those of the reader's type.
     Union {
         branches: u32,
         types: Col,

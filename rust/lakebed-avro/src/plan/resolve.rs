@@ -75,7 +75,7 @@ impl Resolver {
         self.paths.iter().rposition(is_its).map(|at| at + 1)
     }
 
-    /// The number of the instruction that comes next.
+    /// The number of the next instruction.
     pub(super) fn here(&self) -> u32 {
         u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
     }

@@ -122,7 +122,7 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Writes the rows of a batch; full blocks go to the sink.
+    /// Writes the rows of a batch; full blocks are written to the sink.
     ///
     /// # Errors
     /// [`ErrorKind::Required`], [`ErrorKind::Decimal`], [`ErrorKind::Enum`], [`ErrorKind::Timestamp`] and

@@ -49,7 +49,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         shrink(layout.size());
-        // SAFETY: the pointer came from the system's allocator with this layout.
+        // SAFETY: the pointer is of the system's allocator with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 
@@ -58,7 +58,7 @@ unsafe impl GlobalAlloc for Counting {
             return ptr::null_mut();
         }
         shrink(layout.size());
-        // SAFETY: the pointer came from the system's allocator with this layout.
+        // SAFETY: the pointer is of the system's allocator with this layout.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }

@@ -48,7 +48,7 @@ impl Clock {
             }),
         };
         let (zeros, digits) = (nanos & 7, nanos.cast_unsigned() >> 3);
-        // One to seven stand for two to eight zeros.
+        // One to seven mean two to eight zeros.
         let scale = 10_u64.pow(zeros.cast_unsigned() as u32);
         let nanos =
             digits.checked_mul(scale).and_then(|nanos| nanos.checked_mul(if zeros == 0 { 1 } else { 10 }));

@@ -117,7 +117,7 @@ impl LeafReader {
         Ok(read)
     }
 
-    /// Opens the next page with entries; reads the dictionary if it comes first.
+    /// Opens the next page with entries; reads the dictionary if it is first.
     fn open_page(&mut self, inflater: &mut Inflater, budget: &mut Budget) -> Result<()> {
         loop {
             self.page = None;

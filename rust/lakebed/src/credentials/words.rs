@@ -11,7 +11,7 @@ use regex_lite::{Captures, Regex};
 
 use super::without_credentials;
 
-/// What stands where something was left out.
+/// What is written where something was left out.
 const LEFT_OUT: &str = "…";
 /// Shorter values of options say nothing; those that are not longer than a word are parts of other words.
 const SHORTEST: usize = 4;
@@ -28,7 +28,7 @@ pub fn without_secrets(text: &str, known: &[String]) -> String {
         known.iter().map(String::as_str).filter(|secret| secret.chars().count() >= SHORTEST).collect();
     known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     let mut text = known.iter().fold(text.to_owned(), |text, secret| without(&text, secret));
-    // What obstore knows besides stands below its sentence.
+    // What obstore knows besides is below its sentence.
     text.truncate(text.find("\n\nDebug source").unwrap_or(text.len()));
     text.truncate(
         (0..=text.len().min(MOST_BYTES)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0),

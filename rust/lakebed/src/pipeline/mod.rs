@@ -137,7 +137,7 @@ impl<S: Source> Pipeline<S> {
     fn spawn(&mut self) {
         let shared = &self.shared;
         self.process = Some(std::process::id());
-        // Threads that decode must leave reading to the readers from the beginning, so this comes before the
+        // Threads that decode must leave reading to the readers from the beginning, so this is before the
         // first reader runs.
         shared.state.has_threads(self.makers.len(), self.readers.len().max(shared.wanted(ThreadRole::Reads)));
         shared.spawn(&mut self.makers, ThreadRole::Makes);

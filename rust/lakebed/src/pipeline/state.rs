@@ -170,7 +170,7 @@ impl<B, M> State<B, M> {
         }
     }
 
-    /// The next job of a thread; waits until there is one. `None` where no more will come.
+    /// The next job of a thread; waits until there is one. `None` where there will be no more.
     pub(super) fn next_job(&self, role: ThreadRole, size: impl Fn(usize) -> u64) -> Option<ThreadJob<B>> {
         let mut places = self.places();
         loop {
@@ -335,7 +335,7 @@ impl<B, M> Places<B, M> {
     }
 
     /// Whether a decoded piece may be held: there is room for it, or the consumer waits for it. Where all
-    /// threads decode later requests, one of them must go on, so that it can decode the one that is waited
+    /// threads decode later requests, one of them must continue, so that it can decode the one that is waited
     /// for.
     fn may_hold(&self, at: usize, bytes: u64) -> bool {
         if self.held.saturating_add(bytes) <= self.most_bytes / 2 {

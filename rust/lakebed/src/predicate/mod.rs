@@ -3,7 +3,7 @@
 //! Text is parsed to a [`Predicate`], which only has names. Bound to columns it becomes a [`BoundPredicate`],
 //! which is evaluated on rows ([`BoundPredicate::evaluate`]) and on what is known of groups of rows: whether
 //! any row may match ([`BoundPredicate::may_match`]), and whether all must ([`BoundPredicate::must_match`]).
-//! Evaluation, `NOT` and the SQL text come from the table of operators in `op.rs`: a new operator is a row
+//! Evaluation, `NOT` and the SQL text are made of the table of operators in `op.rs`: a new operator is a row
 //! there. A [`Logic`] has the differences of formats: the treatment of nulls and of the signs of zeros.
 
 mod beyond;

@@ -116,7 +116,7 @@ impl RecordResolver {
         };
         let mut program = resolve(&paths, self.guard)?;
         if !self.guard.is_empty() && !program.guards() {
-            // Nested fields may come too late for the guard; others may still be in time.
+            // Nested fields may be decoded too late for the guard; others may still be in time.
             let fields = self.guard.iter().copied().filter(|path| !path.contains('.'));
             program = resolve(&paths, &fields.collect::<Vec<_>>())?;
         }

@@ -17,7 +17,7 @@ const ENOUGH_ROWS: usize = 1 << 13;
 const ENOUGH_BYTES: usize = 8 << 20;
 const ENOUGH_BATCHES: usize = 64;
 
-/// The same rows in the same order, with small batches put together. An error comes after the rows before it, an
+/// The same rows in the same order, with small batches put together. An error is given after the rows before it, an
 /// interruption at once.
 pub(super) struct CoalescedBatches<I> {
     batches: I,

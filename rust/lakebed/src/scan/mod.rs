@@ -119,7 +119,7 @@ pub trait Scan: Send + Sync {
     /// Starts reading. Small results are made whole; for the others the manifest lists are read.
     ///
     /// # Errors
-    /// Those of the files that are read now; more may come with the batches.
+    /// Those of the files that are read now; the batches may add more.
     fn stream(&self) -> Result<Batches>;
 
     /// What is unusual, but not an error, in the files that its streams have read so far; more may be added

@@ -45,7 +45,7 @@ pub(crate) struct PartBlocks {
 
 impl PartBlocks {
     /// The same error with its position in the whole file. The numbers of block and record are dropped, since
-    /// it is not known how many come before the part.
+    /// it is not known how many are before the part.
     pub(crate) fn in_whole_file(self, error: Error) -> Error {
         let further = |offset| if offset < self.header { offset } else { self.shift.saturating_add(offset) };
         error.elsewhere(further)
@@ -64,7 +64,7 @@ impl Content {
         Err(Error::new(ErrorKind::Argument, "a part of a manifest, where all of it is expected"))
     }
 
-    /// The blocks of `range` in a manifest with `length` recorded bytes, whose header came from
+    /// The blocks of `range` in a manifest with `length` recorded bytes, whose header is that of
     /// [`divisible`]; `None` where no block belongs to the range. One request, where no block is longer than
     /// [`WINDOW`].
     ///

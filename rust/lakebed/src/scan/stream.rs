@@ -36,7 +36,7 @@ pub(crate) trait ManifestSource: Send + Sync + 'static {
 /// The rows of manifests, in the order of the manifest lists.
 ///
 /// A single manifest is decoded by all threads. So are many, one after another, where the width is one.
-/// Otherwise manifests go through a [`Pipeline`], each decoded by one thread.
+/// Otherwise manifests are read by a [`Pipeline`], each decoded by one thread.
 pub(crate) struct ManifestStream<S: ManifestSource> {
     threads: usize,
     stage: StreamStage<S>,
@@ -120,7 +120,7 @@ impl<S: ManifestSource> Iterator for ManifestStream<S> {
     }
 }
 
-/// Manifests whose rows come batch by batch, each decoded by one thread.
+/// Manifests whose rows are given batch by batch, each decoded by one thread.
 struct ManifestBatches<S>(S);
 
 impl<S: ManifestSource> Source for ManifestBatches<S> {

@@ -24,12 +24,12 @@ use crate::write::publish::{Existing, create_bytes, is_taken, publish_bytes, syn
 pub(crate) const MAX_HINT_BYTES: u64 = 256;
 
 /// The sum of recorded sizes \[bytes\], for bounds and statistics: sizes may be forged, and the largest number
-/// stands for what does not fit.
+/// is what does not fit.
 pub(crate) fn total_size(sizes: impl IntoIterator<Item = u64>) -> u64 {
     sizes.into_iter().fold(0, u64::saturating_add)
 }
 
-/// Reads files and lists folders; all I/O of this crate goes through a storage.
+/// Reads files and lists folders; all I/O of this crate is that of a storage.
 ///
 /// Paths are joined from the table's location and the format's own names. Implementations are called from
 /// several threads at once. A missing file is [`ErrorKind::Missing`].

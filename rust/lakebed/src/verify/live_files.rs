@@ -30,7 +30,7 @@ impl LiveFiles {
         }
     }
 
-    /// Adds deletes and data files, as rows of [`super::Links`]; all deletes come before the first data file, or with
+    /// Adds deletes and data files, as rows of [`super::Links`]; all deletes are before the first data file, or with
     /// it.
     ///
     /// # Errors

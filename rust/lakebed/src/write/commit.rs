@@ -1,4 +1,4 @@
-//! Commits, retried until no other commit came in between. Each attempt starts from the latest state and
+//! Commits, retried until no other commit was made in between. Each attempt starts from the latest state and
 //! writes its files. The file that it publishes last, under the name of the next state, makes the commit; no
 //! file of that name may exist yet.
 //!
@@ -145,7 +145,7 @@ pub(super) fn publish_next(storage: &dyn Storage, path: &str, bytes: &[u8]) -> R
     }
 }
 
-/// Refuses a table whose storage cannot decide which of two writers came first.
+/// Refuses a table whose storage cannot decide which of two writers was first.
 ///
 /// # Errors
 /// `Unsupported`, with advice.

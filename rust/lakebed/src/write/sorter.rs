@@ -1,4 +1,4 @@
-//! An external sort of entries: what does not fit into memory goes to disk in sorted runs, which are then
+//! An external sort of entries: what does not fit into memory is written to disk in sorted runs, which are then
 //! merged.
 
 use std::cmp::Reverse;
@@ -43,7 +43,7 @@ pub(crate) trait Sortable {
 /// Takes entries in any order and returns them sorted by their keys. The sort is stable.
 pub(crate) struct Sorter<S: Sortable> {
     entries: S,
-    /// How many bytes are held in memory before they go to disk.
+    /// How many bytes are held in memory before they are written to disk.
     bound: usize,
     held: Vec<RecordBatch>,
     held_bytes: usize,
@@ -180,7 +180,7 @@ struct Merge<S: Sortable> {
     order: Option<RowConverter>,
     disk: Spill,
     runs: Vec<Run>,
-    /// The key of the next entry of each run; equal keys come in the order of the runs.
+    /// The key of the next entry of each run; equal keys are in the order of the runs.
     least: BinaryHeap<Reverse<(Box<[u8]>, usize)>>,
 }
 

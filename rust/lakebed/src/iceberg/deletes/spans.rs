@@ -10,7 +10,7 @@ pub(super) struct SpanTree {
     lowest: Vec<i128>,
     places: Vec<usize>,
     /// For each inner node and leaf the highest value below it. Node `n` has the children `2n` and `2n + 1`;
-    /// the leaves come after the `leaves` inner nodes.
+    /// the leaves are after the `leaves` inner nodes.
     highest: Vec<i128>,
     leaves: usize,
 }

@@ -244,7 +244,7 @@ impl EntryReader {
 
     fn decode_batch(&mut self) -> Result<Option<RecordBatch>> {
         let batch = self.reader.next().transpose();
-        // The error of the guard comes first: the batch lacks the rows that it dropped.
+        // The error of the guard is first: the batch lacks the rows that it dropped.
         if let Some(error) = self.tally.take_failure() {
             return Err(error);
         }

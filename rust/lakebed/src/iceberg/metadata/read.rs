@@ -31,7 +31,7 @@ impl TableMetadata {
     /// Reads a metadata file from start to end, and keeps the requested elements.
     ///
     /// Memory is that of the kept elements, one piece of the file and its longest element. The current schema
-    /// and snapshot are always kept. The file is read a second time where their ids come after them and they
+    /// and snapshot are always kept. The file is read a second time where their ids are after them and they
     /// are not the last of their lists.
     ///
     /// Unknown keys are ignored, nulls count as missing, and of keys that appear twice the last one counts.

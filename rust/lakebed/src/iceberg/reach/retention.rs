@@ -109,7 +109,7 @@ impl RetentionRules {
     /// Adds the snapshots that branches keep: of each a minimum number, then those that are young enough.
     ///
     /// Branches share most of their snapshots. Of those with the same rules the ones with fewer ancestors are
-    /// walked first; where another one comes to a snapshot later in its walk, it keeps no more from there on.
+    /// walked first; where another one meets a snapshot later in its walk, it keeps no more from there on.
     fn keep_of_branches(&self, branches: &[&SnapshotRef], kept: &mut HashSet<i64>) {
         let mut heads: HashMap<(i64, usize), Vec<i64>> = HashMap::new();
         for branch in branches {

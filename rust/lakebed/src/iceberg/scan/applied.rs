@@ -51,7 +51,7 @@ struct DeleteTargets {
 
 /// Data files by the numbers of their deletes.
 struct DataFilePaths {
-    /// The paths of the data files, a chunk for each batch they came in.
+    /// The paths of the data files, a chunk for each batch they were in.
     chunks: Vec<StringArray>,
     /// Chunk and row of each file that a delete applies to, delete by delete.
     places: Vec<(u32, u32)>,

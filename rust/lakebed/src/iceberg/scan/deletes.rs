@@ -101,7 +101,7 @@ impl DeletesBuilder {
         Ok(())
     }
 
-    /// The deletes. The types of compared columns come from the first of `schemas` that has the column.
+    /// The deletes. The types of compared columns are those of the first of `schemas` that has the column.
     pub(super) fn finish(self, schemas: &[Arc<Schema>]) -> Result<LiveDeletes> {
         let fields = equality_fields(schemas, &self.index.equality_ids());
         let schema = Arc::new(ArrowSchema::new(planned_deletes()));

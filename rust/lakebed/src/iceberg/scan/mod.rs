@@ -78,7 +78,7 @@ fn rows_of_entries(table: &Table, program: &Arc<EntryProgram>, options: &ScanOpt
     }
     let plan = Plan::new(table, options.table_filter.as_deref())?;
     let source = EntrySource::new(Arc::clone(program), table.clone());
-    // Threads that read vectors go through the manifests one by one.
+    // Threads that read vectors read the manifests one by one.
     let threads = if program.view.has(POSITIONS) { 1 } else { threads(options.threads) };
     Ok(Box::new(ManifestStream::new(source, plan.of_role(program.role), threads)))
 }

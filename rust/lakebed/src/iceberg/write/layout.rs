@@ -37,7 +37,7 @@ const fn since(since: FormatVersion, field: WrittenField) -> WrittenField {
     WrittenField { since, ..field }
 }
 
-/// The fields of an entry, without its file, which comes last.
+/// The fields of an entry, without its file, which is last.
 static ENTRY: [WrittenField; 4] = [
     required(0, "status", || Type::Int),
     optional(1, "snapshot_id", || Type::Long),

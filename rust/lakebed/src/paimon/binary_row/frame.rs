@@ -1,6 +1,6 @@
 //! The positions of values in rows and arrays, and the slots that both consist of.
 //!
-//! All reads at positions that come from the input are here.
+//! All reads at positions that the input gives are here.
 
 use super::layout::{self, INLINE_MARK, MAX_INLINE_BYTES, SLOT_BYTES};
 use crate::error::{Error, ErrorKind, Result};

@@ -190,7 +190,7 @@ fn of_stats(stats: &ArrayRef) -> Result<ColumnRanges> {
 }
 
 /// Upper bounds as Paimon meant them. To cut a text, Paimon increments its last character; after U+D7FF that
-/// gives half a character, which its `BinaryString` writes as `?`: a bound below the texts it stands for.
+/// gives half a character, which its `BinaryString` writes as `?`: a bound below the texts it is of.
 fn not_below_cut_texts(upper: &ArrayRef) -> ArrayRef {
     let Some(texts) = upper.as_any().downcast_ref::<StringArray>() else { return Arc::clone(upper) };
     if !texts.iter().flatten().any(|text| text.ends_with('?')) {

@@ -45,7 +45,7 @@ pub(crate) struct TableReach {
     removal: Option<Arc<BranchRemoval>>,
 }
 
-/// The snapshots, tags and changelogs of every branch, and its other files; the main branch comes first.
+/// The snapshots, tags and changelogs of every branch, and its other files; the main branch is first.
 pub(super) type BranchRoots = Vec<(String, Vec<SnapshotRoot>, OtherFiles)>;
 
 /// The files that are named without a manifest, and the manifests.

@@ -26,7 +26,7 @@ pub(in crate::paimon) enum RootKind {
 #[derive(Debug, Clone)]
 pub(in crate::paimon) struct SnapshotRoot {
     pub(in crate::paimon) kind: RootKind,
-    /// Empty for the main branch, which comes first.
+    /// Empty for the main branch, which is first.
     pub(super) branch: String,
     pub(in crate::paimon) root: Root,
     pub(in crate::paimon) snapshot: Snapshot,

@@ -34,7 +34,7 @@ pub(super) fn wrong_indexes(table: &Table) -> Result<Vec<Error>> {
     found.extend(vectors.rows(&view, None, None, &ExternalFiles::new()).err());
     let sizes = column::<Int64Array>(&vectors.files, "file_size")?.values();
     let ranges = vectors.offsets.values().iter().zip(vectors.lengths.values());
-    // The framing of a 32-bit vector comes on top.
+    // The framing of a 32-bit vector is added.
     let end = |range: VectorRange| fitting(range.offset.checked_add(range.length), "the end of a vector");
     let wrong = |((offset, length), size): ((&i64, &i64), &i64)| match VectorRange::new(*offset, *length)
         .and_then(end)

@@ -402,7 +402,7 @@ fn check_hints(files: &BranchFiles<'_>, ids: &[i64], found: &mut ManifestInvento
     Ok(())
 }
 
-/// Checks that the next snapshot of each consumer exists or is still to come.
+/// Checks that the next snapshot of each consumer exists or is not made yet.
 fn check_consumers(files: &BranchFiles<'_>, ids: &[i64], found: &mut ManifestInventory) -> Result<()> {
     for id in files.consumer_ids()? {
         let path = files.own(&consumer_file(&id));

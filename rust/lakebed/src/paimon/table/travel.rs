@@ -78,7 +78,7 @@ impl Table {
     /// with the schema of that snapshot.
     ///
     /// Lists the snapshots and reads some of them. Commit times ascend with the ids: several snapshots at
-    /// equal distances are read in parallel, then the search goes on between two of them.
+    /// equal distances are read in parallel, then the search continues between two of them.
     ///
     /// # Errors
     /// `SnapshotNotFound` for a time before the first snapshot, with the range of existing ones.

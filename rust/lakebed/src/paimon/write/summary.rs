@@ -35,7 +35,7 @@ impl<T: Ord + Copy> Range<T> {
     }
 }
 
-/// The record of a manifest, built while its entries come batch by batch.
+/// The record of a manifest, built while its entries are written batch by batch.
 pub(super) struct Summary {
     added: i64,
     deleted: i64,

@@ -2,7 +2,7 @@
 //!
 //! Both are distributed by partition, since deletes apply within a partition. Data files of unpartitioned
 //! specs, which would all be in one part, are distributed by their path. Deletes of such a spec that do not
-//! name a single file go to every part, including equality deletes, which apply to all specs.
+//! name a single file are sent to every part, including equality deletes, which apply to all specs.
 //!
 //! A delete that names one file but has another partition than the file would be in another part, and would
 //! silently apply to nothing. So deletes of one file are also distributed by its path, as are the columns of

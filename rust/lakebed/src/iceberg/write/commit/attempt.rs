@@ -1,4 +1,4 @@
-//! Tries a commit until no other commit comes in between (Iceberg's `SnapshotProducer.java`,
+//! Tries a commit until no other commit is made in between (Iceberg's `SnapshotProducer.java`,
 //! `BaseTransaction.java`, `HadoopTableOperations.java`).
 
 use std::sync::Arc;

@@ -50,7 +50,7 @@ pub(super) struct Base {
 pub struct SnapshotChoice {
     /// Where it is, among what earlier changes of the same commit leave.
     pub at: Option<Place>,
-    /// The one of the table that the change was begun at. `at` goes first, then the head of a branch that an earlier
+    /// The one of the table that the change was begun at. `at` is first, then the head of a branch that an earlier
     /// change of the same commit has moved.
     pub own: Option<i64>,
 }

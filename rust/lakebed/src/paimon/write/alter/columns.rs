@@ -291,7 +291,7 @@ fn type_at<'f>(fields: &'f mut [DataField], names: &[String]) -> Result<&'f mut 
     }
 }
 
-/// The type of the elements that a path goes on to, and the rest of the path.
+/// The type of the elements that a path leads to, and the rest of the path.
 fn within<'t, 'n>(ty: &'t mut DataType, names: &'n [String]) -> Option<(&'t mut DataType, &'n [String])> {
     let of_array = matches!(ty.kind, TypeKind::Array(_)) && names.first().is_some_and(|name| name == ELEMENT);
     let of_map = matches!(ty.kind, TypeKind::Map(..)) && names.first().is_some_and(|name| name == VALUE);

@@ -30,7 +30,7 @@ use crate::storage::{Storage, present};
 use crate::write::Existing;
 use crate::write::commit::check_committable;
 
-/// The longest name \[bytes\]: with what goes before and after it while its file is written, it is one that file
+/// The longest name \[bytes\]: with what is before and after it while its file is written, it is one that file
 /// systems take.
 const LONGEST_NAME: usize = 200;
 
@@ -169,7 +169,7 @@ fn snapshot_text(table: &Table) -> Result<String> {
     jackson::pretty(&object)
 }
 
-/// Refuses to report success where another commit came in between.
+/// Refuses to report success where another commit was made in between.
 ///
 /// # Errors
 /// `Conflict`.
