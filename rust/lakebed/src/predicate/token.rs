@@ -110,21 +110,25 @@ impl<'a> Tokens<'a> {
 }
 
 /// The digits of a number of bytes that is written as in filters, with a unit (`1.5 MB`) or without; `None` for another
-/// text, and for what is not a whole number of bytes.
+/// text, and for what is not a whole number of bytes. Only here `B` is a unit: in a filter `1 b` may be a number and a
+/// column.
 pub fn byte_count(text: &str) -> Option<String> {
     match Tokens::split(text).ok()?.tokens.as_slice() {
-        [(_, Token::Number(number))] if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+        [(_, Token::Number(number))]
+        | [(_, Token::Number(number @ Cow::Borrowed(_))), (_, Token::Word("B" | "b"))]
+            if number.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
             Some(number.to_string())
         }
         _ => None,
     }
 }
 
-/// `digits` of `unit` in bytes: B, powers of 1000 (kB, MB, GB, TB) or of 1024 (KiB, MiB, GiB, TiB), in any case;
+/// `digits` of `unit` in bytes: powers of 1000 (kB, MB, GB, TB) or of 1024 (KiB, MiB, GiB, TiB), in any case;
 /// `None` for another word, and for what is not a whole number of bytes.
 fn size(digits: &str, unit: &str) -> Option<String> {
-    const UNITS: [(&str, &str); 5] = [("B", "B"), ("kB", "KiB"), ("MB", "MiB"), ("GB", "GiB"), ("TB", "TiB")];
-    let factor = (0..).zip(UNITS).find_map(|(power, (decimal, binary))| {
+    const UNITS: [(&str, &str); 4] = [("kB", "KiB"), ("MB", "MiB"), ("GB", "GiB"), ("TB", "TiB")];
+    let factor = (1..).zip(UNITS).find_map(|(power, (decimal, binary))| {
         let is_decimal = unit.eq_ignore_ascii_case(decimal);
         (is_decimal || unit.eq_ignore_ascii_case(binary))
             .then(|| if is_decimal { 1000_u128.pow(power) } else { 1024_u128.pow(power) })
