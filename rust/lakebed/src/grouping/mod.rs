@@ -11,7 +11,7 @@ use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use job::GroupsJob;
-pub(crate) use sizes::Sizes;
+pub(crate) use sizes::{Sizes, each_group, sent_groups};
 
 use crate::distributed::foreign;
 use crate::error::Result;

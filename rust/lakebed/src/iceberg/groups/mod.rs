@@ -6,12 +6,13 @@ use std::collections::HashMap;
 
 use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, StructArray};
 
+use super::fields::{DATA, POSITION_DELETES};
 use super::partition::{PartitionNumbers, PartitionType};
 use super::table::{StoredTypes, Table, TableTypes};
 use super::view;
 use crate::error::Result;
-use crate::grouping::sums::{self, sum};
-use crate::grouping::{self, Sizes, Summing};
+use crate::grouping::sums::sum;
+use crate::grouping::{self, Sizes, Summing, each_group, sent_groups};
 use crate::health::{HealthTotals, ManifestBounds};
 use crate::record::{column, find};
 
@@ -132,11 +133,10 @@ impl grouping::FileGroups<Table> for PartitionGroups {
     }
 
     fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
-        let mut sizes = Sizes::received(sums)?;
-        sums::each(sums, &sent::COLUMNS, |key, numbers| {
+        each_group(sums, &sent::COLUMNS, |key, numbers, sizes| {
             let number = self.partitions.number_of(key);
             self.groups.resize_with(self.partitions.len(), PartitionSums::default);
-            let sums = sent::group(numbers, sizes.next().unwrap_or_default())?;
+            let sums = sent::group(numbers, sizes)?;
             self.groups.get_mut(number).map_or(Ok(()), |known| known.absorb(&sums))
         })
     }
@@ -147,11 +147,9 @@ impl grouping::FileGroups<Table> for PartitionGroups {
 
     fn drain(&mut self) -> Result<RecordBatch> {
         let groups = std::mem::take(&mut self.groups);
-        let rows: Vec<_> = groups.iter().map(sent::numbers).collect();
         let keys = BinaryArray::from_iter_values(self.partitions.keys());
         self.partitions.clear();
-        let sums = sums::batch(keys, &sent::COLUMNS, &rows)?;
-        Sizes::sent(&sums, groups.iter().map(|group| group.sizes))
+        sent_groups(keys, &sent::COLUMNS, groups.iter().map(|group| (sent::numbers(group), group.sizes)))
     }
 
     fn shown_partitions(&self) -> Result<RecordBatch> {
@@ -196,11 +194,11 @@ impl FileColumns {
         let mut group = PartitionSums { spec_id: self.spec_ids.value(row), ..PartitionSums::default() };
         let file = Count { files: 1, records: self.record_counts.value(row) };
         match self.contents.value(row) {
-            0 => {
+            DATA => {
                 let size = self.sizes.value(row);
                 (group.data, group.data_bytes, group.sizes) = (file, size, Sizes::of(size, small_bytes));
             }
-            1 => {
+            POSITION_DELETES => {
                 group.position_deletes = file;
                 if self.offsets.is_valid(row) {
                     group.vectors = file;

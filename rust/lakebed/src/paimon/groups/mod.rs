@@ -17,8 +17,8 @@ use super::scan::{SentSchemas, know_vectors, vector_counts};
 use super::table::Table;
 use super::view;
 use crate::error::Result;
-use crate::grouping::sums::{self, beyond, known_sum, sum};
-use crate::grouping::{self, Sizes, Summing};
+use crate::grouping::sums::{beyond, known_sum, sum};
+use crate::grouping::{self, Sizes, Summing, each_group, sent_groups};
 use crate::health::{HealthTotals, ManifestBounds};
 use crate::record::column;
 use crate::scan::ScanOptions;
@@ -140,10 +140,9 @@ impl grouping::FileGroups<Table> for BucketGroups {
     }
 
     fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
-        let mut sizes = Sizes::received(sums)?;
-        sums::each(sums, &sent::COLUMNS, |key, numbers| {
+        each_group(sums, &sent::COLUMNS, |key, numbers, sizes| {
             let partition = self.partitions.number(key, Arc::from);
-            self.take(sent::group(partition, numbers, sizes.next().unwrap_or_default())?)
+            self.take(sent::group(partition, numbers, sizes)?)
         })
     }
 
@@ -180,9 +179,8 @@ impl grouping::FileGroups<Table> for BucketGroups {
 impl BucketGroups {
     /// The buckets, each with the bytes of its partition.
     pub(crate) fn sums(&self) -> Result<RecordBatch> {
-        let rows: Vec<_> = self.groups.iter().map(sent::numbers).collect();
-        let sums = sums::batch(self.partition_rows(&self.groups), &sent::COLUMNS, &rows)?;
-        Sizes::sent(&sums, self.groups.iter().map(|group| group.sizes))
+        let groups = self.groups.iter().map(|group| (sent::numbers(group), group.sizes));
+        sent_groups(self.partition_rows(&self.groups), &sent::COLUMNS, groups)
     }
 
     /// Adds files of one bucket; their partition has its number here already.
