@@ -8,8 +8,6 @@
 //! upper half of its positions. The formats differ in which of the two they have, and in what the recorded
 //! length includes.
 
-mod bitmap;
-mod frame;
 #[cfg(test)]
 mod tests;
 
@@ -19,11 +17,10 @@ use arrow_array::{Array, Int64Array, ListArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 use arrow_select::concat::concat;
-use lakebed_avro::Limits;
+use lakebed_avro::{ErrorKind as AvroKind, Limits};
 use roaring::RoaringBitmap;
 
 use crate::error::{Error, ErrorKind, Location, Result};
-pub(crate) use frame::{ExpectedFrame, FRAMING, MAGIC_32, MAGIC_64, truncated};
 
 /// The recorded place of a vector in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,8 +69,8 @@ impl DeletionVector {
         expected: &[ExpectedFrame],
     ) -> Result<DeletionVector> {
         let decode = || {
-            let (magic, bitmaps) = frame::open(bytes, range.length, expected)?;
-            let bitmaps = if magic == MAGIC_32 { bitmap::one(bitmaps) } else { bitmap::many(bitmaps) };
+            let (magic, bitmaps) = open_frame(bytes, range.length, expected)?;
+            let bitmaps = if magic == MAGIC_32 { read_one(bitmaps) } else { read_many(bitmaps) };
             Ok(DeletionVector { bitmaps: bitmaps? })
         };
         decode().map_err(|error: Error| error.at(range.place()))
@@ -139,4 +136,94 @@ pub(crate) fn position_lists<'v>(
     let item = Arc::new(Field::new("item", DataType::Int64, true));
     let built = concat(&values).and_then(|values| ListArray::try_new(item, offsets, values, Some(nulls)));
     built.map_err(Into::into)
+}
+
+/// 1581511376, big-endian: a vector of 32-bit positions.
+pub(crate) const MAGIC_32: [u8; 4] = [0x5e, 0x43, 0xf2, 0xd0];
+/// 1681511377, little-endian: a vector of 64-bit positions.
+pub(crate) const MAGIC_64: [u8; 4] = [0xd1, 0xd3, 0x39, 0x64];
+/// Bytes of the size before a vector and of the checksum after it.
+pub(crate) const FRAMING: u64 = 8;
+
+/// A magic number that vectors of a format may have, and the size that belongs to it.
+pub(crate) struct ExpectedFrame {
+    /// [`MAGIC_32`] or [`MAGIC_64`].
+    pub(crate) magic: [u8; 4],
+    /// The size that follows from the recorded length; `None` where that is too small for any vector.
+    pub(crate) size: Option<u64>,
+}
+
+/// The magic number and the bitmaps of a vector, after checking magic, size and checksum.
+fn open_frame<'b>(bytes: &'b [u8], recorded: u64, expected: &[ExpectedFrame]) -> Result<([u8; 4], &'b [u8])> {
+    let (size, rest) = bytes.split_first_chunk::<4>().ok_or_else(truncated)?;
+    let size = i32::from_be_bytes(*size);
+    let magic = *rest.first_chunk::<4>().ok_or_else(truncated)?;
+    let expected = expected.iter().find(|expected| expected.magic == magic).ok_or_else(|| {
+        let message = format!("not a deletion vector: it begins with {:08x}", u32::from_be_bytes(magic));
+        Error::new(ErrorKind::Avro(AvroKind::Magic), message)
+    })?;
+    let found = usize::try_from(size).ok().filter(|size| Some(*size as u64) == expected.size);
+    let size = found.ok_or_else(|| {
+        let message = format!("deletion vector has {size} bytes, its recorded length is {recorded}");
+        Error::new(ErrorKind::Mismatch, message)
+    })?;
+    let (body, rest) = rest.split_at_checked(size).ok_or_else(truncated)?;
+    let recorded = u32::from_be_bytes(*rest.first_chunk::<4>().ok_or_else(truncated)?);
+    let computed = crc32fast::hash(body);
+    if computed != recorded {
+        let message = format!("CRC-32 of the deletion vector is {computed:08x}, not {recorded:08x}");
+        return Err(Error::new(ErrorKind::Avro(AvroKind::Checksum), message));
+    }
+    Ok((magic, body.get(magic.len()..).ok_or_else(truncated)?))
+}
+
+#[cold]
+pub(crate) fn truncated() -> Error {
+    Error::new(ErrorKind::Avro(AvroKind::Truncated), "the deletion vector ends early")
+}
+
+/// The bitmap of a 32-bit vector.
+fn read_one(mut bytes: &[u8]) -> Result<Vec<(u32, RoaringBitmap)>> {
+    let bitmap = read_bitmap(&mut bytes)?;
+    check_end(bytes)?;
+    Ok(vec![(0, bitmap)])
+}
+
+/// The bitmaps of a 64-bit vector; some may be empty.
+fn read_many(bytes: &[u8]) -> Result<Vec<(u32, RoaringBitmap)>> {
+    let (count, mut bytes) = bytes.split_first_chunk::<8>().ok_or_else(truncated)?;
+    let mut bitmaps: Vec<(u32, RoaringBitmap)> = Vec::new();
+    for _ in 0..u64::from_le_bytes(*count) {
+        let (upper, rest) = bytes.split_first_chunk::<4>().ok_or_else(truncated)?;
+        bytes = rest;
+        let upper = u32::from_le_bytes(*upper);
+        // Positions are signed integers.
+        let ascends = bitmaps.last().is_none_or(|(last, _)| *last < upper) && i32::try_from(upper).is_ok();
+        if !ascends {
+            return Err(malformed(format!("upper half {upper:#x} of positions is out of order")));
+        }
+        bitmaps.push((upper, read_bitmap(&mut bytes)?));
+    }
+    check_end(bytes)?;
+    Ok(bitmaps)
+}
+
+fn read_bitmap(bytes: &mut &[u8]) -> Result<RoaringBitmap> {
+    RoaringBitmap::deserialize_from(bytes).map_err(|error| match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => truncated(),
+        _ => malformed(format!("malformed bitmap: {error}")),
+    })
+}
+
+fn check_end(rest: &[u8]) -> Result<()> {
+    if rest.is_empty() {
+        return Ok(());
+    }
+    let message = format!("{} trailing bytes after the bitmap of a deletion vector", rest.len());
+    Err(Error::new(ErrorKind::Avro(AvroKind::Trailing), message))
+}
+
+#[cold]
+fn malformed(message: String) -> Error {
+    Error::new(ErrorKind::Avro(AvroKind::Codec), message)
 }

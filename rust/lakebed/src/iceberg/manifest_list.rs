@@ -8,8 +8,8 @@ use arrow_array::builder::{BinaryBuilder, BooleanBuilder, ListBuilder, StructBui
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, Int32Array, Int64Array, ListArray, PrimitiveArray, RecordBatch, RecordBatchOptions,
-    StringArray, StructArray, new_null_array,
+    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray, PrimitiveArray, RecordBatch,
+    RecordBatchOptions, StringArray, StructArray, new_null_array,
 };
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, DataType};
@@ -356,6 +356,38 @@ fn summary(items: &StructArray, item: usize) -> Option<FieldSummary> {
 #[cold]
 fn malformed(error: ArrowError) -> Error {
     Error::new(ErrorKind::Required, error.to_string())
+}
+
+/// Which kind of files is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Data files.
+    Data,
+    /// Delete files and deletion vectors.
+    Deletes,
+    /// Both.
+    Both,
+}
+
+impl Content {
+    /// Whether a manifest has files of this kind.
+    pub(crate) fn has(self, manifest: &ManifestFile) -> bool {
+        match self {
+            Content::Data => manifest.content == DATA,
+            Content::Deletes => manifest.content == DELETES,
+            Content::Both => true,
+        }
+    }
+
+    /// Which of `entries`, which have the column `content`, are of this kind; `None` where all kinds are
+    /// read.
+    pub(crate) fn of(self, entries: &RecordBatch) -> Result<Option<BooleanArray>> {
+        if self == Content::Both {
+            return Ok(None);
+        }
+        let content = column::<Int32Array>(entries, "content")?.iter();
+        Ok(Some(content.map(|content| Some((content == Some(DATA)) == (self == Content::Data))).collect()))
+    }
 }
 
 #[cfg(test)]

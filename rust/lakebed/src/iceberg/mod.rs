@@ -1,6 +1,5 @@
 //! Apache Iceberg: table metadata, snapshots, manifest lists, manifests.
 
-mod content;
 mod delete_file;
 mod deletes;
 pub mod deletion_vector;

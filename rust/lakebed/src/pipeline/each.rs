@@ -1,9 +1,10 @@
-//! Small files, read in parallel.
+//! Many small reads at a time, and two chains of them.
 
 use std::sync::Arc;
 
 use super::{Give, Pipeline, Source, Width};
 use crate::error::Result;
+use crate::separate_thread::SeparateThread;
 use crate::storage::Storage;
 
 /// The result of `read` for each of `requests`, in their order, or the first error in that order. It is meant
@@ -71,4 +72,24 @@ where
     fn interrupted(&self) -> Result<()> {
         self.storage.interrupted()
     }
+}
+
+/// Runs both. Where reads wait for a network, the second runs on another thread, if one can be started; after
+/// an error of the first nothing waits for it.
+///
+/// # Errors
+/// Those of the first; the interruption of who waits for the second.
+pub(crate) fn both<A, B: Send + 'static>(
+    storage: &dyn Storage,
+    first: impl FnOnce() -> Result<A>,
+    second: impl FnOnce() -> B + Send + 'static,
+) -> Result<(A, B)> {
+    if storage.concurrent_reads().is_none_or(|reads| reads < 2) {
+        return Ok((first()?, second()));
+    }
+    let thread = SeparateThread::start();
+    let second = thread.begin(second);
+    let both = (first()?, second.wait(|| storage.interrupted())?);
+    thread.end();
+    Ok(both)
 }

@@ -21,28 +21,26 @@
 //! Threads belong to a pipeline and end with it. None is started at import, none outlives its stream, and a
 //! forked process does not depend on threads of its parent.
 
-mod both;
 mod each;
 mod kept;
 mod levels;
 mod state;
 #[cfg(test)]
 mod tests;
-mod width;
 
 use std::collections::VecDeque;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-pub(crate) use both::both;
-pub(crate) use each::{each, read_each};
+pub(crate) use each::{both, each, read_each};
 pub(crate) use kept::ReadCache;
 pub(crate) use levels::{Levels, Look};
-pub(crate) use width::Width;
+use state::{Ready, State, ThreadJob, ThreadRole};
 
 use crate::error::{Error, Result};
 use crate::separate_thread::{PATIENCE, of_another_process};
-use state::{Ready, State, ThreadJob, ThreadRole};
+use crate::storage::Storage;
 
 /// The most bytes that are read or decoded ahead of the consumer.
 pub(crate) const BYTES_AHEAD: u64 = 64 << 20;
@@ -316,4 +314,40 @@ type Caught<T> = std::thread::Result<Result<T, Error>>;
 
 fn caught<T>(call: impl FnOnce() -> Result<T>) -> Caught<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(call))
+}
+
+/// More reads at once than any storage serves better than fewer; each has a thread.
+const MOST_READS: usize = 1024;
+
+/// The most parallel reads, and the most threads that decode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Width {
+    pub(crate) reads: usize,
+    pub(crate) threads: usize,
+}
+
+impl Width {
+    /// One after another.
+    pub(crate) const ONE: Width = Width { reads: 1, threads: 1 };
+
+    /// The width for a storage and a number of threads.
+    ///
+    /// A local read returns at once, so one per thread is enough, and with one thread no others are needed.
+    /// More threads than processors read more in parallel, as a mounted object store needs it. They do not
+    /// decode faster, and would only take memory, so decoding has no more threads than processors.
+    pub(crate) fn new(storage: &dyn Storage, threads: usize) -> Width {
+        let reads = storage.concurrent_reads().unwrap_or(threads).clamp(1, MOST_READS);
+        let processors = std::thread::available_parallelism().map_or(threads, NonZeroUsize::get);
+        Width { reads, threads: threads.min(processors).max(1) }
+    }
+
+    /// The most requests that are in progress at once.
+    pub(crate) fn most(self) -> usize {
+        self.reads.max(self.threads)
+    }
+
+    /// Whether one thread does all of the work.
+    pub(crate) fn is_one(self) -> bool {
+        self.reads <= 1 && self.threads <= 1
+    }
 }

@@ -2,7 +2,6 @@
 //! Arrow type.
 
 pub(crate) mod carried;
-mod columnar;
 mod reader;
 mod records;
 mod resolver;

@@ -6,8 +6,6 @@ mod coalesced;
 mod format;
 mod funnel;
 mod jobs;
-mod numbered;
-mod parallel;
 mod resolve;
 mod row_limit;
 mod share;
@@ -24,15 +22,13 @@ pub(crate) use absent::Absent;
 pub(crate) use format::{Format, LiveFiles, OpenManifest, no_scan_tasks, no_view};
 pub(crate) use funnel::{Amount, Funnel, Stage, counted};
 pub(crate) use jobs::{EntryJob, RowsJob, located};
-pub(crate) use numbered::{DELETE_ID, Numbered};
-pub(crate) use parallel::threads;
 pub(crate) use resolve::resolve;
 pub(crate) use row_limit::row_limited;
 pub(crate) use share::headers;
 pub use share::{Content, divisible};
 pub(crate) use source::{EntrySource, planned};
 pub(crate) use stream::{ManifestSource, ManifestStream};
-pub(crate) use view_scan::ViewScan;
+pub(crate) use view_scan::{DELETE_ID, Numbered, ViewScan};
 
 use coalesced::CoalescedBatches;
 
@@ -224,4 +220,15 @@ pub(crate) fn each<T>(made: Result<Vec<T>>) -> impl Iterator<Item = Result<T>> {
 /// The rows of one batch as a stream.
 pub(crate) fn once(batch: RecordBatch) -> Batches {
     Box::new(std::iter::once(Ok(batch)))
+}
+
+/// No machine has more processors; each thread takes memory before it has work.
+const MOST_THREADS: usize = 1024;
+
+/// The number of threads for the option `wanted`.
+pub(crate) fn threads(wanted: usize) -> usize {
+    match wanted {
+        0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        wanted => wanted.min(MOST_THREADS),
+    }
 }

@@ -2,7 +2,6 @@
 
 mod at_once;
 mod local_folder;
-mod placing;
 
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
@@ -10,14 +9,25 @@ use std::path::Path;
 
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
+use serde::{Deserialize, Serialize};
 
 pub use at_once::AtOnce;
 use local_folder::{local_contents, local_details, modified};
-pub use placing::Placing;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::local_path::local_path;
+use crate::location::Allowed;
 use crate::write::publish::{Existing, create_bytes, is_taken, publish_bytes, sync_folder_of};
+
+/// Which paths a storage may open, and the real paths of files, as
+/// [`Storage::place`] needs them.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Placing {
+    /// Where paths may lead, in addition to places that the caller trusts.
+    pub(crate) guard: Option<(Vec<String>, Allowed)>,
+    /// The table's own location, and the old prefixes of moved files with the new ones.
+    pub(crate) moved: Option<(String, Vec<(String, String)>)>,
+}
 
 /// The most bytes of a file that names a table's current version: the longest name of a file on most file systems, and
 /// a line break. A longer file is no such hint.

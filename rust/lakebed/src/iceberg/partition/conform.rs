@@ -16,7 +16,7 @@ use lakebed_avro::ErrorKind as AvroKind;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
 use crate::iceberg::value::decimal::{fits, from_bytes};
-use crate::iceberg::value::uuid::{parse_uuid, write_uuid};
+use crate::iceberg::value::text::{parse_uuid, write_uuid};
 use crate::record::typed;
 use crate::time::{MICROS_PER_DAY, NANOS_PER_DAY};
 

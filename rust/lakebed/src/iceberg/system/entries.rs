@@ -6,8 +6,8 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
 use super::rows::{Scope, data_file_fields, entries, readable_metrics, structs};
 use crate::error::Result;
-use crate::iceberg::content::Content;
 use crate::iceberg::fields::ENTRY;
+use crate::iceberg::manifest_list::Content;
 use crate::iceberg::table::Table;
 use crate::iceberg::view::Role;
 use crate::record::find;

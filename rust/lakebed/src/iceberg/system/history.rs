@@ -4,7 +4,7 @@ use arrow_schema::DataType::{Boolean, Int64};
 use arrow_schema::Field;
 use std::collections::{HashMap, HashSet};
 
-use super::types::instant;
+use super::instant;
 use crate::error::Result;
 use crate::iceberg::metadata::Wanted;
 use crate::iceberg::table::Table;

@@ -3,7 +3,7 @@
 use arrow_schema::DataType::Utf8;
 use arrow_schema::Field;
 
-use super::types::instant;
+use super::instant;
 use crate::error::Result;
 use crate::iceberg::metadata::Wanted;
 use crate::iceberg::table::Table;

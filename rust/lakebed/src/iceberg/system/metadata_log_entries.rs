@@ -5,7 +5,7 @@ use arrow_schema::DataType::{Int32, Int64, Utf8};
 use arrow_schema::Field;
 use std::collections::HashMap;
 
-use super::types::instant;
+use super::instant;
 use crate::error::Result;
 use crate::iceberg::metadata::{Lineage, METADATA_PATH, MetadataLogEntry, TableMetadata, Wanted};
 use crate::iceberg::table::{Table, as_of};

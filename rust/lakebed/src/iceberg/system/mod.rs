@@ -19,10 +19,14 @@ mod rows;
 mod snapshots;
 mod sort_orders;
 mod statistics;
-mod types;
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
 use super::table::Table;
 use crate::system::SystemTable;
+use crate::view::map_names;
 
 /// All metadata tables, by name.
 pub(crate) const SYSTEM_TABLES: &[SystemTable<Table>] = &[
@@ -50,3 +54,27 @@ pub(crate) const SYSTEM_TABLES: &[SystemTable<Table>] = &[
     sort_orders::TABLE,
     statistics::TABLE,
 ];
+
+/// An instant, as the engine's `timestamptz`.
+fn instant() -> DataType {
+    DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
+}
+
+/// User-defined key-value pairs.
+fn pairs() -> DataType {
+    let names = map_names();
+    let entry =
+        vec![Field::new(names.key, DataType::Utf8, false), Field::new(names.value, DataType::Utf8, true)];
+    DataType::Map(Arc::new(Field::new(names.entry, DataType::Struct(entry.into()), false)), false)
+}
+
+/// A list of `item`s.
+fn list(item: DataType) -> DataType {
+    DataType::List(Arc::new(Field::new("item", item, true)))
+}
+
+/// A list of structs of these fields.
+fn structs(fields: &[(&str, DataType)]) -> DataType {
+    let fields: Fields = fields.iter().map(|(name, ty)| Field::new(*name, ty.clone(), true)).collect();
+    list(DataType::Struct(fields))
+}

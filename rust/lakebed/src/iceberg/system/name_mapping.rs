@@ -3,7 +3,7 @@
 use arrow_schema::DataType::{Int32, Utf8};
 use arrow_schema::Field;
 
-use super::types::list;
+use super::list;
 use crate::error::Result;
 use crate::iceberg::metadata::name_mapping;
 use crate::iceberg::table::Table;

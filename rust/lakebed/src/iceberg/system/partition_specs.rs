@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::DataType::{Boolean, Int32, Utf8};
 use arrow_schema::Field;
 
-use super::types::{list, structs};
+use super::{list, structs};
 use crate::error::Result;
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::table::Table;

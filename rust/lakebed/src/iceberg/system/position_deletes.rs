@@ -11,10 +11,10 @@ use arrow_select::take::take;
 
 use super::rows::{Scope, entries};
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::content::Content;
 use crate::iceberg::delete_file::{DeleteFileReader, DeletedRows};
 use crate::iceberg::deletion_vector::VectorEntry;
 use crate::iceberg::fields::{PARTITION, POSITION_DELETES, ROW};
+use crate::iceberg::manifest_list::Content;
 use crate::iceberg::table::{Table, TableTypes};
 use crate::iceberg::types::Type;
 use crate::iceberg::view::Role;

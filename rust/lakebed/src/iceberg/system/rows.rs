@@ -9,8 +9,8 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{DataType, Field};
 
 use crate::error::Result;
-use crate::iceberg::content::Content;
 use crate::iceberg::fields::{ENTRY, PARTITION};
+use crate::iceberg::manifest_list::Content;
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::metadata::{Wanted, Which};
 use crate::iceberg::metrics::MetricsView;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::{Field, Schema as ArrowSchema};
 
-use super::types::{instant, pairs};
+use super::{instant, pairs};
 use crate::error::Result;
 use crate::iceberg::table::Table;
 use crate::record::find;

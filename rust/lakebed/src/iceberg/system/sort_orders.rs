@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, Int32Array};
 use arrow_schema::DataType::{Boolean, Int32, Utf8};
 use arrow_schema::Field;
 
-use super::types::{list, structs};
+use super::{list, structs};
 use crate::error::Result;
 use crate::iceberg::metadata::{SortField, SortOrder};
 use crate::iceberg::table::Table;

@@ -4,7 +4,7 @@ use arrow_array::ArrayRef;
 use arrow_schema::DataType::{Int32, Int64, Utf8};
 use arrow_schema::Field;
 
-use super::types::{list, pairs, structs};
+use super::{list, pairs, structs};
 use crate::error::Result;
 use crate::iceberg::metadata::{StatisticsFile, Wanted};
 use crate::iceberg::table::Table;

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
 use crate::iceberg::value::decimal::minimal;
 use crate::iceberg::value::expect_type;
-use crate::iceberg::value::uuid::parse_uuid;
+use crate::iceberg::value::text::parse_uuid;
 use crate::murmur;
 use crate::record::typed;
 

@@ -7,7 +7,6 @@ mod arrow;
 mod json;
 mod schema;
 mod text;
-mod write;
 
 #[cfg(test)]
 mod tests;

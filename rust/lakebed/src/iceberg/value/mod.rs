@@ -3,11 +3,9 @@
 mod binary;
 pub(crate) mod decimal;
 mod forms;
-pub(crate) mod hex;
 pub(crate) mod human;
 mod json;
 pub(crate) mod text;
-pub(crate) mod uuid;
 
 #[cfg(test)]
 mod tests;

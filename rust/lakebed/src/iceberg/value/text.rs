@@ -1,9 +1,8 @@
-//! Single values as text, as Iceberg's Java prints them.
+//! Single values as text, as Iceberg's Java prints them; bytes as hexadecimal digits, and UUIDs.
 
 use std::fmt::{self, Write};
 
 use crate::text::{WallClock, civil_from_days, write_decimal};
-
 use crate::time::{MICROS_PER_SECOND, NANOS_PER_SECOND};
 
 /// The unit of a time: microseconds or nanoseconds.
@@ -61,4 +60,57 @@ pub(crate) fn write_base64(out: &mut String, bytes: &[u8]) {
             out.push(if place > three.len() { '=' } else { char::from(digit) });
         }
     }
+}
+
+/// Appends two digits per byte, in lower case.
+pub(crate) fn write_hex(out: &mut String, bytes: &[u8]) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+}
+
+/// The bytes of a text with two digits per byte, in any case.
+pub(crate) fn parse_hex(text: &str) -> Option<Vec<u8>> {
+    text.as_bytes().chunks(2).map(hex_byte).collect()
+}
+
+/// The byte of two digits.
+fn hex_byte(digits: &[u8]) -> Option<u8> {
+    let digit = |digit: u8| char::from(digit).to_digit(16);
+    match digits {
+        [high, low] => u8::try_from(digit(*high)? << 4 | digit(*low)?).ok(),
+        _ => None,
+    }
+}
+
+/// The bytes that have a hyphen before them.
+const GROUPS: [usize; 4] = [4, 6, 8, 10];
+
+/// Appends a UUID in lower case with hyphens.
+pub(crate) fn write_uuid(out: &mut String, uuid: &[u8; 16]) -> fmt::Result {
+    for (position, byte) in uuid.iter().enumerate() {
+        if GROUPS.contains(&position) {
+            out.push('-');
+        }
+        write!(out, "{byte:02x}")?;
+    }
+    Ok(())
+}
+
+/// The bytes of 32 hex digits in any case, with all hyphens at their places or without any.
+pub(crate) fn parse_uuid(text: &str) -> Option<[u8; 16]> {
+    let bytes = text.as_bytes();
+    let hyphens = match bytes.len() {
+        32 => 0,
+        36 => 1,
+        _ => return None,
+    };
+    let mut uuid = [0; 16];
+    let mut at = 0;
+    for (position, byte) in uuid.iter_mut().enumerate() {
+        if hyphens > 0 && GROUPS.contains(&position) {
+            at += usize::from(bytes.get(at) == Some(&b'-'));
+        }
+        *byte = hex_byte(bytes.get(at..at + 2)?)?;
+        at += 2;
+    }
+    (at == bytes.len()).then_some(uuid)
 }

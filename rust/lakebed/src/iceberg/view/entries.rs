@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use arrow_array::builder::BinaryBuilder;
-use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, StringArray, new_null_array,
+};
 use arrow_schema::DataType;
 
 use crate::error::Result;
 use crate::field::{int32, int64, ints, longs, texts, utf8, wall_clock};
-use crate::iceberg::content::Content;
 use crate::iceberg::deletion_vector::VECTOR_INPUT;
-use crate::iceberg::fields::{ENTRY, PARTITION};
+use crate::iceberg::fields::{ENTRY, FILE_PATH_ID, PARTITION, POSITION_DELETES};
 use crate::iceberg::manifest::Statuses;
-use crate::iceberg::metrics::MetricsView;
+use crate::iceberg::manifest_list::Content;
+use crate::iceberg::metrics::{MetricsView, metric_values};
 use crate::iceberg::partition::PartitionType;
-use crate::iceberg::view::target::{TARGET_INPUT, target_files};
-use crate::record::{column as read, find};
+use crate::record::{column as read, find, typed};
 use crate::scan::{DeletesAs, RESIDUAL};
 use crate::view::{self, IDENTITY_COLUMN, Make, OwnColumns, column, copy, given, project};
 
@@ -271,4 +272,31 @@ pub(crate) fn identities(entries: &RecordBatch) -> Result<ArrayRef> {
         identities.append_value(&key);
     }
     Ok(Arc::new(identities.finish()))
+}
+
+/// The entry's columns that determine it.
+pub(crate) const TARGET_INPUT: [&str; 4] =
+    ["content", "referenced_data_file", "lower_bounds", "upper_bounds"];
+
+/// The data file that each position delete file or deletion vector deletes from, if it is a single one: the
+/// one it refers to, or the path that both of its bounds have (Iceberg's
+/// `ContentFileUtil.referencedDataFile`). Null for all other files.
+pub(crate) fn target_files(entries: &RecordBatch) -> Result<StringArray> {
+    let [content, stored, lower, upper] = TARGET_INPUT;
+    let (content, stored) = (read::<Int32Array>(entries, content)?, read::<StringArray>(entries, stored)?);
+    let bounds = |map| -> Result<BinaryArray> {
+        typed::<BinaryArray>(&metric_values(entries, map, &[FILE_PATH_ID])?.remove(0), map).cloned()
+    };
+    let (lower, upper) = (bounds(lower)?, bounds(upper)?);
+    let target = |row: usize| {
+        if stored.is_valid(row) {
+            return Some(stored.value(row));
+        }
+        if content.value(row) != POSITION_DELETES {
+            return None;
+        }
+        let is_single = lower.is_valid(row) && upper.is_valid(row) && lower.value(row) == upper.value(row);
+        std::str::from_utf8(is_single.then(|| lower.value(row))?).ok()
+    };
+    Ok((0..entries.num_rows()).map(target).collect())
 }

@@ -3,9 +3,7 @@
 
 use roaring::RoaringBitmap;
 
-use super::input::Input;
-use super::number;
-use super::rows::Rows;
+use super::input::{Input, Rows, read_value};
 use crate::paimon::types::TypeKind;
 use crate::predicate::BoundLeaf;
 
@@ -47,7 +45,7 @@ pub(super) fn rows(body: &[u8], leaf: &BoundLeaf, kind: &TypeKind) -> Rows {
 
 /// A value, the offset of its bitmap, and whether it is needed.
 fn entry(input: &mut Input<'_>, leaf: &BoundLeaf, kind: &TypeKind, places: &mut Vec<i32>) -> Option<()> {
-    let value = number::read(input, kind)?;
+    let value = read_value(input, kind)?;
     let place = input.i32()?;
     places.extend(leaf.matches(Some(value)).then_some(place));
     Some(())
@@ -63,7 +61,7 @@ fn blocks<'a>(
     let count = input.u32()?;
     for _ in 0..count {
         // The first value of the block, and the block's offset.
-        number::read(input, kind)?;
+        read_value(input, kind)?;
         input.u32()?;
     }
     let length = usize::try_from(input.u32()?).ok()?;

@@ -4,9 +4,7 @@
 use roaring::RoaringBitmap;
 use twox_hash::XxHash64;
 
-use super::input::Input;
-use super::number;
-use super::rows::Rows;
+use super::input::{Input, Rows, stored_number};
 use crate::paimon::types::TypeKind;
 use crate::predicate::{BoundLeaf, Operator, Value};
 
@@ -49,7 +47,7 @@ fn hash(value: &Value<'_>, kind: &TypeKind) -> Option<u64> {
             Some(mixed(i64::from((*float as f32).to_bits().cast_signed())))
         }
         (Value::Float(float), _) => Some(mixed(float.to_bits().cast_signed())),
-        (Value::Int(_) | Value::Nanos(_), _) => number::of(value, kind).map(mixed),
+        (Value::Int(_) | Value::Nanos(_), _) => stored_number(value, kind).map(mixed),
         _ => None,
     }
 }

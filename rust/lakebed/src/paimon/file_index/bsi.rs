@@ -5,9 +5,7 @@ use std::cmp::Ordering;
 
 use roaring::RoaringBitmap;
 
-use super::input::Input;
-use super::number;
-use super::rows::Rows;
+use super::input::{Input, Rows, stored_number};
 use crate::paimon::types::TypeKind;
 use crate::predicate::{BoundLeaf, Operator};
 
@@ -16,7 +14,7 @@ const VERSION: u8 = 1;
 /// The rows that match; any row for operators that do not compare numbers, and where the index is malformed.
 pub(super) fn rows(body: &[u8], leaf: &BoundLeaf, kind: &TypeKind) -> Rows {
     let index = Index::parse(body)?;
-    let literals = leaf.operands.values.iter().map(|value| number::of(value, kind));
+    let literals = leaf.operands.values.iter().map(|value| stored_number(value, kind));
     let literals = literals.collect::<Option<Vec<i64>>>()?;
     let values = index.values();
     let first = |wanted: &[Ordering]| literals.first().map(|literal| index.compared(*literal, wanted));

@@ -13,8 +13,6 @@ mod bitmap;
 mod bloom;
 mod bsi;
 mod input;
-mod number;
-mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -22,8 +20,7 @@ use std::ops::ControlFlow;
 
 use roaring::RoaringBitmap;
 
-use self::input::Input;
-use self::rows::{Rows, and};
+use self::input::{Input, Rows, both};
 use super::types::TypeKind;
 use crate::predicate::{BoundLeaf, Node};
 
@@ -83,7 +80,7 @@ impl<'a> FileIndex<'a> {
             }
             Node::And(terms) => {
                 let all = terms.iter().try_fold(None, |all, term| {
-                    let both = and(all, self.rows(term, column));
+                    let both = both(all, self.rows(term, column));
                     let none = both.as_ref().is_some_and(RoaringBitmap::is_empty);
                     if none { ControlFlow::Break(both) } else { ControlFlow::Continue(both) }
                 });
@@ -107,7 +104,7 @@ impl<'a> FileIndex<'a> {
                 "bloom-filter" => bloom::rows(body, leaf, kind),
                 _ => None,
             };
-            and(rows, more)
+            both(rows, more)
         })
     }
 }

@@ -7,7 +7,6 @@
 //! may be dropped: in tables with primary keys the files of a bucket are decided on together (`groups`), in
 //! tables whose rows are spread over files those of a range of rows (`evolution`).
 
-mod batch;
 mod bind;
 mod bucket;
 mod entries;
@@ -22,7 +21,6 @@ mod stats;
 mod tests;
 mod values;
 
-pub(crate) use batch::BatchRead;
 pub(crate) use entries::{BucketMemo, EntryPruner, Test};
 pub(crate) use partitions::PartitionPredicate;
-pub(crate) use rule::Rule;
+pub(crate) use rule::{BatchRead, Rule};

@@ -10,7 +10,7 @@ use arrow_array::StringArray;
 use arrow_schema::DataType::Utf8;
 use arrow_schema::Field;
 
-use super::columns::{TIMESTAMP, timestamps};
+use super::{TIMESTAMP, timestamps};
 use crate::error::Result;
 use crate::paimon::paths::branch_root;
 use crate::paimon::table::Table;

@@ -4,7 +4,7 @@
 use arrow_schema::DataType::{Int32, Int64, Utf8};
 use arrow_schema::Field;
 
-use super::columns::TIMESTAMP;
+use super::TIMESTAMP;
 use super::rows::partition_texts;
 use crate::error::Result;
 use crate::paimon::partition::PartitionType;

@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringAr
 use arrow_schema::DataType::{Int32, Int64, List, Utf8};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 
-use super::columns::TIMESTAMP;
+use super::TIMESTAMP;
 use super::file_key_ranges::{INPUT, KeyRanges};
 use super::planned::planned_files;
 use crate::error::{Error, ErrorKind, Result};

@@ -4,7 +4,6 @@
 mod aggregation_fields;
 mod branches;
 mod buckets;
-mod columns;
 mod consumers;
 mod file_key_ranges;
 mod files;
@@ -19,8 +18,16 @@ mod statistics;
 mod table_indexes;
 mod tags;
 
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, TimestampMicrosecondArray};
+use arrow_schema::{DataType, TimeUnit};
+
 use super::table::Table;
+use crate::error::Result;
+use crate::record::typed;
 use crate::system::SystemTable;
+use crate::view::instants;
 
 /// All metadata tables, by name.
 pub(crate) const SYSTEM_TABLES: &[SystemTable<Table>] = &[
@@ -39,3 +46,17 @@ pub(crate) const SYSTEM_TABLES: &[SystemTable<Table>] = &[
     table_indexes::TABLE,
     tags::TABLE,
 ];
+
+/// Milliseconds since 1970 as the engine's TIMESTAMP(3).
+fn timestamps(millis: impl IntoIterator<Item = impl Into<Option<i64>>>) -> Result<ArrayRef> {
+    wall_clock(&instants(millis.into_iter())?)
+}
+
+/// Instants as wall-clock times in UTC; the engine prints them in its machine's time zone.
+fn wall_clock(instants: &ArrayRef) -> Result<ArrayRef> {
+    let instants: &TimestampMicrosecondArray = typed(instants, "time")?;
+    Ok(Arc::new(instants.clone().with_timezone_opt(None::<&str>)))
+}
+
+/// The engine's TIMESTAMP(3), in microseconds, which Spark accepts.
+const TIMESTAMP: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);

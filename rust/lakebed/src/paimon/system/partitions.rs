@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, StringArray, new_null_array};
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 
-use super::columns::TIMESTAMP;
+use super::TIMESTAMP;
 use crate::error::Result;
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::partition::PartitionType;

@@ -7,7 +7,7 @@ use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 use serde_json::{Map, Value};
 
-use super::columns::{TIMESTAMP, timestamps};
+use super::{TIMESTAMP, timestamps};
 use crate::error::Result;
 use crate::paimon::jackson;
 use crate::paimon::java_map::hash_map_order;

@@ -3,7 +3,7 @@
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 
-use super::columns::{TIMESTAMP, wall_clock};
+use super::{TIMESTAMP, wall_clock};
 use crate::error::Result;
 use crate::paimon::table::Table;
 use crate::record::find;

@@ -6,7 +6,7 @@ use arrow_array::StringArray;
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 
-use super::columns::{TIMESTAMP, timestamps};
+use super::{TIMESTAMP, timestamps};
 use crate::error::Result;
 use crate::paimon::paths::tag_file;
 use crate::paimon::snapshot::Tag;

@@ -3,19 +3,13 @@
 mod deletes;
 mod entries;
 mod groups;
-mod health;
 mod indexes;
 mod manifests;
-mod refs;
-mod schemas;
 mod snapshots;
 
 pub(crate) use deletes::{DATA_PATH, ExternalFiles, POSITIONS, Vectors, deletes_view};
 pub(crate) use entries::{EntryView, Role, files_columns};
-pub(crate) use groups::{buckets, partitions};
-pub(crate) use health::totals;
+pub(crate) use groups::{buckets, partitions, totals};
 pub(crate) use indexes::indexes;
 pub(crate) use manifests::{ManifestRow, manifests};
-pub(crate) use refs::{Ref, refs};
-pub(crate) use schemas::schemas;
-pub(crate) use snapshots::snapshots;
+pub(crate) use snapshots::{Ref, refs, schemas, snapshots};

@@ -14,14 +14,13 @@ use arrow_array::{
     Array, ArrayRef, ListArray, RecordBatch, RecordBatchOptions, StructArray, UInt32Array, new_null_array,
 };
 use arrow_buffer::Buffer;
-use arrow_schema::{Field, FieldRef, Schema as ArrowSchema};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema as ArrowSchema};
 use arrow_select::concat::{concat, concat_batches};
 use arrow_select::take::take;
 use lakebed_avro::{Blocks, Limits, Program, Projection, ReadOptions, Reader, Schema};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::schema::{define, fields_at, inlined, nullable, rename, unknown};
-use super::columnar::refuse_unknown;
 use super::find;
 use crate::columnar::ColumnarBatches;
 use crate::error::{Error, ErrorKind, Result};
@@ -335,4 +334,37 @@ fn with_columns(rows: usize, columns: Vec<(FieldRef, ArrayRef)>) -> Result<Recor
     let (fields, columns): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     Ok(RecordBatch::try_new_with_options(Arc::new(ArrowSchema::new(fields)), columns, &options)?)
+}
+
+/// Refuses fields that `known` does not know: only fields of Avro, whose types are known, are carried. They
+/// would be lost.
+///
+/// # Errors
+/// `Unsupported` for the first of them, with its path.
+fn refuse_unknown(fields: &Fields, record: &str, known: &dyn Fn(&str, &Value) -> Recognition) -> Result<()> {
+    for field in fields {
+        match known(record, &json!({ "name": field.name() })) {
+            Recognition::Field => {}
+            Recognition::Record(called) | Recognition::List(called) => {
+                let inner = match field.data_type() {
+                    DataType::List(item) => item.data_type(),
+                    other => other,
+                };
+                if let DataType::Struct(inner) = inner {
+                    refuse_unknown(inner, &called, known)?;
+                }
+            }
+            Recognition::No => {
+                let path = if record.is_empty() {
+                    field.name().clone()
+                } else {
+                    format!("{record}.{}", field.name())
+                };
+                let message = "another writer's field in ORC or Parquet cannot be kept by a commit: commit \
+                               with what wrote it";
+                return Err(Error::new(ErrorKind::Unsupported, message).in_field(&path));
+            }
+        }
+    }
+    Ok(())
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::iceberg::transform::Transform;
 use crate::iceberg::types::{Schema, Type};
-use crate::iceberg::value::hex::parse_hex;
+use crate::iceberg::value::text::parse_hex;
 use crate::predicate::{Call, Literal, Operator, Predicate, Term};
 use crate::text::civil_from_days;
 

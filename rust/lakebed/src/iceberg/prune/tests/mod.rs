@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::iceberg::types::Schema;
-use crate::iceberg::value::hex::parse_hex;
+use crate::iceberg::value::text::parse_hex;
 use crate::predicate::{BoundLeaf, Node};
 use crate::view::map_names;
 

@@ -13,7 +13,7 @@ use arrow_array::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
 use crate::iceberg::value::decimal::{fits, from_bytes};
-use crate::iceberg::value::uuid::write_uuid;
+use crate::iceberg::value::text::write_uuid;
 use crate::time::{MICROS_PER_DAY, NANOS_PER_DAY};
 
 /// Binary single values of `ty` as an array of its Arrow type; null stays null.

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
 use crate::iceberg::value::decimal::{fits, minimal};
 use crate::iceberg::value::expect_type;
-use crate::iceberg::value::uuid::parse_uuid;
+use crate::iceberg::value::text::parse_uuid;
 use crate::record::typed;
 
 /// The values of `array`, which is of the Arrow type of `ty`, as binary single values; null stays null.

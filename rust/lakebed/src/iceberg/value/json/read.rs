@@ -17,9 +17,9 @@ use serde_json::Value;
 use super::scalar::{date, date_time, shown, time_of_day, unscaled};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::{FieldRef, Type};
-use crate::iceberg::value::hex::parse_hex;
 use crate::iceberg::value::text::Unit;
-use crate::iceberg::value::uuid::{parse_uuid, write_uuid};
+use crate::iceberg::value::text::parse_hex;
+use crate::iceberg::value::text::{parse_uuid, write_uuid};
 use crate::json::invalid;
 
 /// JSON single values of one type as an array of its Arrow type; JSON null is null.

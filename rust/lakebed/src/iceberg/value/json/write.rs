@@ -14,7 +14,7 @@ use serde_json::{Map, Number, Value, json};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::{FieldRef, Type};
 use crate::iceberg::value::expect_type;
-use crate::iceberg::value::hex::write_hex;
+use crate::iceberg::value::text::write_hex;
 use crate::iceberg::value::text::{Unit, write_big_decimal, write_timestamp};
 use crate::record::typed;
 use crate::text::{WallClock, write_date, write_decimal};

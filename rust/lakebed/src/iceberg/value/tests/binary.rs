@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::error::ErrorKind;
 use crate::iceberg::test_values::{array, ty};
 use crate::iceberg::types::Type;
-use crate::iceberg::value::hex::parse_hex;
+use crate::iceberg::value::text::parse_hex;
 use crate::iceberg::value::{decode, decode_bounds, encode, from_json, to_json};
 use crate::test_data::{Random, cases};
 

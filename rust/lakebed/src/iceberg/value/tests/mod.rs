@@ -19,9 +19,9 @@ fn minimal_bytes_of_decimals() {
         (i128::MIN, "80000000000000000000000000000000"),
     ] {
         let mut text = String::new();
-        hex::write_hex(&mut text, decimal::minimal(&value.to_be_bytes())).unwrap();
+        text::write_hex(&mut text, decimal::minimal(&value.to_be_bytes())).unwrap();
         assert_eq!(text, bytes);
-        assert_eq!(decimal::from_bytes(&hex::parse_hex(bytes).unwrap()), Some(value));
+        assert_eq!(decimal::from_bytes(&text::parse_hex(bytes).unwrap()), Some(value));
     }
 }
 
@@ -36,16 +36,16 @@ fn overlong_decimals_are_their_value() {
         ("007fffffffffffffffffffffffffffffff", Some(i128::MAX)),
         ("", None),
     ] {
-        assert_eq!(decimal::from_bytes(&hex::parse_hex(bytes).unwrap()), value, "{bytes}");
+        assert_eq!(decimal::from_bytes(&text::parse_hex(bytes).unwrap()), value, "{bytes}");
     }
     assert!(decimal::fits(-99, 2) && !decimal::fits(100, 2) && decimal::fits(i128::MIN, 39));
 }
 
 #[test]
 fn uuids_of_text() {
-    let bytes = hex::parse_hex("f79c3e09677c4bbda4793f349cb785e7").unwrap();
+    let bytes = text::parse_hex("f79c3e09677c4bbda4793f349cb785e7").unwrap();
     for text in ["f79c3e09-677c-4bbd-a479-3f349cb785e7", "F79C3E09677C4BBDA4793F349CB785E7"] {
-        assert_eq!(uuid::parse_uuid(text).map(Vec::from), Some(bytes.clone()));
+        assert_eq!(text::parse_uuid(text).map(Vec::from), Some(bytes.clone()));
     }
     for text in [
         "",
@@ -55,7 +55,7 @@ fn uuids_of_text() {
         "+79c3e09-677c-4bbd-a479-3f349cb785e7",
         "üüüüüüüüüüüüüüüü",
     ] {
-        assert_eq!(uuid::parse_uuid(text), None, "{text}");
+        assert_eq!(text::parse_uuid(text), None, "{text}");
     }
-    assert_eq!(hex::parse_hex("111ff"), None);
+    assert_eq!(text::parse_hex("111ff"), None);
 }

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use lakebed_avro::Limits;
 
-use crate::iceberg::value::uuid::write_uuid;
+use crate::iceberg::value::text::write_uuid;
 
 /// How a commit is made.
 #[derive(Debug, Clone)]

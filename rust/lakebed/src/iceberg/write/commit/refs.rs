@@ -1,5 +1,5 @@
-//! Creates, moves and removes branches and tags (Iceberg's `UpdateSnapshotReferencesOperation.java`,
-//! `SetSnapshotOperation.java`).
+//! Creates, moves and removes branches and tags, and expires snapshots (Iceberg's
+//! `UpdateSnapshotReferencesOperation.java`, `SetSnapshotOperation.java`, `RemoveSnapshots.java`).
 
 use super::attempt::{Outcome, StateChange};
 use super::base::{Base, SnapshotChoice};
@@ -8,6 +8,8 @@ use super::uncommitted::UncommittedFiles;
 use super::update::Update;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::metadata::{MAIN, RefKind, SnapshotRef};
+use crate::iceberg::reach::{check_deletable, kept};
+use crate::reach::Retention;
 use crate::words::listed;
 
 /// How long a branch or tag, and the snapshots of a branch, are kept; `None` for the table's own rules.
@@ -205,4 +207,25 @@ fn no_ref(base: &Base, name: &str, kind: RefKind) -> Error {
     let names: Vec<&str> = base.metadata.refs.keys().map(String::as_str).collect();
     let message = format!("no {} {name:?}; there {}", kind.name(), listed(&names));
     Error::new(ErrorKind::SnapshotNotFound, message).in_file(base.table.metadata_file())
+}
+
+/// Removes snapshots, branches and tags from the metadata by the retention rules. No file is deleted.
+#[derive(Debug, Clone, Copy)]
+pub struct Expire(pub Retention);
+
+impl StateChange for Expire {
+    fn apply(&self, base: &Base, _: &mut UncommittedFiles) -> Result<Option<Outcome>> {
+        check_deletable(&base.metadata, base.table.metadata_file())?;
+        let lineage = base.metadata.lineage.iter();
+        let snapshots: Vec<_> =
+            lineage.map(|one| (one.snapshot_id, one.parent_id, one.timestamp_ms)).collect();
+        let kept = kept(&base.metadata, &snapshots, &self.0)?;
+        let mut gone: Vec<i64> =
+            snapshots.iter().map(|(id, ..)| *id).filter(|id| !kept.snapshots.contains(id)).collect();
+        gone.sort_unstable();
+        let mut updates = Vec::new();
+        updates.extend((!kept.gone.is_empty()).then_some(Update::RemoveRefs(kept.gone)));
+        updates.extend((!gone.is_empty()).then_some(Update::RemoveSnapshots(gone)));
+        Ok((!updates.is_empty()).then_some(Outcome::Updates(updates)))
+    }
 }
