@@ -7,7 +7,7 @@ import json
 import re
 import warnings
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -166,19 +166,21 @@ def _lines(file: Path) -> list[Row]:
 
 
 @cache
-def golden_iceberg_tables() -> tuple[GoldenTable, ...]:
-    """Every golden Iceberg table there is, by name; empty where there is none.
+def golden_iceberg_tables(folder: str = "iceberg") -> tuple[GoldenTable, ...]:
+    """Every golden Iceberg table there is, by name; empty where there is none. Those of "iceberg_next" are of
+    what the Java engine of these tests does not read yet.
 
     Raises: AssertionError for a folder that comes without answers.
     """
-    roots = [root for root in map(partial(data_root, "golden"), ("iceberg", "iceberg_next")) if root]
-    folders = [path for root in roots for path in sorted(root.iterdir()) if path.is_dir()]
+    root = data_root("golden", folder)
+    folders = sorted(path for path in root.iterdir() if path.is_dir()) if root else []
     folders = [path for path in folders if not path.name.startswith(_OTHERS)]
-    for folder in folders:
-        assert (folder / "expected" / "table.json").is_file(), f"{folder} comes without answers"
-    return tuple(GoldenTable(folder.name, folder) for folder in folders)
+    for path in folders:
+        assert (path / "expected" / "table.json").is_file(), f"{path} comes without answers"
+    return tuple(GoldenTable(path.name, path) for path in folders)
 
 
 def each_golden_iceberg_table(*patterns: str) -> pytest.MarkDecorator:
     """As `each_golden` over Iceberg's tables."""
-    return each_golden("Iceberg", golden_iceberg_tables(), patterns)
+    tables = (*golden_iceberg_tables(), *golden_iceberg_tables("iceberg_next"))
+    return each_golden("Iceberg", tables, patterns)

@@ -1,4 +1,4 @@
-"""Tables of format version 4, as Iceberg 1.12 writes them, and with the relative paths of its specification."""
+"""Tables of format version 4, as Iceberg 1.12 writes them, and with the specification's relative paths."""
 
 from __future__ import annotations
 
