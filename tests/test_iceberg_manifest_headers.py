@@ -8,6 +8,7 @@ from typing import Any
 
 import fastavro
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import lakebed
@@ -64,9 +65,13 @@ def test_a_later_format_version_than_the_tables_is_a_warning(tmp_path: Path) -> 
 
 
 def said(path: Path) -> dict[str, Any]:
-    """What the header of a manifest holds, as fastavro reads it."""
-    with path.open("rb") as file:
-        header = fastavro.reader(file).metadata
+    """What the header or footer of a manifest holds, as fastavro or pyarrow reads it."""
+    if path.suffix == ".parquet":
+        footer = pq.read_metadata(path).metadata
+        header = {key.decode(): value.decode() for key, value in footer.items()}
+    else:
+        with path.open("rb") as file:
+            header = fastavro.reader(file).metadata
     schema = json.loads(header["schema"])
     numbers = {
         "format_version": header.get("format-version"),

@@ -24,7 +24,7 @@
 //! | uniontype | decimals that are wider | the column is left out |
 //!
 //! Field ids and ORC's type attributes are metadata of the fields, with the keys that other Arrow readers
-//! use.
+//! use; keys and values of a Parquet footer are metadata of the schema.
 //!
 //! # Codecs
 //!

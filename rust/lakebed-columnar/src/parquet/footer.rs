@@ -2,6 +2,8 @@
 //!
 //! Source: Parquet specification, "File Format" and `parquet.thrift`.
 
+use std::collections::HashMap;
+
 use arrow_buffer::Buffer;
 use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
 
@@ -20,6 +22,8 @@ pub(super) struct Footer {
     pub(super) elements: Vec<Element>,
     pub(super) groups: Vec<RowGroup>,
     pub(super) rows: u64,
+    /// Keys and values of the writer's own.
+    pub(super) metadata: HashMap<String, String>,
 }
 
 /// A field of the schema as in the footer: the fields of a group follow it.
@@ -126,7 +130,7 @@ impl Footer {
 }
 
 fn footer_of(input: Input, limits: &Limits) -> Result<Footer> {
-    let mut footer = Footer { elements: Vec::new(), groups: Vec::new(), rows: 0 };
+    let mut footer = Footer { elements: Vec::new(), groups: Vec::new(), rows: 0, metadata: HashMap::new() };
     Compact::new(input).message(|thrift, number, kind| {
         match number {
             2 => thrift.list(kind, |thrift, kind| {
@@ -142,11 +146,29 @@ fn footer_of(input: Input, limits: &Limits) -> Result<Footer> {
                 footer.groups.push(row_group(thrift, kind)?);
                 Ok(())
             })?,
+            5 => thrift.list(kind, |thrift, kind| {
+                let (key, value) = key_value(thrift, kind)?;
+                footer.metadata.insert(key, value);
+                Ok(())
+            })?,
             _ => return Ok(false),
         }
         Ok(true)
     })?;
     Ok(footer)
+}
+
+fn key_value(thrift: &mut Compact, kind: Kind) -> Result<(String, String)> {
+    let (mut key, mut value) = (String::new(), String::new());
+    thrift.fields(kind, |thrift, number, kind| {
+        match number {
+            1 => key = thrift.text(kind)?,
+            2 => value = thrift.text(kind)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    Ok((key, value))
 }
 
 fn element(thrift: &mut Compact, kind: Kind) -> Result<Element> {

@@ -67,7 +67,7 @@ impl ParquetFile {
                 "a row group has another number of columns than the schema",
             ));
         }
-        let schema = Arc::new(Schema::new(fields(&columns)));
+        let schema = Arc::new(Schema::new_with_metadata(fields(&columns), footer.metadata));
         let of = |column: Column| {
             let wanted = wanted.field(column.field.name())?;
             column.wanted(wanted)

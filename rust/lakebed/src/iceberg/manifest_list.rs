@@ -17,6 +17,8 @@ use arrow_select::concat::concat_batches;
 
 use super::fields::{FIELD_SUMMARY, LIST, known};
 use super::manifest::canonical::canonical_list;
+use super::manifest::number;
+use super::paths::{TableFormat, resolved_column};
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::record::{RecordReader, RecordResolver, carried, column, typed};
@@ -47,14 +49,29 @@ pub fn read_manifest_list(
     columns: Option<&[String]>,
     decoding: &Decoding,
 ) -> Result<RecordBatch> {
+    read_list(bytes, columns, decoding, None)
+}
+
+/// The same of a table: relative paths of a list of version 4 are resolved.
+///
+/// # Errors
+/// As [`read_manifest_list`].
+pub(crate) fn read_list(
+    bytes: Buffer,
+    columns: Option<&[String]>,
+    decoding: &Decoding,
+    table: Option<&TableFormat>,
+) -> Result<RecordBatch> {
     let resolver = RecordResolver::new(&LIST, columns, &[], &[])?.rewriting(canonical_list);
     let mut reader = RecordReader::open(bytes, &resolver, None, decoding, 1)?;
+    let version = reader.metadata("format-version").and_then(number);
+    let location = table.and_then(|table| table.base(version));
     let mut batches = Vec::new();
     let mut first = 0;
     while let Some(batch) = reader.next() {
         let batch = reader.conform(&batch?, Some(first))?;
         first = fitting(first.checked_add(batch.num_rows() as u64), "the number of manifests")?;
-        batches.push(with_defaults(&batch)?);
+        batches.push(finished(&batch, location)?);
     }
     concat_batches(resolver.schema(), &batches).map_err(malformed)
 }
@@ -79,15 +96,17 @@ pub(crate) fn read_carrying(bytes: Buffer, decoding: &Decoding) -> Result<Record
     carried::with(&list, carried.as_ref())
 }
 
-fn with_defaults(batch: &RecordBatch) -> Result<RecordBatch> {
-    let columns =
-        batch.schema_ref().fields().iter().zip(batch.columns()).map(|(field, column)| match ZERO_BY_DEFAULT
-            .contains(&field.name().as_str())
-        {
-            true if field.name() == "content" => zero_for_null::<Int32Type>(column, field.name()),
-            true => zero_for_null::<Int64Type>(column, field.name()),
-            false => Ok(Arc::clone(column)),
-        });
+/// Rows with their defaults, and with paths behind `location` where they are relative.
+fn finished(batch: &RecordBatch, location: Option<&str>) -> Result<RecordBatch> {
+    let columns = batch.schema_ref().fields().iter().zip(batch.columns()).map(|(field, column)| match field
+        .name()
+        .as_str()
+    {
+        name @ "content" => zero_for_null::<Int32Type>(column, name),
+        name if ZERO_BY_DEFAULT.contains(&name) => zero_for_null::<Int64Type>(column, name),
+        name @ "manifest_path" if let Some(location) = location => resolved_column(column, name, location),
+        _ => Ok(Arc::clone(column)),
+    });
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     let columns = columns.collect::<Result<_>>()?;
     RecordBatch::try_new_with_options(batch.schema(), columns, &options).map_err(malformed)

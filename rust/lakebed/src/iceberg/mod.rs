@@ -12,6 +12,7 @@ pub mod manifest_list;
 pub mod metadata;
 mod metrics;
 pub mod partition;
+pub(crate) mod paths;
 pub mod prune;
 mod reach;
 mod rewrite_paths;
@@ -26,4 +27,5 @@ pub mod value;
 mod view;
 pub mod write;
 
+pub use paths::TableFormat;
 pub use table::Table;

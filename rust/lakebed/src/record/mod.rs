@@ -7,7 +7,7 @@ mod records;
 mod resolver;
 mod tally;
 
-pub(crate) use reader::{GuardMaker, RecordReader};
+pub(crate) use reader::{FileMetadata, GuardMaker, RecordReader};
 #[cfg(test)]
 pub(crate) use records::mistyped;
 pub(crate) use records::{Records, below, column, find, typed};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, SchemaRef};
-use lakebed_avro::{Blocks, GuardFactory, Header, Program, ReadOptions, Reader};
+use lakebed_avro::{Blocks, GuardFactory, Header, Limits, Program, ReadOptions, Reader};
 
 use super::resolver::field_at;
 use super::{RecordResolver, Records};
@@ -24,8 +24,34 @@ pub(crate) struct RecordReader {
     /// The schema of the decoded columns; for ORC and Parquet of all columns in the file.
     stored: SchemaRef,
     guarded: bool,
-    /// The header of an Avro file.
-    header: Option<Header>,
+    metadata: FileMetadata,
+}
+
+/// The keys and values that the writer of a file added: in the header of Avro, in the footer of Parquet.
+pub(crate) enum FileMetadata {
+    Avro(Header),
+    Columnar(SchemaRef),
+}
+
+impl FileMetadata {
+    /// Those of a file, by its magic bytes.
+    ///
+    /// # Errors
+    /// Those of the container's layer.
+    pub(crate) fn read(bytes: &Buffer, limits: Limits) -> Result<FileMetadata> {
+        match ColumnarBatches::open(bytes, &[], limits) {
+            Some(batches) => Ok(FileMetadata::Columnar(Arc::clone(batches?.schema()))),
+            None => Ok(FileMetadata::Avro(Blocks::open(bytes.clone().into(), limits)?.0)),
+        }
+    }
+
+    /// The value of a key.
+    pub(crate) fn get(&self, key: &str) -> Option<&[u8]> {
+        match self {
+            FileMetadata::Avro(header) => header.get(key),
+            FileMetadata::Columnar(schema) => schema.metadata().get(key).map(String::as_bytes),
+        }
+    }
 }
 
 enum Batches {
@@ -49,8 +75,9 @@ impl RecordReader {
             let batches = batches?;
             let schema = Arc::clone(batches.schema());
             let records = resolver.resolve_columns(&schema)?;
-            let batches = Batches::Columnar(batches);
-            return Ok(RecordReader { batches, records, stored: schema, guarded: false, header: None });
+            let (batches, metadata) =
+                (Batches::Columnar(batches), FileMetadata::Columnar(Arc::clone(&schema)));
+            return Ok(RecordReader { batches, records, stored: schema, guarded: false, metadata });
         }
         let options = ReadOptions { limits: decoding.limits, threads, ..ReadOptions::default() };
         let (header, blocks) = Blocks::open(bytes.into(), options.limits)?;
@@ -60,12 +87,13 @@ impl RecordReader {
         let reader = Reader::new(&header, blocks, resolved.program, guard, options);
         let stored = Arc::clone(reader.schema());
         let batches = Batches::Avro(Box::new(reader));
-        Ok(RecordReader { batches, records: resolved.records, stored, guarded, header: Some(header) })
+        let metadata = FileMetadata::Avro(header);
+        Ok(RecordReader { batches, records: resolved.records, stored, guarded, metadata })
     }
 
-    /// The value of a key in the header of an Avro file.
+    /// The value of a key of [`FileMetadata`].
     pub(crate) fn metadata(&self, key: &str) -> Option<&[u8]> {
-        self.header.as_ref()?.get(key)
+        self.metadata.get(key)
     }
 
     /// Whether the guard runs on records before they are decoded; otherwise the columns that it would have

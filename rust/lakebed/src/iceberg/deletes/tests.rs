@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::iceberg::fields::ENTRY;
 use crate::iceberg::partition::PartitionSpec;
+use crate::iceberg::paths::TableFormat;
 use crate::iceberg::table::TableTypes;
 use crate::iceberg::types::{Schema, Type};
 use crate::record::mistyped;
@@ -31,7 +32,8 @@ fn types(specs: &Value) -> TableTypes {
         PartitionSpec::from_fields(id.parse().expect("an id"), &fields).expect("a spec")
     };
     let specs: Vec<_> = specs.as_object().expect("specs").iter().map(spec).collect();
-    TableTypes::new(Arc::new(Schema::from_json(&schema).expect("a schema")), specs.into(), Vec::new(), 2)
+    let format = TableFormat { version: 2, location: "/t".to_owned() };
+    TableTypes::new(Arc::new(Schema::from_json(&schema).expect("a schema")), specs.into(), Vec::new(), format)
 }
 
 /// A file of a case: `file_path`, `sequence_number` and so on, null where it is unknown.

@@ -1,15 +1,16 @@
-//! The metadata in the header of a manifest's file.
+//! The metadata in the header of a manifest's file, or in the footer of one in Parquet.
 
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
-use lakebed_avro::{Blocks, Header, Limits};
+use lakebed_avro::Limits;
 
 use super::{PartitionLayout, number};
 use crate::error::Result;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::types::Schema;
 use crate::json::parse;
+use crate::record::FileMetadata;
 
 /// The keys of a manifest's header. Tables do not need them: the manifest list and the table's metadata have
 /// the same information. Many writers leave them out or write wrong values; an unreadable value counts as
@@ -31,15 +32,12 @@ pub struct ManifestHeader {
 }
 
 impl ManifestHeader {
-    /// The header of a manifest; empty for one that is not Avro.
+    /// The header of a manifest.
     ///
     /// # Errors
-    /// Those of the Avro layer.
+    /// Those of the container's layer.
     pub fn read(bytes: &Buffer, limits: Limits) -> Result<ManifestHeader> {
-        if crate::columnar::is_columnar(bytes) {
-            return Ok(ManifestHeader::default());
-        }
-        let (header, _) = Blocks::open(bytes.clone().into(), limits)?;
+        let header = FileMetadata::read(bytes, limits)?;
         let int = |key| header.get(key).and_then(number).and_then(|number| i32::try_from(number).ok());
         let content = header.get("content").and_then(|word| std::str::from_utf8(word).ok());
         let spec_id = int("partition-spec-id");
@@ -57,18 +55,18 @@ impl ManifestHeader {
 }
 
 /// The spec of the header.
-fn spec(header: &Header, spec_id: i32) -> Option<PartitionSpec> {
+fn spec(header: &FileMetadata, spec_id: i32) -> Option<PartitionSpec> {
     let fields = parse(header.get("partition-spec")?).ok()?;
     PartitionSpec::from_fields(spec_id, &fields).ok()
 }
 
 /// The id in the schema of the header, where Java and PyIceberg write it.
-fn schema_id(header: &Header) -> Option<i32> {
+fn schema_id(header: &FileMetadata) -> Option<i32> {
     parse::<serde_json::Value>(header.get("schema")?).ok()?.get("schema-id")?.as_i64()?.try_into().ok()
 }
 
 /// The spec of the header with the types of its fields; `None` unless all of them are known.
-fn layout(header: &Header, spec: Arc<PartitionSpec>) -> Option<PartitionLayout> {
+fn layout(header: &FileMetadata, spec: Arc<PartitionSpec>) -> Option<PartitionLayout> {
     let schema = Schema::parse(header.get("schema")?).ok()?;
     let unified = PartitionType::unify(std::slice::from_ref(spec.as_ref()), &[&schema]);
     (unified.fields.len() == spec.fields.len()).then(|| PartitionLayout { unified: Arc::new(unified), spec })

@@ -31,11 +31,15 @@ use self::status::{Counter, Tally, dropped_rows, seen};
 use super::fields::PARTITION;
 use super::manifest_list::{DELETES, ManifestFile, Recorded};
 use super::partition::PartitionSpec;
+use super::paths::{TableFormat, resolved_column};
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::notes::Notes;
 use crate::predicate::BoundPredicate;
 use crate::record::{RecordReader, RecordResolver, column};
+
+/// The columns with paths.
+const PATHS: [&str; 2] = ["file_path", "referenced_data_file"];
 
 /// What is known of a manifest before it is opened.
 #[derive(Debug, Clone, Default)]
@@ -50,8 +54,9 @@ pub struct ManifestContext {
     pub partition: Option<PartitionLayout>,
     /// Without a layout, this spec gives the names of the tuples' fields; types are as stored.
     pub spec: Option<Arc<PartitionSpec>>,
-    /// The table's format version: a manifest of a later version is noted.
-    pub format_version: Option<i32>,
+    /// The table that it belongs to: a manifest of a later version is noted, and relative paths of one of version 4 are
+    /// resolved.
+    pub table: Option<TableFormat>,
     /// The filter on tuples of that layout: other entries may be left out, but only where deleted ones are.
     pub filter: Option<Arc<BoundPredicate>>,
     /// Receives what is unusual about the manifest but not an error: another length or other sums of rows
@@ -73,6 +78,8 @@ pub struct EntryReader {
     schema: SchemaRef,
     statuses: Statuses,
     manifest: Option<ManifestFile>,
+    /// What relative paths of the entries begin with; `None` where all are absolute.
+    location: Option<String>,
     inheritance: Inheritance,
     /// Rows of the entries that were decoded, by status.
     rows: [u64; 3],
@@ -173,13 +180,14 @@ impl EntryReader {
             check_content(reader.metadata("content"), manifest)?;
             check_spec(reader.metadata("partition-spec-id"), manifest)?;
         }
+        let version = reader.metadata("format-version").and_then(number);
         // Java's library does not check it, and older manifests stay when the table's version is raised.
-        if let (Some(version), Some(table)) =
-            (reader.metadata("format-version").and_then(number), file.known.format_version)
-            && version > i64::from(table)
+        if let (Some(version), Some(TableFormat { version: table, .. })) = (version, &file.known.table)
+            && version > i64::from(*table)
         {
             file.note(&format!("the header's format-version is {version}, the table's is {table},"));
         }
+        let location = file.known.table.as_ref().and_then(|table| table.base(version)).map(str::to_owned);
         let tuples = Tuples::of(&reader, file.known.partition.clone(), file.known.spec.as_deref());
         let schema = file.columns.schema(tuples.data_type());
         let manifest = file.known.manifest.clone();
@@ -199,6 +207,7 @@ impl EntryReader {
             schema,
             statuses,
             manifest,
+            location,
             inheritance,
             rows: [0; 3],
             records: 0,
@@ -263,7 +272,12 @@ impl EntryReader {
         self.count(entries)?;
         let columns = self.file.columns.wanted().iter().map(|spec| match spec.column {
             PARTITION => self.tuples.read(stored),
-            name => self.inheritance.column(entries, name),
+            name => match &self.location {
+                Some(location) if PATHS.contains(&name) => {
+                    resolved_column(&self.inheritance.column(entries, name)?, name, location)
+                }
+                _ => self.inheritance.column(entries, name),
+            },
         });
         let columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(entries.num_rows()));

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use super::logs::SortOrder;
 use super::read::Draft;
-use super::snapshot::{Lineage, SnapshotRef};
+use super::snapshot::{Lineage, Snapshot, SnapshotRef};
 use super::stored::required;
 use super::{MAIN, TableMetadata};
+use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::iceberg::partition::{NO_PARTITION_ID, PartitionSpec};
+use crate::iceberg::paths::{RELATIVE_PATHS, has_scheme, resolved};
 use crate::iceberg::types::Schema;
 
 impl Draft<'_> {
@@ -17,7 +19,7 @@ impl Draft<'_> {
     ///
     /// Version 1 may have only the current schema and partition fields, and no sort orders. Later versions
     /// have the plural keys; leftover singular ones are ignored.
-    pub(super) fn finish(mut self) -> Result<TableMetadata> {
+    pub(super) fn finish(mut self, folder: &str) -> Result<TableMetadata> {
         if self.is_view() {
             let message =
                 "this is the metadata of a view, which has a query and no files: only tables are read";
@@ -38,10 +40,13 @@ impl Draft<'_> {
         if let Some(id) = self.current.snapshot {
             refs.entry(MAIN.to_owned()).or_insert_with(|| SnapshotRef::branch(id));
         }
-        Ok(TableMetadata {
+        let location = location(self.location, format_version)?;
+        let has_location = location.is_some();
+        let mut metadata = TableMetadata {
             format_version,
             table_uuid: self.table_uuid,
-            location: required(self.location, "location")?.trim_end_matches('/').to_owned(),
+            location: location.unwrap_or_else(|| folder.to_owned()),
+            has_location,
             last_sequence_number,
             last_updated_ms: required(self.last_updated_ms, "last-updated-ms")?,
             last_column_id: required(self.last_column_id, "last-column-id")?,
@@ -64,7 +69,9 @@ impl Draft<'_> {
             next_row_id: self.next_row_id,
             encryption_keys: self.encryption_keys.unwrap_or_default(),
             oddities,
-        })
+        };
+        metadata.resolve_paths();
+        Ok(metadata)
     }
 
     /// The table's last sequence number; no snapshot may have a higher one.
@@ -158,4 +165,48 @@ fn named(known: bool, key: &str, id: i32, list: &str) -> Result<()> {
     }
     Err(Error::new(ErrorKind::Required, format!("`{key}` is {id}, which `{list}` does not have"))
         .in_field(key))
+}
+
+/// The location of the table, which only version 4 may leave out. There it has a scheme, since a path without one would
+/// be relative to it.
+fn location(stored: Option<String>, format_version: i32) -> Result<Option<String>> {
+    let may_be_relative = format_version >= RELATIVE_PATHS;
+    let Some(location) = stored else {
+        return if may_be_relative { Ok(None) } else { required(None, "location") };
+    };
+    if may_be_relative && !has_scheme(&location) {
+        let message = format!(
+            "the table's location {:?} must be absolute, with a scheme",
+            without_credentials(&location)
+        );
+        return Err(Error::new(ErrorKind::Location, message).in_field("location"));
+    }
+    Ok(Some(location.trim_end_matches('/').to_owned()))
+}
+
+impl TableMetadata {
+    /// Puts the location before relative paths.
+    fn resolve_paths(&mut self) {
+        if self.format_version < RELATIVE_PATHS {
+            return;
+        }
+        let mut snapshots = std::mem::take(&mut self.snapshots);
+        snapshots.iter_mut().for_each(|snapshot| self.resolve_snapshot(snapshot));
+        self.snapshots = snapshots;
+        let others = self.metadata_log.iter_mut().map(|entry| &mut entry.metadata_file);
+        let others = others.chain(self.statistics.iter_mut().map(|file| &mut file.statistics_path));
+        let others = others.chain(self.partition_statistics.iter_mut().map(|file| &mut file.statistics_path));
+        for path in others {
+            *path = resolved(path, &self.location).into_owned();
+        }
+    }
+
+    /// The same for the list of a snapshot.
+    pub(super) fn resolve_snapshot(&self, snapshot: &mut Snapshot) {
+        if self.format_version >= RELATIVE_PATHS {
+            for path in snapshot.manifest_list.iter_mut().chain(&mut snapshot.manifests) {
+                *path = resolved(path, &self.location).into_owned();
+            }
+        }
+    }
 }

@@ -45,12 +45,15 @@ pub(crate) const NAME_MAPPING: &str = "schema.name-mapping.default";
 /// elements.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableMetadata {
-    /// 1, 2 or 3.
+    /// 1, 2, 3 or 4.
     pub format_version: i32,
     /// The table's identity; `None` in some tables of version 1.
     pub table_uuid: Option<String>,
-    /// The location of the table when it was written, with which its paths start; without a trailing slash.
+    /// The location of the table when it was written, with which its paths start; without a trailing slash. Where the
+    /// file has none, as it may in version 4, the folder that it was read from.
     pub location: String,
+    /// Whether the file has a location.
+    pub has_location: bool,
     /// The highest sequence number assigned; 0 in version 1.
     pub last_sequence_number: i64,
     /// Time of the last change, milliseconds since 1970 UTC.

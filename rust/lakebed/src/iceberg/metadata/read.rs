@@ -17,12 +17,13 @@ use super::snapshot::{Lineage, Snapshot, SnapshotHead, SnapshotRef, StoredSnapsh
 use super::stored::Strings;
 use super::{MetadataFile, TableMetadata, Wanted, Which};
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::discovery::table_folder;
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::types::Schema;
 use crate::json::check_depth;
 
 /// The latest supported version of the format.
-const MAX_VERSION: i32 = 3;
+const MAX_VERSION: i32 = 4;
 
 /// How many snapshots are passed on at once: a batch of rows.
 const SNAPSHOTS_AT_ONCE: usize = 4096;
@@ -37,7 +38,8 @@ impl TableMetadata {
     /// Unknown keys are ignored, nulls count as missing, and of keys that appear twice the last one counts.
     ///
     /// # Errors
-    /// `Json` and `Type` for text that is not table metadata, `Required` for a missing key, `Mismatch` for
+    /// `Json` and `Type` for text that is not table metadata, `Required` for a missing key, `Location` for a location
+    /// without a scheme in version 4, whose paths would be ambiguous, `Mismatch` for
     /// sequence numbers above the table's last, `Version` for a later format, all with the place in the
     /// (inflated) text; `Unsupported` for the metadata of a view; of the Avro layer's kinds, `Truncated` for a file that ends early, `Codec`, `Limit`
     /// for more than `max_file_bytes` of text or an element of more than `max_value_bytes`; those of the
@@ -51,7 +53,7 @@ impl TableMetadata {
                 draft.read(file)?;
                 draft.settle()?;
             }
-            draft.finish()
+            draft.finish(table_folder(file.path()))
         };
         read().map_err(|error: Error| file.place(error))
     }
@@ -70,7 +72,11 @@ impl TableMetadata {
         let known = Current { schema: Some(self.current_schema_id), snapshot: self.current_snapshot_id };
         let mut read = || {
             let mut draft = Draft::new(&wanted, known);
-            draft.each = Some(&mut each);
+            let mut resolved = |mut snapshots: Vec<Snapshot>| {
+                snapshots.iter_mut().for_each(|snapshot| self.resolve_snapshot(snapshot));
+                each(snapshots)
+            };
+            draft.each = Some(&mut resolved);
             draft.read(file)?;
             // The rest of the file was checked when it was read for `self`.
             draft.give_snapshots(1)

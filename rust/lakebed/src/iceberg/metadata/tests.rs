@@ -201,7 +201,7 @@ fn wrong_values_are_located() {
         (json!({"refs": [1]}), ErrorKind::Json, "refs"),
         (json!({"refs": {"b": {"snapshot-id": 1, "type": "twig"}}}), ErrorKind::Json, "refs.b"),
         (json!({"snapshots": [snapshot(35)]}), ErrorKind::Mismatch, "last-sequence-number"),
-        (json!({"format-version": 4}), ErrorKind::Version, "format-version"),
+        (json!({"format-version": 5}), ErrorKind::Version, "format-version"),
     ];
     for (more, kind, field) in cases {
         let error = refused(&second(&more));

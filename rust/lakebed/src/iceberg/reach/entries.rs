@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::iceberg::fields::{DATA, EQUALITY_DELETES, POSITION_DELETES, PUFFIN};
 use crate::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, Statuses};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
+use crate::iceberg::paths::TableFormat;
 use crate::notes::Notes;
 use crate::reach::{EntryFile, Fact, Kind, Kinds, Partitioner, SetId};
 use crate::record::column;
@@ -38,7 +39,7 @@ impl ReachedManifest {
 
 /// Decodes entries for the files that they name.
 pub(crate) struct Program {
-    format_version: i32,
+    table: TableFormat,
     columns: Arc<EntryColumns>,
     partitioner: Arc<Partitioner>,
     notes: Notes,
@@ -47,13 +48,13 @@ pub(crate) struct Program {
 
 impl Program {
     pub(super) fn new(
-        format_version: i32,
+        table: TableFormat,
         partitioner: Arc<Partitioner>,
         notes: Notes,
         decoding: Decoding,
     ) -> Result<Program> {
         let columns = Arc::new(EntryColumns::new(Some(&COLUMNS.map(str::to_owned)))?);
-        Ok(Program { format_version, columns, partitioner, notes, decoding })
+        Ok(Program { table, columns, partitioner, notes, decoding })
     }
 
     /// The files that the live entries of a manifest name.
@@ -67,7 +68,7 @@ impl Program {
         let set = reached.set;
         let known = ManifestContext {
             manifest: Some(reached.manifest.clone()),
-            format_version: Some(self.format_version),
+            table: Some(self.table.clone()),
             notes: self.notes.clone(),
             ..ManifestContext::default()
         };

@@ -18,8 +18,9 @@ use self::ownership::{check_location, other_folders, own_metadata};
 use self::retention::{KeptSnapshots, check_enabled, wrong_properties};
 pub(super) use self::retention::{check_deletable, kept};
 use super::discovery::{FOLDER, HINT};
-use super::manifest_list::{ManifestFile, brief, read_manifest_list};
+use super::manifest_list::{ManifestFile, brief, read_list};
 use super::metadata::{RefKind, Snapshot, SnapshotRef, TableMetadata, Wanted};
+use super::paths::TableFormat;
 use super::table::Table;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
@@ -274,7 +275,7 @@ fn list(table: &Table, snapshot: &Snapshot) -> Result<(Option<u64>, RecordBatch)
     let Some(path) = &snapshot.manifest_list else { return Ok((None, table.list_of(snapshot)?)) };
     let bytes = table.read_recorded(path, None)?;
     let length = bytes.len() as u64;
-    let list = read_manifest_list(bytes, Some(&brief()), table.decoding());
+    let list = read_list(bytes, Some(&brief()), table.decoding(), Some(&table.format()));
     Ok((Some(length), list.map_err(|error| error.in_file(path))?))
 }
 
@@ -359,7 +360,7 @@ impl Reach for TableReach {
     }
 
     type Manifest = ReachedManifest;
-    type Types = i32;
+    type Types = TableFormat;
     type Program = Program;
 
     fn recorded(one: &ReachedManifest) -> &ManifestFile {
@@ -367,17 +368,21 @@ impl Reach for TableReach {
     }
 
     fn program(&self, partitioner: &Arc<Partitioner>) -> Result<Program> {
-        let (version, decoding) = (self.types()?, self.table.decoding().clone());
-        Program::new(version, Arc::clone(partitioner), self.notes.clone(), decoding)
+        let (table, decoding) = (self.table.format(), self.table.decoding().clone());
+        Program::new(table, Arc::clone(partitioner), self.notes.clone(), decoding)
     }
 
-    /// The version of the table.
-    fn types(&self) -> Result<i32> {
-        Ok(self.table.metadata().format_version)
+    /// The version and location of the table.
+    fn types(&self) -> Result<TableFormat> {
+        Ok(self.table.format())
     }
 
-    fn sent_program(version: &i32, partitioner: &Arc<Partitioner>, decoding: Decoding) -> Result<Program> {
-        Program::new(*version, Arc::clone(partitioner), Notes::default(), decoding)
+    fn sent_program(
+        table: &TableFormat,
+        partitioner: &Arc<Partitioner>,
+        decoding: Decoding,
+    ) -> Result<Program> {
+        Program::new(table.clone(), Arc::clone(partitioner), Notes::default(), decoding)
     }
 
     fn records(

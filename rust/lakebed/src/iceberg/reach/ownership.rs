@@ -4,7 +4,8 @@
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::{FOLDER, current_metadata, is_metadata_file, is_table};
-use crate::iceberg::metadata::{METADATA_PATH, MetadataFile, TableMetadata, Wanted};
+use crate::iceberg::metadata::{METADATA_PATH, MetadataFile, TableMetadata, Wanted, Which};
+use crate::iceberg::paths::{RELATIVE_PATHS, resolved};
 use crate::iceberg::table::Table;
 use crate::notes::Notes;
 use crate::reach::Prefixes;
@@ -20,6 +21,9 @@ pub(in crate::iceberg) const FOLDERS: [&str; 4] =
 /// # Errors
 /// `Location`; those of looking for another table at the location.
 pub(super) fn check_location(table: &Table, is_of_catalog: bool, spellings: &Prefixes) -> Result<()> {
+    if !table.metadata().has_location {
+        return check_unlocated(table, spellings);
+    }
     let location = &table.metadata().location;
     let place = table.storage().place(location)?;
     if spellings.is_same(&place, table.location())? {
@@ -49,6 +53,32 @@ pub(super) fn check_location(table: &Table, is_of_catalog: bool, spellings: &Pre
     Ok(())
 }
 
+/// Refuses a table whose metadata has no location, unless the files that the metadata names are below the folder that it
+/// was opened at: in a copied table they are those of the table there.
+fn check_unlocated(table: &Table, spellings: &Prefixes) -> Result<()> {
+    let wanted = Wanted { snapshots: Which::All, metadata_log: true, ..Wanted::CURRENT };
+    let metadata = table.read(&wanted)?;
+    let lists = metadata.snapshots.iter().flat_map(|one| one.manifest_list.iter().chain(&one.manifests));
+    let place = table.storage().place(table.location())?;
+    for path in lists.chain(metadata.metadata_log.iter().map(|entry| &entry.metadata_file)) {
+        if spellings.below(&table.storage().place(path)?, &place)?.is_none() {
+            let message = format!(
+                "the table's metadata has no location, and names {:?}, which is not below {:?}, where it was opened: it \
+                 may be a copy, and its files those of another table",
+                without_credentials(path),
+                without_credentials(table.location())
+            );
+            return Err(Error::new(ErrorKind::Location, message)
+                .in_file(table.metadata_file())
+                .in_field("location"));
+        }
+    }
+    if spellings.is_root(&place)? {
+        return Err(refused(table, "it is the root of its storage"));
+    }
+    Ok(())
+}
+
 /// The folder of the table's metadata by its path below the location, where it is not that of `metadata`.
 ///
 /// # Errors
@@ -61,13 +91,20 @@ pub(super) fn own_metadata(table: &Table, spellings: &Prefixes) -> Result<Option
 
 /// The folders that the properties of a table name.
 pub(super) fn other_folders(metadata: &TableMetadata) -> Vec<String> {
-    FOLDERS.iter().filter_map(|key| metadata.property(key)).map(str::to_owned).collect()
+    FOLDERS.iter().filter_map(|key| folder_named(metadata, key)).collect()
+}
+
+/// The folder that a property names, which may be relative to the location in version 4.
+fn folder_named(metadata: &TableMetadata, key: &str) -> Option<String> {
+    let folder = metadata.property(key)?;
+    let is_relative = metadata.format_version >= RELATIVE_PATHS;
+    Some(if is_relative { resolved(folder, &metadata.location).into_owned() } else { folder.to_owned() })
 }
 
 /// Whether the metadata file is in the folder that the table's property names.
 fn is_of_property(table: &Table, spellings: &Prefixes) -> Result<bool> {
-    let Some(folder) = table.metadata().property(METADATA_PATH) else { return Ok(false) };
-    spellings.is_same(&table.storage().place(folder)?, folder_of(table.metadata_file()))
+    let Some(folder) = folder_named(table.metadata(), METADATA_PATH) else { return Ok(false) };
+    spellings.is_same(&table.storage().place(&folder)?, folder_of(table.metadata_file()))
 }
 
 /// Whether the newest metadata file at the location is an earlier one of the table.

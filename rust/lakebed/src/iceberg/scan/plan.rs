@@ -90,9 +90,13 @@ impl Plan {
     fn headers(&self, table: &Table) -> Result<Vec<Option<ManifestHeader>>> {
         let limits = table.decoding().limits;
         let paths: Vec<_> = self.manifests.iter().map(|manifest| manifest.path.clone()).collect();
-        let found = headers(table.storage(), paths, limits)?.into_iter();
-        let parse = |bytes: Buffer| ManifestHeader::read(&bytes, limits);
-        found.map(|bytes| bytes.map(parse).transpose()).collect()
+        let found = headers(table.storage(), paths.clone(), limits)?.into_iter();
+        // Parquet has its keys at the end of the file.
+        let whole = |(bytes, path): (Option<Buffer>, String)| {
+            let bytes = bytes.map_or_else(|| table.read_recorded(&path, None), Ok)?;
+            ManifestHeader::read(&bytes, limits).map(Some).map_err(|error| error.in_file(&path))
+        };
+        found.zip(paths).map(whole).collect()
     }
 }
 

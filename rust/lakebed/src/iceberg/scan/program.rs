@@ -180,7 +180,7 @@ impl EntryProgram {
                 manifest: Some(recorded),
                 spec_id: None,
                 spec: None,
-                format_version: Some(self.types.format_version),
+                table: Some(self.types.format.clone()),
                 notes: notes.clone(),
             };
             // Entries that are left out must be decoded to be counted.

@@ -6,10 +6,9 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 
 use super::Table;
-use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::iceberg::manifest::ManifestHeader;
-use crate::iceberg::manifest_list::{InlineManifest, brief, inline_manifests, read_manifest_list};
+use crate::iceberg::manifest_list::{InlineManifest, brief, inline_manifests, read_list};
 use crate::iceberg::metadata::{Snapshot, Wanted};
 
 impl Table {
@@ -43,7 +42,7 @@ impl Table {
     /// # Errors
     /// Those of reading it, with its path.
     pub(crate) fn list_of(&self, snapshot: &Snapshot) -> Result<RecordBatch> {
-        self.list_by(snapshot, |bytes, decoding| read_manifest_list(bytes, None, decoding))
+        self.list_by(snapshot, None)
     }
 
     /// The same with the columns of [`brief`].
@@ -51,20 +50,17 @@ impl Table {
     /// # Errors
     /// As [`Table::list_of`].
     pub(crate) fn brief_list_of(&self, snapshot: &Snapshot) -> Result<RecordBatch> {
-        self.list_by(snapshot, |bytes, decoding| read_manifest_list(bytes, Some(&brief()), decoding))
+        self.list_by(snapshot, Some(&brief()))
     }
 
-    fn list_by(
-        &self,
-        snapshot: &Snapshot,
-        read: impl FnOnce(Buffer, &Decoding) -> Result<RecordBatch>,
-    ) -> Result<RecordBatch> {
+    fn list_by(&self, snapshot: &Snapshot, columns: Option<&[String]>) -> Result<RecordBatch> {
         let Some(path) = &snapshot.manifest_list else {
             let manifests = snapshot.manifests.iter().map(|path| self.inline(path));
             return inline_manifests(&manifests.collect::<Result<Vec<_>>>()?, snapshot.snapshot_id);
         };
         let bytes = self.read_recorded(path, None)?;
-        read(bytes, self.decoding()).map_err(|error| error.in_file(path))
+        let list = read_list(bytes, columns, self.decoding(), Some(&self.format()));
+        list.map_err(|error| error.in_file(path))
     }
 
     /// A manifest without a list, as its header describes it; spec 0 where it names none.

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::Table;
 use crate::error::Result;
+use crate::iceberg::metadata::TableMetadata;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
+use crate::iceberg::paths::TableFormat;
 use crate::iceberg::types::Schema;
 
 /// The schema and partition specs by which a table's rows are read.
@@ -21,8 +23,8 @@ pub(crate) struct TableTypes {
     pub(crate) partition: Arc<PartitionType>,
     /// Older schemas, for specs with source columns that `schema` lacks.
     others: Vec<Arc<Schema>>,
-    /// The table's format version.
-    pub(crate) format_version: i32,
+    /// The table's format version and location.
+    pub(crate) format: TableFormat,
 }
 
 impl TableTypes {
@@ -31,11 +33,11 @@ impl TableTypes {
         schema: Arc<Schema>,
         specs: Arc<[PartitionSpec]>,
         others: Vec<Arc<Schema>>,
-        format_version: i32,
+        format: TableFormat,
     ) -> TableTypes {
         let all: Vec<&Schema> = std::iter::once(&schema).chain(&others).map(Arc::as_ref).collect();
         let partition = Arc::new(PartitionType::unify(&specs, &all));
-        TableTypes { schema, specs, partition, others, format_version }
+        TableTypes { schema, specs, partition, others, format }
     }
 }
 
@@ -45,7 +47,7 @@ pub(crate) struct StoredTypes {
     schema: Value,
     specs: Vec<Value>,
     others: Vec<Value>,
-    format_version: i32,
+    format: TableFormat,
 }
 
 impl From<&TableTypes> for StoredTypes {
@@ -54,7 +56,7 @@ impl From<&TableTypes> for StoredTypes {
             schema: types.schema.to_json(),
             specs: types.specs.iter().map(PartitionSpec::to_json).collect(),
             others: types.others.iter().map(|schema| schema.to_json()).collect(),
-            format_version: types.format_version,
+            format: types.format.clone(),
         }
     }
 }
@@ -66,11 +68,17 @@ impl TryFrom<&StoredTypes> for TableTypes {
         let schema = |json: &Value| Schema::from_json(json).map(Arc::new);
         let specs = stored.specs.iter().map(PartitionSpec::from_json).collect::<Result<Vec<_>>>()?;
         let others = stored.others.iter().map(schema).collect::<Result<_>>()?;
-        Ok(TableTypes::new(schema(&stored.schema)?, specs.into(), others, stored.format_version))
+        Ok(TableTypes::new(schema(&stored.schema)?, specs.into(), others, stored.format.clone()))
     }
 }
 
 impl Table {
+    /// The format version and location, by which files of metadata are read.
+    pub(crate) fn format(&self) -> TableFormat {
+        let TableMetadata { format_version, location, .. } = self.metadata();
+        TableFormat { version: *format_version, location: location.clone() }
+    }
+
     /// The types by which rows are read. Older schemas are read where a partition spec has source columns
     /// that the table's schema lacks.
     ///
@@ -84,7 +92,7 @@ impl Table {
             // The newest first: the latest type of a column counts.
             false => self.schemas()?.into_values().rev().collect(),
         };
-        Ok(TableTypes::new(Arc::clone(self.schema()), specs, others, self.metadata().format_version))
+        Ok(TableTypes::new(Arc::clone(self.schema()), specs, others, self.format()))
     }
 
     /// The types of the engine's own tables, whichever snapshot the table is at: the current schema, and the
@@ -96,6 +104,6 @@ impl Table {
         let schema = super::current_schema(self.metadata())?;
         let metadata = self.metadata();
         let specs = metadata.partition_specs.clone().into();
-        Ok(TableTypes::new(schema, specs, Vec::new(), metadata.format_version))
+        Ok(TableTypes::new(schema, specs, Vec::new(), self.format()))
     }
 }

@@ -1,0 +1,133 @@
+"""Tables of format version 4, as Iceberg 1.12 writes them, and with the specification's relative paths."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import lakebed
+from iceberg_golden import GoldenTable
+from lakebed.errors import LakebedWarning, LocationError, UnsupportedError
+from shared_data import data_root
+
+PREFIX = "file:/tmp/lakebed_golden/next_dev/"
+
+
+def golden(name: str) -> GoldenTable:
+    folder = data_root("golden", "iceberg_next", name)
+    if folder is None:
+        pytest.skip(f"no golden table {name}")
+    return GoldenTable(name, folder)
+
+
+def copied(name: str, to: Path) -> tuple[Path, dict[str, str]]:
+    """A copy of a golden table: its metadata file, and where its paths are now."""
+    table = golden(name)
+    shutil.copytree(table.path, to, ignore=shutil.ignore_patterns("expected"))
+    moved = {prefix: str(to) for prefix in (PREFIX + name, f"/tmp/lakebed_golden/next_dev/{name}")}
+    return to / table.info["metadata_file"], moved
+
+
+def changed(file: Path, **keys: Any) -> None:
+    """Sets keys of a metadata file; None takes a key out."""
+    document = json.loads(file.read_text("utf-8"))
+    for name, value in keys.items():
+        document[name.replace("_", "-")] = value
+    file.write_text(json.dumps(document), "utf-8")
+
+
+def files(table: lakebed.Table) -> list[tuple[str, int]]:
+    rows = table.files(columns=["file_path", "record_count"]).to_arrow()
+    return sorted(zip(rows["file_path"].to_pylist(), rows["record_count"].to_pylist(), strict=True))
+
+
+def test_relative_paths_are_behind_the_tables_location() -> None:
+    table = golden("experimental_relative_paths_v4")
+    expected = sorted((row["file_path"], int(row["record_count"])) for row in table.rows("files"))
+    opened = table.open()
+    assert files(opened) == expected
+    deletes = opened.deletes(columns=["referenced_data_file"]).to_arrow()["referenced_data_file"].to_pylist()
+    assert set(deletes) - {None} <= {path for path, _ in expected}
+    planned = opened.plan(columns=["file_path", "delete_files"]).to_arrow().to_pylist()
+    assert sum(len(row["delete_files"]) for row in planned) > 0
+    for view, column in (("manifests", "path"), ("snapshots", "manifest_list"), ("reachable", "file_path")):
+        paths = getattr(opened, view)(columns=[column]).to_arrow()[column].to_pylist()
+        # The first file that is reached is the one that the table was opened from.
+        assert all(path.startswith(("file:", "s3:")) for path in paths[view == "reachable" :]), view
+
+
+def test_a_relative_path_begins_with_the_folder_where_there_is_no_location(tmp_path: Path) -> None:
+    file, _ = copied("experimental_relative_paths_v4", tmp_path / "t")
+    table = golden("experimental_relative_paths_v4")
+    changed(file, location=None)
+    found = files(lakebed.open_table(file))
+    own = [(path.replace(table.location, str(tmp_path / "t")), count) for path, count in files(table.open())]
+    assert found == sorted(own)
+
+
+@pytest.mark.parametrize("location", ["/warehouse/t", "", "warehouse"])
+def test_a_location_without_a_scheme_is_refused(location: str, tmp_path: Path) -> None:
+    file, moved = copied("part_names_v4", tmp_path / "t")
+    changed(file, location=location)
+    with pytest.raises(LocationError, match="must be absolute") as refused:
+        lakebed.open_table(file, relocate=moved)
+    assert refused.value.field == "location"
+    assert refused.value.path == str(file)
+
+
+def test_a_later_version_is_refused(tmp_path: Path) -> None:
+    file, moved = copied("part_names_v4", tmp_path / "t")
+    changed(file, format_version=5)
+    with pytest.raises(UnsupportedError, match="format-version 5 is not read: versions 1 to 4 are"):
+        lakebed.open_table(file, relocate=moved)
+
+
+@pytest.mark.parametrize("job", ["orphans", "expire_plan"])
+def test_nothing_is_deletable_by_a_copy_without_a_location(job: str, tmp_path: Path) -> None:
+    file, moved = copied("no_location_v4", tmp_path / "t")
+    with pytest.raises(LocationError, match="it may be a copy"):
+        getattr(lakebed.open_table(file), job)(timedelta(0)).to_arrow()
+    getattr(lakebed.open_table(file, relocate=moved), job)(timedelta(0)).to_arrow()
+
+
+def test_orphans_of_a_table_without_a_location(tmp_path: Path) -> None:
+    file, moved = copied("no_location_v4", tmp_path / "t")
+    left = tmp_path / "t" / "data" / "left.parquet"
+    left.write_bytes(b"x")
+    rows = lakebed.open_table(file, relocate=moved).orphans(timedelta(0)).to_arrow()[0].to_pylist()
+    # The last version was made by hand of the one before, which it does not name.
+    assert sorted(Path(path).name.partition("-")[0] for path in rows) == ["00003", left.name]
+
+
+def test_commits_are_refused_by_name(tmp_path: Path) -> None:
+    file, _ = copied("part_names_v4", tmp_path / "t")
+    changed(file, location=f"file:{tmp_path / 't'}")
+    table = lakebed.open_table(file)
+    rows = pa.table({"file_path": ["data/f"], "record_count": [1], "file_size_in_bytes": [1]})
+    for commit in (
+        lambda: table.append_files(rows),
+        lambda: table.update_properties({"a": "b"}),
+        lambda: table.expire_snapshots(timedelta(0)),
+        lambda: table.stage().update_properties({"a": "b"}),
+    ):
+        with pytest.raises(UnsupportedError, match="version 4"):
+            commit()
+    older = lakebed.create_table
+    with pytest.raises((UnsupportedError, ValueError)):
+        older("/nonexistent/t", rows.schema, "iceberg", format_version=4)
+
+
+def test_a_length_that_is_not_that_of_a_parquet_manifest_is_a_warning() -> None:
+    """Java refuses the manifest; what the file holds is known all the same."""
+    table = golden("wrong_manifest_length_v4")
+    opened = table.open()
+    with pytest.warns(LakebedWarning, match="its list records"):
+        assert opened.files().to_arrow().num_rows > 0
+    (finding,) = opened.verify(data_files=False).to_arrow().to_pylist()
+    assert finding["path"].endswith("long-m0.parquet")
