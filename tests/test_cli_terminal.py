@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import documents
 import pyarrow as pa
 import pytest
 from documents import command as run
+from interpreters import ran
 from pyarrow import parquet
 
 import lakebed
@@ -342,24 +342,15 @@ def test_every_command_has_a_group_in_the_help() -> None:
     assert "_LAKEBED_COMPLETE=bash_source" in shown
 
 
-def module(*words: str, **keywords: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, **keywords)
-
-
 def test_the_package_is_the_command() -> None:
-    done = module("-m", "lakebed", "refs", TABLE, "-o", "json")
+    done = ran("-m", "lakebed", "refs", TABLE, "-o", "json")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == run("refs", TABLE, "-o", "json").stdout
 
 
 def test_completion_knows_commands_and_options() -> None:
-    asked = {
-        **os.environ,
-        "_LAKEBED_COMPLETE": "bash_complete",
-        "COMP_WORDS": "lakebed fi",
-        "COMP_CWORD": "1",
-    }
-    done = module("-m", "lakebed", env=asked)
+    asked = {"_LAKEBED_COMPLETE": "bash_complete", "COMP_WORDS": "lakebed fi", "COMP_CWORD": "1"}
+    done = ran("-m", "lakebed", environment=asked)
     assert set(done.stdout.split()) == {"plain,find", "plain,file-history", "plain,files"}
 
 
@@ -375,7 +366,7 @@ def interrupted(name, *rest):
 builtins.__import__ = interrupted
 __main__.main()
 """
-    done = module("-c", code)
+    done = ran("-c", code)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
     code = """
 import lakebed
@@ -385,7 +376,7 @@ def interrupted(*_arguments, **_keywords):
 lakebed.open_table = interrupted
 main()
 """
-    done = module("-c", code, "files", TABLE)
+    done = ran("-c", code, "files", TABLE)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pickle
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -436,9 +436,6 @@ def test_threads_of_one_catalog_lose_nothing(tmp_path: Path) -> None:
         for number in range(commits):
             table.append_files(files(f"{writer}-{number}"))
 
-    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(write, range(2)))
     assert theirs(catalog) == sorted(f"{writer}-{number}" for writer in range(2) for number in range(commits))

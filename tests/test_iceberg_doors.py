@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from local_storage import LocalStorage
 
 import lakebed
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
@@ -88,19 +88,14 @@ def test_schemas_are_known_without_reading_manifests(table: GoldenTable):
             opened.files().to_arrow()
 
 
-class Own:
+class Own(LocalStorage):
     """A storage of the user's own: paths as they are written."""
 
-    def __init__(self) -> None:
-        self.read_paths: list[str] = []
-
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-        self.read_paths.append(path)
-        return Path(path.removeprefix("file://")).read_bytes()[start:end]
+        return super().read(path.removeprefix("file://"), start, end)
 
     def list(self, prefix: str) -> list[str]:
-        folder = Path(prefix.removeprefix("file://"))
-        return [path.name for path in folder.iterdir()] if folder.is_dir() else []
+        return super().list(prefix.removeprefix("file://"))
 
 
 @each_table

@@ -6,8 +6,6 @@ import gc
 import mmap
 import os
 import pickle
-import subprocess
-import sys
 import weakref
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from typing import Any
 import pyarrow.fs as pafs
 import pytest
 from counting_storage import CountingStorage
+from interpreters import printed
 
 import lakebed
 from lakebed.errors import LocationError, UnsupportedError
@@ -418,7 +417,4 @@ if (child := os.fork()) == 0:
     os._exit(9)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), table.files().to_arrow().num_rows)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.split()[0] == "7"
+    assert printed("-c", code, timeout=60).split()[0] == "7"

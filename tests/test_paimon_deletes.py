@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from counting_storage import CountingStorage
 
 import lakebed
 from lakebed.cli import cli
@@ -195,21 +196,12 @@ def test_a_damaged_vector_is_refused(tmp_path: Path):
 
 def test_a_storage_is_asked_for_ranges():
     table = _with_deletes()
-    asked: list[tuple[str, int | None, int | None]] = []
-
-    class Recording:
-        def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-            asked.append((path, start, end))
-            return Path(path).read_bytes()[start:end]
-
-        def list(self, prefix: str) -> list[str]:
-            return [entry.name for entry in Path(prefix).iterdir()] if Path(prefix).is_dir() else []
-
-    recorded = lakebed.open_table(table.location, storage=Recording())
+    storage = CountingStorage()
+    recorded = lakebed.open_table(table.location, storage=storage)
     rows = recorded.deletes(columns=["file_path", "positions"]).to_arrow()
     assert rows.equals(table.deletes(columns=["file_path", "positions"]).to_arrow())
     files = set(rows["file_path"].to_pylist())
-    ranges = [(path, start) for path, start, end in asked if end is not None and path in files]
+    ranges = [(path, start) for path, start, end in storage.reads if end is not None and path in files]
     # Side by side, so in no order.
     assert sorted(ranges) == [(path, 0) for path in sorted(files)]
 

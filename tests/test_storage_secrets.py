@@ -6,10 +6,7 @@ from __future__ import annotations
 
 import errno
 import logging
-import os
 import pickle
-import subprocess
-import sys
 import traceback
 import warnings
 from collections.abc import Callable
@@ -18,6 +15,7 @@ from typing import Any
 
 import pytest
 from echoing import CANARY, CLIENTS, FORMS, SECRET, TOKEN, echo
+from interpreters import ran
 
 import lakebed
 from lakebed.errors import LakebedError
@@ -85,7 +83,6 @@ def test_what_a_server_repeats_is_in_no_message(
 def test_the_command_line_says_nothing_of_what_the_environment_holds(form: str) -> None:
     with echo(form) as address:
         environment = {
-            **os.environ,
             "AWS_ACCESS_KEY_ID": "AKID",
             "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_SESSION_TOKEN": TOKEN,
@@ -107,10 +104,7 @@ def test_the_command_line_says_nothing_of_what_the_environment_holds(form: str) 
             ["show", "--catalog", "prod", "db.orders"],
             ["show", "--catalog", "other", "db.orders"],
         ):
-            command = [sys.executable, "-m", "lakebed", *arguments]
-            done = subprocess.run(
-                command, env=environment, capture_output=True, text=True, check=False, timeout=120
-            )
+            done = ran("-m", "lakebed", *arguments, environment=environment, timeout=120)
             # A catalog that cannot be loaded is wrong usage.
             assert done.returncode == (2 if "--catalog" in arguments else 1), done.stderr
             assert done.stderr.startswith("error: "), done.stderr

@@ -23,17 +23,20 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from object_store import KEY, SECRET, Proxy, client, proxy
 from pyspark.find_spark_home import _find_spark_home
-from pyspark.sql import SparkSession
+from spark_sessions import begun
 from trust import long_or
 
 import lakebed
 import lakebed.spark as ls
 from lakebed.spark import frames
 from spark_rows import actual, expected
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # What is tried here are executors.
 frames.SMALL_BYTES = None
@@ -42,22 +45,13 @@ frames.SMALL_BYTES = None
 @contextmanager
 def session(settings: dict[str, str], master: str = "local-cluster[2,1,1024]") -> Iterator[SparkSession]:
     settings = {
-        "spark.ui.enabled": "false",
-        "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
-        # As the session of the other tests.
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.adaptive.enabled": "false",
         "spark.task.maxFailures": "8",
         "spark.executor.maxNumFailures": "1000",
         "spark.pyspark.driver.python": sys.executable,
         **settings,
     }
-    builder = SparkSession.builder.master(master).appName("lakebed on a cluster")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
+    spark = begun(master, settings)
     # What executors of a local cluster unpacked stays where Spark is installed.
     left = Path(_find_spark_home(), "work", spark.sparkContext.applicationId)
     yield spark

@@ -12,15 +12,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PythonException
-from pyspark.sql import SparkSession
+from spark_sessions import begun
 
 import lakebed
 import lakebed.spark as ls
 from lakebed.spark import frames
 from spark_rows import actual, expected
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # What is tried here are executors.
 frames.SMALL_BYTES = None
@@ -33,19 +36,7 @@ SETTINGS: dict[str, dict[str, str]] = {
 
 @contextmanager
 def session(master: str, settings: dict[str, str]) -> Iterator[SparkSession]:
-    settings = {
-        **settings,
-        "spark.ui.enabled": "false",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.adaptive.enabled": "false",
-    }
-    builder = SparkSession.builder.master(master).appName("lakebed and workers")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
+    spark = begun(master, settings)
     yield spark
     spark.stop()
 
