@@ -188,6 +188,12 @@ def made(tmp_path: Path) -> MadeTable:
     return MadeTable(tmp_path / "t", ("id", "BIGINT"))
 
 
+@pytest.fixture
+def tables() -> Any:
+    """Tables in catalogs; where these are absent, the test is skipped."""
+    return pytest.importorskip("catalog_tables")
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One local Spark session for each worker of the run; tests that take it are marked `spark`."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import pyarrow as pa
-from iceberg_commits import path
+from file_rows import file_rows
+from iceberg_commits import path, statistics
 
 import lakebed
 
@@ -32,10 +33,7 @@ class Operation:
 
 
 def files(*names: str, **more: object) -> pa.Table:
-    count = len(names)
-    paths = [f"data/{name}.parquet" for name in names]
-    rows = {"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count}
-    return pa.table(rows | {key: [value] * count for key, value in more.items()})
+    return file_rows(*(f"data/{name}.parquet" for name in names), record_count=7, **more)
 
 
 def begun(table: lakebed.Table) -> lakebed.Table:
@@ -60,12 +58,6 @@ NEW_SCHEMA, NEW_SPEC = ("add-schema", "set-current-schema"), ("add-spec", "set-d
 OF_REF = ("assert-ref-snapshot-id",)
 OF_SCHEMA = ("assert-last-assigned-field-id", "assert-current-schema-id")
 OF_SPEC = ("assert-last-assigned-partition-id", "assert-default-spec-id")
-STATISTICS = {
-    "statistics-path": "s3://x",
-    "file-size-in-bytes": 1,
-    "file-footer-size-in-bytes": 1,
-    "blob-metadata": [],
-}
 
 
 def commit(make: Make) -> Operation:
@@ -74,7 +66,7 @@ def commit(make: Make) -> Operation:
 
 
 def _statistics(table: lakebed.Table) -> lakebed.Table:
-    return table.set_statistics({"snapshot-id": table.snapshot_id, **STATISTICS})
+    return table.set_statistics(statistics(table, "s3://x"))
 
 
 def _transaction(table: lakebed.Table) -> lakebed.Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from iceberg_made import entry, entry_schema, field, list_schema
 from malformed_forms import (
@@ -22,7 +22,10 @@ from malformed_forms import (
     without,
     without_fields,
 )
-from paimon_files import Record, zigzag
+from varints import zigzag
+
+if TYPE_CHECKING:
+    from paimon_files import Record
 
 ICEBERG: Record = {
     "format-version": 2,

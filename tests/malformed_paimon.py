@@ -22,7 +22,8 @@ from malformed_forms import (
     without,
     without_fields,
 )
-from paimon_files import Record, container, zigzag
+from paimon_files import Record, container
+from varints import zigzag
 
 PAIMON_SNAPSHOT: Record = {
     "version": 3,

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import duckdb
 import polars as pl
 import pyarrow as pa
+from file_rows import file_rows
 from local_storage import Names, WritableLocalStorage
 
 import lakebed
@@ -33,8 +34,7 @@ def made(folder: Path, form: Format, commits: int) -> str:
     table = lakebed.create_table(str(folder), SCHEMA, form)
     for number in range(commits):
         name = f"bucket-0/{number}" if form == "paimon" else f"data/{number}.parquet"
-        files = pa.table({"file_path": [name], "record_count": [1], "file_size_in_bytes": [1]})
-        table = table.append_files(files)
+        table = table.append_files(file_rows(name))
     return str(folder)
 
 

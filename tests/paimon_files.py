@@ -11,7 +11,9 @@ from typing import Any
 
 import fastavro
 import pyarrow as pa
+from json_files import edited
 from pyarrow import orc, parquet
+from varints import zigzag
 
 from lakebed import avro
 
@@ -105,15 +107,6 @@ def _number(value: int | datetime) -> int:
     return value
 
 
-def zigzag(number: int) -> bytes:
-    number = number << 1 ^ number >> 63
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
-
-
 def _bytes(value: bytes) -> bytes:
     return zigzag(len(value)) + value
 
@@ -157,8 +150,7 @@ def convert_table(root: Path, write: Callable[[pa.Table], bytes]) -> None:
         table = table.set_column(table.column_names.index("_FILE_SIZE"), "_FILE_SIZE", size)
         sizes[file.name] = file.write_bytes(write(table))
     for file in (root / "snapshot").glob("snapshot-*"):
-        snapshot = json.loads(file.read_text("utf-8"))
-        for name in ("baseManifestList", "deltaManifestList", "changelogManifestList"):
-            if snapshot.get(name):
-                snapshot[f"{name}Size"] = sizes[snapshot[name]]
-        file.write_text(json.dumps(snapshot), "utf-8")
+        with edited(file) as snapshot:
+            for name in ("baseManifestList", "deltaManifestList", "changelogManifestList"):
+                if snapshot.get(name):
+                    snapshot[f"{name}Size"] = sizes[snapshot[name]]

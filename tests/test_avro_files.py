@@ -12,7 +12,7 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 import pytest
-from paimon_files import zigzag
+from varints import zigzag
 
 from lakebed import avro
 from lakebed.errors import CorruptError, LakebedError, UnsupportedError

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command_line import run
 from local_storage import LocalStorage
 
 import lakebed
 from lakebed import errors
-from lakebed.cli import cli
 from shared_data import golden_paimon_tables
 
 
@@ -128,10 +127,8 @@ def test_a_truncated_manifest_is_wrong_at_its_end(sample_table: Path):
 @pytest.mark.parametrize("view", ["files", "entries"])
 def test_a_damaged_table_is_one_line_on_the_command_line(damaged, view):
     table, place, _ = damaged
-    result = CliRunner().invoke(cli, [view, str(table), "-o", "json"])
-    assert result.exit_code == 1
-    assert result.stdout == ""
-    assert len(result.stderr.splitlines()) == 1
+    result = run(view, table, "-o", "json")
+    assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)
     assert place.name in result.stderr
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 
 import lakebed
 from lakebed import CommitOptions, SchemaChange, Table
@@ -34,8 +35,7 @@ def made(folder: Path, format: str, **given: Any) -> Table:
 
 
 def file(name: str) -> pa.Table:
-    path = f"bucket-0/{name}.parquet"
-    return pa.table({"file_path": [path], "record_count": [3], "file_size_in_bytes": [812]})
+    return file_rows(f"bucket-0/{name}.parquet", record_count=3, file_size_in_bytes=812)
 
 
 def live(table: Table) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from counting_storage import WritableStorage
+from iceberg_commits import statistics
 
 import lakebed
 from lakebed import LakebedError, Table, open_table
@@ -47,11 +48,6 @@ def deletes(path: str, **columns: Any) -> pa.Table:
 def vector(path: str, target: str) -> pa.Table:
     own = {"content_offset": [4], "content_size_in_bytes": [40], "referenced_data_file": [target]}
     return deletes(path, **own).set_column(3, "file_format", pa.array(["PUFFIN"]))
-
-
-def statistics(table: Table, path: str) -> dict[str, Any]:
-    sizes = {"file-size-in-bytes": 1, "file-footer-size-in-bytes": 1}
-    return {"snapshot-id": table.snapshot_id, "statistics-path": path, **sizes, "blob-metadata": []}
 
 
 ICEBERG: dict[str, Callable[[Table, str], Any]] = {

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 from iceberg_made import MadeTable, entry
 from local_storage import LocalStorage
-from paimon_files import zigzag
 from trust import THOROUGH, Figure, long_or
+from varints import zigzag
 
 import lakebed
 from lakebed import LakebedError, avro, paimon

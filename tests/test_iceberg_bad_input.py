@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command_line import run
 from iceberg_made import DELETED, MadeTable, entry, entry_schema, field, optional
 
 import lakebed
 from lakebed import errors
-from lakebed.cli import cli
 
 SPEC = [{"name": "city", "transform": "identity", "source-id": 2, "field-id": 1000}]
 SCHEMA = entry_schema(2, [field(1000, "city", optional("string"))])
@@ -157,10 +156,8 @@ def test_a_damaged_table_is_one_typed_error(damaged: tuple[MadeTable, Path, Dama
 @pytest.mark.parametrize("view", ["files", "entries"])
 def test_a_damaged_table_is_one_line_on_the_command_line(damaged: tuple[MadeTable, Path, Damage], view: str):
     table, place, _ = damaged
-    result = CliRunner().invoke(cli, [view, str(table.root), "-o", "json"])
-    assert result.exit_code == 1
-    assert result.stdout == ""
-    assert len(result.stderr.splitlines()) == 1
+    result = run(view, table.root, "-o", "json")
+    assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)
     assert place.name in result.stderr
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -218,25 +217,6 @@ def test_what_a_storage_raises_while_files_are_written_comes_as_it_is(tmp_path: 
     assert on_disk(tmp_path) == set()
 
 
-class Between:
-    """A catalog in which something happens between lakebed's asking and its commit."""
-
-    def __init__(self, catalog: Any, happens: Callable[[int], None], *, also: bool = True) -> None:
-        self.catalog, self.happens, self.also, self.commits = catalog, happens, also, 0
-
-    def load_table(self, name: Any) -> Any:
-        return self.given(self.catalog.load_table(name))
-
-    def given(self, table: Any) -> Any:
-        table.catalog = self
-        return table
-
-    def commit_table(self, *given: Any) -> Any:
-        self.commits += 1
-        self.happens(self.commits)
-        return self.catalog.commit_table(*given)
-
-
 def test_a_commit_that_lost_begins_anew_from_what_won(made: Made, tmp_path: Path) -> None:
     catalog, _ = made
 
@@ -244,7 +224,7 @@ def test_a_commit_that_lost_begins_anew_from_what_won(made: Made, tmp_path: Path
         if attempt < 3:
             lakebed.open_table(catalog.load_table("db.t")).append_files(files(f"other{attempt}"))
 
-    between = Between(catalog, other)
+    between = tables.Between(catalog, other)
     table = lakebed.open_table(between.load_table("db.t")).append_files(files("ours"))
     assert between.commits == 3
     assert theirs(catalog) == ["other1", "other2", "ours"]
@@ -263,7 +243,7 @@ def test_a_commit_to_another_branch_meanwhile_is_no_harm(made: Made) -> None:
         if attempt == 1:
             catalog.load_table("db.t").append(pa.table({"id": [1]}), branch="dev")
 
-    between = Between(catalog, other)
+    between = tables.Between(catalog, other)
     table = lakebed.open_table(between.load_table("db.t")).append_files(files("2"))
     assert theirs(catalog) == ["1", "2"]
     assert sorted(table.snapshots().to_arrow()["sequence_number"].to_pylist()) == [1, 2, 3]
@@ -277,7 +257,7 @@ def test_a_file_that_another_deleted_meanwhile_is_reported(made: Made, tmp_path:
     def other(attempt: int) -> None:
         lakebed.open_table(catalog.load_table("db.t")).delete_files(["data/1.parquet"])
 
-    between = Between(catalog, other)
+    between = tables.Between(catalog, other)
     with pytest.raises(SchemaError, match=r"1\.parquet"):
         lakebed.open_table(between.load_table("db.t")).delete_files(["data/1.parquet"])
     assert theirs(catalog) == ["2"]
@@ -291,7 +271,7 @@ def test_a_commit_that_loses_every_race_is_a_conflict(made: Made, tmp_path: Path
     def other(attempt: int) -> None:
         raise exceptions.CommitFailedException("another was first")
 
-    between = Between(catalog, other)
+    between = tables.Between(catalog, other)
     with pytest.raises(CommitConflictError, match="3 attempts lost to other commits") as caught:
         lakebed.open_table(between.load_table("db.t")).append_files(files("1"))
     assert (caught.value.kind, caught.value.retryable, between.commits) == ("conflict", True, 3)
@@ -327,8 +307,8 @@ def test_errors_of_catalogs_are_told_apart_by_class(
         if attempt == 1:
             raise error
 
-    between = Between(catalog, other)
-    between.properties = catalog.properties  # type: ignore[attr-defined]
+    between = tables.Between(catalog, other)
+    between.properties = catalog.properties
     if lost:
         lakebed.open_table(between.load_table("db.t")).append_files(files("1"))
         assert (theirs(catalog), between.commits) == (["1"], 2)
@@ -342,7 +322,7 @@ def test_errors_of_catalogs_are_told_apart_by_class(
 def test_a_commit_whose_answer_is_lost_is_made(made: Made, error: type[Exception]) -> None:
     catalog, _ = made
 
-    class Lost(Between):
+    class Lost(tables.Between):  # type: ignore[misc, name-defined]
         def commit_table(self, *given: Any) -> Any:
             super().commit_table(*given)
             raise error("no answer")
@@ -360,8 +340,8 @@ def test_a_commit_that_may_still_happen_keeps_its_files(made: Made, tmp_path: Pa
     def fails(attempt: int) -> None:
         raise exceptions.CommitStateUnknownException(f"504 of {tables.catalog_files.SECRET}")
 
-    between = Between(catalog, fails)
-    between.properties = catalog.properties  # type: ignore[attr-defined]
+    between = tables.Between(catalog, fails)
+    between.properties = catalog.properties
     with pytest.raises(OSError, match="may have happened, or may yet: its files stay") as caught:
         lakebed.open_table(between.load_table("db.t")).append_files(files("1"))
     assert not isinstance(caught.value, CommitConflictError)
@@ -378,7 +358,7 @@ def test_a_commit_that_is_refused_leaves_nothing(made: Made, tmp_path: Path) -> 
     def refuses(attempt: int) -> None:
         raise exceptions.ForbiddenError("NotAuthorizedException: not you")
 
-    between = Between(catalog, refuses)
+    between = tables.Between(catalog, refuses)
     with pytest.raises(OSError, match="ForbiddenError: NotAuthorizedException"):
         lakebed.open_table(between.load_table("db.t")).append_files(files("1"))
     assert (on_disk(tmp_path), between.commits) == (set(), 1)
@@ -386,7 +366,9 @@ def test_a_commit_that_is_refused_leaves_nothing(made: Made, tmp_path: Path) -> 
 
 def test_a_table_that_is_gone_is_reported(made: Made, tmp_path: Path) -> None:
     catalog, _ = made
-    table = lakebed.open_table(Between(catalog, lambda _: catalog.drop_table("db.t")).load_table("db.t"))
+    table = lakebed.open_table(
+        tables.Between(catalog, lambda _: catalog.drop_table("db.t")).load_table("db.t")
+    )
     with pytest.raises(TableNotFoundError, match=r"no table db\.t"):
         table.append_files(files("1"))
     assert on_disk(tmp_path) == set()

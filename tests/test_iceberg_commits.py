@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from iceberg_commits import live, metadata, metadata_names
+from iceberg_commits import as_pyiceberg, live, metadata, metadata_names
 
 import lakebed
 from lakebed import avro, iceberg
@@ -98,54 +98,47 @@ def test_appends_deletes_and_rewrites(version: int, tmp_path: Path):
     table = table.append_files(files(0, 1, 2), options=lakebed.CommitOptions(properties={"who": "me"}))
     first = table.snapshot_id
     said = summary(table)
-    assert (
-        said.items()
-        >= {
-            "operation": "append",
-            "manifests-created": "1",
-            "manifests-kept": "0",
-            "added-data-files": "3",
-            "added-records": "33",
-            "added-files-size": "303",
-            "changed-partition-count": "3",
-            "total-data-files": "3",
-            "total-records": "33",
-            "total-delete-files": "0",
-            "who": "me",
-        }.items()
-    )
+    assert said == said | {
+        "operation": "append",
+        "manifests-created": "1",
+        "manifests-kept": "0",
+        "added-data-files": "3",
+        "added-records": "33",
+        "added-files-size": "303",
+        "changed-partition-count": "3",
+        "total-data-files": "3",
+        "total-records": "33",
+        "total-delete-files": "0",
+        "who": "me",
+    }
     table = table.append_files(files(3, 4))
     assert live(table) == [f"data/{n}.parquet" for n in range(5)]
     assert table.at(snapshot=first or 0).files().to_arrow().num_rows == 3
     table = table.delete_files(["data/1.parquet", f"{table.location}/data/3.parquet"])
     assert live(table) == [f"data/{n}.parquet" for n in (0, 2, 4)]
-    assert (
-        summary(table).items()
-        >= {
-            "operation": "delete",
-            "deleted-data-files": "2",
-            "deleted-records": "24",
-            "removed-files-size": "204",
-            "manifests-created": "2",
-            "manifests-replaced": "2",
-            "total-data-files": "3",
-            "total-records": "36",
-        }.items()
-    )
+    said = summary(table)
+    assert said == said | {
+        "operation": "delete",
+        "deleted-data-files": "2",
+        "deleted-records": "24",
+        "removed-files-size": "204",
+        "manifests-created": "2",
+        "manifests-replaced": "2",
+        "total-data-files": "3",
+        "total-records": "36",
+    }
     check_entries(table, version)
     table = table.rewrite_manifests()
     assert live(table) == [f"data/{n}.parquet" for n in (0, 2, 4)]
-    assert (
-        summary(table).items()
-        >= {
-            "operation": "replace",
-            "manifests-created": "1",
-            "manifests-kept": "0",
-            "manifests-replaced": "2",
-            "entries-processed": "3",
-            "total-data-files": "3",
-        }.items()
-    )
+    said = summary(table)
+    assert said == said | {
+        "operation": "replace",
+        "manifests-created": "1",
+        "manifests-kept": "0",
+        "manifests-replaced": "2",
+        "entries-processed": "3",
+        "total-data-files": "3",
+    }
     assert {row["status"] for row in entries(table)} == {0}
     log = metadata(table)["metadata-log"]
     assert [row["metadata-file"].rpartition("/")[2] for row in log] == [
@@ -175,10 +168,7 @@ def check_entries(table: lakebed.Table, version: int) -> None:
 
 def check_pyiceberg(table: lakebed.Table) -> None:
     """PyIceberg sees the same files, with their bounds and partitions."""
-    static = pytest.importorskip("pyiceberg.table").StaticTable
-    found = static.from_metadata(
-        f"{table.location}/metadata/v{len(metadata(table)['metadata-log']) + 1}.metadata.json"
-    )
+    found = as_pyiceberg(table)
     ours = table.files(columns=["file_path", "record_count", "partition"]).to_arrow().to_pylist()
     theirs = found.inspect.files().to_pylist()
     key = lambda row: row["file_path"]  # noqa: E731

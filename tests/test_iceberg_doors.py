@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from command_line import as_printed, moved, printed
 from local_storage import LocalStorage
 
 import lakebed
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
-from lakebed._values import to_rows
-from lakebed.cli import cli, views
+from lakebed.cli import views
 from lakebed.errors import MissingFileError
 
 # Iceberg has not the first two, and of the others rows depend on more than the table.
@@ -115,13 +113,8 @@ def test_storages_bring_the_same(table: GoldenTable, library: str):
 @each_table
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_command_line_prints_the_rows_as_json(table: GoldenTable, view: str):
-    words = [word for old, new in table.relocate.items() for word in ("--relocate", f"{old}={new}")]
-    path = str(table.path / table.info["metadata_file"])
-    result = CliRunner().invoke(cli, [view, path, *words, "-o", "json"])
-    assert result.exit_code == 0, result.output
-    read = scan_of(table, view).to_arrow()
-    expected = [dict(zip(read.schema.names, row, strict=True)) for row in to_rows(read)]
-    assert [json.loads(line) for line in result.stdout.splitlines()] == expected
+    shown = printed(view, table.path / table.info["metadata_file"], *moved(table.relocate))
+    assert shown == as_printed(scan_of(table, view).to_arrow())
 
 
 @each_golden_iceberg_table()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 from iceberg_commits import metadata
 
 import lakebed
@@ -140,5 +141,4 @@ def test_specs_change_and_files_stay(table: lakebed.Table) -> None:
 
 
 def file(partition: dict[str, int], name: str = "a") -> pa.Table:
-    counts = {"record_count": [1], "file_size_in_bytes": [1]}
-    return pa.table({"file_path": [f"data/{name}.parquet"], **counts, "partition": pa.array([partition])})
+    return file_rows(f"data/{name}.parquet", partition=partition)

@@ -13,9 +13,10 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 import pytest
+from iceberg_rewrite import header, of_list, of_manifest
 
 from iceberg_golden import GoldenTable, golden_iceberg_tables
-from lakebed import avro, iceberg
+from lakebed import iceberg
 from lakebed.errors import CorruptError, LakebedError, SchemaError, UnsupportedError
 from shared_data import OWN_DATA, SHARED_DATA, each
 
@@ -74,10 +75,6 @@ def each_file_of_engines(kind: str) -> pytest.MarkDecorator:
     return each("files", list(tables.values()), list(tables), f"Iceberg {kind}")
 
 
-def header(file: Path | bytes) -> dict[str, str]:
-    return {key: value.decode() for key, value in avro.read_metadata(file).items()}
-
-
 def blocks(file: Path | bytes) -> list[tuple[int, bytes]]:
     """Records and inflated bytes of every block."""
     content = io.BytesIO(file if isinstance(file, bytes) else file.read_bytes())
@@ -119,16 +116,7 @@ def assert_same(found: pa.Table, wanted: pa.Table) -> None:
 
 
 def written_again(rows: pa.Table, keys: dict[str, str]) -> bytes:
-    data = iceberg.write_manifest(
-        rows,
-        schema=json.loads(keys["schema"]),
-        spec={"spec-id": int(keys["partition-spec-id"]), "fields": json.loads(keys["partition-spec"])},
-        format_version=int(keys.get("format-version", 1)),
-        content=keys.get("content", "data"),
-        codec=keys.get("avro.codec", "null"),
-        sync=SYNC,
-        verify=True,
-    )
+    data = iceberg.write_manifest(rows, **of_manifest(keys), sync=SYNC, verify=True)
     assert data is not None
     return data
 
@@ -201,17 +189,8 @@ def test_manifest_lists_of_the_engines_are_written_again(files: list[Path]):
             version > 1 and rows["added_rows_count"].null_count
         ):
             continue  # of no snapshot that there can be, or of unknown counts
-        optional = {"parent_snapshot_id": "parent-snapshot-id", "first_row_id": "first-row-id"}
-        data = iceberg.write_manifest_list(
-            rows,
-            format_version=version,
-            snapshot_id=int(keys["snapshot-id"]),
-            sequence_number=int(keys.get("sequence-number", 0)),
-            codec=keys.get("avro.codec", "null"),
-            sync=SYNC,
-            verify=True,
-            **{name: json.loads(keys.get(key, "null")) for name, key in optional.items()},
-        )
+        own = of_list(keys) | {"format_version": version}
+        data = iceberg.write_manifest_list(rows, **own, sync=SYNC, verify=True)
         assert data is not None
         assert_same(iceberg.read_manifest_list(data).to_arrow(), rows)
         if is_of_current_java(keys):

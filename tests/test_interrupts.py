@@ -16,6 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from counting_storage import CountingStorage
+from file_rows import file_rows
 from interpreters import printed
 from nested_reads import COLUMNS, FORMATS, Format, made
 from test_process import forks, in_a_fork
@@ -119,8 +120,7 @@ def big(folder: Path, form: Format) -> Table:
     table = lakebed.open_table(made(folder, form, 1))
     for number in range(12):
         within = "bucket-0" if form == "paimon" else "data"
-        names = [f"{within}/{number}-{n}" for n in range(2000)]
-        files = pa.table({"file_path": names, "record_count": [1] * 2000, "file_size_in_bytes": [1] * 2000})
+        files = file_rows(*(f"{within}/{number}-{n}" for n in range(2000)))
         if form == "iceberg":
             formats = pa.array(["parquet"] * 2000)
             table = table.append_files(files.append_column("file_format", formats), merge=False)

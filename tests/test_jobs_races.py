@@ -21,6 +21,7 @@ from zlib import crc32
 import pyarrow as pa
 import pytest
 from catalog_tables import ROWS, orders, sqlite
+from file_rows import file_rows
 from local_storage import LocalStorage, WritableLocalStorage
 from trust import long_or
 
@@ -100,8 +101,7 @@ def added(table: Table, *names: str) -> Table:
     for path in paths:
         Path(path).parent.mkdir(exist_ok=True)
         Path(path).touch()
-    columns = {"file_path": paths, "record_count": [1] * len(paths), "file_size_in_bytes": [1] * len(paths)}
-    return table.append_files(pa.table(columns))
+    return table.append_files(file_rows(*paths))
 
 
 def aged(folder: Path) -> None:
@@ -256,12 +256,7 @@ def old_snapshot_is_a_branch(table: Table) -> None:
 
 
 def file_is_added(table: Table) -> None:
-    columns = {
-        "file_path": [f"{table.location}/data/x.parquet"],
-        "record_count": [1],
-        "file_size_in_bytes": [1],
-    }
-    table.append_files(pa.table(columns))
+    table.append_files(file_rows(f"{table.location}/data/x.parquet"))
 
 
 ICEBERG = [old_snapshot_is_current, old_snapshot_is_tagged, old_snapshot_is_a_branch, file_is_added]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from json_files import edited
 from paimon_files import avro_file
 from paimon_made import ADD, DELETE, MadeTable, entry, field, row
 
@@ -28,8 +29,8 @@ def live(root: Path) -> list[str]:
 def test_a_first_snapshot_with_null_lists_and_log_offsets(made: MadeTable):
     made.commit(entry(ADD, "a"))
     file = made.root / "snapshot" / "snapshot-1"
-    snapshot = {**json.loads(file.read_text()), "changelogManifestList": None, "logOffsets": {}}
-    file.write_text(json.dumps(snapshot))
+    with edited(file) as snapshot:
+        snapshot |= {"changelogManifestList": None, "logOffsets": {}}
     assert paimon.read_snapshot(file) == snapshot
     assert live(made.root) == ["a"]
 

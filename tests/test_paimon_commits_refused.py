@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 from local_storage import LocalStorage
 from paimon_commits import DAY, FIRST, SCHEMA, SECOND, files, folder, metadata
 
@@ -167,9 +168,7 @@ def test_decimals_and_times_fit_or_are_refused(tmp_path: Path) -> None:
     def placed(d: Any, t: Any, n: Any) -> pa.Table:
         fields = [("d", pa.decimal128(9, 2)), ("t", pa.timestamp("us")), ("n", pa.int64())]
         partition = pa.array([{"d": d, "t": t, "n": n}], pa.struct(fields))
-        return pa.table(
-            {"file_path": ["/else/f"], "record_count": [1], "file_size_in_bytes": [1], "partition": partition}
-        )
+        return file_rows("/else/f", partition=partition)
 
     good = table.append_files(placed(Decimal("123.45"), 5000, None))
     assert good.files().to_arrow()["external_path"].to_pylist() == ["/else/f"]
@@ -184,12 +183,11 @@ def test_decimals_and_times_fit_or_are_refused(tmp_path: Path) -> None:
 
 
 def test_tables_that_need_more_than_entries_are_refused(tmp_path: Path) -> None:
-    one_file = pa.table({"file_path": ["bucket-0/a"], "record_count": [1], "file_size_in_bytes": [1]})
     table = lakebed.create_table(
         tmp_path / "t", SCHEMA, "paimon", primary_key=["id"], properties={"bucket": "-1"}
     )
     with pytest.raises(UnsupportedError, match="dynamic"):
-        table.append_files(one_file)
+        table.append_files(file_rows("bucket-0/a"))
     remote = lakebed.open_table(SAMPLE_TABLE, storage=LocalStorage())
     for commit in (
         lambda: remote.delete_files(["a"]),

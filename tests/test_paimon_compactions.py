@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 from paimon_commits import FIRST, SECOND, files, metadata, names, snapshot
 
 import lakebed
@@ -106,7 +107,7 @@ def test_a_numbered_compaction_is_made_once(table: Table) -> None:
 
 def test_only_tables_with_keys_have_levels_and_changelogs(tmp_path: Path) -> None:
     table = lakebed.create_table(tmp_path / "t", COLUMNS, "paimon")
-    one = pa.table({"file_path": ["bucket-0/a"], "record_count": [1], "file_size_in_bytes": [1]})
+    one = file_rows("bucket-0/a")
     with pytest.raises(SchemaError, match="no changelog") as refused:
         table.append_files(one, changelog=one)
     assert refused.value.field == "changelog"

@@ -10,11 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from command_line import printed
 from counting_storage import CountingStorage
 
 import lakebed
-from lakebed.cli import cli
 from lakebed.errors import CorruptError, SchemaError
 from paimon_answers import Row, assert_rows, canonical, stand
 from shared_data import GoldenTable, each_golden_paimon_table, each_shared_file, golden_paimon_tables
@@ -172,9 +171,8 @@ def test_columns_and_filters():
 def test_the_commands_print_the_views():
     table = _with_deletes()
     for view, column in (("deletes", "referenced_file_name"), ("indexes", "file_path")):
-        printed = CliRunner().invoke(cli, [view, table.location, "--columns", column, "-o", "json"])
         rows = getattr(table, view)(columns=[column]).to_arrow().to_pylist()
-        assert [json.loads(line) for line in printed.stdout.splitlines()] == rows
+        assert printed(view, table.location, "--columns", column) == rows
 
 
 def test_a_damaged_vector_is_refused(tmp_path: Path):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 from paimon_commits import FIRST, SCHEMA, SECOND, files, folder, metadata, names, snapshot
 
 import lakebed
@@ -128,8 +129,7 @@ def test_conditions_are_asked_of_the_latest_snapshot(table: Table) -> None:
 
 def test_an_unpartitioned_table_has_no_condition_but_all(tmp_path: Path) -> None:
     table = lakebed.create_table(tmp_path / "u", SCHEMA, "paimon")
-    file = {"file_path": ["bucket-0/a"], "record_count": [1], "file_size_in_bytes": [1]}
-    table = table.append_files(pa.table(file))
+    table = table.append_files(file_rows("bucket-0/a"))
     with pytest.raises(UnsupportedError, match="the table has none") as refused:
         table.delete_files(where="day IS NULL")
     assert refused.value.field == "day"

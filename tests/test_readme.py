@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import command_line
 import documents
 import pytest
 
@@ -122,7 +123,7 @@ def test_the_commands_run(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
         code, out, err = _by_a_shell(line)
     else:
         # In this process: a process for each takes most of a second.
-        done = documents.command(*shlex.split(line)[1:])
+        done = command_line.run(*shlex.split(line)[1:])
         code, out, err = done.exit_code, done.stdout, done.stderr
     assert (code, err) == (0, "")
     assert out or "--output-file" in line

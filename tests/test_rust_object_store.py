@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 from object_store import BUCKET, KEY, SECRET, Answer, Asked, client, proxy, server, upload
 from trust import not_in_check
 
@@ -43,13 +44,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         here, there = (str(tmp_path_factory.mktemp(name) / "t") for name in ("here", "there"))
         table = lakebed.create_table(here, schema, "iceberg", partition_by=["region"])
         for number, region in enumerate(["emea", "apac", "emea", "us"]):
-            file = {
-                "file_path": [f"data/{number}.parquet"],
-                "record_count": [number],
-                "file_size_in_bytes": [1],
-                "partition": [{"region": region}],
-            }
-            table = table.append_files(pa.table(file))
+            file = {"record_count": number, "partition": {"region": region}}
+            table = table.append_files(file_rows(f"data/{number}.parquet", **file))
         lakebed.rewrite_paths(table, {here: ICEBERG}, to=there)
         upload(address, Path(there), ICEBERG.removeprefix(f"s3://{BUCKET}/"))
         yield address

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 from local_storage import LocalStorage
 from nested_reads import Calling
 
@@ -31,7 +32,7 @@ from lakebed.storage.protocols import abilities
 from shared_data import SAMPLE_TABLE
 
 SCHEMA = pa.schema([("id", pa.int32())])
-FILES = pa.table({"file_path": ["bucket-0/a.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
+FILES = file_rows("bucket-0/a.parquet")
 READS = {Storage, ReadableStorage, ListableStorage, ConcurrentStorage}
 LISTS = {FolderListingStorage, DetailListingStorage, TimedStorage}
 PROTOCOLS = READS | LISTS | {WritableStorage, PublishingStorage}

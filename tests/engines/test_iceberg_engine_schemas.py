@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 from iceberg_commits import metadata
 from java_engine import EngineError
 from trust import long_or
@@ -149,9 +150,7 @@ def both(request: pytest.FixtureRequest, tmp_path: Path, iceberg_java: JavaEngin
             format_version=request.param,
             properties=PROPERTIES,
         )
-        file = {"file_path": ["data/a.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
-        partition = pa.array([{"region": "emea", "id_bucket": 1}])
-        table.append_files(pa.table({**file, "partition": partition}))
+        table.append_files(file_rows("data/a.parquet", partition={"region": "emea", "id_bucket": 1}))
         made.append(tmp_path / name)
     ours, theirs = made
     return Both(ours, theirs, iceberg_java, request.param)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 
 import lakebed
 from lakebed.errors import TableNotFoundError, UnsupportedError
@@ -73,7 +74,7 @@ def test_commits_are_the_catalogs(catalog: Any) -> None:
     there = created(catalog, "shop.kept")
     append(there)
     table = lakebed.open_table(there)
-    file = pa.table({"file_path": ["region=us/bucket-0/a"], "record_count": [1], "file_size_in_bytes": [1]})
+    file = file_rows("region=us/bucket-0/a")
     for commit in (
         lambda: table.append_files(file),
         lambda: table.rewrite_manifests(),
