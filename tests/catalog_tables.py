@@ -60,13 +60,18 @@ def paimon_orders(folder: Path, commits: int = 2, options: dict[str, str] | None
     catalog.create_table("db.orders", schema, True)
     table = catalog.get_table("db.orders")
     for _ in range(commits):
-        builder = table.new_batch_write_builder()
-        write, commit = builder.new_write(), builder.new_commit()
-        write.write_arrow(ROWS)
-        commit.commit(write.prepare_commit())
-        write.close()
-        commit.close()
+        paimon_append(table)
     return catalog.get_table("db.orders")
+
+
+def paimon_append(table: Any, rows: pa.Table = ROWS) -> None:
+    """A commit of pypaimon's."""
+    builder = table.new_batch_write_builder()
+    write, commit = builder.new_write(), builder.new_commit()
+    write.write_arrow(rows)
+    commit.commit(write.prepare_commit())
+    write.close()
+    commit.close()
 
 
 def far_paimon(table: Any, folder: Path) -> Any:

@@ -36,6 +36,14 @@ def output(*words: object) -> str:
     return result.stdout
 
 
+def complaint(*words: object, code: int = 1) -> str:
+    """The one line that a command says which fails and prints nothing."""
+    result = run(*words)
+    assert (result.exit_code, result.stdout) == (code, ""), result.output
+    (line,) = result.stderr.splitlines()
+    return line
+
+
 def printed(*words: object) -> list[dict[str, Any]]:
     """The rows that it prints in JSON."""
     return [json.loads(line) for line in output(*words, "-o", "json").splitlines()]

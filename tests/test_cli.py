@@ -21,7 +21,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from command_line import MOVED, as_printed, output, printed, run
+from command_line import MOVED, as_printed, complaint, output, printed, run
 from pyarrow import parquet
 
 import lakebed
@@ -80,8 +80,7 @@ def test_the_views_of_an_iceberg_table(view):
 
 @pytest.mark.parametrize("view", sorted(set(VIEWS) - set(ICEBERG_VIEWS)))
 def test_a_view_that_iceberg_tables_do_not_have(view):
-    result = run(view, ICEBERG, *MOVED)
-    assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (2, "", 1)
+    assert complaint(view, ICEBERG, *MOVED, code=2)
 
 
 def test_a_plan_of_a_paimon_table():
@@ -136,8 +135,7 @@ def test_the_format_can_be_said():
 
 
 def test_a_moved_table_without_saying_so_is_one_line():
-    result = run("files", ICEBERG)
-    assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)
+    assert complaint("files", ICEBERG)
 
 
 def test_metadata_tables_of_an_iceberg_table():
@@ -313,11 +311,7 @@ def test_the_version():
     ],
 )
 def test_an_error_is_one_line_and_an_exit_code(words, exit_code):
-    result = run(*words)
-    assert result.exit_code == exit_code
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert len(result.stderr.splitlines()) == 1
+    assert complaint(*words, code=exit_code).startswith("error: ")
 
 
 @pytest.mark.parametrize(
@@ -334,9 +328,7 @@ def test_an_error_is_one_line_and_an_exit_code(words, exit_code):
     ],
 )
 def test_bad_usage_is_one_line_that_says_where_help_is(words):
-    result = run(*words)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert re.fullmatch(r"error: .*; see `lakebed.* --help`\n", result.stderr)
+    assert re.fullmatch(r"error: .*; see `lakebed.* --help`", complaint(*words, code=2))
 
 
 def test_no_command_at_all_gets_the_help():

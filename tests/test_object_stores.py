@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from file_rows import file_rows
-from object_store import BUCKET, KEY, LIBRARIES, SECRET, client, proxy, server, upload
+from object_store import BUCKET, LIBRARIES, client, proxy, server, upload, variables
 
 import lakebed
 from lakebed.storage import ArrowStorage, FsspecStorage, ObstoreStorage, resolve
@@ -35,16 +35,10 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def environment(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What SDKs of AWS are told there."""
-    said = {
-        "ACCESS_KEY_ID": KEY,
-        "SECRET_ACCESS_KEY": SECRET,
-        "REGION": "us-east-1",
-        "DEFAULT_REGION": "us-east-1",
-    }
     # s3fs keeps clients of other tests, which looked for credentials when there were none.
     pytest.importorskip("s3fs").S3FileSystem.clear_instance_cache()
-    for name, value in {**said, "ENDPOINT_URL": f"http://{address}"}.items():
-        monkeypatch.setenv(f"AWS_{name}", value)
+    for name, value in variables(address).items():
+        monkeypatch.setenv(name, value)
 
 
 def opened(format_name: str, storage: Any, **options: Any) -> lakebed.Table:

@@ -16,6 +16,7 @@ from paimon_real import SCHEMA, MadeTable
 import lakebed
 
 pypaimon = pytest.importorskip("pypaimon")
+tables = pytest.importorskip("catalog_tables")
 MAGIC = 1581511376
 
 
@@ -39,12 +40,7 @@ def ids(table: Any) -> list[int]:
 
 
 def append(table: Any, number: int) -> None:
-    builder = table.new_batch_write_builder()
-    write, commit = builder.new_write(), builder.new_commit()
-    write.write_arrow(pa.Table.from_pylist([{"id": number, "region": "emea"}], SCHEMA))
-    commit.commit(write.prepare_commit())
-    write.close()
-    commit.close()
+    tables.paimon_append(table, pa.Table.from_pylist([{"id": number, "region": "emea"}], SCHEMA))
 
 
 def test_pypaimon_reads_branches_and_tags_and_adds_to_them(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def far_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     """What the examples of other storage find: a bucket, and a catalog that PyIceberg finds."""
     pytest.importorskip("obstore")
     import catalog_tables
-    from object_store import BUCKET, KEY, SECRET, server, upload
+    from object_store import BUCKET, server, upload, variables
     from pyiceberg.utils.config import Config
 
     catalog = catalog_tables.sqlite(tmp_path)
@@ -71,11 +71,8 @@ def far_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     with server() as address:
         assert BUCKET == "lake"
         upload(address, SAMPLE_TABLE, "warehouse/shop.db/orders")
-        said = {"ACCESS_KEY_ID": KEY, "SECRET_ACCESS_KEY": SECRET, "ALLOW_HTTP": "true"}
-        for name in ("REGION", "DEFAULT_REGION"):
-            said[name] = "us-east-1"
-        for name, value in {**said, "ENDPOINT_URL": f"http://{address}"}.items():
-            monkeypatch.setenv(f"AWS_{name}", value)
+        for name, value in {**variables(address), "AWS_ALLOW_HTTP": "true"}.items():
+            monkeypatch.setenv(name, value)
         yield
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from file_rows import file_rows
-from object_store import BUCKET, KEY, SECRET, Answer, Asked, client, proxy, server, upload
+from object_store import BUCKET, SECRET, Answer, Asked, client, proxy, server, upload, variables
 from trust import not_in_check
 
 import lakebed
@@ -54,9 +54,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def run(
     program: Path, address: str, *arguments: str, secret: str = SECRET
 ) -> subprocess.CompletedProcess[str]:
-    told = {"ACCESS_KEY_ID": KEY, "SECRET_ACCESS_KEY": secret, "REGION": "us-east-1", "ALLOW_HTTP": "true"}
-    told["ENDPOINT_URL"] = f"http://{address}"
-    environment = {f"AWS_{name}": value for name, value in told.items()}
+    environment = variables(address) | {"AWS_SECRET_ACCESS_KEY": secret, "AWS_ALLOW_HTTP": "true"}
     return subprocess.run(
         (program, *arguments), env=environment, capture_output=True, text=True, check=False, timeout=60
     )

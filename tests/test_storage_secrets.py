@@ -159,6 +159,15 @@ ERRORS: list[Exception] = [
 ]
 
 
+def of_the_system(call: Callable[[], Any]) -> OSError:
+    """The error of a call, which shows neither a secret nor what it was raised from."""
+    found = raised(call)
+    assert isinstance(found, OSError)
+    assert CANARY not in told(found)
+    assert found.__context__ is None
+    return found
+
+
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_whatever_a_library_raises_is_an_oserror_with_the_path(error: Exception) -> None:
     storage = FsspecStorage(Raising(chained(error), token="t0ken-of-options"), "s3://b/t", "b/t")
@@ -178,12 +187,9 @@ def test_whatever_a_library_raises_is_an_oserror_with_the_path(error: Exception)
             # So filesystems say that they keep no times.
             assert call() is None
             continue
-        found = raised(call)
-        assert isinstance(found, OSError)
+        found = of_the_system(call)
         assert "s3://b/t/x" in str(found)
-        assert CANARY not in told(found)
         assert found.__cause__ is None
-        assert found.__context__ is None
         assert isinstance(found, PermissionError) is isinstance(error, PermissionError)
         if not isinstance(error, OSError):
             assert type(error).__name__ in str(found)
@@ -236,10 +242,7 @@ def test_a_file_io_raises_as_other_storages_do(error: Exception) -> None:
         lambda: paimon.modified("s3://b/t/x"),
     ]
     for call in calls:
-        found = raised(call)
-        assert isinstance(found, OSError)
-        assert CANARY not in told(found)
-        assert found.__context__ is None
+        of_the_system(call)
 
 
 @pytest.mark.parametrize(

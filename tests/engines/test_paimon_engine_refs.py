@@ -128,6 +128,14 @@ CHANGES = [
 ]
 
 
+def both_go_on(made: MadeTable, java: JavaEngine) -> None:
+    """The engine and lakebed change the schema again, one after the other."""
+    theirs = [{"action": "updateComment", "comment": "theirs"}]
+    assert java.ask("alter", table=made.root, changes=theirs)["id"] == 2
+    made.now().update_schema(lakebed.SchemaChange.update_comment("ours"))
+    assert made.now().schemas().to_arrow().num_rows == 4
+
+
 @pytest.mark.parametrize("changes", CHANGES, ids=range(len(CHANGES)))
 def test_schemas_change_as_paimons_own(
     changes: list[lakebed.SchemaChange], made: MadeTable, paimon_java: JavaEngine
@@ -136,10 +144,7 @@ def test_schemas_change_as_paimons_own(
     pair.ask("alter", changes=[json.loads(text) for change in changes for text in change.json("paimon")])
     made.now().update_schema(changes)
     pair.check()
-    theirs = [{"action": "updateComment", "comment": "theirs"}]
-    assert paimon_java.ask("alter", table=made.root, changes=theirs)["id"] == 2
-    made.now().update_schema(lakebed.SchemaChange.update_comment("ours"))
-    assert made.now().schemas().to_arrow().num_rows == 4
+    both_go_on(made, paimon_java)
 
 
 def test_options_change_as_paimons_own(made: MadeTable, paimon_java: JavaEngine):
@@ -149,10 +154,7 @@ def test_options_change_as_paimons_own(made: MadeTable, paimon_java: JavaEngine)
     pair.ask("alter", changes=[set_option, remove_option])
     made.now().update_properties({"snapshot.time-retained": "2 h"}, remove=["snapshot.num-retained.min"])
     pair.check()
-    theirs = [{"action": "updateComment", "comment": "theirs"}]
-    assert paimon_java.ask("alter", table=made.root, changes=theirs)["id"] == 2
-    made.now().update_schema(lakebed.SchemaChange.update_comment("ours"))
-    assert made.now().schemas().to_arrow().num_rows == 4
+    both_go_on(made, paimon_java)
 
 
 TYPES = [

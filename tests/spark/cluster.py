@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from object_store import KEY, SECRET, Proxy, client, proxy
 from pyspark.find_spark_home import _find_spark_home
-from spark_sessions import begun
+from spark_sessions import begun, sent_by_value
 from trust import long_or
 
 import lakebed
@@ -223,24 +223,17 @@ def daemon(name: str, host: str, *arguments: str) -> Iterator[None]:
 
 
 def waiting_for_another(manifest: str, folder: str) -> Any:
-    """The local file system, where whoever reads a manifest waits until another does; sent by value."""
+    """The local file system, where whoever reads a manifest waits until another does."""
 
-    class WaitingForAnother:
-        def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-            if path == manifest:
-                os.close(os.open(f"{folder}/{os.getpid()}", os.O_CREAT))
-                for _ in range(600):
-                    if len(os.listdir(folder)) > 1:  # noqa: PTH208 - sent by value, with few names
-                        break
-                    time.sleep(0.1)
-            with open(path, "rb") as file:  # noqa: PTH123 - likewise
-                file.seek(start or 0)
-                return file.read() if end is None else file.read(end - (start or 0))
+    def wait(path: str) -> None:
+        if path == manifest:
+            os.close(os.open(f"{folder}/{os.getpid()}", os.O_CREAT))
+            for _ in range(600):
+                if len(os.listdir(folder)) > 1:  # noqa: PTH208 - sent by value, with few names
+                    break
+                time.sleep(0.1)
 
-        def list(self, prefix: str) -> list[str]:
-            return os.listdir(prefix) if os.path.isdir(prefix) else []  # noqa: PTH208, PTH112 - likewise
-
-    return WaitingForAnother()
+    return sent_by_value(wait)
 
 
 def main(what: str, path: str, argument: str) -> None:
