@@ -11,6 +11,7 @@ from file_rows import file_rows
 from iceberg_commits import path, statistics
 
 import lakebed
+from lakebed import SchemaChange
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("region", pa.string())])
 
@@ -72,8 +73,8 @@ def _statistics(table: lakebed.Table) -> lakebed.Table:
 def _transaction(table: lakebed.Table) -> lakebed.Table:
     with table.transaction() as transaction:
         transaction.append_files(files("d"))
-        transaction.update_schema(lakebed.SchemaChange.add_column("note", pa.string()))
-        transaction.update_schema(lakebed.SchemaChange.add_column("more", pa.string()))
+        transaction.update_schema(SchemaChange.add_column("note", pa.string()))
+        transaction.update_schema(SchemaChange.add_column("more", pa.string()))
         transaction.update_spec(add=["note"])
         transaction.append_files(files("e", "f", partition={"note": "n"}))
         transaction.delete_files(["data/d.parquet"])
@@ -127,16 +128,16 @@ OPERATIONS: dict[str, Operation] = {
     "update_schema": Operation(
         lambda t: t.update_schema(
             [
-                lakebed.SchemaChange.add_column("note", pa.string()),
-                lakebed.SchemaChange.rename_column("region", "area"),
+                SchemaChange.add_column("note", pa.string()),
+                SchemaChange.rename_column("region", "area"),
             ]
         ),
         NEW_SCHEMA,
         OF_SCHEMA,
     ),
     "update_schema to one of before": Operation(
-        lambda t: t.update_schema(lakebed.SchemaChange.rename_column("region", "area")).update_schema(
-            lakebed.SchemaChange.rename_column("area", "region")
+        lambda t: t.update_schema(SchemaChange.rename_column("region", "area")).update_schema(
+            SchemaChange.rename_column("area", "region")
         ),
         ("set-current-schema",),
         ("assert-current-schema-id",),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from command_line import complaint
 from local_storage import LocalStorage
+from raising import raises
 
 import lakebed
 from lakebed import errors
@@ -119,9 +120,8 @@ def test_a_damaged_table_is_one_typed_error(damaged, view):
 
 def test_a_truncated_manifest_is_wrong_at_its_end(sample_table: Path):
     damaged = truncated(sample_table)
-    with pytest.raises(errors.TruncatedError) as caught:
+    with raises(errors.TruncatedError, offset=damaged.stat().st_size):
         lakebed.open_table(sample_table).files().to_arrow()
-    assert caught.value.offset == damaged.stat().st_size
 
 
 @pytest.mark.parametrize("view", ["files", "entries"])
@@ -138,9 +138,8 @@ def test_what_is_no_table_is_not_found(tmp_path: Path, content, format):
         (path / folder).mkdir(parents=True)
     if content == []:
         path.mkdir()
-    with pytest.raises(errors.TableNotFoundError) as caught:
+    with raises(errors.TableNotFoundError, kind="table-not-found", path=str(path)):
         lakebed.open_table(path, format=format)
-    assert (caught.value.kind, caught.value.path) == ("table-not-found", str(path))
 
 
 @pytest.mark.parametrize(

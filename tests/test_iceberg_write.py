@@ -14,6 +14,7 @@ import fastavro
 import pyarrow as pa
 import pytest
 from iceberg_rewrite import header, of_list, of_manifest
+from raising import raises
 
 from iceberg_golden import GoldenTable, golden_iceberg_tables
 from lakebed import iceberg
@@ -324,9 +325,8 @@ def with_column(name: str, values: pa.Array) -> pa.Table:
 )
 def test_entries_that_do_not_fit_are_refused(rows: pa.Table, field: str, record: int | None, tmp_path: Path):
     path = tmp_path / "m.avro"
-    with pytest.raises(SchemaError) as caught:
+    with raises(SchemaError, field=field, record=record):
         iceberg.write_manifest(rows, path, schema=SCHEMA, spec=[], format_version=2)
-    assert (caught.value.field, caught.value.record) == (field, record)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -342,17 +342,15 @@ def test_entries_that_do_not_fit_are_refused(rows: pa.Table, field: str, record:
 def test_partition_tuples_that_do_not_fit_are_refused(
     changes: dict[str, Any], field: str, record: int | None
 ):
-    with pytest.raises(SchemaError) as caught:
+    with raises(SchemaError, field=f"partition.{field}", record=record):
         iceberg.write_manifest(partitioned(**changes), schema=SCHEMA, spec=FIELDS, format_version=2)
-    assert (caught.value.field, caught.value.record) == (f"partition.{field}", record)
 
 
 def test_rows_are_counted_over_batches():
     broken = pa.table({"status": pa.array([1, None], pa.int32())})
     rows = pa.concat_tables([ENTRIES, with_column("status", broken["status"])])
-    with pytest.raises(SchemaError) as caught:
+    with raises(SchemaError, field="status", record=3):
         iceberg.write_manifest(rows, schema=SCHEMA, spec=[], format_version=1)
-    assert (caught.value.field, caught.value.record) == ("status", 3)
 
 
 def test_what_is_no_manifest_of_the_format_is_refused():
