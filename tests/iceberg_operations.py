@@ -93,6 +93,8 @@ def _transaction_of_refs(table: lakebed.Table) -> lakebed.Table:
     return transaction.table
 
 
+NOTED = SchemaChange.add_column("note", pa.string())
+RENAMED = SchemaChange.rename_column("region", "area")
 OPERATIONS: dict[str, Operation] = {
     "append_files": commit(lambda t: t.append_files(files("d"))),
     "fast append": commit(lambda t: t.append_files(files("d"), merge=False)),
@@ -125,20 +127,9 @@ OPERATIONS: dict[str, Operation] = {
     "remove_statistics": Operation(
         lambda t: _statistics(t).remove_statistics(t.snapshot_id or 0), ("remove-statistics",), ()
     ),
-    "update_schema": Operation(
-        lambda t: t.update_schema(
-            [
-                SchemaChange.add_column("note", pa.string()),
-                SchemaChange.rename_column("region", "area"),
-            ]
-        ),
-        NEW_SCHEMA,
-        OF_SCHEMA,
-    ),
+    "update_schema": Operation(lambda t: t.update_schema([NOTED, RENAMED]), NEW_SCHEMA, OF_SCHEMA),
     "update_schema to one of before": Operation(
-        lambda t: t.update_schema(SchemaChange.rename_column("region", "area")).update_schema(
-            SchemaChange.rename_column("area", "region")
-        ),
+        lambda t: t.update_schema(RENAMED).update_schema(SchemaChange.rename_column("area", "region")),
         ("set-current-schema",),
         ("assert-current-schema-id",),
     ),

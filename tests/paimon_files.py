@@ -53,6 +53,15 @@ def avro_file(schema: Any, rows: Sequence[Record], codec: str = "null", sync_int
     return sink.getvalue()
 
 
+def rewrite(file: Path, change: Callable[[Record], Record]) -> None:
+    """Changes the records of an Avro file; its schema, its codec and the keys of its header stay."""
+    reader: Any = fastavro.reader(io.BytesIO(file.read_bytes()))
+    rows = [change(record) for record in reader]
+    own = {key: value for key, value in reader.metadata.items() if not key.startswith("avro.")}
+    with file.open("wb") as sink:
+        fastavro.writer(sink, reader.writer_schema, rows, codec=reader.codec, metadata=own)
+
+
 def container(
     schema: Schema,
     blocks: Sequence[Sequence[Record]],

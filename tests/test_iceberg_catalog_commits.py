@@ -13,14 +13,7 @@ from iceberg_commits import files
 from trust import long_or
 
 import lakebed
-from lakebed.errors import (
-    CommitConflictError,
-    LakebedWarning,
-    SchemaError,
-    TableNotFoundError,
-    UnsupportedError,
-    is_retryable,
-)
+from lakebed import errors
 
 tables = pytest.importorskip("catalog_tables")
 catalog_writer = pytest.importorskip("catalog_writer")
@@ -124,7 +117,7 @@ def test_old_metadata_that_cannot_be_deleted_is_a_warning(
         raise PermissionError("no")
 
     monkeypatch.setattr(type(there.io), "delete", refuse)
-    with pytest.warns(LakebedWarning, match="an old metadata file stays: .*no"):
+    with pytest.warns(errors.LakebedWarning, match="an old metadata file stays: .*no"):
         five_commits(there, "true")
     assert theirs(catalog) == list("abcde")
 
@@ -137,7 +130,7 @@ def test_nothing_to_rewrite_is_no_commit(made: Made) -> None:
 
 def test_what_does_not_fit_is_refused_before_anything_is_written(made: Made, tmp_path: Path) -> None:
     _, there = made
-    with pytest.raises(SchemaError, match="file_path"):
+    with pytest.raises(errors.SchemaError, match="file_path"):
         lakebed.open_table(there).delete_files(["data/none.parquet"])
     assert on_disk(tmp_path) == set()
 
@@ -181,7 +174,7 @@ class Writable(Bucket):
 
 def test_tables_elsewhere_are_made_by_catalogs() -> None:
     # Nothing is asked of the server, which is not there.
-    with pytest.raises(UnsupportedError, match=r"elsewhere by a catalog") as caught:
+    with pytest.raises(errors.UnsupportedError, match=r"elsewhere by a catalog") as caught:
         lakebed.create_table("s3://key:c4n4ry@bucket/t", pa.schema([("id", pa.int64())]), "iceberg")
     assert caught.value.path is not None
     assert "c4n4ry" not in f"{caught.value}{caught.value.path}"
@@ -196,10 +189,10 @@ def test_commits_are_staged_on_any_storage_that_writes(tmp_path: Path) -> None:
     assert all(file.startswith(f"{there.location()}/metadata/") for file in staged.files)
     staged.discard()
     assert on_disk(tmp_path) == set()
-    with pytest.raises(UnsupportedError, match=r"local file system alone.*catalog makes them"):
+    with pytest.raises(errors.UnsupportedError, match=r"local file system alone.*catalog makes them"):
         table.append_files(files("1"))
     table = lakebed.open_table(there.metadata_location, storage=Bucket(tmp_path / "bucket"))
-    with pytest.raises(UnsupportedError, match=r"staged where the storage writes.*without storage="):
+    with pytest.raises(errors.UnsupportedError, match=r"staged where the storage writes.*without storage="):
         table.stage().append_files(files("1"))
 
 
@@ -258,7 +251,7 @@ def test_a_file_that_another_deleted_meanwhile_is_reported(made: Made, tmp_path:
         lakebed.open_table(catalog.load_table("db.t")).delete_files(["data/1.parquet"])
 
     between = tables.Between(catalog, other)
-    with pytest.raises(SchemaError, match=r"1\.parquet"):
+    with pytest.raises(errors.SchemaError, match=r"1\.parquet"):
         lakebed.open_table(between.load_table("db.t")).delete_files(["data/1.parquet"])
     assert theirs(catalog) == ["2"]
 
@@ -272,7 +265,7 @@ def test_a_commit_that_loses_every_race_is_a_conflict(made: Made, tmp_path: Path
         raise exceptions.CommitFailedException("another was first")
 
     between = tables.Between(catalog, other)
-    with pytest.raises(CommitConflictError, match="3 attempts lost to other commits") as caught:
+    with pytest.raises(errors.CommitConflictError, match="3 attempts lost to other commits") as caught:
         lakebed.open_table(between.load_table("db.t")).append_files(files("1"))
     assert (caught.value.kind, caught.value.retryable, between.commits) == ("conflict", True, 3)
     assert on_disk(tmp_path) == set()
@@ -344,8 +337,8 @@ def test_a_commit_that_may_still_happen_keeps_its_files(made: Made, tmp_path: Pa
     between.properties = catalog.properties
     with pytest.raises(OSError, match="may have happened, or may yet: its files stay") as caught:
         lakebed.open_table(between.load_table("db.t")).append_files(files("1"))
-    assert not isinstance(caught.value, CommitConflictError)
-    assert not is_retryable(pickle.loads(pickle.dumps(caught.value)))
+    assert not isinstance(caught.value, errors.CommitConflictError)
+    assert not errors.is_retryable(pickle.loads(pickle.dumps(caught.value)))
     assert len(on_disk(tmp_path)) == 2
     assert between.commits == 1
     if "s3.secret-access-key" in catalog.properties:
@@ -369,7 +362,7 @@ def test_a_table_that_is_gone_is_reported(made: Made, tmp_path: Path) -> None:
     table = lakebed.open_table(
         tables.Between(catalog, lambda _: catalog.drop_table("db.t")).load_table("db.t")
     )
-    with pytest.raises(TableNotFoundError, match=r"no table db\.t"):
+    with pytest.raises(errors.TableNotFoundError, match=r"no table db\.t"):
         table.append_files(files("1"))
     assert on_disk(tmp_path) == set()
 
@@ -378,12 +371,12 @@ def test_tables_that_no_catalog_commits_are_refused(tmp_path: Path) -> None:
     catalog = tables.sqlite(tmp_path)
     there = catalog.create_table("db.t", pa.schema([("id", pa.int64())]))
     static = pytest.importorskip("pyiceberg.table").StaticTable.from_metadata(there.metadata_location)
-    with pytest.raises(UnsupportedError, match="without a catalog"):
+    with pytest.raises(errors.UnsupportedError, match="without a catalog"):
         lakebed.open_table(static).append_files(files("1"))
-    with pytest.raises(UnsupportedError, match="relocate="):
+    with pytest.raises(errors.UnsupportedError, match="relocate="):
         lakebed.open_table(there, relocate={"/a": "/b"}).append_files(files("1"))
     there.catalog = object()
-    with pytest.raises(UnsupportedError, match="the catalog cannot commit"):
+    with pytest.raises(errors.UnsupportedError, match="the catalog cannot commit"):
         lakebed.open_table(there).append_files(files("1"))
 
 
@@ -394,7 +387,7 @@ def test_commits_to_a_folder_of_pypaimon_stay_as_they_were(tmp_path: Path) -> No
     assert table.refresh().snapshot_id == 2
     # As in a REST catalog, which keeps the snapshots.
     there.catalog_environment.supports_version_management = True
-    with pytest.raises(UnsupportedError, match="the table's catalog makes its commits"):
+    with pytest.raises(errors.UnsupportedError, match="the table's catalog makes its commits"):
         lakebed.open_table(there).create_tag("two")
 
 

@@ -12,14 +12,7 @@ import pytest
 from iceberg_commits import SCHEMA, as_pyiceberg, empty, files, metadata, metadata_names, names, path
 
 import lakebed
-from lakebed import avro, iceberg
-from lakebed.errors import (
-    CommitConflictError,
-    LakebedError,
-    SchemaError,
-    SnapshotNotFoundError,
-    UnsupportedError,
-)
+from lakebed import avro, errors, iceberg
 
 
 @pytest.fixture(params=["v1", "v2", "v3", "catalog"])
@@ -177,16 +170,16 @@ def test_tables_are_upgraded_before_files_come(tmp_path: Path):
 
 
 REFUSED: list[tuple[Change, type[Exception], str]] = [
-    (lambda tx: tx.delete_files(["data/none.parquet"]), SchemaError, "is not a live file"),
-    (lambda tx: tx.append_files(files("x", spec_id=[9])), SchemaError, "no partition spec 9"),
-    (lambda tx: tx.update_schema(lakebed.SchemaChange.drop_column("none")), SchemaError, "no column"),
-    (lambda tx: tx.update_spec(remove=["none"]), SchemaError, "no partition field"),
-    (lambda tx: tx.create_tag("main"), SchemaError, "main is a branch"),
-    (lambda tx: tx.rollback_to(5), SnapshotNotFoundError, "no snapshot 5"),
-    (lambda tx: tx.cherry_pick(5), SnapshotNotFoundError, "no snapshot 5"),
-    (lambda tx: tx.update_properties({"uuid": "x"}), SchemaError, "is not a property"),
-    (lambda tx: tx.upgrade(9), UnsupportedError, "version"),
-    (lambda tx: tx.rewrite_manifests(by=["none"]), SchemaError, "neither a partition field"),
+    (lambda tx: tx.delete_files(["data/none.parquet"]), errors.SchemaError, "is not a live file"),
+    (lambda tx: tx.append_files(files("x", spec_id=[9])), errors.SchemaError, "no partition spec 9"),
+    (lambda tx: tx.update_schema(lakebed.SchemaChange.drop_column("none")), errors.SchemaError, "no column"),
+    (lambda tx: tx.update_spec(remove=["none"]), errors.SchemaError, "no partition field"),
+    (lambda tx: tx.create_tag("main"), errors.SchemaError, "main is a branch"),
+    (lambda tx: tx.rollback_to(5), errors.SnapshotNotFoundError, "no snapshot 5"),
+    (lambda tx: tx.cherry_pick(5), errors.SnapshotNotFoundError, "no snapshot 5"),
+    (lambda tx: tx.update_properties({"uuid": "x"}), errors.SchemaError, "is not a property"),
+    (lambda tx: tx.upgrade(9), errors.UnsupportedError, "version"),
+    (lambda tx: tx.rewrite_manifests(by=["none"]), errors.SchemaError, "neither a partition field"),
 ]
 
 
@@ -248,7 +241,7 @@ def test_what_an_earlier_change_does_is_no_conflict(local: lakebed.Table):
         lambda tx: tx.append_files(files("f", stats=ids(7, 8))),
         lambda tx: tx.overwrite_files(files("g"), where="id < 5"),
     ]
-    with pytest.raises(CommitConflictError, match=r"^change 2 of 2: .*e\.parquet"):
+    with pytest.raises(errors.CommitConflictError, match=r"^change 2 of 2: .*e\.parquet"):
         commit(table, *changes)
     assert commit(table.refresh(), changes[0]).snapshot_id != table.snapshot_id
 
@@ -281,11 +274,11 @@ def test_files_that_an_earlier_change_gives_deletes_cannot_go(tmp_path: Path):
         lambda tx: tx.overwrite_files(files("c"), removed=["data/a.parquet"]),
     ]
     for change in replacing:
-        with pytest.raises(UnsupportedError, match=r"^change 2 of 2: .*deletes of an earlier change"):
+        with pytest.raises(errors.UnsupportedError, match=r"^change 2 of 2: .*deletes of an earlier change"):
             commit(table, deletes, change)
-    with pytest.raises(UnsupportedError, match=r"^change 2 of 2: .*deletes of an earlier change"):
+    with pytest.raises(errors.UnsupportedError, match=r"^change 2 of 2: .*deletes of an earlier change"):
         commit(table, first, lambda tx: tx.add_deletes(vector("w", path(table, "a"), 2)))
-    with pytest.raises(SchemaError, match=r"^change 2 of 2: .*is not a live file"):
+    with pytest.raises(errors.SchemaError, match=r"^change 2 of 2: .*is not a live file"):
         commit(table, lambda tx: tx.delete_files(["data/a.parquet"]), first)
     after = commit(table, deletes, *appends("e"))
     assert names(after) == ["a", "b", "d", "e"]
@@ -333,7 +326,7 @@ def test_a_staged_transaction_requires_the_state_before_it(made: lakebed.Table):
 
 def test_a_transaction_does_not_remove_the_branch_that_it_is_on(local: lakebed.Table):
     side = local.create_branch("side")
-    with pytest.raises(UnsupportedError, match=r"removes no branch that it is on.*\bside\b"):
+    with pytest.raises(errors.UnsupportedError, match=r"removes no branch that it is on.*\bside\b"):
         commit(side, lambda tx: tx.delete_branch("side"), *appends("b"))
     assert names(side.append_files(files("b"))) == ["a", "b"]
 
@@ -347,7 +340,7 @@ def test_what_a_change_makes_an_expiry_keeps(made: lakebed.Table):
     table = transaction.table
     assert names(table) == ["a", "b"]
     assert table.snapshots().to_arrow()["snapshot_id"].to_pylist() == [table.snapshot_id]
-    with pytest.raises(SnapshotNotFoundError):
+    with pytest.raises(errors.SnapshotNotFoundError):
         table.at(snapshot=first)
     assert table.verify().to_arrow().num_rows == 0
 
@@ -388,7 +381,7 @@ def test_what_a_storage_raises_is_the_error_of_a_transaction_too(
     except PermissionError:
         with pytest.raises(PermissionError) as caught:
             commit(local, *appends("b", "c"))
-        assert not isinstance(caught.value, LakebedError)
+        assert not isinstance(caught.value, errors.LakebedError)
     finally:
         Path(local.location, "metadata").chmod(0o700)
     assert metadata_names(local) == before
