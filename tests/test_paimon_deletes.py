@@ -111,16 +111,9 @@ def test_deletes_are_those_of_the_engines_plan(table: GoldenTable):
 def test_indexes_at_every_snapshot(table: GoldenTable):
     for at, entries in _snapshots(table):
         rows = _canonical_rows(at.indexes().to_arrow())
+        names = ("index_type", "partition", "bucket", "row_count", "file_name", "external_path")
         expected = [
-            {
-                "index_type": entry["index_type"],
-                "partition": entry["partition"],
-                "bucket": entry["bucket"],
-                "file_size_in_bytes": entry["file_size"],
-                "row_count": entry["row_count"],
-                "file_name": entry["file_name"],
-                "external_path": entry["external_path"],
-            }
+            {name: entry[name] for name in names} | {"file_size_in_bytes": entry["file_size"]}
             for entry in entries
         ]
         assert_rows(rows, expected, f"{table.name}, snapshot {at.snapshot_id}")
