@@ -18,6 +18,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 import suite
+from corpus import synced
 
 import lakebed
 from lakebed import iceberg
@@ -145,10 +146,7 @@ def floor(folder: Path) -> list[float]:
     for _ in range(5):
         start = time.perf_counter()
         for content in all_bytes:
-            with (folder / "floor").open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+            synced(folder / "floor", content)
         seconds.append(time.perf_counter() - start)
     (folder / "floor").unlink()
     return seconds

@@ -8,8 +8,6 @@ process of one side.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
 import statistics
 import subprocess
 import sys
@@ -23,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 import report
 import suite
-from corpus import once
+from corpus import once, restored, synced
 from paimon_tables import java_classpath, java_version
 
 import lakebed
@@ -103,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = [("side", "version", "first ms", "median ms", "least ms", "times lakebed")]
     medians: dict[str, float] = {}
     for side in options.sides:
-        with _restored(root):
+        with restored(root / "snapshot" / "LATEST", lambda: filter(Path.is_dir, root.iterdir())):
             millis = _measured(side, root, cache, options)
             count = len(list((root / "snapshot").glob("snapshot-*"))) - options.commits
         if count != (0 if side == "floor" else options.appends):
@@ -158,11 +156,7 @@ def _floor(root: Path, count: int) -> Iterator[float]:
     for number in range(count):
         begun = time.perf_counter()
         for place, written in enumerate([base.read_bytes(), b"m" * 1200, b"l" * 900, b"s" * 900]):
-            path = root / "manifest" / f"floor-{number}-{place}"
-            with path.open("wb") as file:
-                file.write(written)
-                file.flush()
-                os.fsync(file.fileno())
+            synced(root / "manifest" / f"floor-{number}-{place}", written)
         yield (time.perf_counter() - begun) * 1e3
 
 
@@ -172,21 +166,6 @@ SIDES: dict[str, Callable[[Path, int], Iterator[float]]] = {
     "lakebed": lambda root, count: _lakebed(root, count, True),
     "pypaimon": _pypaimon,
 }
-
-
-@contextlib.contextmanager
-def _restored(root: Path) -> Iterator[None]:
-    """Takes away what was written to the table."""
-    hint = root / "snapshot" / "LATEST"
-    before, text = _files(root), hint.read_text()
-    yield
-    hint.write_text(text)
-    for path in _files(root) - before:
-        Path(path).unlink()
-
-
-def _files(root: Path) -> set[str]:
-    return {entry.path for folder in os.scandir(root) if folder.is_dir() for entry in os.scandir(folder.path)}
 
 
 def _version(side: str) -> str:

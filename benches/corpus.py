@@ -6,9 +6,11 @@ found with `json` and fastavro alone: what is measured never decides what is rea
 
 from __future__ import annotations
 
+import os
 import shutil
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -122,6 +124,28 @@ def in_place(folder: Path, write: Callable[[Path], object]) -> Path:
         write(folder)
         (folder / "complete").touch()
     return folder
+
+
+@contextmanager
+def restored(hint: Path, folders: Callable[[], Iterable[Path]]) -> Iterator[None]:
+    """Takes away what was written to the folders of a table meanwhile, and gives its hint the text before."""
+    before, text = _files(folders()), hint.read_text()
+    yield
+    hint.write_text(text)
+    for path in _files(folders()) - before:
+        Path(path).unlink()
+
+
+def _files(folders: Iterable[Path]) -> set[str]:
+    return {entry.path for folder in folders for entry in os.scandir(folder) if entry.is_file()}
+
+
+def synced(path: Path, content: bytes) -> None:
+    """Writes a file, and has the disk keep it."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def records(path: Path) -> list[dict[str, Any]]:

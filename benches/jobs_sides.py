@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import jobs_tables
 import readers
 import spark_sides
+from corpus import restored
 
 if TYPE_CHECKING:
     from corpus import Corpus
@@ -45,15 +46,9 @@ Found = tuple[int, "float | None"]
 """How much a task found, and its seconds where not all are its own."""
 
 
-@contextmanager
-def _restored(root: Path) -> Iterator[None]:
-    """Takes away what was committed to an Iceberg table."""
-    metadata, hint = root / "metadata", root / "metadata" / "version-hint.text"
-    before, text = set(metadata.iterdir()), hint.read_text()
-    yield
-    hint.write_text(text)
-    for file in {*metadata.iterdir(), *metadata.glob(".version-hint.text.crc")} - before:
-        file.unlink()
+def _restored(root: Path) -> AbstractContextManager[None]:
+    """Takes away what is committed to an Iceberg table meanwhile."""
+    return restored(root / "metadata" / "version-hint.text", lambda: [root / "metadata"])
 
 
 def _expired_ms(snapshots: int) -> int:

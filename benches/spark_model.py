@@ -17,6 +17,7 @@ from statistics import median
 from typing import Any
 
 import report
+import suite
 from bench_spark import JVMS, PYTHONS
 from spark_sides import TASK_BYTES
 
@@ -119,42 +120,21 @@ def model(results: Results) -> Iterator[str]:
     """What follows for the modelled table."""
     found = [costs for task in TASKS for reader in READERS if (costs := Costs.of(results, task, reader))]
     yield "Costs, from the wide and the smallest table:"
-    header = (
-        "task",
-        "reader",
-        "once [s]",
-        "Python cpu s/GB",
-        "JVM cpu s/GB",
-        "GB to Python/GB",
-        "GB to JVM/GB",
-    )
+    header = suite.words("task,reader,once [s],Python cpu s/GB,JVM cpu s/GB,GB to Python/GB,GB to JVM/GB")
     numbers = [(c.fixed_seconds, c.python, c.jvm, c.sent, c.returned) for c in found]
     rows = [(c.task, c.reader, *(f"{n:.2f}" for n in own)) for c, own in zip(found, numbers, strict=True)]
     yield report.markdown([header, *rows], {0, 1})
     yield f"{FILES:,} files in {MANIFESTS:,} manifests of together {GIGABYTES} GB:"
-    header = (
-        "task",
-        "reader",
-        "cpu s",
-        *(f"{n} cores [s]" for n in CORES),
-        *(f"{n} cores [Gbit/s]" for n in CORES),
-    )
+    of_cores = (f"{n} cores [{unit}]" for unit in ("s", "Gbit/s") for n in CORES)
+    header = ("task", "reader", "cpu s", *of_cores)
     yield report.markdown([header, *(_projected(costs) for costs in found)], {0, 1})
     yield from _shuffled(results)
 
 
 def memory(results: Results) -> Iterator[str]:
     """Peaks by role and table."""
-    header = (
-        "table",
-        "manifests",
-        "task",
-        "reader",
-        "driver JVM MB",
-        "driver Python MB",
-        "executor JVM MB",
-        "workers MB",
-    )
+    peaks = ("driver JVM MB", "driver Python MB", "executor JVM MB", "workers MB")
+    header = ("table", "manifests", "task", "reader", *peaks)
     roles = ("driver", "client", "executor", "workers")
     rows = [
         (

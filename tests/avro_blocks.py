@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from varints import read_zigzag
+
 if TYPE_CHECKING:
     from lakebed.errors import LakebedError
 
@@ -23,26 +25,15 @@ class Block:
     count: int
 
 
-def _long(data: bytes, at: int) -> tuple[int, int]:
-    """A number, and where the next one begins. Raises: IndexError where the file ends."""
-    number = shift = 0
-    while True:
-        byte = data[at]
-        number |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return (number >> 1) ^ -(number & 1), at
-
-
 def _header_end(data: bytes) -> int:
-    count, at = _long(data, len(b"Obj\1"))
+    count, at = read_zigzag(data, len(b"Obj\1"))
     while count:
         if count < 0:
-            _, at = _long(data, at)
+            _, at = read_zigzag(data, at)
         for _ in range(2 * abs(count)):
-            length, at = _long(data, at)
+            length, at = read_zigzag(data, at)
             at += length
-        count, at = _long(data, at)
+        count, at = read_zigzag(data, at)
     return at + SYNC_BYTES
 
 
@@ -51,8 +42,8 @@ def blocks(data: bytes) -> Iterator[Block]:
     at, first = _header_end(data), 0
     while at < len(data):
         try:
-            count, size_at = _long(data, at)
-            size, payload = _long(data, size_at)
+            count, size_at = read_zigzag(data, at)
+            size, payload = read_zigzag(data, size_at)
         except IndexError:
             # The file ends within the numbers.
             yield Block(at, len(data), len(data), first, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +60,18 @@ def paimon_orders(folder: Path, commits: int = 2, options: dict[str, str] | None
     catalog.create_table("db.orders", schema, True)
     table = catalog.get_table("db.orders")
     for _ in range(commits):
-        builder = table.new_batch_write_builder()
-        write, commit = builder.new_write(), builder.new_commit()
-        write.write_arrow(ROWS)
-        commit.commit(write.prepare_commit())
-        write.close()
-        commit.close()
+        paimon_append(table)
     return catalog.get_table("db.orders")
+
+
+def paimon_append(table: Any, rows: pa.Table = ROWS) -> None:
+    """A commit of pypaimon's."""
+    builder = table.new_batch_write_builder()
+    write, commit = builder.new_write(), builder.new_commit()
+    write.write_arrow(rows)
+    commit.commit(write.prepare_commit())
+    write.close()
+    commit.close()
 
 
 def far_paimon(table: Any, folder: Path) -> Any:
@@ -73,3 +79,20 @@ def far_paimon(table: Any, folder: Path) -> Any:
     files = catalog_files.FarPaimonFiles(str(folder))
     place = f"{catalog_files.BUCKET}/db.db/orders"
     return type(table)(files, table.identifier, place, table.table_schema)
+
+
+class Between:
+    """A catalog of PyIceberg's in which something happens between lakebed's asking and its commit."""
+
+    def __init__(self, catalog: Any, happens: Callable[[int], None]) -> None:
+        self.catalog, self.happens, self.commits = catalog, happens, 0
+
+    def load_table(self, name: Any) -> Any:
+        table = self.catalog.load_table(name)
+        table.catalog = self
+        return table
+
+    def commit_table(self, *given: Any) -> Any:
+        self.commits += 1
+        self.happens(self.commits)
+        return self.catalog.commit_table(*given)

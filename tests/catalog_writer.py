@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import writers
+from file_rows import file_rows
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import CommitFailedException
 from trust import long_or
@@ -165,8 +166,7 @@ def kill(catalog: Any) -> None:
             found = live(lakebed.open_table(catalog.load_table("db.t")))
             assert len(found) == len(set(found))
             assert acknowledged <= set(found) <= acknowledged | possible
-        last = pa.table({"file_path": ["data/last.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
-        table = lakebed.open_table(there).append_files(last)
+        table = lakebed.open_table(there).append_files(file_rows("data/last.parquet"))
         assert (
             acknowledged | {"last.parquet"} <= set(live(table)) <= acknowledged | possible | {"last.parquet"}
         )

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 import pyarrow as pa
+from varints import read_varint, varint
 
 NUMBERS = (
     0,
@@ -32,25 +33,6 @@ NUMBERS = (
     (1 << 64) - 1,
 )
 TEXTS = (b"", b"\xff\xfe", b"\0" * 9, b"x" * 3000)
-
-
-def varint(number: int) -> bytes:
-    out = bytearray()
-    number &= (1 << 64) - 1
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
-
-
-def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        byte = data[at]
-        number |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return number, at
 
 
 Value = Union[int, bytes, "Message", list[Any]]

@@ -7,18 +7,19 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import compared
 import covering
 import jvm_groups
 import pytest
 import reported
+import spark_sessions
 from java_engine import Engine, JavaEngine
 from paimon_made import MadeTable
 from paimon_plans import Place
@@ -187,69 +188,43 @@ def made(tmp_path: Path) -> MadeTable:
     return MadeTable(tmp_path / "t", ("id", "BIGINT"))
 
 
+@pytest.fixture
+def tables() -> Any:
+    """Tables in catalogs; where these are absent, the test is skipped."""
+    return pytest.importorskip("catalog_tables")
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One local Spark session for each worker of the run; tests that take it are marked `spark`."""
-    from pyspark.sql import SparkSession
-
     require_python_for_spark()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    session = (
-        SparkSession.builder.master("local[2]")
-        .appName("lakebed tests")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.shuffle.partitions", "2")
-        # Over a few rows, compiling and re-planning take longer than running.
-        .config("spark.sql.codegen.wholeStage", "false")
-        .config("spark.sql.adaptive.enabled", "false")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("ERROR")
+    session = spark_sessions.begun("local[2]", {}, "ERROR")
     yield session
     session.stop()
-
-
-@pytest.fixture(scope="session")
-def paimon_java() -> Iterator[JavaEngine]:
-    """Paimon's Java engine, one for each worker; tests that take it are marked `jvm`."""
-    yield from _running(JavaEngine("PaimonEngine"))
-
-
-@pytest.fixture(scope="session")
-def iceberg_java() -> Iterator[JavaEngine]:
-    """Iceberg's, as `paimon_java`."""
-    yield from _running(JavaEngine("IcebergEngine"))
-
-
-@pytest.fixture(scope="session")
-def rest_java() -> Iterator[JavaEngine]:
-    """Iceberg's REST catalog, as `paimon_java`."""
-    yield from _running(JavaEngine("RestCatalogEngine"))
-
-
-@pytest.fixture(scope="module")
-def paimon_rest_java() -> Iterator[JavaEngine]:
-    """Paimon's REST catalog, for one module."""
-    yield from _running(JavaEngine("PaimonRestEngine"))
-
-
-@pytest.fixture(scope="module")
-def hdfs_java() -> Iterator[JavaEngine]:
-    """HDFS of one name node and one data node; for one module, since it takes half a gigabyte."""
-    yield from _running(JavaEngine("HdfsEngine"))
-
-
-@pytest.fixture(scope="session")
-def spark_runtimes() -> Iterator[SparkRuntimes]:
-    """The formats' runtimes for Spark 3.5, as `paimon_java`."""
-    yield from _running(SparkRuntimes())
 
 
 AnEngine = TypeVar("AnEngine", bound=Engine)
 
 
-def _running(engine: AnEngine) -> Iterator[AnEngine]:
-    yield engine
-    engine.close()
+def _running(engine: Callable[[], AnEngine], scope: Literal["session", "module"]) -> Any:
+    """A fixture of an engine, one for each worker or module; tests that take it are marked `jvm`."""
+
+    def running() -> Iterator[AnEngine]:
+        started = engine()
+        yield started
+        started.close()
+
+    return pytest.fixture(scope=scope)(running)
+
+
+paimon_java = _running(partial(JavaEngine, "PaimonEngine"), "session")
+iceberg_java = _running(partial(JavaEngine, "IcebergEngine"), "session")
+# Iceberg's REST catalog, and Paimon's.
+rest_java = _running(partial(JavaEngine, "RestCatalogEngine"), "session")
+paimon_rest_java = _running(partial(JavaEngine, "PaimonRestEngine"), "module")
+# HDFS of one name node and one data node, which takes half a gigabyte.
+hdfs_java = _running(partial(JavaEngine, "HdfsEngine"), "module")
+# The formats' runtimes for Spark 3.5.
+spark_runtimes = _running(SparkRuntimes, "session")

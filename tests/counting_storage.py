@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from pathlib import Path
+
+from local_storage import LocalStorage, Names, WritableLocalStorage
 
 Asked = list[tuple[str, int | None, int | None]]
-Names = list[str]
 
 
-class CountingStorage:
+class CountingStorage(LocalStorage):
     """Reads and listings, in the order in which they came, and how many reads there were at one time."""
 
     def __init__(self, seconds: float = 0.0, concurrent_reads: int | None = None) -> None:
@@ -23,25 +23,22 @@ class CountingStorage:
         self._lock = threading.Lock()
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-        """The bytes of a local file."""
         with self._lock:
             self.reads.append((path, start, end))
             self.now += 1
             self.most_at_once = max(self.most_at_once, self.now)
         try:
             time.sleep(self.seconds)
-            return Path(path).read_bytes()[start:end]
+            return super().read(path, start, end)
         finally:
             with self._lock:
                 self.now -= 1
 
     def list(self, prefix: str) -> Names:
-        """The names in a local folder; none where there is none."""
         with self._lock:
             self.listings.append(prefix)
         time.sleep(self.seconds)
-        folder = Path(prefix)
-        return [child.name for child in folder.iterdir()] if folder.is_dir() else []
+        return super().list(prefix)
 
     def forget(self) -> None:
         """What was asked so far is not counted."""
@@ -63,17 +60,5 @@ class CountingStorage:
         ]
 
 
-class WritableStorage(CountingStorage):
+class WritableStorage(WritableLocalStorage, CountingStorage):
     """The same, which can be written to."""
-
-    def write(self, path: str, data: bytes) -> None:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_bytes(data)
-
-    def remove(self, path: str) -> None:
-        Path(path).unlink()
-
-    def publish(self, path: str, data: bytes, replace: bool) -> None:
-        if Path(path).exists() and not replace:
-            raise FileExistsError(path)
-        self.write(path, data)

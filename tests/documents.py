@@ -20,15 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest import mock
 
-from click.testing import CliRunner
+import command_line
 
-from lakebed.cli import cli, health, output, render, views
+from lakebed.cli import health, output, render, views
 from shared_data import PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from click.testing import Result
 
 SHOWN = tuple(f"docs/{name}.md" for name in ("index", "jobs", "history"))
 """Documents whose examples show what they print."""
@@ -72,11 +71,6 @@ def terminal(columns: int) -> Iterator[None]:
         yield
 
 
-def command(*words: str) -> Result:
-    """What became of a command of lakebed, in this process."""
-    return CliRunner().invoke(cli, words)
-
-
 @contextlib.contextmanager
 def folder() -> Iterator[None]:
     """A folder of the document's own, in which it may write."""
@@ -109,7 +103,7 @@ def printed(text: str, name: str) -> Iterator[tuple[Block, str]]:
 def _console(line: str) -> str:
     program, *words = shlex.split(line.removeprefix("$ "), comments=True)
     assert program == "lakebed", line
-    done = command(*words)
+    done = command_line.run(*words)
     assert done.exception is None or isinstance(done.exception, SystemExit), (line, done.exception)
     assert done.exit_code < 2, (line, done.stderr)
     return f"{line}\n{_trimmed(done.output)}"

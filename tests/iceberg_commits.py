@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 
 import lakebed
 from lakebed import iceberg
@@ -19,9 +20,8 @@ def appends(location: str, name: str, commits: int, others: bool = False) -> Ite
     table = lakebed.open_table(location)
     yield -1
     for number in range(commits):
-        path = f"data/{name}-{number}.parquet"
-        rows = {"file_path": [path], "record_count": [1], "file_size_in_bytes": [1], "spec_id": [0]}
-        table = table.append_files(pa.table(rows), merge=number % 2 == 0)
+        file = file_rows(f"data/{name}-{number}.parquet", spec_id=0)
+        table = table.append_files(file, merge=number % 2 == 0)
         if others:
             table = _other(table, f"{name}-{number}", number)
         yield number
@@ -43,16 +43,14 @@ def _other(table: lakebed.Table, name: str, number: int) -> lakebed.Table:
         table.create_tag("tag", replace="tag" in stored["refs"])
         return table.refresh()
     if kind == 3:
-        file = {"file_path": [f"data/{name}-d.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
-        return table.add_deletes(deletes=pa.table(file | {"content": [1], "spec_id": [0]}))
+        return table.add_deletes(deletes=file_rows(f"data/{name}-d.parquet", content=1, spec_id=0))
     if kind == 4:
         return table.rewrite_manifests()
     if kind == 5:
         return table.expire_snapshots(timedelta(0), retain_last=20).table
     if kind == 6:
-        file = {"file_path": [f"data/{name}-t.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
         with table.transaction() as transaction:
-            transaction.append_files(pa.table(file | {"spec_id": [0]}))
+            transaction.append_files(file_rows(f"data/{name}-t.parquet", spec_id=0))
             transaction.update_properties({"in": name})
             transaction.delete_files([f"data/{name}-t.parquet"])
         return transaction.table
@@ -97,11 +95,27 @@ def live(table: lakebed.Table) -> list[str]:
     return sorted(path.removeprefix(f"{table.location}/") for path in paths)
 
 
-def metadata(table: lakebed.Table) -> dict[str, Any]:
+def as_pyiceberg(table: lakebed.Table) -> Any:
+    """The table as PyIceberg opens its newest metadata file."""
+    newest = table.metadata_table("metadata_log_entries").to_arrow()["file"][-1].as_py()
+    return pytest.importorskip("pyiceberg.table").StaticTable.from_metadata(newest)
+
+
+def newest_metadata(table: lakebed.Table) -> Path:
     """The latest metadata file there is."""
     folder = Path(table.location, "metadata")
-    newest = max(folder.glob("v*.metadata.json"), key=lambda path: int(path.name[1:].split(".")[0]))
-    return iceberg.read_metadata(newest)
+    return max(folder.glob("v*.metadata.json"), key=lambda path: int(path.name[1:].split(".")[0]))
+
+
+def metadata(table: lakebed.Table) -> dict[str, Any]:
+    """What the latest metadata file says."""
+    return iceberg.read_metadata(newest_metadata(table))
+
+
+def statistics(table: lakebed.Table, path: str) -> dict[str, Any]:
+    """A statistics file of the current snapshot, as `set_statistics` takes it."""
+    sizes = {"file-size-in-bytes": 1, "file-footer-size-in-bytes": 1}
+    return {"snapshot-id": table.snapshot_id, "statistics-path": path, **sizes, "blob-metadata": []}
 
 
 def metadata_names(table: lakebed.Table) -> set[str]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import pyarrow as pa
-from iceberg_commits import path
+from file_rows import file_rows
+from iceberg_commits import path, statistics
 
 import lakebed
+from lakebed import SchemaChange
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("region", pa.string())])
 
@@ -32,10 +34,7 @@ class Operation:
 
 
 def files(*names: str, **more: object) -> pa.Table:
-    count = len(names)
-    paths = [f"data/{name}.parquet" for name in names]
-    rows = {"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count}
-    return pa.table(rows | {key: [value] * count for key, value in more.items()})
+    return file_rows(*(f"data/{name}.parquet" for name in names), record_count=7, **more)
 
 
 def begun(table: lakebed.Table) -> lakebed.Table:
@@ -60,12 +59,6 @@ NEW_SCHEMA, NEW_SPEC = ("add-schema", "set-current-schema"), ("add-spec", "set-d
 OF_REF = ("assert-ref-snapshot-id",)
 OF_SCHEMA = ("assert-last-assigned-field-id", "assert-current-schema-id")
 OF_SPEC = ("assert-last-assigned-partition-id", "assert-default-spec-id")
-STATISTICS = {
-    "statistics-path": "s3://x",
-    "file-size-in-bytes": 1,
-    "file-footer-size-in-bytes": 1,
-    "blob-metadata": [],
-}
 
 
 def commit(make: Make) -> Operation:
@@ -74,14 +67,14 @@ def commit(make: Make) -> Operation:
 
 
 def _statistics(table: lakebed.Table) -> lakebed.Table:
-    return table.set_statistics({"snapshot-id": table.snapshot_id, **STATISTICS})
+    return table.set_statistics(statistics(table, "s3://x"))
 
 
 def _transaction(table: lakebed.Table) -> lakebed.Table:
     with table.transaction() as transaction:
         transaction.append_files(files("d"))
-        transaction.update_schema(lakebed.SchemaChange.add_column("note", pa.string()))
-        transaction.update_schema(lakebed.SchemaChange.add_column("more", pa.string()))
+        transaction.update_schema(SchemaChange.add_column("note", pa.string()))
+        transaction.update_schema(SchemaChange.add_column("more", pa.string()))
         transaction.update_spec(add=["note"])
         transaction.append_files(files("e", "f", partition={"note": "n"}))
         transaction.delete_files(["data/d.parquet"])
@@ -100,6 +93,8 @@ def _transaction_of_refs(table: lakebed.Table) -> lakebed.Table:
     return transaction.table
 
 
+NOTED = SchemaChange.add_column("note", pa.string())
+RENAMED = SchemaChange.rename_column("region", "area")
 OPERATIONS: dict[str, Operation] = {
     "append_files": commit(lambda t: t.append_files(files("d"))),
     "fast append": commit(lambda t: t.append_files(files("d"), merge=False)),
@@ -132,20 +127,9 @@ OPERATIONS: dict[str, Operation] = {
     "remove_statistics": Operation(
         lambda t: _statistics(t).remove_statistics(t.snapshot_id or 0), ("remove-statistics",), ()
     ),
-    "update_schema": Operation(
-        lambda t: t.update_schema(
-            [
-                lakebed.SchemaChange.add_column("note", pa.string()),
-                lakebed.SchemaChange.rename_column("region", "area"),
-            ]
-        ),
-        NEW_SCHEMA,
-        OF_SCHEMA,
-    ),
+    "update_schema": Operation(lambda t: t.update_schema([NOTED, RENAMED]), NEW_SCHEMA, OF_SCHEMA),
     "update_schema to one of before": Operation(
-        lambda t: t.update_schema(lakebed.SchemaChange.rename_column("region", "area")).update_schema(
-            lakebed.SchemaChange.rename_column("area", "region")
-        ),
+        lambda t: t.update_schema(RENAMED).update_schema(SchemaChange.rename_column("area", "region")),
         ("set-current-schema",),
         ("assert-current-schema-id",),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -36,42 +37,42 @@ def _is_list(file: Path) -> bool:
     return any(field["name"] == "manifest_path" for field in avro.read_schema(file)["fields"])
 
 
-def _header(file: Path) -> dict[str, str]:
+def header(file: Path | bytes) -> dict[str, str]:
+    """The keys of an Avro file, its schema and codec among them."""
     return {key: value.decode() for key, value in avro.read_metadata(file).items()}
 
 
+def of_manifest(keys: dict[str, str]) -> dict[str, Any]:
+    """What `write_manifest` takes, from a manifest's keys."""
+    return {
+        "schema": json.loads(keys["schema"]),
+        "spec": {"spec-id": int(keys["partition-spec-id"]), "fields": json.loads(keys["partition-spec"])},
+        "format_version": int(keys.get("format-version", 1)),
+        "content": keys.get("content", "data"),
+        "codec": keys.get("avro.codec", "null"),
+    }
+
+
+def of_list(keys: dict[str, str]) -> dict[str, Any]:
+    """What `write_manifest_list` takes, from a manifest list's keys."""
+    return {
+        "format_version": int(keys.get("format-version", 1)),
+        "snapshot_id": int(keys["snapshot-id"]),
+        "parent_snapshot_id": json.loads(keys.get("parent-snapshot-id", "null")),
+        "sequence_number": json.loads(keys.get("sequence-number", "0")) or 0,
+        "first_row_id": json.loads(keys.get("first-row-id", "null")),
+        "codec": keys.get("avro.codec", "null"),
+    }
+
+
 def _write_manifest(file: Path) -> None:
-    header = _header(file)
-    iceberg.write_manifest(
-        iceberg.read_manifest(file).to_arrow(),
-        file,
-        schema=json.loads(header["schema"]),
-        spec={"spec-id": int(header["partition-spec-id"]), "fields": json.loads(header["partition-spec"])},
-        format_version=int(header.get("format-version", 1)),
-        content=header.get("content", "data"),
-        codec=header.get("avro.codec", "null"),
-        overwrite=True,
-    )
+    entries = iceberg.read_manifest(file).to_arrow()
+    iceberg.write_manifest(entries, file, **of_manifest(header(file)), overwrite=True)
 
 
 def _write_list(copy: GoldenTable, file: Path) -> None:
-    header = _header(file)
     records = iceberg.read_manifest_list(file).to_arrow()
     lengths = [copy.file(path).stat().st_size for path in records["manifest_path"].to_pylist()]
     position = records.schema.get_field_index("manifest_length")
     records = records.set_column(position, records.schema.field(position), pa.array(lengths, pa.int64()))
-    iceberg.write_manifest_list(
-        records,
-        file,
-        format_version=int(header.get("format-version", 1)),
-        snapshot_id=int(header["snapshot-id"]),
-        parent_snapshot_id=_number(header.get("parent-snapshot-id")),
-        sequence_number=_number(header.get("sequence-number")) or 0,
-        first_row_id=_number(header.get("first-row-id")),
-        codec=header.get("avro.codec", "null"),
-        overwrite=True,
-    )
-
-
-def _number(text: str | None) -> int | None:
-    return None if text in (None, "null") else int(text)
+    iceberg.write_manifest_list(records, file, **of_list(header(file)), overwrite=True)

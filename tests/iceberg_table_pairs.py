@@ -112,34 +112,22 @@ class PairedTable:
     def ask(self, operation: str, **given: Any) -> Any:
         """Has Java make a commit, of files as lakebed takes them."""
         request = dict(given)
-        if "files" in request:
-            request["files"] = [
-                {
-                    "path": self._named(file),
-                    "partition": f"region={file.region}",
-                    "records": file.records,
-                    "size": 100,
-                    "bounds": [file.low, file.high],
-                }
-                for file in request["files"]
-            ]
-        if "deletes" in request:
-            request["deletes"] = [
-                {
-                    "path": self._named(file),
-                    "partition": f"region={file.region}",
-                    "records": file.records,
-                    "size": 100,
-                    "ids": list(file.ids) or None,
-                    "target": None if file.target is None else self.path(file.target),
-                    "offset": file.offset,
-                }
-                for file in request["deletes"]
-            ]
+        for key in ("files", "deletes"):
+            if key in request:
+                request[key] = [self._asked(one) for one in request[key]]
         for key in ("removed", "removed_deletes"):
             if key in request:
                 request[key] = [self.path(name) for name in request[key]]
         return self.java.ask(operation, table=self.root, **request)
+
+    def _asked(self, one: File | Deletes) -> dict[str, Any]:
+        """A file as Java takes it."""
+        common: dict[str, Any] = {"path": self._named(one), "partition": f"region={one.region}"}
+        common |= {"records": one.records, "size": 100}
+        if isinstance(one, File):
+            return {**common, "bounds": [one.low, one.high]}
+        target = None if one.target is None else self.path(one.target)
+        return {**common, "ids": list(one.ids) or None, "target": target, "offset": one.offset}
 
     def state(self, branch: str = "main") -> Answer:
         """What Java reads: the plan, the live entries and the summary of a branch's head, without ids."""

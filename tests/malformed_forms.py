@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import fastavro
-from paimon_files import SYNC, Record, Schema, zigzag
+from paimon_files import SYNC, Record, Schema
 from paimon_files import _bytes as prefixed
+from varints import zigzag
 
 Named = Iterator[tuple[str, bytes]]
 

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import copy
 import struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import malformed_forms as forms
 from iceberg_made import entry, entry_schema, field, list_schema
-from malformed_forms import (
-    ARRAY,
-    MAGIC,
-    Named,
-    avro_files,
-    avro_of,
-    bitmap,
-    framed,
-    json_files,
-    many,
-    payload,
-    vectors,
-    without,
-    without_fields,
-)
-from paimon_files import Record, zigzag
+from varints import zigzag
+
+if TYPE_CHECKING:
+    from paimon_files import Record
 
 ICEBERG: Record = {
     "format-version": 2,
@@ -64,7 +53,7 @@ ICEBERG: Record = {
 }
 
 
-def metadata() -> Named:
+def metadata() -> forms.Named:
     column = "schemas.0.fields.0"
     deep: Any = "long"
     for number in range(200):
@@ -99,41 +88,51 @@ def metadata() -> Named:
         "properties_is_a_list": [],
     }
     keys = ["format-version", "location", "schemas", "partition-specs"]
-    yield from json_files(ICEBERG, keys, typed, of_bytes=True)
+    yield from forms.json_files(ICEBERG, keys, typed, of_bytes=True)
 
 
-def manifest() -> Named:
+def manifest() -> forms.Named:
     schema, record = entry_schema(2), entry()
-    good = payload(schema, record)
-    yield from avro_files(schema, record)
+    good = forms.payload(schema, record)
+    yield from forms.avro_files(schema, record)
     yield (
         "y_bounds_of_no_type.avro",
-        avro_of(
+        forms.avro_of(
             schema,
-            (1, payload(schema, entry(lower_bounds={1: b"\1\2\3", -1: b""}, upper_bounds={1: b"\xff" * 40}))),
+            (
+                1,
+                forms.payload(
+                    schema, entry(lower_bounds={1: b"\1\2\3", -1: b""}, upper_bounds={1: b"\xff" * 40})
+                ),
+            ),
         ),
     )
-    yield "y_negative_counts.avro", avro_of(schema, (1, payload(schema, entry(record_count=-1))))
-    yield "i_status_7.avro", avro_of(schema, (1, zigzag(7) + good[1:]))
-    yield "n_union_branch_2.avro", avro_of(schema, (1, good[:1] + zigzag(2) + good[2:]))
-    yield "n_union_branch_negative.avro", avro_of(schema, (1, good[:1] + zigzag(-1) + good[2:]))
+    yield "y_negative_counts.avro", forms.avro_of(schema, (1, forms.payload(schema, entry(record_count=-1))))
+    yield "i_status_7.avro", forms.avro_of(schema, (1, zigzag(7) + good[1:]))
+    yield "n_union_branch_2.avro", forms.avro_of(schema, (1, good[:1] + zigzag(2) + good[2:]))
+    yield "n_union_branch_negative.avro", forms.avro_of(schema, (1, good[:1] + zigzag(-1) + good[2:]))
     path = good.index(b"a.parquet")
     yield (
         "n_path_longer_than_the_block.avro",
-        avro_of(schema, (1, good[: path - 1] + zigzag(1 << 40) + good[path:])),
+        forms.avro_of(schema, (1, good[: path - 1] + zigzag(1 << 40) + good[path:])),
     )
-    yield "n_path_of_negative_length.avro", avro_of(schema, (1, good[: path - 1] + zigzag(-9) + good[path:]))
-    yield "n_path_not_utf8.avro", avro_of(schema, (1, good.replace(b"a.parquet", b"\xff.parquet")))
+    yield (
+        "n_path_of_negative_length.avro",
+        forms.avro_of(schema, (1, good[: path - 1] + zigzag(-9) + good[path:])),
+    )
+    yield "n_path_not_utf8.avro", forms.avro_of(schema, (1, good.replace(b"a.parquet", b"\xff.parquet")))
     lacking = copy.deepcopy(schema)
-    lacking["fields"][-1]["type"] = without(lacking["fields"][-1]["type"], "file_path")
-    yield "n_no_file_path.avro", avro_of(lacking, (1, payload(lacking, record)))
+    lacking["fields"][-1]["type"] = forms.without(lacking["fields"][-1]["type"], "file_path")
+    yield "n_no_file_path.avro", forms.avro_of(lacking, (1, forms.payload(lacking, record)))
     twice = copy.deepcopy(schema)
     twice["fields"][-1]["type"]["fields"][1]["field-id"] = 101
-    yield "i_field_id_twice.avro", avro_of(twice, (1, payload(twice, record)))
+    yield "i_field_id_twice.avro", forms.avro_of(twice, (1, forms.payload(twice, record)))
     huge = entry_schema(2, [field(1000 + number, f"p{number}", ["null", "long"]) for number in range(60)])
     yield (
         "y_wide_partition.avro",
-        avro_of(huge, (1, payload(huge, entry(partition={f"p{number}": None for number in range(60)})))),
+        forms.avro_of(
+            huge, (1, forms.payload(huge, entry(partition={f"p{number}": None for number in range(60)})))
+        ),
     )
 
 
@@ -154,31 +153,31 @@ LISTED: Record = {
 }
 
 
-def manifest_list() -> Named:
+def manifest_list() -> forms.Named:
     schema = list_schema(2)
-    yield from avro_files(schema, LISTED)
+    yield from forms.avro_files(schema, LISTED)
     summary = {"contains_null": True, "contains_nan": None, "lower_bound": b"", "upper_bound": b"\xff" * 99}
-    good = payload(schema, {**LISTED, "partitions": [summary]})
-    yield "y_summary_of_no_field.avro", avro_of(schema, (1, good))
+    good = forms.payload(schema, {**LISTED, "partitions": [summary]})
+    yield "y_summary_of_no_field.avro", forms.avro_of(schema, (1, good))
     yield (
         "n_boolean_2.avro",
-        avro_of(schema, (1, good.replace(b"\x02\x01\x00\x02\x00", b"\x02\x02\x00\x02\x00"))),
+        forms.avro_of(schema, (1, good.replace(b"\x02\x01\x00\x02\x00", b"\x02\x02\x00\x02\x00"))),
     )
-    yield from without_fields(schema, LISTED, ("manifest_path", "partition_spec_id"))
+    yield from forms.without_fields(schema, LISTED, ("manifest_path", "partition_spec_id"))
 
 
-def vector() -> Named:
-    one = bitmap((0, 2, ARRAY))
-    good = framed(many((0, one)))
+def vector() -> forms.Named:
+    one = forms.bitmap((0, 2, forms.ARRAY))
+    good = forms.framed(forms.many((0, one)))
     own = {
-        "y_empty": framed(many()),
-        "y_upper_half": framed(many((0, one), (7, one))),
+        "y_empty": forms.framed(forms.many()),
+        "y_upper_half": forms.framed(forms.many((0, one), (7, one))),
         "n_size_too_small": struct.pack(">i", len(good)) + good[4:],
-        "n_count_of_2_62": framed(many((0, one), count=1 << 62)),
-        "n_count_too_large": framed(many((0, one), count=2)),
-        "n_keys_descending": framed(many((7, one), (0, one))),
-        "n_key_twice": framed(many((0, one), (0, one))),
-        "n_key_negative": framed(many((0xFFFFFFFF, one))),
+        "n_count_of_2_62": forms.framed(forms.many((0, one), count=1 << 62)),
+        "n_count_too_large": forms.framed(forms.many((0, one), count=2)),
+        "n_keys_descending": forms.framed(forms.many((7, one), (0, one))),
+        "n_key_twice": forms.framed(forms.many((0, one), (0, one))),
+        "n_key_negative": forms.framed(forms.many((0xFFFFFFFF, one))),
     }
-    found = vectors(lambda body: many((0, body)), MAGIC) | own
+    found = forms.vectors(lambda body: forms.many((0, body)), forms.MAGIC) | own
     return ((f"{name}.bin", vector) for name, vector in found.items())

@@ -6,23 +6,9 @@ import json
 import struct
 from typing import Any
 
-from malformed_forms import (
-    ARRAY,
-    Named,
-    avro_files,
-    avro_of,
-    bitmap,
-    framed,
-    json_files,
-    many,
-    nullable,
-    payload,
-    record_of,
-    vectors,
-    without,
-    without_fields,
-)
-from paimon_files import Record, container, zigzag
+import malformed_forms as forms
+from paimon_files import Record, container
+from varints import zigzag
 
 PAIMON_SNAPSHOT: Record = {
     "version": 3,
@@ -37,7 +23,7 @@ PAIMON_SNAPSHOT: Record = {
 }
 
 
-def snapshot() -> Named:
+def snapshot() -> forms.Named:
     typed = {
         "id_is_text": "x",
         "id_is_beyond_64_bits": 1 << 70,
@@ -51,7 +37,7 @@ def snapshot() -> Named:
     }
     yield "i_without_schemaId.json", json.dumps({**PAIMON_SNAPSHOT, "schemaId": None}).encode()
     required = ["id", "baseManifestList", "deltaManifestList", "timeMillis"]
-    yield from json_files(PAIMON_SNAPSHOT, required, typed)
+    yield from forms.json_files(PAIMON_SNAPSHOT, required, typed)
 
 
 PAIMON_SCHEMA: Record = {
@@ -66,7 +52,7 @@ PAIMON_SCHEMA: Record = {
 }
 
 
-def schema() -> Named:
+def schema() -> forms.Named:
     typed = {
         "fields_is_text": "x",
         "fields.0.id_is_text": "x",
@@ -86,27 +72,27 @@ def schema() -> Named:
         "options_is_a_bucket_key_that_is_no_column": {"bucket": "4", "bucket-key": "x"},
     }
     yield "y_version_9.json", json.dumps({**PAIMON_SCHEMA, "version": 9}).encode()
-    yield from json_files(PAIMON_SCHEMA, ["fields", "partitionKeys", "primaryKeys"], typed)
+    yield from forms.json_files(PAIMON_SCHEMA, ["fields", "partitionKeys", "primaryKeys"], typed)
 
 
-COUNTS = nullable({"type": "array", "items": nullable("long")})
+COUNTS = forms.nullable({"type": "array", "items": forms.nullable("long")})
 STATS = {"_MIN_VALUES": "bytes", "_MAX_VALUES": "bytes", "_NULL_COUNTS": COUNTS}
 
 
-def manifest_list() -> Named:
+def manifest_list() -> forms.Named:
     numbers = ("_FILE_SIZE", "_NUM_ADDED_FILES", "_NUM_DELETED_FILES")
-    schema = record_of(
+    schema = forms.record_of(
         "record",
         _VERSION="int",
         _FILE_NAME="string",
         **dict.fromkeys(numbers, "long"),
-        _PARTITION_STATS=record_of("stats", **STATS),
+        _PARTITION_STATS=forms.record_of("stats", **STATS),
         _SCHEMA_ID="long",
     )
     row = {"_MIN_VALUES": bytes(12), "_MAX_VALUES": bytes(12), "_NULL_COUNTS": None}
     good: Record = {"_VERSION": 2, "_FILE_NAME": "manifest-0", **dict.fromkeys(numbers, 1)}
     good |= {"_PARTITION_STATS": row, "_SCHEMA_ID": 0}
-    yield from avro_files(schema, good)
+    yield from forms.avro_files(schema, good)
     for name, value in (("a_path", "a/b"), ("up", ".."), ("climbing", "../../etc/passwd"), ("empty", "")):
         # As stored it is data; a table refuses to open it.
         yield f"i_file_name_{name}.avro", container(schema, [[{**good, "_FILE_NAME": value}]])
@@ -119,21 +105,21 @@ def manifest_list() -> Named:
 ROW = struct.pack(">i", 1) + bytes(8) + struct.pack("<q", 7)
 
 
-def manifest() -> Named:
-    file = record_of(
+def manifest() -> forms.Named:
+    file = forms.record_of(
         "file",
         _FILE_NAME="string",
         **dict.fromkeys(("_FILE_SIZE", "_ROW_COUNT"), "long"),
         **dict.fromkeys(("_MIN_KEY", "_MAX_KEY"), "bytes"),
-        **{f"_{kind}_STATS": record_of(f"{kind}_stats", **STATS) for kind in ("KEY", "VALUE")},
+        **{f"_{kind}_STATS": forms.record_of(f"{kind}_stats", **STATS) for kind in ("KEY", "VALUE")},
         **dict.fromkeys(("_MIN_SEQUENCE_NUMBER", "_MAX_SEQUENCE_NUMBER", "_SCHEMA_ID"), "long"),
         _LEVEL="int",
         _EXTRA_FILES={"type": "array", "items": "string"},
-        _CREATION_TIME=nullable({"type": "long", "logicalType": "timestamp-millis"}),
-        _EXTERNAL_PATH=nullable("string"),
+        _CREATION_TIME=forms.nullable({"type": "long", "logicalType": "timestamp-millis"}),
+        _EXTERNAL_PATH=forms.nullable("string"),
     )
     numbers = dict.fromkeys(("_VERSION", "_KIND", "_BUCKET", "_TOTAL_BUCKETS"), "int")
-    schema = record_of("record", **numbers, _PARTITION="bytes", _FILE=file)
+    schema = forms.record_of("record", **numbers, _PARTITION="bytes", _FILE=file)
     row: Record = {"_MIN_VALUES": ROW, "_MAX_VALUES": ROW, "_NULL_COUNTS": [0]}
     data: Record = {
         "_FILE_NAME": "data-0.parquet",
@@ -147,7 +133,7 @@ def manifest() -> Named:
     }
     good: Record = {"_VERSION": 2, "_KIND": 0, "_PARTITION": bytes(12), "_BUCKET": 0, "_TOTAL_BUCKETS": 1}
     good["_FILE"] = data
-    yield from avro_files(schema, good)
+    yield from forms.avro_files(schema, good)
 
     def changed(**values: Any) -> bytes:
         return container(schema, [[{**good, **values}]])
@@ -175,35 +161,38 @@ def manifest() -> Named:
         yield f"i_file_name_{name}.avro", of_file(_FILE_NAME=value)
         yield f"i_extra_file_{name}.avro", of_file(_EXTRA_FILES=[value])
     yield "i_external_path_elsewhere.avro", of_file(_EXTERNAL_PATH="http://169.254.169.254/latest")
-    whole = payload(schema, good)
+    whole = forms.payload(schema, good)
     at = whole.index(b"data-0")
-    yield "n_name_not_utf8.avro", avro_of(schema, (1, whole.replace(b"data-0", b"\xffata-0")))
+    yield "n_name_not_utf8.avro", forms.avro_of(schema, (1, whole.replace(b"data-0", b"\xffata-0")))
     yield (
         "n_name_longer_than_the_block.avro",
-        avro_of(schema, (1, whole[: at - 1] + zigzag(1 << 40) + whole[at:])),
+        forms.avro_of(schema, (1, whole[: at - 1] + zigzag(1 << 40) + whole[at:])),
     )
-    yield "n_name_of_negative_length.avro", avro_of(schema, (1, whole[: at - 1] + zigzag(-9) + whole[at:]))
-    yield from without_fields(schema, good, ("_KIND", "_PARTITION", "_BUCKET"))
-    fields = [*schema["fields"][:-1], {"name": "_FILE", "type": without(file, "_FILE_NAME")}]
+    yield (
+        "n_name_of_negative_length.avro",
+        forms.avro_of(schema, (1, whole[: at - 1] + zigzag(-9) + whole[at:])),
+    )
+    yield from forms.without_fields(schema, good, ("_KIND", "_PARTITION", "_BUCKET"))
+    fields = [*schema["fields"][:-1], {"name": "_FILE", "type": forms.without(file, "_FILE_NAME")}]
     nameless = {**schema, "fields": fields}
-    yield "n_no_file_name.avro", avro_of(nameless, (1, payload(nameless, good)))
+    yield "n_no_file_name.avro", forms.avro_of(nameless, (1, forms.payload(nameless, good)))
 
 
-def index_manifest() -> Named:
-    span = record_of("range", f0="string", f1="int", f2="int", _CARDINALITY=nullable("long"))
-    schema = record_of(
+def index_manifest() -> forms.Named:
+    span = forms.record_of("range", f0="string", f1="int", f2="int", _CARDINALITY=forms.nullable("long"))
+    schema = forms.record_of(
         "record",
         **dict.fromkeys(("_VERSION", "_KIND", "_BUCKET"), "int"),
         _PARTITION="bytes",
         **dict.fromkeys(("_INDEX_TYPE", "_FILE_NAME"), "string"),
         **dict.fromkeys(("_FILE_SIZE", "_ROW_COUNT"), "long"),
-        _DELETIONS_VECTORS_RANGES=nullable({"type": "array", "items": nullable(span)}),
+        _DELETIONS_VECTORS_RANGES=forms.nullable({"type": "array", "items": forms.nullable(span)}),
     )
     one: Record = {"f0": "data-0.parquet", "f1": 1, "f2": 22, "_CARDINALITY": 1}
     good: Record = {"_VERSION": 1, "_KIND": 0, "_PARTITION": bytes(12), "_BUCKET": 0}
     good |= {"_INDEX_TYPE": "DELETION_VECTORS", "_FILE_NAME": "index-0", "_FILE_SIZE": 31, "_ROW_COUNT": 1}
     good["_DELETIONS_VECTORS_RANGES"] = [one]
-    yield from avro_files(schema, good)
+    yield from forms.avro_files(schema, good)
 
     def changed(**values: Any) -> bytes:
         return container(schema, [[{**good, **values}]])
@@ -228,19 +217,19 @@ def index_manifest() -> Named:
     yield "i_file_name_climbing.avro", changed(_FILE_NAME="../../x")
 
 
-def vector() -> Named:
+def vector() -> forms.Named:
     """Vectors after the version of their file, from its second byte to its end."""
-    one, array = bitmap((0, 2, ARRAY)), ARRAY
+    one, array = forms.bitmap((0, 2, forms.ARRAY)), forms.ARRAY
     magic = struct.pack(">i", 1581511376)
     own = {
-        "y_good_of_64_bits": framed(many((0, one))),
-        "y_empty": framed(bitmap(), magic),
-        "n_magic_in_the_other_order": framed(one, magic[::-1]),
-        "n_magic_of_the_other_kind": framed(one),
-        "n_keys_descending": framed(bitmap((7, 2, array), (0, 2, array)), magic),
-        "n_key_twice": framed(bitmap((0, 2, array), (0, 2, array)), magic),
-        "n_count_of_2_62_of_64_bits": framed(many((0, one), count=1 << 62)),
-        "n_keys_descending_of_64_bits": framed(many((7, one), (0, one))),
+        "y_good_of_64_bits": forms.framed(forms.many((0, one))),
+        "y_empty": forms.framed(forms.bitmap(), magic),
+        "n_magic_in_the_other_order": forms.framed(one, magic[::-1]),
+        "n_magic_of_the_other_kind": forms.framed(one),
+        "n_keys_descending": forms.framed(forms.bitmap((7, 2, array), (0, 2, array)), magic),
+        "n_key_twice": forms.framed(forms.bitmap((0, 2, array), (0, 2, array)), magic),
+        "n_count_of_2_62_of_64_bits": forms.framed(forms.many((0, one), count=1 << 62)),
+        "n_keys_descending_of_64_bits": forms.framed(forms.many((7, one), (0, one))),
     }
-    found = vectors(lambda body: body, magic) | own
+    found = forms.vectors(lambda body: body, magic) | own
     return ((f"{name}.bin", b"\x01" + vector) for name, vector in found.items())

@@ -17,6 +17,8 @@ from typing import Any, Literal
 import duckdb
 import polars as pl
 import pyarrow as pa
+from file_rows import file_rows
+from local_storage import Names, WritableLocalStorage
 
 import lakebed
 from lakebed import Table
@@ -32,8 +34,7 @@ def made(folder: Path, form: Format, commits: int) -> str:
     table = lakebed.create_table(str(folder), SCHEMA, form)
     for number in range(commits):
         name = f"bucket-0/{number}" if form == "paimon" else f"data/{number}.parquet"
-        files = pa.table({"file_path": [name], "record_count": [1], "file_size_in_bytes": [1]})
-        table = table.append_files(files)
+        table = table.append_files(file_rows(name))
     return str(folder)
 
 
@@ -52,11 +53,10 @@ DOORS: dict[str, Callable[[Any], int]] = {
 }
 
 
-Names = list[str]
 Contents = list[tuple[str, bool, int | None, int | None]]
 
 
-class Calling:
+class Calling(WritableLocalStorage):
     """A storage whose every method first calls what it is told to, once for each call of lakebed's."""
 
     def __init__(self) -> None:
@@ -72,12 +72,11 @@ class Calling:
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         self._call()
-        return Path(path).read_bytes()[start:end]
+        return super().read(path, start, end)
 
     def list(self, prefix: str) -> Names:
         self._call()
-        folder = Path(prefix)
-        return [child.name for child in folder.iterdir()] if folder.is_dir() else []
+        return super().list(prefix)
 
     def folders(self, prefix: str) -> Names:
         return [name for name in self.list(prefix) if Path(prefix, name).is_dir()]
@@ -94,17 +93,11 @@ class Calling:
 
     def write(self, path: str, data: bytes) -> None:
         self._call()
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_bytes(data)
-
-    def publish(self, path: str, data: bytes, replace: bool) -> None:
-        if not replace and Path(path).exists():
-            raise FileExistsError(path)
-        self.write(path, data)
+        super().write(path, data)
 
     def remove(self, path: str) -> None:
         self._call()
-        Path(path).unlink()
+        super().remove(path)
 
 
 def outer_calls(location: str, storage: Calling) -> dict[str, Callable[[], object]]:

@@ -95,6 +95,13 @@ def _answers(address: str) -> bool:
         connection.close()
 
 
+def variables(address: str) -> dict[str, str]:
+    """What SDKs of AWS are told in the environment."""
+    said = {"ACCESS_KEY_ID": KEY, "SECRET_ACCESS_KEY": SECRET, "ENDPOINT_URL": f"http://{address}"}
+    said |= dict.fromkeys(("REGION", "DEFAULT_REGION"), "us-east-1")
+    return {f"AWS_{name}": value for name, value in said.items()}
+
+
 def upload(address: str, folder: Path, prefix: str) -> None:
     """The files of a folder as objects."""
     store = client("obstore", address, token=False)

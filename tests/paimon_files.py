@@ -11,7 +11,9 @@ from typing import Any
 
 import fastavro
 import pyarrow as pa
+from json_files import edited
 from pyarrow import orc, parquet
+from varints import zigzag
 
 from lakebed import avro
 
@@ -49,6 +51,15 @@ def avro_file(schema: Any, rows: Sequence[Record], codec: str = "null", sync_int
     sink = io.BytesIO()
     fastavro.writer(sink, schema, rows, codec=codec, sync_interval=sync_interval)
     return sink.getvalue()
+
+
+def rewrite(file: Path, change: Callable[[Record], Record]) -> None:
+    """Changes the records of an Avro file; its schema, its codec and the keys of its header stay."""
+    reader: Any = fastavro.reader(io.BytesIO(file.read_bytes()))
+    rows = [change(record) for record in reader]
+    own = {key: value for key, value in reader.metadata.items() if not key.startswith("avro.")}
+    with file.open("wb") as sink:
+        fastavro.writer(sink, reader.writer_schema, rows, codec=reader.codec, metadata=own)
 
 
 def container(
@@ -105,15 +116,6 @@ def _number(value: int | datetime) -> int:
     return value
 
 
-def zigzag(number: int) -> bytes:
-    number = number << 1 ^ number >> 63
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
-
-
 def _bytes(value: bytes) -> bytes:
     return zigzag(len(value)) + value
 
@@ -157,8 +159,7 @@ def convert_table(root: Path, write: Callable[[pa.Table], bytes]) -> None:
         table = table.set_column(table.column_names.index("_FILE_SIZE"), "_FILE_SIZE", size)
         sizes[file.name] = file.write_bytes(write(table))
     for file in (root / "snapshot").glob("snapshot-*"):
-        snapshot = json.loads(file.read_text("utf-8"))
-        for name in ("baseManifestList", "deltaManifestList", "changelogManifestList"):
-            if snapshot.get(name):
-                snapshot[f"{name}Size"] = sizes[snapshot[name]]
-        file.write_text(json.dumps(snapshot), "utf-8")
+        with edited(file) as snapshot:
+            for name in ("baseManifestList", "deltaManifestList", "changelogManifestList"):
+                if snapshot.get(name):
+                    snapshot[f"{name}Size"] = sizes[snapshot[name]]

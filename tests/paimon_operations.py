@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
+from file_rows import file_rows, index_row
 
 import lakebed
 from lakebed import Table
@@ -175,26 +175,9 @@ def _paths(writer: str, *names: str) -> list[str]:
 
 
 def _files(writer: str, *names: str) -> pa.Table:
-    kind = pa.struct([("writer", pa.string())])
-    columns: dict[str, Any] = {
-        "file_path": _paths(writer, *names),
-        "record_count": [1] * len(names),
-        "file_size_in_bytes": [1] * len(names),
-        "partition": pa.array([{"writer": writer}] * len(names), kind),
-    }
-    return pa.table(columns)
+    return file_rows(*_paths(writer, *names), partition={"writer": writer})
 
 
 def _vector(writer: str, name: str) -> pa.Table:
-    members = [("f0", pa.string()), ("f1", pa.int32()), ("f2", pa.int32()), ("cardinality", pa.int64())]
-    ranges = [[{"f0": name, "f1": 1, "f2": 22, "cardinality": 1}]]
-    columns: dict[str, Any] = {
-        "index_type": ["DELETION_VECTORS"],
-        "file_name": [f"index-{name}"],
-        "file_size": [31],
-        "row_count": [1],
-        "bucket": [0],
-        "partition": pa.array([{"writer": writer}], pa.struct([("writer", pa.string())])),
-        "deletions_vectors_ranges": pa.array(ranges, pa.list_(pa.struct(members))),
-    }
-    return pa.table(columns)
+    own = {"index_type": "DELETION_VECTORS", "file_size": 31, "partition": {"writer": writer}}
+    return index_row(f"index-{name}", (name, 1, 22, 1), **own)

@@ -9,8 +9,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from local_storage import LocalStorage
 
-class Slow:
+
+class Slow(LocalStorage):
     """Each read takes a while."""
 
     seconds = 0.0
@@ -28,8 +30,3 @@ class Slow:
         """The bytes of a local file."""
         sleep(self.seconds)
         return read_bytes(to_path(path))[start:end]
-
-    def list(self, prefix: str) -> list[str]:
-        """The names in a local folder; none where there is none."""
-        folder = Path(prefix)
-        return [child.name for child in folder.iterdir()] if folder.is_dir() else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from exchanging import exchanged
+from json_files import edited
 
 import lakebed
 from lakebed import Table
@@ -71,10 +71,8 @@ def newest(table: Table) -> Path:
 
 def changed(table: Table, change: Callable[[dict[str, Any]], object]) -> None:
     """Changes the newest metadata file of an Iceberg table."""
-    file = newest(table)
-    metadata = json.loads(file.read_text())
-    change(metadata)
-    file.write_text(json.dumps(metadata))
+    with edited(newest(table)) as metadata:
+        change(metadata)
 
 
 def lost(*files: Path | str) -> list[str]:

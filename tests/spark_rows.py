@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 import compared
 import pyarrow as pa
 
+import lakebed.spark as ls
 from lakebed._values import to_rows
-from lakebed.spark.types import cast_batch, to_spark
+from lakebed.spark.types import cast_batch, spark_schema, to_spark
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     import lakebed
 
@@ -41,6 +42,17 @@ def collected(frame: DataFrame) -> pa.Table:
     rows = _collected(frame)
     compared.count(rows)
     return rows
+
+
+def compare(spark: SparkSession, table: lakebed.Table, view: str, *places: Any, **selection: Any) -> int:
+    """Holds one view to what it is without Spark. Returns: how many rows it has."""
+    scan = getattr(table, view)(*places, **selection)
+    rows = expected(scan)
+    frame = getattr(ls, view)(spark, table, *places, **selection)
+    columns = {name: value for name, value in selection.items() if name != "where"}
+    assert frame.schema == ls.schema(view, table, **columns) == spark_schema(scan.schema)
+    assert actual(frame) == rows, (view, places, selection)
+    return len(rows)
 
 
 def _collected(frame: DataFrame) -> pa.Table:

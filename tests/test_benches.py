@@ -73,6 +73,14 @@ def run(program: str, *arguments: object, **environment: str) -> subprocess.Comp
     return subprocess.run(command, capture_output=True, text=True, timeout=280, env=os.environ | environment)
 
 
+def results(program: str, folder: Path, *arguments: object, **environment: str) -> tuple[list[Any], str]:
+    """The results of a bench with its cache in that folder, and what it prints."""
+    file = folder / "results.jsonl"
+    done = run(program, *arguments, "--repeats", 1, "--cache", folder, "--json", file, **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [json.loads(line) for line in file.read_text().splitlines()], done.stdout
+
+
 # Of one input of each format a reader is asked for its first task; the long form asks for all, the quick one
 # asks lakebed alone.
 if not THOROUGH:
@@ -90,17 +98,13 @@ if not THOROUGH:
 def test_every_reader_is_timed(name: str, tmp_path: Path) -> None:
     for module in ("lakebed", "fastavro", NEEDED.get(name, name)):
         pytest.importorskip(module)
-    results = tmp_path / "results.jsonl"
     readers, tasks = (",".join(sorted(set(names))) for names in zip(*TIMED[name], strict=True))
     chosen = ("--tables", name, "--readers", readers, "--tasks", tasks)
-    sizes = ("--entries", 200, "--repeats", 1, "--no-rust")
-    done = run("bench.py", *chosen, *sizes, "--cache", tmp_path, "--json", results)
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = [json.loads(line) for line in results.read_text().splitlines()]
+    lines, shown = results("bench.py", tmp_path, *chosen, "--entries", 200, "--no-rust")
     medians = {(line["reader"], line["task"]): line["median"] for line in lines}
     assert medians.keys() >= TIMED[name]
-    assert all(medians[key] > 0 for key in TIMED[name]), done.stdout
-    rows = [line for line in done.stdout.splitlines() if line.startswith(f"| {name} ")]
+    assert all(medians[key] > 0 for key in TIMED[name]), shown
+    rows = [line for line in shown.splitlines() if line.startswith(f"| {name} ")]
     assert len(rows) == len(lines)
 
 
@@ -125,16 +129,13 @@ def test_jobs_are_timed_and_goals_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("format_name", "peer"), [("iceberg", "pyiceberg"), ("paimon", "pypaimon")])
 def test_late_storages_are_late_for_every_reader(format_name: str, peer: str, tmp_path: Path) -> None:
     pytest.importorskip(peer)
-    results = tmp_path / "results.jsonl"
     readers = f"lakebed,{peer}"
     chosen = ("--tables", f"latency-{format_name}-100ms", "--tasks", "files", "--readers", readers)
-    sizes = ("--entries", 40, "--repeats", 1, "--no-rust")
-    done = run("bench.py", *chosen, *sizes, "--cache", tmp_path, "--json", results)
-    assert done.returncode == 0, done.stdout + done.stderr
-    medians = {line["reader"]: line["median"] for line in map(json.loads, results.read_text().splitlines())}
+    lines, shown = results("bench.py", tmp_path, *chosen, "--entries", 40, "--no-rust")
+    medians = {line["reader"]: line["median"] for line in lines}
     assert medians.keys() == {*readers.split(","), "lakebed, 32 threads"}
     # Metadata or snapshot, then a list, then manifests: no reader can ask for one before it has the other.
-    assert all(seconds is not None and seconds >= 0.3 for seconds in medians.values()), done.stdout
+    assert all(seconds is not None and seconds >= 0.3 for seconds in medians.values()), shown
 
 
 class Objects(BaseHTTPRequestHandler):
@@ -225,23 +226,14 @@ def test_readers_of_a_late_s3_server_are_timed(
         pytest.importorskip("pyiceberg")
     if late_s3.binary(BENCHES / ".cache") is None:
         pytest.skip(f"no MinIO server on PATH, and ${late_s3.BINARY} names none")
-    results = tmp_path / "results.jsonl"
     readers = ("lakebed",) if QUICK else ("lakebed", *peers)
-    chosen = (
-        "--tables",
-        f"latency-s3-{format_name}-100ms",
-        "--tasks",
-        "files",
-        "--readers",
-        ",".join(readers),
-    )
-    sizes = ("--entries", 40, "--repeats", 1, "--no-rust")
+    table, named = f"latency-s3-{format_name}-100ms", ",".join(readers)
+    chosen = ("--tables", table, "--tasks", "files", "--readers", named, "--entries", 40, "--no-rust")
     environment = {late_s3.BINARY: str(late_s3.binary(BENCHES / ".cache"))}
-    done = run("bench.py", *chosen, *sizes, "--cache", tmp_path, "--json", results, **environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = {line["reader"]: line for line in map(json.loads, results.read_text().splitlines())}
+    found, shown = results("bench.py", tmp_path, *chosen, **environment)
+    lines = {line["reader"]: line for line in found}
     assert lines.keys() >= {*readers}
-    assert all(lines[reader]["median"] >= 0.3 for reader in readers), done.stdout
+    assert all(lines[reader]["median"] >= 0.3 for reader in readers), shown
     # Metadata or snapshot, a list, and each of the four manifests.
     assert all(answer["requests"] >= 6 for reader in readers for answer in lines[reader]["answers"])
 
@@ -308,11 +300,8 @@ def test_views_in_spark_are_timed(tmp_path: Path) -> None:
     for module in ("pyspark", "pyiceberg"):
         pytest.importorskip(module)
     require_python_for_spark()
-    results = tmp_path / "results.jsonl"
     chosen = ("--tables", "pyiceberg", "--readers", "lakebed", "--tasks", "sum", "--entries", 200)
-    done = run("bench_spark.py", *chosen, "--repeats", 1, "--cache", tmp_path, "--json", results)
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = [json.loads(line) for line in results.read_text().splitlines()]
+    lines, _ = results("bench_spark.py", tmp_path, *chosen)
     assert {line["reader"] for line in lines} == {"lakebed", "lakebed, by Spark"}
     for reader, answer in ((line["reader"], answer) for line in lines for answer in line["answers"]):
         assert answer["rows"] == 200
@@ -334,9 +323,9 @@ def spark_result(name: str, size: int) -> str:
 
 
 def test_the_model_is_what_was_measured_times_what_there_is(tmp_path: Path) -> None:
-    results = tmp_path / "results.jsonl"
-    results.write_text("\n".join([spark_result("iceberg-10k", 10**6), spark_result("iceberg-36mb", 10**8)]))
-    done = run("spark_model.py", results)
+    file = tmp_path / "results.jsonl"
+    file.write_text("\n".join([spark_result("iceberg-10k", 10**6), spark_result("iceberg-36mb", 10**8)]))
+    done = run("spark_model.py", file)
     assert done.returncode == 0, done.stderr
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines()]
     costs, projected = (row for row in rows if row[:2] == ["sum", "lakebed"])

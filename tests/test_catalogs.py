@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from interpreters import printed
 
 import lakebed
 from lakebed.errors import LocationError, TableNotFoundError, UnsupportedError
@@ -40,8 +39,7 @@ def same_rows(one: lakebed.Table, other: lakebed.Table, *, moved: dict[str, str]
 
 def test_importing_lakebed_imports_no_catalog() -> None:
     code = "import sys, lakebed; print([n for n in sys.modules if n.startswith(('pyiceberg', 'pypaimon'))])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert printed("-c", code).strip() == "[]"
 
 
 def test_a_table_of_pyiceberg_is_the_one_of_its_metadata_file(tmp_path: Path) -> None:
@@ -262,14 +260,7 @@ def test_the_example_of_the_docs_runs(tmp_path: Path) -> None:
         "PYICEBERG_HOME": str(tmp_path),
         "PYICEBERG_CATALOG__LAKE__URI": f"sqlite:///{tmp_path}/catalog.db",
     }
-    done = subprocess.run(
-        [sys.executable, "-W", "error::UserWarning:lakebed", "-c", code],
-        env=os.environ | known,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert printed("-W", "error::UserWarning:lakebed", "-c", code, environment=known) == ""
 
 
 @pytest.mark.spark

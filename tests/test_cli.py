@@ -21,12 +21,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner, Result
+from command_line import MOVED, as_printed, complaint, output, printed, run
 from pyarrow import parquet
 
 import lakebed
-from lakebed._values import to_rows
-from lakebed.cli import cli, views
+from lakebed.cli import views
 from lakebed.errors import LakebedWarning
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
@@ -45,29 +44,17 @@ VIEWS = (*(view for view in views.VIEWS if view not in OTHERS), "health")
 PAIMON_VIEWS = tuple(view for view in VIEWS if view != "plan")
 TABLE = str(SAMPLE_TABLE)
 ICEBERG = str(SAMPLE_ICEBERG_TABLE)
-MOVED = tuple(word for old, new in SAMPLE_MOVED.items() for word in ("--relocate", f"{old}={new}"))
 ICEBERG_VIEWS = tuple(view for view in VIEWS if view not in ("changelogs", "indexes"))
 MANIFEST = str(min((SAMPLE_TABLE / "manifest").glob("manifest-[!l]*")))
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(cli, words)
-
-
-def output(*words: str) -> str:
-    result = run(*words)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
 def rows(view: str, **keywords: Any) -> list[dict[str, Any]]:
-    table = getattr(lakebed.open_table(SAMPLE_TABLE), view)(**keywords).to_arrow()
-    return [dict(zip(table.schema.names, row, strict=True)) for row in to_rows(table)]
+    return as_printed(getattr(lakebed.open_table(SAMPLE_TABLE), view)(**keywords).to_arrow())
 
 
 @pytest.mark.parametrize("view", PAIMON_VIEWS)
 def test_json_is_one_object_a_line(view):
-    assert [json.loads(line) for line in output(view, TABLE, "-o", "json").splitlines()] == rows(view)
+    assert printed(view, TABLE) == rows(view)
 
 
 @pytest.mark.parametrize("view", PAIMON_VIEWS)
@@ -84,25 +71,22 @@ def iceberg() -> lakebed.Table:
 @pytest.mark.parametrize("view", ICEBERG_VIEWS)
 def test_the_views_of_an_iceberg_table(view):
     table = getattr(iceberg(), view)().to_arrow()
-    expected = [dict(zip(table.schema.names, row, strict=True)) for row in to_rows(table)]
+    expected = as_printed(table)
     assert expected
-    printed = output(view, ICEBERG, *MOVED, "-o", "json").splitlines()
-    assert [json.loads(line) for line in printed] == expected
+    assert printed(view, ICEBERG, *MOVED) == expected
     lines = output(view, ICEBERG, *MOVED).splitlines()
     assert (lines[0].split(), len(lines)) == (table.schema.names, 1 + len(expected))
 
 
 @pytest.mark.parametrize("view", sorted(set(VIEWS) - set(ICEBERG_VIEWS)))
 def test_a_view_that_iceberg_tables_do_not_have(view):
-    result = run(view, ICEBERG, *MOVED)
-    assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (2, "", 1)
+    assert complaint(view, ICEBERG, *MOVED, code=2)
 
 
 def test_a_plan_of_a_paimon_table():
-    words = ("--where", "region = 'emea'", "--columns", "file_path,residual", "-o", "json")
-    printed = [json.loads(line) for line in output("plan", TABLE, *words).splitlines()]
+    shown = printed("plan", TABLE, "--where", "region = 'emea'", "--columns", "file_path,residual")
     files = lakebed.open_table(TABLE).files(where="region = 'emea'", columns=["file_path"]).to_arrow()
-    assert printed == [{"file_path": path, "residual": None} for path in files["file_path"].to_pylist()]
+    assert shown == [{"file_path": path, "residual": None} for path in files["file_path"].to_pylist()]
 
 
 @pytest.mark.parametrize("view", ["files", "plan"])
@@ -110,24 +94,22 @@ def test_what_a_scan_leaves_out_is_explained(view, tmp_path):
     where = ("--where", "region = 'emea'", "--explain")
     steps = getattr(iceberg(), view)(where="region = 'emea'").explain()
     assert output(view, ICEBERG, *MOVED, *where) == f"{steps}\n"
-    printed = output(view, ICEBERG, *MOVED, *where, "-o", "json").splitlines()
-    assert [json.loads(line) for line in printed] == steps.to_dict()["steps"]
+    assert printed(view, ICEBERG, *MOVED, *where) == steps.to_dict()["steps"]
     file = tmp_path / "steps.csv"
     output(view, ICEBERG, *MOVED, *where, "-o", "csv", "--output-file", str(file))
     assert len(file.read_text().splitlines()) == 1 + len(steps.steps)
 
 
 def test_deletes_of_a_plan_by_their_numbers():
-    words = ("--deletes", "ids", "--columns", "file_path,delete_ids", "-o", "json")
-    printed = [json.loads(line) for line in output("plan", ICEBERG, *MOVED, *words).splitlines()]
+    shown = printed("plan", ICEBERG, *MOVED, "--deletes", "ids", "--columns", "file_path,delete_ids")
     expected = iceberg().plan(deletes="ids", columns=["file_path", "delete_ids"]).to_arrow().to_pylist()
-    assert printed == expected
+    assert shown == expected
     assert any(row["delete_ids"] for row in expected)
 
 
 def test_a_metadata_file_is_a_table():
     file = str(SAMPLE_ICEBERG_TABLE / "metadata" / "v3.metadata.json")
-    assert len(output("snapshots", file, "-o", "json").splitlines()) == 2
+    assert len(printed("snapshots", file)) == 2
     assert json.loads(output("show", file, *MOVED, "-o", "json"))["files"]["count"] == 6
 
 
@@ -153,8 +135,7 @@ def test_the_format_can_be_said():
 
 
 def test_a_moved_table_without_saying_so_is_one_line():
-    result = run("files", ICEBERG)
-    assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)
+    assert complaint("files", ICEBERG)
 
 
 def test_metadata_tables_of_an_iceberg_table():
@@ -163,7 +144,7 @@ def test_metadata_tables_of_an_iceberg_table():
     # The sample's delete files are not among its metadata.
     for name in set(opened.metadata_tables) - {"position_deletes"}:
         rows = opened.metadata_table(name).to_arrow().num_rows
-        assert len(output("metadata", ICEBERG, *MOVED, name, "-o", "json").splitlines()) == rows
+        assert len(printed("metadata", ICEBERG, *MOVED, name)) == rows
 
 
 def test_show_tells_layout_and_deletes_of_an_iceberg_table():
@@ -225,13 +206,12 @@ def test_parquet_has_the_rows(view, tmp_path: Path):
 
 def test_the_selection_is_that_of_the_view():
     words = ("--columns", "file_path, stats", "--stats", "amount", "--where", "bucket = 0", "--limit", "3")
-    printed = [json.loads(line) for line in output("files", TABLE, *words, "-o", "json").splitlines()]
     keywords = {"columns": ["file_path", "stats"], "stats": ["amount"], "where": "bucket = 0", "limit": 3}
-    assert printed == rows("files", **keywords)
+    assert printed("files", TABLE, *words) == rows("files", **keywords)
 
 
 def count(*words: str) -> int:
-    return len(output("files", *words, "-o", "json").splitlines())
+    return len(printed("files", *words))
 
 
 def test_an_older_snapshot():
@@ -278,8 +258,7 @@ def test_metadata_tables_are_listed_and_printed():
     assert output("metadata", TABLE).splitlines() == opened.metadata_tables
     table = opened.metadata_table("options", filter="key = 'bucket'").to_arrow()
     for name in ("options", "$options"):
-        printed = output("metadata", TABLE, name, "--filter", "key = 'bucket'", "-o", "json")
-        assert [tuple(json.loads(line).values()) for line in printed.splitlines()] == to_rows(table)
+        assert printed("metadata", TABLE, name, "--filter", "key = 'bucket'") == as_printed(table)
 
 
 def test_show_is_one_screen_about_the_table():
@@ -304,9 +283,9 @@ def test_avro_tells_what_is_in_a_file():
     text = output("avro", MANIFEST)
     for word in ("codec", "blocks", "_KIND"):
         assert word in text
-    lines = output("avro", MANIFEST, "-o", "json", "--columns", "_KIND,_BUCKET").splitlines()
-    assert [set(json.loads(line)) for line in lines] == [{"_KIND", "_BUCKET"}] * len(lines)
-    assert len(lines) == lakebed.avro.read(MANIFEST).to_arrow().num_rows
+    shown = printed("avro", MANIFEST, "--columns", "_KIND,_BUCKET")
+    assert [set(row) for row in shown] == [{"_KIND", "_BUCKET"}] * len(shown)
+    assert len(shown) == lakebed.avro.read(MANIFEST).to_arrow().num_rows
 
 
 def test_the_version():
@@ -332,11 +311,7 @@ def test_the_version():
     ],
 )
 def test_an_error_is_one_line_and_an_exit_code(words, exit_code):
-    result = run(*words)
-    assert result.exit_code == exit_code
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert len(result.stderr.splitlines()) == 1
+    assert complaint(*words, code=exit_code).startswith("error: ")
 
 
 @pytest.mark.parametrize(
@@ -353,9 +328,7 @@ def test_an_error_is_one_line_and_an_exit_code(words, exit_code):
     ],
 )
 def test_bad_usage_is_one_line_that_says_where_help_is(words):
-    result = run(*words)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert re.fullmatch(r"error: .*; see `lakebed.* --help`\n", result.stderr)
+    assert re.fullmatch(r"error: .*; see `lakebed.* --help`", complaint(*words, code=2))
 
 
 def test_no_command_at_all_gets_the_help():
@@ -424,10 +397,10 @@ def test_a_terminal_gets_what_fits_and_the_names_of_the_rest(views, table):
     environment = {**os.environ, "TERM": "xterm"}
     # A terminal holds few kilobytes that nobody has read.
     with ThreadPoolExecutor(1) as reader, os.fdopen(parent, "rb", 0) as terminal:
-        printed = reader.submit(read_to_end, terminal)
+        read = reader.submit(read_to_end, terminal)
         process = subprocess.run(command, stdout=child, stderr=subprocess.PIPE, env=environment, check=False)
         os.close(child)
-        texts = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", printed.result().decode()).split("\f")
+        texts = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", read.result().decode()).split("\f")
     assert process.returncode == 0, process.stderr
     # Behind the last form feed is nothing.
     assert len(texts) == len(views) * len(WIDTHS) + 1

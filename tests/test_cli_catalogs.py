@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from interpreters import ran
 from trust import not_in_check
 
 import lakebed
@@ -21,13 +21,7 @@ CODE = "import sys; from lakebed.cli import main; main()"
 def run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own: PyIceberg reads its configuration once."""
     known = {"HOME": str(folder), "PYICEBERG_HOME": str(folder), "PYTHONPATH": str(Path(__file__).parent)}
-    return subprocess.run(
-        [sys.executable, "-c", CODE, *words],
-        env=os.environ | known | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return ran("-c", CODE, *words, environment=known | environment)
 
 
 def configured(folder: Path, **catalogs: dict[str, str]) -> None:

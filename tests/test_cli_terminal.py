@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import documents
 import pyarrow as pa
 import pytest
-from documents import command as run
+from command_line import MOVED, printed, run
+from interpreters import ran
 from pyarrow import parquet
 
 import lakebed
 from lakebed.cli import cli, openmetrics, output, render
-from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
+from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,21 +26,20 @@ if TYPE_CHECKING:
     from click.testing import Result
 
 TABLE, ICEBERG = str(SAMPLE_TABLE), str(SAMPLE_ICEBERG_TABLE)
-MOVED = tuple(word for old, new in SAMPLE_MOVED.items() for word in ("--relocate", f"{old}={new}"))
 
 
 @pytest.fixture
 def terminal() -> Iterator[Any]:
     """Runs a command on a terminal of 80 columns, without colours: its standard output."""
 
-    def printed(*words: str) -> Result:
+    def shown(*words: str) -> Result:
         result = run(*words)
         # Commands to copy are not folded.
         assert max(len(line) for line in result.stdout.splitlines() if "`" not in line) <= 80
         return result
 
     with documents.terminal(80):
-        yield printed
+        yield shown
 
 
 def test_files_show_their_size_and_the_end_of_their_path(terminal: Any) -> None:
@@ -150,8 +149,7 @@ def test_problems_are_on_standard_error_where_rows_are_in_a_pipe(monkeypatch: py
 
 
 def test_health_of_several_tables_is_a_row_each() -> None:
-    words = ("health", TABLE, ICEBERG, *MOVED, "--columns", "location,file_count", "-o", "json")
-    rows = [json.loads(line) for line in run(*words).stdout.splitlines()]
+    rows = printed("health", TABLE, ICEBERG, *MOVED, "--columns", "location,file_count")
     assert rows == [{"location": TABLE, "file_count": 34}, {"location": ICEBERG, "file_count": 17}]
 
 
@@ -208,16 +206,12 @@ def test_rows_are_filtered_by_their_own_columns_sorted_and_limited() -> None:
     files = (
         lakebed.open_table(TABLE).files(columns=["file_size_in_bytes", "partition"]).to_arrow().to_pylist()
     )
-    words = ("files", TABLE, "--columns", "partition,file_size_in_bytes", "-o", "json")
+    words = ("files", TABLE, "--columns", "partition,file_size_in_bytes")
     large = sorted((f["file_size_in_bytes"] for f in files if f["file_size_in_bytes"] > 2500), reverse=True)
-    printed = run(
-        *words, "--filter", "file_size_in_bytes > 2500", "--sort", "-file_size_in_bytes", "--limit", "5"
-    )
-    assert [json.loads(line)["file_size_in_bytes"] for line in printed.stdout.splitlines()] == large[:5]
-    printed = run(*words, "--filter", "file_size_in_bytes > 2.5kB", "--limit", "3")
-    assert len(printed.stdout.splitlines()) == 3
-    printed = run(*words, "--sort", "partition,file_size_in_bytes")
-    rows = [json.loads(line) for line in printed.stdout.splitlines()]
+    largest = ("--filter", "file_size_in_bytes > 2500", "--sort", "-file_size_in_bytes", "--limit", "5")
+    assert [row["file_size_in_bytes"] for row in printed(*words, *largest)] == large[:5]
+    assert len(printed(*words, "--filter", "file_size_in_bytes > 2.5kB", "--limit", "3")) == 3
+    rows = printed(*words, "--sort", "partition,file_size_in_bytes")
     assert rows == sorted(rows, key=lambda row: (json.dumps(row["partition"]), row["file_size_in_bytes"]))
     assert len(rows) == len(files)
 
@@ -229,9 +223,9 @@ def test_rows_are_filtered_and_sorted_by_columns_that_are_not_printed(
     files = lakebed.open_table(TABLE).files().to_arrow().to_pylist()
     large = sorted((f for f in files if f["file_size_in_bytes"] > 2500), key=lambda f: f["file_path"])
     words = ("files", TABLE, "--filter", "file_size_in_bytes > 2500", *limit)
-    printed = run(*words, "--columns", "record_count", "--sort", "file_path", "-o", "json").stdout
     wanted = [{"record_count": f["record_count"]} for f in large]
-    assert list(map(json.loads, printed.splitlines())) == (wanted[:3] if limit else wanted)
+    shown = printed(*words, "--columns", "record_count", "--sort", "file_path")
+    assert shown == (wanted[:3] if limit else wanted)
     run(*words, "--columns", "file_path", "-o", "parquet", "--output-file", str(tmp_path / "files.parquet"))
     written = parquet.read_table(tmp_path / "files.parquet")
     assert written.schema.names == ["file_path"]
@@ -342,24 +336,15 @@ def test_every_command_has_a_group_in_the_help() -> None:
     assert "_LAKEBED_COMPLETE=bash_source" in shown
 
 
-def module(*words: str, **keywords: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, **keywords)
-
-
 def test_the_package_is_the_command() -> None:
-    done = module("-m", "lakebed", "refs", TABLE, "-o", "json")
+    done = ran("-m", "lakebed", "refs", TABLE, "-o", "json")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == run("refs", TABLE, "-o", "json").stdout
 
 
 def test_completion_knows_commands_and_options() -> None:
-    asked = {
-        **os.environ,
-        "_LAKEBED_COMPLETE": "bash_complete",
-        "COMP_WORDS": "lakebed fi",
-        "COMP_CWORD": "1",
-    }
-    done = module("-m", "lakebed", env=asked)
+    asked = {"_LAKEBED_COMPLETE": "bash_complete", "COMP_WORDS": "lakebed fi", "COMP_CWORD": "1"}
+    done = ran("-m", "lakebed", environment=asked)
     assert set(done.stdout.split()) == {"plain,find", "plain,file-history", "plain,files"}
 
 
@@ -375,7 +360,7 @@ def interrupted(name, *rest):
 builtins.__import__ = interrupted
 __main__.main()
 """
-    done = module("-c", code)
+    done = ran("-c", code)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
     code = """
 import lakebed
@@ -385,7 +370,7 @@ def interrupted(*_arguments, **_keywords):
 lakebed.open_table = interrupted
 main()
 """
-    done = module("-c", code, "files", TABLE)
+    done = ran("-c", code, "files", TABLE)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from click.testing import CliRunner
+from command_line import output
 from iceberg_made import MadeTable
 
 from lakebed._display import readable
-from lakebed.cli import cli
 
 
 @pytest.mark.parametrize(
@@ -36,8 +35,7 @@ def test_nested_types_are_readable(text: str, words: str):
 def test_show_tells_the_format_version_and_nested_types(tmp_path):
     tags = {"type": "list", "element-id": 2, "element": "string", "element-required": False}
     table = MadeTable(tmp_path / "t", (1, "tags", tags))
-    result = CliRunner().invoke(cli, ["show", str(table.root)])
-    assert result.exit_code == 0, result.output
-    assert "iceberg table, format version 2" in result.output
-    assert "list<string>" in result.output
+    shown = output("show", table.root)
+    assert "iceberg table, format version 2" in shown
+    assert "list<string>" in shown
     assert table.open().format_version == 2

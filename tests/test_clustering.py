@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from covering import each_covering_iceberg_table, each_layout_of_golden_paimon_tables
+from file_rows import file_rows
 
 import lakebed
 from lakebed import Table
@@ -49,13 +50,10 @@ def made(folder: Path, version: int = 2) -> Table:
     for commit in range(4):
         days = [1, 2, 3] if commit < 3 else [9]
         tuples = [{"region": region, "day": day} for day in days for region in ("b", "a")]
-        columns = {
-            "file_path": [f"data/{commit}-{row['region']}-{row['day']}.parquet" for row in tuples],
-            "record_count": [10 + commit] * len(tuples),
-            "file_size_in_bytes": [100] * len(tuples),
-            "partition": pa.array(tuples, pa.struct([("region", pa.utf8()), ("day", pa.int32())])),
-        }
-        table = table.append_files(pa.table(columns))
+        paths = [f"data/{commit}-{row['region']}-{row['day']}.parquet" for row in tuples]
+        partitions = pa.array(tuples, pa.struct([("region", pa.utf8()), ("day", pa.int32())]))
+        files = file_rows(*paths, record_count=10 + commit, file_size_in_bytes=100, partition=partitions)
+        table = table.append_files(files)
     return table
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 
 import lakebed
 from lakebed.errors import CommitConflictError, is_retryable
 
-FILES = pa.table({"file_path": ["data/f.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
+FILES = file_rows("data/f.parquet")
 
 
 def test_a_commit_to_iceberg_that_loses_every_race_is_a_conflict(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from counting_storage import WritableStorage
+from file_rows import file_rows
+from json_files import edited
 
 import lakebed
 from lakebed import LakebedError, Table, open_table
@@ -21,7 +23,7 @@ MOST, MOST_INT = 2**63 - 1, 2**31 - 1
 
 
 def files(path: str, rows: int = 7) -> pa.Table:
-    return pa.table({"file_path": [path], "record_count": [rows], "file_size_in_bytes": [1]})
+    return file_rows(path, record_count=rows)
 
 
 def refused(commit: Callable[[], Any]) -> LakebedError:
@@ -39,9 +41,9 @@ def paimon_table(folder: Path, **options: str) -> Table:
 
 
 def edit(path: Path, **values: Any) -> dict[str, Any]:
-    stored = json.loads(path.read_text("utf-8")) | values
-    path.write_text(json.dumps(stored), "utf-8")
-    return dict(stored)
+    with edited(path) as stored:
+        stored |= values
+    return stored
 
 
 def test_the_last_snapshot_there_can_be(tmp_path: Path):
@@ -139,9 +141,8 @@ def test_numbers_of_iceberg_metadata_that_end(tmp_path: Path, case: int):
     table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg", format_version=3)
     table = table.append_files(files("data/a.orc"))
     path = iceberg_metadata(table)
-    metadata = json.loads(path.read_text("utf-8"))
-    forge(metadata)
-    path.write_text(json.dumps(metadata), "utf-8")
+    with edited(path) as metadata:
+        forge(metadata)
     before = sorted(path.parent.iterdir())
     refused(lambda: commit(open_table(tmp_path / "t", format="iceberg")))
     assert sorted(path.parent.iterdir()) == before
@@ -159,11 +160,9 @@ def test_the_last_metadata_file_there_can_be(tmp_path: Path):
 def test_times_that_are_as_far_apart_as_can_be(tmp_path: Path):
     table = lakebed.create_table(tmp_path / "t", SCHEMA, "iceberg")
     table = table.append_files(files("data/a.orc"))
-    path = iceberg_metadata(table)
-    metadata = json.loads(path.read_text("utf-8"))
-    (log,) = metadata["snapshot-log"]
-    metadata["snapshot-log"] = [log | {"timestamp-ms": MOST}, log | {"timestamp-ms": -MOST - 1}]
-    path.write_text(json.dumps(metadata), "utf-8")
+    with edited(iceberg_metadata(table)) as metadata:
+        (log,) = metadata["snapshot-log"]
+        metadata["snapshot-log"] = [log | {"timestamp-ms": MOST}, log | {"timestamp-ms": -MOST - 1}]
     table = open_table(tmp_path / "t", format="iceberg")
     with pytest.warns(LakebedWarning, match="back in time"):
         found = table.at(timestamp=datetime.now(timezone.utc))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,7 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from iceberg_commits import files
+from iceberg_commits import files, statistics
+from json_files import edited
 
 import lakebed
 from lakebed import Limits, Table, open_table
@@ -27,10 +27,8 @@ def of_paimon(*names: str) -> pa.Table:
     return files(*names).set_column(0, "file_path", pa.array([f"bucket-0/{name}.orc" for name in names]))
 
 
-def statistics(table: Table) -> dict[str, Any]:
-    path = f"{table.location}/metadata/{table.snapshot_id}.stats"
-    sizes = {"file-size-in-bytes": 1, "file-footer-size-in-bytes": 1}
-    return {"snapshot-id": table.snapshot_id, "statistics-path": path, **sizes, "blob-metadata": []}
+def of_head(table: Table) -> dict[str, Any]:
+    return statistics(table, f"{table.location}/metadata/{table.snapshot_id}.stats")
 
 
 def first(table: Table) -> int:
@@ -68,7 +66,7 @@ ICEBERG: dict[str, Commit] = {
     "rollback_to": lambda t: t.rollback_to(first(t)),
     "set_current_snapshot": lambda t: t.set_current_snapshot(first(t)),
     "set_retention": lambda t: t.set_retention("side", min_snapshots_to_keep=2),
-    "set_statistics": lambda t: t.set_statistics(statistics(t) | {"file-size-in-bytes": 2}),
+    "set_statistics": lambda t: t.set_statistics(of_head(t) | {"file-size-in-bytes": 2}),
     "stage": lambda t: t.stage().append_files(files("c")),
     "transaction": lambda t: transacted(t, files("c")),
     "update_properties": lambda t: t.update_properties({"a": "b"}),
@@ -154,7 +152,7 @@ def test_no_commit_is_left_out():
 def in_iceberg(tmp_path: Path) -> Path:
     table = lakebed.create_table(tmp_path / "iceberg" / "t", SCHEMA, "iceberg").append_files(files("a"))
     table = table.append_files(files("b"), merge=False)
-    table = table.set_statistics(statistics(table))
+    table = table.set_statistics(of_head(table))
     table.create_tag("mark")
     table.create_branch("side").append_files(files("s"))
     return tmp_path / "iceberg" / "t"
@@ -233,14 +231,13 @@ def list_elsewhere(location: Path, written: Callable[[Path], str]) -> None:
     newest = max(
         location.glob("metadata/v*.metadata.json"), key=lambda path: int(path.name[1:].split(".")[0])
     )
-    metadata = json.loads(newest.read_text("utf-8"))
-    current = metadata["current-snapshot-id"]
-    (snapshot,) = (one for one in metadata["snapshots"] if one["snapshot-id"] == current)
     outside = location.parent / "outside" / "list.avro"
     outside.parent.mkdir()
-    shutil.move(snapshot["manifest-list"], outside)
-    snapshot["manifest-list"] = written(outside)
-    newest.write_text(json.dumps(metadata), "utf-8")
+    with edited(newest) as metadata:
+        current = metadata["current-snapshot-id"]
+        (snapshot,) = (one for one in metadata["snapshots"] if one["snapshot-id"] == current)
+        shutil.move(snapshot["manifest-list"], outside)
+        snapshot["manifest-list"] = written(outside)
 
 
 @pytest.mark.parametrize("climbs", [False, True])
@@ -267,13 +264,11 @@ def test_an_iceberg_commit_of_metadata_opens_no_list(in_iceberg: Path):
 
 @pytest.mark.parametrize("name", PAIMON)
 def test_a_paimon_commit_opens_nothing_outside(name: str, in_paimon: Path):
-    path = in_paimon / "snapshot/snapshot-2"
-    snapshot = json.loads(path.read_text("utf-8"))
-    (in_paimon.parent / "outside").mkdir()
-    shutil.copy(in_paimon / "manifest" / snapshot["baseManifestList"], in_paimon.parent / "outside" / "list")
-    snapshot["baseManifestList"] = "../../outside/list"
-    table = open_table(in_paimon)
-    path.write_text(json.dumps(snapshot), "utf-8")
+    table, outside = open_table(in_paimon), in_paimon.parent / "outside"
+    outside.mkdir()
+    with edited(in_paimon / "snapshot/snapshot-2") as snapshot:
+        shutil.copy(in_paimon / "manifest" / snapshot["baseManifestList"], outside / "list")
+        snapshot["baseManifestList"] = "../../outside/list"
     if name == "create_tag":
         # It copies the snapshot that the table stands at.
         assert after(PAIMON[name](table)).tag == "new"
@@ -296,8 +291,7 @@ def test_the_limits_of_a_paimon_table_hold_in_its_commits(name: str, in_paimon: 
         PAIMON[name](open_table(in_paimon, limits=Limits(max_rows=0)))
 
 
-def test_a_table_of_a_catalog_stays_opened_as_it_was(tmp_path: Path):
-    tables = pytest.importorskip("catalog_tables")
+def test_a_table_of_a_catalog_stays_opened_as_it_was(tables: Any, tmp_path: Path):
     limits = Limits(max_rows=1000)
     loaded = tables.sqlite(tmp_path).create_table("db.t", SCHEMA)
     table = open_table(loaded, allowed_prefixes=[], limits=limits, concurrent_reads=3)

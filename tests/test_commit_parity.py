@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 
 import lakebed
 from lakebed.commits import Changes, Freed
@@ -80,8 +81,7 @@ def made(folder: Path, format: str) -> lakebed.Table:
 
 
 def file(name: str) -> pa.Table:
-    path = f"bucket-0/{name}.parquet"
-    return pa.table({"file_path": [path], "record_count": [3], "file_size_in_bytes": [812]})
+    return file_rows(f"bucket-0/{name}.parquet", record_count=3, file_size_in_bytes=812)
 
 
 def exceptions() -> list[tuple[str, str, str, Any]]:

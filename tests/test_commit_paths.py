@@ -12,6 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from counting_storage import WritableStorage
+from iceberg_commits import statistics
+from raising import raises
 
 import lakebed
 from lakebed import LakebedError, Table, open_table
@@ -47,11 +49,6 @@ def deletes(path: str, **columns: Any) -> pa.Table:
 def vector(path: str, target: str) -> pa.Table:
     own = {"content_offset": [4], "content_size_in_bytes": [40], "referenced_data_file": [target]}
     return deletes(path, **own).set_column(3, "file_format", pa.array(["PUFFIN"]))
-
-
-def statistics(table: Table, path: str) -> dict[str, Any]:
-    sizes = {"file-size-in-bytes": 1, "file-footer-size-in-bytes": 1}
-    return {"snapshot-id": table.snapshot_id, "statistics-path": path, **sizes, "blob-metadata": []}
 
 
 ICEBERG: dict[str, Callable[[Table, str], Any]] = {
@@ -91,9 +88,8 @@ def test_a_deletion_vector_is_refused_likewise(tmp_path: Path):
         ("x\ny.puffin", "data/a.parquet", "file_path"),
         ("v.puffin", "x\ny", "referenced_data_file"),
     ]:
-        with pytest.raises(LocationError) as caught:
+        with raises(LocationError, field=field, record=0):
             table.add_deletes(deletes=vector(path, target))
-        assert (caught.value.field, caught.value.record) == (field, 0)
 
 
 def test_what_is_outside_of_allowed_prefixes_is_not_committed(tmp_path: Path):
@@ -119,10 +115,8 @@ def test_paimon_commits_refuse_a_path_that_nobody_could_open(tmp_path: Path, pat
         lambda: table.overwrite_partitions(outside, {}),
         lambda: table.overwrite_files(outside, where="TRUE"),
     ):
-        with pytest.raises(LakebedError) as caught:
+        with raises(LakebedError, field="file_path", record=0) as caught:
             commit()
-        assert caught.value.field == "file_path"
-        assert caught.value.record == 0
         assert len(str(caught.value).splitlines()) == 1
     assert everything(tmp_path) == before
 
@@ -139,9 +133,8 @@ def test_the_place_of_an_index_file_is_refused_likewise(tmp_path: Path):
     index = pa.table(
         columns | {"deletions_vectors_ranges": pa.array(ranges, kind), "external_path": ["/x\ny/i"]}
     )
-    with pytest.raises(LocationError) as caught:
+    with raises(LocationError, field="external_path"):
         table.add_deletes(index, removed_deletes=[])
-    assert caught.value.field == "external_path"
 
 
 @pytest.mark.parametrize("value", ["x\ny", "x\x85y", ".."])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import iceberg_made
 import paimon_made
 import pytest
+from interpreters import printed
 
 import lakebed
 from lakebed import iceberg, paimon
@@ -154,9 +153,7 @@ print("read" if done else "failed")
 
 def test_threads_with_small_stacks_read_and_write_them(tmp_path: Path):
     locations = [made(tmp_path / make.__name__, make, 150) for make in MAKERS]
-    program = [sys.executable, "-c", PROGRAM, str(512 << 10), *locations]
-    done = subprocess.run(program, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.returncode) == ("read\n", 0), done.stderr
+    assert printed("-c", PROGRAM, 512 << 10, *locations) == "read\n"
 
 
 @pytest.mark.jvm

@@ -22,6 +22,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from interpreters import printed
+from local_storage import LocalStorage
 from process_memory import forget_peak, held
 from trust import Figure, long_or
 
@@ -152,9 +154,8 @@ def test_many_reads_keep_no_memory_and_no_files(figure: Figure):
     warm_up, reads = long_or((500, 3_000), (20_000, 1_000_000), (100, 400))
     # In a process of its own: what threads of other tests keep is theirs.
     script = f"import test_endurance; test_endurance.soak({warm_up}, {reads})"
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))}
-    command = [sys.executable, "-c", script]
-    told = subprocess.check_output(command, env=variables, stderr=subprocess.DEVNULL, text=True)
+    variables = {"PYTHONPATH": os.pathsep.join(map(str, sys.path))}
+    told = printed("-c", script, environment=variables, timeout=7200)
     grown, files = zip(*(map(int, line.split()) for line in told.splitlines()), strict=True)
     figure("soak", f"{reads:,} mixed reads, {grown[-1] / 2**20:+.1f} MiB resident")
     # A read that keeps anything adds to every quarter. The allocator takes up to 32 MiB for itself, in few
@@ -184,8 +185,7 @@ def test_what_is_freed_is_used_again(tmp_path: Path):
     paths = [f"s3://bucket/table/data/{number:032}.parquet" for number in range(10_000)]
     rows = pa.table({f"path_{number}": paths for number in range(12)})
     avro.write(rows, tmp_path / "rows.avro", codec="zstandard")
-    command = [sys.executable, "-c", textwrap.dedent(READ_AGAIN), str(tmp_path / "rows.avro")]
-    first, again = map(int, subprocess.check_output(command).split())
+    first, again = map(int, printed("-c", textwrap.dedent(READ_AGAIN), tmp_path / "rows.avro").split())
     pages = rows.nbytes // os.sysconf("SC_PAGE_SIZE")
     assert first > pages
     assert again < pages
@@ -226,18 +226,8 @@ def test_a_stream_takes_time_for_each_row_and_memory_for_none(figure: Figure, tm
     assert max(peaks) < 128 << 20
 
 
-class Storage:
-    """A storage that a table holds."""
-
-    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-        return Path(path).read_bytes()[start:end]
-
-    def list(self, prefix: str) -> list[str]:
-        return [path.name for path in Path(prefix).iterdir()] if Path(prefix).is_dir() else []
-
-
 def test_nothing_is_kept_of_what_is_given():
-    storage = Storage()
+    storage = LocalStorage()
     gone = weakref.ref(storage)
     table = lakebed.open_table(str(SAMPLE_TABLE), storage=storage)
     scan = table.files()

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command_line import run
 
 import lakebed
 from lakebed import errors
-from lakebed.cli import cli
 from shared_data import PROJECT, SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
 PLACE = {"kind": "varint", "path": "m0.avro", "offset": 1204, "block": 0, "record": 17, "field": "file.path"}
@@ -166,7 +165,7 @@ def test_advice_goes_by_the_kind_not_by_the_text() -> None:
     assert advice not in str(caught.value)
 
     def said(condition: str) -> str:
-        return CliRunner().invoke(cli, ["files", str(SAMPLE_TABLE), "--filter", condition]).stderr
+        return run("files", SAMPLE_TABLE, "--filter", condition).stderr
 
     advice = "the table has such a column: where tests it"
     assert advice in said("region = 'emea'")

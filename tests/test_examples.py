@@ -2,45 +2,37 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+from interpreters import printed as run
 
 from shared_data import PROJECT
 
+EXAMPLES = PROJECT / "examples"
 # Rows per partition of the sample tables: 120 a day, late rows on the first two, one partition overwritten.
 ROWS_2026_01_02_EMEA = 80
 
 
-def run(name: str) -> str:
-    program = PROJECT / "examples" / name
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_every_example_is_tested() -> None:
-    programs = {path.name for path in (PROJECT / "examples").glob("*.py")}
+    programs = {path.name for path in EXAMPLES.glob("*.py")}
     assert programs == {"prune_partitions.py", "read_table.py", "spark_scan.py"}
 
 
 def test_read_table() -> None:
-    printed = run("read_table.py")
+    printed = run(EXAMPLES / "read_table.py")
     assert "COMPACT" in printed
     assert "OVERWRITE" in printed
     assert "Live files: 34;" in printed
 
 
 def test_prune_partitions() -> None:
-    printed = run("prune_partitions.py")
+    printed = run(EXAMPLES / "prune_partitions.py")
     assert "2026-01-03" in printed
     assert "2026-01-02" not in printed
 
 
 @pytest.mark.spark
 def test_spark_scan() -> None:
-    paimon, iceberg = run("spark_scan.py").split("lakebed iceberg table")
+    paimon, iceberg = run(EXAMPLES / "spark_scan.py").split("lakebed iceberg table")
     for printed, total in ((paimon, 1625), (iceberg, 1565)):
         rows = [line.split("|")[1:-1] for line in printed.splitlines() if line.startswith("|2026")]
         per_partition = {(dt.strip(), region.strip()): int(count) for dt, region, _, count, _ in rows}

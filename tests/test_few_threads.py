@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from interpreters import printed
 
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
@@ -32,28 +30,16 @@ assert read.equals(rows.cast(read.schema)), read.schema
 """
 
 
-def run(program: str, *arguments: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.mark.parametrize(
     "arguments",
     [(str(SAMPLE_TABLE),), (str(SAMPLE_ICEBERG_TABLE), *next(iter(SAMPLE_MOVED.items())))],
     ids=["paimon", "iceberg"],
 )
 def test_tables_are_read_without_more_threads(arguments: tuple[str, ...]) -> None:
-    assert run(READ, *arguments, **NO_THREADS) == run(READ, *arguments)
+    assert printed("-c", READ, *arguments, environment=NO_THREADS) == printed("-c", READ, *arguments)
 
 
 def test_files_are_written_and_read_without_more_threads(tmp_path: Path) -> None:
     for name, environment in (("alone", NO_THREADS), ("together", {})):
-        run(WRITE, str(tmp_path / name), **environment)
+        printed("-c", WRITE, tmp_path / name, environment=environment)
     assert (tmp_path / "alone").read_bytes() == (tmp_path / "together").read_bytes()

@@ -5,22 +5,25 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.fs as pafs
 import pytest
 from click.testing import CliRunner
-from counting_storage import CountingStorage, Names
+from counting_storage import CountingStorage
+from interpreters import printed
+from raising import raises
 
 import lakebed
 from lakebed.cli import cli
 from lakebed.errors import LakebedWarning, PredicateError, SchemaError, TableNotFoundError, UnsupportedError
 from shared_data import PROJECT, SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE, data_root
+
+if TYPE_CHECKING:
+    from local_storage import Names
 
 fsspec = pytest.importorskip("fsspec")
 obstore = pytest.importorskip("obstore.store")
@@ -168,17 +171,15 @@ def test_every_storage_has_the_same_tables(warehouse: Path, kind: str) -> None:
             # It says that nothing is there, as it does of an empty folder.
             assert found(f"{prefix}/{nothing}", storage=storage) == []
             continue
-        with pytest.raises(TableNotFoundError) as caught:
+        with raises(TableNotFoundError, path=f"{prefix}/{nothing}"):
             found(f"{prefix}/{nothing}", storage=storage)
-        assert caught.value.path == f"{prefix}/{nothing}"
 
 
 @pytest.mark.parametrize("nothing", ["nowhere", "readme"])
 def test_a_prefix_that_is_no_folder(warehouse: Path, nothing: str) -> None:
     scan = lakebed.find_tables(warehouse / nothing)
-    with pytest.raises(TableNotFoundError, match="no folder at") as caught:
+    with raises(TableNotFoundError, match="no folder at", path=str(warehouse / nothing)) as caught:
         scan.to_arrow()
-    assert caught.value.path == str(warehouse / nothing)
     assert isinstance(caught.value, FileNotFoundError)
 
 
@@ -386,10 +387,7 @@ ENDLESS = """
 
 @pytest.mark.parametrize("code", [INTERRUPTED, ENDLESS], ids=["hanging", "endless"])
 def test_an_interrupt_is_answered(code: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
+    assert printed("-c", textwrap.dedent(code), timeout=60) == "interrupted\n"
 
 
 def found_until_interrupted(root: Path) -> None:
@@ -436,10 +434,7 @@ while len(os.listdir("/proc/self/task")) > before and time.monotonic() < end:
     time.sleep(0.1)
 print(len(os.listdir("/proc/self/task")) - before)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.split() == ["0"]
+    assert printed("-c", code, timeout=60).split() == ["0"]
 
 
 def test_the_command_prints_a_row_a_table(warehouse: Path) -> None:

@@ -7,7 +7,17 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from object_store import BUCKET, KEY, LIBRARIES, SECRET, Answer, Asked, client, proxy, server, upload
+from object_store import (
+    BUCKET,
+    LIBRARIES,
+    Answer,
+    Asked,
+    client,
+    proxy,
+    server,
+    upload,
+    variables,
+)
 
 import lakebed
 from lakebed.errors import TableNotFoundError
@@ -68,9 +78,8 @@ def test_tables_are_found_and_opened(address: str, library: str) -> None:
 def test_a_uri_takes_what_the_environment_says(
     address: str, library: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = {"ACCESS_KEY_ID": KEY, "SECRET_ACCESS_KEY": SECRET, "REGION": "us-east-1"}
-    for name, value in {**said, "DEFAULT_REGION": "us-east-1", "ENDPOINT_URL": f"http://{address}"}.items():
-        monkeypatch.setenv(f"AWS_{name}", value)
+    for name, value in variables(address).items():
+        monkeypatch.setenv(name, value)
     assert found(ROOT, library) == FOUND
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import fastavro
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
+from json_files import edited
+from paimon_files import rewrite
 
 import lakebed
 from lakebed import Table, open_table
@@ -48,26 +48,15 @@ def forged(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
     table = lakebed.create_table(tmp_path, SCHEMA, request.param)
     folder = "bucket-0" if request.param == "paimon" else "data"
     for commit in range(COMMITS):
-        files = {"file_path": [f"{folder}/{commit}.orc"], "record_count": [7], "file_size_in_bytes": [1]}
-        table = table.append_files(pa.table(files))
+        table = table.append_files(file_rows(f"{folder}/{commit}.orc", record_count=7))
     for path in (tmp_path / "metadata").glob("snap-*"):
-        rewrite(path, manifest_length=MOST)
+        rewrite(path, lambda row: row | {"manifest_length": MOST})
     for path in (tmp_path / "snapshot").glob("snapshot-*"):
-        snapshot = json.loads(path.read_text("utf-8"))
-        for name in ("baseManifestList", "deltaManifestList"):
-            rewrite(tmp_path / "manifest" / snapshot[name], _FILE_SIZE=MOST)
-            snapshot[f"{name}Size"] = (tmp_path / "manifest" / snapshot[name]).stat().st_size
-        path.write_text(json.dumps(snapshot), "utf-8")
+        with edited(path) as snapshot:
+            for name in ("baseManifestList", "deltaManifestList"):
+                rewrite(tmp_path / "manifest" / snapshot[name], lambda row: row | {"_FILE_SIZE": MOST})
+                snapshot[f"{name}Size"] = (tmp_path / "manifest" / snapshot[name]).stat().st_size
     return open_table(tmp_path, format=request.param)
-
-
-def rewrite(path: Path, **values: int) -> None:
-    """Gives all records of an Avro file these values."""
-    reader = fastavro.reader(io.BytesIO(path.read_bytes()))
-    rows = [{**row, **values} for row in reader if isinstance(row, dict)]
-    own = {key: value for key, value in reader.metadata.items() if not key.startswith("avro.")}
-    with path.open("wb") as file:
-        fastavro.writer(file, reader.writer_schema or {}, rows, metadata=own)
 
 
 @pytest.mark.parametrize("name", JOBS)

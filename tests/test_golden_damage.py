@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from iceberg_made import MadeTable, entry
-from paimon_files import zigzag
+from local_storage import LocalStorage
 from trust import THOROUGH, Figure, long_or
+from varints import zigzag
 
 import lakebed
 from lakebed import LakebedError, avro, paimon
@@ -232,18 +233,14 @@ def flipped(content: bytes, place: int, bit: int) -> bytes:
     return bytes(changed)
 
 
-class Replaced:
+class Replaced(LocalStorage):
     """Local files, one of which has another content."""
 
     def __init__(self) -> None:
         self.path, self.content = "", b""
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-        content = self.content if path == self.path else Path(path).read_bytes()
-        return content[start:end]
-
-    def list(self, prefix: str) -> list[str]:
-        return [path.name for path in Path(prefix).iterdir()] if Path(prefix).is_dir() else []
+        return self.content[start:end] if path == self.path else super().read(path, start, end)
 
 
 @pytest.mark.trust

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from command_line import printed
 
 import lakebed
 from iceberg_golden import each_golden_iceberg_table
-from lakebed.cli import cli
 from lakebed.errors import LakebedError, PredicateError, SchemaError
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE, each_golden_paimon_table
 
@@ -197,13 +195,10 @@ def test_wrong_questions_are_refused():
 
 
 def test_the_command_takes_sizes_with_units():
-    words = ["partitions", str(SAMPLE_TABLE), "-o", "json", "--small-bytes"]
     for written, size in (("2KiB", 2048), ("2.3 kB", 2300), ("2000", 2000), ("1mb", 10**6)):
-        printed = CliRunner().invoke(cli, [*words, written]).output.splitlines()
+        shown = printed("partitions", SAMPLE_TABLE, "--small-bytes", written)
         table = lakebed.open_table(SAMPLE_TABLE).partitions(small_bytes=size).to_arrow()
-        assert [json.loads(line)["small_file_count"] for line in printed] == table[
-            "small_file_count"
-        ].to_pylist()
+        assert [row["small_file_count"] for row in shown] == table["small_file_count"].to_pylist()
 
 
 def test_problems_come_with_what_to_do(monkeypatch: pytest.MonkeyPatch):
@@ -217,10 +212,9 @@ def test_problems_come_with_what_to_do(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_command():
-    words = ["health", str(SAMPLE_TABLE), "--small-bytes", "0", "-o", "json"]
-    printed = json.loads(CliRunner().invoke(cli, words).output)
-    assert printed["small_file_count"] == 0
-    assert printed["file_count"] == health(lakebed.open_table(SAMPLE_TABLE))["file_count"]
+    (shown,) = printed("health", SAMPLE_TABLE, "--small-bytes", "0")
+    assert shown["small_file_count"] == 0
+    assert shown["file_count"] == health(lakebed.open_table(SAMPLE_TABLE))["file_count"]
 
 
 def test_partitions_count_the_files_that_are_small_by_the_given_size():
@@ -230,6 +224,5 @@ def test_partitions_count_the_files_that_are_small_by_the_given_size():
     assert sum(counts.to_pylist()) == sum(size < max(sizes) for size in sizes) < len(sizes)
     with pytest.raises(ValueError, match="small_bytes"):
         table.partitions(small_bytes=-1)
-    words = ["partitions", str(SAMPLE_TABLE), "--small-bytes", str(max(sizes)), "-o", "json"]
-    printed = [json.loads(line) for line in CliRunner().invoke(cli, words).output.splitlines()]
-    assert [row["small_file_count"] for row in printed] == counts.to_pylist()
+    shown = printed("partitions", SAMPLE_TABLE, "--small-bytes", max(sizes))
+    assert [row["small_file_count"] for row in shown] == counts.to_pylist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner
+from command_line import printed
 from counting_storage import CountingStorage
 from covering import each_covering_iceberg_table, each_covering_paimon_table
 from iceberg_made import ADDED, DELETED, EXISTING, MadeTable, entry
@@ -19,7 +18,6 @@ from paimon_made import MadeTable as MadePaimonTable
 from paimon_made import entry as paimon_entry
 
 import lakebed
-from lakebed.cli import cli
 from lakebed.errors import PredicateError, SchemaError
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE, GoldenTable
 
@@ -287,13 +285,10 @@ def test_a_table_without_a_snapshot_has_no_history(tmp_path: Path) -> None:
 
 
 def test_the_command_line() -> None:
-    def printed(*words: str) -> list[Row]:
-        result = CliRunner().invoke(cli, [*words, str(SAMPLE_TABLE), "-o", "json"])
-        assert result.exit_code == 0, result.output
-        return [json.loads(line) for line in result.stdout.splitlines()]
-
-    rows = growth(sample("paimon"))
-    assert [row["file_count"] for row in printed("growth")] == [row["file_count"] for row in rows]
-    told = sample("paimon").file_history().to_arrow().to_pylist()
-    assert [row["file_path"] for row in printed("file-history")] == [row["file_path"] for row in told]
-    assert [step["step"] for step in printed("file-history", "--explain")] == ["snapshots", "manifests"]
+    table = sample("paimon")
+    shown = [row["file_count"] for row in printed("growth", SAMPLE_TABLE)]
+    assert shown == table.growth().to_arrow()["file_count"].to_pylist()
+    shown = [row["file_path"] for row in printed("file-history", SAMPLE_TABLE)]
+    assert shown == table.file_history().to_arrow()["file_path"].to_pylist()
+    steps = printed("file-history", SAMPLE_TABLE, "--explain")
+    assert [step["step"] for step in steps] == ["snapshots", "manifests"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 from iceberg_commits import metadata
 
 import lakebed
@@ -23,10 +24,8 @@ APART = {"commit.manifest.target-size-bytes": "1", "commit.manifest-merge.enable
 
 
 def files(*numbers: int) -> pa.Table:
-    count = len(numbers)
     partition = pa.array([{"region": f"{LONG}{number}"} for number in numbers])
-    numbered = {"record_count": [5] * count, "file_size_in_bytes": [1] * count}
-    return pa.table({"file_path": [f"data/{n}.parquet" for n in numbers], **numbered, "partition": partition})
+    return file_rows(*(f"data/{n}.parquet" for n in numbers), record_count=5, partition=partition)
 
 
 def lists(table: lakebed.Table) -> list[str]:
@@ -66,28 +65,21 @@ def test_the_list_before_is_copied_block_by_block(tmp_path: Path, version: int) 
 
 
 def test_what_others_wrote_of_a_snapshot_stays_to_the_letter(tmp_path: Path) -> None:
-    table = lakebed.create_table(tmp_path / "t", pa.schema([("a", pa.int32())]), "iceberg").append_files(
-        plain("a")
-    )
+    table = lakebed.create_table(tmp_path / "t", pa.schema([("a", pa.int32())]), "iceberg")
+    table = table.append_files(file_rows("data/a.parquet"))
     file = next(Path(table.location, "metadata").glob("v2.*"))
     stored = json.loads(file.read_text())
     stored["snapshots"][0]["other"] = [1.50, {"b": None}]
     # As a writer that indents leaves it, with a number that would be written otherwise.
     file.write_text(json.dumps(stored, indent=1).replace("1.5", "1.50"))
-    table = lakebed.open_table(table.location).append_files(plain("b"))
+    table = lakebed.open_table(table.location).append_files(file_rows("data/b.parquet"))
     text = Path(table.location, "metadata", "v3.metadata.json").read_text()
     assert "1.50" in text
     assert [one["snapshot-id"] for one in json.loads(text)["snapshots"]] == ids(table)
     table.update_properties({"a": "b"})
     table, _ = table.expire_snapshots(retain_last=1, older_than=timedelta(0))
     assert ids(table) == [table.snapshot_id]
-    assert (
-        len(json.loads(Path(table.location, "metadata", "v5.metadata.json").read_text())["snapshot-log"]) == 1
-    )
-
-
-def plain(name: str) -> pa.Table:
-    return pa.table({"file_path": [f"data/{name}.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
+    assert len(metadata(table)["snapshot-log"]) == 1
 
 
 def ids(table: lakebed.Table) -> list[int]:

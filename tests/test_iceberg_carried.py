@@ -10,7 +10,7 @@ from typing import Any
 
 import fastavro
 import pytest
-from iceberg_commits import metadata
+from iceberg_commits import as_pyiceberg, metadata, newest_metadata
 from test_iceberg_commits import files, made
 
 import lakebed
@@ -194,11 +194,7 @@ def test_peers_read_what_is_kept(table: Table) -> None:
     # PyIceberg passes over no record that it does not know.
     rewritten(table, INVENTED[1:])
     after = lakebed.open_table(table.location).append_files(files(4)).rewrite_manifests()
-    newest = max(
-        Path(after.location, "metadata").glob("v*.metadata.json"), key=lambda path: int(path.name[1:-14])
-    )
-    static = pytest.importorskip("pyiceberg.table").StaticTable.from_metadata(str(newest))
-    planned = [Path(task.file.file_path).name for task in static.scan().plan_files()]
+    planned = [Path(task.file.file_path).name for task in as_pyiceberg(after).scan().plan_files()]
     assert sorted(planned) == ["1.parquet", "2.parquet", "3.parquet", "4.parquet"]
 
 
@@ -239,10 +235,7 @@ def test_metadata_keeps_keys_of_others_at_every_depth(table: Table) -> None:
     stored = metadata(table)
     changed = everywhere(stored, {"x-future": {"deep": [1, {"y": None}]}})
     assert json.dumps(changed).count("x-future") > 8
-    newest = max(
-        Path(table.location, "metadata").glob("v*.metadata.json"), key=lambda path: int(path.name[1:-14])
-    )
-    newest.write_text(json.dumps(changed))
+    newest_metadata(table).write_text(json.dumps(changed))
     after = metadata(lakebed.open_table(table.location).append_files(files(10)))
     assert lost(changed, after) == []
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pickle
-import threading
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,7 @@ from iceberg_commits import files
 from trust import long_or
 
 import lakebed
-from lakebed.errors import (
-    CommitConflictError,
-    LakebedWarning,
-    SchemaError,
-    TableNotFoundError,
-    UnsupportedError,
-    is_retryable,
-)
+from lakebed import errors
 
 tables = pytest.importorskip("catalog_tables")
 catalog_writer = pytest.importorskip("catalog_writer")
@@ -125,7 +117,7 @@ def test_old_metadata_that_cannot_be_deleted_is_a_warning(
         raise PermissionError("no")
 
     monkeypatch.setattr(type(there.io), "delete", refuse)
-    with pytest.warns(LakebedWarning, match="an old metadata file stays: .*no"):
+    with pytest.warns(errors.LakebedWarning, match="an old metadata file stays: .*no"):
         five_commits(there, "true")
     assert theirs(catalog) == list("abcde")
 
@@ -138,7 +130,7 @@ def test_nothing_to_rewrite_is_no_commit(made: Made) -> None:
 
 def test_what_does_not_fit_is_refused_before_anything_is_written(made: Made, tmp_path: Path) -> None:
     _, there = made
-    with pytest.raises(SchemaError, match="file_path"):
+    with pytest.raises(errors.SchemaError, match="file_path"):
         lakebed.open_table(there).delete_files(["data/none.parquet"])
     assert on_disk(tmp_path) == set()
 
@@ -182,7 +174,7 @@ class Writable(Bucket):
 
 def test_tables_elsewhere_are_made_by_catalogs() -> None:
     # Nothing is asked of the server, which is not there.
-    with pytest.raises(UnsupportedError, match=r"elsewhere by a catalog") as caught:
+    with pytest.raises(errors.UnsupportedError, match=r"elsewhere by a catalog") as caught:
         lakebed.create_table("s3://key:c4n4ry@bucket/t", pa.schema([("id", pa.int64())]), "iceberg")
     assert caught.value.path is not None
     assert "c4n4ry" not in f"{caught.value}{caught.value.path}"
@@ -197,10 +189,10 @@ def test_commits_are_staged_on_any_storage_that_writes(tmp_path: Path) -> None:
     assert all(file.startswith(f"{there.location()}/metadata/") for file in staged.files)
     staged.discard()
     assert on_disk(tmp_path) == set()
-    with pytest.raises(UnsupportedError, match=r"local file system alone.*catalog makes them"):
+    with pytest.raises(errors.UnsupportedError, match=r"local file system alone.*catalog makes them"):
         table.append_files(files("1"))
     table = lakebed.open_table(there.metadata_location, storage=Bucket(tmp_path / "bucket"))
-    with pytest.raises(UnsupportedError, match=r"staged where the storage writes.*without storage="):
+    with pytest.raises(errors.UnsupportedError, match=r"staged where the storage writes.*without storage="):
         table.stage().append_files(files("1"))
 
 
@@ -218,25 +210,6 @@ def test_what_a_storage_raises_while_files_are_written_comes_as_it_is(tmp_path: 
     assert on_disk(tmp_path) == set()
 
 
-class Between:
-    """A catalog in which something happens between lakebed's asking and its commit."""
-
-    def __init__(self, catalog: Any, happens: Callable[[int], None], *, also: bool = True) -> None:
-        self.catalog, self.happens, self.also, self.commits = catalog, happens, also, 0
-
-    def load_table(self, name: Any) -> Any:
-        return self.given(self.catalog.load_table(name))
-
-    def given(self, table: Any) -> Any:
-        table.catalog = self
-        return table
-
-    def commit_table(self, *given: Any) -> Any:
-        self.commits += 1
-        self.happens(self.commits)
-        return self.catalog.commit_table(*given)
-
-
 def test_a_commit_that_lost_begins_anew_from_what_won(made: Made, tmp_path: Path) -> None:
     catalog, _ = made
 
@@ -244,7 +217,7 @@ def test_a_commit_that_lost_begins_anew_from_what_won(made: Made, tmp_path: Path
         if attempt < 3:
             lakebed.open_table(catalog.load_table("db.t")).append_files(files(f"other{attempt}"))
 
-    between = Between(catalog, other)
+    between = tables.Between(catalog, other)
     table = lakebed.open_table(between.load_table("db.t")).append_files(files("ours"))
     assert between.commits == 3
     assert theirs(catalog) == ["other1", "other2", "ours"]
@@ -263,7 +236,7 @@ def test_a_commit_to_another_branch_meanwhile_is_no_harm(made: Made) -> None:
         if attempt == 1:
             catalog.load_table("db.t").append(pa.table({"id": [1]}), branch="dev")
 
-    between = Between(catalog, other)
+    between = tables.Between(catalog, other)
     table = lakebed.open_table(between.load_table("db.t")).append_files(files("2"))
     assert theirs(catalog) == ["1", "2"]
     assert sorted(table.snapshots().to_arrow()["sequence_number"].to_pylist()) == [1, 2, 3]
@@ -277,8 +250,8 @@ def test_a_file_that_another_deleted_meanwhile_is_reported(made: Made, tmp_path:
     def other(attempt: int) -> None:
         lakebed.open_table(catalog.load_table("db.t")).delete_files(["data/1.parquet"])
 
-    between = Between(catalog, other)
-    with pytest.raises(SchemaError, match=r"1\.parquet"):
+    between = tables.Between(catalog, other)
+    with pytest.raises(errors.SchemaError, match=r"1\.parquet"):
         lakebed.open_table(between.load_table("db.t")).delete_files(["data/1.parquet"])
     assert theirs(catalog) == ["2"]
 
@@ -291,8 +264,8 @@ def test_a_commit_that_loses_every_race_is_a_conflict(made: Made, tmp_path: Path
     def other(attempt: int) -> None:
         raise exceptions.CommitFailedException("another was first")
 
-    between = Between(catalog, other)
-    with pytest.raises(CommitConflictError, match="3 attempts lost to other commits") as caught:
+    between = tables.Between(catalog, other)
+    with pytest.raises(errors.CommitConflictError, match="3 attempts lost to other commits") as caught:
         lakebed.open_table(between.load_table("db.t")).append_files(files("1"))
     assert (caught.value.kind, caught.value.retryable, between.commits) == ("conflict", True, 3)
     assert on_disk(tmp_path) == set()
@@ -327,8 +300,8 @@ def test_errors_of_catalogs_are_told_apart_by_class(
         if attempt == 1:
             raise error
 
-    between = Between(catalog, other)
-    between.properties = catalog.properties  # type: ignore[attr-defined]
+    between = tables.Between(catalog, other)
+    between.properties = catalog.properties
     if lost:
         lakebed.open_table(between.load_table("db.t")).append_files(files("1"))
         assert (theirs(catalog), between.commits) == (["1"], 2)
@@ -342,7 +315,7 @@ def test_errors_of_catalogs_are_told_apart_by_class(
 def test_a_commit_whose_answer_is_lost_is_made(made: Made, error: type[Exception]) -> None:
     catalog, _ = made
 
-    class Lost(Between):
+    class Lost(tables.Between):  # type: ignore[misc, name-defined]
         def commit_table(self, *given: Any) -> Any:
             super().commit_table(*given)
             raise error("no answer")
@@ -360,12 +333,12 @@ def test_a_commit_that_may_still_happen_keeps_its_files(made: Made, tmp_path: Pa
     def fails(attempt: int) -> None:
         raise exceptions.CommitStateUnknownException(f"504 of {tables.catalog_files.SECRET}")
 
-    between = Between(catalog, fails)
-    between.properties = catalog.properties  # type: ignore[attr-defined]
+    between = tables.Between(catalog, fails)
+    between.properties = catalog.properties
     with pytest.raises(OSError, match="may have happened, or may yet: its files stay") as caught:
         lakebed.open_table(between.load_table("db.t")).append_files(files("1"))
-    assert not isinstance(caught.value, CommitConflictError)
-    assert not is_retryable(pickle.loads(pickle.dumps(caught.value)))
+    assert not isinstance(caught.value, errors.CommitConflictError)
+    assert not errors.is_retryable(pickle.loads(pickle.dumps(caught.value)))
     assert len(on_disk(tmp_path)) == 2
     assert between.commits == 1
     if "s3.secret-access-key" in catalog.properties:
@@ -378,7 +351,7 @@ def test_a_commit_that_is_refused_leaves_nothing(made: Made, tmp_path: Path) -> 
     def refuses(attempt: int) -> None:
         raise exceptions.ForbiddenError("NotAuthorizedException: not you")
 
-    between = Between(catalog, refuses)
+    between = tables.Between(catalog, refuses)
     with pytest.raises(OSError, match="ForbiddenError: NotAuthorizedException"):
         lakebed.open_table(between.load_table("db.t")).append_files(files("1"))
     assert (on_disk(tmp_path), between.commits) == (set(), 1)
@@ -386,8 +359,10 @@ def test_a_commit_that_is_refused_leaves_nothing(made: Made, tmp_path: Path) -> 
 
 def test_a_table_that_is_gone_is_reported(made: Made, tmp_path: Path) -> None:
     catalog, _ = made
-    table = lakebed.open_table(Between(catalog, lambda _: catalog.drop_table("db.t")).load_table("db.t"))
-    with pytest.raises(TableNotFoundError, match=r"no table db\.t"):
+    table = lakebed.open_table(
+        tables.Between(catalog, lambda _: catalog.drop_table("db.t")).load_table("db.t")
+    )
+    with pytest.raises(errors.TableNotFoundError, match=r"no table db\.t"):
         table.append_files(files("1"))
     assert on_disk(tmp_path) == set()
 
@@ -396,12 +371,12 @@ def test_tables_that_no_catalog_commits_are_refused(tmp_path: Path) -> None:
     catalog = tables.sqlite(tmp_path)
     there = catalog.create_table("db.t", pa.schema([("id", pa.int64())]))
     static = pytest.importorskip("pyiceberg.table").StaticTable.from_metadata(there.metadata_location)
-    with pytest.raises(UnsupportedError, match="without a catalog"):
+    with pytest.raises(errors.UnsupportedError, match="without a catalog"):
         lakebed.open_table(static).append_files(files("1"))
-    with pytest.raises(UnsupportedError, match="relocate="):
+    with pytest.raises(errors.UnsupportedError, match="relocate="):
         lakebed.open_table(there, relocate={"/a": "/b"}).append_files(files("1"))
     there.catalog = object()
-    with pytest.raises(UnsupportedError, match="the catalog cannot commit"):
+    with pytest.raises(errors.UnsupportedError, match="the catalog cannot commit"):
         lakebed.open_table(there).append_files(files("1"))
 
 
@@ -412,7 +387,7 @@ def test_commits_to_a_folder_of_pypaimon_stay_as_they_were(tmp_path: Path) -> No
     assert table.refresh().snapshot_id == 2
     # As in a REST catalog, which keeps the snapshots.
     there.catalog_environment.supports_version_management = True
-    with pytest.raises(UnsupportedError, match="the table's catalog makes its commits"):
+    with pytest.raises(errors.UnsupportedError, match="the table's catalog makes its commits"):
         lakebed.open_table(there).create_tag("two")
 
 
@@ -436,9 +411,6 @@ def test_threads_of_one_catalog_lose_nothing(tmp_path: Path) -> None:
         for number in range(commits):
             table.append_files(files(f"{writer}-{number}"))
 
-    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(write, range(2)))
     assert theirs(catalog) == sorted(f"{writer}-{number}" for writer in range(2) for number in range(commits))

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 import pytest
-from iceberg_commits import SCHEMA, empty, files, live, metadata, metadata_names
+from file_rows import file_rows
+from iceberg_commits import SCHEMA, as_pyiceberg, empty, files, live, metadata, metadata_names
 
 import lakebed
 from lakebed.errors import CommitConflictError, SchemaError, SnapshotNotFoundError, UnsupportedError
 
 
 def deletes(**columns: Any) -> pa.Table:
-    given = {"content": [1], "file_path": ["data/d.parquet"], "record_count": [2], "file_size_in_bytes": [1]}
-    return pa.table(given | columns)
+    return file_rows("data/d.parquet", **{"content": 1, "record_count": 2, **columns})
 
 
 def vector(target: str = "a", **columns: Any) -> pa.Table:
     own = {
-        "file_path": ["data/v.puffin"],
-        "referenced_data_file": [f"data/{target}.parquet"],
-        "content_offset": [4],
-        "content_size_in_bytes": [40],
+        "file_path": "data/v.puffin",
+        "referenced_data_file": f"data/{target}.parquet",
+        "content_offset": 4,
+        "content_size_in_bytes": 40,
     }
     return deletes(**(own | columns))
 
@@ -51,7 +51,7 @@ def summary(table: lakebed.Table) -> dict[str, str]:
 
 
 def test_files_come_and_go_and_rows_are_deleted(made: lakebed.Table):
-    equality = deletes(content=[2], equality_ids=pa.array([[1]], pa.list_(pa.int32())))
+    equality = deletes(content=2, equality_ids=IDS)
     table = made.add_deletes(files=files("c"), deletes=equality)
     assert plan(table) == {"a": ["d"], "b": ["d"], "c": []}
     assert summary(table)["operation"] == "overwrite"
@@ -66,15 +66,13 @@ def test_files_come_and_go_and_rows_are_deleted(made: lakebed.Table):
     table = table.upgrade(3)
     table = table.add_deletes(deletes=vector("c"), removed_deletes=["data/d.parquet"])
     assert plan(table) == {"c": ["v"], "e": [], "f": []}
-    newer = vector("c", file_path=["data/w.puffin"], record_count=[3])
+    newer = vector("c", file_path="data/w.puffin", record_count=3)
     table = table.add_deletes(deletes=newer)
     assert plan(table) == {"c": ["w"], "e": [], "f": []}
     assert summary(table)["removed-dvs"] == "1"
     table = table.delete_files(["data/c.parquet"])
     assert plan(table) == {"e": [], "f": []}
-    static = pytest.importorskip("pyiceberg.table").StaticTable
-    newest = table.metadata_table("metadata_log_entries").to_arrow()["file"][-1].as_py()
-    theirs = static.from_metadata(newest).inspect.files()["file_path"].to_pylist()
+    theirs = as_pyiceberg(table).inspect.files()["file_path"].to_pylist()
     assert sorted(Path(path).stem for path in theirs) == ["e", "f"]
 
 
@@ -92,38 +90,39 @@ def test_what_others_have_done_meanwhile_is_a_conflict(made: lakebed.Table):
 
 
 Change = Callable[[lakebed.Table], object]
+
+
+def deleting(files: pa.Table, **how: Any) -> Change:
+    return lambda t: t.add_deletes(deletes=files, **how)
+
+
+IDS = pa.array([[1]], pa.list_(pa.int32()))
+NO_ISOLATION: Any = "none"
 V2: list[tuple[Change, type[Exception], str, str | None]] = [
-    (lambda t: t.add_deletes(deletes=deletes(content=[0])), SchemaError, "has content 1", "content"),
-    (lambda t: t.add_deletes(deletes=deletes(content=[2])), SchemaError, "ids of the col", "equality_ids"),
+    (deleting(deletes(content=0)), SchemaError, "has content 1", "content"),
+    (deleting(deletes(content=2)), SchemaError, "ids of the col", "equality_ids"),
+    (deleting(deletes(equality_ids=IDS)), SchemaError, "other files must have none", "equality_ids"),
+    (deleting(vector()), UnsupportedError, "no deletion vectors", "content"),
     (
-        lambda t: t.add_deletes(deletes=deletes(equality_ids=pa.array([[1]], pa.list_(pa.int32())))),
-        SchemaError,
-        "other files must have none",
-        "equality_ids",
-    ),
-    (lambda t: t.add_deletes(deletes=vector()), UnsupportedError, "no deletion vectors", "content"),
-    (
-        lambda t: t.add_deletes(deletes=vector(content_offset=pa.nulls(1, pa.int64()))),
+        deleting(vector(content_offset=pa.nulls(1, pa.int64()))),
         SchemaError,
         "offset and size of its bytes",
         "content_offset",
     ),
     (
-        lambda t: t.add_deletes(deletes=vector(referenced_data_file=pa.nulls(1, pa.string()))),
+        deleting(vector(referenced_data_file=pa.nulls(1, pa.string()))),
         SchemaError,
         "one data file",
         "referenced_data_file",
     ),
     (
-        lambda t: t.add_deletes(deletes=deletes(referenced_data_file=["data/x"])),
+        deleting(deletes(referenced_data_file="data/x")),
         SchemaError,
         "not a live file",
         "referenced_data_file",
     ),
     (
-        lambda t: t.add_deletes(
-            deletes=deletes(referenced_data_file=["data/a.parquet"]), removed=["data/a.parquet"]
-        ),
+        deleting(deletes(referenced_data_file="data/a.parquet"), removed=["data/a.parquet"]),
         SchemaError,
         "cannot have new deletes",
         "referenced_data_file",
@@ -147,7 +146,7 @@ V2: list[tuple[Change, type[Exception], str, str | None]] = [
         "data_sequence_number",
     ),
     (
-        lambda t: t.overwrite_files(removed=["data/a.parquet"], isolation=cast("Any", "none")),
+        lambda t: t.overwrite_files(removed=["data/a.parquet"], isolation=NO_ISOLATION),
         ValueError,
         "isolation",
         None,
@@ -167,10 +166,10 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path: Path)
     before = metadata_names(table)
     refused: list[tuple[Change, type[Exception], str]] = [
         (lambda t: t.add_deletes(deletes=deletes()), UnsupportedError, "only be added as deletion vectors"),
-        (lambda t: t.add_deletes(deletes=vector(record_count=[1])), SchemaError, "marks 1 rows"),
+        (lambda t: t.add_deletes(deletes=vector(record_count=1)), SchemaError, "marks 1 rows"),
         (lambda t: t.add_deletes(removed_deletes=["data/v.puffin"]), UnsupportedError, "removed with its"),
         (
-            lambda t: t.add_deletes(deletes=pa.concat_tables([vector(), vector(content_offset=[50])])),
+            lambda t: t.add_deletes(deletes=pa.concat_tables([vector(), vector(content_offset=50)])),
             SchemaError,
             "two new deletion vectors",
         ),

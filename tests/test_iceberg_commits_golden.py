@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pytest
 from covering import covering_iceberg_tables
 from iceberg_commits import metadata
+from iceberg_rewrite import header
 
 import lakebed
 from lakebed import iceberg
@@ -53,7 +54,7 @@ def relocated(value: Any, old: str, new: str) -> Any:
 def move_list(file: Path, old: str, new: str) -> None:
     rows = iceberg.read_manifest_list(file).to_arrow()
     paths = pc.replace_substring(rows["manifest_path"], old, new)
-    keys = {key: value.decode() for key, value in lakebed.avro.read_metadata(file).items()}
+    keys = header(file)
     iceberg.write_manifest_list(
         rows.set_column(0, "manifest_path", paths),
         file,

@@ -8,11 +8,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command_line import run
 from test_iceberg_metadata import METADATA
 
 import lakebed
-from lakebed.cli import cli
 from lakebed.errors import MissingFileError, TableNotFoundError
 
 
@@ -128,8 +127,7 @@ def test_a_copied_table_is_read_where_it_is(tmp_path: Path):
 
 def test_the_command_line_relocates_too(tmp_path: Path):
     write(tmp_path / "t", "v1.metadata.json")
-    command = ["manifests", str(tmp_path / "t"), "--relocate", f"s3://bucket/={tmp_path}/"]
-    result = CliRunner().invoke(cli, command)
+    result = run("manifests", tmp_path / "t", "--relocate", f"s3://bucket/={tmp_path}/")
     assert result.exit_code == 1
     assert str(tmp_path / "t" / "metadata" / "snap.avro") in result.stderr
-    assert CliRunner().invoke(cli, ["files", str(tmp_path), "--relocate", "no-prefix"]).exit_code == 2
+    assert run("files", tmp_path, "--relocate", "no-prefix").exit_code == 2

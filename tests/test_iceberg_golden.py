@@ -201,28 +201,11 @@ def statistics(metrics: Row, kind: pa.DataType) -> Row:
 def test_manifests(table: GoldenTable, at: str):
     if at and table.snapshot_id(at) is None:
         pytest.skip(f"{table.name} has no snapshot")
-    names = {
-        "path": "manifest_path",
-        "length": "manifest_length",
-        "spec_id": "partition_spec_id",
-        **{
-            name: name
-            for name in (
-                "content",
-                "sequence_number",
-                "min_sequence_number",
-                "added_snapshot_id",
-                "added_files_count",
-                "existing_files_count",
-                "deleted_files_count",
-                "added_rows_count",
-                "existing_rows_count",
-                "deleted_rows_count",
-                "key_metadata",
-                "first_row_id",
-            )
-        },
-    }
+    renamed = {"path": "manifest_path", "length": "manifest_length", "spec_id": "partition_spec_id"}
+    numbers = ("content", "sequence_number", "min_sequence_number", "added_snapshot_id", "first_row_id")
+    kinds = ("added", "existing", "deleted")
+    counts = (f"{kind}_{what}_count" for what in ("files", "rows") for kind in kinds)
+    names = renamed | {name: name for name in (*numbers, *counts, "key_metadata")}
     read = table.stand(at).manifests().to_arrow()
     rows = canonical_rows(read.select(list(names)))
     manifests = table.manifest_rows(table.snapshot_id(at))

@@ -10,6 +10,7 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from file_rows import file_rows
 
 import lakebed
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
@@ -20,8 +21,7 @@ KEY = b"\x22partition-spec-id"
 
 def made(path: Path) -> lakebed.Table:
     table = lakebed.create_table(path / "t", pa.schema([("id", pa.int64())]), "iceberg")
-    files = pa.table({"file_path": ["data/f.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
-    return table.append_files(files)
+    return table.append_files(file_rows("data/f.parquet"))
 
 
 def patch(table: lakebed.Table, old: bytes, new: bytes) -> None:
@@ -104,8 +104,7 @@ def test_the_key_of_the_header_goes_before_the_id_in_its_schema(tmp_path: Path) 
 def test_a_header_longer_than_one_read_is_read_whole(tmp_path: Path) -> None:
     columns = pa.schema([(f"a_rather_long_name_of_column_{number:06}", pa.int64()) for number in range(2000)])
     table = lakebed.create_table(tmp_path / "t", columns, "iceberg")
-    files = pa.table({"file_path": ["data/f.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
-    table = table.append_files(files)
+    table = table.append_files(file_rows("data/f.parquet"))
     rows = table.manifests(columns=["length", "header"]).to_arrow().to_pylist()
     assert [row["header"]["schema_id"] for row in rows] == [0]
     assert rows[0]["length"] > 2 * 64 * 1024

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from file_rows import file_rows
 
 import lakebed
 from lakebed.errors import UnsupportedError
@@ -127,13 +128,7 @@ def test_what_no_metrics_tell_is_not_removed(tmp_path: Path, modes: dict[str, st
 def test_nan_that_are_not_counted_may_be_there(tmp_path: Path):
     table = lakebed.create_table(tmp_path / "t", pa.schema([("d", pa.float64())]), "iceberg")
     stats = {"value_count": 2, "null_count": 0, "nan_count": None, "lower_bound": 5.0, "upper_bound": 6.0}
-    file = {
-        "file_path": ["data/a.parquet"],
-        "record_count": [2],
-        "file_size_in_bytes": [1],
-        "stats": [{"d": stats}],
-    }
-    table = table.append_files(pa.table(file))
+    table = table.append_files(file_rows("data/a.parquet", record_count=2, stats={"d": stats}))
     with pytest.raises(UnsupportedError, match="some rows"):
         table.overwrite_files(where="d > 1")
     assert table.overwrite_files(where="d <> 1").files().to_arrow().num_rows == 0
@@ -155,13 +150,8 @@ def test_a_partition_is_judged_like_its_rows(tmp_path: Path, value: float | None
     table = lakebed.create_table(
         tmp_path / "t", pa.schema([("d", pa.float64())]), "iceberg", partition_by=["d"]
     )
-    file = {
-        "file_path": ["data/a.parquet"],
-        "record_count": [2],
-        "file_size_in_bytes": [1],
-        "partition": pa.array([{"d": value}], pa.struct([("d", pa.float64())])),
-    }
-    table = table.append_files(pa.table(file))
+    partition = pa.array([{"d": value}], pa.struct([("d", pa.float64())]))
+    table = table.append_files(file_rows("data/a.parquet", record_count=2, partition=partition))
     assert outcome_in(table, where) == expected
 
 
@@ -171,8 +161,7 @@ def test_files_are_deleted_by_a_condition_alone(tmp_path: Path):
     table = lakebed.create_table(tmp_path / "t", schema, "iceberg", partition_by=["day"])
 
     def added(table: lakebed.Table, name: str, day: int) -> lakebed.Table:
-        columns = {"file_path": [f"data/{name}.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
-        return table.append_files(pa.table(columns | {"partition": pa.array([{"day": day}])}))
+        return table.append_files(file_rows(f"data/{name}.parquet", partition={"day": day}))
 
     opened = added(added(table, "a", 1), "b", 2)
     added(opened, "c", 1)

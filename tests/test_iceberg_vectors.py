@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from iceberg_made import MadeTable, Record, entry, entry_schema
 from iceberg_shared import SharedTable, at_each_snapshot, each_shared_iceberg_table, shared_table
+from raising import raises
 
 import lakebed
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
@@ -151,9 +152,8 @@ def test_every_container_below_two_keys(file: Path):
 
 @each_shared_file("iceberg/dv_blobs/64map*.bin")
 def test_a_bitmap_without_its_frame(file: Path):
-    with pytest.raises(CorruptError) as caught:
+    with raises(CorruptError, kind="magic", path=str(file), offset=0):
         lakebed.iceberg.read_deletion_vector(file, 0, file.stat().st_size)
-    assert (caught.value.kind, caught.value.path, caught.value.offset) == ("magic", str(file), 0)
 
 
 def test_upper_halves_of_positions():
@@ -182,18 +182,16 @@ def test_upper_halves_of_positions():
 def test_damage_is_typed_and_placed(tmp_path: Path, content: bytes, kind: str):
     file = tmp_path / "v.puffin"
     file.write_bytes(b"PFA1" + content)
-    with pytest.raises(CorruptError) as caught:
+    with raises(CorruptError, kind=kind, path=str(file), offset=4) as caught:
         lakebed.iceberg.read_deletion_vector(file, 4, len(ONE_THREE_FIVE))
-    assert (caught.value.kind, caught.value.path, caught.value.offset) == (kind, str(file), 4)
     assert isinstance(caught.value, TruncatedError) == (kind == "truncated")
     assert "\n" not in str(caught.value)
 
 
 def test_negative_places_and_missing_files(tmp_path: Path):
     for place in ((-1, 46), (4, -46)):
-        with pytest.raises(CorruptError) as caught:
+        with raises(CorruptError, kind="length"):
             lakebed.iceberg.read_deletion_vector(ONE_THREE_FIVE, *place)
-        assert caught.value.kind == "length"
     with pytest.raises(MissingFileError, match=r"v\.puffin"):
         lakebed.iceberg.read_deletion_vector(tmp_path / "v.puffin", 4, 46)
 
@@ -236,18 +234,16 @@ def test_vectors_beside_delete_files(tmp_path: Path):
     ],
 )
 def test_entries_that_do_not_fit_their_vectors(tmp_path: Path, vector: Record, kind: str, words: str):
-    with pytest.raises(LakebedError, match=words) as caught:
+    with raises(LakebedError, match=words, kind=kind, path=str(tmp_path / "v.puffin")):
         read(with_vectors(tmp_path, GOOD, vector))
-    assert (caught.value.kind, caught.value.path) == (kind, str(tmp_path / "v.puffin"))
 
 
 def test_a_puffin_file_that_is_missing(tmp_path: Path):
     table = with_vectors(tmp_path, GOOD)
     (tmp_path / "v.puffin").unlink()
     assert table.open().deletes(columns=["cardinality"]).to_arrow()["cardinality"].to_pylist() == [3]
-    with pytest.raises(MissingFileError) as caught:
+    with raises(MissingFileError, path=str(tmp_path / "v.puffin")):
         read(table)
-    assert caught.value.path == str(tmp_path / "v.puffin")
 
 
 def test_positions_are_bounded(tmp_path: Path):

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command_line import run
 from iceberg_made import MadeTable
 
 import lakebed
 from lakebed import iceberg
-from lakebed.cli import cli
 from lakebed.errors import CorruptError, UnsupportedError
 
 UUID = "0b6e36c4-7f0d-4f0e-9f7c-3c1b2a4d5e6f"
@@ -79,9 +78,9 @@ def test_views_are_no_tables_to_be_found(tmp_path: Path):
     broken.write_bytes(b"{")
     rows = lakebed.find_tables(tmp_path).to_arrow().to_pylist()
     assert [row["name"] for row in rows] == ["broken", "orders"]
-    done = CliRunner().invoke(cli, ["find", str(tmp_path), "-o", "csv", "--columns", "name"])
+    done = run("find", tmp_path, "-o", "csv", "--columns", "name")
     assert (done.exit_code, done.stdout.split()) == (0, ["name", "broken", "orders"])
-    done = CliRunner().invoke(cli, ["files", str(tmp_path / "paid")])
+    done = run("files", tmp_path / "paid")
     assert done.exit_code != 0
     assert "the metadata of a view" in done.stderr
     assert lakebed.open_table(table.root).files().to_arrow().num_rows == 0

@@ -13,9 +13,11 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 import pytest
+from iceberg_rewrite import header, of_list, of_manifest
+from raising import raises
 
 from iceberg_golden import GoldenTable, golden_iceberg_tables
-from lakebed import avro, iceberg
+from lakebed import iceberg
 from lakebed.errors import CorruptError, LakebedError, SchemaError, UnsupportedError
 from shared_data import OWN_DATA, SHARED_DATA, each
 
@@ -74,10 +76,6 @@ def each_file_of_engines(kind: str) -> pytest.MarkDecorator:
     return each("files", list(tables.values()), list(tables), f"Iceberg {kind}")
 
 
-def header(file: Path | bytes) -> dict[str, str]:
-    return {key: value.decode() for key, value in avro.read_metadata(file).items()}
-
-
 def blocks(file: Path | bytes) -> list[tuple[int, bytes]]:
     """Records and inflated bytes of every block."""
     content = io.BytesIO(file if isinstance(file, bytes) else file.read_bytes())
@@ -119,16 +117,7 @@ def assert_same(found: pa.Table, wanted: pa.Table) -> None:
 
 
 def written_again(rows: pa.Table, keys: dict[str, str]) -> bytes:
-    data = iceberg.write_manifest(
-        rows,
-        schema=json.loads(keys["schema"]),
-        spec={"spec-id": int(keys["partition-spec-id"]), "fields": json.loads(keys["partition-spec"])},
-        format_version=int(keys.get("format-version", 1)),
-        content=keys.get("content", "data"),
-        codec=keys.get("avro.codec", "null"),
-        sync=SYNC,
-        verify=True,
-    )
+    data = iceberg.write_manifest(rows, **of_manifest(keys), sync=SYNC, verify=True)
     assert data is not None
     return data
 
@@ -201,17 +190,8 @@ def test_manifest_lists_of_the_engines_are_written_again(files: list[Path]):
             version > 1 and rows["added_rows_count"].null_count
         ):
             continue  # of no snapshot that there can be, or of unknown counts
-        optional = {"parent_snapshot_id": "parent-snapshot-id", "first_row_id": "first-row-id"}
-        data = iceberg.write_manifest_list(
-            rows,
-            format_version=version,
-            snapshot_id=int(keys["snapshot-id"]),
-            sequence_number=int(keys.get("sequence-number", 0)),
-            codec=keys.get("avro.codec", "null"),
-            sync=SYNC,
-            verify=True,
-            **{name: json.loads(keys.get(key, "null")) for name, key in optional.items()},
-        )
+        own = of_list(keys) | {"format_version": version}
+        data = iceberg.write_manifest_list(rows, **own, sync=SYNC, verify=True)
         assert data is not None
         assert_same(iceberg.read_manifest_list(data).to_arrow(), rows)
         if is_of_current_java(keys):
@@ -345,9 +325,8 @@ def with_column(name: str, values: pa.Array) -> pa.Table:
 )
 def test_entries_that_do_not_fit_are_refused(rows: pa.Table, field: str, record: int | None, tmp_path: Path):
     path = tmp_path / "m.avro"
-    with pytest.raises(SchemaError) as caught:
+    with raises(SchemaError, field=field, record=record):
         iceberg.write_manifest(rows, path, schema=SCHEMA, spec=[], format_version=2)
-    assert (caught.value.field, caught.value.record) == (field, record)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -363,17 +342,15 @@ def test_entries_that_do_not_fit_are_refused(rows: pa.Table, field: str, record:
 def test_partition_tuples_that_do_not_fit_are_refused(
     changes: dict[str, Any], field: str, record: int | None
 ):
-    with pytest.raises(SchemaError) as caught:
+    with raises(SchemaError, field=f"partition.{field}", record=record):
         iceberg.write_manifest(partitioned(**changes), schema=SCHEMA, spec=FIELDS, format_version=2)
-    assert (caught.value.field, caught.value.record) == (f"partition.{field}", record)
 
 
 def test_rows_are_counted_over_batches():
     broken = pa.table({"status": pa.array([1, None], pa.int32())})
     rows = pa.concat_tables([ENTRIES, with_column("status", broken["status"])])
-    with pytest.raises(SchemaError) as caught:
+    with raises(SchemaError, field="status", record=3):
         iceberg.write_manifest(rows, schema=SCHEMA, spec=[], format_version=1)
-    assert (caught.value.field, caught.value.record) == ("status", 3)
 
 
 def test_what_is_no_manifest_of_the_format_is_refused():

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import pytest
+from interpreters import printed
 
 HEAVY = ("click", "fsspec", "numpy", "pandas", "polars", "pyarrow", "pyspark", "rich")
 
 
-def run(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-
-
 def loaded_by(code: str) -> set[str]:
-    modules = run(f"import sys\n{code}\nprint(*{{name.partition('.')[0] for name in sys.modules}})")
+    modules = printed("-c", f"import sys\n{code}\nprint(*{{name.partition('.')[0] for name in sys.modules}})")
     return set(modules.split()) & set(HEAVY)
 
 
@@ -43,7 +39,7 @@ def test_importing_starts_no_threads():
     )
     if not sys.platform.startswith("linux"):
         pytest.skip("counts threads through /proc")
-    assert run(code).split() == ["1", "1"]
+    assert printed("-c", code).split() == ["1", "1"]
 
 
 def test_importing_opens_its_own_modules_and_nothing_else():
@@ -66,10 +62,10 @@ import lakebed
 package = lakebed.__path__[0]
 print([event for event in events if not (event[0] == "open" and event[1].startswith(package))])
 """
-    assert run(code) == "[]\n"
+    assert printed("-c", code) == "[]\n"
 
 
 @pytest.mark.parametrize("order", ["import pyarrow, lakebed", "import lakebed, pyarrow"])
 def test_both_orders_of_import_work(order):
     code = f"{order}\nprint(lakebed.avro.read.__doc__ is not None, pyarrow.array([1]).to_pylist())"
-    assert run(code) == "True [1]\n"
+    assert printed("-c", code) == "True [1]\n"

@@ -16,6 +16,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from counting_storage import CountingStorage
+from file_rows import file_rows
+from interpreters import printed
 from nested_reads import COLUMNS, FORMATS, Format, made
 from test_process import forks, in_a_fork
 from trust import not_in_check
@@ -103,10 +105,7 @@ def test_whatever_hangs_is_interrupted(silent: str, library: str, call: str):
 @not_in_check
 @pytest.mark.parametrize("how", ["reader", "stream", "atexit", "daemon", "finaliser"])
 def test_an_interpreter_ends_whatever_is_open(location: str, how: str):
-    program = [sys.executable, str(PROJECT / "tests/exiting_program.py"), location, how]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.split()
+    lines = printed(PROJECT / "tests/exiting_program.py", location, how, timeout=120).split()
     assert lines[0] == "end"
     if how == "atexit":
         assert lines[1:] == [str(COMMITS)] * 2
@@ -121,8 +120,7 @@ def big(folder: Path, form: Format) -> Table:
     table = lakebed.open_table(made(folder, form, 1))
     for number in range(12):
         within = "bucket-0" if form == "paimon" else "data"
-        names = [f"{within}/{number}-{n}" for n in range(2000)]
-        files = pa.table({"file_path": names, "record_count": [1] * 2000, "file_size_in_bytes": [1] * 2000})
+        files = file_rows(*(f"{within}/{number}-{n}" for n in range(2000)))
         if form == "iceberg":
             formats = pa.array(["parquet"] * 2000)
             table = table.append_files(files.append_column("file_format", formats), merge=False)
@@ -188,9 +186,8 @@ DROPPED = """
 
 def test_an_exception_stays_that_is_raised_while_a_stream_is_dropped(many_rows: Table):
     """An interrupt, too, is raised between two steps of Python, with values on their way."""
-    program = [sys.executable, "-c", textwrap.dedent(DROPPED), many_rows.location]
-    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60)
-    assert (done.stdout, done.returncode) == ("division by zero\n" * 3, 0), done.stderr
+    told = printed("-c", textwrap.dedent(DROPPED), many_rows.location, timeout=60)
+    assert told == "division by zero\n" * 3
 
 
 def close(streams: list[pa.RecordBatchReader]) -> None:

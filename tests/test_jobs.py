@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
-from click.testing import CliRunner
+from command_line import output, printed, run
 from counting_storage import CountingStorage
 from covering import each_covering_iceberg_table, each_layout_of_golden_paimon_tables
 from exchanging import exchanged
+from json_files import edited
 
 import lakebed
 from lakebed import Table
-from lakebed.cli import cli
 from lakebed.errors import LocationError, SchemaError, UnsupportedError
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE, GoldenTable
 
@@ -355,9 +355,8 @@ class Mounted(CountingStorage):
 def test_tables_whose_files_may_be_others_have_neither(tmp_path: Path):
     folder = Path(shutil.copytree(SAMPLE_ICEBERG_TABLE, tmp_path / "t"))
     for file in (folder / "metadata").glob("*.metadata.json"):
-        metadata = json.loads(file.read_text())
-        metadata["properties"] = {**metadata.get("properties", {}), "gc.enabled": "false"}
-        file.write_text(json.dumps(metadata))
+        with edited(file) as metadata:
+            metadata["properties"] = {**metadata.get("properties", {}), "gc.enabled": "false"}
     table = lakebed.open_table(folder, relocate=moved(folder))
     assert rows(table.reachable())
     for view in (table.orphans(), table.expire_plan()):
@@ -477,10 +476,7 @@ def test_the_commands_say_the_same(paimon: Path, bucket: str, tmp_path: Path):
         (["orphans", "--listing", str(inventory)], table.orphans(None)),
         (["expire-plan", "--older-than", "0s", "--retain-last", "1"], table.expire_plan(NOW, 1)),
     ):
-        command = [arguments[0], str(paimon), *arguments[1:], "-o", "json", "--columns", "file_path"]
-        done = CliRunner().invoke(cli, command)
-        assert done.exit_code == 0, done.output
-        assert sorted(json.loads(line)["file_path"] for line in done.stdout.splitlines()) == paths(scan)
-    assert CliRunner().invoke(cli, ["orphans", str(paimon), "--older-than", "soon"]).exit_code == 2
-    explained = CliRunner().invoke(cli, ["orphans", str(paimon), "--older-than", "0s", "--explain"])
-    assert "listed files" in explained.stdout
+        rows = printed(arguments[0], paimon, *arguments[1:], "--columns", "file_path")
+        assert sorted(row["file_path"] for row in rows) == paths(scan)
+    assert run("orphans", paimon, "--older-than", "soon").exit_code == 2
+    assert "listed files" in output("orphans", paimon, "--older-than", "0s", "--explain")

@@ -15,7 +15,7 @@ from urllib.parse import quote, quote_plus
 import pyarrow as pa
 import pytest
 from catalog_tables import sqlite
-from click.testing import CliRunner
+from command_line import run
 from exchanging import exchanged
 from small_tables import (
     NOW,
@@ -37,7 +37,6 @@ from small_tables import (
 
 import lakebed
 from lakebed import Table
-from lakebed.cli import cli
 from lakebed.errors import CorruptError, LakebedWarning, LocationError, SchemaError, UnsupportedError
 from lakebed.view import Bounds
 from spark_rows import expected
@@ -62,7 +61,7 @@ def test_a_copy_has_no_orphans_and_frees_nothing(tmp_path: Path, by_file: bool):
         opened.orphans(None).job(Bounds())
     with pytest.raises(LocationError, match="relocate="):
         opened.expire_plan(NOW, 1).job(Bounds())
-    done = CliRunner().invoke(cli, ["orphans", opened.location])
+    done = run("orphans", opened.location)
     assert done.exit_code != 0
     assert "--relocate" in done.stderr
     shutil.rmtree(tmp_path / "orders")

@@ -21,6 +21,8 @@ from zlib import crc32
 import pyarrow as pa
 import pytest
 from catalog_tables import ROWS, orders, sqlite
+from file_rows import file_rows
+from local_storage import LocalStorage, WritableLocalStorage
 from trust import long_or
 
 import lakebed
@@ -35,7 +37,7 @@ FIRST_OF_LOOKS = ("/version-hint.text", "/branch")
 SCHEMA = pa.schema([("id", pa.int64())])
 
 
-class RacingStorage:
+class RacingStorage(LocalStorage):
     """The local disk, where changes are made, each just before one of the calls."""
 
     concurrent_reads = 1
@@ -72,12 +74,11 @@ class RacingStorage:
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         self.turn(path)
-        return Path(path).read_bytes()[start or 0 : end]
+        return super().read(path, start, end)
 
     def list(self, prefix: str) -> list[str]:
         self.turn(prefix)
-        folder = Path(prefix)
-        return [path.name for path in folder.iterdir()] if folder.is_dir() else []
+        return super().list(prefix)
 
     def contents(self, prefix: str) -> Sequence[tuple[str, bool, int, int]]:
         self.turn(prefix)
@@ -100,8 +101,7 @@ def added(table: Table, *names: str) -> Table:
     for path in paths:
         Path(path).parent.mkdir(exist_ok=True)
         Path(path).touch()
-    columns = {"file_path": paths, "record_count": [1] * len(paths), "file_size_in_bytes": [1] * len(paths)}
-    return table.append_files(pa.table(columns))
+    return table.append_files(file_rows(*paths))
 
 
 def aged(folder: Path) -> None:
@@ -256,12 +256,7 @@ def old_snapshot_is_a_branch(table: Table) -> None:
 
 
 def file_is_added(table: Table) -> None:
-    columns = {
-        "file_path": [f"{table.location}/data/x.parquet"],
-        "record_count": [1],
-        "file_size_in_bytes": [1],
-    }
-    table.append_files(pa.table(columns))
+    table.append_files(file_rows(f"{table.location}/data/x.parquet"))
 
 
 ICEBERG = [old_snapshot_is_current, old_snapshot_is_tagged, old_snapshot_is_a_branch, file_is_added]
@@ -330,7 +325,7 @@ REMOVALS: dict[str, Change] = {
 }
 
 
-class RacingWriter(RacingStorage):
+class RacingWriter(RacingStorage, WritableLocalStorage):
     """The same, which can be written to; a change is made before one of the removals."""
 
     def turn(self, path: str) -> None:
@@ -339,19 +334,9 @@ class RacingWriter(RacingStorage):
     def modified(self, path: str) -> int:
         return int(Path(path).stat().st_mtime * 1000)
 
-    def write(self, path: str, data: bytes) -> None:
-        Path(path).parent.mkdir(exist_ok=True, parents=True)
-        Path(path).write_bytes(data)
-
-    def publish(self, path: str, data: bytes, overwrite: bool) -> bool:
-        if not overwrite and Path(path).exists():
-            return False
-        self.write(path, data)
-        return True
-
     def remove(self, path: str) -> None:
         super().turn(path)
-        Path(path).unlink()
+        super().remove(path)
 
 
 @pytest.mark.parametrize("removal", REMOVALS)

@@ -10,6 +10,7 @@ import iceberg_made
 import paimon_made
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 from java_engine import EngineError
 
 import lakebed
@@ -42,9 +43,7 @@ def test_iceberg_metadata_is_read_in_every_encoding_of_json(tmp_path: Path, enco
     assert before.schema.names == ["größe"]
     assert before.properties["note"] == "𝄞"
     assert [row["name"] for row in lakebed.find_tables(tmp_path).to_arrow().to_pylist()] == ["t"]
-    path = f"{made.root}/a.parquet"
-    files = pa.table({"file_path": [path], "record_count": [1], "file_size_in_bytes": [1]})
-    after = before.append_files(files)
+    after = before.append_files(file_rows(f"{made.root}/a.parquet"))
     assert after.properties["note"] == "𝄞"
     assert (made.root / "metadata" / "v2.metadata.json").read_bytes().startswith(b"{")
 
@@ -138,8 +137,7 @@ def test_icebergs_engine_reads_the_same(tmp_path: Path, encoding: str, iceberg_j
 def test_paimons_engine_reads_and_refuses_the_same(tmp_path: Path, path: str, paimon_java: JavaEngine):
     schema = pa.schema([("id", pa.int64())])
     table = lakebed.create_table(tmp_path / "t", schema, "paimon")
-    columns = {"file_path": ["bucket-0/a"], "record_count": [1], "file_size_in_bytes": [1]}
-    table = table.append_files(pa.table(columns))
+    table = table.append_files(file_rows("bucket-0/a"))
     file = Path(table.location) / path
     text = file.read_bytes()
     file.write_bytes(text + NULS)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gc
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import nested_reads
 import polars as pl
 import pyarrow as pa
 import pytest
+from interpreters import printed
 from nested_reads import COLUMNS, DOORS, FORMATS, Calling, made
 
 import lakebed
@@ -33,14 +32,7 @@ def location(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_whatever_lakebed_calls_reads_by_every_door(form: str, tmp_path: Path):
-    done = subprocess.run(
-        [sys.executable, nested_reads.__file__, str(tmp_path), form],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (0, "read\n"), done.stderr
+    assert printed(nested_reads.__file__, tmp_path, form) == "read\n"
 
 
 class Raising(Calling):
@@ -156,9 +148,6 @@ def test_threads_that_share_a_c_stream_take_turns(location: str):
     def pull() -> None:
         rows.extend(batch.num_rows for batch in reader)
 
-    threads = [threading.Thread(target=pull) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: pull(), range(4)))
     assert sum(rows) == 12

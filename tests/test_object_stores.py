@@ -9,7 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from object_store import BUCKET, KEY, LIBRARIES, SECRET, client, proxy, server, upload
+from file_rows import file_rows
+from object_store import BUCKET, LIBRARIES, client, proxy, server, upload, variables
 
 import lakebed
 from lakebed.storage import ArrowStorage, FsspecStorage, ObstoreStorage, resolve
@@ -34,16 +35,10 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def environment(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What SDKs of AWS are told there."""
-    said = {
-        "ACCESS_KEY_ID": KEY,
-        "SECRET_ACCESS_KEY": SECRET,
-        "REGION": "us-east-1",
-        "DEFAULT_REGION": "us-east-1",
-    }
     # s3fs keeps clients of other tests, which looked for credentials when there were none.
     pytest.importorskip("s3fs").S3FileSystem.clear_instance_cache()
-    for name, value in {**said, "ENDPOINT_URL": f"http://{address}"}.items():
-        monkeypatch.setenv(f"AWS_{name}", value)
+    for name, value in variables(address).items():
+        monkeypatch.setenv(name, value)
 
 
 def opened(format_name: str, storage: Any, **options: Any) -> lakebed.Table:
@@ -167,9 +162,8 @@ def test_single_files_are_read(address: str, library: str) -> None:
 
 @pytest.mark.usefixtures("environment")
 def test_metadata_is_written_anew_to_a_store(address: str, tmp_path: Path):
-    files = {"file_path": ["data/a.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
     table = lakebed.create_table(tmp_path / "t", pa.schema([("id", pa.int64())]), "iceberg")
-    table = table.append_files(pa.table(files))
+    table = table.append_files(file_rows("data/a.parquet"))
     new = f"s3://{BUCKET}/moved/t"
     prefixes = {str(tmp_path / "t"): new}
     copied = lakebed.rewrite_paths(table, prefixes, to=new).to_arrow().to_pylist()
@@ -178,7 +172,7 @@ def test_metadata_is_written_anew_to_a_store(address: str, tmp_path: Path):
     after = lakebed.open_table(new, storage="obstore")
     assert after.snapshot_id == table.snapshot_id
     assert after.files().to_arrow()["file_path"].to_pylist() == [f"{new}/data/a.parquet"]
-    table = table.append_files(pa.table({**files, "file_path": ["data/b.parquet"]}))
+    table = table.append_files(file_rows("data/b.parquet"))
     with pytest.raises(OSError, match="already"):
         lakebed.rewrite_paths(table, prefixes, to=new)
     # What was there is as it was, though the second copy has gone.

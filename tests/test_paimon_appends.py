@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 
 import lakebed
 from lakebed import Table, paimon
@@ -14,10 +15,6 @@ from lakebed.errors import LakebedError
 
 COLUMNS = pa.schema([("id", pa.int64())])
 MANIFESTS = 1500
-
-
-def one_file(name: str) -> pa.Table:
-    return pa.table({"file_path": [f"bucket-0/{name}"], "record_count": [1], "file_size_in_bytes": [1]})
 
 
 def lists(table: Table) -> list[Path]:
@@ -32,7 +29,7 @@ def listed(table: Table) -> pa.Table:
 def many(tmp_path: Path, **written: Any) -> Table:
     """A table whose base list has as many manifests, which nobody needs who does not look into them."""
     table = lakebed.create_table(tmp_path / "t", COLUMNS, "paimon")
-    table = table.append_files(one_file("a"))
+    table = table.append_files(file_rows("bucket-0/a"))
     base, delta = lists(table)
     record = paimon.read_manifest_list(delta).to_arrow()
     place = record.schema.get_field_index("file_name")
@@ -57,7 +54,7 @@ def test_lists_are_joined(written: dict[str, Any], copied: bool, tmp_path: Path)
     table = many(tmp_path, **written)
     before, payload = listed(table), lists(table)[0].read_bytes()[4000:4100]
     for name in ("b", "c"):
-        table = table.append_files(one_file(name), check_files=False)
+        table = table.append_files(file_rows(f"bucket-0/{name}"), check_files=False)
         after = listed(table)
         assert after.slice(0, len(before)).to_pylist() == before.to_pylist()
         assert len(after) == len(before) + 1
@@ -76,6 +73,6 @@ def test_a_list_that_is_damaged_is_not_passed_on(tmp_path: Path) -> None:
     base.write_bytes(damaged)
     before = sorted(Path(table.location, "manifest").iterdir())
     with pytest.raises(LakebedError) as refused:
-        table.append_files(one_file("b"), check_files=False)
+        table.append_files(file_rows("bucket-0/b"), check_files=False)
     assert refused.value.path == str(base)
     assert sorted(Path(table.location, "manifest").iterdir()) == before

@@ -6,11 +6,13 @@ import json
 import re
 import shutil
 import warnings
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from json_files import edited
 from paimon_commits import FIRST, SCHEMA, SECOND, files, names, snapshot
 from paimon_files import COLUMNAR, Record, avro_file, convert_table, records
 
@@ -192,15 +194,15 @@ def test_entries_keep_what_others_wrote(table: Table, sort: bool) -> None:
 
 def test_snapshots_and_tags_keep_keys_of_others(table: Table) -> None:
     told = {"xFuture": {"deep": [1, {"y": None}]}, "xNumber": 12345678901234567890}
-    place = Path(table.location) / "snapshot" / f"snapshot-{table.snapshot_id}"
-    place.write_text(json.dumps(json.loads(place.read_text("utf-8")) | told), "utf-8")
+    with edited(Path(table.location) / "snapshot" / f"snapshot-{table.snapshot_id}") as stored:
+        stored |= told
     opened = lakebed.open_table(table.location)
     opened.create_tag("kept")
     after = opened.append_files(files(FIRST, "d"))
     after = after.rewrite_manifests()
     tag = json.loads((Path(table.location) / "tag" / "tag-kept").read_text("utf-8"))
-    for stored in (tag, snapshot(after)):
-        assert {key: stored.get(key) for key in told} == told
+    for kept in (tag, snapshot(after)):
+        assert {key: kept.get(key) for key in told} == told
     peer = pytest.importorskip("pypaimon.table.file_store_table").FileStoreTable.from_path(table.location)
     assert peer.snapshot_manager().get_latest_snapshot().id == after.snapshot_id
 
@@ -209,7 +211,8 @@ def test_a_tag_whose_snapshot_is_gone_keeps_keys_of_others(table: Table) -> None
     told = {"xFuture": {"deep": [1, {"y": None}]}, "xNumber": 12345678901234567890}
     folder = Path(table.location)
     place = folder / "snapshot" / f"snapshot-{table.snapshot_id}"
-    place.write_text(json.dumps(json.loads(place.read_text("utf-8")) | told), "utf-8")
+    with edited(place) as stored:
+        stored |= told
     lakebed.open_table(folder).create_tag("kept", max_age=timedelta(days=1))
     lakebed.open_table(folder).append_files(files(FIRST, "d"))
     place.unlink()
@@ -290,49 +293,38 @@ def test_fields_of_two_types_are_refused(table: Table) -> None:
         lakebed.open_table(root).append_files(files(FIRST, "d"))
 
 
-def test_more_entries_than_listed_are_a_warning_and_fewer_an_error(table: Table) -> None:
-    root = Path(table.location)
-    path = root / "manifest" / snapshot(table)["deltaManifestList"]
-    for more, outcome in ((-1, "warns"), (1, "raises")):
-        rows = records(path)
-        rows[0]["_NUM_ADDED_FILES"] = 1 + more
-        changed = root / "manifest" / f"changed-{outcome}"
-        changed.write_bytes(avro_file(avro.read_schema(path), rows))
-        place = root / "snapshot" / f"snapshot-{table.snapshot_id}"
-        text = re.sub(r'"\w+ManifestListSize" *: *\d+,', "", place.read_text("utf-8"))
-        place.write_text(re.sub(r'("deltaManifestList" *: *)"[^"]*"', rf'\1"{changed.name}"', text), "utf-8")
-        opened = lakebed.open_table(root)
-        if outcome == "warns":
-            with pytest.warns(
-                errors.LakebedWarning, match="holds 1 added and 0 deleted files, its list records 0"
-            ):
-                assert opened.entries().to_arrow().num_rows == 3
-        else:
-            with pytest.raises(errors.CorruptError, match="its list records 2"):
-                opened.entries().to_arrow()
-
-
-def test_entries_of_other_buckets_than_listed_are_a_warning(table: Table) -> None:
+def relisted(table: Table, fields: list[Any], change: Callable[[Record], Record]) -> Table:
+    """The table with another delta list, of these fields beside its own, whose rows are changed."""
     root = Path(table.location)
     path = root / "manifest" / snapshot(table)["deltaManifestList"]
     schema = avro.read_schema(path)
-    fields = [field for field in schema["fields"] if field["name"] != "_TOTAL_BUCKETS"]
-    for total, warns in ((-1, False), (4, True)):
-        rows = [row | {"_TOTAL_BUCKETS": total} for row in records(path)]
-        changed = root / "manifest" / f"of-{total}-buckets"
-        changed.write_bytes(avro_file(schema | {"fields": [*fields, LISTED[0]]}, rows))
-        place = root / "snapshot" / f"snapshot-{table.snapshot_id}"
-        text = re.sub(r'"\w+ManifestListSize" *: *\d+,', "", place.read_text("utf-8"))
-        place.write_text(re.sub(r'("deltaManifestList" *: *)"[^"]*"', rf'\1"{changed.name}"', text), "utf-8")
-        opened = lakebed.open_table(root)
-        with warnings.catch_warnings(record=True) as found:
-            warnings.simplefilter("always")
-            assert opened.entries().to_arrow().num_rows == 3
-        told = [str(warning.message) for warning in found]
-        assert (
-            any("1 entries do not have the _TOTAL_BUCKETS 4 that their list records" in one for one in told)
-            == warns
-        )
+    names = {field["name"] for field in fields}
+    fields = [*(field for field in schema["fields"] if field["name"] not in names), *fields]
+    changed = path.with_name(f"{path.name}-changed")
+    changed.write_bytes(avro_file(schema | {"fields": fields}, [change(row) for row in records(path)]))
+    place = root / "snapshot" / f"snapshot-{table.snapshot_id}"
+    text = re.sub(r'"\w+ManifestListSize" *: *\d+,', "", place.read_text("utf-8"))
+    place.write_text(re.sub(r'("deltaManifestList" *: *)"[^"]*"', rf'\1"{changed.name}"', text), "utf-8")
+    return lakebed.open_table(root)
+
+
+def test_more_entries_than_listed_are_a_warning_and_fewer_an_error(table: Table) -> None:
+    opened = relisted(table, [], lambda row: row | {"_NUM_ADDED_FILES": 0})
+    with pytest.warns(errors.LakebedWarning, match="holds 1 added and 0 deleted files, its list records 0"):
+        assert opened.entries().to_arrow().num_rows == 3
+    opened = relisted(table, [], lambda row: row | {"_NUM_ADDED_FILES": 2})
+    with pytest.raises(errors.CorruptError, match="its list records 2"):
+        opened.entries().to_arrow()
+
+
+@pytest.mark.parametrize(("total", "warns"), [(-1, False), (4, True)])
+def test_entries_of_other_buckets_than_listed_are_a_warning(table: Table, total: int, warns: bool) -> None:
+    opened = relisted(table, LISTED[:1], lambda row: row | {"_TOTAL_BUCKETS": total})
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        assert opened.entries().to_arrow().num_rows == 3
+    said = "1 entries do not have the _TOTAL_BUCKETS 4 that their list records"
+    assert any(said in str(warning.message) for warning in found) == warns
 
 
 def test_pypaimon_reads_what_it_needs_of_kept_rows(table: Table) -> None:

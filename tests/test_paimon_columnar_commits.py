@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from file_rows import index_row
 from paimon_commits import FIRST, SCHEMA, SECOND, files, folder, metadata, names
 from pyarrow import orc
 
@@ -164,21 +165,9 @@ def every_kind_of_commit(table: Table) -> Table:
 
 
 def vectors(*data_files: str) -> pa.Table:
-    members = [("f0", pa.string()), ("f1", pa.int32()), ("f2", pa.int32()), ("cardinality", pa.int64())]
-    ranges = [
-        {"f0": name, "f1": 1 + 30 * number, "f2": 22, "cardinality": 1 if number else None}
-        for number, name in enumerate(data_files)
-    ]
-    columns: dict[str, Any] = {
-        "index_type": ["DELETION_VECTORS"],
-        "file_name": ["index-0"],
-        "file_size": [100],
-        "row_count": [len(data_files)],
-        "bucket": [0],
-        "partition": pa.array([{"day": SECOND}], pa.struct([("day", pa.date32())])),
-        "deletions_vectors_ranges": pa.array([ranges], pa.list_(pa.struct(members))),
-    }
-    return pa.table(columns)
+    ranges = [(name, 1 + 30 * number, 22, 1 if number else None) for number, name in enumerate(data_files)]
+    partition = pa.array([{"day": SECOND}], pa.struct([("day", pa.date32())]))
+    return index_row("index-0", *ranges, index_type="DELETION_VECTORS", partition=partition)
 
 
 def test_every_codec(tmp_path: Path, manifests: str) -> None:

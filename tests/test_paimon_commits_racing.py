@@ -10,6 +10,7 @@ from pathlib import Path
 import paimon_operations
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 from paimon_commits import every_commit
 from paimon_operations import every_operation, observed, seen
 from trust import long_or
@@ -84,7 +85,7 @@ def test_a_killed_writer_breaks_nothing(table: Table) -> None:
     _, others = leftovers(table)
     # What was being written when the writer died is told by its name.
     assert all(name.startswith(".") and name.endswith(".lakebed-tmp") for name in others)
-    after = lakebed.open_table(table.location).append_files(one_file("last"))
+    after = lakebed.open_table(table.location).append_files(file_rows("bucket-0/last"))
     assert set(live(after)) >= acknowledged | {"last"}
 
 
@@ -110,7 +111,3 @@ def test_a_killed_operation_is_made_or_not(manifests: str, tmp_path: Path) -> No
             assert row["name"] == f"{kill}-branch"
             table = table.delete_branch(row["name"]).table
         table.append_files(paimon_operations.one_file(f"last-{kill}"))
-
-
-def one_file(name: str) -> pa.Table:
-    return pa.table({"file_path": [f"bucket-0/{name}"], "record_count": [1], "file_size_in_bytes": [1]})

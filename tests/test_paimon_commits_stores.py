@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import re
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -154,11 +154,8 @@ def test_writers_in_one_process_lose_nothing() -> None:
         except (LakebedError, OSError) as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=write, args=(writer,)) for writer in "ab"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(write, "ab"))
     assert failed == []
     table = lakebed.open_table(LOCATION, storage=store)
     assert names(table) == sorted(f"{writer}-{number}" for writer in "ab" for number in range(commits))

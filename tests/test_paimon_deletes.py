@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from command_line import printed
+from counting_storage import CountingStorage
 
 import lakebed
-from lakebed.cli import cli
 from lakebed.errors import CorruptError, SchemaError
 from paimon_answers import Row, assert_rows, canonical, stand
 from shared_data import GoldenTable, each_golden_paimon_table, each_shared_file, golden_paimon_tables
@@ -111,16 +111,9 @@ def test_deletes_are_those_of_the_engines_plan(table: GoldenTable):
 def test_indexes_at_every_snapshot(table: GoldenTable):
     for at, entries in _snapshots(table):
         rows = _canonical_rows(at.indexes().to_arrow())
+        names = ("index_type", "partition", "bucket", "row_count", "file_name", "external_path")
         expected = [
-            {
-                "index_type": entry["index_type"],
-                "partition": entry["partition"],
-                "bucket": entry["bucket"],
-                "file_size_in_bytes": entry["file_size"],
-                "row_count": entry["row_count"],
-                "file_name": entry["file_name"],
-                "external_path": entry["external_path"],
-            }
+            {name: entry[name] for name in names} | {"file_size_in_bytes": entry["file_size"]}
             for entry in entries
         ]
         assert_rows(rows, expected, f"{table.name}, snapshot {at.snapshot_id}")
@@ -171,9 +164,8 @@ def test_columns_and_filters():
 def test_the_commands_print_the_views():
     table = _with_deletes()
     for view, column in (("deletes", "referenced_file_name"), ("indexes", "file_path")):
-        printed = CliRunner().invoke(cli, [view, table.location, "--columns", column, "-o", "json"])
         rows = getattr(table, view)(columns=[column]).to_arrow().to_pylist()
-        assert [json.loads(line) for line in printed.stdout.splitlines()] == rows
+        assert printed(view, table.location, "--columns", column) == rows
 
 
 def test_a_damaged_vector_is_refused(tmp_path: Path):
@@ -195,21 +187,12 @@ def test_a_damaged_vector_is_refused(tmp_path: Path):
 
 def test_a_storage_is_asked_for_ranges():
     table = _with_deletes()
-    asked: list[tuple[str, int | None, int | None]] = []
-
-    class Recording:
-        def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-            asked.append((path, start, end))
-            return Path(path).read_bytes()[start:end]
-
-        def list(self, prefix: str) -> list[str]:
-            return [entry.name for entry in Path(prefix).iterdir()] if Path(prefix).is_dir() else []
-
-    recorded = lakebed.open_table(table.location, storage=Recording())
+    storage = CountingStorage()
+    recorded = lakebed.open_table(table.location, storage=storage)
     rows = recorded.deletes(columns=["file_path", "positions"]).to_arrow()
     assert rows.equals(table.deletes(columns=["file_path", "positions"]).to_arrow())
     files = set(rows["file_path"].to_pylist())
-    ranges = [(path, start) for path, start, end in asked if end is not None and path in files]
+    ranges = [(path, start) for path, start, end in storage.reads if end is not None and path in files]
     # Side by side, so in no order.
     assert sorted(ranges) == [(path, 0) for path in sorted(files)]
 

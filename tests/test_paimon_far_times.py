@@ -11,11 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from command_line import printed, run
 from paimon_made import ADD, MadeTable, entry
 
 import lakebed
-from lakebed.cli import cli
 from lakebed.errors import LakebedWarning, PredicateError, SchemaError
 
 DAY = 86_400_000
@@ -182,17 +181,12 @@ def test_partitions_are_told_apart_by_what_is_stored(partitioned: lakebed.Table)
 
 
 def test_the_command_line_says_what_is_not_shown(partitioned: lakebed.Table):
-    done = CliRunner().invoke(
-        cli, ["partitions", partitioned.location, "-o", "json", "--columns", "partition"]
-    )
+    done = run("partitions", partitioned.location, "-o", "json", "--columns", "partition")
     assert done.exit_code == 0, done.stderr
     shown = [json.loads(line)["partition"]["until"] for line in done.stdout.splitlines()]
     assert [text and text[:10] for text in shown] == [None, "2024-01-01", None, None, None]
     assert "shown as null" in done.stderr
-    done = CliRunner().invoke(
-        cli, ["files", partitioned.location, "--where", "until = '9999-12-30'", "-o", "json"]
-    )
-    assert (done.exit_code, len(done.stdout.splitlines())) == (0, 1)
+    assert len(printed("files", partitioned.location, "--where", "until = '9999-12-30'")) == 1
 
 
 def given(until: Any, name: str, place: int | None) -> pa.Table:

@@ -156,17 +156,9 @@ def _partition_hex(table: GoldenTable, at: lakebed.Table, partitions: pa.Chunked
 
 
 def _expected_file(table: GoldenTable, row: Row) -> Row:
-    numbers = {
-        "schema_id": "schema_id",
-        "bucket": "bucket",
-        "level": "level",
-        "record_count": "record_count",
-        "file_size_in_bytes": "file_size_in_bytes",
-        "min_sequence_number": "min_sequence_number",
-        "sequence_number": "max_sequence_number",
-        "delete_row_count": "deleteRowCount",
-        "first_row_id": "first_row_id",
-    }
+    same = ("schema_id", "bucket", "level", "record_count", "file_size_in_bytes", "min_sequence_number")
+    numbers = {name: name for name in (*same, "first_row_id")}
+    numbers |= {"sequence_number": "max_sequence_number", "delete_row_count": "deleteRowCount"}
     return {
         **{ours: None if row[name] is None else int(row[name]) for ours, name in numbers.items()},
         "content": 0,

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 import zstandard
 from paimon_files import Record, Schema, avro_file, container, records
+from raising import raises
 
 from lakebed import avro, paimon
 from lakebed.errors import CorruptError, UnsupportedError
@@ -156,9 +157,8 @@ def test_a_null_where_the_record_should_be_is_refused():
     schema, rows = entries()
     nullable(schema, {"_FILE"})
     rows[1]["_FILE"] = None
-    with pytest.raises(CorruptError) as caught:
+    with raises(CorruptError, kind="required"):
         read_entries(avro_file(schema, rows))
-    assert caught.value.kind == "required"
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "snappy", "zstandard", "bzip2", "xz"])
@@ -189,9 +189,8 @@ def test_arrays_with_negative_counts():
 def test_other_versions_are_refused(version: int):
     for (schema, rows), read in ((entries(), paimon.read_manifest), (lists(), paimon.read_manifest_list)):
         rows[-1]["_VERSION"] = version
-        with pytest.raises(UnsupportedError) as caught:
+        with raises(UnsupportedError, kind="version"):
             read(avro_file(schema, rows)).to_arrow()
-        assert caught.value.kind == "version"
 
 
 def list_forms() -> dict[str, Any]:

@@ -9,7 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 from paimon_commits import FIRST, SCHEMA, SECOND, files, folder, metadata, names, snapshot
+from raising import raises
 
 import lakebed
 from lakebed import CommitOptions, Table, Transaction, col
@@ -56,9 +58,8 @@ def test_what_cannot_be_replaced_is_refused(
     table: Table, arguments: dict[str, Any], words: str, field: str
 ) -> None:
     before = metadata(table)
-    with pytest.raises(SchemaError, match=words) as refused:
+    with raises(SchemaError, match=words, field=field, record=0):
         table.overwrite_files(**arguments)
-    assert (refused.value.field, refused.value.record) == (field, 0)
     assert metadata(table) == before
 
 
@@ -109,9 +110,8 @@ def test_other_conditions_are_refused(table: Table, where: str, error: Any, fiel
         lambda: table.delete_files(where=where),
         lambda: table.overwrite_files(files(FIRST, "d"), where=where),
     ):
-        with pytest.raises(error) as refused:
+        with raises(error, field=field):
             refuse()
-        assert refused.value.field == field
     assert metadata(table) == before
     with pytest.raises(TypeError, match="files, where, or both"):
         table.delete_files()
@@ -128,11 +128,9 @@ def test_conditions_are_asked_of_the_latest_snapshot(table: Table) -> None:
 
 def test_an_unpartitioned_table_has_no_condition_but_all(tmp_path: Path) -> None:
     table = lakebed.create_table(tmp_path / "u", SCHEMA, "paimon")
-    file = {"file_path": ["bucket-0/a"], "record_count": [1], "file_size_in_bytes": [1]}
-    table = table.append_files(pa.table(file))
-    with pytest.raises(UnsupportedError, match="the table has none") as refused:
+    table = table.append_files(file_rows("bucket-0/a"))
+    with raises(UnsupportedError, match="the table has none", field="day"):
         table.delete_files(where="day IS NULL")
-    assert refused.value.field == "day"
     assert names(table.delete_files(where="TRUE")) == []
 
 
@@ -182,21 +180,18 @@ def test_rows_of_errors_are_those_of_their_own_change(table: Table) -> None:
     tx = table.transaction()
     tx.append_files(files(THIRD, "d", "e"))
     tx.append_files(files(FIRST, "x", "a"))
-    with pytest.raises(SchemaError, match="in the table already") as refused:
+    with raises(SchemaError, match="in the table already", field="file_path", record=1):
         tx.commit()
-    assert (refused.value.field, refused.value.record) == ("file_path", 1)
     tx = table.transaction()
     tx.append_files(files(THIRD, "d", "e"))
     tx.append_files(files(THIRD, "e"))
-    with pytest.raises(SchemaError, match="appears twice") as refused:
+    with raises(SchemaError, match="appears twice", record=0):
         tx.commit()
-    assert refused.value.record == 0
     tx = table.transaction()
     tx.delete_files([f"{folder(FIRST)}/a"])
     tx.delete_files([f"{folder(FIRST)}/x"])
-    with pytest.raises(SchemaError, match="live file") as refused:
+    with raises(SchemaError, match="live file", record=0):
         tx.commit()
-    assert refused.value.record == 0
 
 
 def files_and_schema(tx: Transaction) -> None:

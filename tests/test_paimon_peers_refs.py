@@ -10,11 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import index_row
 from paimon_real import SCHEMA, MadeTable
 
 import lakebed
 
 pypaimon = pytest.importorskip("pypaimon")
+tables = pytest.importorskip("catalog_tables")
 MAGIC = 1581511376
 
 
@@ -38,12 +40,7 @@ def ids(table: Any) -> list[int]:
 
 
 def append(table: Any, number: int) -> None:
-    builder = table.new_batch_write_builder()
-    write, commit = builder.new_write(), builder.new_commit()
-    write.write_arrow(pa.Table.from_pylist([{"id": number, "region": "emea"}], SCHEMA))
-    commit.commit(write.prepare_commit())
-    write.close()
-    commit.close()
+    tables.paimon_append(table, pa.Table.from_pylist([{"id": number, "region": "emea"}], SCHEMA))
 
 
 def test_pypaimon_reads_branches_and_tags_and_adds_to_them(tmp_path: Path) -> None:
@@ -105,19 +102,8 @@ def index_file(made: MadeTable, name: str, data_file: str, *positions: int) -> p
     written = vector(*positions)
     (made.root / "index").mkdir(exist_ok=True)
     (made.root / "index" / name).write_bytes(written)
-    members = [("f0", pa.string()), ("f1", pa.int32()), ("f2", pa.int32()), ("cardinality", pa.int64())]
-    length = len(written) - 9
-    ranges = [[{"f0": data_file, "f1": 1, "f2": length, "cardinality": len(positions)}]]
-    columns: dict[str, Any] = {
-        "index_type": ["DELETION_VECTORS"],
-        "file_name": [name],
-        "file_size": [len(written)],
-        "row_count": [1],
-        "bucket": [0],
-        "partition": pa.array([{"region": "emea"}], pa.struct([("region", pa.string())])),
-        "deletions_vectors_ranges": pa.array(ranges, pa.list_(pa.struct(members))),
-    }
-    return pa.table(columns)
+    own = {"index_type": "DELETION_VECTORS", "file_size": len(written), "partition": {"region": "emea"}}
+    return index_row(name, (data_file, 1, len(written) - 9, len(positions)), **own)
 
 
 def test_pypaimon_applies_deletion_vectors(tmp_path: Path) -> None:

@@ -182,9 +182,13 @@ def test_merged_rows_are_the_same(
     assert repr(merged(kept)) == repr(merged({f"f{number}" for number in range(len(files))})), where
 
 
-def _one_file(root: Path, **file: Any) -> MadeTable:
+def _one_file(root: Path, *later: tuple[str, str], **file: Any) -> MadeTable:
+    """A table of a file whose columns have values from 1 to 9, and another schema later."""
     table = MadeTable(root / "t", ("a", "INT"), ("b", "INT"))
-    table.commit(entry(ADD, "f0", schema_id=0, row_count=10, **file))
+    stats = {"_MIN_VALUES": _ints(a=1, b=1), "_MAX_VALUES": _ints(a=9, b=9), "_NULL_COUNTS": [0, 0]}
+    table.commit(entry(ADD, "f0", schema_id=0, row_count=10, **{"value_stats": stats, **file}))
+    if later:
+        table.write_schema(1, *later)
     return table
 
 
@@ -197,9 +201,7 @@ def _ints(**values: int | None) -> bytes:
     [("c = 5", False), ("c IS NULL", True), ("c IS NOT NULL", False), ("c <> 5", False), ("a = 5", True)],
 )
 def test_48_columns_that_files_lack_are_null(tmp_path: Path, where: str, kept: bool) -> None:
-    stats = {"_MIN_VALUES": _ints(a=1, b=1), "_MAX_VALUES": _ints(a=9, b=9), "_NULL_COUNTS": [0, 0]}
-    table = _one_file(tmp_path, value_stats=stats)
-    table.write_schema(1, ("a", "INT"), ("b", "INT"), ("c", "INT"))
+    table = _one_file(tmp_path, ("a", "INT"), ("b", "INT"), ("c", "INT"))
     assert bool(_kept(table.root, where)) == kept
 
 
@@ -211,9 +213,7 @@ def test_49_what_is_not_collected_prunes_nothing(tmp_path: Path) -> None:
 
 
 def test_50_widened_integers(tmp_path: Path) -> None:
-    stats = {"_MIN_VALUES": _ints(a=1, b=1), "_MAX_VALUES": _ints(a=9, b=9), "_NULL_COUNTS": [0, 0]}
-    table = _one_file(tmp_path, value_stats=stats)
-    table.write_schema(1, ("a", "BIGINT"), ("b", "INT"))
+    table = _one_file(tmp_path, ("a", "BIGINT"), ("b", "INT"))
     assert _kept(table.root, "a = 5") == {"f0"}
     # No INT is as large: the engine leaves the test out, the bounds cast to BIGINT tell.
     assert _kept(table.root, "a = 3000000000") == _kept(table.root, "a = 10") == set()
@@ -221,9 +221,7 @@ def test_50_widened_integers(tmp_path: Path) -> None:
 
 
 def test_51_numbers_that_became_texts(tmp_path: Path) -> None:
-    stats = {"_MIN_VALUES": _ints(a=1, b=1), "_MAX_VALUES": _ints(a=9, b=9), "_NULL_COUNTS": [0, 0]}
-    table = _one_file(tmp_path, value_stats=stats)
-    table.write_schema(1, ("a", "STRING"), ("b", "INT"))
+    table = _one_file(tmp_path, ("a", "STRING"), ("b", "INT"))
     assert _kept(table.root, "a = 'x'") == {"f0"}
 
 
@@ -239,9 +237,7 @@ def test_65_nan_and_zeros(tmp_path: Path) -> None:
 
 
 def test_65_integers_that_became_floats_hold_no_nan(tmp_path: Path) -> None:
-    stats = {"_MIN_VALUES": _ints(a=1, b=1), "_MAX_VALUES": _ints(a=9, b=9), "_NULL_COUNTS": [0, 0]}
-    table = _one_file(tmp_path, value_stats=stats)
-    table.write_schema(1, ("a", "DOUBLE"), ("b", "FLOAT"))
+    table = _one_file(tmp_path, ("a", "DOUBLE"), ("b", "FLOAT"))
     for where in ("a > 9", "a >= 9.5", "a = 'NaN'", "is_nan(a)", "a NOT BETWEEN 1 AND 9", "b > 9.25"):
         assert _kept(table.root, where) == set(), where
     for where in ("a > 8.5", "a >= 9", "a <> 9", "NOT is_nan(b)"):

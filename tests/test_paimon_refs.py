@@ -12,14 +12,7 @@ from paimon_commits import FIRST, SCHEMA, SECOND, files, folder, names
 from test_paimon_commits_stores import LOCATION, Store
 
 import lakebed
-from lakebed import Freed, SchemaChange, Table
-from lakebed.errors import (
-    CommitConflictError,
-    CorruptError,
-    SchemaError,
-    SnapshotNotFoundError,
-    UnsupportedError,
-)
+from lakebed import Freed, SchemaChange, Table, errors
 
 
 @pytest.fixture(params=["disk", "store"])
@@ -64,7 +57,7 @@ def test_what_only_a_tag_reached_is_reported_once_its_snapshot_expired(table: Ta
     assert told(freed)["data"] == ["a"]
     assert freed.files.schema.names == table.reachable().schema.names
     assert (freed.table.tag, freed.table.snapshot_id) == (None, 3)
-    with pytest.raises(SnapshotNotFoundError):
+    with pytest.raises(errors.SnapshotNotFoundError):
         table.delete_tag("one")
 
 
@@ -89,9 +82,9 @@ def test_any_snapshot_can_have_a_tag_and_a_tag_another(table: Table) -> None:
     refs = {row["name"]: row for row in table.refs().to_arrow().to_pylist()}
     assert (refs["again"]["snapshot_id"], refs["again"]["max_reference_age_in_ms"]) == (3, 86_400_000)
     for name, arguments, error in [
-        ("new", {"at": 7}, SnapshotNotFoundError),
-        ("new", {"at": 1 << 64}, SnapshotNotFoundError),
-        ("none", {"replace": True}, SnapshotNotFoundError),
+        ("new", {"at": 7}, errors.SnapshotNotFoundError),
+        ("new", {"at": 1 << 64}, errors.SnapshotNotFoundError),
+        ("none", {"replace": True}, errors.SnapshotNotFoundError),
         ("again", {"at": 3}, FileExistsError),
     ]:
         with pytest.raises(error):
@@ -115,9 +108,9 @@ def test_a_branch_starts_from_a_snapshot_that_has_a_tag(table: Table) -> None:
     branch = table.create_branch("b", at=1)
     assert (branch.branch, names(branch), branch.snapshot_id) == ("b", ["a"], 1)
     assert branch.at(tag="one").snapshot_id == 1
-    with pytest.raises(UnsupportedError, match="snapshot 2 has none"):
+    with pytest.raises(errors.UnsupportedError, match="snapshot 2 has none"):
         table.create_branch("c", at=2)
-    with pytest.raises(SnapshotNotFoundError):
+    with pytest.raises(errors.SnapshotNotFoundError):
         table.create_branch("c", at=7)
 
 
@@ -130,31 +123,31 @@ def test_a_branch_has_its_own_commits(table: Table) -> None:
     assert (empty.snapshot_id, names(empty.append_files(files(FIRST, "e")))) == (None, ["e"])
     for name, error in [
         ("b", FileExistsError),
-        ("main", SchemaError),
-        ("12", SchemaError),
-        ("a/b", SchemaError),
+        ("main", errors.SchemaError),
+        ("12", errors.SchemaError),
+        ("a/b", errors.SchemaError),
     ]:
         with pytest.raises(error):
             table.create_branch(name, at="one")
-    with pytest.raises(SnapshotNotFoundError, match="no tag"):
+    with pytest.raises(errors.SnapshotNotFoundError, match="no tag"):
         table.create_branch("other", at="none")
-    for name, error in [("main", SchemaError), ("none", SnapshotNotFoundError)]:
+    for name, error in [("main", errors.SchemaError), ("none", errors.SnapshotNotFoundError)]:
         with pytest.raises(error):
             table.delete_branch(name)
-    with pytest.raises(SchemaError, match="cannot be deleted"):
+    with pytest.raises(errors.SchemaError, match="cannot be deleted"):
         branch.delete_branch("b")
     freed = table.delete_branch("b")
     assert told(freed)["data"] == ["d"]
     assert not [path for path in paths(table) if path.startswith("branch/branch-b")]
     assert table.delete_branch("empty").files.to_arrow()["kind"].to_pylist().count("data") == 1
-    with pytest.raises(SnapshotNotFoundError):
+    with pytest.raises(errors.SnapshotNotFoundError):
         table.at(branch="b")
 
 
 def test_a_branch_that_an_option_names_stays(table: Table) -> None:
     table.create_branch("b", at="one")
     table = table.update_properties({"scan.fallback-branch": "b"})
-    with pytest.raises(SchemaError, match="fallback"):
+    with pytest.raises(errors.SchemaError, match="fallback"):
         table.delete_branch("b")
 
 
@@ -173,10 +166,10 @@ def test_a_branch_becomes_the_table(table: Table) -> None:
         *("snapshot/LATEST", "snapshot/EARLIEST", "tag/tag-one", "schema/schema-0", "schema/schema-1"),
     }
     assert names(table.refresh().at(branch="b")) == ["a", "d", "e"]
-    for name, error in [("main", SchemaError), ("none", SnapshotNotFoundError)]:
+    for name, error in [("main", errors.SchemaError), ("none", errors.SnapshotNotFoundError)]:
         with pytest.raises(error):
             table.fast_forward("main", to=name)
-    with pytest.raises(SnapshotNotFoundError, match="no snapshot"):
+    with pytest.raises(errors.SnapshotNotFoundError, match="no snapshot"):
         table.create_branch("empty").at(branch="main").fast_forward("main", to="empty")
 
 
@@ -192,12 +185,12 @@ def test_a_rollback_takes_later_snapshots_and_tags_away(table: Table) -> None:
     # The number is given again.
     assert freed.table.append_files(files(SECOND, "n")).snapshot_id == 2
     for target in ({"snapshot": 7}, {"tag": "no"}):
-        with pytest.raises(SnapshotNotFoundError):
+        with pytest.raises(errors.SnapshotNotFoundError):
             table.rollback_to(target)
     for number in (7, 1 << 64):
-        with pytest.raises(SnapshotNotFoundError):
+        with pytest.raises(errors.SnapshotNotFoundError):
             table.rollback_to(number)
-    with pytest.raises(SnapshotNotFoundError):
+    with pytest.raises(errors.SnapshotNotFoundError):
         table.rollback_to("no")
     with pytest.raises(TypeError, match="exactly one of"):
         table.rollback_to({"snapshot": 1, "tag": "one"})
@@ -208,11 +201,11 @@ def test_what_is_named_is_of_the_tables_branch(table: Table) -> None:
     dev = table.create_branch("dev", at="one").append_files(files(SECOND, "d"))
     before = paths(table)
     for name in ("dev", {"branch": "dev"}):
-        with pytest.raises(UnsupportedError, match="snapshots of its own"):
+        with pytest.raises(errors.UnsupportedError, match="snapshots of its own"):
             table.create_tag("theirs", at=name)
-        with pytest.raises(UnsupportedError, match="snapshots of its own"):
+        with pytest.raises(errors.UnsupportedError, match="snapshots of its own"):
             table.rollback_to(name)
-    with pytest.raises(UnsupportedError, match="'dev'"):
+    with pytest.raises(errors.UnsupportedError, match="'dev'"):
         dev.create_tag("theirs", at={"branch": "main"})
     with pytest.raises(TypeError, match="integer"):
         table.rollback_to({"snapshot": "one"})
@@ -241,9 +234,9 @@ def test_expiry_keeps_what_the_rules_keep(table: Table) -> None:
     assert names(freed.table.at(tag="one")) == ["a"]
     with pytest.raises(ValueError, match="retain_last"):
         table.expire_snapshots(retain_last=0)
-    with pytest.raises(SchemaError, match="retained"):
+    with pytest.raises(errors.SchemaError, match="retained"):
         table.update_properties({"snapshot.time-retained": "a while"})
-    with pytest.raises(SchemaError, match="kept at least"):
+    with pytest.raises(errors.SchemaError, match="kept at least"):
         table.update_properties({"snapshot.num-retained.max": "10"}).expire_snapshots(retain_last=11)
 
 
@@ -265,7 +258,7 @@ def test_what_cannot_be_read_lets_nothing_go(tmp_path: Path) -> None:
         lambda: table.expire_snapshots(timedelta(0), 1),
     ]
     for work in works:
-        with pytest.raises(CorruptError):
+        with pytest.raises(errors.CorruptError):
             work()
     assert paths(table) == before
 
@@ -291,7 +284,7 @@ def test_a_commit_meanwhile_is_reported(work: str) -> None:
     branch = table.create_branch("b", at="one").append_files(files(FIRST, "c"))
     assert branch.snapshot_id == 2
     store.breaks = "busy"
-    with pytest.raises(CommitConflictError, match="snapshot 3 is the latest"):
+    with pytest.raises(errors.CommitConflictError, match="snapshot 3 is the latest"):
         table.rollback_to(1) if work == "rollback" else table.fast_forward("main", to="b")
 
 
@@ -299,7 +292,7 @@ def test_a_schema_is_not_changed_where_two_could_be_first() -> None:
     store = Store()
     table = lakebed.create_table(LOCATION, SCHEMA, "paimon", storage=store)
     store.breaks = "ignores the condition"
-    with pytest.raises(UnsupportedError, match="two writers would lose commits"):
+    with pytest.raises(errors.UnsupportedError, match="two writers would lose commits"):
         table.update_schema(SchemaChange.update_comment("new"))
     store.breaks = ""
     assert store.paths() == ["wh/shop.db/orders/schema/schema-0"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -218,11 +218,8 @@ def test_changes_that_meet_are_all_made(tmp_path: Path) -> None:
         for number in range(10):
             table.update_schema(SchemaChange.add_column(f"{writer}{number}", "INT"))
 
-    threads = [threading.Thread(target=add, args=(writer,)) for writer in "ab"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(add, "ab"))
     schema = stored(table, "schema/schema-20")
     added = [field["name"] for field in schema["fields"]][3:]
     assert sorted(added) == sorted(f"{writer}{number}" for writer in "ab" for number in range(10))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
+from interpreters import printed
+from local_storage import LocalStorage
 
 import lakebed
 from lakebed import paimon
@@ -255,20 +255,10 @@ def test_a_branch_knows_when_its_folder_was_modified(path: Path):
     shutil.copytree(path / "schema", folder / "schema")
     expected = instant(folder.stat().st_mtime_ns // 1_000_000).replace(tzinfo=None)
     pafs, fsspec = pytest.importorskip("pyarrow.fs"), pytest.importorskip("fsspec")
-    for storage in (None, pafs.LocalFileSystem(), fsspec.filesystem("file"), Bare()):
+    for storage in (None, pafs.LocalFileSystem(), fsspec.filesystem("file"), LocalStorage()):
         rows = lakebed.open_table(path, storage=storage).metadata_table("branches").to_arrow().to_pylist()
-        time = None if isinstance(storage, Bare) else expected
+        time = None if isinstance(storage, LocalStorage) else expected
         assert rows == [{"branch_name": "new", "create_time": time}], storage
-
-
-class Bare:
-    """A storage that does what a storage must, and no more."""
-
-    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-        return Path(path).read_bytes()[start:end]
-
-    def list(self, prefix: str) -> list[str]:
-        return [file.name for file in Path(prefix).iterdir()] if Path(prefix).is_dir() else []
 
 
 def test_times_are_datetimes_or_milliseconds(path: Path):
@@ -287,9 +277,7 @@ def test_a_datetime_without_zone_is_local_time(path: Path):
         "import sys, lakebed; from datetime import datetime;"
         "print(lakebed.open_table(sys.argv[1]).at(timestamp=datetime(1970, 1, 1, 5, 0, 3)).snapshot_id)"
     )
-    command = [sys.executable, "-c", program, str(path)]
-    run = subprocess.run(command, env={"TZ": "<+05>-5"}, capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "3"
+    assert printed("-c", program, path, environment={"TZ": "<+05>-5"}).strip() == "3"
 
 
 @pytest.mark.parametrize("name", ["", "..", "../snapshot/snapshot-2", "a/b"])

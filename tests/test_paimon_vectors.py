@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows, index_row
 from paimon_commits import metadata
 
 import lakebed
@@ -94,23 +95,11 @@ def test_a_file_that_is_not_live_gets_no_vector(tmp_path: Path) -> None:
     table = lakebed.create_table(
         tmp_path / "t", pa.schema([("id", pa.int64())]), "paimon", properties=options
     )
-    one = pa.table({"file_path": ["bucket-0/a"], "record_count": [3], "file_size_in_bytes": [100]})
+    one = file_rows("bucket-0/a", record_count=3, file_size_in_bytes=100)
     table = table.append_files(one)
 
     def marking(name: str) -> pa.Table:
-        ranges = [[{"f0": name, "f1": 1, "f2": 22, "cardinality": 1}]]
-        kinds = pa.list_(
-            pa.struct(
-                [("f0", pa.string()), ("f1", pa.int32()), ("f2", pa.int32()), ("cardinality", pa.int64())]
-            )
-        )
-        columns = {
-            "file_name": [f"index-{name}"],
-            "file_size": [100],
-            "row_count": [1],
-            "bucket": pa.array([0], pa.int32()),
-        }
-        return pa.table({**columns, "deletions_vectors_ranges": pa.array(ranges, kinds)})
+        return index_row(f"index-{name}", (name, 1, 22, 1), bucket=pa.array([0], pa.int32()))
 
     with pytest.raises(SchemaError, match="not a live file") as refused:
         table.add_deletes(marking("b"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import subprocess
 import sys
 import textwrap
 import threading
@@ -15,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from counting_storage import CountingStorage
+from interpreters import ran
 
 import lakebed
 from lakebed import Table
@@ -182,13 +182,7 @@ INTERRUPTED = """
 
 
 def test_an_interrupt_is_answered_while_reads_hang(location: str):
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(INTERRUPTED), location],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = ran("-c", textwrap.dedent(INTERRUPTED), location, timeout=60)
     assert done.stdout.startswith("interrupted after"), done.stderr
     assert float(done.stdout.split()[-1]) < 20
 

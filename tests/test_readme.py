@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import command_line
 import documents
 import pytest
 
@@ -58,7 +59,7 @@ def far_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     """What the examples of other storage find: a bucket, and a catalog that PyIceberg finds."""
     pytest.importorskip("obstore")
     import catalog_tables
-    from object_store import BUCKET, KEY, SECRET, server, upload
+    from object_store import BUCKET, server, upload, variables
     from pyiceberg.utils.config import Config
 
     catalog = catalog_tables.sqlite(tmp_path)
@@ -70,11 +71,8 @@ def far_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     with server() as address:
         assert BUCKET == "lake"
         upload(address, SAMPLE_TABLE, "warehouse/shop.db/orders")
-        said = {"ACCESS_KEY_ID": KEY, "SECRET_ACCESS_KEY": SECRET, "ALLOW_HTTP": "true"}
-        for name in ("REGION", "DEFAULT_REGION"):
-            said[name] = "us-east-1"
-        for name, value in {**said, "ENDPOINT_URL": f"http://{address}"}.items():
-            monkeypatch.setenv(f"AWS_{name}", value)
+        for name, value in {**variables(address), "AWS_ALLOW_HTTP": "true"}.items():
+            monkeypatch.setenv(name, value)
         yield
 
 
@@ -122,7 +120,7 @@ def test_the_commands_run(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
         code, out, err = _by_a_shell(line)
     else:
         # In this process: a process for each takes most of a second.
-        done = documents.command(*shlex.split(line)[1:])
+        done = command_line.run(*shlex.split(line)[1:])
         code, out, err = done.exit_code, done.stdout, done.stderr
     assert (code, err) == (0, "")
     assert out or "--output-file" in line

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 import pytest
 from counting_storage import CountingStorage
+from file_rows import file_rows
 
 import lakebed
 from lakebed.errors import SnapshotNotFoundError, TableNotFoundError, UnsupportedError
@@ -17,9 +18,7 @@ FORMATS: list[Literal["iceberg", "paimon"]] = ["iceberg", "paimon"]
 
 
 def file(name: str) -> pa.Table:
-    return pa.table(
-        {"file_path": [f"bucket-0/{name}.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
-    )
+    return file_rows(f"bucket-0/{name}.parquet")
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
@@ -91,8 +90,7 @@ def test_a_number_that_is_given_out_anew_is_read_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["near", "far"])
-def test_the_catalog_says_what_is_newest(tmp_path: Path, where: str) -> None:
-    tables = pytest.importorskip("catalog_tables")
+def test_the_catalog_says_what_is_newest(tables: Any, tmp_path: Path, where: str) -> None:
     catalog = (tables.far if where == "far" else tables.sqlite)(tmp_path)
     there = tables.orders(catalog)
     table = lakebed.open_table(there)
@@ -107,8 +105,7 @@ def test_the_catalog_says_what_is_newest(tmp_path: Path, where: str) -> None:
     assert pinned.refresh().snapshot_id == now.snapshot_id
 
 
-def test_an_unchanged_table_of_a_catalog_reads_nothing_itself(tmp_path: Path) -> None:
-    tables = pytest.importorskip("catalog_tables")
+def test_an_unchanged_table_of_a_catalog_reads_nothing_itself(tables: Any, tmp_path: Path) -> None:
     asked = tables.catalog_files.asked
     catalog = tables.far(tmp_path)
     table = lakebed.open_table(tables.orders(catalog))
@@ -121,8 +118,7 @@ def test_an_unchanged_table_of_a_catalog_reads_nothing_itself(tmp_path: Path) ->
     assert of_catalog == sum(asked.values()) == 1
 
 
-def test_new_credentials_are_those_of_the_catalog(tmp_path: Path) -> None:
-    tables = pytest.importorskip("catalog_tables")
+def test_new_credentials_are_those_of_the_catalog(tables: Any, tmp_path: Path) -> None:
     catalog = tables.far(tmp_path)
     table = lakebed.open_table(tables.orders(catalog))
     catalog.properties["s3.session-token"] = "later"
@@ -131,8 +127,7 @@ def test_new_credentials_are_those_of_the_catalog(tmp_path: Path) -> None:
     assert again.files().to_arrow().num_rows == 4
 
 
-def test_a_table_that_the_catalog_has_no_more_is_reported(tmp_path: Path) -> None:
-    tables = pytest.importorskip("catalog_tables")
+def test_a_table_that_the_catalog_has_no_more_is_reported(tables: Any, tmp_path: Path) -> None:
     catalog = tables.sqlite(tmp_path)
     table = lakebed.open_table(tables.orders(catalog))
     catalog.drop_table("db.orders")
@@ -143,8 +138,7 @@ def test_a_table_that_the_catalog_has_no_more_is_reported(tmp_path: Path) -> Non
         table.refresh()
 
 
-def test_a_static_table_has_no_catalog_to_ask(tmp_path: Path) -> None:
-    tables = pytest.importorskip("catalog_tables")
+def test_a_static_table_has_no_catalog_to_ask(tables: Any, tmp_path: Path) -> None:
     static = pytest.importorskip("pyiceberg.table").StaticTable
     there = tables.orders(tables.sqlite(tmp_path))
     table = lakebed.open_table(static.from_metadata(there.metadata_location))
@@ -153,8 +147,7 @@ def test_a_static_table_has_no_catalog_to_ask(tmp_path: Path) -> None:
         table.refresh()
 
 
-def test_a_table_of_pypaimon_is_at_what_was_committed_since(tmp_path: Path) -> None:
-    tables = pytest.importorskip("catalog_tables")
+def test_a_table_of_pypaimon_is_at_what_was_committed_since(tables: Any, tmp_path: Path) -> None:
     near = tables.paimon_orders(tmp_path, commits=1)
     opened = [lakebed.open_table(one) for one in (near, tables.far_paimon(near, tmp_path))]
     tables.paimon_orders(tmp_path, commits=1)

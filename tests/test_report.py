@@ -10,11 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from command_line import output, run
+from file_rows import file_rows
 
 import lakebed
 from lakebed import Table
-from lakebed.cli import cli
 from lakebed.reporting.numbers import SIZES, gather
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
@@ -52,13 +52,11 @@ def made(folder: Path, regions: list[str], size: int = 40 * MIB, commits: int = 
     schema = pa.schema([("id", pa.int64()), ("region", pa.utf8())])
     table = lakebed.create_table(folder, schema, "iceberg", partition_by=["region"])
     for commit in range(commits):
-        columns = {
-            "file_path": [f"data/{commit}-{number}.parquet" for number in range(len(regions))],
-            "record_count": [10] * len(regions),
-            "file_size_in_bytes": [size if number % 2 else 1000 for number in range(len(regions))],
-            "partition": pa.array([{"region": region} for region in regions]),
-        }
-        table = table.append_files(pa.table(columns))
+        paths = [f"data/{commit}-{number}.parquet" for number in range(len(regions))]
+        sizes = pa.array([size if number % 2 else 1000 for number in range(len(regions))])
+        partitions = pa.array([{"region": region} for region in regions])
+        files = file_rows(*paths, record_count=10, file_size_in_bytes=sizes, partition=partitions)
+        table = table.append_files(files)
     return table
 
 
@@ -147,10 +145,9 @@ def test_several_tables_begin_with_a_list_of_all(tmp_path: Path):
 
 def test_the_command_writes_the_page(tmp_path: Path):
     file = tmp_path / "report.html"
-    result = CliRunner().invoke(cli, ["report", str(SAMPLE_TABLE), "-o", str(file)])
-    assert result.exit_code == 0, result.output
+    output("report", SAMPLE_TABLE, "-o", file)
     assert file.read_text("utf-8") == lakebed.report(lakebed.open_table(SAMPLE_TABLE))
-    assert CliRunner().invoke(cli, ["report", str(SAMPLE_TABLE)]).exit_code == 2
+    assert run("report", SAMPLE_TABLE).exit_code == 2
     with pytest.raises(OSError, match="nowhere"):
         lakebed.report([], tmp_path / "nowhere" / "x.html")
 

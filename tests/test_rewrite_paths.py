@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from command_line import printed
 from covering import each_covering_iceberg_table, each_layout_of_golden_paimon_tables
+from file_rows import file_rows
 from moved_tables import PATH_FIELD, copied, position_deletes, said, with_deletes
 
 import lakebed
 from lakebed import Table
-from lakebed.cli import cli
 from lakebed.errors import LocationError, SchemaError, SnapshotNotFoundError, UnsupportedError
 from shared_data import SAMPLE_TABLE, GoldenTable
 
@@ -48,12 +48,19 @@ def made(folder: Path, count: int = 3) -> Table:
     for number in range(count):
         file = folder / f"data/{number}.parquet"
         file.parent.mkdir(exist_ok=True)
-        pq.write_table(pa.table({"id": [number], "day": pa.array([number], pa.int32())}), file)
-        size = file.stat().st_size
-        partition = pa.array([{"day": number}], pa.struct([("day", pa.int32())]))
-        columns = {"file_path": [str(file)], "record_count": [1], "file_size_in_bytes": [size]}
-        table = table.append_files(pa.table({**columns, "partition": partition}))
+        table = with_file(table, file, number)
     return table
+
+
+def with_file(table: Table, file: Path, day: int) -> Table:
+    """A table with one more data file, which is written."""
+    pq.write_table(pa.table({"id": [day], "day": pa.array([day], pa.int32())}), file)
+    return table.append_files(of_day(str(file), day, file.stat().st_size))
+
+
+def of_day(path: str, day: int, size: int = 1) -> pa.Table:
+    partition = pa.array([{"day": day}], pa.struct([("day", pa.int32())]))
+    return file_rows(path, file_size_in_bytes=size, partition=partition)
 
 
 @each_covering_iceberg_table(
@@ -168,11 +175,7 @@ def test_what_came_after_a_version_completes_an_earlier_copy(tmp_path: Path, by_
 
 def made_again(table: Table, number: int) -> Table:
     """A table with one more data file."""
-    file = Path(table.location) / f"data/{number}.parquet"
-    pq.write_table(pa.table({"id": [number], "day": pa.array([number], pa.int32())}), file)
-    partition = pa.array([{"day": number}], pa.struct([("day", pa.int32())]))
-    columns = {"file_path": [str(file)], "record_count": [1], "file_size_in_bytes": [file.stat().st_size]}
-    return table.append_files(pa.table({**columns, "partition": partition}))
+    return with_file(table, Path(table.location) / f"data/{number}.parquet", number)
 
 
 def test_paths_in_position_deletes_and_their_bounds_are_exchanged(tmp_path: Path):
@@ -209,9 +212,7 @@ def test_what_nobody_said_where_it_leads_is_an_error_and_nothing_is_left(tmp_pat
         with pytest.raises(LocationError, match="no prefix covers") as raised:
             lakebed.rewrite_paths(table, prefixes, to=new)
         assert raised.value.path == named
-    columns = {"file_path": ["/elsewhere/x.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
-    partition = pa.array([{"day": 1}], pa.struct([("day", pa.int32())]))
-    table = table.append_files(pa.table({**columns, "partition": partition}))
+    table = table.append_files(of_day("/elsewhere/x.parquet", 1))
     with pytest.raises(LocationError, match="no prefix covers") as raised:
         lakebed.rewrite_paths(table, {old: new}, to=new)
     assert not [file for file in Path(new).rglob("*") if file.is_file()]
@@ -301,9 +302,6 @@ def test_pypaimon_reads_the_copy(tmp_path: Path):
 def test_the_command_writes_and_lists(tmp_path: Path):
     table = made(tmp_path / "old")
     old, new = str(tmp_path / "old"), str(tmp_path / "new")
-    arguments = ["rewrite-paths", old, "--prefix", f"{old}={new}", "--to", new, "-o", "json"]
-    result = CliRunner().invoke(cli, arguments)
-    assert result.exit_code == 0, result.output
-    found = [json.loads(line) for line in result.output.splitlines()]
+    found = printed("rewrite-paths", old, "--prefix", f"{old}={new}", "--to", new)
     assert {row["kind"] for row in found} == {"data"}
     assert said(rows(lakebed.open_table(new).files())) == said(rows(table.files()), old, new)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from object_store import BUCKET, KEY, SECRET, Answer, Asked, client, proxy, server, upload
+from file_rows import file_rows
+from object_store import BUCKET, SECRET, Answer, Asked, client, proxy, server, upload, variables
 from trust import not_in_check
 
 import lakebed
@@ -43,13 +44,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         here, there = (str(tmp_path_factory.mktemp(name) / "t") for name in ("here", "there"))
         table = lakebed.create_table(here, schema, "iceberg", partition_by=["region"])
         for number, region in enumerate(["emea", "apac", "emea", "us"]):
-            file = {
-                "file_path": [f"data/{number}.parquet"],
-                "record_count": [number],
-                "file_size_in_bytes": [1],
-                "partition": [{"region": region}],
-            }
-            table = table.append_files(pa.table(file))
+            file = {"record_count": number, "partition": {"region": region}}
+            table = table.append_files(file_rows(f"data/{number}.parquet", **file))
         lakebed.rewrite_paths(table, {here: ICEBERG}, to=there)
         upload(address, Path(there), ICEBERG.removeprefix(f"s3://{BUCKET}/"))
         yield address
@@ -58,9 +54,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def run(
     program: Path, address: str, *arguments: str, secret: str = SECRET
 ) -> subprocess.CompletedProcess[str]:
-    told = {"ACCESS_KEY_ID": KEY, "SECRET_ACCESS_KEY": secret, "REGION": "us-east-1", "ALLOW_HTTP": "true"}
-    told["ENDPOINT_URL"] = f"http://{address}"
-    environment = {f"AWS_{name}": value for name, value in told.items()}
+    environment = variables(address) | {"AWS_SECRET_ACCESS_KEY": secret, "AWS_ALLOW_HTTP": "true"}
     return subprocess.run(
         (program, *arguments), env=environment, capture_output=True, text=True, check=False, timeout=60
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from command_line import run
 from iceberg_made import MadeTable as IcebergTable
 from iceberg_made import entry, entry_schema, field, optional
 from paimon_made import MadeTable as PaimonTable
@@ -22,7 +22,6 @@ from paimon_made import row
 
 import lakebed
 from lakebed import catalogs
-from lakebed.cli import cli
 from lakebed.locations import check_locations
 from lakebed.table import Reopening
 from lakebed.table.opening import Opening
@@ -89,7 +88,7 @@ def test_a_uri_that_cannot_be_opened(said: Callable[..., str], uri: str):
         lakebed.paimon.read_manifest,
     ):
         assert CANARY not in said(lambda work=work: work(uri))
-    result = CliRunner().invoke(cli, ["files", uri])
+    result = run("files", uri)
     assert CANARY not in result.output
 
 
@@ -115,7 +114,7 @@ def test_a_uri_in_metadata(said: Callable[..., str], tmp_path: Path, uri: str, w
     for view in (table.files, table.entries, table.plan, table.partitions, table.deletes):
         assert CANARY not in said(lambda view=view: view().to_arrow())
     assert CANARY not in repr(table) + table._repr_html_()
-    assert CANARY not in CliRunner().invoke(cli, ["files", str(made.root)]).output
+    assert CANARY not in run("files", made.root).output
 
 
 ICEBERG_PROPERTIES = [
@@ -201,8 +200,7 @@ def test_literals_of_filters(said: Callable[..., str], tmp_path: Path, where: st
         table = lakebed.open_table(root)
         for view in (table.files, table.plan):
             assert CANARY not in said(lambda view=view: view(where=where).to_arrow())
-        result = CliRunner().invoke(cli, ["files", str(root), "--where", where])
-        assert CANARY not in result.output
+        assert CANARY not in run("files", root, "--where", where).output
 
 
 def damaged(file: Path) -> Iterator[None]:

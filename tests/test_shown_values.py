@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from command_line import output, printed, run
+from json_files import edited
 
 import lakebed
 from lakebed._arguments import milliseconds
 from lakebed._values import to_json_values
-from lakebed.cli import cli
 from lakebed.errors import LakebedError, PredicateError, SchemaError, SnapshotNotFoundError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -103,26 +102,17 @@ def far(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     return far_table(tmp_path_factory.mktemp("far") / "t", request.param)
 
 
-def run(*arguments: object, code: int = 0) -> str:
-    result = CliRunner().invoke(cli, list(map(str, arguments)))
-    assert result.exit_code == code, result.output
-    assert isinstance(result.exception, SystemExit | None.__class__)
-    return result.output
-
-
 def test_every_form_of_the_command_line_has_them(far: Table) -> None:
-    lines = run("partitions", far.location, "--columns", "partition", "-o", "json").splitlines()
-    assert sorted(json.loads(line)["partition"]["d"] for line in lines) == sorted(DATES)
+    rows = printed("partitions", far.location, "--columns", "partition")
+    assert sorted(row["partition"]["d"] for row in rows) == sorted(DATES)
     for form in ("csv", "table"):
-        output = run("partitions", far.location, "--columns", "partition", "-o", form)
-        assert all(date in output for date in DATES)
-    stats = run("files", far.location, "--stats", "ts,d", "--columns", "stats", "-o", "json").splitlines()
-    bounds = {
-        name: [json.loads(line)["stats"][name]["lower_bound"] for line in stats] for name in ("ts", "d")
-    }
+        shown = output("partitions", far.location, "--columns", "partition", "-o", form)
+        assert all(date in shown for date in DATES)
+    stats = printed("files", far.location, "--stats", "ts,d", "--columns", "stats")
+    bounds = {name: [row["stats"][name]["lower_bound"] for row in stats] for name in ("ts", "d")}
     assert set(bounds["d"]) == set(DATES)
     assert {"+294247-01-10T04:00:54.775807", "-290308-12-21T19:59:05.224193", None} <= set(bounds["ts"])
-    assert "+10000-01-01" in run("show", far.location)
+    assert "+10000-01-01" in output("show", far.location)
 
 
 def test_notebooks_and_reports_have_them(far: Table) -> None:
@@ -146,24 +136,27 @@ def test_pandas_says_what_it_does_not_have(far: Table) -> None:
         far.files().to_pandas()
 
 
+def committed_at(folder: Path, millis: int) -> Table:
+    """A table whose snapshots are all of one time."""
+    far_table(folder, "iceberg")
+    for path in (folder / "metadata").glob("*.metadata.json"):
+        with edited(path) as metadata:
+            for snapshot in metadata.get("snapshots", []):
+                snapshot["timestamp-ms"] = millis
+    return lakebed.open_table(folder)
+
+
 def test_snapshots_of_far_years_are_in_health_and_reports(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    far_table(tmp_path / "t", "iceberg")
-    for path in (tmp_path / "t/metadata").glob("*.metadata.json"):
-        metadata = json.loads(path.read_text())
-        for snapshot in metadata.get("snapshots", []):
-            snapshot["timestamp-ms"] = 253_402_300_800_000
-        path.write_text(json.dumps(metadata))
-    table = lakebed.open_table(tmp_path / "t")
+    table = committed_at(tmp_path / "t", 253_402_300_800_000)
     assert "committed +10000-01-01 00:00:00 UTC" in lakebed.report(table)
     assert table.health().findings() is not None
-    assert "+10000-01-01 00:00:00 UTC" in run("show", table.location)
-    metrics = run("health", table.location, "-o", "openmetrics")
+    assert "+10000-01-01 00:00:00 UTC" in output("show", table.location)
+    metrics = output("health", table.location, "-o", "openmetrics")
     assert re.search(r"committed_at_timestamp_seconds\{.*\} 253402300800\.0$", metrics, re.MULTILINE)
-    output = run(
-        "health", table.location, "--fail-if", "committed_at > TIMESTAMP '2020-01-01 00:00:00'", code=1
-    )
-    assert "committed_at is +10000-01-01T00:00:00.000000Z" in output
+    failed = run("health", table.location, "--fail-if", "committed_at > TIMESTAMP '2020-01-01 00:00:00'")
+    assert (failed.exit_code, type(failed.exception)) == (1, SystemExit)
+    assert "committed_at is +10000-01-01T00:00:00.000000Z" in failed.output
 
 
 @pytest.mark.parametrize(
@@ -172,13 +165,7 @@ def test_snapshots_of_far_years_are_in_health_and_reports(tmp_path: Path) -> Non
 def test_snapshots_at_the_ends_of_the_calendar_are_in_reports(tmp_path: Path, millis: int) -> None:
     """Around them there is no time to be left free."""
     pytest.importorskip("matplotlib")
-    far_table(tmp_path / "t", "iceberg")
-    for path in (tmp_path / "t/metadata").glob("*.metadata.json"):
-        metadata = json.loads(path.read_text())
-        for snapshot in metadata.get("snapshots", []):
-            snapshot["timestamp-ms"] = millis
-        path.write_text(json.dumps(metadata))
-    assert "<svg" in lakebed.report(lakebed.open_table(tmp_path / "t"))
+    assert "<svg" in lakebed.report(committed_at(tmp_path / "t", millis))
 
 
 def cells(output: str) -> list[list[str]]:
@@ -215,9 +202,9 @@ def test_csv_is_data_unless_it_is_for_a_spreadsheet(tmp_path: Path) -> None:
     }
     file = tmp_path / "rows.avro"
     lakebed.avro.write(rows.rename_columns(["text", "number", "whole", "list"]), file, schema)
-    data = cells(run("avro", file, "-o", "csv"))[1:]
+    data = cells(output("avro", file, "-o", "csv"))[1:]
     assert [row[0] for row in data] == [text or "" for text in texts]
-    shown = cells(run("avro", file, "-o", "csv", "--spreadsheet"))[1:]
+    shown = cells(output("avro", file, "-o", "csv", "--spreadsheet"))[1:]
     assert [row[0] for row in shown] == [
         "'=1+1",
         "'+1",
@@ -237,38 +224,30 @@ def test_csv_is_data_unless_it_is_for_a_spreadsheet(tmp_path: Path) -> None:
         assert [row[column] for row in shown] == [row[column] for row in data]
     assert {row[2] for row in shown} == {"-1"}
     for form in ("json", "table", "arrow"):
-        output = run("avro", file, "-o", form, "--spreadsheet", code=2)
-        assert "--spreadsheet is of -o csv" in output
+        refused = run("avro", file, "-o", form, "--spreadsheet")
+        assert refused.exit_code == 2
+        assert "--spreadsheet is of -o csv" in refused.output
     target = tmp_path / "rows.csv"
-    run("avro", file, "-o", "csv", "--spreadsheet", "--output-file", target)
+    output("avro", file, "-o", "csv", "--spreadsheet", "--output-file", target)
     assert [row[0] for row in cells(target.read_text("utf-8"))][1] == "'=1+1"
 
 
 def test_far_years_are_no_formulas(far: Table) -> None:
-    shown = cells(
-        run("files", far.location, "-o", "csv", "--spreadsheet", "--columns", "partition,record_count")
-    )
+    columns = ("--columns", "partition,record_count")
+    shown = cells(output("files", far.location, "-o", "csv", "--spreadsheet", *columns))
     assert {row[1] for row in shown[1:]} == {"1"}
     assert all(row[0].startswith('{"d":"') for row in shown[1:])
 
 
 def with_nul(folder: Path) -> Table:
     lakebed.create_table(folder, pa.schema([("id", pa.int64())]), "iceberg")
-    path = folder / "metadata/v1.metadata.json"
-    metadata = json.loads(path.read_text())
-    metadata["schemas"][0]["fields"] += [
-        {"id": 8, "name": "n\0l", "required": False, "type": "string"},
-        {
-            "id": 9,
-            "name": "s",
-            "required": False,
-            "type": {
-                "type": "struct",
-                "fields": [{"id": 10, "name": "a\0b", "required": False, "type": "int"}],
-            },
-        },
-    ]
-    path.write_text(json.dumps(metadata))
+    inner = {"id": 10, "name": "a\0b", "required": False, "type": "int"}
+    struct = {"type": "struct", "fields": [inner]}
+    with edited(folder / "metadata/v1.metadata.json") as metadata:
+        metadata["schemas"][0]["fields"] += [
+            {"id": 8, "name": "n\0l", "required": False, "type": "string"},
+            {"id": 9, "name": "s", "required": False, "type": struct},
+        ]
     return lakebed.open_table(folder)
 
 
@@ -289,7 +268,7 @@ def test_a_name_that_arrow_does_not_have(tmp_path: Path) -> None:
         ):
             with pytest.raises(LakebedError):
                 read()
-    assert "a\\\\u0000b" in run("schemas", table.location)
+    assert "a\\\\u0000b" in output("schemas", table.location)
     formats: list[Format] = ["iceberg", "paimon"]
     for made in formats:
         for schema in (
@@ -399,14 +378,15 @@ def test_ages_and_numbers_of_any_size(far: Table) -> None:
         with pytest.raises(SnapshotNotFoundError):
             ask()
     place = far.location
-    assert f"no snapshot {HUGE}" in run("files", place, "--snapshot", HUGE, code=1)
-    assert (
-        run("files", place, "--as-of", HUGE, "--limit", HUGE, "--columns", "record_count").count("1") == count
-    )
-    assert "error:" in run("files", place, "--as-of", "9" * 5000, code=2)
-    run("health", place, "--small-bytes", "9" * 400)
-    run("orphans", place, "--older-than", "999999999d")
-    run("expire-plan", place, "--older-than", "999999999d", "--retain-last", HUGE)
+    missing, refused = run("files", place, "--snapshot", HUGE), run("files", place, "--as-of", "9" * 5000)
+    assert (missing.exit_code, refused.exit_code) == (1, 2)
+    assert f"no snapshot {HUGE}" in missing.output
+    assert "error:" in refused.output
+    shown = output("files", place, "--as-of", HUGE, "--limit", HUGE, "--columns", "record_count")
+    assert shown.count("1") == count
+    output("health", place, "--small-bytes", "9" * 400)
+    output("orphans", place, "--older-than", "999999999d")
+    output("expire-plan", place, "--older-than", "999999999d", "--retain-last", HUGE)
 
 
 @pytest.mark.parametrize("name", ["iceberg", "paimon"])

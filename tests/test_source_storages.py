@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pytest
+from raising import raises
 
 import lakebed
 from lakebed import avro, iceberg, paimon
@@ -117,17 +118,15 @@ def test_a_filesystem_and_a_library_by_name_are_read(name: str, tmp_path: Path) 
     expected = read(name, file)
     assert read(name, file, storage=pafs.LocalFileSystem()) == expected
     assert read(name, str(file), storage="fsspec") == expected
-    with pytest.raises(FileNotFoundError, match="nothing") as caught:
+    with raises(FileNotFoundError, match="nothing", filename=str(tmp_path / "nothing")):
         read(name, tmp_path / "nothing", storage="pyarrow")
-    assert caught.value.filename == str(tmp_path / "nothing")
 
 
 @EACH
 def test_errors_name_the_file_that_a_storage_read(name: str) -> None:
     uri = "own://key:c4n4ry@bucket/file?sig=c4n4ry"
-    with pytest.raises(LakebedError) as caught:
+    with raises(LakebedError, path="own://bucket/file") as caught:
         read(name, uri, storage=Own(b"{ no such file"))
-    assert caught.value.path == "own://bucket/file"
     assert "c4n4ry" not in str(caught.value)
 
 
@@ -152,6 +151,5 @@ def test_what_a_storage_raises_comes_as_it_is() -> None:
         def read(self, path: str, start: int | None = None, end: int | None = None) -> Any:
             raise PermissionError(13, "no", path)
 
-    with pytest.raises(PermissionError) as caught:
+    with raises(PermissionError, filename="own://bucket/file"):
         paimon.read_manifest_list("own://bucket/file", storage=Failing(b""))
-    assert caught.value.filename == "own://bucket/file"

@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
+from local_storage import LocalStorage
 from nested_reads import Calling
 
 import lakebed
@@ -30,25 +32,10 @@ from lakebed.storage.protocols import abilities
 from shared_data import SAMPLE_TABLE
 
 SCHEMA = pa.schema([("id", pa.int32())])
-FILES = pa.table({"file_path": ["bucket-0/a.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
+FILES = file_rows("bucket-0/a.parquet")
 READS = {Storage, ReadableStorage, ListableStorage, ConcurrentStorage}
 LISTS = {FolderListingStorage, DetailListingStorage, TimedStorage}
 PROTOCOLS = READS | LISTS | {WritableStorage, PublishingStorage}
-
-
-class Least:
-    """What a storage is at least."""
-
-    def __init__(self) -> None:
-        self.listed: list[str] = []
-
-    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-        return Path(path).read_bytes()[start:end]
-
-    def list(self, prefix: str) -> Any:
-        self.listed.append(prefix)
-        folder = Path(prefix)
-        return [child.name for child in folder.iterdir()] if folder.is_dir() else []
 
 
 @pytest.mark.parametrize(
@@ -66,7 +53,7 @@ def test_adapters_declare_what_they_fulfil(kind: type, fulfilled: set[type]) -> 
 
 
 def test_an_object_that_reads_and_lists_is_a_storage(tmp_path: Path) -> None:
-    least = Least()
+    least = LocalStorage()
     assert isinstance(least, lakebed.Storage)
     assert isinstance(least, lakebed.ReadableStorage)
     assert isinstance(least, lakebed.ListableStorage)
@@ -85,7 +72,7 @@ def test_an_object_that_reads_and_lists_is_a_storage(tmp_path: Path) -> None:
 )
 def test_what_is_missing_is_named(tmp_path: Path, call: Any, method: str, protocol: str) -> None:
     lakebed.create_table(tmp_path / "t", SCHEMA, "paimon")
-    table = lakebed.open_table(tmp_path / "t", storage=Least())
+    table = lakebed.open_table(tmp_path / "t", storage=LocalStorage())
     with pytest.raises(UnsupportedError, match=rf"\b{method}\b") as caught:
         call(table)
     assert f"lakebed.storage.{protocol}" in str(caught.value)
@@ -94,14 +81,14 @@ def test_what_is_missing_is_named(tmp_path: Path, call: Any, method: str, protoc
 
 
 def test_a_place_that_only_reads_takes_no_copy(tmp_path: Path) -> None:
-    class Writes(Least):
+    class Writes(LocalStorage):
         def write(self, path: str, data: bytes) -> None:
             raise AssertionError(path)
 
         remove = write
 
     table = lakebed.open_table(SAMPLE_TABLE)
-    for storage in (Least(), Writes()):
+    for storage in (LocalStorage(), Writes()):
         with pytest.raises(UnsupportedError, match=r"lakebed\.storage\.PublishingStorage"):
             lakebed.rewrite_paths(table, {table.location: "/new"}, to=tmp_path / "to", storage=storage)
 
@@ -167,7 +154,7 @@ def test_a_method_that_is_none_is_no_ability() -> None:
 
 @pytest.mark.parametrize(("reads", "error"), [(0, ValueError), ("many", TypeError), (-1, ValueError)])
 def test_a_number_of_reads_is_a_count(reads: Any, error: type[Exception]) -> None:
-    least = Least()
+    least = LocalStorage()
     least.concurrent_reads = reads  # type: ignore[attr-defined]
     with pytest.raises(error, match="concurrent_reads"):
         lakebed.open_table(SAMPLE_TABLE, storage=least)

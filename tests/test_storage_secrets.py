@@ -6,10 +6,7 @@ from __future__ import annotations
 
 import errno
 import logging
-import os
 import pickle
-import subprocess
-import sys
 import traceback
 import warnings
 from collections.abc import Callable
@@ -18,6 +15,7 @@ from typing import Any
 
 import pytest
 from echoing import CANARY, CLIENTS, FORMS, SECRET, TOKEN, echo
+from interpreters import ran
 
 import lakebed
 from lakebed.errors import LakebedError
@@ -85,7 +83,6 @@ def test_what_a_server_repeats_is_in_no_message(
 def test_the_command_line_says_nothing_of_what_the_environment_holds(form: str) -> None:
     with echo(form) as address:
         environment = {
-            **os.environ,
             "AWS_ACCESS_KEY_ID": "AKID",
             "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_SESSION_TOKEN": TOKEN,
@@ -107,10 +104,7 @@ def test_the_command_line_says_nothing_of_what_the_environment_holds(form: str) 
             ["show", "--catalog", "prod", "db.orders"],
             ["show", "--catalog", "other", "db.orders"],
         ):
-            command = [sys.executable, "-m", "lakebed", *arguments]
-            done = subprocess.run(
-                command, env=environment, capture_output=True, text=True, check=False, timeout=120
-            )
+            done = ran("-m", "lakebed", *arguments, environment=environment, timeout=120)
             # A catalog that cannot be loaded is wrong usage.
             assert done.returncode == (2 if "--catalog" in arguments else 1), done.stderr
             assert done.stderr.startswith("error: "), done.stderr
@@ -165,6 +159,15 @@ ERRORS: list[Exception] = [
 ]
 
 
+def of_the_system(call: Callable[[], Any]) -> OSError:
+    """The error of a call, which shows neither a secret nor what it was raised from."""
+    found = raised(call)
+    assert isinstance(found, OSError)
+    assert CANARY not in told(found)
+    assert found.__context__ is None
+    return found
+
+
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_whatever_a_library_raises_is_an_oserror_with_the_path(error: Exception) -> None:
     storage = FsspecStorage(Raising(chained(error), token="t0ken-of-options"), "s3://b/t", "b/t")
@@ -184,12 +187,9 @@ def test_whatever_a_library_raises_is_an_oserror_with_the_path(error: Exception)
             # So filesystems say that they keep no times.
             assert call() is None
             continue
-        found = raised(call)
-        assert isinstance(found, OSError)
+        found = of_the_system(call)
         assert "s3://b/t/x" in str(found)
-        assert CANARY not in told(found)
         assert found.__cause__ is None
-        assert found.__context__ is None
         assert isinstance(found, PermissionError) is isinstance(error, PermissionError)
         if not isinstance(error, OSError):
             assert type(error).__name__ in str(found)
@@ -242,10 +242,7 @@ def test_a_file_io_raises_as_other_storages_do(error: Exception) -> None:
         lambda: paimon.modified("s3://b/t/x"),
     ]
     for call in calls:
-        found = raised(call)
-        assert isinstance(found, OSError)
-        assert CANARY not in told(found)
-        assert found.__context__ is None
+        of_the_system(call)
 
 
 @pytest.mark.parametrize(

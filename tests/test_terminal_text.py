@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import warnings
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from command_line import output, printed
+from file_rows import file_rows
+from json_files import edited
 
 import lakebed
 from lakebed import _notes
-from lakebed.cli import cli
 from lakebed.errors import CorruptError, LakebedWarning, PredicateError, SchemaError
 
 # Colour, a line end, a mark that turns the direction of what follows, and the eight-bit form of ESC [.
@@ -33,15 +33,8 @@ def table(tmp_path: Path) -> lakebed.Table:
     made = lakebed.create_table(
         tmp_path / "t", schema, "paimon", partition_by=[PARTITION], properties={"note": EVIL}, comment=EVIL
     )
-    files = pa.table(
-        {
-            "file_path": [f"{FOLDER}={FOLDER}/bucket-0/f.parquet"],
-            "partition": pa.array([{PARTITION: PARTITION}], pa.struct([(PARTITION, pa.string())])),
-            "record_count": [1],
-            "file_size_in_bytes": [1],
-        }
-    )
-    return made.append_files(files)
+    partition = pa.array([{PARTITION: PARTITION}], pa.struct([(PARTITION, pa.string())]))
+    return made.append_files(file_rows(f"{FOLDER}={FOLDER}/bucket-0/f.parquet", partition=partition))
 
 
 @pytest.mark.parametrize(
@@ -50,21 +43,18 @@ def table(tmp_path: Path) -> lakebed.Table:
 )
 def test_a_command_prints_nothing_that_steers(command: list[str], table: lakebed.Table) -> None:
     verb, *rest = command
-    done = CliRunner().invoke(cli, [verb, table.location, *rest])
-    assert done.exit_code == 0, done.output
-    assert not STEERING.search(done.stdout)
+    text = output(verb, table.location, *rest)
+    assert not STEERING.search(text)
     if verb in ("files", "partitions"):
         # A struct is JSON in a cell.
-        assert r"a\u001b[31m\nb\u202ec" in done.stdout
+        assert r"a\u001b[31m\nb\u202ec" in text
     if verb in ("show", "schemas") or rest == ["options"]:
-        assert SHOWN in done.stdout
+        assert SHOWN in text
 
 
 def test_programs_get_the_data(table: lakebed.Table) -> None:
-    done = CliRunner().invoke(cli, ["metadata", table.location, "options", "-o", "json"])
-    assert json.loads(done.stdout)["value"] == EVIL
-    done = CliRunner().invoke(cli, ["metadata", table.location, "options", "-o", "csv"])
-    assert EVIL in done.stdout
+    assert [row["value"] for row in printed("metadata", table.location, "options")] == [EVIL]
+    assert EVIL in output("metadata", table.location, "options", "-o", "csv")
 
 
 def test_a_table_on_a_terminal_has_its_headings_spelled_out(
@@ -110,13 +100,11 @@ def test_what_prints_itself_is_spelled_out(table: lakebed.Table) -> None:
 
 def test_summaries_and_names_of_refs_of_iceberg_are_spelled_out(tmp_path: Path) -> None:
     made = lakebed.create_table(tmp_path / "t", pa.schema([("id", pa.int64())]), "iceberg")
-    files = pa.table({"file_path": ["data/f.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
-    made = made.append_files(files, options=lakebed.CommitOptions(properties={EVIL: EVIL}))
-    file = Path(made.location) / "metadata" / "v2.metadata.json"
-    metadata = json.loads(file.read_text())
-    current = metadata["current-snapshot-id"]
-    metadata["refs"] |= {EVIL + kind: {"snapshot-id": current, "type": kind} for kind in ("tag", "branch")}
-    file.write_text(json.dumps(metadata))
+    options = lakebed.CommitOptions(properties={EVIL: EVIL})
+    made = made.append_files(file_rows("data/f.parquet"), options=options)
+    with edited(Path(made.location) / "metadata" / "v2.metadata.json") as metadata:
+        head = {"snapshot-id": metadata["current-snapshot-id"]}
+        metadata["refs"] |= {EVIL + kind: {**head, "type": kind} for kind in ("tag", "branch")}
     printed_plainly(made.location, [["refs"], ["snapshots", "--columns", "summary"]])
     with pytest.raises(lakebed.LakebedError) as caught:
         lakebed.open_table(made.location).at(tag=EVIL)
@@ -140,11 +128,10 @@ def test_summaries_and_names_of_refs_of_paimon_are_spelled_out(table: lakebed.Ta
 def printed_plainly(location: str, commands: list[list[str]]) -> None:
     """Every command prints the name or value of data spelled out, where it prints it."""
     for verb, *rest in [*commands, ["show"]]:
-        done = CliRunner().invoke(cli, [verb, location, *rest])
-        assert done.exit_code == 0, done.output
-        assert not STEERING.search(done.stdout), (verb, done.stdout)
+        text = output(verb, location, *rest)
+        assert not STEERING.search(text), (verb, text)
         if verb != "show":
-            assert r"\u202e" in done.stdout, (verb, done.stdout)
+            assert r"\u202e" in text, (verb, text)
 
 
 def test_errors_of_a_c_stream_are_spelled_out_in_the_core(tmp_path: Path) -> None:

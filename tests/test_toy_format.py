@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from command_line import printed, run
 from exchanging import planned, rows
 
 import lakebed
 from lakebed import _native
-from lakebed.cli import cli
 from lakebed.errors import SchemaError, SnapshotNotFoundError, TableNotFoundError, UnsupportedError
 from spark_rows import sorted_rows
 
@@ -142,17 +141,12 @@ def test_what_else_it_lacks_is_said(toy):
 
 
 def test_commands_show_it(toy):
-    def rows_of(*words: str) -> list[dict[str, Any]]:
-        result = CliRunner().invoke(cli, [*words, "--output", "json"])
-        assert result.exit_code == 0, result.output
-        return [json.loads(line) for line in result.stdout.splitlines()]
-
     table, path = lakebed.open_table(toy), str(toy)
-    assert rows_of("files", path) == table.files().to_arrow().to_pylist()
-    assert rows_of("partitions", path, "--format", "toy") == table.partitions().to_arrow().to_pylist()
-    assert rows_of("diff", path, "1", "2") == table.diff(1, 2).to_arrow().to_pylist()
-    assert [row["kept"] for row in rows_of("files", path, "--explain")] == [2, LIVE]
-    refused = CliRunner().invoke(cli, ["snapshots", path])
+    assert printed("files", path) == table.files().to_arrow().to_pylist()
+    assert printed("partitions", path, "--format", "toy") == table.partitions().to_arrow().to_pylist()
+    assert printed("diff", path, "1", "2") == table.diff(1, 2).to_arrow().to_pylist()
+    assert [row["kept"] for row in printed("files", path, "--explain")] == [2, LIVE]
+    refused = run("snapshots", path)
     assert refused.exit_code != 0
     assert "toy tables have no view snapshots" in refused.output
 

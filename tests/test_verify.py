@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import command_line
 import pytest
-from click.testing import CliRunner
 from covering import each_covering_iceberg_table, each_covering_paimon_table
 from exchanging import verified
 from iceberg_made import ADDED, DELETED, EXISTING, MadeTable, entry
@@ -18,7 +18,6 @@ from paimon_made import entry as paimon_entry
 
 import lakebed
 from lakebed import avro
-from lakebed.cli import cli
 from lakebed.errors import LakebedError
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE, GoldenTable
 from spark_rows import sorted_rows
@@ -345,7 +344,7 @@ def test_columns_filters_and_limits(made: MadeTable) -> None:
 
 def test_the_exit_code_serves_a_cron_job(made: MadeTable) -> None:
     def run(*words: str) -> tuple[int, list[Row]]:
-        result = CliRunner().invoke(cli, ["verify", str(made.root), "-o", "json", *words])
+        result = command_line.run("verify", made.root, "-o", "json", *words)
         return result.exit_code, [json.loads(line) for line in result.stdout.splitlines()]
 
     assert run() == (0, [])

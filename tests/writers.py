@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+from file_rows import file_rows
 
 if TYPE_CHECKING:
     from lakebed import Table
@@ -45,8 +45,7 @@ def commits(
     """
     for number in range(count):
         path = f"{folder}/{writer}-{number}.parquet"
-        rows = {"file_path": [path], "record_count": [1], "file_size_in_bytes": [1]}
-        table = table.append_files(pa.table(rows))
+        table = table.append_files(file_rows(path))
         if number % 5 == 4:
             table = table.delete_files([path])
         if number % 4 == 1:

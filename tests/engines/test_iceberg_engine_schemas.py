@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 from iceberg_commits import metadata
 from java_engine import EngineError
 from trust import long_or
 
 import lakebed
+from lakebed import SchemaChange
 from lakebed.errors import LakebedError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -80,7 +82,7 @@ class Both:
         refused = []
         try:
             if name == "schema":
-                changes = lakebed.SchemaChange("as Java is told", lambda: given["changes"], None)
+                changes = SchemaChange("as Java is told", lambda: given["changes"], None)
                 table.update_schema(changes, **more)
             else:
                 add = {called: text for text, called in given.get("add", ()) if called}
@@ -149,105 +151,97 @@ def both(request: pytest.FixtureRequest, tmp_path: Path, iceberg_java: JavaEngin
             format_version=request.param,
             properties=PROPERTIES,
         )
-        file = {"file_path": ["data/a.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
-        partition = pa.array([{"region": "emea", "id_bucket": 1}])
-        table.append_files(pa.table({**file, "partition": partition}))
+        table.append_files(file_rows("data/a.parquet", partition={"region": "emea", "id_bucket": 1}))
         made.append(tmp_path / name)
     ours, theirs = made
     return Both(ours, theirs, iceberg_java, request.param)
 
 
-def changes(*every: lakebed.SchemaChange) -> dict[str, Any]:
+def changes(*every: SchemaChange) -> dict[str, Any]:
     return {"changes": [json.loads(text) for change in every for text in change.json("iceberg")]}
 
 
 STRUCT = pa.struct([pa.field("a", pa.int32(), nullable=False), pa.field("b", pa.list_(pa.string()))])
-DONE: list[Sequence[lakebed.SchemaChange]] = [
+DONE: list[Sequence[SchemaChange]] = [
+    [SchemaChange.add_column("note", pa.string(), "what was said"), SchemaChange.add_column("more", STRUCT)],
     [
-        lakebed.SchemaChange.add_column("note", pa.string(), "what was said"),
-        lakebed.SchemaChange.add_column("more", STRUCT),
+        SchemaChange.add_column(["point", "z"], "double"),
+        SchemaChange.add_column(["points", "z"], "decimal(3, 1)"),
     ],
     [
-        lakebed.SchemaChange.add_column(["point", "z"], "double"),
-        lakebed.SchemaChange.add_column(["points", "z"], "decimal(3, 1)"),
+        SchemaChange.add_column(["named", "z"], pa.map_(pa.string(), STRUCT)),
+        SchemaChange.move_column(["named", "value", "z"], first=True),
     ],
     [
-        lakebed.SchemaChange.add_column(["named", "z"], pa.map_(pa.string(), STRUCT)),
-        lakebed.SchemaChange.move_column(["named", "value", "z"], first=True),
+        SchemaChange.rename_column("n", "number"),
+        SchemaChange.update_type("n", "long"),
+        SchemaChange.update_doc("n", "N"),
+    ],
+    [SchemaChange.rename_column("point.x", "east"), SchemaChange.move_column("point.x", after="point.y")],
+    [
+        SchemaChange.update_type("price", "decimal(11, 2)"),
+        SchemaChange.update_type("points.element.y", "double"),
     ],
     [
-        lakebed.SchemaChange.rename_column("n", "number"),
-        lakebed.SchemaChange.update_type("n", "long"),
-        lakebed.SchemaChange.update_doc("n", "N"),
+        SchemaChange.drop_column("ts"),
+        SchemaChange.add_column("ts", pa.date32()),
+        SchemaChange.move_column("ts", before="id"),
     ],
     [
-        lakebed.SchemaChange.rename_column("point.x", "east"),
-        lakebed.SchemaChange.move_column("point.x", after="point.y"),
+        SchemaChange.update_required("region", required=False),
+        SchemaChange.set_identifier_fields(["id", "point.y"][:1]),
     ],
+    [SchemaChange.drop_column("points"), SchemaChange.rename_column("named", "points")],
+    [SchemaChange.rename_column("id", "key"), SchemaChange.move_column("id", after="more")],
     [
-        lakebed.SchemaChange.update_type("price", "decimal(11, 2)"),
-        lakebed.SchemaChange.update_type("points.element.y", "double"),
+        SchemaChange.move_column("key", first=True),
+        SchemaChange.move_column("note", first=True),
+        SchemaChange.move_column("number", before="note"),
     ],
+    [SchemaChange.set_identifier_fields([]), SchemaChange.drop_column("note")],
     [
-        lakebed.SchemaChange.drop_column("ts"),
-        lakebed.SchemaChange.add_column("ts", pa.date32()),
-        lakebed.SchemaChange.move_column("ts", before="id"),
+        SchemaChange.add_column("u", pa.uuid() if hasattr(pa, "uuid") else "uuid"),
+        SchemaChange.rename_column("point", "at"),
     ],
-    [
-        lakebed.SchemaChange.update_required("region", required=False),
-        lakebed.SchemaChange.set_identifier_fields(["id", "point.y"][:1]),
-    ],
-    [lakebed.SchemaChange.drop_column("points"), lakebed.SchemaChange.rename_column("named", "points")],
-    [lakebed.SchemaChange.rename_column("id", "key"), lakebed.SchemaChange.move_column("id", after="more")],
-    [
-        lakebed.SchemaChange.move_column("key", first=True),
-        lakebed.SchemaChange.move_column("note", first=True),
-        lakebed.SchemaChange.move_column("number", before="note"),
-    ],
-    [lakebed.SchemaChange.set_identifier_fields([]), lakebed.SchemaChange.drop_column("note")],
-    [
-        lakebed.SchemaChange.add_column("u", pa.uuid() if hasattr(pa, "uuid") else "uuid"),
-        lakebed.SchemaChange.rename_column("point", "at"),
-    ],
-    [lakebed.SchemaChange.drop_column("more.a"), lakebed.SchemaChange.add_column(["more", "a"], "string")],
-    [lakebed.SchemaChange.update_doc("number", None)],
+    [SchemaChange.drop_column("more.a"), SchemaChange.add_column(["more", "a"], "string")],
+    [SchemaChange.update_doc("number", None)],
 ]
 """One commit each, one after the other."""
-REFUSED: list[Sequence[lakebed.SchemaChange]] = [
-    [lakebed.SchemaChange.add_column("id", "int")],
-    [lakebed.SchemaChange.add_column(["point", "x"], "int")],
-    [lakebed.SchemaChange.add_column(["none", "x"], "int")],
-    [lakebed.SchemaChange.add_column(["n", "x"], "int")],
-    [lakebed.SchemaChange.add_column("must", "int", required=True)],
-    [lakebed.SchemaChange.add_column("twice", "int"), lakebed.SchemaChange.add_column("twice", "int")],
-    [lakebed.SchemaChange.drop_column("none")],
-    [lakebed.SchemaChange.drop_column("region")],
-    [lakebed.SchemaChange.drop_column("id")],
-    [lakebed.SchemaChange.drop_column("n"), lakebed.SchemaChange.rename_column("n", "m")],
-    [lakebed.SchemaChange.rename_column("n", "m"), lakebed.SchemaChange.drop_column("n")],
-    [lakebed.SchemaChange.drop_column("point"), lakebed.SchemaChange.add_column(["point", "z"], "int")],
-    [lakebed.SchemaChange.drop_column("points.element")],
-    [lakebed.SchemaChange.drop_column("named.key")],
-    [lakebed.SchemaChange.rename_column("none", "m")],
-    [lakebed.SchemaChange.rename_column("n", "price")],
-    [lakebed.SchemaChange.rename_column("n", "id_bucket")],
-    [lakebed.SchemaChange.update_type("n", "string")],
-    [lakebed.SchemaChange.update_type("id", "int")],
-    [lakebed.SchemaChange.update_type("price", "decimal(12, 3)")],
-    [lakebed.SchemaChange.update_type("price", "decimal(8, 2)")],
-    [lakebed.SchemaChange.update_type("point", "int")],
-    [lakebed.SchemaChange.update_required("n", required=True)],
-    [lakebed.SchemaChange.add_column(["named", "key", "k2"], "int")],
-    [lakebed.SchemaChange.update_type("named.key.k", "long")],
-    [lakebed.SchemaChange.move_column("none", first=True)],
-    [lakebed.SchemaChange.move_column("n", after="n")],
-    [lakebed.SchemaChange.move_column("n", after="point.x")],
-    [lakebed.SchemaChange.move_column("points.element", before="id")],
-    [lakebed.SchemaChange.set_identifier_fields(["n"])],
-    [lakebed.SchemaChange.set_identifier_fields(["none"])],
-    [lakebed.SchemaChange.set_identifier_fields(["point.y"])],
-    [lakebed.SchemaChange.set_identifier_fields(["points.element.y"])],
-    [lakebed.SchemaChange.set_identifier_fields(["id"]), lakebed.SchemaChange.drop_column("id")],
+REFUSED: list[Sequence[SchemaChange]] = [
+    [SchemaChange.add_column("id", "int")],
+    [SchemaChange.add_column(["point", "x"], "int")],
+    [SchemaChange.add_column(["none", "x"], "int")],
+    [SchemaChange.add_column(["n", "x"], "int")],
+    [SchemaChange.add_column("must", "int", required=True)],
+    [SchemaChange.add_column("twice", "int"), SchemaChange.add_column("twice", "int")],
+    [SchemaChange.drop_column("none")],
+    [SchemaChange.drop_column("region")],
+    [SchemaChange.drop_column("id")],
+    [SchemaChange.drop_column("n"), SchemaChange.rename_column("n", "m")],
+    [SchemaChange.rename_column("n", "m"), SchemaChange.drop_column("n")],
+    [SchemaChange.drop_column("point"), SchemaChange.add_column(["point", "z"], "int")],
+    [SchemaChange.drop_column("points.element")],
+    [SchemaChange.drop_column("named.key")],
+    [SchemaChange.rename_column("none", "m")],
+    [SchemaChange.rename_column("n", "price")],
+    [SchemaChange.rename_column("n", "id_bucket")],
+    [SchemaChange.update_type("n", "string")],
+    [SchemaChange.update_type("id", "int")],
+    [SchemaChange.update_type("price", "decimal(12, 3)")],
+    [SchemaChange.update_type("price", "decimal(8, 2)")],
+    [SchemaChange.update_type("point", "int")],
+    [SchemaChange.update_required("n", required=True)],
+    [SchemaChange.add_column(["named", "key", "k2"], "int")],
+    [SchemaChange.update_type("named.key.k", "long")],
+    [SchemaChange.move_column("none", first=True)],
+    [SchemaChange.move_column("n", after="n")],
+    [SchemaChange.move_column("n", after="point.x")],
+    [SchemaChange.move_column("points.element", before="id")],
+    [SchemaChange.set_identifier_fields(["n"])],
+    [SchemaChange.set_identifier_fields(["none"])],
+    [SchemaChange.set_identifier_fields(["point.y"])],
+    [SchemaChange.set_identifier_fields(["points.element.y"])],
+    [SchemaChange.set_identifier_fields(["id"]), SchemaChange.drop_column("id")],
 ]
 
 
@@ -255,11 +249,9 @@ def test_schemas_change_as_javas(both: Both):
     for some in REFUSED:
         assert not both.step("schema", changes(*some)), some
     assert both.step(
-        "schema",
-        changes(lakebed.SchemaChange.update_required("n", required=True)),
-        allow_incompatible_changes=True,
+        "schema", changes(SchemaChange.update_required("n", required=True)), allow_incompatible_changes=True
     )
-    assert both.step("schema", changes(lakebed.SchemaChange.update_required("n", required=False)))
+    assert both.step("schema", changes(SchemaChange.update_required("n", required=False)))
     # The schema is one that the table had.
     assert len(metadata(lakebed.open_table(both.ours))["schemas"]) == 2
     for some in DONE:
@@ -267,44 +259,32 @@ def test_schemas_change_as_javas(both: Both):
     assert both.step("schema", changes())
     # The specification would have these in version 3; Java's library does not.
     for wider in ("timestamp", *["timestamp_ns"][: both.version // 3]):
-        assert not both.step("schema", changes(lakebed.SchemaChange.update_type("ts", wider))), wider
+        assert not both.step("schema", changes(SchemaChange.update_type("ts", wider))), wider
 
 
-DEFAULTS: list[tuple[Sequence[lakebed.SchemaChange], bool]] = [
+DEFAULTS: list[tuple[Sequence[SchemaChange], bool]] = [
+    (
+        [SchemaChange.add_column("a", "int", required=True, default=7), SchemaChange.add_column("b", "date")],
+        True,
+    ),
+    ([SchemaChange.update_default("b", "2024-02-29"), SchemaChange.update_default("a", 8)], True),
+    ([SchemaChange.update_default("b", None), SchemaChange.update_type("a", "long")], True),
     (
         [
-            lakebed.SchemaChange.add_column("a", "int", required=True, default=7),
-            lakebed.SchemaChange.add_column("b", "date"),
+            SchemaChange.add_column("c", "decimal(5, 2)", default="1.50"),
+            SchemaChange.update_required("c", required=True),
         ],
         True,
     ),
-    (
-        [lakebed.SchemaChange.update_default("b", "2024-02-29"), lakebed.SchemaChange.update_default("a", 8)],
-        True,
-    ),
-    ([lakebed.SchemaChange.update_default("b", None), lakebed.SchemaChange.update_type("a", "long")], True),
-    (
-        [
-            lakebed.SchemaChange.add_column("c", "decimal(5, 2)", default="1.50"),
-            lakebed.SchemaChange.update_required("c", required=True),
-        ],
-        True,
-    ),
-    ([lakebed.SchemaChange.add_column("d", "timestamptz", default="2024-02-29T01:02:03+00:00")], True),
-    ([lakebed.SchemaChange.add_column("e", "string", default="é")], True),
-    (
-        [
-            lakebed.SchemaChange.add_column("f", "timestamp_ns"),
-            lakebed.SchemaChange.add_column("g", "unknown"),
-        ],
-        True,
-    ),
-    ([lakebed.SchemaChange.add_column("h", "int", default="x")], False),
-    ([lakebed.SchemaChange.update_default("a", "x")], False),
-    ([lakebed.SchemaChange.add_column("h", "unknown", required=True)], False),
+    ([SchemaChange.add_column("d", "timestamptz", default="2024-02-29T01:02:03+00:00")], True),
+    ([SchemaChange.add_column("e", "string", default="é")], True),
+    ([SchemaChange.add_column("f", "timestamp_ns"), SchemaChange.add_column("g", "unknown")], True),
+    ([SchemaChange.add_column("h", "int", default="x")], False),
+    ([SchemaChange.update_default("a", "x")], False),
+    ([SchemaChange.add_column("h", "unknown", required=True)], False),
     # As above: the specification would have these.
-    ([lakebed.SchemaChange.update_type("g", "int")], False),
-    ([lakebed.SchemaChange.update_type("g", "string")], False),
+    ([SchemaChange.update_type("g", "int")], False),
+    ([SchemaChange.update_type("g", "string")], False),
 ]
 
 
@@ -315,9 +295,9 @@ def test_defaults_are_of_version_3(both: Both):
     if both.version < 3:
         table = lakebed.open_table(both.ours)
         for change in (
-            lakebed.SchemaChange.add_column("a", "int", default=1),
-            lakebed.SchemaChange.update_default("n", 1),
-            lakebed.SchemaChange.add_column("f", "timestamp_ns"),
+            SchemaChange.add_column("a", "int", default=1),
+            SchemaChange.update_default("n", 1),
+            SchemaChange.add_column("f", "timestamp_ns"),
         ):
             with pytest.raises(UnsupportedError, match="need format version 3"):
                 table.update_schema(change)
@@ -326,8 +306,8 @@ def test_defaults_are_of_version_3(both: Both):
 def test_what_sorts_a_table_stays(both: Both):
     for path in (both.ours, both.theirs):
         both.java.ask("manage", table=path, steps=[["sort", "price"]])
-    assert not both.step("schema", changes(lakebed.SchemaChange.drop_column("price")))
-    assert both.step("schema", changes(lakebed.SchemaChange.rename_column("price", "cost")))
+    assert not both.step("schema", changes(SchemaChange.drop_column("price")))
+    assert both.step("schema", changes(SchemaChange.rename_column("price", "cost")))
 
 
 SPECS: list[tuple[dict[str, Any], bool]] = [
@@ -363,4 +343,4 @@ def test_specs_change_as_javas(both: Both):
         assert both.step("spec", given) == is_done, given
     assert both.step("spec", {"remove": ["id_bucket", "ts_month", "area"]})
     # What partitioned the table once may go where both say so.
-    both.step("schema", changes(lakebed.SchemaChange.drop_column("region")))
+    both.step("schema", changes(SchemaChange.drop_column("region")))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from iceberg_table_pairs import Deletes, File, PairedTable, TablePair, lakebeds
 from java_engine import EngineError
+from raising import raises
 from trust import long_or
 
 from lakebed.errors import CommitConflictError, SchemaError, UnsupportedError
@@ -107,9 +108,8 @@ def test_sequence_numbers_stay_where_asked(pair: TablePair):
     state = pair.both("replace", removed=["a", "b"], files=[File("d", records=20)], data_sequence_number=2)
     assert [path for path, deletes in state["plan"].items() if deletes] == ["data/region=emea/d.parquet"]
     for number in (-1, 9):
-        with pytest.raises(SchemaError, match="it must be 0 to 4") as caught:
+        with raises(SchemaError, match="it must be 0 to 4", field="data_sequence_number"):
             lakebeds(pair.ours, "replace", removed=["d"], files=[File("e")], data_sequence_number=number)
-        assert caught.value.field == "data_sequence_number"
     with pytest.raises(SchemaError, match="more rows than"):
         lakebeds(pair.ours, "replace", removed=["d"], files=[File("e", records=21)])
     since = pair.theirs.now().snapshot_id
@@ -117,66 +117,23 @@ def test_sequence_numbers_stay_where_asked(pair: TablePair):
         pair.theirs.ask("replace", removed=["d"], files=[File("e", records=21)], since=since)
 
 
+OF_EMEA, ADDED = {"where": "region = 'emea'"}, {"files": [File("y")]}
+FROM_A = {"removed": ["a"], **ADDED}
+SERIALIZABLE, SNAPSHOT = {"isolation": "serializable"}, {"isolation": "snapshot"}
+EQUALITY = {"deletes": [Deletes("x", ids=[1])]}
+VECTOR = {"deletes": [Deletes("x", target="a", offset=4)]}
 CONFLICTS: list[tuple[str, dict[str, Any], str, dict[str, Any], int]] = [
     # What others do, with what; what is done, with what; from which version on.
-    (
-        "append",
-        {"files": [File("x")]},
-        "overwrite",
-        {"where": "region = 'emea'", "isolation": "serializable"},
-        1,
-    ),
-    (
-        "overwrite",
-        {"removed": ["a"], "files": [File("x", "us")]},
-        "overwrite",
-        {"where": "region = 'emea'", "isolation": "snapshot"},
-        2,
-    ),
-    (
-        "row_delta",
-        {"deletes": [Deletes("x", ids=[1])]},
-        "overwrite",
-        {"where": "region = 'emea'", "isolation": "snapshot"},
-        2,
-    ),
-    (
-        "row_delta",
-        {"deletes": [Deletes("x", ids=[1])]},
-        "overwrite",
-        {"removed": ["a"], "files": [File("y")], "isolation": "snapshot"},
-        2,
-    ),
-    (
-        "row_delta",
-        {"deletes": [Deletes("x", ids=[1])]},
-        "replace",
-        {"removed": ["a"], "files": [File("y")]},
-        2,
-    ),
-    ("append", {"files": [File("x")]}, "row_delta", {"files": [File("y")], "isolation": "serializable"}, 1),
-    (
-        "row_delta",
-        {"deletes": [Deletes("x", "us", ids=[1])]},
-        "row_delta",
-        {"files": [File("y")], "isolation": "snapshot"},
-        2,
-    ),
+    ("append", {"files": [File("x")]}, "overwrite", OF_EMEA | SERIALIZABLE, 1),
+    ("overwrite", {"removed": ["a"], "files": [File("x", "us")]}, "overwrite", OF_EMEA | SNAPSHOT, 2),
+    ("row_delta", EQUALITY, "overwrite", OF_EMEA | SNAPSHOT, 2),
+    ("row_delta", EQUALITY, "overwrite", FROM_A | SNAPSHOT, 2),
+    ("row_delta", EQUALITY, "replace", FROM_A, 2),
+    ("append", {"files": [File("x")]}, "row_delta", ADDED | SERIALIZABLE, 1),
+    ("row_delta", {"deletes": [Deletes("x", "us", ids=[1])]}, "row_delta", ADDED | SNAPSHOT, 2),
     ("overwrite", {"removed": ["a"]}, "row_delta", {"deletes": [Deletes("y", target="a")]}, 2),
-    (
-        "row_delta",
-        {"deletes": [Deletes("x", target="a", offset=4)]},
-        "row_delta",
-        {"deletes": [Deletes("y", target="a", offset=4, records=5)]},
-        3,
-    ),
-    (
-        "row_delta",
-        {"deletes": [Deletes("x", target="a", offset=4)]},
-        "replace",
-        {"removed": ["a"], "files": [File("y")], "data_sequence_number": 2},
-        3,
-    ),
+    ("row_delta", VECTOR, "row_delta", {"deletes": [Deletes("y", target="a", offset=4, records=5)]}, 3),
+    ("row_delta", VECTOR, "replace", FROM_A | {"data_sequence_number": 2}, 3),
 ]
 
 
@@ -199,9 +156,8 @@ def test_what_others_have_done_meanwhile_is_refused_as_by_java(case: Any, pair: 
     pair.ours.ask(theirs, **given)
     pair.theirs.ask(theirs, **given)
     before = pair.same()
-    with pytest.raises(CommitConflictError) as caught:
+    with raises(CommitConflictError, kind="conflict"):
         lakebeds(pair.ours, operation, begun, **change)
-    assert caught.value.kind == "conflict"
     asked = dict(change)
     if "where" in asked:
         asked["where"] = {"type": "eq", "term": "region", "value": "emea"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +87,7 @@ def test_java_reads_and_commits(made: MadeTable, paimon_java: JavaEngine):
     assert read() == (live | {"data-z-0.parquet"}, [9, 30, 40])
 
 
-def test_pypaimon_reads_and_commits(made: MadeTable):
+def test_pypaimon_reads_and_commits(tables: Any, made: MadeTable):
     pypaimon = pytest.importorskip("pypaimon")
     if "manifest.format" in made.now().properties:
         pytest.skip("pypaimon reads manifests in Avro alone")
@@ -103,20 +103,10 @@ def test_pypaimon_reads_and_commits(made: MadeTable):
         return {file.file_name for split in splits for file in split.files}, sorted(rows["id"].to_pylist())
 
     def append(number: int) -> None:
-        for write, commit in writing(table()):
-            write.write_arrow(pa.Table.from_pylist([{"id": number, "region": "emea"}], SCHEMA))
-            commit.commit(write.prepare_commit())
+        rows = pa.Table.from_pylist([{"id": number, "region": "emea"}], SCHEMA)
+        tables.paimon_append(table(), rows)
 
     check_commits(made, read, append)
-
-
-def writing(table: Any) -> Iterator[tuple[Any, Any]]:
-    """pypaimon's writer and commit, closed after the loop."""
-    builder = table.new_batch_write_builder()
-    write, commit = builder.new_write(), builder.new_commit()
-    yield write, commit
-    write.close()
-    commit.close()
 
 
 def check_commits(

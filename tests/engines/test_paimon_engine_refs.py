@@ -14,6 +14,7 @@ from java_engine import EngineError
 from paimon_real import MadeTable
 
 import lakebed
+from lakebed import SchemaChange
 from lakebed.errors import LakebedError
 
 if TYPE_CHECKING:
@@ -103,43 +104,36 @@ def made(tmp_path: Path) -> MadeTable:
 
 
 CHANGES = [
+    [SchemaChange.add_column("more", pa.struct([("a", pa.int32()), ("b", pa.struct([("c", pa.string())]))]))],
     [
-        lakebed.SchemaChange.add_column(
-            "more", pa.struct([("a", pa.int32()), ("b", pa.struct([("c", pa.string())]))])
-        )
+        SchemaChange.add_column("zero", "INT", "first", first=True),
+        SchemaChange.add_column("last", "DATE", before="day"),
     ],
+    [SchemaChange.rename_column("amount", "price"), SchemaChange.update_doc("price", "of it")],
+    [SchemaChange.drop_column("day"), SchemaChange.update_comment("shorter")],
     [
-        lakebed.SchemaChange.add_column("zero", "INT", "first", first=True),
-        lakebed.SchemaChange.add_column("last", "DATE", before="day"),
+        SchemaChange.update_type("amount", pa.decimal128(20, 2)),
+        SchemaChange.update_required("id", required=False),
     ],
-    [
-        lakebed.SchemaChange.rename_column("amount", "price"),
-        lakebed.SchemaChange.update_doc("price", "of it"),
-    ],
-    [lakebed.SchemaChange.drop_column("day"), lakebed.SchemaChange.update_comment("shorter")],
-    [
-        lakebed.SchemaChange.update_type("amount", pa.decimal128(20, 2)),
-        lakebed.SchemaChange.update_required("id", required=False),
-    ],
-    [
-        lakebed.SchemaChange.move_column("day", after="id"),
-        lakebed.SchemaChange.update_default("day", "2026-01-01"),
-    ],
+    [SchemaChange.move_column("day", after="id"), SchemaChange.update_default("day", "2026-01-01")],
 ]
 
 
+def both_go_on(made: MadeTable, java: JavaEngine) -> None:
+    """The engine and lakebed change the schema again, one after the other."""
+    theirs = [{"action": "updateComment", "comment": "theirs"}]
+    assert java.ask("alter", table=made.root, changes=theirs)["id"] == 2
+    made.now().update_schema(SchemaChange.update_comment("ours"))
+    assert made.now().schemas().to_arrow().num_rows == 4
+
+
 @pytest.mark.parametrize("changes", CHANGES, ids=range(len(CHANGES)))
-def test_schemas_change_as_paimons_own(
-    changes: list[lakebed.SchemaChange], made: MadeTable, paimon_java: JavaEngine
-):
+def test_schemas_change_as_paimons_own(changes: list[SchemaChange], made: MadeTable, paimon_java: JavaEngine):
     pair = TablePair(made.root, paimon_java)
     pair.ask("alter", changes=[json.loads(text) for change in changes for text in change.json("paimon")])
     made.now().update_schema(changes)
     pair.check()
-    theirs = [{"action": "updateComment", "comment": "theirs"}]
-    assert paimon_java.ask("alter", table=made.root, changes=theirs)["id"] == 2
-    made.now().update_schema(lakebed.SchemaChange.update_comment("ours"))
-    assert made.now().schemas().to_arrow().num_rows == 4
+    both_go_on(made, paimon_java)
 
 
 def test_options_change_as_paimons_own(made: MadeTable, paimon_java: JavaEngine):
@@ -149,10 +143,7 @@ def test_options_change_as_paimons_own(made: MadeTable, paimon_java: JavaEngine)
     pair.ask("alter", changes=[set_option, remove_option])
     made.now().update_properties({"snapshot.time-retained": "2 h"}, remove=["snapshot.num-retained.min"])
     pair.check()
-    theirs = [{"action": "updateComment", "comment": "theirs"}]
-    assert paimon_java.ask("alter", table=made.root, changes=theirs)["id"] == 2
-    made.now().update_schema(lakebed.SchemaChange.update_comment("ours"))
-    assert made.now().schemas().to_arrow().num_rows == 4
+    both_go_on(made, paimon_java)
 
 
 TYPES = [
@@ -184,7 +175,7 @@ def test_columns_become_what_paimon_lets_them(explicit: bool, tmp_path: Path, pa
     for number, old in enumerate([*TYPES, "NESTED"]):
         column = "nested" if old == "NESTED" else f"c{number}"
         for new in TYPES:
-            change = lakebed.SchemaChange.update_type(column, new)
+            change = SchemaChange.update_type(column, new)
             allowed = [True, True]
             (text,) = change.json("paimon")
             try:
@@ -235,7 +226,7 @@ def test_a_rollback_to_what_expired_finds_it_in_its_tag(made: MadeTable, paimon_
 @pytest.mark.parametrize("tag", ["v2", None])
 def test_branches_come_grow_and_go(tag: str | None, made: MadeTable, paimon_java: JavaEngine):
     late = made.written("emea", "z", 50)
-    made.now().update_schema(lakebed.SchemaChange.add_column("more", "INT"))
+    made.now().update_schema(SchemaChange.add_column("more", "INT"))
     pair = TablePair(made.root, paimon_java)
     pair.ask("create_branch", name="b", **({"tag": tag} if tag else {}))
     branch = made.now().create_branch("b", at=tag)
@@ -257,7 +248,7 @@ def test_branches_come_grow_and_go(tag: str | None, made: MadeTable, paimon_java
 def test_a_branch_becomes_the_table(made: MadeTable, paimon_java: JavaEngine):
     branch = made.now().create_branch("b", at="v2")
     late = made.written("emea", "z", 50)
-    branch = branch.update_schema(lakebed.SchemaChange.add_column("more", "INT"))
+    branch = branch.update_schema(SchemaChange.add_column("more", "INT"))
     branch = branch.append_files(late)
     branch.create_tag("onbranch")
     pair = TablePair(made.root, paimon_java)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 
 import lakebed
 from lakebed.errors import TableNotFoundError, UnsupportedError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from java_engine import JavaEngine
 
 pypaimon = pytest.importorskip("pypaimon")
+tables = pytest.importorskip("catalog_tables")
 pytestmark = pytest.mark.jvm
 
 TOKEN = "c4n4ry-token"
@@ -40,21 +42,12 @@ def created(catalog: Any, name: str) -> Any:
     return catalog.get_table(name)
 
 
-def append(table: Any) -> None:
-    builder = table.new_batch_write_builder()
-    write, commit = builder.new_write(), builder.new_commit()
-    write.write_arrow(ROWS)
-    commit.commit(write.prepare_commit())
-    write.close()
-    commit.close()
-
-
 def test_the_rows_are_those_of_the_tables_folder(catalog: Any) -> None:
     there = created(catalog, "shop.orders")
     empty = lakebed.open_table(there)
     assert (empty.snapshot_id, empty.files().to_arrow().num_rows) == (None, 0)
     for _ in range(2):
-        append(there)
+        tables.paimon_append(there, ROWS)
     table = empty.refresh()
     assert (table.format, table.snapshot_id) == ("paimon", 2)
     folder = lakebed.open_table(Path(there.table_path.removeprefix("file:")))
@@ -65,15 +58,15 @@ def test_the_rows_are_those_of_the_tables_folder(catalog: Any) -> None:
     splits = there.new_read_builder().new_scan().plan().splits()
     theirs = sorted(file.file_name for split in splits for file in split.files)
     assert sorted(table.plan(columns=["file_name"]).to_arrow()["file_name"].to_pylist()) == theirs
-    append(there)
+    tables.paimon_append(there, ROWS)
     assert table.refresh().snapshot_id == 3
 
 
 def test_commits_are_the_catalogs(catalog: Any) -> None:
     there = created(catalog, "shop.kept")
-    append(there)
+    tables.paimon_append(there, ROWS)
     table = lakebed.open_table(there)
-    file = pa.table({"file_path": ["region=us/bucket-0/a"], "record_count": [1], "file_size_in_bytes": [1]})
+    file = file_rows("region=us/bucket-0/a")
     for commit in (
         lambda: table.append_files(file),
         lambda: table.rewrite_manifests(),
@@ -86,7 +79,7 @@ def test_commits_are_the_catalogs(catalog: Any) -> None:
 
 def test_a_table_that_the_catalog_dropped_is_an_error_that_tells_no_token(catalog: Any) -> None:
     there = created(catalog, "shop.dropped")
-    append(there)
+    tables.paimon_append(there, ROWS)
     table = lakebed.open_table(there)
     catalog.drop_table("shop.dropped", False)
     with pytest.raises(TableNotFoundError, match="dropped") as caught:

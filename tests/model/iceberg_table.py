@@ -222,11 +222,10 @@ class IcebergTable(Written):
         return f"{self.said(snapshot)} as {self.said(self.now().cherry_pick(snapshot).snapshot_id)}"
 
     def expire(self, a: int, b: int) -> str:
-        freed = self.now().expire_snapshots(NOW, retain_last=1 + a % 3).files.to_arrow()
-        if freed.num_rows == 0:
+        freed = self.now().expire_snapshots(NOW, retain_last=1 + a % 3).files
+        if freed.to_arrow().num_rows == 0:
             return "nothing"
-        paths = freed["file_path"].drop_null().to_pylist()
-        return f"all but {1 + a % 3}, {self.free(paths, remove=b % 3 == 0)}"
+        return f"all but {1 + a % 3}, {self.freed(freed, b)}"
 
     def retain(self, a: int, b: int) -> str:
         branches = ["main", *self.branches(table := self.now())]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import fastavro
 import pyarrow as pa
+from file_rows import index_row
 
 import lakebed
 from lakebed import paimon
@@ -154,13 +155,9 @@ class PaimonTable(Written):
         names = sorted(known | {Path(picked(live, a)).name})
         new = f"index-{next(self.numbers)}"
         self.write(self.folder / "index", new)
-        kind = pa.struct(
-            [("f0", pa.string()), ("f1", pa.int32()), ("f2", pa.int32()), ("cardinality", pa.int64())]
-        )
-        ranges = [{"f0": name, "f1": 1, "f2": 2, "cardinality": 1} for name in names]
-        columns = {"index_type": ["DELETION_VECTORS"], "file_name": [new], "file_size": [15], "bucket": [0]}
-        given = columns | {"row_count": [1], "deletions_vectors_ranges": pa.array([ranges], pa.list_(kind))}
-        table.add_deletes(pa.table(given), removed_deletes=before)
+        own = {"index_type": "DELETION_VECTORS", "file_size": 15, "row_count": 1}
+        row = index_row(new, *((name, 1, 2, 1) for name in names), **own)
+        table.add_deletes(row, removed_deletes=before)
         return f"of {', '.join(names)} by {new}"
 
     def abort(self, a: int, b: int) -> str:
@@ -217,8 +214,7 @@ class PaimonTable(Written):
         if not (tags := self.branches(table := self.now(), "tag")):
             return None
         name = picked(tags, a)
-        freed = table.delete_tag(name)
-        return f"{name}, {self.free(freed.files.to_arrow()['file_path'].to_pylist(), remove=b % 3 == 0)}"
+        return f"{name}, {self.freed(table.delete_tag(name).files, b)}"
 
     def branch(self, a: int, b: int) -> str:
         tags = self.branches(table := self.now(), "tag")
@@ -245,16 +241,14 @@ class PaimonTable(Written):
     def drop_branch(self, a: int, b: int) -> str | None:
         if not (branches := self.branches(table := self.now())):
             return None
-        freed = table.delete_branch(picked(branches, a))
-        said = self.free(freed.files.to_arrow()["file_path"].to_pylist(), remove=b % 3 == 0)
-        return f"{picked(branches, a)}, {said}"
+        name = picked(branches, a)
+        return f"{name}, {self.freed(table.delete_branch(name).files, b)}"
 
     def fast_forward(self, a: int, b: int) -> str | None:
         if not (branches := self.branches(table := self.now())):
             return None
-        freed = table.fast_forward("main", to=picked(branches, a))
-        said = self.free(freed.files.to_arrow()["file_path"].to_pylist(), remove=b % 3 == 0)
-        return f"to {picked(branches, a)}, {said}"
+        name = picked(branches, a)
+        return f"to {name}, {self.freed(table.fast_forward('main', to=name).files, b)}"
 
     def roll_back(self, a: int, b: int) -> str | None:
         table = self.now()
@@ -265,12 +259,11 @@ class PaimonTable(Written):
             to = f"snapshot {known[a % len(known)]}"
         else:
             return None
-        return f"to {to}, {self.free(freed.files.to_arrow()['file_path'].to_pylist(), remove=b % 3 == 0)}"
+        return f"to {to}, {self.freed(freed.files, b)}"
 
     def expire(self, a: int, b: int) -> str:
-        freed = self.now().expire_snapshots(NOW, 1 + a % 3)
-        paths = freed.files.to_arrow()["file_path"].to_pylist()
-        return f"all but {1 + a % 3}, {self.free(paths, remove=b % 3 == 0)}"
+        freed = self.now().expire_snapshots(NOW, 1 + a % 3).files
+        return f"all but {1 + a % 3}, {self.freed(freed, b)}"
 
     def consumer(self, a: int, b: int) -> str | None:
         if not (known := self.snapshots()):

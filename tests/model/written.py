@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from file_rows import file_rows
 
 from lakebed.errors import CommitConflictError, SchemaError, SnapshotNotFoundError, UnsupportedError
 from model.alive import Root, all_files, local, real
@@ -210,6 +211,10 @@ class Written(ABC):
         rows = table.refs(columns=["name", "type"]).to_arrow().to_pylist()
         return sorted(row["name"] for row in rows if row["type"] == kind and row["name"] != "main")
 
+    def freed(self, files: lakebed.Scan, b: int) -> str:
+        """As `free` what a change of the table has freed, which every third removes."""
+        return self.free(files.to_arrow()["file_path"].drop_null().to_pylist(), remove=b % 3 == 0)
+
     def free(self, paths: Iterable[str], remove: bool) -> str:
         """What an expiry says is free does not live, and is removed as its users do it."""
         paths = list(paths)
@@ -236,8 +241,7 @@ def aged(folder: Path) -> None:
 
 def files(*paths: str, **columns: object) -> pa.Table:
     """Rows of files for a commit."""
-    given = {"file_path": paths, "record_count": [1] * len(paths), "file_size_in_bytes": [15] * len(paths)}
-    return pa.table(given | {name: [value] * len(paths) for name, value in columns.items()})
+    return file_rows(*paths, **{"file_size_in_bytes": 15, **columns})
 
 
 def picked(items: list[str], number: int) -> str:

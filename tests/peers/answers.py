@@ -31,74 +31,56 @@ class Question(NamedTuple):
 
 
 _PAIMON, _ICEBERG = "Paimon Java", "Iceberg Java"
-QUESTIONS = (
-    Question(
-        _PAIMON,
-        "records of manifest lists",
-        "`read_manifest_list`",
-        "test_paimon_golden.py::test_manifest_lists",
+# Of each file of tests: the test, what is asked, and by which view.
+_ASKED = {
+    (_PAIMON, "test_paimon_golden.py"): (
+        ("test_manifest_lists", "records of manifest lists", "`read_manifest_list`"),
+        ("test_manifests", "entries of manifests", "`read_manifest`"),
+        ("test_rows_inside_manifests", "partitions, keys and statistics in entries", "`decode_rows`"),
     ),
-    Question(_PAIMON, "entries of manifests", "`read_manifest`", "test_paimon_golden.py::test_manifests"),
-    Question(
-        _PAIMON,
-        "partitions, keys and statistics in entries",
-        "`decode_rows`",
-        "test_paimon_golden.py::test_rows_inside_manifests",
+    (_PAIMON, "test_paimon_golden_views.py"): (
+        ("test_live_files", "live files and rows of every snapshot, tag and branch", "`files()`"),
+        ("test_files_are_those_of_the_engines_own_view", "`$files`", "`files()`"),
+        (
+            "test_partitions_and_statistics",
+            "partitions and statistics with the columns' types",
+            "`entries()`, `files()`",
+        ),
     ),
-    Question(
-        _PAIMON,
-        "live files and rows of every snapshot, tag and branch",
-        "`files()`",
-        "test_paimon_golden_views.py::test_live_files",
+    (_PAIMON, "test_paimon_system_tables.py"): (
+        ("test_system_table", "system tables, each", "`metadata_table(…)`"),
     ),
-    Question(
-        _PAIMON,
-        "`$files`",
-        "`files()`",
-        "test_paimon_golden_views.py::test_files_are_those_of_the_engines_own_view",
+    (_PAIMON, "test_paimon_plans.py"): (
+        (
+            "test_plans_are_those_of_the_engine",
+            "plans, a table or branch with all its filters",
+            "`plan(where=…)`",
+        ),
     ),
-    Question(
-        _PAIMON,
-        "partitions and statistics with the columns' types",
-        "`entries()`, `files()`",
-        "test_paimon_golden_views.py::test_partitions_and_statistics",
+    (_ICEBERG, "test_iceberg_golden.py"): (
+        ("test_entries", "entries of manifests", "`entries()`"),
+        ("test_files", "live files", "`files()`"),
+        ("test_deletes", "deletes", "`deletes()`"),
+        ("test_statistics", "statistics with the columns' types", "`stats=[…]`"),
+        ("test_manifests", "manifests", "`manifests()`"),
+        ("test_partitions", "partitions", "`partitions()`"),
     ),
-    Question(
-        _PAIMON,
-        "system tables, each",
-        "`metadata_table(…)`",
-        "test_paimon_system_tables.py::test_system_table",
+    (_ICEBERG, "test_iceberg_system_tables.py"): (
+        ("test_metadata_tables", "metadata tables, each", "`metadata_table(…)`"),
     ),
-    Question(
-        _PAIMON,
-        "plans, a table or branch with all its filters",
-        "`plan(where=…)`",
-        "test_paimon_plans.py::test_plans_are_those_of_the_engine",
+    (_ICEBERG, "test_iceberg_plans.py"): (
+        (
+            "test_the_files_and_their_deletes_are_those_of_the_engine",
+            "plans: files, and the deletes of each",
+            "`plan()`",
+        ),
     ),
-    Question(_ICEBERG, "entries of manifests", "`entries()`", "test_iceberg_golden.py::test_entries"),
-    Question(_ICEBERG, "live files", "`files()`", "test_iceberg_golden.py::test_files"),
-    Question(_ICEBERG, "deletes", "`deletes()`", "test_iceberg_golden.py::test_deletes"),
-    Question(
-        _ICEBERG,
-        "statistics with the columns' types",
-        "`stats=[…]`",
-        "test_iceberg_golden.py::test_statistics",
-    ),
-    Question(_ICEBERG, "manifests", "`manifests()`", "test_iceberg_golden.py::test_manifests"),
-    Question(_ICEBERG, "partitions", "`partitions()`", "test_iceberg_golden.py::test_partitions"),
-    Question(
-        _ICEBERG,
-        "metadata tables, each",
-        "`metadata_table(…)`",
-        "test_iceberg_system_tables.py::test_metadata_tables",
-    ),
-    Question(
-        _ICEBERG,
-        "plans: files, and the deletes of each",
-        "`plan()`",
-        "test_iceberg_plans.py::test_the_files_and_their_deletes_are_those_of_the_engine",
-    ),
-)
+}
+QUESTIONS = [
+    Question(engine, asked, view, f"{file}::{test}")
+    for (engine, file), asking in _ASKED.items()
+    for test, asked, view in asking
+]
 
 
 class Outcomes:

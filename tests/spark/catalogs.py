@@ -14,13 +14,16 @@ import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import SparkSession
+from spark_sessions import begun
 
 import lakebed
 import lakebed.spark as ls
 from spark_rows import actual, expected
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _ICEBERG = "org.apache.iceberg.spark.SparkCatalog"
 
@@ -45,11 +48,6 @@ def session(folder: str, jars: str, rest: str) -> SparkSession:
         "spark.jars": jars,
         # Spark's own loader of classes is to find the database's driver.
         "spark.driver.extraClassPath": jars.replace(",", os.pathsep),
-        "spark.ui.enabled": "false",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.adaptive.enabled": "false",
         "spark.sql.warehouse.dir": f"{folder}/hive",
         "spark.sql.catalogImplementation": "hive",
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}/derby",
@@ -61,12 +59,7 @@ def session(folder: str, jars: str, rest: str) -> SparkSession:
     }
     for name, given in catalogs(folder, rest).items():
         settings |= {f"spark.sql.catalog.{name}{key}": value for key, value in given.items()}
-    builder = SparkSession.builder.master("local[2]").appName("lakebed and catalogs")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    return spark
+    return begun("local[2]", settings)
 
 
 def outcome(work: Callable[[], object]) -> str:

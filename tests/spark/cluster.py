@@ -23,17 +23,20 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from object_store import KEY, SECRET, Proxy, client, proxy
 from pyspark.find_spark_home import _find_spark_home
-from pyspark.sql import SparkSession
+from spark_sessions import begun, sent_by_value
 from trust import long_or
 
 import lakebed
 import lakebed.spark as ls
 from lakebed.spark import frames
 from spark_rows import actual, expected
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # What is tried here are executors.
 frames.SMALL_BYTES = None
@@ -42,22 +45,13 @@ frames.SMALL_BYTES = None
 @contextmanager
 def session(settings: dict[str, str], master: str = "local-cluster[2,1,1024]") -> Iterator[SparkSession]:
     settings = {
-        "spark.ui.enabled": "false",
-        "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
-        # As the session of the other tests.
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.adaptive.enabled": "false",
         "spark.task.maxFailures": "8",
         "spark.executor.maxNumFailures": "1000",
         "spark.pyspark.driver.python": sys.executable,
         **settings,
     }
-    builder = SparkSession.builder.master(master).appName("lakebed on a cluster")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
+    spark = begun(master, settings)
     # What executors of a local cluster unpacked stays where Spark is installed.
     left = Path(_find_spark_home(), "work", spark.sparkContext.applicationId)
     yield spark
@@ -229,24 +223,17 @@ def daemon(name: str, host: str, *arguments: str) -> Iterator[None]:
 
 
 def waiting_for_another(manifest: str, folder: str) -> Any:
-    """The local file system, where whoever reads a manifest waits until another does; sent by value."""
+    """The local file system, where whoever reads a manifest waits until another does."""
 
-    class WaitingForAnother:
-        def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-            if path == manifest:
-                os.close(os.open(f"{folder}/{os.getpid()}", os.O_CREAT))
-                for _ in range(600):
-                    if len(os.listdir(folder)) > 1:  # noqa: PTH208 - sent by value, with few names
-                        break
-                    time.sleep(0.1)
-            with open(path, "rb") as file:  # noqa: PTH123 - likewise
-                file.seek(start or 0)
-                return file.read() if end is None else file.read(end - (start or 0))
+    def wait(path: str) -> None:
+        if path == manifest:
+            os.close(os.open(f"{folder}/{os.getpid()}", os.O_CREAT))
+            for _ in range(600):
+                if len(os.listdir(folder)) > 1:  # noqa: PTH208 - sent by value, with few names
+                    break
+                time.sleep(0.1)
 
-        def list(self, prefix: str) -> list[str]:
-            return os.listdir(prefix) if os.path.isdir(prefix) else []  # noqa: PTH208, PTH112 - likewise
-
-    return WaitingForAnother()
+    return sent_by_value(wait)
 
 
 def main(what: str, path: str, argument: str) -> None:

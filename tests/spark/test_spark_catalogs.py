@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from java_engine import ENGINES, JavaEngine, class_path, java_and_maven
 from spark_runtimes import require_python_for_spark
+from spark_sessions import program_lines
 
 from lakebed.spark.catalogs import parts_of
 
@@ -40,14 +39,11 @@ def answer(tmp_path_factory: pytest.TempPathFactory) -> Any:
     except pytest.skip.Exception:
         engine = None
     rest = "" if engine is None else engine.ask("serve", folder=str(folder))
-    path = [str(PROGRAM.parent.parent), os.environ.get("PYTHONPATH", "")]
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "SPARK_LOCAL_IP": "127.0.0.1"}
-    command = [sys.executable, str(PROGRAM), str(folder), ",".join(jars), rest]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=1800, check=False)
-    if engine is not None:
-        engine.close()
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    try:
+        return json.loads(program_lines(PROGRAM, folder, ",".join(jars), rest, timeout=1800)[-1])
+    finally:
+        if engine is not None:
+            engine.close()
 
 
 @pytest.fixture

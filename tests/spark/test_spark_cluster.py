@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from java_engine import ENGINES, class_path, java_and_maven
 from object_store import BUCKET, server, upload
+from spark_sessions import program_lines
 
 import lakebed
 from shared_data import SAMPLE_TABLE
@@ -73,12 +74,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask(what: str, argument: Any, table: str = str(SAMPLE_TABLE)) -> Any:
-    here = [str(PROGRAM.parent), str(PROGRAM.parent.parent), os.environ.get("PYTHONPATH", "")]
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(here)}
-    command = [sys.executable, str(PROGRAM), what, table, str(argument)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=variables)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(program_lines(PROGRAM, what, table, argument)[-1])
 
 
 def test_executors_of_a_packed_environment_give_the_rows_of_one_process(environment):

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from spark_runtimes import require_python_for_spark
+from spark_sessions import program_lines
 from trust import not_in_check
 
 pytest.importorskip("pyspark")
@@ -108,12 +106,8 @@ class Job(NamedTuple):
 def jobs(kind: str, views: Iterable[str], folder: Path) -> list[Job]:
     """What came of each job; all have given the rows that there are without Spark."""
     require_python_for_spark()
-    here = [str(PROGRAM.parent), str(PROGRAM.parent.parent), os.environ.get("PYTHONPATH", "")]
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(here)}
-    command = [sys.executable, str(PROGRAM), kind, ",".join(views), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=2900, env=variables, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    lines = program_lines(PROGRAM, kind, ",".join(views), folder, timeout=2900)
+    answers = [json.loads(line) for line in lines if line.startswith("{")]
     assert {answer["view"] for answer in answers} == {*views}
     wrong = [answer for answer in answers if not answer["right"] or not answer["rows"]]
     assert not wrong, wrong

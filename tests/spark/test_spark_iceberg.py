@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from covering import each_covering_iceberg_table
+from paimon_files import Record, rewrite
 from trust import in_turn
 
 import lakebed
@@ -143,19 +144,11 @@ def planned_names(table: lakebed.Table) -> list[str]:
 
 def rewrite_list(folder: Path, table: lakebed.Table, moved: list[tuple[str, str]]) -> None:
     """Gives manifests other names in the manifest list where the table stands."""
-    import fastavro
+    written = table.snapshots(filter=f"snapshot_id = {table.snapshot_id}").to_arrow()["manifest_list"][0]
 
-    written = (
-        table.snapshots(filter=f"snapshot_id = {table.snapshot_id}").to_arrow()["manifest_list"][0].as_py()
-    )
-    file = folder / "metadata" / Path(written).name
-    with file.open("rb") as source:
-        reader = fastavro.reader(source)
-        schema, metadata = reader.writer_schema, reader.metadata
-        rows: list[Any] = list(reader)
-    for row in rows:
+    def renamed(row: Record) -> Record:
         for old, new in moved:
             row["manifest_path"] = row["manifest_path"].replace(old, new)
-    own = {key: value for key, value in metadata.items() if not key.startswith("avro.")}
-    with file.open("wb") as sink:
-        fastavro.writer(sink, schema, rows, metadata=own)
+        return row
+
+    rewrite(folder / "metadata" / Path(written.as_py()).name, renamed)

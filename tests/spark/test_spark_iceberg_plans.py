@@ -16,8 +16,7 @@ import lakebed
 import lakebed.spark as ls
 from iceberg_golden import each_golden_iceberg_table
 from lakebed.spark import frames
-from lakebed.spark.types import spark_schema
-from spark_rows import actual, expected
+from spark_rows import actual, compare, expected
 
 pytest.importorskip("pyspark")
 from pyspark.errors import PythonException
@@ -44,17 +43,6 @@ def mode(request, monkeypatch) -> str:
 
 def exchange_deletes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "BOUNDS", replace(frames.BOUNDS, delete_bytes=0, task_bytes=1 << 14))
-
-
-def compare(spark: Any, table: lakebed.Table, view: str, *places: int | str | None, **selection: Any) -> int:
-    """Holds one view to what it is without Spark. Returns: how many rows it has."""
-    scan = getattr(table, view)(*places, **selection)
-    rows = expected(scan)
-    frame = getattr(ls, view)(spark, table, *places, **selection)
-    columns = {name: value for name, value in selection.items() if name != "where"}
-    assert frame.schema == ls.schema(view, table, **columns) == spark_schema(scan.schema)
-    assert actual(frame) == rows, (view, places, selection)
-    return len(rows)
 
 
 def filters(table: GoldenTable) -> Iterator[str]:

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from spark_sessions import sent_by_value
 
 import lakebed
 import lakebed.spark as ls
@@ -95,21 +96,14 @@ def test_a_report_of_many_tables(spark, tmp_path: Path):
 
 
 def only_in_this_process() -> Any:
-    """A storage in which other processes find nothing. Made here, it travels to executors by value."""
+    """A storage in which other processes find nothing."""
+    process = os.getpid()
 
-    class Storage:
-        def __init__(self) -> None:
-            self.process = os.getpid()
+    def refuse(path: str) -> None:
+        if os.getpid() != process:
+            raise FileNotFoundError(path)
 
-        def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-            if os.getpid() != self.process:
-                raise FileNotFoundError(path)
-            return Path(path).read_bytes()[start:end]
-
-        def list(self, prefix: str) -> list[str]:
-            return [str(path) for path in Path(prefix).iterdir()]
-
-    return Storage()
+    return sent_by_value(refuse)
 
 
 def manifests(root: Path) -> list[str]:

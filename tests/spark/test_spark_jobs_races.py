@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import file_rows
 
 import lakebed
 import lakebed.spark as ls
@@ -27,8 +28,7 @@ def added(table: lakebed.Table, folder: str, name: str) -> lakebed.Table:
     path = Path(table.location, folder, name)
     path.parent.mkdir(exist_ok=True)
     path.touch()
-    columns = {"file_path": [str(path)], "record_count": [1], "file_size_in_bytes": [1]}
-    return table.append_files(pa.table(columns))
+    return table.append_files(file_rows(str(path)))
 
 
 def paths(frame: Any) -> set[str]:

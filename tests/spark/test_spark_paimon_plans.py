@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from covering import each_covering_paimon_table, each_covering_place
@@ -15,14 +14,10 @@ from paimon_plans import Place, places, to_sql
 import lakebed
 import lakebed.spark as ls
 from lakebed.spark import frames
-from lakebed.spark.types import spark_schema
 from shared_data import SAMPLE_TABLE, GoldenTable, each, each_golden_paimon_table
-from spark_rows import actual, expected
+from spark_rows import actual, compare, expected
 
 pytest.importorskip("pyspark")
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -42,17 +37,6 @@ def each_place(*patterns: str) -> pytest.MarkDecorator:
         place for place in places() if not patterns or any(fnmatchcase(place.id, one) for one in patterns)
     ]
     return each("place", found, [place.id for place in found], "plans of golden Paimon tables")
-
-
-def compare(spark: SparkSession, table: lakebed.Table, view: str, *between: Any, **selection: Any) -> int:
-    """Holds one view to what it is without Spark. Returns: how many rows it has."""
-    scan = getattr(table, view)(*between, **selection)
-    rows = expected(scan)
-    frame = getattr(ls, view)(spark, table, *between, **selection)
-    columns = {name: value for name, value in selection.items() if name != "where"}
-    assert frame.schema == ls.schema(view, table, **columns) == spark_schema(scan.schema)
-    assert actual(frame) == rows, (view, between, selection)
-    return len(rows)
 
 
 def filters(place: Place, most: int) -> Iterator[str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from interpreters import printed
 from spark_runtimes import require_python_for_spark
 
 from lakebed.spark import access
@@ -34,37 +33,34 @@ for read in ("executors", "executors", "spark"):
 """
 
 
-def told(python: Path) -> list[str]:
-    """What a session says, twice and then of files that Spark reads, whose workers run this Python."""
+def told(python: Path) -> str:
+    """What a session says whose workers run this Python: twice the same, and then of what Spark reads."""
     require_python_for_spark()
-    variables = {**os.environ, "PYSPARK_PYTHON": str(python), "SPARK_LOCAL_IP": "127.0.0.1"}
-    # No variable of another session, whose gateway this process may have.
-    variables = {name: value for name, value in variables.items() if not name.startswith("PYSPARK_GATEWAY")}
-    command = [sys.executable, "-c", PROGRAM, str(SAMPLE_TABLE)]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return [line.removeprefix("told ") for line in done.stdout.splitlines() if line.startswith("told ")]
+    variables = {"PYSPARK_PYTHON": str(python), "SPARK_LOCAL_IP": "127.0.0.1"}
+    lines = printed("-c", PROGRAM, SAMPLE_TABLE, environment=variables, timeout=600).splitlines()
+    first, second, by_spark = (line.removeprefix("told ") for line in lines if line.startswith("told "))
+    assert first == second == by_spark
+    return first
+
+
+def python(folder: Path, *options: str) -> Path:
+    """Another interpreter, which is this one with options."""
+    other = folder / "python"
+    other.write_text(f'#!/bin/sh\nexec {" ".join([sys.executable, *options])} "$@"\n')
+    other.chmod(0o755)
+    return other
 
 
 def test_a_python_without_pyarrow_is_told_in_one_sentence(tmp_path: Path) -> None:
-    bare = tmp_path / "python"
     # Without the packages of its environment.
-    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
-    bare.chmod(0o755)
-    first, second, by_spark = told(bare)
-    assert first == second == by_spark
+    first = told(python(tmp_path, "-S"))
     assert first.startswith("UnsupportedError Spark's workers run ")
     assert "(ModuleNotFoundError: No module named 'pyarrow')" in first
     assert f"set PYSPARK_PYTHON to a Python that has lakebed, such as {sys.executable}" in first
 
 
 def test_another_python_that_has_lakebed_is_used(tmp_path: Path) -> None:
-    other = tmp_path / "python"
-    other.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    other.chmod(0o755)
-    first, second, by_spark = told(other)
-    assert first == second == by_spark
-    assert first.isdecimal()
+    assert told(python(tmp_path)).isdecimal()
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from counting_storage import CountingStorage
 from covering import each_layout_of_golden_paimon_tables
 from fsspec.implementations.local import LocalFileSystem as LocalFiles
 from pyarrow.fs import LocalFileSystem
+from spark_sessions import sent_by_value
 from trust import long_or
 
 import lakebed
@@ -42,22 +43,10 @@ def manifest_paths(table: Path) -> list[str]:
 def guarded_storage(secret: str) -> Any:
     """The local file system, for whoever knows a secret; its class is sent to the executors by value."""
 
-    class Guarded:
-        def __init__(self) -> None:
-            self.secret = secret
-
-        def __repr__(self) -> str:
-            return f"<storage with {self.secret}>"
-
-        def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-            with Path(path).open("rb") as file:
-                file.seek(start or 0)
-                return file.read() if end is None else file.read(end - (start or 0))
-
-        def list(self, prefix: str) -> list[str]:
-            return [path.name for path in Path(prefix).iterdir()] if Path(prefix).is_dir() else []
-
-    return Guarded()
+    storage = sent_by_value(lambda _: None)
+    storage.secret = secret
+    type(storage).__repr__ = lambda self: f"<storage with {self.secret}>"  # type: ignore[assignment, misc]
+    return storage
 
 
 @each_layout_of_golden_paimon_tables()

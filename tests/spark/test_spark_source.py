@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from covering import each_layout_of_golden_paimon_tables
+from local_storage import LocalStorage
 
 import lakebed
 import lakebed.spark as ls
@@ -311,17 +312,11 @@ def test_other_columns_than_spark_was_told_of(registered, sample_table):
 
 
 def test_what_is_registered_must_reach_workers(registered):
-    class Unpicklable:
+    class Unpicklable(LocalStorage):
         lock = threading.Lock()
 
         def __init__(self) -> None:
             self.own = threading.Lock()
-
-        def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-            return Path(path).read_bytes()[start:end]
-
-        def list(self, prefix: str) -> list[str]:
-            return [one.name for one in Path(prefix).iterdir()] if Path(prefix).is_dir() else []
 
     with pytest.raises(TypeError, match="pickle"):
         ls.register(registered, bad=lakebed.open_table(SAMPLE_TABLE, storage=Unpicklable()))

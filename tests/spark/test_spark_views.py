@@ -13,15 +13,8 @@ from trust import in_turn
 
 import lakebed
 import lakebed.spark as ls
+from lakebed import errors
 from lakebed._values import to_rows
-from lakebed.errors import (
-    CorruptError,
-    MissingFileError,
-    SchemaError,
-    TableNotFoundError,
-    TruncatedError,
-    UnsupportedError,
-)
 from lakebed.spark import inputs
 from lakebed.spark.types import spark_schema
 from shared_data import SAMPLE_TABLE
@@ -76,7 +69,7 @@ def test_the_rows_that_executors_make_are_those_without_spark(spark, table):
     opened = lakebed.open_table(table.path)
     try:
         opened.manifests().to_arrow()
-    except (CorruptError, UnsupportedError) as error:
+    except (errors.CorruptError, errors.UnsupportedError) as error:
         with pytest.raises(type(error), match=re.escape(str(error))):
             ls.files(spark, table.path)
         return
@@ -213,7 +206,7 @@ def test_an_empty_manifest_is_an_error_though_spark_passes_over_it(spark, sample
     victim = Path(manifest_paths(lakebed.open_table(sample_table))[0])
     victim.write_bytes(b"")
     for view in (ls.files, ls.entries, ls.partitions):
-        with pytest.raises(TruncatedError, match=victim.name):
+        with pytest.raises(errors.TruncatedError, match=victim.name):
             view(spark, sample_table, read="spark")
     with pytest.raises(PythonException, match=f"TruncatedError: truncated: .*{victim.name}"):
         ls.entries(spark, sample_table).collect()
@@ -224,7 +217,7 @@ def test_a_manifest_of_a_name_that_spark_passes_over_is_an_error(spark, name: st
     paths = [tmp_path / "m.avro", tmp_path / name]
     for path in paths:
         path.write_bytes(b".")
-    with pytest.raises(UnsupportedError, match=f'read="executors": .*/{name}'):
+    with pytest.raises(errors.UnsupportedError, match=f'read="executors": .*/{name}'):
         inputs.binary_files(spark, [str(path) for path in paths])
 
 
@@ -233,7 +226,7 @@ def test_a_missing_manifest_is_an_error_even_where_spark_is_set_to_ignore_it(spa
     victim.unlink()
     spark.conf.set("spark.sql.files.ignoreMissingFiles", "true")
     try:
-        with pytest.raises(MissingFileError, match=victim.name):
+        with pytest.raises(errors.MissingFileError, match=victim.name):
             ls.files(spark, sample_table, read="spark").collect()
         with pytest.raises(PythonException, match=f"MissingFileError: missing: .*{victim.name}"):
             ls.files(spark, sample_table).collect()
@@ -259,11 +252,11 @@ def test_a_corrupt_manifest_fails_the_job_and_the_session_goes_on(spark, sample_
 
 
 def test_wrong_questions_are_refused_by_the_driver(spark, tmp_path: Path):
-    with pytest.raises(TableNotFoundError):
+    with pytest.raises(errors.TableNotFoundError):
         ls.files(spark, tmp_path / "nowhere")
-    with pytest.raises(SchemaError):
+    with pytest.raises(errors.SchemaError):
         ls.entries(spark, SAMPLE_TABLE, columns=["no_such"])
-    with pytest.raises(SchemaError):
+    with pytest.raises(errors.SchemaError):
         ls.metadata_table(spark, SAMPLE_TABLE, "no_such")
     with pytest.raises(ValueError, match="view"):
         ls.schema("no_such", SAMPLE_TABLE)

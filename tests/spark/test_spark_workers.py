@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from spark_runtimes import require_python_for_spark
+from spark_sessions import program_lines
 
 from shared_data import SAMPLE_TABLE
 
@@ -26,12 +24,7 @@ PROGRAM = Path(__file__).with_name("workers.py")
 def answer(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What the program found, in a process whose sessions have settings of their own."""
     require_python_for_spark()
-    here = [str(PROGRAM.parent.parent), os.environ.get("PYTHONPATH", "")]
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(here), "SPARK_LOCAL_IP": "127.0.0.1"}
-    command = [sys.executable, str(PROGRAM), str(SAMPLE_TABLE), str(tmp_path_factory.mktemp("workers"))]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(program_lines(PROGRAM, SAMPLE_TABLE, tmp_path_factory.mktemp("workers"))[-1])
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PythonException
-from pyspark.sql import SparkSession
+from spark_sessions import begun, sent_by_value
 
 import lakebed
 import lakebed.spark as ls
 from lakebed.spark import frames
 from spark_rows import actual, expected
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # What is tried here are executors.
 frames.SMALL_BYTES = None
@@ -33,19 +36,7 @@ SETTINGS: dict[str, dict[str, str]] = {
 
 @contextmanager
 def session(master: str, settings: dict[str, str]) -> Iterator[SparkSession]:
-    settings = {
-        **settings,
-        "spark.ui.enabled": "false",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.adaptive.enabled": "false",
-    }
-    builder = SparkSession.builder.master(master).appName("lakebed and workers")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
+    spark = begun(master, settings)
     yield spark
     spark.stop()
 
@@ -61,26 +52,19 @@ def same(spark: SparkSession, table: lakebed.Table) -> dict[str, bool]:
 
 
 def failing_once(folder: str) -> Any:
-    """The local file system, whose files fail each worker the first time; its class is sent by value."""
+    """The local file system, whose files fail each worker the first time."""
     driver = os.getpid()
 
-    class FailingOnce:
-        def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-            if "manifest-list" not in path and "manifest-" in path and os.getpid() != driver:
-                try:
-                    os.close(os.open(f"{folder}/{path.rpartition('/')[2]}", os.O_CREAT | os.O_EXCL))
-                except FileExistsError:
-                    pass
-                else:
-                    raise OSError("try again")
-            with open(path, "rb") as file:  # noqa: PTH123 - sent by value, with few names
-                file.seek(start or 0)
-                return file.read() if end is None else file.read(end - (start or 0))
+    def fail(path: str) -> None:
+        if "manifest-list" not in path and "manifest-" in path and os.getpid() != driver:
+            try:
+                os.close(os.open(f"{folder}/{path.rpartition('/')[2]}", os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                pass
+            else:
+                raise OSError("try again")
 
-        def list(self, prefix: str) -> list[str]:
-            return os.listdir(prefix) if os.path.isdir(prefix) else []  # noqa: PTH208, PTH112 - likewise
-
-    return FailingOnce()
+    return sent_by_value(fail)
 
 
 def retried(spark: SparkSession, path: str, folder: Path) -> dict[str, Any]:

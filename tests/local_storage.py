@@ -1,0 +1,36 @@
+"""The least storages of local files, from which tests derive theirs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+Names = list[str]
+
+
+class LocalStorage:
+    """What a storage is at least."""
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        """The bytes of a local file."""
+        return Path(path).read_bytes()[start:end]
+
+    def list(self, prefix: str) -> Names:
+        """The names in a local folder; none where there is none."""
+        folder = Path(prefix)
+        return [child.name for child in folder.iterdir()] if folder.is_dir() else []
+
+
+class WritableLocalStorage(LocalStorage):
+    """The same, which can be written to."""
+
+    def write(self, path: str, data: bytes) -> None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_bytes(data)
+
+    def remove(self, path: str) -> None:
+        Path(path).unlink()
+
+    def publish(self, path: str, data: bytes, replace: bool) -> None:
+        if Path(path).exists() and not replace:
+            raise FileExistsError(path)
+        self.write(path, data)
