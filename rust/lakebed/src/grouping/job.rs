@@ -15,6 +15,10 @@ use crate::health::{self, HealthTask, row_of_parts};
 use crate::scan::{EntryJob, Format, ScanOptions};
 use crate::view::GroupBy;
 
+/// Sums are far fewer than the files that they are of: a task merges those of so many times the manifests that one reduces
+/// file by file.
+const MANIFESTS_SUMMED: usize = 16;
+
 /// Sums over live files.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
@@ -58,7 +62,10 @@ impl<F: Format> GroupsJob<F> {
             Some(_) => vec![(job.merging() + 1, Piece::alone(SumSide::Sums, job.no_groups()?.rows()?))],
             None => Vec::new(),
         };
-        Ok(Some(Planned { known, made, ..Planned::new(EntryJob::Groups(Box::new(job)), manifests, bounds) }))
+        let are_files_moved = job.files.shuffles().contains(&Shuffle::ByKey);
+        let planned = Planned::new(EntryJob::Groups(Box::new(job)), manifests, bounds);
+        let tasks = if are_files_moved { planned.tasks } else { planned.tasks.div_ceil(MANIFESTS_SUMMED) };
+        Ok(Some(Planned { known, made, tasks, ..planned }))
     }
 
     /// The reduce that merges sums.
