@@ -45,8 +45,7 @@ pub fn iceberg_read_manifest(
         let reader = source.located(|file| {
             let columns = Arc::new(EntryColumns::new(columns.as_deref())?);
             let wrong = |error| Error::new(ErrorKind::Argument, format!("not a listed manifest: {error}"));
-            let manifest: Option<ManifestFile> =
-                listed.map(serde_json::from_str).transpose().map_err(wrong)?;
+            let manifest = listed.map(serde_json::from_str::<ManifestFile>).transpose().map_err(wrong)?;
             let bytes = file.read()?;
             let ManifestHeader { spec_id, partition, spec, .. } =
                 ManifestHeader::read(&bytes, decoding.limits)?;
@@ -98,8 +97,7 @@ pub fn iceberg_read_metadata(py: Python<'_>, source: Source, limits: Limits) -> 
 pub fn decode_values(py: Python<'_>, binary: &Bound<'_, PyAny>, types: &Bound<'_, PyAny>) -> PyResult<Batch> {
     let (array, types) = (import_array(binary)?, import_schema(types)?);
     detached(py, || {
-        let field = types.fields.first();
-        let ty = field.map_or(&DataType::Null, |field| field.data_type());
+        let ty = types.fields.first().map_or(&DataType::Null, |field| field.data_type());
         Ok(Batch(value::decode_values(&array, ty)?))
     })
 }

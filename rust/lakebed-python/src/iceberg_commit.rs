@@ -40,10 +40,10 @@ constants! {
 pub struct IcebergAction(pub Arc<Action>);
 
 /// How long refs and snapshots are kept: `min_snapshots_to_keep`, `max_snapshot_age_ms`, `max_ref_age_ms`.
-type RetentionBounds = (Option<i32>, Option<i64>, Option<i64>);
+type RefRules = (Option<i32>, Option<i64>, Option<i64>);
 
 /// Where a snapshot is, and the id of the table's own.
-type ChosenSnapshot<'py> = (Option<PyRef<'py, Place>>, Option<i64>);
+type Choice<'py> = (Option<PyRef<'py, Place>>, Option<i64>);
 
 #[pymethods]
 impl IcebergAction {
@@ -71,22 +71,12 @@ impl IcebergAction {
     }
 
     #[staticmethod]
-    fn create_branch(
-        name: String,
-        of: ChosenSnapshot<'_>,
-        replace: bool,
-        kept: RetentionBounds,
-    ) -> IcebergAction {
+    fn create_branch(name: String, of: Choice<'_>, replace: bool, kept: RefRules) -> IcebergAction {
         create(name, RefKind::Branch, &of, replace, kept)
     }
 
     #[staticmethod]
-    fn create_tag(
-        name: String,
-        of: ChosenSnapshot<'_>,
-        replace: bool,
-        kept: RetentionBounds,
-    ) -> IcebergAction {
+    fn create_tag(name: String, of: Choice<'_>, replace: bool, kept: RefRules) -> IcebergAction {
         create(name, RefKind::Tag, &of, replace, kept)
     }
 
@@ -101,7 +91,7 @@ impl IcebergAction {
     }
 
     #[staticmethod]
-    fn set_retention(name: String, kept: RetentionBounds) -> IcebergAction {
+    fn set_retention(name: String, kept: RefRules) -> IcebergAction {
         made(Action::Refs(RefChange::Retain(name, rules(kept))))
     }
 
@@ -111,17 +101,17 @@ impl IcebergAction {
     }
 
     #[staticmethod]
-    fn rollback_to(of: ChosenSnapshot<'_>) -> IcebergAction {
+    fn rollback_to(of: Choice<'_>) -> IcebergAction {
         made(Action::Refs(RefChange::RollBack(chosen(&of))))
     }
 
     #[staticmethod]
-    fn set_current_snapshot(of: ChosenSnapshot<'_>) -> IcebergAction {
+    fn set_current_snapshot(of: Choice<'_>) -> IcebergAction {
         made(Action::Refs(RefChange::SetCurrent(chosen(&of))))
     }
 
     #[staticmethod]
-    fn cherry_pick(of: ChosenSnapshot<'_>) -> IcebergAction {
+    fn cherry_pick(of: Choice<'_>) -> IcebergAction {
         made(Action::CherryPick(CherryPick(chosen(&of))))
     }
 
@@ -148,7 +138,7 @@ impl IcebergAction {
     }
 
     #[staticmethod]
-    fn remove_statistics(of: ChosenSnapshot<'_>, of_partitions: bool) -> IcebergAction {
+    fn remove_statistics(of: Choice<'_>, of_partitions: bool) -> IcebergAction {
         let (kind, snapshot) = (kind(of_partitions), chosen(&of));
         made(Action::Settings(SettingsChange::RemoveStatistics { kind, snapshot }))
     }
@@ -178,22 +168,16 @@ fn made(action: Action) -> IcebergAction {
     IcebergAction(Arc::new(action))
 }
 
-fn create(
-    name: String,
-    kind: RefKind,
-    of: &ChosenSnapshot<'_>,
-    replace: bool,
-    kept: RetentionBounds,
-) -> IcebergAction {
+fn create(name: String, kind: RefKind, of: &Choice<'_>, replace: bool, kept: RefRules) -> IcebergAction {
     let new = NewRef { name, kind, snapshot: chosen(of), replace, rules: rules(kept) };
     made(Action::Refs(RefChange::Create(new)))
 }
 
-fn chosen((at, own): &ChosenSnapshot<'_>) -> SnapshotChoice {
+fn chosen((at, own): &Choice<'_>) -> SnapshotChoice {
     SnapshotChoice { at: at.as_ref().map(|place| place.0.clone()), own: *own }
 }
 
-fn rules((min_snapshots_to_keep, max_snapshot_age_ms, max_ref_age_ms): RetentionBounds) -> Rules {
+fn rules((min_snapshots_to_keep, max_snapshot_age_ms, max_ref_age_ms): RefRules) -> Rules {
     Rules { min_snapshots_to_keep, max_snapshot_age_ms, max_ref_age_ms }
 }
 
