@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import lakebed
@@ -133,3 +134,13 @@ def test_a_length_that_is_not_that_of_a_parquet_manifest_is_a_warning() -> None:
         assert opened.files().to_arrow().num_rows > 0
     (finding,) = opened.verify(data_files=False).to_arrow().to_pylist()
     assert finding["path"].endswith("long-m0.parquet")
+
+
+def test_keys_of_a_footer_may_have_values_that_are_no_text(tmp_path: Path) -> None:
+    (first, *_) = sorted(golden("part_names_v4").path.glob("metadata/*.parquet"))
+    rows = pq.read_table(first)
+    odd = tmp_path / "odd.parquet"
+    pq.write_table(rows.replace_schema_metadata({**rows.schema.metadata, "odd": b"\xff\x00"}), odd)
+    assert pq.read_metadata(odd).metadata[b"odd"] == b"\xff\x00"
+    read = [lakebed.iceberg.read_manifest(file).to_arrow() for file in (first, odd)]
+    assert read[0] == read[1]

@@ -147,7 +147,7 @@ fn footer_of(input: Input, limits: &Limits) -> Result<Footer> {
                 Ok(())
             })?,
             5 => thrift.list(kind, |thrift, kind| {
-                let (key, value) = key_value(thrift, kind)?;
+                let [key, value] = key_value(thrift, kind)?;
                 footer.metadata.insert(key, value);
                 Ok(())
             })?,
@@ -158,17 +158,19 @@ fn footer_of(input: Input, limits: &Limits) -> Result<Footer> {
     Ok(footer)
 }
 
-fn key_value(thrift: &mut Compact, kind: Kind) -> Result<(String, String)> {
-    let (mut key, mut value) = (String::new(), String::new());
+/// A key and its value, of which some writers' are no text.
+fn key_value(thrift: &mut Compact, kind: Kind) -> Result<[String; 2]> {
+    let [mut key, mut value] = [String::new(), String::new()];
     thrift.fields(kind, |thrift, number, kind| {
-        match number {
-            1 => key = thrift.text(kind)?,
-            2 => value = thrift.text(kind)?,
+        let text = match number {
+            1 => &mut key,
+            2 => &mut value,
             _ => return Ok(false),
-        }
+        };
+        *text = String::from_utf8_lossy(thrift.bytes(kind)?).into_owned();
         Ok(true)
     })?;
-    Ok((key, value))
+    Ok([key, value])
 }
 
 fn element(thrift: &mut Compact, kind: Kind) -> Result<Element> {

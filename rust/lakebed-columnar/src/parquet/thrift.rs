@@ -90,11 +90,15 @@ impl Compact {
     }
 
     pub(super) fn text(&mut self, kind: Kind) -> Result<String> {
-        expect(kind == Kind::BINARY)?;
-        let length = self.0.length()?;
-        let text = std::str::from_utf8(self.0.take(length)?);
+        let text = std::str::from_utf8(self.bytes(kind)?);
         let utf8 = |_| Error::new(ErrorKind::Utf8, "a name that is not UTF-8");
         text.map(str::to_owned).map_err(utf8)
+    }
+
+    pub(super) fn bytes(&mut self, kind: Kind) -> Result<&[u8]> {
+        expect(kind == Kind::BINARY)?;
+        let length = self.0.length()?;
+        self.0.take(length)
     }
 
     /// The type of the next field; `number`, that of the last field, becomes its number.
