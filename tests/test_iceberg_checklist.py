@@ -308,7 +308,7 @@ def test_rounded_ids_load():
     assert len(opened.files().to_arrow()) > 0
 
 
-@pytest.mark.parametrize("version", [0, 4, 5, 99])
+@pytest.mark.parametrize("version", [0, 5, 6, 99])
 def test_other_format_versions(table: MadeTable, version: int):
     table.set(format_version=version)
     with pytest.raises(UnsupportedError, match=str(version)) as caught:

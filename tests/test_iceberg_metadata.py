@@ -87,7 +87,7 @@ def changed(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("metadata", "error", "kind", "field"),
     [
-        (changed(format_version=4), UnsupportedError, "version", "format-version"),
+        (changed(format_version=5), UnsupportedError, "version", "format-version"),
         (changed(table_uuid=None), CorruptError, "required", "table-uuid"),
         (changed(current_schema_id=7), CorruptError, "required", "current-schema-id"),
         (changed(last_column_id=2**40), CorruptError, "json", "last-column-id"),
