@@ -49,13 +49,11 @@ pub fn iceberg_read_manifest(
             let bytes = file.read()?;
             let ManifestHeader { spec_id, partition, spec, .. } =
                 ManifestHeader::read(&bytes, decoding.limits)?;
-            let notes = notes.clone();
-            let known =
-                ManifestContext { manifest, spec_id, partition, spec, notes, ..ManifestContext::default() };
+            let (notes, nothing) = (notes.clone(), ManifestContext::default());
+            let known = ManifestContext { manifest, spec_id, partition, spec, notes, ..nothing };
             EntryReader::open(bytes, &columns, known, Statuses::ALL, &decoding, threads)
         })?;
-        let schema = Arc::clone(reader.schema());
-        Ok(BatchStream::new(schema, source.batches(reader)).with_notes(notes))
+        Ok(BatchStream::new(Arc::clone(reader.schema()), source.batches(reader)).with_notes(notes))
     })
 }
 
@@ -84,10 +82,9 @@ pub fn iceberg_read_deletion_vector(
 /// The inflated JSON of a metadata file, after checking that it is the metadata of a table.
 #[pyfunction]
 pub fn iceberg_read_metadata(py: Python<'_>, source: Source, limits: Limits) -> PyResult<String> {
-    let Limits(limits) = limits;
     let read = |file: &Source| match file {
-        Source::Path(path) => MetadataFile::open(path, Arc::new(Local), limits)?.to_json(),
-        Source::Bytes { bytes, .. } => MetadataFile::of_bytes(bytes.clone(), limits).to_json(),
+        Source::Path(path) => MetadataFile::open(path, Arc::new(Local), limits.0)?.to_json(),
+        Source::Bytes { bytes, .. } => MetadataFile::of_bytes(bytes.clone(), limits.0).to_json(),
     };
     detached(py, || source.located(read))
 }
@@ -178,7 +175,6 @@ pub fn iceberg_write_manifest_list(
 pub fn iceberg_write_metadata(py: Python<'_>, metadata: &str, target: Target, limits: Limits) -> WriteResult {
     let name = if let Target(Some(Sink::Path(path)), _) = &target { path.clone() } else { String::new() };
     write_into(py, target, |sink: &mut dyn Write| {
-        let bytes = metadata_bytes(metadata_text(metadata, limits.0)?, &name)?;
-        Ok(sink.write_all(&bytes)?)
+        Ok(sink.write_all(&metadata_bytes(metadata_text(metadata, limits.0)?, &name)?)?)
     })
 }
