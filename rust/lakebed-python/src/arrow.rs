@@ -10,7 +10,7 @@ use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray, make_array};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
-use lakebed::{Error, ErrorKind};
+use lakebed::{Error, ErrorKind, view};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -187,11 +187,7 @@ pub fn check_names(py: Python<'_>, names: Vec<String>) -> PyResult<()> {
 }
 
 fn check_name(name: &str) -> Result<(), Error> {
-    if name.contains('\0') {
-        let message = format!("Arrow has no column {name:?}: names have no NUL");
-        return Err(Error::new(ErrorKind::Unsupported, message).in_field(name));
-    }
-    Ok(())
+    view::check_name(name).map_err(|error| error.in_field(name))
 }
 
 /// Refuses what others cannot take: such names, and columns that nest too deep.

@@ -15,7 +15,7 @@ use arrow_schema::{DataType, TimeUnit};
 use lakebed_avro::{Error, ErrorKind, Result};
 
 use super::leaf::Rows;
-use super::schema::{Column, ItemLevels, Shape};
+use super::schema::{Column, Nesting, Shape};
 use super::values::Values;
 use crate::arrays::{boolean, count_differs, decimal, narrow, primitive, room, shared};
 use crate::budget::Budget;
@@ -28,12 +28,12 @@ pub(super) type Leaves<'l> = std::slice::IterMut<'l, Rows>;
 /// # Errors
 /// `Count` where the leaves of a record contradict each other, `Utf8`, and those of values.
 pub(super) fn assemble(column: &Column, leaves: &mut Leaves<'_>, budget: &mut Budget) -> Result<ArrayRef> {
-    build(column, ItemLevels::default(), leaves, budget)
+    build(column, Nesting::default(), leaves, budget)
 }
 
 impl Rows {
     /// The definition levels of the column's positions within the repetition `level`.
-    fn places(&self, level: ItemLevels) -> impl Iterator<Item = u16> + '_ {
+    fn places(&self, level: Nesting) -> impl Iterator<Item = u16> + '_ {
         let entries = (0..self.entries).map(|entry| self.entry(entry));
         let within =
             move |(repeated, defined): &(u16, u16)| *repeated <= level.repeated && *defined >= level.defined;
@@ -47,7 +47,7 @@ impl Rows {
     }
 
     /// The validity of the positions; `None` where none can be null.
-    fn nulls(&self, level: ItemLevels, defined: u16) -> Option<NullBuffer> {
+    fn nulls(&self, level: Nesting, defined: u16) -> Option<NullBuffer> {
         if defined <= level.defined {
             return None;
         }
@@ -55,26 +55,16 @@ impl Rows {
         Some(NullBuffer::new(valid)).filter(|nulls| nulls.null_count() > 0)
     }
 
-    fn count(&self, level: ItemLevels) -> usize {
+    fn count(&self, level: Nesting) -> usize {
         if self.definition.is_empty() { self.entries } else { self.places(level).count() }
     }
 }
 
-fn build(
-    column: &Column,
-    level: ItemLevels,
-    leaves: &mut Leaves<'_>,
-    budget: &mut Budget,
-) -> Result<ArrayRef> {
+fn build(column: &Column, level: Nesting, leaves: &mut Leaves<'_>, budget: &mut Budget) -> Result<ArrayRef> {
     built(column, level, leaves, budget).map_err(|error| error.within(column.field.name()))
 }
 
-fn built(
-    column: &Column,
-    level: ItemLevels,
-    leaves: &mut Leaves<'_>,
-    budget: &mut Budget,
-) -> Result<ArrayRef> {
+fn built(column: &Column, level: Nesting, leaves: &mut Leaves<'_>, budget: &mut Budget) -> Result<ArrayRef> {
     // The levels of the first leaf below a column are those of all.
     let first = leaves.as_slice().first().ok_or_else(count_differs)?;
     let nulls = first.nulls(level, column.defined);
@@ -110,12 +100,7 @@ fn built(
 }
 
 /// The offsets of the items of each position.
-fn offsets(
-    rows: &Rows,
-    level: ItemLevels,
-    items: ItemLevels,
-    budget: &mut Budget,
-) -> Result<OffsetBuffer<i32>> {
+fn offsets(rows: &Rows, level: Nesting, items: Nesting, budget: &mut Budget) -> Result<OffsetBuffer<i32>> {
     let mut offsets: Vec<i32> = room(rows.entries.saturating_add(1), budget)?;
     let mut end = 0_i32;
     for entry in 0..rows.entries {

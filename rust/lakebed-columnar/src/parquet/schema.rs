@@ -23,24 +23,24 @@ pub(super) struct Column {
 pub(super) enum Shape {
     Leaf(Leaf),
     Struct(Vec<Column>),
-    List { items: ItemLevels, item: Box<Column> },
-    Map { items: ItemLevels, entries: Box<[Column; 2]> },
+    List { items: Nesting, item: Box<Column> },
+    Map { items: Nesting, entries: Box<[Column; 2]> },
 }
 
 /// The levels of the items of a list or map.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct ItemLevels {
+pub(super) struct Nesting {
     /// The definition level from which on there is an item.
     pub(super) defined: u16,
     /// The repetition level up to which an entry begins another item.
     pub(super) repeated: u16,
 }
 
-impl ItemLevels {
+impl Nesting {
     /// The levels below an element that is optional, or `repeated` (1).
-    fn deeper(self, repeated: u16) -> Result<ItemLevels> {
+    fn deeper(self, repeated: u16) -> Result<Nesting> {
         let levels = self.defined.checked_add(1).zip(self.repeated.checked_add(repeated));
-        let levels = levels.map(|(defined, repeated)| ItemLevels { defined, repeated });
+        let levels = levels.map(|(defined, repeated)| Nesting { defined, repeated });
         levels.ok_or_else(|| Error::new(ErrorKind::Depth, "more levels than fit 16 bits"))
     }
 }
@@ -77,7 +77,7 @@ impl Column {
     pub(super) fn all(elements: &[Element], limits: &Limits) -> Result<(Vec<Column>, usize)> {
         let mut walk = Walk { elements: elements.iter(), leaves: 0 };
         let root = walk.next()?;
-        let level = ItemLevels::default();
+        let level = Nesting::default();
         let columns = walk.columns(root.children, level, limits.max_schema_depth)?;
         if walk.elements.next().is_some() {
             return Err(wrong("trailing elements after the schema"));
@@ -150,7 +150,7 @@ impl<'e> Walk<'e> {
         self.elements.next().ok_or_else(|| wrong("the schema ends before its last field"))
     }
 
-    fn columns(&mut self, children: i64, level: ItemLevels, depth: u64) -> Result<Vec<Column>> {
+    fn columns(&mut self, children: i64, level: Nesting, depth: u64) -> Result<Vec<Column>> {
         let mut columns = Vec::new();
         for _ in 0..children {
             let element = self.next()?;
@@ -160,7 +160,7 @@ impl<'e> Walk<'e> {
     }
 
     /// A column below an element with these levels; `None` for an unsupported type.
-    fn column(&mut self, element: &Element, level: ItemLevels, depth: u64) -> Result<Option<Column>> {
+    fn column(&mut self, element: &Element, level: Nesting, depth: u64) -> Result<Option<Column>> {
         let depth = depth.checked_sub(1);
         let depth = depth.ok_or_else(|| {
             Error::new(ErrorKind::Depth, "the schema is nested deeper than max_schema_depth")
@@ -176,7 +176,7 @@ impl<'e> Walk<'e> {
     }
 
     /// A column that is not repeated.
-    fn single(&mut self, element: &Element, level: ItemLevels, depth: u64) -> Result<Option<Column>> {
+    fn single(&mut self, element: &Element, level: Nesting, depth: u64) -> Result<Option<Column>> {
         if element.physical.is_some() && element.children == 0 {
             return self.leaf(element, level);
         }
@@ -212,7 +212,7 @@ impl<'e> Walk<'e> {
         }
     }
 
-    fn leaf(&mut self, element: &Element, level: ItemLevels) -> Result<Option<Column>> {
+    fn leaf(&mut self, element: &Element, level: Nesting) -> Result<Option<Column>> {
         let number = self.leaves;
         self.leaves = number.checked_add(1).ok_or_else(|| wrong("too many columns"))?;
         let physical = match element.physical {
@@ -255,12 +255,12 @@ fn record(element: &Element, children: Vec<Column>, defined: u16) -> Column {
     column(element, DataType::Struct(fields(&children)), defined, Shape::Struct(children))
 }
 
-fn list(element: &Element, item: Column, items: ItemLevels, defined: u16) -> Column {
+fn list(element: &Element, item: Column, items: Nesting, defined: u16) -> Column {
     let data_type = DataType::List(Arc::clone(&item.field));
     column(element, data_type, defined, Shape::List { items, item: Box::new(item) })
 }
 
-fn map(element: &Element, entries: [Column; 2], items: ItemLevels, defined: u16) -> Column {
+fn map(element: &Element, entries: [Column; 2], items: Nesting, defined: u16) -> Column {
     let [key, value] = &entries;
     let key = key.field.as_ref().clone().with_nullable(false);
     let pair = DataType::Struct(vec![Arc::new(key), Arc::clone(&value.field)].into());

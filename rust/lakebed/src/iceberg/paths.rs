@@ -9,6 +9,7 @@ use arrow_array::{ArrayRef, StringArray};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
+use crate::location::is_scheme_or_drive;
 use crate::record::typed;
 
 /// The first version whose paths may be relative.
@@ -30,11 +31,9 @@ impl TableFormat {
     }
 }
 
-/// Whether a path begins with the scheme of a URI: a letter, then letters, digits, `+`, `-` and `.`, then a colon.
+/// Whether a path begins with the scheme of a URI. A drive counts as one, as in the specification.
 pub(in crate::iceberg) fn has_scheme(path: &str) -> bool {
-    let Some((scheme, _)) = path.split_once(':') else { return false };
-    let is_rest = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
-    scheme.starts_with(|first: char| first.is_ascii_alphabetic()) && scheme.bytes().all(is_rest)
+    path.split_once(':').is_some_and(|(scheme, _)| is_scheme_or_drive(scheme))
 }
 
 /// The path as it is, or behind the location: joined by a slash, without any other change.

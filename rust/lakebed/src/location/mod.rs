@@ -19,7 +19,7 @@ use crate::storage::Storage;
 
 pub use guarded::Guarded;
 use parts::{Fault, PathParts};
-pub(crate) use parts::{is_scheme, scheme};
+pub(crate) use parts::{is_scheme, is_scheme_or_drive, scheme};
 
 /// Where paths may lead.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -131,10 +131,15 @@ pub(crate) fn scheme(path: &str) -> Option<(&str, &str)> {
     path.split_once(':').filter(|(scheme, rest)| is_scheme(scheme) && rest.starts_with('/'))
 }
 
-/// Whether a text may be a URI's scheme: a letter, then letters, digits and `+-.`. One of one letter is a drive.
+/// Whether a text may be a URI's scheme. One of one letter is a drive.
 pub(crate) fn is_scheme(text: &str) -> bool {
+    text.len() > 1 && is_scheme_or_drive(text)
+}
+
+/// Whether a text has a scheme's form: a letter, then letters, digits and `+-.`.
+pub(crate) fn is_scheme_or_drive(text: &str) -> bool {
     let tail = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
-    text.len() > 1 && text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(tail)
+    text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(tail)
 }
 
 /// Whether URIs of these schemes name a server, or leave it out.

@@ -26,6 +26,18 @@ use crate::scan::ScanOptions;
 use crate::table::{Newest, Place};
 use crate::words::unknown;
 
+/// Refuses the name of a column that Arrow's C interface would end at a zero byte.
+///
+/// # Errors
+/// `Unsupported`.
+pub fn check_name(name: &str) -> Result<()> {
+    if name.contains('\0') {
+        let message = format!("Arrow has no column {name:?}: names have no NUL");
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    Ok(())
+}
+
 /// A view of a table, with what only it takes. Not every format has all of them.
 #[derive(Clone)]
 pub enum View {

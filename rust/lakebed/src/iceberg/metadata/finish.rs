@@ -185,28 +185,26 @@ fn location(stored: Option<String>, format_version: i32) -> Result<Option<String
 }
 
 impl TableMetadata {
+    /// The location that relative paths of the file begin with; `None` where all are absolute.
+    pub(in crate::iceberg) fn base(&self) -> Option<&str> {
+        (self.format_version >= RELATIVE_PATHS).then_some(self.location.as_str())
+    }
+
     /// Puts the location before relative paths.
     fn resolve_paths(&mut self) {
-        if self.format_version < RELATIVE_PATHS {
-            return;
-        }
-        let mut snapshots = std::mem::take(&mut self.snapshots);
-        snapshots.iter_mut().for_each(|snapshot| self.resolve_snapshot(snapshot));
-        self.snapshots = snapshots;
+        let Some(location) = self.base().map(str::to_owned) else { return };
+        self.snapshots.iter_mut().for_each(|snapshot| snapshot.resolve_paths(&location));
         let others = self.metadata_log.iter_mut().map(|entry| &mut entry.metadata_file);
         let others = others.chain(self.statistics.iter_mut().map(|file| &mut file.statistics_path));
         let others = others.chain(self.partition_statistics.iter_mut().map(|file| &mut file.statistics_path));
-        for path in others {
-            *path = resolved(path, &self.location).into_owned();
-        }
+        others.for_each(|path| *path = resolved(path, &location).into_owned());
     }
+}
 
-    /// The same for the list of a snapshot.
-    pub(super) fn resolve_snapshot(&self, snapshot: &mut Snapshot) {
-        if self.format_version >= RELATIVE_PATHS {
-            for path in snapshot.manifest_list.iter_mut().chain(&mut snapshot.manifests) {
-                *path = resolved(path, &self.location).into_owned();
-            }
-        }
+impl Snapshot {
+    /// Puts the location before relative paths.
+    pub(super) fn resolve_paths(&mut self, location: &str) {
+        let paths = self.manifest_list.iter_mut().chain(&mut self.manifests);
+        paths.for_each(|path| *path = resolved(path, location).into_owned());
     }
 }

@@ -73,7 +73,9 @@ impl TableMetadata {
         let mut read = || {
             let mut draft = Draft::new(&wanted, known);
             let mut resolved = |mut snapshots: Vec<Snapshot>| {
-                snapshots.iter_mut().for_each(|snapshot| self.resolve_snapshot(snapshot));
+                if let Some(location) = self.base() {
+                    snapshots.iter_mut().for_each(|snapshot| snapshot.resolve_paths(location));
+                }
                 each(snapshots)
             };
             draft.each = Some(&mut resolved);

@@ -5,7 +5,7 @@ use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::{FOLDER, current_metadata, is_metadata_file, is_table};
 use crate::iceberg::metadata::{METADATA_PATH, MetadataFile, TableMetadata, Wanted, Which};
-use crate::iceberg::paths::{RELATIVE_PATHS, resolved};
+use crate::iceberg::paths::resolved;
 use crate::iceberg::table::Table;
 use crate::notes::Notes;
 use crate::reach::Prefixes;
@@ -97,8 +97,7 @@ pub(super) fn other_folders(metadata: &TableMetadata) -> Vec<String> {
 /// The folder that a property names, which may be relative to the location in version 4.
 fn folder_named(metadata: &TableMetadata, key: &str) -> Option<String> {
     let folder = metadata.property(key)?;
-    let is_relative = metadata.format_version >= RELATIVE_PATHS;
-    Some(if is_relative { resolved(folder, &metadata.location).into_owned() } else { folder.to_owned() })
+    Some(metadata.base().map_or(folder.into(), |location| resolved(folder, location)).into_owned())
 }
 
 /// Whether the metadata file is in the folder that the table's property names.

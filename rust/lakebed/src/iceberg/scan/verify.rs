@@ -29,7 +29,7 @@ use crate::verify::{
     CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, Inventory, Links, NamedFile, Number, Severity,
     StoredEntries, VerifiedFormat, WholeEntries, caught,
 };
-use crate::view::{IDENTITY_COLUMN, with_columns};
+use crate::view::{IDENTITY_COLUMN, check_name, with_columns};
 
 impl VerifiedFormat for Table {
     fn inventory(&self, threads: usize) -> Result<Inventory<ManifestFile>> {
@@ -249,10 +249,8 @@ impl Table {
             found.find(Finding::new(severity, kind, odd.message.as_str()).in_file(self.metadata_file()));
         }
         let fields = metadata.partition_specs.iter().flat_map(|spec| &spec.fields);
-        for name in fields.map(|field| &field.name).filter(|name| name.contains('\0')) {
-            let message = format!("Arrow has no column {name:?}: names have no NUL");
-            let finding = Finding::new(Severity::Error, ErrorKind::Unsupported.name(), message);
-            found.find(finding.in_file(self.metadata_file()).in_field("partition-specs"));
+        for error in fields.filter_map(|field| check_name(&field.name).err()) {
+            found.find(Finding::of(&error).in_file(self.metadata_file()).in_field("partition-specs"));
         }
         let known: HashSet<i64> = snapshots.iter().map(|one| one.snapshot_id).collect();
         if known.len() < snapshots.len() {
