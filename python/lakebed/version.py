@@ -19,8 +19,8 @@ class Version:
     """A state of a table, by exactly one of these.
 
     Attributes:
-        snapshot: an id. A snapshot that expired is not found by its id, even if a tag has it: ask for the
-        tag. tag: a name. Paimon's tags hold their snapshot, so that may have expired.
+        snapshot: an id. A snapshot that expired is not found by it, even if a tag has it: ask for that.
+        tag: a name. Paimon's tags hold their snapshot, so that may have expired.
         branch: a name; "main" is the table itself. The branch's latest snapshot (none where nothing was
             committed to it) and latest schema; the others have their snapshot's schema.
         timestamp: the snapshot that was the latest then. An int counts milliseconds since 1970 UTC; a

@@ -136,8 +136,8 @@ class Table(Changes["Table", Freed]):
             version: a `Version`, a snapshot's id, the name of a tag (or, where there is none of that name, of
                 a branch), a time, or the keywords of a `Version` in a dict; in its place exactly one of the
                 others.
-            snapshot: an id. A snapshot that expired is not found by its id, even if a tag has it: ask for the
-            tag. tag: a name. Paimon's tags hold their snapshot, so that may have expired.
+            snapshot: an id. A snapshot that expired is not found by it, even if a tag has it: ask for that.
+            tag: a name. Paimon's tags hold their snapshot, so that may have expired.
             branch: a name; "main" is the table itself. Gives the branch's latest snapshot (none
                 where nothing was committed to it) and latest schema; the others, their snapshot's schema.
             timestamp: the snapshot that was the latest then. An int counts milliseconds since 1970 UTC; a
