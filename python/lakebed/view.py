@@ -106,9 +106,10 @@ class Bounds:
     `at_once`: how many tasks run at a time. `small_bytes`: manifests of no more bytes in all are no job;
     None: any are. `delete_bytes`: bytes of manifests of deletes that the driver reads, to send them along;
     `deleting_bytes` and `deletions`: of manifests of Paimon's that delete files, and their entries.
-    `task_bytes`: bytes of manifests whose entries one task reduces. `parts`: into how many parts keys are
-    divided; None: some for each task. `groups`: groups that a task holds before it sends on what it has.
-    `answer`: the rows of the job that planning asked for first.
+    `task_bytes`: bytes of manifests whose entries one task reduces; `sum_bytes`: the same where it merges
+    sums of them, which are far fewer. `parts`: into how many parts keys are divided; None: some for each
+    task. `groups`: groups that a task holds before it sends on what it has. `answer`: the rows of the job
+    that planning asked for first.
     """
 
     at_once: int = 1
@@ -117,6 +118,7 @@ class Bounds:
     deleting_bytes: int = 128 << 20
     deletions: int = 100_000
     task_bytes: int = 16 << 20
+    sum_bytes: int = 256 << 20
     parts: int | None = None
     groups: int = 65_536
     answer: pa.Table | None = None

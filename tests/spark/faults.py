@@ -71,7 +71,8 @@ def spread_out(table: lakebed.Table) -> None:
     size = sum(manifest["size"] for manifest in table.files().planned_manifests())
     frames.SMALL_BYTES = None
     inputs._LEAST_TASK = 1
-    frames.BOUNDS = Bounds(delete_bytes=0, deletions=0, task_bytes=max(1, size // 7))
+    share = max(1, size // 7)
+    frames.BOUNDS = Bounds(delete_bytes=0, deletions=0, task_bytes=share, sum_bytes=share)
 
 
 def iceberg() -> lakebed.Table:

@@ -12,10 +12,10 @@ class Faulty:
     """A function for `mapInArrow`, and the fault of its tasks, which comes after the first rows of one.
 
     Attributes: kind, "tried again": every third task fails the first time; "killed": one kills its executor;
-        "lost": one deletes files of shuffles; "twice": one waits until it is begun once more; "killed by
-        time": each takes a while, in which others kill; folder, where files tell what became of which task,
-        and one that is named "armed" that the job which is meant has begun; after, how many tasks are to have
-        ended before what comes once; local, where executors have their files.
+        "lost": one deletes all files of shuffles, and fails; "twice": one waits until it is begun once more;
+        "killed by time": each takes a while, in which others kill; folder, where files tell what became of
+        which task, and one that is named "armed" that the job which is meant has begun; after, how many tasks
+        are to have ended before what comes once; local, where executors have their files.
     """
 
     def __init__(self, mapper: Any, kind: str, folder: str, after: int, local: str) -> None:
@@ -67,7 +67,10 @@ class Faulty:
             self.kill()
         elif self.kind == "lost" and self.once():
             self.tell("struck")
-            self.lose()
+            for file in Path(self.local).rglob("shuffle_*"):
+                file.unlink(missing_ok=True)
+            # It is tried again, and then misses them: other tasks may have had theirs by now.
+            raise OSError("try again")
         elif self.kind == "twice":
             self.wait(f"{task.stageId()}.{task.partitionId()}")
 
@@ -79,13 +82,6 @@ class Faulty:
         os.kill(pid, 9)
         time.sleep(1)
         os._exit(1)
-
-    def lose(self) -> None:
-        """Deletes what one executor keeps for the shuffles of its tasks, that which wrote last."""
-        written = [*Path(self.local).rglob("shuffle_*.data")]
-        last = max(written, key=lambda file: file.stat().st_mtime_ns)
-        for file in last.parent.parent.rglob("shuffle_*"):
-            file.unlink()
 
     def wait(self, task: str) -> None:
         """Has the first task that comes here wait until it is here once more."""

@@ -164,7 +164,7 @@ impl Scan {
         let answer: Option<Bound<'_, PyAny>> = bounds.getattr("answer")?.extract()?;
         let answer = answer.map(|rows| caller_stream(&rows)).transpose()?;
         let bounds = of_attributes!(bounds, Bounds {
-            at_once, small_bytes, delete_bytes, deleting_bytes, deletions, task_bytes, parts, groups;
+            at_once, small_bytes, delete_bytes, deleting_bytes, deletions, task_bytes, sum_bytes, parts, groups;
             answer: None
         });
         detached(py, || {

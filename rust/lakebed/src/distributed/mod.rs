@@ -103,6 +103,8 @@ pub struct Bounds {
     pub deletions: u64,
     /// Bytes of manifests whose entries one task reduces.
     pub task_bytes: u64,
+    /// The same where it merges sums of them, which are far fewer.
+    pub sum_bytes: u64,
     /// Into how many parts keys are divided; `None`: some for each task.
     pub parts: Option<u32>,
     /// Groups that a process holds before it sends on what it has, and rows of a batch of groups.
@@ -120,6 +122,7 @@ impl Default for Bounds {
             deleting_bytes: 128 << 20,
             deletions: 100_000,
             task_bytes: 16 << 20,
+            sum_bytes: 256 << 20,
             parts: None,
             groups: 65_536,
             answer: None,

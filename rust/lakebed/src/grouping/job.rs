@@ -15,10 +15,6 @@ use crate::health::{self, HealthTask, row_of_parts};
 use crate::scan::{EntryJob, Format, ScanOptions};
 use crate::view::GroupBy;
 
-/// Sums are far fewer than the files that they are of: a task merges those of so many times the manifests that one reduces
-/// file by file.
-const MANIFESTS_SUMMED: usize = 16;
-
 /// Sums over live files.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
@@ -63,9 +59,9 @@ impl<F: Format> GroupsJob<F> {
             None => Vec::new(),
         };
         let are_files_moved = job.files.shuffles().contains(&Shuffle::ByKey);
-        let planned = Planned::new(EntryJob::Groups(Box::new(job)), manifests, bounds);
-        let tasks = if are_files_moved { planned.tasks } else { planned.tasks.div_ceil(MANIFESTS_SUMMED) };
-        Ok(Some(Planned { known, made, tasks, ..planned }))
+        let task_bytes = if are_files_moved { bounds.task_bytes } else { bounds.sum_bytes };
+        let bounds = Bounds { task_bytes, ..bounds.clone() };
+        Ok(Some(Planned { known, made, ..Planned::new(EntryJob::Groups(Box::new(job)), manifests, &bounds) }))
     }
 
     /// The reduce that merges sums.
