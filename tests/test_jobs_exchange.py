@@ -38,8 +38,8 @@ def check(table: lakebed.Table, parts: int) -> None:
         "filter": "kind IN ('data', 'manifest')",
         "columns": ["kind", "file_path", "first_reached_by"],
     }
-    scans = (table.expire_plan(LATER, 1), table.reachable(**some), table.reachable())
-    for scan in scans[: long_or(2, 3)]:
+    scans = (table.expire_plan(LATER, 1), table.totals(), table.reachable(**some), table.reachable())
+    for scan in scans[: long_or(3, 4)]:
         assert exchanged(scan, parts, table=table) == expected(scan)
     lists = table.reachable(filter="kind = 'manifest list'").job(Bounds())
     assert lists is not None

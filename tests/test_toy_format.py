@@ -117,7 +117,7 @@ def test_jobs_make_the_same_rows(toy, parts):
 
 
 OF_HISTORY = ("snapshots", "refs", "changelogs", "schemas", "appends", "growth", "file_history")
-OF_FILES = ("manifests", "entries", "buckets", "health", "deletes", "plan", "indexes")
+OF_FILES = ("manifests", "entries", "buckets", "health", "deletes", "plan", "indexes", "columns")
 OF_ALL = ("verify", "reachable", "orphans", "expire_plan", "totals")
 
 

@@ -128,6 +128,7 @@ class View:
     INDEXES: ClassVar[View]
     GROWTH: ClassVar[View]
     FILE_HISTORY: ClassVar[View]
+    COLUMNS: ClassVar[View]
     REACHABLE: ClassVar[View]
     @staticmethod
     def diff(before: Place, after: Place) -> View: ...

@@ -64,10 +64,13 @@ _COSTS = {
     "expire_plan": """Ages are counted to now. As `reachable`; the rows cross another shuffle, to one task,
         which reads the newest version again, until nothing is new, and takes out rows of what the table
         keeps by then. TypeError for a storage or catalog that cannot be pickled.""",
+    "totals": f"""As `reachable`; a row per kind of file of each task crosses another shuffle, to one task.
+        With orphans one task opens the table again and reads it. {_OF_TASKS}""",
+    "columns": """As `files`; a row of each task crosses a shuffle, to one task.""",
     "growth": f"""One task opens the table again and reads it. {_OF_TASKS}""",
 }
 _COSTS |= dict.fromkeys(("buckets", "health"), _COSTS["partitions"])
-_COSTS |= dict.fromkeys(("file_history", "totals"), _COSTS["growth"])
+_COSTS["file_history"] = _COSTS["growth"]
 
 
 def _view(method: Callable[..., ViewScan]) -> Callable[..., DataFrame]:

@@ -61,6 +61,7 @@ class Table(Changes["Table", Freed]):
     indexes = contents.indexes
     partitions = contents.partitions
     buckets = contents.buckets
+    columns = contents.columns
     health = contents.health
     plan = contents.plan
     metadata_table = contents.metadata_table

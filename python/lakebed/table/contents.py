@@ -194,6 +194,30 @@ def buckets(self: Table, **given: Unpack[TableKeywords]) -> ViewScan:
     return ViewScan(self, "buckets", View.BUCKETS, given)
 
 
+@view(Keywords)
+def columns(self: Table, **given: Unpack[Keywords]) -> ViewScan:
+    """One row per column of the table, with what the metrics of its live data files say, from manifests
+    alone.
+
+    Returns: `column_id` int32, `column` utf8 (of Iceberg each column that holds values, with the names of
+        those that it is in: "address.city", "tags.element"; of Paimon the table's own), `type` utf8 (as
+        `schemas` has it), `file_count` int64 (live data files), then the sums over those that record them,
+        int64, null where none does: `value_count` (nulls included), `null_count`, `nan_count`,
+        `column_size` [bytes]; `uncounted_file_count` int64, files that do not record how many values and
+        nulls they have (of Iceberg also those written before the column was added), and
+        `unbounded_file_count` int64, files with values but without bounds of them; `lower_bound` and
+        `upper_bound` utf8, the least and the greatest that is recorded (dates and times as in ISO 8601,
+        bytes as hex digits; writers cut long texts, so that a bound need not be a value); `ndv` int64,
+        distinct values by the newest statistics that have them, and `ndv_snapshot_id` int64, the snapshot
+        that those are of. Rows that deletes hide, and versions of rows that a merge replaces, are counted.
+    Raises: SchemaError, PredicateError, at once; errors of the data when read.
+    Cost: that of `files` with the statistics of all columns; memory is that of one row.
+    Source: Iceberg specification, "Manifests", and Puffin's, "Blob types"; Paimon's `SimpleStats.java` and
+        `Statistics.java`.
+    """
+    return ViewScan(self, "columns", View.COLUMNS, given)
+
+
 @view(TableKeywords)
 def health(self: Table, *, small_bytes: int = SMALL_BYTES, **given: Unpack[TableKeywords]) -> HealthScan:
     """One row about how the table is: what to compact, to expire, or to rewrite.

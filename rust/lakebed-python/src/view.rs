@@ -50,6 +50,8 @@ impl View {
     #[classattr]
     const FILE_HISTORY: View = View(view::View::FileHistory);
     #[classattr]
+    const COLUMNS: View = View(view::View::Columns);
+    #[classattr]
     const REACHABLE: View = View(view::View::Reachable);
 
     #[staticmethod]

@@ -15,7 +15,7 @@ use crate::notes::Notes;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::ScanOptions;
 use crate::storage::{Storage, read_recorded};
-use crate::view::{Composition, View, filtered};
+use crate::view::{TableColumn, View, column_metrics, filtered, totals};
 
 /// The branch of a table that is on no other.
 pub const MAIN: &str = "main";
@@ -177,13 +177,26 @@ pub trait LakeTable: Any + Send + Sync {
             let message = "where tests columns of the table; this view takes filter, which tests its own";
             return Err(Error::new(ErrorKind::Argument, message));
         }
-        match view.composed(options, |view, options| self.scan(view, options))? {
-            Composition::Of(scan) => Ok(scan),
-            Composition::Simple(simple) => {
-                let (view, options) = *simple;
+        match view {
+            View::Totals { orphans } => {
+                totals(orphans.map(|view| *view), options, |view, options| self.scan(view, options))
+            }
+            View::Columns => {
+                column_metrics(self.table_columns()?, options, |view, options| self.scan(view, options))
+            }
+            view => {
                 filtered(view, options, &self.data_schema(), &|view, options| self.resolve(view, options))
             }
         }
+    }
+
+    /// The columns whose values have metrics, with the newest counts of their distinct values.
+    ///
+    /// # Errors
+    /// Those of reading the files that have such counts; `UnknownView` for a format without metrics.
+    fn table_columns(&self) -> Result<Vec<TableColumn>> {
+        let message = format!("{} tables have no view columns", self.format());
+        Err(Error::new(ErrorKind::UnknownView, message).in_field("columns"))
     }
 
     /// Resolves one of its views for [`LakeTable::scan`], with one of the filters: that on the table's columns for

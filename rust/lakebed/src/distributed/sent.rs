@@ -19,7 +19,7 @@ use crate::format::Formats;
 use crate::json::parse_within;
 use crate::predicate::Predicate;
 use crate::scan::{Batches, Content};
-use crate::view::{matching, only};
+use crate::view::{SummaryJob, SummaryRows, matching, only};
 
 /// The jobs of a format, one of which is sent.
 pub trait FormatJob: Serialize + DeserializeOwned + Send + Sync + 'static {
@@ -40,6 +40,11 @@ pub trait AnyJob: Send + Sync {
     /// # Errors
     /// None that input could cause.
     fn to_json(&self) -> Result<(&'static str, Vec<u8>)>;
+
+    /// What its rows are summed up to, of those that the JSON's job makes.
+    fn summary(&self) -> Option<&SummaryRows> {
+        None
+    }
 }
 
 impl<J: FormatJob> AnyJob for J {
@@ -102,6 +107,7 @@ struct JobHead<'h> {
     #[serde(borrow)]
     format: Cow<'h, str>,
     parts: u32,
+    summary: Option<SummaryRows>,
     filter: Option<RowFilter>,
 }
 
@@ -124,7 +130,8 @@ impl Planned {
     /// None that input could cause.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let (format, job) = self.job.to_json()?;
-        let head = JobHead { format: format.into(), parts: self.parts(), filter: self.filter.clone() };
+        let (summary, filter) = (self.job.summary().cloned(), self.filter.clone());
+        let head = JobHead { format: format.into(), parts: self.parts(), summary, filter };
         let head = serde_json::to_vec(&head).map_err(foreign)?;
         let mut bytes = [VERSION.as_bytes(), &head, &job, b""].join(&b'\n');
         bytes.extend(stream_of(&PACKED, &packed_known(&self.known)?)?);
@@ -188,10 +195,15 @@ impl SentJob {
             );
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let JobHead { format, parts, filter } = parse_within::<JobHead<'_>>(line()?).map_err(unread)?;
+        let JobHead { format, parts, summary, filter } =
+            parse_within::<JobHead<'_>>(line()?).map_err(unread)?;
         let row = formats.0.iter().find(|known| known.name == format);
         let row = row.ok_or_else(|| foreign(format!("unknown format {format:?}")))?;
         let job = (row.job)(line()?).map_err(unread)?;
+        let job = match summary {
+            Some(wanted) => Box::new(SummaryJob { rows: job, wanted }),
+            None => job,
+        };
         let known = line()?;
         let known = from_ipc(Buffer::from(known))?;
         let known = unpacked(Box::new(known.into_iter().map(Ok)));

@@ -7,7 +7,76 @@ use std::fmt::{self, LowerExp, Write};
 use std::str::FromStr;
 use std::time::Duration;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, Time32MillisecondType, Time64MicrosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, TimeUnit};
+
 use crate::time::{MILLIS_PER_DAY, SECONDS_PER_DAY};
+
+/// A value as views show it in a column of texts: dates and times as in ISO 8601, with `Z` where they are instants, bytes as
+/// hex digits. `None` for null, and for types without a text.
+pub(crate) fn shown(array: &ArrayRef, row: usize) -> Option<String> {
+    if array.len() <= row || array.is_null(row) {
+        return None;
+    }
+    let mut out = String::new();
+    write_shown(&mut out, array, row)?.ok()?;
+    Some(out)
+}
+
+fn write_shown(out: &mut String, array: &ArrayRef, row: usize) -> Option<fmt::Result> {
+    let instant = |out: &mut String, value: i64, per_second: i64, zone: bool| {
+        WallClock::from_epoch(value, per_second).write(out, 'T', 0)?;
+        out.write_str(if zone { "Z" } else { "" })
+    };
+    Some(match array.data_type() {
+        DataType::Boolean => write!(out, "{}", array.as_boolean_opt()?.value(row)),
+        DataType::Int8 => write!(out, "{}", primitive::<Int8Type>(array, row)?),
+        DataType::Int16 => write!(out, "{}", primitive::<Int16Type>(array, row)?),
+        DataType::Int32 => write!(out, "{}", primitive::<Int32Type>(array, row)?),
+        DataType::Int64 => write!(out, "{}", primitive::<Int64Type>(array, row)?),
+        DataType::Float32 => write_float(out, primitive::<Float32Type>(array, row)?),
+        DataType::Float64 => write_float(out, primitive::<Float64Type>(array, row)?),
+        DataType::Decimal128(_, scale) => {
+            write_decimal(out, primitive::<Decimal128Type>(array, row)?, usize::try_from(*scale).ok()?)
+        }
+        DataType::Date32 => write_date(out, primitive::<Date32Type>(array, row)?.into()),
+        DataType::Time32(TimeUnit::Millisecond) => {
+            let millis = primitive::<Time32MillisecondType>(array, row)?;
+            WallClock::from_epoch(millis.into(), 1_000).write_clock(out, 0)
+        }
+        DataType::Time64(TimeUnit::Microsecond) => {
+            WallClock::from_epoch(primitive::<Time64MicrosecondType>(array, row)?, 1_000_000)
+                .write_clock(out, 0)
+        }
+        DataType::Timestamp(TimeUnit::Second, zone) => {
+            instant(out, primitive::<TimestampSecondType>(array, row)?, 1, zone.is_some())
+        }
+        DataType::Timestamp(TimeUnit::Millisecond, zone) => {
+            instant(out, primitive::<TimestampMillisecondType>(array, row)?, 1_000, zone.is_some())
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, zone) => {
+            instant(out, primitive::<TimestampMicrosecondType>(array, row)?, 1_000_000, zone.is_some())
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, zone) => {
+            instant(out, primitive::<TimestampNanosecondType>(array, row)?, 1_000_000_000, zone.is_some())
+        }
+        DataType::Utf8 => out.write_str(array.as_string_opt::<i32>()?.value(row)),
+        DataType::Binary => {
+            array.as_binary_opt::<i32>()?.value(row).iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+        }
+        _ => return None,
+    })
+}
+
+fn primitive<T: ArrowPrimitiveType>(array: &ArrayRef, row: usize) -> Option<T::Native> {
+    Some(array.as_primitive_opt::<T>()?.value(row))
+}
 
 /// Appends a `float` or `double` as `Float.toString` and `Double.toString` of JDK 19 and later do.
 ///

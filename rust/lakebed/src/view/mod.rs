@@ -1,8 +1,10 @@
 //! The views: rows of metadata under the names users know, the same words for every format.
 
+mod column_metrics;
 mod columns;
 mod entries;
 mod filtered;
+mod summary;
 mod totals;
 
 use std::sync::Arc;
@@ -11,18 +13,21 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
+pub use column_metrics::TableColumn;
+pub(crate) use column_metrics::column_metrics;
 pub(crate) use columns::{
     Rows, ShownField, field_lists, instants, lists, map_names, maps, planned_deletes, struct_lists,
 };
 pub(crate) use entries::{EntryView, IDENTITY_COLUMN, Make, OwnColumns, ViewColumn, column, copy, given};
 pub(crate) use filtered::filtered;
+pub(crate) use summary::SummaryJob;
+pub use summary::SummaryRows;
+pub(crate) use totals::totals;
 
-use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::{BoundPredicate, Predicate};
 use crate::reach::{OrphanOptions, Retention};
 use crate::record::find;
-use crate::scan::ScanOptions;
 use crate::table::{Newest, Place};
 use crate::words::unknown;
 
@@ -128,16 +133,11 @@ pub enum View {
         /// [`View::Orphans`], for what nothing reaches.
         orphans: Option<Box<View>>,
     },
+    /// One row per column of the table, with what the metrics of its data files say: how many values, nulls and NaN there
+    /// are, their bounds and bytes, and how many distinct values statistics have counted.
+    Columns,
     /// A metadata table of the format's engines, by its name, with their names, order and types of columns.
     MetadataTable(String),
-}
-
-/// What [`View::composed`] makes of a view.
-pub(crate) enum Composition {
-    /// A view that is made of other views.
-    Of(Box<dyn Distributed>),
-    /// A view that a format makes.
-    Simple(Box<(View, ScanOptions)>),
 }
 
 /// What live files are summed up by.
@@ -177,26 +177,9 @@ impl View {
             View::ExpirePlan { .. } => "expire_plan",
             View::Freed { .. } => "freed",
             View::Totals { .. } => "totals",
+            View::Columns => "columns",
             View::MetadataTable(name) => name,
         }
-    }
-
-    /// The view, where it is made of other views, which `scan` resolves; else the view and its options again.
-    ///
-    /// # Errors
-    /// Those of `scan`.
-    pub(crate) fn composed(
-        self,
-        options: ScanOptions,
-        scan: impl Fn(View, ScanOptions) -> Result<Box<dyn Distributed>>,
-    ) -> Result<Composition> {
-        Ok(match self {
-            View::Totals { orphans } => {
-                let orphans = orphans.map(|view| *view);
-                Composition::Of(Box::new(totals::TotalsScan::new(orphans, options, scan)?))
-            }
-            view => Composition::Simple(Box::new((view, options))),
-        })
     }
 
     /// Whether rows are made from the table's files and manifests, which a filter on the table's columns selects.

@@ -13,12 +13,13 @@ use crate::iceberg::metadata::{Snapshot, SnapshotRef, Wanted, Which};
 use crate::iceberg::partition::partitions_of;
 use crate::iceberg::rewrite_paths::rewrite_paths;
 use crate::iceberg::system::SYSTEM_TABLES;
+use crate::iceberg::types::FieldRef;
 use crate::iceberg::view::{Ref, refs, schemas, snapshots};
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::{Format, ScanOptions, resolve};
 use crate::system::names;
 use crate::table::{self, Place, TableCore, named, placed};
-use crate::view::View;
+use crate::view::{TableColumn, View};
 use std::collections::HashMap;
 
 impl table::LakeTable for Table {
@@ -44,6 +45,17 @@ impl table::LakeTable for Table {
 
     fn data_schema(&self) -> SchemaRef {
         Arc::new(ArrowSchema::new(self.schema().arrow()))
+    }
+
+    fn table_columns(&self) -> Result<Vec<TableColumn>> {
+        let distinct = self.distinct_counts()?;
+        let column = |(name, field): (&str, &FieldRef)| TableColumn {
+            id: field.id,
+            name: name.to_owned(),
+            data_type: field.ty.to_string(),
+            distinct: distinct.get(&field.id).copied(),
+        };
+        Ok(self.schema().primitives().map(column).collect())
     }
 
     fn partitions_of(&self, rows: &RecordBatch) -> Result<RecordBatch> {
@@ -86,7 +98,33 @@ impl table::LakeTable for Table {
     }
 }
 
+/// The blobs whose property `ndv` counts distinct values (Puffin specification, "Blob types").
+const THETA_SKETCH: &str = "apache-datasketches-theta-v1";
+
 impl Table {
+    /// By field id the number of distinct values, and the snapshot that they were counted in: of each column those of the
+    /// newest snapshot up to the table's own with such statistics.
+    fn distinct_counts(&self) -> Result<HashMap<i32, (i64, i64)>> {
+        let files = self.read(&Wanted { statistics: true, ..Wanted::CURRENT })?.statistics;
+        let mut counts = HashMap::new();
+        if files.is_empty() {
+            return Ok(counts);
+        }
+        // The oldest is first, so that newer ones replace its counts.
+        for snapshot in self.snapshots_to_here()? {
+            let of_snapshot = files.iter().filter(|file| file.snapshot_id == snapshot.snapshot_id);
+            for blob in
+                of_snapshot.flat_map(|file| &file.blob_metadata).filter(|blob| blob.kind == THETA_SKETCH)
+            {
+                let ndv = blob.properties.iter().find(|(name, _)| name == "ndv").map(|(_, ndv)| ndv.parse());
+                if let ([id], Some(Ok(ndv))) = (blob.fields.as_slice(), ndv) {
+                    counts.insert(*id, (ndv, blob.snapshot_id));
+                }
+            }
+        }
+        Ok(counts)
+    }
+
     /// The view `snapshots` in batches: every existing snapshot, in the order of the metadata, which is that
     /// of the commits.
     pub(crate) fn snapshots_view(&self) -> Result<Vec<RecordBatch>> {

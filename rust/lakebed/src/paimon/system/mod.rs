@@ -23,6 +23,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, TimestampMicrosecondArray};
 use arrow_schema::{DataType, TimeUnit};
 
+pub(super) use statistics::Statistics;
+
 use super::table::Table;
 use crate::error::Result;
 use crate::record::typed;

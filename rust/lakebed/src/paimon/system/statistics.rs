@@ -9,7 +9,7 @@ use arrow_schema::Field;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::json::{self, invalid};
 use crate::paimon::jackson;
 use crate::paimon::paths::statistics_file;
@@ -24,7 +24,7 @@ pub(super) const TABLE: SystemTable<Table> =
 /// A statistics file (Paimon's `Statistics.java`).
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Statistics {
+pub(in crate::paimon) struct Statistics {
     snapshot_id: i64,
     schema_id: i64,
     merged_record_count: Option<i64>,
@@ -62,12 +62,31 @@ fn columns() -> Vec<Field> {
     ]
 }
 
+impl Statistics {
+    /// Those that the table's snapshot names: commits name what the last `ANALYZE` wrote.
+    ///
+    /// # Errors
+    /// Those of reading the file.
+    pub(in crate::paimon) fn of(table: &Table) -> Result<Option<Statistics>> {
+        let files = table.files();
+        let name = table.snapshot().and_then(|snapshot| snapshot.statistics.as_deref());
+        let path = name.map(|name| files.shared(&statistics_file(name)));
+        path.map(|path| files.parsed(&path, json::parse::<Statistics>)).transpose()
+    }
+
+    /// The number of distinct values of a column, and the snapshot that they were counted in.
+    ///
+    /// # Errors
+    /// `Argument` for statistics of a column that are none.
+    pub(in crate::paimon) fn distinct_count(&self, column: &str) -> Result<Option<(i64, i64)>> {
+        let stats = self.col_stats.as_ref().and_then(|columns| columns.get(column));
+        let stats = stats.map(|stats| col_stats(column, stats)).transpose()?;
+        Ok(stats.and_then(|stats| stats.distinct_count).map(|count| (count, self.snapshot_id)))
+    }
+}
+
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
-    let files = table.files();
-    let name = table.snapshot().and_then(|snapshot| snapshot.statistics.as_deref());
-    let path = name.map(|name| files.shared(&statistics_file(name)));
-    let read = |path: &String| files.parsed(path, json::parse::<Statistics>);
-    let found = path.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let found: Vec<Statistics> = Statistics::of(table)?.into_iter().collect();
     let rows = Rows(found.iter());
     let col_stats = found.iter().map(|file| file.col_stats.as_ref().map(engine_text).transpose());
     let arrays = vec![
@@ -83,10 +102,16 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
 /// The columns' statistics as the engine prints them: its own keys in its own order.
 fn engine_text(columns: &Map<String, Value>) -> Result<String> {
     let normal = |(name, stats): (&String, &Value)| {
-        let wrong =
-            |error: serde_json::Error| invalid(format!("`colStats` of {name:?}: {}", json::words(&error)));
-        let stats = ColStats::deserialize(stats).map_err(wrong)?;
-        Ok((name.clone(), serde_json::to_value(stats).map_err(wrong)?))
+        let stats = serde_json::to_value(col_stats(name, stats)?).map_err(|error| wrong(name, &error))?;
+        Ok((name.clone(), stats))
     };
     jackson::pretty(&Value::Object(columns.iter().map(normal).collect::<Result<_>>()?))
+}
+
+fn col_stats(column: &str, stats: &Value) -> Result<ColStats> {
+    ColStats::deserialize(stats).map_err(|error| wrong(column, &error))
+}
+
+fn wrong(column: &str, error: &serde_json::Error) -> Error {
+    invalid(format!("`colStats` of {column:?}: {}", json::words(error)))
 }

@@ -13,7 +13,8 @@ use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::{MAIN, changelog_file, snapshot_file, tag_file};
 use crate::paimon::rewrite_paths::rewrite_paths;
 use crate::paimon::snapshot::{Snapshot, Tag};
-use crate::paimon::system::SYSTEM_TABLES;
+use crate::paimon::system::{SYSTEM_TABLES, Statistics};
+use crate::paimon::types::DataField;
 use crate::paimon::view::{ManifestRow, Ref, manifests, refs, schemas, snapshots};
 use crate::pipeline::both;
 use crate::record::find;
@@ -21,7 +22,7 @@ use crate::rewrite_paths::RewritePaths;
 use crate::scan::{Format, ScanOptions, resolve};
 use crate::system::names;
 use crate::table::{self, Place, TableCore, named, placed};
-use crate::view::View;
+use crate::view::{TableColumn, View};
 
 impl table::LakeTable for Table {
     fn format(&self) -> &'static str {
@@ -49,6 +50,16 @@ impl table::LakeTable for Table {
     fn key_schema(&self) -> SchemaRef {
         let keys = self.schema().trimmed_primary_keys().into_iter();
         Arc::new(ArrowSchema::new(keys.map(|key| key.ty.storage_field(&key.name)).collect::<Fields>()))
+    }
+
+    fn table_columns(&self) -> Result<Vec<TableColumn>> {
+        let analyzed = Statistics::of(self)?;
+        let column = |field: &DataField| {
+            let distinct = analyzed.as_ref().map(|found| found.distinct_count(&field.name)).transpose()?;
+            let (id, name, data_type) = (field.id, field.name.clone(), field.ty.kind.to_string());
+            Ok(TableColumn { id, name, data_type, distinct: distinct.flatten() })
+        };
+        self.schema().fields.iter().map(column).collect()
     }
 
     fn partitions_of(&self, rows: &RecordBatch) -> Result<RecordBatch> {

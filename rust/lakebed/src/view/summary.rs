@@ -1,0 +1,231 @@
+//! Views whose rows are sums of other views' rows: rows are summed up where they are made, and sums where all of them are.
+//!
+//! A new one is a case of [`Summary`] and a type with [`Sums`]; one process and many then make its rows alike.
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use serde::{Deserialize, Serialize};
+
+use super::column_metrics::{ColumnMetrics, TableColumn};
+use super::select;
+use super::totals::Totals;
+use crate::distributed::{
+    AnyJob, Bounds, Distributed, Job, ManifestMap, Piece, Pieces, Planned, Process, Reduce, Shuffle, nothing,
+    one,
+};
+use crate::error::Result;
+use crate::notes::Notes;
+use crate::scan::{Batches, Scan, ScanOptions, limited, once};
+
+/// Sums over the rows of a view.
+pub(crate) trait Sums: Send {
+    /// Adds rows.
+    ///
+    /// # Errors
+    /// `Required` and `Mismatch` for rows of another view; `Mismatch` for a sum beyond 64 bits.
+    fn add(&mut self, rows: &RecordBatch) -> Result<()>;
+
+    /// Adds what [`Sums::sent`] returned elsewhere.
+    ///
+    /// # Errors
+    /// As [`Sums::add`].
+    fn merge(&mut self, sums: &RecordBatch) -> Result<()>;
+
+    /// The sums in a form for [`Sums::merge`].
+    ///
+    /// # Errors
+    /// None that input could cause.
+    fn sent(&self) -> Result<RecordBatch>;
+
+    /// The rows of the view, with all its columns.
+    ///
+    /// # Errors
+    /// As [`Sums::add`].
+    fn rows(&self) -> Result<RecordBatch>;
+}
+
+/// What is summed up.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Summary {
+    /// Reachable files by their kinds, and orphans where those are given.
+    Totals { with_orphans: bool },
+    /// Metrics of data files by the columns of the table.
+    Columns(Vec<TableColumn>),
+}
+
+impl Summary {
+    /// No rows yet.
+    fn sums(&self) -> Box<dyn Sums> {
+        match self {
+            Summary::Totals { with_orphans } => Box::new(Totals::new(*with_orphans)),
+            Summary::Columns(columns) => Box::new(ColumnMetrics::new(columns.clone())),
+        }
+    }
+}
+
+/// A summary, and which of its rows and columns are wanted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SummaryRows {
+    summary: Summary,
+    columns: Option<Vec<String>>,
+    filter: Option<String>,
+}
+
+impl SummaryRows {
+    fn of(&self, sums: &dyn Sums) -> Result<RecordBatch> {
+        select(&sums.rows()?, self.columns.as_deref(), self.filter.as_deref())
+    }
+
+    fn schema(&self) -> Result<SchemaRef> {
+        Ok(self.of(self.summary.sums().as_ref())?.schema())
+    }
+}
+
+/// A view of sums, resolved: its schema is known, and nothing is read.
+pub(super) struct SummaryScan {
+    wanted: SummaryRows,
+    /// The views whose rows are summed up, read in this order.
+    views: Vec<Box<dyn Distributed>>,
+    limit: Option<usize>,
+    schema: SchemaRef,
+}
+
+impl SummaryScan {
+    /// # Errors
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
+    pub(super) fn new(
+        summary: Summary,
+        views: Vec<Box<dyn Distributed>>,
+        options: ScanOptions,
+    ) -> Result<SummaryScan> {
+        let wanted = SummaryRows { summary, columns: options.columns, filter: options.filter };
+        let schema = wanted.schema()?;
+        Ok(SummaryScan { wanted, views, limit: options.limit, schema })
+    }
+
+    fn rows(&self) -> Result<RecordBatch> {
+        let mut sums = self.wanted.summary.sums();
+        for view in &self.views {
+            for rows in view.stream()? {
+                sums.add(&rows?)?;
+            }
+        }
+        self.wanted.of(sums.as_ref())
+    }
+}
+
+impl Scan for SummaryScan {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn stream(&self) -> Result<Batches> {
+        limited(self.limit, || Ok(once(self.rows()?)))
+    }
+
+    fn notes(&self) -> Notes {
+        self.views.last().map(|view| view.notes()).unwrap_or_default()
+    }
+}
+
+impl Distributed for SummaryScan {
+    /// The job of the view whose rows are summed up; none where there are several.
+    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+        let [view] = self.views.as_slice() else { return Ok(None) };
+        view.job(bounds)?.map(|planned| summed(planned, self.wanted.clone())).transpose()
+    }
+
+    fn is_light(&self) -> bool {
+        self.views.iter().all(|view| view.is_light())
+    }
+}
+
+/// A job with its rows summed up.
+fn summed(planned: Planned, wanted: SummaryRows) -> Result<Planned> {
+    let last = planned.job.job().shuffles().len();
+    let mut sums = wanted.summary.sums();
+    let (rows, mut made): (Vec<_>, Vec<_>) = planned.made.into_iter().partition(|(step, _)| *step >= last);
+    rows.iter().try_for_each(|(_, piece)| sums.add(&piece.rows))?;
+    // The last reduce makes rows even where no other has any.
+    made.push((last + 1, Piece::alone(0, sums.sent()?)));
+    let job = Box::new(SummaryJob { rows: planned.job, wanted });
+    Ok(Planned { job, made, ..planned })
+}
+
+/// A job whose rows are summed up.
+pub(crate) struct SummaryJob {
+    pub(crate) rows: Box<dyn AnyJob>,
+    pub(crate) wanted: SummaryRows,
+}
+
+impl AnyJob for SummaryJob {
+    fn job(&self) -> &dyn Job {
+        self
+    }
+
+    fn to_json(&self) -> Result<(&'static str, Vec<u8>)> {
+        self.rows.to_json()
+    }
+
+    fn summary(&self) -> Option<&SummaryRows> {
+        Some(&self.wanted)
+    }
+}
+
+impl Job for SummaryJob {
+    fn schema(&self) -> Result<SchemaRef> {
+        self.wanted.schema()
+    }
+
+    fn shuffles(&self) -> Vec<Shuffle> {
+        [self.rows.job().shuffles().as_slice(), &[Shuffle::Here, Shuffle::ToOne]].concat()
+    }
+
+    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
+        self.rows.job().map(process, parts)
+    }
+
+    fn reads_manifests(&self) -> bool {
+        self.rows.job().reads_manifests()
+    }
+
+    fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {
+        let (job, sums) = (self.rows.job(), self.wanted.summary.sums());
+        Ok(match step.checked_sub(job.shuffles().len()) {
+            None => job.reduce(step, process)?,
+            Some(0) => Box::new(RowSums(sums)),
+            Some(_) => Box::new(MergedSums { sums, wanted: self.wanted.clone() }),
+        })
+    }
+}
+
+/// Sums up rows where they are made.
+struct RowSums(Box<dyn Sums>);
+
+impl Reduce for RowSums {
+    fn push(&mut self, _side: i32, rows: RecordBatch) -> Result<Pieces> {
+        self.0.add(&rows)?;
+        nothing()
+    }
+
+    fn finish(&mut self) -> Result<Pieces> {
+        one(Piece::alone(0, self.0.sent()?))
+    }
+}
+
+/// Makes the rows of the view of all sums.
+struct MergedSums {
+    sums: Box<dyn Sums>,
+    wanted: SummaryRows,
+}
+
+impl Reduce for MergedSums {
+    fn push(&mut self, _side: i32, rows: RecordBatch) -> Result<Pieces> {
+        self.sums.merge(&rows)?;
+        nothing()
+    }
+
+    fn finish(&mut self) -> Result<Pieces> {
+        one(Piece::rows(self.wanted.of(self.sums.as_ref())?))
+    }
+}
