@@ -32,7 +32,10 @@ import org.apache.paimon.deletionvectors.BitmapDeletionVector;
 import org.apache.paimon.deletionvectors.DeletionVector;
 import org.apache.paimon.deletionvectors.append.BaseAppendDeleteFileMaintainer;
 import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.fileindex.FileIndexFormat;
+import org.apache.paimon.fs.ByteArraySeekableStream;
 import org.apache.paimon.fs.Path;
+import org.apache.paimon.fs.SeekableInputStream;
 import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.index.DeletionVectorMeta;
 import org.apache.paimon.index.IndexFileMeta;
@@ -113,6 +116,32 @@ public final class PaimonEngine {
         }
     }
 
+    /** Of each live file with indexes of columns what their head names: per column and kind the offset and the size. */
+    private Map<String, Object> fileIndexes() throws Exception {
+        java.lang.reflect.Field header = FileIndexFormat.Reader.class.getDeclaredField("header");
+        header.setAccessible(true);
+        Map<String, Object> found = new TreeMap<>();
+        for (DataSplit split : table.newSnapshotReader().read().dataSplits()) {
+            for (DataFileMeta file : split.dataFiles()) {
+                byte[] embedded = file.embeddedIndex();
+                List<String> beside = file.extraFiles().stream().filter(name -> name.endsWith(".index")).toList();
+                if (embedded == null && beside.isEmpty()) {
+                    continue;
+                }
+                try (SeekableInputStream stream = embedded != null
+                                ? new ByteArraySeekableStream(embedded)
+                                : table.fileIO().newInputStream(new Path(split.bucketPath(), beside.get(0)));
+                        FileIndexFormat.Reader reader = new FileIndexFormat.Reader(stream, table.rowType())) {
+                    Map<String, Object> columns = new TreeMap<>();
+                    ((Map<?, ?>) header.get(reader)).forEach((column, kinds) -> ((Map<?, ?>) kinds).forEach(
+                            (kind, place) -> columns.put(column + " " + kind, place.toString())));
+                    found.put(file.fileName(), columns);
+                }
+            }
+        }
+        return found;
+    }
+
     private Object run(String operation, JsonNode request) throws Exception {
         switch (operation) {
             case "read" -> {
@@ -126,6 +155,9 @@ public final class PaimonEngine {
             }
             case "rows" -> {
                 return rows(table);
+            }
+            case "file_indexes" -> {
+                return fileIndexes();
             }
             case "expire" -> {
                 return expire(request);

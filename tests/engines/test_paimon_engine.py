@@ -11,8 +11,10 @@ from covering import each_covering_paimon_table
 from paimon_peers import peer_row, why_pypaimon_cannot
 from paimon_rewrite import LIST_SIZES, rewritten
 
+import lakebed
 from iceberg_answers import difference
 from paimon_answers import Row, assert_rows, by_file, is_avro
+from shared_data import each_golden_paimon_table
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -145,3 +147,20 @@ def _check_sizes(read: Any, folder: Path) -> None:
     for name, size in recorded:
         # Expired files are known by their records alone.
         assert name not in sizes or sizes[name] == int(size), name
+
+
+@pytest.mark.jvm
+@each_golden_paimon_table("file_index*", "pk_levels")
+def test_indexes_of_columns_are_those_that_java_reads(table: GoldenTable, paimon_java: JavaEngine):
+    """Paimon 1.4 has no table `$file_indexes`; it reads the heads that later versions make it of."""
+    heads = paimon_java.ask("file_indexes", table=table.path)
+    found: dict[str, dict[str, str]] = {}
+    for row in lakebed.open_table(table.path).metadata_table("file_indexes").to_arrow().to_pylist():
+        name = row["file_path"].rpartition("/")[2]
+        start = heads[name][f"{row['column_name']} {row['index_type']}"].strip("()").split(",")[0]
+        assert row["is_empty"] == (start == "-1")
+        assert (row["index_file_path"] is None) == (row["storage_type"] == "EMBEDDED")
+        where = f"({start},{row['index_size_in_bytes']})"
+        found.setdefault(name, {})[f"{row['column_name']} {row['index_type']}"] = where
+    assert found == heads
+    assert bool(found) == table.name.startswith("file_index")

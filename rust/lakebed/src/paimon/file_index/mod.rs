@@ -29,6 +29,55 @@ const VERSION: u32 = 1;
 /// The offset of an index without a body.
 const NO_BODY: u32 = u32::MAX;
 
+/// Where an index is, as the head says.
+#[derive(Debug)]
+pub(crate) struct IndexPlace<'a> {
+    pub(crate) column: &'a str,
+    pub(crate) kind: &'a str,
+    /// The offset of its body; `None` for an index without one: the column is null in all rows.
+    start: Option<u32>,
+    /// The size of its body \[bytes\].
+    pub(crate) size: u32,
+}
+
+impl IndexPlace<'_> {
+    /// Whether it has no body.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.start.is_none()
+    }
+}
+
+/// The bytes in which the size of the head is.
+pub(crate) const PREFIX_BYTES: u64 = 16;
+
+/// The size \[bytes\] of the head of indexes that begin with these bytes; `None` if they are no indexes, or of another
+/// version.
+pub(crate) fn head_size(prefix: &[u8]) -> Option<u64> {
+    let mut prefix = Input(prefix);
+    let is_known = prefix.u64()? == MAGIC && prefix.u32()? == VERSION;
+    prefix.u32().filter(|_| is_known).map(u64::from)
+}
+
+/// The indexes that a head names; `None` where it is malformed.
+pub(crate) fn places(head: &[u8]) -> Option<Vec<IndexPlace<'_>>> {
+    head_size(head)?;
+    let mut head = Input(head.get(usize::try_from(PREFIX_BYTES).ok()?..)?);
+    let mut places = Vec::new();
+    for _ in 0..head.u32()? {
+        let column = head.text()?;
+        for _ in 0..head.u32()? {
+            let (kind, start, size) = (head.text()?, head.u32()?, head.u32()?);
+            places.push(IndexPlace {
+                column,
+                kind,
+                start: Some(start).filter(|start| *start != NO_BODY),
+                size,
+            });
+        }
+    }
+    Some(places)
+}
+
 /// The indexes of one file.
 #[derive(Debug)]
 pub(crate) struct FileIndex<'a> {
@@ -39,23 +88,11 @@ pub(crate) struct FileIndex<'a> {
 impl<'a> FileIndex<'a> {
     /// The indexes in `bytes`; `None` if they are of another version or malformed.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<FileIndex<'a>> {
-        let mut head = Input(bytes);
-        if head.u64()? != MAGIC || head.u32()? != VERSION {
-            return None;
-        }
-        let _head_length = head.u32()?;
         let mut indexes = Vec::new();
-        for _ in 0..head.u32()? {
-            let column = head.text()?;
-            for _ in 0..head.u32()? {
-                let kind = head.text()?;
-                let (start, length) = (head.u32()?, head.u32()?);
-                if start == NO_BODY {
-                    continue;
-                }
-                let (start, length) = (usize::try_from(start).ok()?, usize::try_from(length).ok()?);
-                indexes.push((column, kind, bytes.get(start..start.checked_add(length)?)?));
-            }
+        for place in places(bytes)? {
+            let Some(start) = place.start else { continue };
+            let (start, length) = (usize::try_from(start).ok()?, usize::try_from(place.size).ok()?);
+            indexes.push((place.column, place.kind, bytes.get(start..start.checked_add(length)?)?));
         }
         Some(FileIndex { indexes })
     }

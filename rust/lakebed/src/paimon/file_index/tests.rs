@@ -57,6 +57,25 @@ fn bitmap(version: u8) -> Vec<u8> {
 }
 
 #[test]
+fn heads_name_their_indexes_or_are_refused() {
+    let bytes = bitmap(2);
+    let head = usize::try_from(head_size(&bytes).expect("a head")).expect("a small number");
+    let found = places(bytes.get(..head).expect("a head")).expect("a head");
+    let found: Vec<_> = found.iter().map(|one| (one.column, one.kind, one.size, one.is_empty())).collect();
+    let size = u32::try_from(bytes.len() - head).expect("a small number");
+    assert_eq!(found, [("a", "bitmap", size, false)]);
+    // The last number is not used.
+    for cut in 0..head - 4 {
+        assert!(places(bytes.get(..cut).expect("a part")).is_none(), "{cut}");
+    }
+    for place in 0..12 {
+        let mut wrong = bytes.clone();
+        wrong.get_mut(place).into_iter().for_each(|byte| *byte ^= 1);
+        assert!(head_size(&wrong).is_none() && places(&wrong).is_none(), "{place}");
+    }
+}
+
+#[test]
 fn bitmaps_answer_every_operator() {
     for bytes in [bitmap(1), bitmap(2)] {
         for (text, expected) in [

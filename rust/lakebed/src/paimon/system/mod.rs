@@ -5,6 +5,7 @@ mod aggregation_fields;
 mod branches;
 mod buckets;
 mod consumers;
+mod file_indexes;
 mod file_key_ranges;
 mod files;
 mod manifests;
@@ -37,6 +38,7 @@ pub(crate) const SYSTEM_TABLES: &[SystemTable<Table>] = &[
     branches::TABLE,
     buckets::TABLE,
     consumers::TABLE,
+    file_indexes::TABLE,
     file_key_ranges::TABLE,
     files::TABLE,
     manifests::TABLE,
