@@ -18,6 +18,7 @@ from spark_rows import sorted_rows
 if TYPE_CHECKING:
     import lakebed
     from lakebed import _native
+    from lakebed._arguments import UnwrapKey
     from lakebed.storage import Storage
     from lakebed.view import ViewScan
 
@@ -35,11 +36,11 @@ def together(pieces: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return iter(pa.Table.from_batches(pieces).sort_by(order).to_batches() if pieces else [])
 
 
-def planned(scan: ViewScan, **bounds: Any) -> _native.Planned:
+def planned(scan: ViewScan, keys: UnwrapKey | None = None, **bounds: Any) -> _native.Planned:
     """The job of a scan; what planning asks is answered."""
     job = scan.job(Bounds(**bounds))
     if job is not None and job.is_question:
-        asked = JobMap(job.to_bytes(), LIMITS)
+        asked = JobMap(job.to_bytes(), LIMITS, keys=keys)
         schema = pa.schema(job.schema)
         answer = pa.Table.from_batches(list(asked.of_contents(contents(job))), schema)
         job = scan.job(Bounds(answer=answer, **bounds))
@@ -47,9 +48,11 @@ def planned(scan: ViewScan, **bounds: Any) -> _native.Planned:
     return job
 
 
-def mapped(job: _native.Planned, storage: Storage | None = None) -> list[pa.RecordBatch]:
+def mapped(
+    job: _native.Planned, storage: Storage | None = None, keys: UnwrapKey | None = None
+) -> list[pa.RecordBatch]:
     """What the map makes, each manifest in a task of its own."""
-    mapping = JobMap(job.to_bytes(), LIMITS)
+    mapping = JobMap(job.to_bytes(), LIMITS, keys=keys)
     if job.reads_manifests:
         paths = [manifest["path"] for manifest in reversed(job.manifests)]
         return [batch for path in paths for batch in mapping.of_paths([path], storage, 1)]
@@ -63,11 +66,12 @@ def rows(
     table: lakebed.Table | None = None,
     *,
     listed: bool = False,
+    keys: UnwrapKey | None = None,
 ) -> list[pa.RecordBatch]:
     """The rows of a job. Args: scan, its view; table, that of its look; listed, whether files are."""
-    batches, made = mapped(job, storage), dict(job.made())
+    batches, made = mapped(job, storage, keys), dict(job.made())
     again = _again(scan, table) if job.looks_again else None
-    mapping = JobMap(job.to_bytes(), LIMITS)
+    mapping = JobMap(job.to_bytes(), LIMITS, keys=keys)
     for stage in range(1, len(job.shuffles) + 1):
         batches += map(pa.record_batch, made.get(stage, []))
         if stage == 1 and listed and scan is not None:
@@ -87,10 +91,17 @@ def _again(scan: ViewScan | None, table: lakebed.Table | None) -> Any:
 
 
 def exchanged(
-    scan: ViewScan, parts: int = 5, *, table: lakebed.Table | None = None, listed: bool = False, **bounds: Any
+    scan: ViewScan,
+    parts: int = 5,
+    *,
+    table: lakebed.Table | None = None,
+    listed: bool = False,
+    keys: UnwrapKey | None = None,
+    **bounds: Any,
 ) -> list[str]:
     """The rows of a scan whose entries come together in so many parts where they have to, `listed` too."""
-    found = rows(planned(scan, parts=parts, **bounds), scan, table=table, listed=listed)
+    job = planned(scan, keys, parts=parts, **bounds)
+    found = rows(job, scan, table=table, listed=listed, keys=keys)
     return sorted_rows(pa.Table.from_batches(found)) if found else []
 
 

@@ -8,12 +8,14 @@ import re
 import warnings
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import compared
 import pyarrow as pa
 import pytest
+from encrypted_files import GoldenKeys, decrypted
 
 import lakebed
 from iceberg_answers import Field, Row, leaves, result_type
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 
 OLDER = "@older"
 
-# What is no released format, needs keys, or is no table; and one that Java refuses.
-_OTHERS = ("experimental_", "encrypted_", "vectors", "wrong_manifest_length_v4")
+# What is no released format, or no table; and one that Java refuses.
+_OTHERS = ("experimental_", "vectors", "wrong_manifest_length_v4")
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,13 @@ class GoldenTable:
             if not file.name.startswith("v"):
                 # Which file of a catalog's is current can only be guessed, which is said.
                 warnings.simplefilter("ignore", LakebedWarning)
-            return lakebed.open_table(found, relocate=self.relocate)
+            return lakebed.open_table(found, relocate=self.relocate, keys=self.keys)
+
+    @property
+    def keys(self) -> GoldenKeys | None:
+        """What unwraps the keys of an encrypted table."""
+        file = self.path / "keys.json"
+        return GoldenKeys(json.loads(file.read_text("utf-8"))["keys_hex"]) if file.is_file() else None
 
     def stand(self, answer: str) -> Table:
         """The table where an answer was computed: at the older snapshot for names that end in "@older"."""
@@ -105,6 +113,23 @@ class GoldenTable:
             "older_snapshot_id" if answer.endswith(OLDER) else "current_snapshot_id"
         ]
         return found
+
+    def plain(self, written: str, metadata: bytes | None = None) -> bytes | None:
+        """The bytes of a file that the metadata names, decrypted; None for Parquet, which has no plain form.
+
+        Args: metadata, the file's key metadata; the engine's for a list or a manifest.
+        """
+        stored = self.file(written).read_bytes()
+        if stored[:4] == b"PARE":
+            return None
+        if stored[:4] != b"AGS1":
+            return stored
+        if metadata is not None:
+            return decrypted(stored, metadata)
+        said = next(row for row in self.rows("encryption") if row["path"] == written)
+        text = decrypted(stored, bytes.fromhex(said["key_metadata"]))
+        assert sha256(text).hexdigest() == said["plain_sha256"]
+        return text
 
     def file(self, written: str) -> Path:
         """Where a file is that the metadata names."""

@@ -105,7 +105,15 @@ def of_table(table: lakebed.Table) -> dict[str, Any]:
         "snapshot_count": len(snapshots),
         "oldest_snapshot_at": min(times.values(), default=None),
         "newest_snapshot_at": max(times.values(), default=None),
+        "unused_key_count": unused_keys(table) if table.format == "iceberg" else None,
     }
+
+
+def unused_keys(table: lakebed.Table) -> int:
+    keys = table.metadata_table("encryption_keys").to_arrow()
+    used = {*keys["encrypted_by_id"].to_pylist()}
+    used |= {*table.snapshots(columns=["key_id"]).to_arrow()["key_id"].to_pylist()}
+    return len({*keys["key_id"].to_pylist()} - used)
 
 
 def check(table: lakebed.Table, where: str | None = None) -> None:

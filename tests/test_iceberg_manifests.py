@@ -35,7 +35,13 @@ def test_the_engines_raw_entries(table: GoldenTable):
         key = (row["manifest"], row["manifest_first_row_id"], row["manifest_sequence_number"])
         manifests.setdefault(key, []).append(row)
     for key, answers in manifests.items():
-        read = iceberg.read_manifest(table.file(key[0]), listed=listed[key]).to_arrow()
+        content = table.plain(key[0])
+        if content is None:
+            # The views read it, and have the engine's entries.
+            continue
+        # What is recorded is the size of the file as it is stored.
+        place = {**listed[key], "manifest_length": len(content)}
+        read = iceberg.read_manifest(content, listed=place).to_arrow()
         expected = [answer(row, read.schema) for row in answers]
         assert_same_rows(canonical_rows(read), wanted_rows(expected, read.schema), key[0])
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from operator import index
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from lakebed.errors import SchemaError, SnapshotNotFoundError
 
@@ -14,12 +14,39 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 T = TypeVar("T")
+
+UnwrapKey: TypeAlias = Callable[[bytes, str], bytes]
+"""Unwraps a key: its wrapped bytes, and the id of the key that it is wrapped by."""
 _EPOCH = datetime(1970, 1, 1)
 _MILLISECOND = timedelta(milliseconds=1)
 # What the compiled core takes. No count reaches it, and no instant of a table.
 _MOST = 2**63 - 1
 MOST_RETAINED = 2**31 - 1
 """Snapshots that a rule of retention can count."""
+
+
+class _Unwrap(Protocol):
+    def unwrap(self, wrapped: bytes, key_id: str, /) -> bytes: ...
+
+
+class _UnwrapKey(Protocol):
+    def unwrap_key(self, wrapped: bytes, key_id: str, /) -> bytes: ...
+
+
+KeyClient: TypeAlias = _Unwrap | _UnwrapKey
+"""A client of a service that keeps keys, with a method that unwraps one."""
+
+
+def unwrapping(keys: UnwrapKey | KeyClient | None) -> UnwrapKey | None:
+    """What unwraps keys, of a function or of a client. Raises: TypeError for something else."""
+    if keys is None or callable(keys):
+        return keys
+    given: Any = keys
+    for name in ("unwrap", "unwrap_key"):
+        method: UnwrapKey | None = getattr(given, name, None)
+        if callable(method):
+            return method
+    raise TypeError(f"keys takes a function, or an object with a method unwrap, not {type(keys).__name__}")
 
 
 def names(argument: str, value: Sequence[str] | None) -> list[str] | None:

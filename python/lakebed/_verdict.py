@@ -133,6 +133,14 @@ def _of_metadata(of: dict[str, Any], table_format: str, table: str) -> Iterator[
             f"{_call(table_format, 'expire_snapshots', 'expire_snapshots')}",
         )
 
+    keys = of["unused_key_count"]
+    if keys:
+        yield Finding(
+            "unused_key_count",
+            f"{count(keys, 'key')} of the encrypted metadata {'is' if keys == 1 else 'are'} used by nothing",
+            "expiry leaves them behind; the update `remove-encryption-key` of REST catalogs removes them",
+        )
+
 
 def _call(table_format: str, paimon: str, iceberg: str) -> str:
     """The procedure of the format's runtime for Spark."""

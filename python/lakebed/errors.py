@@ -84,6 +84,13 @@ class TruncatedError(CorruptError, EOFError):
     """
 
 
+class EncryptionError(LakebedError, ValueError):
+    """Encrypted metadata that is not decrypted: no key, another one, or bytes that were changed.
+
+    Kind: `encryption`. The message has the ids of keys. What `keys=` raised is the `__cause__`.
+    """
+
+
 class MissingFileError(CorruptError, FileNotFoundError):
     """Metadata names a file that is not there. Kind: `missing`."""
 

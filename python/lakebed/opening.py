@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from lakebed._arguments import encodable, positive
+from lakebed._arguments import encodable, positive, unwrapping
 from lakebed._native import FORMATS
 from lakebed._not_found import explained
 from lakebed.catalogs import entry_of
@@ -18,6 +18,7 @@ from lakebed.table.opening import Opening
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from lakebed._arguments import KeyClient, UnwrapKey
     from lakebed.catalogs import IcebergTable, PaimonTable
 
 
@@ -30,6 +31,7 @@ def open_table(
     allowed_prefixes: Sequence[str | os.PathLike[str]] | None = None,
     limits: Limits = LIMITS,
     concurrent_reads: int | None = None,
+    keys: UnwrapKey | KeyClient | None = None,
 ) -> Table:
     """The Paimon or Iceberg table at `path` at its latest snapshot.
 
@@ -56,6 +58,10 @@ def open_table(
         limits: what reading one metadata file may cost.
         concurrent_reads: reads in flight at most, whatever the storage says and however many cores there are;
             None: as many as the storage serves, one a core of local files.
+        keys: what unwraps keys of encrypted Iceberg metadata: a function of the wrapped key and the id of the
+            key that it is wrapped by, `(bytes, str) -> bytes`, or a client with such a method `unwrap` or
+            `unwrap_key`. It is asked once for each key of keys, and in Spark's executors again, so that it
+            is pickled there; keys that it returned are not.
     Raises: TableNotFoundError (nothing there that looks like a table), CorruptError and its kin (hint,
         snapshot or schema unreadable), UnsupportedError (no filesystem for the URI, a store of
         another bucket), LocationError (a pipe or a device; here or later, where metadata names a file
@@ -77,15 +83,15 @@ def open_table(
     allowed = None
     if allowed_prefixes is not None:
         allowed = tuple(encodable("allowed_prefixes", os.fspath(prefix)) for prefix in allowed_prefixes)
-    reads = positive("concurrent_reads", concurrent_reads)
+    reads, unwrap = positive("concurrent_reads", concurrent_reads), unwrapping(keys)
     if isinstance(path, str | os.PathLike):
         location, adapter = resolve(path, storage)
-        opening = Opening(adapter, location, moved, allowed, limits, reads)
+        opening = Opening(adapter, location, moved, allowed, limits, reads, keys=unwrap)
         try:
             return table_of(opening.core(format), opening)
         except TableNotFoundError as error:
             raise (explained(error) if adapter is None else error) from None
     entry = entry_of(path)
     location, adapter = (entry.path, entry.storage) if storage is None else resolve(entry.path, storage)
-    opening = Opening(adapter, location, moved, allowed, limits, reads, entry)
+    opening = Opening(adapter, location, moved, allowed, limits, reads, entry, keys=unwrap)
     return table_of(opening.core(format or entry.format, entry.branch), opening)

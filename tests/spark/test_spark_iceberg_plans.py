@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import encrypted_files
 import pytest
 from covering import each_covering_iceberg_table
 from test_iceberg_pruning import spelled_out
@@ -91,6 +92,22 @@ def test_changes_are_those_without_spark(spark, table, monkeypatch):
     for where in filters(table):
         compare(spark, opened, "diff", older, now, where=where)
         compare(spark, opened, "appends", where=where, columns=["file_path"])
+
+
+@each_golden_iceberg_table("encrypted_*")
+def test_executors_ask_for_the_keys_of_encrypted_tables_themselves(spark, table, monkeypatch):
+    exchange_deletes(monkeypatch)
+    monkeypatch.setattr(frames, "SMALL_BYTES", None)
+    # Executors have no modules of tests.
+    spark.sparkContext.addPyFile(encrypted_files.__file__)
+    opened = table.open()
+    views = ("files", "plan", "partitions", "columns", "reachable", "totals", "verify", "health")
+    for view in views:
+        for how in ({"range_bytes": 1 << 12}, {"read": "spark"}):
+            frame = getattr(ls, view)(spark, opened, **how)
+            assert actual(frame) == expected(getattr(opened, view)()), (view, how)
+        plan = frame._jdf.queryExecution().toString()
+        assert not any(master in plan for master in table.keys.masters.values())
 
 
 @each_golden_iceberg_table("dv_v3")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
+import runpy
 import shlex
 from collections.abc import Callable
 from decimal import Decimal
@@ -13,6 +15,7 @@ import click
 
 import lakebed
 from lakebed import _texts
+from lakebed._arguments import unwrapping
 from lakebed._display import words_of
 from lakebed._native import FORMATS, byte_count
 from lakebed.catalogs import load_catalog, load_table
@@ -45,6 +48,19 @@ def read_by(read: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 names, prefixes = read_by(_texts.names), read_by(_texts.pairs)
+
+
+def _imported(text: str) -> Any:
+    """The object of a module or of a Python file, `MODULE:NAME`. Raises: ValueError where there is none."""
+    module, _, name = text.rpartition(":")
+    try:
+        if module.endswith(".py"):
+            found = runpy.run_path(module)[name]
+        else:
+            found = getattr(importlib.import_module(module), name)
+        return unwrapping(found)
+    except (ImportError, OSError, AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{text!r} is nothing that unwraps keys: {error}") from error
 
 
 class _Size(click.ParamType[int]):
@@ -86,6 +102,13 @@ _OPENING = (
         metavar="PREFIX",
         help="Open only files below the table, below NEW of --relocate and below PREFIX, whatever metadata "
         "names. May be repeated.",
+    ),
+    click.option(
+        "--keys",
+        callback=read_by(_imported),
+        metavar="MODULE:NAME",
+        help="What unwraps keys of an encrypted table: a function of the wrapped bytes and a key's id, or "
+        "a client with such a method; of a module, or of a file as in keys.py:unwrap.",
     ),
 )
 _TRAVEL = (
@@ -130,13 +153,14 @@ def _opening(command: Command, argument: Callable[..., Any], openers: Callable[.
         format: str | None,
         relocate: dict[str, str],
         allowed: tuple[str, ...],
+        keys: Any,
         **others: Any,
     ) -> Any:
         places = {"snapshot": snapshot, "tag": tag, "timestamp": as_of}
         at = {name: place for name, place in places.items() if place is not None}
         if len(at) > 1:
             raise click.UsageError("--snapshot, --tag and --as-of exclude each other")
-        how = {"format": format, "relocate": relocate, "allowed_prefixes": allowed or None}
+        how = {"format": format, "relocate": relocate, "allowed_prefixes": allowed or None, "keys": keys}
 
         def opener(table: str) -> Callable[[], Table]:
             return functools.partial(_opened, table, catalog, how, branch, at)

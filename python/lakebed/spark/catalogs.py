@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, Union
 
 from lakebed import _native
+from lakebed._arguments import unwrapping
 from lakebed._text import printable
 from lakebed.catalogs import Entry, IcebergTable, PaimonTable
 from lakebed.errors import TableNotFoundError, UnsupportedError
@@ -30,6 +31,7 @@ from lakebed.table.opening import Opening
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from lakebed._arguments import KeyClient, UnwrapKey
     from lakebed.version import AnyVersion
 
 TablePath: TypeAlias = Union[str, "os.PathLike[str]", IcebergTable, PaimonTable, Table]
@@ -62,7 +64,11 @@ def parts_of(text: str) -> tuple[str, ...] | None:
 
 
 def opened(
-    spark: SparkSession | None, path: TablePath, at: AnyVersion | None, limits: Limits | None
+    spark: SparkSession | None,
+    path: TablePath,
+    at: AnyVersion | None,
+    limits: Limits | None,
+    keys: UnwrapKey | KeyClient | None = None,
 ) -> Table:
     """The table, opened unless it is open, at the version asked for.
 
@@ -77,9 +83,9 @@ def opened(
     if isinstance(path, Table):
         table = path
     elif spark is None or parts is None:
-        table = open_table(path, limits=limits)
+        table = open_table(path, limits=limits, keys=keys)
     else:
-        table = _Name.of(spark, str(path), parts).table(limits)
+        table = _Name.of(spark, str(path), parts).table(limits, keys)
     return table if at is None else table.at(at)
 
 
@@ -105,7 +111,7 @@ class _Name:
         namespace = (parts_of(schema) or ()) if len(parts) == 1 else ()
         return _Name(spark, given, (catalog, *namespace, *parts))
 
-    def table(self, limits: Limits) -> Table:
+    def table(self, limits: Limits, keys: UnwrapKey | KeyClient | None) -> Table:
         """The table of the name. Raises: as `opened`."""
         kind, location = self.described()
         located = _located(self.spark, location)
@@ -118,9 +124,9 @@ class _Name:
             # It has tables in folders of their names alone: `db.t.snapshots` and `db.t.branch_b` are none.
             if not location.endswith("/".join(("", *self.parts[1:]))):
                 self.refuse(f"is something of a table: open that, with at= for a branch ({location})")
-            return open_table(located, format=kind, limits=limits)
+            return open_table(located, format=kind, limits=limits, keys=keys)
         entry = SparkEntry.of(self, limits)
-        opening = Opening(entry.storage, entry.path, limits=limits, entry=entry)
+        opening = Opening(entry.storage, entry.path, limits=limits, entry=entry, keys=unwrapping(keys))
         return table_of(opening.core(kind), opening)
 
     def setting(self, key: str) -> str:

@@ -237,7 +237,7 @@ class _Tables:
         limits = table.opening.limits
         pieces = Reading(limits, storage=table.opening.storage).pieces(planned.manifests, _SHARE)
         made = [(stage, pa.record_batch(one)) for stage, rows in planned.made() for one in rows]
-        job = JobMap.of(planned, limits)
+        job = JobMap.of(planned, limits, table.opening.keys)
         return [_Work(job, own, made) for own in spread(pieces, _SHARE)]
 
     def summed(self, number: int, shares: list[dict[str, Any]]) -> pa.RecordBatch:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+    from lakebed._arguments import UnwrapKey
     from lakebed.limits import Limits
     from lakebed.spark.access import Read
     from lakebed.spark.mappers import JobMap, ManifestContents
@@ -83,6 +84,7 @@ class Reading:
     # It may hold credentials, which plans, logs and texts do not show.
     storage: Storage | None = field(default=None, repr=False)
     reads: int = 1
+    keys: UnwrapKey | None = field(default=None, repr=False)
 
     @staticmethod
     def of(table: Table, limits: Limits, range_bytes: int | None, read: Read | None) -> Reading:
@@ -98,7 +100,7 @@ class Reading:
             read = "executors"
         storage = table.opening.storage
         reads = min(table.opening.reads or _READS, reads_at_once(storage))
-        return Reading(limits, range_bytes, read, storage, reads)
+        return Reading(limits, range_bytes, read, storage, reads, table.opening.keys)
 
     def frame(
         self, spark: SparkSession, manifests: Sequence[Manifest], job: JobMap, types: StructType

@@ -16,6 +16,7 @@ from lakebed.spark.private_api import spare_archives
 from lakebed.spark.types import cast_batch, to_spark
 
 if TYPE_CHECKING:
+    from lakebed._arguments import UnwrapKey
     from lakebed.limits import Limits
     from lakebed.storage import Storage
     from lakebed.table import Reopening, Table
@@ -39,17 +40,18 @@ class JobMap:
     """The map of a job.
 
     Attributes: job, as `_native.Planned.to_bytes`; limits, what a manifest may cost; reads, whether the job
-        reads manifests itself.
+        reads manifests itself; keys, what unwraps keys of encrypted manifests.
     """
 
     job: bytes = field(repr=False)
     limits: Limits
     reads: bool = False
+    keys: UnwrapKey | None = field(default=None, repr=False)
 
     @staticmethod
-    def of(planned: _native.Planned, limits: Limits) -> JobMap:
+    def of(planned: _native.Planned, limits: Limits, keys: UnwrapKey | None) -> JobMap:
         """That of a job that is planned."""
-        return JobMap(planned.to_bytes(), limits, planned.reads_manifests)
+        return JobMap(planned.to_bytes(), limits, planned.reads_manifests, keys)
 
     def of_contents(self, contents: ManifestContents) -> Iterator[pa.RecordBatch]:
         """Maps manifests, one after the other.
@@ -67,7 +69,7 @@ class JobMap:
     def opened(self) -> _native.Job:
         """The job of the compiled core. Raises: UnsupportedError where the driver has another lakebed."""
         with prefix_error_kind():
-            return _native.Job(self.job, self.limits)
+            return _native.Job(self.job, self.limits, self.keys)
 
 
 @dataclass(frozen=True)

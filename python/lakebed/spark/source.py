@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import datasource
     from pyspark.sql.types import StructType
 
+    from lakebed._arguments import UnwrapKey
     from lakebed.limits import Limits
     from lakebed.storage import Storage
     from lakebed.table import Reopening, Table
@@ -161,11 +162,12 @@ class Asked(NamedTuple):
         table = open_table(self.place, **self.how) if isinstance(self.place, str) else self.place()
         return table.at(**self.at) if self.at else table
 
-    def reading(self) -> tuple[Storage | None, Limits]:
+    def reading(self) -> tuple[Storage | None, Limits, UnwrapKey | None]:
         """How files are read; nothing of the table is."""
         if isinstance(self.place, str):
-            return resolve(self.place, self.how["storage"])[1], LIMITS
-        return self.place.opening.storage, self.place.opening.limits
+            return resolve(self.place, self.how["storage"])[1], LIMITS, None
+        opening = self.place.opening
+        return opening.storage, opening.limits, opening.keys
 
     def scan(self, columns: StructType | None = None) -> ViewScan:
         """The view. Args: columns, those that Spark knows of it. Raises: what it raises; ValueError."""
@@ -202,9 +204,9 @@ class _Reader(DataSourceReader):
             # Of a limit each task would give so many.
             planned = scan.job(Bounds()) if scan.limit is None else None
             if planned is not None and not planned.shuffles and not planned.is_question:
-                storage, limits = self._asked.reading()
+                storage, limits, keys = self._asked.reading()
                 pieces = Reading(limits, storage=storage).pieces(planned.manifests, size)
-                job = JobMap.of(planned, limits)
+                job = JobMap.of(planned, limits, keys)
                 tasks = [InputPartition((job, own)) for own in spread(pieces, size)]
             # Of none Spark would make one that is None.
             return tasks or [InputPartition(None)]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
     from typing_extensions import Unpack
 
+    from lakebed._arguments import KeyClient, UnwrapKey
     from lakebed._keywords import FileKeywords
     from lakebed.limits import Limits
     from lakebed.spark.access import Read
@@ -161,6 +162,7 @@ def open_table(
     limits: Limits | None = None,
     range_bytes: int | None = None,
     read: Read | None = None,
+    keys: UnwrapKey | KeyClient | None = None,
 ) -> SparkTable:
     """A table whose views are DataFrames.
 
@@ -180,6 +182,7 @@ def open_table(
             credentials, and each is decoded as a whole; None: the driver, here, where they have 32 MiB or
             less and their rows 16 MiB or less in Arrow; else executors where they reach that storage, else
             Spark. `explain` shows which, and why.
+        keys: as `lakebed.open_table` has it; it is pickled for the executors, which ask it again.
     Raises: what `lakebed.open_table` and `Table.at` raise; of a name TableNotFoundError (no such catalog or
         table), UnsupportedError (a view, another format, Paimon's REST catalogs), OSError (a catalog that
         does not answer). Views raise what those of `Table` raise, here; `orphans` and `expire_plan`
@@ -192,7 +195,7 @@ def open_table(
         and of local files on a cluster, one job finds out whether executors reach it: once for a session,
         with a read on at most 32 cores.
     """
-    table = opened(spark, path, at, limits)
+    table = opened(spark, path, at, limits, keys)
     return SparkTable(spark, table, limits or table.opening.limits, range_bytes, read)
 
 
@@ -273,4 +276,4 @@ def manifest_mapper(
     planned = table.entries(**given).job(Bounds())
     if planned is None:
         raise AssertionError("entries are made of manifests")
-    return ContentReader(JobMap.of(planned, limits or table.opening.limits))
+    return ContentReader(JobMap.of(planned, limits or table.opening.limits, table.opening.keys))

@@ -228,27 +228,28 @@ def health(self: Table, *, small_bytes: int = SMALL_BYTES, **given: Unpack[Table
             and manifests are counted that may have rows which match, and all snapshots.
     Returns: of the table `location` and `format` utf8, `format_version` int32 (null for Paimon),
         `snapshot_id` and `schema_id` int64, `committed_at` timestamp[us, UTC] (null where the snapshot
-        expired), `snapshot_count` int64, `oldest_snapshot_at` and `newest_snapshot_at`. Of the data
-        files `partition_count`, `bucket_count` (null for Iceberg), `file_count`, `record_count` [rows],
-        `file_size_in_bytes` int64, `average_file_size_in_bytes` float64, `min_…` and
-        `max_file_size_in_bytes`, `small_file_count`, `small_file_size_in_bytes`,
-        `max_partition_file_count` (of the partition with most files) int64; Paimon's `max_level` and
-        `level_0_file_count` int64, files that wait for compaction. Of the deletes `delete_file_count`
-        (delete files and deletion vectors) and `delete_record_count` [rows in those], then
-        `position_delete_file_count`, `position_delete_record_count` (null for Paimon),
-        `deletion_vector_count`, `equality_delete_file_count`, `equality_delete_record_count` (null for
-        Paimon), Paimon's `delete_row_count` [rows in data files that retract others], all int64, and
-        `deleted_record_ratio` float64 (rows that positions and vectors delete, of all rows; what
-        equality deletes delete is not known). Of the manifests `manifest_count`,
-        `manifest_size_in_bytes`, `small_manifest_count` (below 1 MiB; writers merge them up to 8 MiB),
-        `delete_manifest_count`, `entry_count` int64, `average_manifest_entry_count` float64, and
-        `deleted_entry_count` int64, entries that say that a file is gone, which only rewritten manifests
-        lose. Entry counts are null where old manifest lists do not have them; averages and extremes
-        where there is nothing. Of the clustering `average_partition_manifest_count` float64 and
-        `max_partition_manifest_count` int64, manifests of data files that a plan of one partition reads,
-        by their bounds (of partitions without null values); `rewritten_manifest_count` int64,
-        `average_rewritten_partition_manifest_count` and `max_rewritten_partition_manifest_count`, about
-        what they would be after manifests are rewritten by partition, 8 MiB each.
+        expired), `snapshot_count` int64, `oldest_snapshot_at` and `newest_snapshot_at`, `unused_key_count`
+        int64 (keys of encrypted metadata to which no snapshot and no other key refers; null for Paimon). Of
+        the data files `partition_count`, `bucket_count` (null for Iceberg), `file_count`, `record_count`
+        [rows], `file_size_in_bytes` int64, `average_file_size_in_bytes` float64, `min_…` and
+        `max_file_size_in_bytes`, `small_file_count`, `small_file_size_in_bytes`, `max_partition_file_count`
+        (of the partition with most files) int64; Paimon's `max_level` and `level_0_file_count` int64, files
+        that wait for compaction. Of the deletes `delete_file_count` (delete files and deletion vectors) and
+        `delete_record_count` [rows in those], then `position_delete_file_count`,
+        `position_delete_record_count` (null for Paimon), `deletion_vector_count`,
+        `equality_delete_file_count`, `equality_delete_record_count` (null for Paimon), Paimon's
+        `delete_row_count` [rows in data files that retract others], all int64, and `deleted_record_ratio`
+        float64 (rows that positions and vectors delete, of all rows; what equality deletes delete is not
+        known). Of the manifests `manifest_count`, `manifest_size_in_bytes`, `small_manifest_count` (below 1
+        MiB; writers merge them up to 8 MiB), `delete_manifest_count`, `entry_count` int64,
+        `average_manifest_entry_count` float64, and `deleted_entry_count` int64, entries that say that a file
+        is gone, which only rewritten manifests lose. Entry counts are null where old manifest lists do not
+        have them; averages and extremes where there is nothing. Of the clustering
+        `average_partition_manifest_count` float64 and `max_partition_manifest_count` int64, manifests of data
+        files that a plan of one partition reads, by their bounds (of partitions without null values);
+        `rewritten_manifest_count` int64, `average_rewritten_partition_manifest_count` and
+        `max_rewritten_partition_manifest_count`, about what they would be after manifests are rewritten by
+        partition, 8 MiB each.
     Raises: as `partitions`.
     Cost: as `partitions`; besides reads what `snapshots` and `manifests` read.
     """

@@ -12,6 +12,7 @@ from lakebed.limits import LIMITS, Limits
 from lakebed.storage.paths import absolute
 
 if TYPE_CHECKING:
+    from lakebed._arguments import UnwrapKey
     from lakebed.catalogs import Entry
     from lakebed.storage import Storage
 
@@ -25,7 +26,7 @@ class Opening:
         opened, as the storage has it. moved, prefixes and where they are
         now; allowed, limits and reads (`concurrent_reads`), as `open_table` has them. entry, the catalog's
         entry; None for a table that was opened by its path. pointer, what asks the catalog in a process that
-        does not have the entry.
+        does not have the entry. keys, what unwraps keys of encrypted metadata, which every process asks.
     """
 
     storage: Storage | None = field(repr=False)
@@ -36,6 +37,7 @@ class Opening:
     reads: int | None = None
     entry: Entry | None = None
     pointer: Callable[[], Entry] | None = field(default=None, repr=False)
+    keys: UnwrapKey | None = field(default=None, repr=False)
 
     def for_workers(self, *, asks: bool = False) -> Opening:
         """How other processes open the table: local paths are absolute, and the catalog's entry is not there;

@@ -53,6 +53,8 @@ pub enum ErrorKind {
     Timestamp,
     /// A metadata key that appears twice.
     Duplicate,
+    /// Bytes that a key does not decrypt.
+    Encryption,
     /// A projected column that the schema does not have.
     UnknownColumn,
     /// An Arrow column whose type the schema's field does not take.
@@ -87,6 +89,7 @@ impl ErrorKind {
             ErrorKind::Decimal => "decimal",
             ErrorKind::Timestamp => "timestamp",
             ErrorKind::Duplicate => "duplicate",
+            ErrorKind::Encryption => "encryption",
             ErrorKind::UnknownColumn => "unknown-column",
             ErrorKind::Type => "type",
             ErrorKind::Required => "required",

@@ -46,6 +46,7 @@
 mod arrays;
 mod budget;
 mod codec;
+mod encryption;
 mod input;
 mod orc;
 mod parquet;
@@ -58,12 +59,16 @@ use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
 
+pub use self::encryption::{FileKey, OVERHEAD};
 use self::orc::OrcFile;
 use self::parquet::ParquetFile;
 use self::projection::FieldSelection;
 
 /// The number of rows of a batch, except the last.
 const BATCH_ROWS: usize = 8192;
+
+/// The magic of a Parquet file whose footer is encrypted.
+const ENCRYPTED: &[u8; 4] = b"PARE";
 
 /// A columnar file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +82,9 @@ pub enum Format {
 impl Format {
     /// The format of a file by its magic bytes, whatever its name.
     pub fn of(bytes: &[u8]) -> Option<Format> {
-        [Format::Orc, Format::Parquet].into_iter().find(|format| bytes.starts_with(format.magic()))
+        let format =
+            [Format::Orc, Format::Parquet].into_iter().find(|format| bytes.starts_with(format.magic()));
+        format.or_else(|| bytes.starts_with(ENCRYPTED).then_some(Format::Parquet))
     }
 
     /// The format's own name.
@@ -102,7 +109,7 @@ impl Format {
             Format::Orc => bytes.split_last().map_or(bytes, |(_, postscript)| postscript),
             Format::Parquet => bytes,
         };
-        let ends = end.ends_with(self.magic()) || (self == Format::Parquet && end.ends_with(b"PARE"));
+        let ends = end.ends_with(self.magic()) || (self == Format::Parquet && end.ends_with(ENCRYPTED));
         bytes.len().saturating_sub(self.magic().len()) > self.magic().len() && ends
     }
 }
@@ -127,10 +134,19 @@ impl File {
     /// `max_schema_nodes`), the memory of a stripe or of pages and of a batch (`max_block_bytes`), the
     /// inflated size of the whole file (`max_file_bytes`), single values, rows, items of lists, and cells.
     ///
+    /// `key` is the one that the footer and all columns of an encrypted Parquet file are encrypted by.
+    ///
     /// # Errors
     /// Those of a footer, placed at it: `Truncated` for a file that does not end as its format requires,
-    /// `Length`, `Count`, `Schema`, `Codec`, `UnknownCodec`, `Unsupported`, `Limit` and others.
-    pub fn open(format: Format, bytes: Buffer, columns: &[String], limits: Limits) -> Result<File> {
+    /// `Length`, `Count`, `Schema`, `Codec`, `UnknownCodec`, `Unsupported`, `Limit` and others; `Encryption` for another
+    /// key than that of the file.
+    pub fn open(
+        format: Format,
+        bytes: Buffer,
+        columns: &[String],
+        limits: Limits,
+        key: Option<&Arc<FileKey>>,
+    ) -> Result<File> {
         if !format.is_whole(&bytes) {
             let message = format!("{} file ends without its footer", format.name());
             let place = Location { offset: Some(bytes.len() as u64), ..Location::default() };
@@ -144,7 +160,7 @@ impl File {
                 (Reader::Orc(Box::new(file)), schema)
             }
             Format::Parquet => {
-                let file = ParquetFile::open(bytes, &wanted, limits)?;
+                let file = ParquetFile::open(bytes, &wanted, limits, key)?;
                 let schema = Arc::clone(&file.schema);
                 (Reader::Parquet(Box::new(file)), schema)
             }

@@ -32,7 +32,7 @@ fn golden() -> Vec<(Format, Vec<u8>)> {
 
 fn open(format: Format, bytes: &[u8], columns: &[&str], limits: Limits) -> Result<File> {
     let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
-    File::open(format, Buffer::from(bytes), &columns, limits)
+    File::open(format, Buffer::from(bytes), &columns, limits, None)
 }
 
 /// All rows of a file, with all columns or some.

@@ -70,6 +70,7 @@ fn class_of_avro(kind: AvroKind) -> &'static str {
         | AvroKind::Decimal
         | AvroKind::Timestamp
         | AvroKind::Duplicate => "CorruptError",
+        AvroKind::Encryption => "EncryptionError",
         AvroKind::Io => "LakebedError",
     }
 }
@@ -95,7 +96,7 @@ fn exception(py: Python<'_>, mut error: Error) -> PyErr {
         return raised.unwrap_or_else(|source| os_error(&error, source.as_ref()));
     }
     let raised = raise(py, class_of(error.kind()), &error);
-    if error.kind() == ErrorKind::Avro(AvroKind::Limit)
+    if matches!(error.kind(), ErrorKind::Avro(AvroKind::Limit | AvroKind::Encryption))
         && let Some(Ok(cause)) = error.take_source().map(raised_by)
     {
         raised.set_cause(py, Some(cause));

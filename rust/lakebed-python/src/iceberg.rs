@@ -47,8 +47,7 @@ pub fn iceberg_read_manifest(
             let wrong = |error| Error::new(ErrorKind::Argument, format!("not a listed manifest: {error}"));
             let manifest = listed.map(serde_json::from_str::<ManifestFile>).transpose().map_err(wrong)?;
             let bytes = file.read()?;
-            let ManifestHeader { spec_id, partition, spec, .. } =
-                ManifestHeader::read(&bytes, decoding.limits)?;
+            let ManifestHeader { spec_id, partition, spec, .. } = ManifestHeader::read(&bytes, &decoding)?;
             let (notes, nothing) = (notes.clone(), ManifestContext::default());
             let known = ManifestContext { manifest, spec_id, partition, spec, notes, ..nothing };
             EntryReader::open(bytes, &columns, known, Statuses::ALL, &decoding, threads)

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use arrow_buffer::Buffer;
+use lakebed::columnar::Decoding;
 use lakebed::distributed::{self, Process, SentJob};
 use lakebed::format::FORMATS;
 use lakebed::scan::{self, Batches, Content};
@@ -21,7 +22,7 @@ use crate::source::Source;
 use crate::storage::storage_of;
 use crate::stream::{Batch, BatchStream};
 use crate::table::{Scan, Table};
-use crate::view::newest_of;
+use crate::view::{decoding_of, newest_of};
 
 /// A job that is planned.
 #[pyclass(frozen, module = "lakebed._native")]
@@ -82,14 +83,15 @@ impl Planned {
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Job {
     job: Arc<SentJob>,
-    limits: Limits,
+    decoding: Decoding,
 }
 
 #[pymethods]
 impl Job {
     #[new]
-    fn new(py: Python<'_>, job: &[u8], limits: Limits) -> PyResult<Job> {
-        detached(py, || Ok(Job { job: Arc::new(SentJob::read(job, &FORMATS)?), limits }))
+    fn new(py: Python<'_>, job: &[u8], limits: Limits, keys: Option<Py<PyAny>>) -> PyResult<Job> {
+        let decoding = decoding_of(limits, keys);
+        detached(py, || Ok(Job { job: Arc::new(SentJob::read(job, &FORMATS)?), decoding }))
     }
 
     fn map(&self, py: Python<'_>, manifests: Py<PyAny>) -> PyResult<BatchStream> {
@@ -143,7 +145,7 @@ impl Job {
 
 impl Job {
     fn process(&self, storage: Arc<dyn Storage>) -> Process {
-        Process { storage, decoding: self.limits.0.into(), table: None }
+        Process { storage, decoding: self.decoding.clone(), table: None }
     }
 
     fn stage(

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lakebed::columnar::Decoding;
 use lakebed::distributed::{Bounds, Distributed};
 use lakebed::finding::TablesBelow;
 use lakebed::format::FORMATS;
@@ -20,7 +19,7 @@ use crate::caller_stream::caller_stream;
 use crate::job::Planned;
 use crate::storage::storage_of;
 use crate::stream::{Batch, BatchStream, warn};
-use crate::view::{Options, Place, View};
+use crate::view::{Options, Place, View, decoding_of};
 
 /// A table on one branch at one snapshot; without a snapshot where it has none.
 #[pyclass(frozen, module = "lakebed._native")]
@@ -35,20 +34,22 @@ struct Opening {
     allowed: Option<Vec<String>>,
     limits: Limits,
     reads: Option<usize>,
+    keys: Option<Py<PyAny>>,
 }
 
 #[pymethods]
 impl Table {
     #[staticmethod]
     fn open(py: Python<'_>, opening: Opening, format: Option<&str>) -> PyResult<Table> {
-        let Opening { path, storage, moved, allowed, limits, reads } = opening;
+        let Opening { path, storage, moved, allowed, limits, reads, keys } = opening;
         let mut storage = storage_of(py, storage, reads)?;
         let there: Vec<String> = moved.iter().map(|(_, now)| now.clone()).collect();
         storage = Arc::new(detached(py, || Guarded::of_table(storage, &path, there, allowed))?);
         if !moved.is_empty() {
             storage = Arc::new(Relocated::new(storage, &path, moved));
         }
-        Table::warned(py, detached(py, || FORMATS.open(&path, format, storage, Decoding::from(limits.0)))?)
+        let decoding = decoding_of(limits, keys);
+        Table::warned(py, detached(py, || FORMATS.open(&path, format, storage, decoding))?)
     }
 
     #[getter]

@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
+use lakebed::columnar::Decoding;
+use lakebed::iceberg::Keys;
 use lakebed::reach::{Listing, OrphanOptions, Retention};
 use lakebed::scan::{Batches, DeletesAs, ScanOptions};
 use lakebed::table::{self, Newest};
-use lakebed::view;
+use lakebed::{Error, ErrorKind, view};
+use lakebed_avro::ErrorKind as AvroKind;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use zeroize::Zeroizing;
 
-use crate::arguments::of_attributes;
+use crate::arguments::{Limits, of_attributes};
 use crate::caller_stream::caller_stream;
 use crate::interpreter::{attempted, call};
 use crate::table::Table;
@@ -113,6 +118,29 @@ impl View {
 pub fn newest_of(newest: Py<PyAny>) -> Newest {
     let table = move |py: Python<'_>| Ok(Arc::clone(&call(newest.bind(py), ())?.cast::<Table>()?.get().0));
     Arc::new(move || attempted("the newest version of the table", &table))
+}
+
+/// How files are decoded, within these limits, with what unwraps keys: a callable of Python's.
+pub fn decoding_of(limits: Limits, keys: Option<Py<PyAny>>) -> Decoding {
+    Decoding::from(limits.0).with_keys(keys.map(keys_of))
+}
+
+/// What a callable unwraps; what it raises is the cause of the error.
+fn keys_of(unwrap: Py<PyAny>) -> Keys {
+    Keys::new(move |wrapped, id| {
+        let unwrapped = |py: Python<'_>| {
+            let key = call(unwrap.bind(py), (PyBytes::new(py, wrapped), id))?;
+            Ok(Zeroizing::new(key.extract::<Vec<u8>>()?))
+        };
+        attempted("unwrapping a key", unwrapped).map_err(|mut error| {
+            let kind = ErrorKind::Avro(AvroKind::Encryption);
+            let failed = Error::new(kind, format!("what unwraps keys did not unwrap one of {id:?}"));
+            match error.take_source() {
+                Some(raised) if !error.is_interruption() => failed.caused_by(raised),
+                _ => error,
+            }
+        })
+    })
 }
 
 /// The listing of a callable that returns a new Arrow stream each time.

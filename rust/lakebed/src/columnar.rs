@@ -2,26 +2,40 @@
 //! encoder that the caller gives writes them.
 
 use std::fmt;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use lakebed_avro::Limits;
-use lakebed_columnar::File;
 pub use lakebed_columnar::Format;
+use lakebed_columnar::{File, FileKey};
 
 use crate::error::Result;
+use crate::iceberg::Keys;
 
 /// How record files are decoded, and their limits.
 #[derive(Debug, Clone)]
 pub struct Decoding {
     /// Limits for one file, in any container.
     pub limits: Limits,
+    /// What unwraps the keys of encrypted tables; `None` where there is nothing.
+    pub(crate) keys: Option<Keys>,
+    /// What the pages of this file are decrypted by, of an encrypted Parquet file.
+    pub(crate) file_key: Option<Arc<FileKey>>,
+}
+
+impl Decoding {
+    /// The same with what unwraps keys.
+    #[must_use]
+    pub fn with_keys(self, keys: Option<Keys>) -> Decoding {
+        Decoding { keys, ..self }
+    }
 }
 
 impl From<Limits> for Decoding {
     fn from(limits: Limits) -> Decoding {
-        Decoding { limits }
+        Decoding { limits, keys: None, file_key: None }
     }
 }
 
@@ -80,10 +94,10 @@ impl ColumnarBatches {
     pub(crate) fn open(
         bytes: &Buffer,
         columns: &[String],
-        limits: Limits,
+        decoding: &Decoding,
     ) -> Option<Result<ColumnarBatches>> {
         let format = Format::of(bytes)?;
-        let file = File::open(format, bytes.clone(), columns, limits);
+        let file = File::open(format, bytes.clone(), columns, decoding.limits, decoding.file_key.as_ref());
         Some(file.map(ColumnarBatches).map_err(Into::into))
     }
 

@@ -133,6 +133,14 @@ pub trait LakeTable: Any + Send + Sync {
         self.core().noted().clone()
     }
 
+    /// How many keys of encrypted metadata nothing refers to; `None` for a format without such keys.
+    ///
+    /// # Errors
+    /// Those of reading the metadata.
+    fn unused_keys(&self) -> Result<Option<i64>> {
+        Ok(None)
+    }
+
     /// The columns of the table's rows, in the types in which views show their values.
     fn data_schema(&self) -> SchemaRef;
 

@@ -36,7 +36,7 @@ pub fn run(input: &[u8]) {
 }
 
 fn open(format: Format, bytes: &[u8], columns: &[String], limits: Limits) -> Result<File> {
-    File::open(format, Buffer::from(bytes), columns, limits)
+    File::open(format, Buffer::from(bytes), columns, limits, None)
 }
 
 /// The rows of some columns.

@@ -175,7 +175,7 @@ fn wanted(map: &MapArray, row: usize) -> Option<Vec<(i32, arrow_array::ArrayRef)
 
 /// With the partition spec of its own header a manifest can be read, or is refused for its partition tuples.
 fn with_header(input: &[u8], columns: &Arc<EntryColumns>, batch: &RecordBatch) {
-    let header = ManifestHeader::read(&Buffer::from(input), LIMITS).expect("a header that was read");
+    let header = ManifestHeader::read(&Buffer::from(input), &LIMITS.into()).expect("a header that was read");
     let known = ManifestContext {
         partition: header.partition,
         spec_id: header.spec_id,

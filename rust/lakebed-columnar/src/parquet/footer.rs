@@ -3,19 +3,20 @@
 //! Source: Parquet specification, "File Format" and `parquet.thrift`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
 
+use super::decryption::Decryption;
 use super::thrift::{Compact, Kind};
 use crate::budget::Budget;
 use crate::codec::Codec;
 use crate::input::{Input, ends};
+use crate::{ENCRYPTED, FileKey};
 
 /// The magic at both ends of a file.
 const MAGIC: &[u8; 4] = b"PAR1";
-/// The magic of a file with an encrypted footer.
-const ENCRYPTED: &[u8; 4] = b"PARE";
 
 /// The content of a footer.
 pub(super) struct Footer {
@@ -81,23 +82,27 @@ pub(super) struct Chunk {
     pub(super) start: u64,
     pub(super) length: u64,
     pub(super) values: u64,
+    /// Whether its first page is a dictionary.
+    pub(super) has_dictionary: bool,
     /// `None` where pages are not compressed.
     pub(super) codec: Option<Codec>,
 }
 
 impl Footer {
-    /// Reads the footer of a whole file.
+    /// Reads the footer of a whole file; of an encrypted one also what its pages are decrypted by.
     ///
     /// # Errors
-    /// `Truncated`, `Length`, `Count`, `Codec`, `Unsupported`, `Limit`; placed at the footer.
-    pub(super) fn read(file: &Buffer, budget: &Budget) -> Result<Footer> {
+    /// `Truncated`, `Length`, `Count`, `Codec`, `Unsupported`, `Limit`, `Encryption`; placed at the footer.
+    pub(super) fn read(
+        file: &Buffer,
+        budget: &Budget,
+        key: Option<&Arc<FileKey>>,
+    ) -> Result<(Footer, Option<Decryption>)> {
         let bytes = file.as_slice();
         let (rest, magic) = bytes.split_last_chunk::<4>().ok_or_else(ends)?;
-        if magic == ENCRYPTED {
-            return Err(Error::new(ErrorKind::Unsupported, "encrypted Parquet files are not read"));
-        }
         let (rest, length) = rest.split_last_chunk::<4>().ok_or_else(ends)?;
-        if magic != MAGIC {
+        let is_encrypted = magic == ENCRYPTED;
+        if magic != MAGIC && !is_encrypted {
             return Err(Error::new(ErrorKind::Truncated, "the file does not end in its magic"));
         }
         let length = u64::from(u32::from_le_bytes(*length));
@@ -107,9 +112,17 @@ impl Footer {
         }
         let at = usize::try_from(length).ok().and_then(|length| rest.len().checked_sub(length));
         let at = at.ok_or_else(|| wrong("the footer is longer than the file"))?;
+        let place = || Location { offset: Some(at as u64), ..Location::default() };
         let footer = Input::new(file.slice_with_length(at, rest.len().saturating_sub(at)));
-        let read = footer_of(footer, limits).and_then(|footer| footer.checked(at as u64));
-        read.map_err(|error| error.at(Location { offset: Some(at as u64), ..Location::default() }))
+        let (plain, decryption) = if is_encrypted {
+            let (plain, decryption) =
+                Decryption::of_footer(footer, key).map_err(|error| error.at(place()))?;
+            (plain, Some(decryption))
+        } else {
+            (footer, None)
+        };
+        let read = footer_of(plain, limits).and_then(|footer| footer.checked(at as u64));
+        Ok((read.map_err(|error| error.at(place()))?, decryption))
     }
 
     /// Checks that chunks are before the footer, and that row groups have as many rows as it records.
@@ -287,9 +300,10 @@ fn column_metadata(thrift: &mut Compact, kind: Kind) -> Result<Chunk> {
         return Err(Error::new(ErrorKind::Schema, "the metadata of a column lacks a required field"));
     };
     // Some writers write 0 where there is no dictionary.
-    let start = dictionary.filter(|dictionary| *dictionary > 0 && *dictionary < data).unwrap_or(data);
+    let dictionary = dictionary.filter(|dictionary| *dictionary > 0 && *dictionary < data);
+    let (start, has_dictionary) = (dictionary.unwrap_or(data), dictionary.is_some());
     let (start, length, values) = (unsigned(start)?, unsigned(length)?, unsigned(values)?);
-    Ok(Chunk { start, length, values, codec: codec_of(codec)? })
+    Ok(Chunk { start, length, values, has_dictionary, codec: codec_of(codec)? })
 }
 
 fn codec_of(number: i64) -> Result<Option<Codec>> {

@@ -5,6 +5,7 @@
 use arrow_buffer::Buffer;
 use lakebed_avro::{Error, ErrorKind, Result};
 
+use super::decryption::ColumnDecryption;
 use super::footer::Chunk;
 use super::hybrid::Hybrid;
 use super::page::{Levels, Page, Pages};
@@ -48,8 +49,13 @@ pub(super) struct Rows {
 }
 
 impl LeafReader {
-    pub(super) fn open(leaf: Leaf, file: &Buffer, chunk: &Chunk) -> Result<LeafReader> {
-        let pages = Pages::new(file, chunk)?;
+    pub(super) fn open(
+        leaf: Leaf,
+        file: &Buffer,
+        chunk: &Chunk,
+        decryption: Option<ColumnDecryption>,
+    ) -> Result<LeafReader> {
+        let pages = Pages::new(file, chunk, decryption)?;
         Ok(LeafReader {
             leaf,
             pages,

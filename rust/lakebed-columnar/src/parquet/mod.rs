@@ -3,6 +3,7 @@
 //! Source: the Parquet specification, version 2.
 
 mod assemble;
+mod decryption;
 mod delta;
 mod footer;
 mod hybrid;
@@ -20,10 +21,12 @@ use arrow_schema::{Schema, SchemaRef};
 use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
 
 use self::assemble::assemble;
+use self::decryption::Decryption;
 use self::footer::{Footer, RowGroup};
 use self::leaf::LeafReader;
 use self::schema::{Column, Shape, fields};
 use crate::BATCH_ROWS;
+use crate::FileKey;
 use crate::arrays::malformed;
 use crate::budget::Budget;
 use crate::codec::Inflater;
@@ -33,6 +36,7 @@ use crate::projection::FieldSelection;
 pub(crate) struct ParquetFile {
     pub(crate) schema: SchemaRef,
     bytes: Buffer,
+    decryption: Option<Decryption>,
     columns: Vec<Column>,
     projected: SchemaRef,
     groups: std::iter::Enumerate<std::vec::IntoIter<RowGroup>>,
@@ -57,9 +61,14 @@ struct OpenLeaf {
 
 impl ParquetFile {
     /// Reads the footer of a file.
-    pub(crate) fn open(bytes: Buffer, wanted: &FieldSelection, limits: Limits) -> Result<ParquetFile> {
+    pub(crate) fn open(
+        bytes: Buffer,
+        wanted: &FieldSelection,
+        limits: Limits,
+        key: Option<&Arc<FileKey>>,
+    ) -> Result<ParquetFile> {
         let budget = Budget::new(limits);
-        let footer = Footer::read(&bytes, &budget)?;
+        let (footer, decryption) = Footer::read(&bytes, &budget, key)?;
         let (columns, stored) = Column::all(&footer.elements, &budget.limits)?;
         if footer.groups.iter().any(|group| group.chunks.len() != stored) {
             return Err(Error::new(
@@ -85,6 +94,7 @@ impl ParquetFile {
         Ok(ParquetFile {
             schema,
             bytes,
+            decryption,
             columns,
             projected,
             groups,
@@ -119,7 +129,9 @@ impl ParquetFile {
         let open = |column: &Column| {
             let Shape::Leaf(leaf) = column.shape else { return None };
             let chunk = group.chunks.get(leaf.number)?;
-            let reader = LeafReader::open(leaf, &self.bytes, chunk);
+            let pages = self.decryption.as_ref().map(|file| file.of_column(number, leaf.number, chunk));
+            let reader =
+                pages.transpose().and_then(|pages| LeafReader::open(leaf, &self.bytes, chunk, pages));
             Some(reader.map(|reader| OpenLeaf { reader, number: leaf.number, start: chunk.start }))
         };
         let leaves = leaves.into_iter().filter_map(open).collect::<Result<Vec<_>>>()?;

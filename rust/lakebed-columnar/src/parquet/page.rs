@@ -5,6 +5,7 @@
 use arrow_buffer::Buffer;
 use lakebed_avro::{Error, ErrorKind, Limits, Result};
 
+use super::decryption::ColumnDecryption;
 use super::footer::{Chunk, unsigned};
 use super::thrift::{Compact, Kind};
 use crate::budget::Budget;
@@ -18,6 +19,7 @@ const PACKED: i64 = 4;
 pub(super) struct Pages {
     input: Input,
     codec: Option<Codec>,
+    decryption: Option<ColumnDecryption>,
 }
 
 /// A page, inflated.
@@ -53,12 +55,12 @@ struct Header {
 }
 
 impl Pages {
-    pub(super) fn new(file: &Buffer, chunk: &Chunk) -> Result<Pages> {
+    pub(super) fn new(file: &Buffer, chunk: &Chunk, decryption: Option<ColumnDecryption>) -> Result<Pages> {
         let beyond = |_| Error::new(ErrorKind::Length, "a column reaches beyond the file");
         let mut input = Input::new(file.clone());
         input.take(usize::try_from(chunk.start).map_err(beyond)?)?;
         let input = input.split(usize::try_from(chunk.length).map_err(beyond)?)?;
-        Ok(Pages { input, codec: chunk.codec })
+        Ok(Pages { input, codec: chunk.codec, decryption })
     }
 
     /// How far the pages were read, in bytes from the start of the column.
@@ -69,13 +71,15 @@ impl Pages {
     /// The next page of a supported kind; `None` after the last.
     pub(super) fn next(&mut self, inflater: &mut Inflater, budget: &mut Budget) -> Result<Option<Page>> {
         while !self.input.is_empty() {
-            let mut thrift = Compact::new(self.input.clone());
-            let header = header(&mut thrift)?;
-            self.input = thrift.into_rest();
+            let header = self.header()?;
             let beyond = || Error::new(ErrorKind::Length, "a page reaches beyond its column");
             let length = usize::try_from(header.compressed).map_err(|_| beyond())?;
             let bytes = self.input.split(length).map_err(|_| beyond())?;
             header.check(&bytes)?;
+            let bytes = match &mut self.decryption {
+                Some(decryption) => decryption.page(bytes, header.kind)?,
+                None => bytes,
+            };
             let values = usize::try_from(unsigned(header.values)?).map_err(|_| beyond())?;
             let encoding = header.encoding;
             return Ok(Some(match header.kind {
@@ -105,6 +109,16 @@ impl Pages {
             }));
         }
         Ok(None)
+    }
+
+    fn header(&mut self) -> Result<Header> {
+        if let Some(decryption) = &self.decryption {
+            return header(&mut Compact::new(decryption.header(&mut self.input)?));
+        }
+        let mut thrift = Compact::new(self.input.clone());
+        let header = header(&mut thrift)?;
+        self.input = thrift.into_rest();
+        Ok(header)
     }
 
     /// The uncompressed bytes of a page, as many as its header declares.

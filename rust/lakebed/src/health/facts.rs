@@ -26,6 +26,8 @@ pub(crate) struct TableFacts {
     pub(crate) oldest_snapshot_at: Option<i64>,
     pub(crate) newest_snapshot_at: Option<i64>,
     pub(crate) snapshots: i64,
+    /// Keys of encrypted metadata to which nothing refers, of a format that has such keys.
+    pub(crate) unused_keys: Option<i64>,
     pub(crate) manifests: ManifestFacts,
 }
 
@@ -56,6 +58,7 @@ impl TableFacts {
             format_version: table.format_version(),
             snapshot_id: table.snapshot_id(),
             schema_id: Some(schema_id),
+            unused_keys: table.unused_keys()?,
             ..TableFacts::default()
         };
         let columns = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());

@@ -122,6 +122,7 @@ fn row(facts: &TableFacts, bounds: &ManifestBounds, totals: &HealthTotals) -> Re
         ("snapshot_count", long(Some(facts.snapshots))),
         ("oldest_snapshot_at", instant(facts.oldest_snapshot_at)),
         ("newest_snapshot_at", instant(facts.newest_snapshot_at)),
+        ("unused_key_count", long(facts.unused_keys)),
         ("partition_count", long(totals.partition_count)),
         ("bucket_count", long(totals.bucket_count)),
         ("file_count", long(totals.file_count)),

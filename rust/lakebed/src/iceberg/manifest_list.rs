@@ -15,6 +15,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::concat::concat_batches;
 
+use super::encryption::{SealedKey, plain, sealed_key, with_sealed_keys};
 use super::fields::{FIELD_SUMMARY, LIST, known};
 use super::manifest::canonical::canonical_list;
 use super::manifest::number;
@@ -49,19 +50,22 @@ pub fn read_manifest_list(
     columns: Option<&[String]>,
     decoding: &Decoding,
 ) -> Result<RecordBatch> {
-    read_list(bytes, columns, decoding, None)
+    read_list(bytes, columns, decoding, None, None)
 }
 
-/// The same of a table: relative paths of a list of version 4 are resolved.
+/// The same of a table: relative paths of a list of version 4 are resolved, and one that was encrypted by `key` has the
+/// keys of its manifests besides, where the columns of [`brief`] or all are read.
 ///
 /// # Errors
-/// As [`read_manifest_list`].
+/// As [`read_manifest_list`]; `Encryption` for a key that is absent or another one, and for bytes that were changed.
 pub(crate) fn read_list(
     bytes: Buffer,
     columns: Option<&[String]>,
     decoding: &Decoding,
     table: Option<&TableFormat>,
+    key: Option<&SealedKey>,
 ) -> Result<RecordBatch> {
+    let (bytes, _) = plain(bytes, key, decoding)?;
     let resolver = RecordResolver::new(&LIST, columns, &[], &[])?.rewriting(canonical_list);
     let mut reader = RecordReader::open(bytes, &resolver, None, decoding, 1)?;
     let version = reader.metadata("format-version").and_then(number);
@@ -73,13 +77,14 @@ pub(crate) fn read_list(
         first = fitting(first.checked_add(batch.num_rows() as u64), "the number of manifests")?;
         batches.push(finished(&batch, location)?);
     }
-    concat_batches(resolver.schema(), &batches).map_err(malformed)
+    let list = concat_batches(resolver.schema(), &batches).map_err(malformed)?;
+    key.map_or_else(|| Ok(list.clone()), |key| with_sealed_keys(&list, key, decoding))
 }
 
 /// All columns but the partition summaries, which take most of the reading.
 pub(crate) fn brief() -> Vec<String> {
     let columns = LIST.iter().map(|spec| spec.column);
-    columns.filter(|name| ![SUMMARIES, "key_metadata"].contains(name)).map(str::to_owned).collect()
+    columns.filter(|name| *name != SUMMARIES).map(str::to_owned).collect()
 }
 
 /// The same with all columns, followed by columns with unknown fields of other writers.
@@ -224,6 +229,8 @@ pub struct ManifestFile {
     pub partitions: Option<Vec<FieldSummary>>,
     /// First row id of the added data files without one of their own (version 3).
     pub first_row_id: Option<i64>,
+    /// What it is decrypted by, in a form that only the table's key opens.
+    pub key: Option<SealedKey>,
 }
 
 /// Counts of the entries of one status; `None` is unknown and may be any number.
@@ -255,9 +262,10 @@ impl ManifestFile {
         [self.added, self.existing].iter().any(|recorded| recorded.files != Some(0))
     }
 
-    /// Whether parts of it can be read separately: not where row ids are counted from the first entry on.
+    /// Whether parts of it can be read separately: not where row ids are counted from the first entry on, nor where it is
+    /// encrypted.
     pub(crate) fn is_divisible(&self) -> bool {
-        self.length.is_some() && self.first_row_id.is_none()
+        self.length.is_some() && self.first_row_id.is_none() && self.key.is_none()
     }
 
     /// The record for a part of the manifest, without counts.
@@ -278,6 +286,7 @@ impl ManifestFile {
 
 /// The columns of a list, typed.
 struct Columns<'l> {
+    list: &'l RecordBatch,
     paths: &'l StringArray,
     lengths: &'l Int64Array,
     spec_ids: &'l Int32Array,
@@ -298,6 +307,7 @@ impl<'l> Columns<'l> {
         let longs = |name: &str| column::<Int64Array>(list, name);
         let summaries = list.column_by_name(SUMMARIES).map(|lists| typed(lists, SUMMARIES));
         Ok(Columns {
+            list,
             paths: column(list, "manifest_path")?,
             lengths: longs("manifest_length")?,
             spec_ids: ints("partition_spec_id")?,
@@ -339,6 +349,7 @@ impl<'l> Columns<'l> {
             deleted,
             partitions: self.summaries(row)?,
             first_row_id: at(self.first_row_ids, row),
+            key: sealed_key(self.list, row)?,
         })
     }
 

@@ -4,6 +4,7 @@ mod delete_file;
 mod deletes;
 pub mod deletion_vector;
 pub(crate) mod discovery;
+mod encryption;
 pub mod fields;
 mod groups;
 mod json;
@@ -27,5 +28,6 @@ pub mod value;
 mod view;
 pub mod write;
 
+pub use encryption::{Keys, SealedKey};
 pub use paths::TableFormat;
 pub use table::Table;

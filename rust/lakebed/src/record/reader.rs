@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, SchemaRef};
-use lakebed_avro::{Blocks, GuardFactory, Header, Limits, Program, ReadOptions, Reader};
+use lakebed_avro::{Blocks, GuardFactory, Header, Program, ReadOptions, Reader};
 
 use super::resolver::field_at;
 use super::{RecordResolver, Records};
@@ -38,10 +38,10 @@ impl FileMetadata {
     ///
     /// # Errors
     /// Those of the container's layer.
-    pub(crate) fn read(bytes: &Buffer, limits: Limits) -> Result<FileMetadata> {
-        match ColumnarBatches::open(bytes, &[], limits) {
+    pub(crate) fn read(bytes: &Buffer, decoding: &Decoding) -> Result<FileMetadata> {
+        match ColumnarBatches::open(bytes, &[], decoding) {
             Some(batches) => Ok(FileMetadata::Columnar(Arc::clone(batches?.schema()))),
-            None => Ok(FileMetadata::Avro(Blocks::open(bytes.clone().into(), limits)?.0)),
+            None => Ok(FileMetadata::Avro(Blocks::open(bytes.clone().into(), decoding.limits)?.0)),
         }
     }
 
@@ -71,7 +71,7 @@ impl RecordReader {
         decoding: &Decoding,
         threads: usize,
     ) -> Result<RecordReader> {
-        if let Some(batches) = ColumnarBatches::open(&bytes, &resolver.paths(), decoding.limits) {
+        if let Some(batches) = ColumnarBatches::open(&bytes, &resolver.paths(), decoding) {
             let batches = batches?;
             let schema = Arc::clone(batches.schema());
             let records = resolver.resolve_columns(&schema)?;

@@ -18,7 +18,6 @@ pub(super) struct DeleteFileReader {
     resolver: RecordResolver,
     /// The fields of the table, where deleted rows are shown.
     row: Option<Vec<FieldRef>>,
-    decoding: Decoding,
 }
 
 /// Some deleted rows of a file.
@@ -53,11 +52,11 @@ impl DeletedRows {
 
 impl DeleteFileReader {
     /// A reader that shows deleted rows with the fields `row`; without them for `None`.
-    pub(super) fn new(row: Option<Vec<FieldRef>>, decoding: Decoding) -> Result<DeleteFileReader> {
+    pub(super) fn new(row: Option<Vec<FieldRef>>) -> Result<DeleteFileReader> {
         let besides: &[&str] = if row.is_some() { &[ROW] } else { &[] };
         let columns = ["file_path", "pos"].map(str::to_owned);
         let resolver = RecordResolver::new(&POSITION_DELETE, Some(&columns), &[], besides)?;
-        Ok(DeleteFileReader { resolver: resolver.rewriting(canonical_position_delete), row, decoding })
+        Ok(DeleteFileReader { resolver: resolver.rewriting(canonical_position_delete), row })
     }
 
     /// The deletes of a file, in file order.
@@ -68,8 +67,9 @@ impl DeleteFileReader {
     pub(super) fn open(
         &self,
         bytes: Buffer,
+        decoding: &Decoding,
     ) -> Result<impl Iterator<Item = Result<DeletedRows>> + Send + use<>> {
-        let mut reader = RecordReader::open(bytes, &self.resolver, None, &self.decoding, 1)?;
+        let mut reader = RecordReader::open(bytes, &self.resolver, None, decoding, 1)?;
         let row = self.row.clone();
         let mut first = 0;
         Ok(std::iter::from_fn(move || {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
-use lakebed_avro::Limits;
 
 use super::{PartitionLayout, number};
+use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::types::Schema;
@@ -36,8 +36,8 @@ impl ManifestHeader {
     ///
     /// # Errors
     /// Those of the container's layer.
-    pub fn read(bytes: &Buffer, limits: Limits) -> Result<ManifestHeader> {
-        let header = FileMetadata::read(bytes, limits)?;
+    pub fn read(bytes: &Buffer, decoding: &Decoding) -> Result<ManifestHeader> {
+        let header = FileMetadata::read(bytes, decoding)?;
         let int = |key| header.get(key).and_then(number).and_then(|number| i32::try_from(number).ok());
         let content = header.get("content").and_then(|word| std::str::from_utf8(word).ok());
         let spec_id = int("partition-spec-id");

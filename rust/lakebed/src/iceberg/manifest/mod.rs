@@ -28,6 +28,7 @@ pub use self::partition::PartitionLayout;
 use self::partition::{Tuples, fixed_lengths};
 pub use self::status::{ADDED, DELETED, EXISTING, Statuses};
 use self::status::{Counter, Tally, dropped_rows, seen};
+use super::encryption::plain;
 use super::fields::PARTITION;
 use super::manifest_list::{DELETES, ManifestFile, Recorded};
 use super::partition::PartitionSpec;
@@ -162,7 +163,8 @@ impl EntryReader {
     /// entry without sequence number unless deleted entries are requested too; `Duplicate` for a field id
     /// that appears twice; `Mismatch` for an invalid status or content, for one that contradicts the list,
     /// and for fewer entries than recorded; `Truncated` for a file that is shorter than recorded where there
-    /// are no counts; those of [`PartitionType::align`](super::partition::PartitionType::align).
+    /// are no counts; `Encryption` for a key of an encrypted manifest that is absent or another one; those of
+    /// [`PartitionType::align`](super::partition::PartitionType::align).
     pub fn open(
         bytes: Buffer,
         columns: &Arc<EntryColumns>,
@@ -173,7 +175,11 @@ impl EntryReader {
     ) -> Result<EntryReader> {
         // Row ids are counted over all entries that are not deleted.
         let guarded = (!statuses.deleted).then_some(Statuses::LIVE);
-        let (decoding, columns) = (decoding.clone(), Arc::clone(columns));
+        let key = known.manifest.as_ref().and_then(|manifest| manifest.key.as_ref());
+        // What lists record is the size of the file as it is stored.
+        let found = bytes.len() as u64;
+        let (bytes, decoding) = plain(bytes, key, decoding)?;
+        let columns = Arc::clone(columns);
         let file = File { bytes, columns, known, guarded, decoding, threads };
         let (reader, tally) = file.open(file.columns.resolver())?;
         if let Some(manifest) = &file.known.manifest {
@@ -192,7 +198,6 @@ impl EntryReader {
         let schema = file.columns.schema(tuples.data_type());
         let manifest = file.known.manifest.clone();
         let inheritance = file.inheritance();
-        let found = file.bytes.len() as u64;
         if let Some(recorded) =
             manifest.as_ref().and_then(|manifest| manifest.length).filter(|length| *length != found)
         {

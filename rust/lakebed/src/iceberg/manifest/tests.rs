@@ -24,7 +24,7 @@ fn read(bytes: &Buffer, names: Option<&[String]>, statuses: Statuses, threads: u
     let columns = Arc::new(EntryColumns::new(names)?);
     let (avro, _) = lakebed_avro::Blocks::open(bytes.clone().into(), lakebed_avro::Limits::DEFAULT)?;
     let content = i32::from(avro.get("content") == Some(b"deletes"));
-    let header = ManifestHeader::read(bytes, lakebed_avro::Limits::DEFAULT)?;
+    let header = ManifestHeader::read(bytes, &lakebed_avro::Limits::DEFAULT.into())?;
     let manifest = ManifestFile {
         content,
         spec_id: header.spec_id.unwrap_or(0),
@@ -84,7 +84,7 @@ fn filters(tuples: &StructArray) -> Vec<BoundPredicate> {
 fn a_filter_on_tuples_drops_only_entries_that_do_not_match() {
     let (mut left_out, mut too_many) = (0, 0);
     for bytes in manifests() {
-        let header = ManifestHeader::read(&bytes, lakebed_avro::Limits::DEFAULT).unwrap();
+        let header = ManifestHeader::read(&bytes, &lakebed_avro::Limits::DEFAULT.into()).unwrap();
         let columns = Arc::new(EntryColumns::new(None).unwrap());
         let read = |filter: Option<&BoundPredicate>| {
             let filter = filter.cloned().map(Arc::new);

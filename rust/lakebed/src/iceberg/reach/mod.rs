@@ -18,7 +18,7 @@ use self::ownership::{check_location, other_folders, own_metadata};
 use self::retention::{KeptSnapshots, check_enabled, wrong_properties};
 pub(super) use self::retention::{check_deletable, kept};
 use super::discovery::{FOLDER, HINT};
-use super::manifest_list::{ManifestFile, brief, read_list};
+use super::manifest_list::{ManifestFile, brief};
 use super::metadata::{RefKind, Snapshot, SnapshotRef, TableMetadata, Wanted};
 use super::paths::TableFormat;
 use super::table::Table;
@@ -273,10 +273,8 @@ fn content(snapshot: &Snapshot) -> String {
 /// The list of a snapshot, and its size in bytes where it is a file.
 fn list(table: &Table, snapshot: &Snapshot) -> Result<(Option<u64>, RecordBatch)> {
     let Some(path) = &snapshot.manifest_list else { return Ok((None, table.list_of(snapshot)?)) };
-    let bytes = table.read_recorded(path, None)?;
-    let length = bytes.len() as u64;
-    let list = read_list(bytes, Some(&brief()), table.decoding(), Some(&table.format()));
-    Ok((Some(length), list.map_err(|error| error.in_file(path))?))
+    let (list, length) = table.read_list(snapshot, path, Some(&brief()))?;
+    Ok((Some(length), list))
 }
 
 impl Reach for TableReach {

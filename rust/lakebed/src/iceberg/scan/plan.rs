@@ -1,10 +1,10 @@
 //! Which manifests a scan reads.
 
 use arrow_array::RecordBatch;
-use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::iceberg::encryption::plain;
 use crate::iceberg::fields::LIST;
 use crate::iceberg::manifest::ManifestHeader;
 use crate::iceberg::manifest_list::ManifestFile;
@@ -88,15 +88,21 @@ impl Plan {
 
     /// The headers of the manifests.
     fn headers(&self, table: &Table) -> Result<Vec<Option<ManifestHeader>>> {
-        let limits = table.decoding().limits;
-        let paths: Vec<_> = self.manifests.iter().map(|manifest| manifest.path.clone()).collect();
-        let found = headers(table.storage(), paths.clone(), limits)?.into_iter();
-        // Parquet has its keys at the end of the file.
-        let whole = |(bytes, path): (Option<Buffer>, String)| {
-            let bytes = bytes.map_or_else(|| table.read_recorded(&path, None), Ok)?;
-            ManifestHeader::read(&bytes, limits).map(Some).map_err(|error| error.in_file(&path))
+        let decoding = table.decoding();
+        let plain_manifests = self.manifests.iter().filter(|manifest| manifest.key.is_none());
+        let paths = plain_manifests.map(|manifest| manifest.path.clone()).collect();
+        let mut found = headers(table.storage(), paths, decoding.limits)?.into_iter();
+        // Parquet has its keys at the end of the file, and an encrypted file may have them in its last block.
+        let header = |manifest: &ManifestFile| {
+            let begin = if manifest.key.is_none() { found.next().flatten() } else { None };
+            let read = || {
+                let bytes = begin.map_or_else(|| table.read_recorded(&manifest.path, None), Ok)?;
+                let (bytes, decoding) = plain(bytes, manifest.key.as_ref(), decoding)?;
+                ManifestHeader::read(&bytes, &decoding).map(Some)
+            };
+            read().map_err(|error: Error| error.in_file(&manifest.path))
         };
-        found.zip(paths).map(whole).collect()
+        self.manifests.iter().map(header).collect()
     }
 }
 

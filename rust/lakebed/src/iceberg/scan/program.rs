@@ -10,6 +10,7 @@ use arrow_select::filter::filter_record_batch;
 use super::vectors::{VectorReader, in_runs};
 use crate::columnar::Decoding;
 use crate::error::{Error, Result};
+use crate::iceberg::encryption::plain;
 use crate::iceberg::fields::PARTITION;
 use crate::iceberg::manifest::{
     EntryColumns, EntryReader, ManifestContext, ManifestHeader, PartitionLayout, Statuses,
@@ -213,7 +214,10 @@ impl EntryProgram {
         let known = self.types.specs.iter().find(|spec| spec.spec_id == manifest.spec_id);
         let spec = match known {
             Some(spec) => Some(Arc::new(spec.clone())),
-            None => ManifestHeader::read(bytes, self.decoding.limits)?.partition.map(|own| own.spec),
+            None => {
+                let (bytes, decoding) = plain(bytes.clone(), manifest.key.as_ref(), &self.decoding)?;
+                ManifestHeader::read(&bytes, &decoding)?.partition.map(|own| own.spec)
+            }
         };
         Ok(spec.map(|spec| PartitionLayout { unified: Arc::clone(&self.types.partition), spec }))
     }

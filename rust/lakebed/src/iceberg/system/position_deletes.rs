@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array, new_null_array,
+    Array, ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+    new_null_array,
 };
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::take::take;
@@ -13,6 +14,7 @@ use super::rows::{Scope, entries};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::delete_file::{DeleteFileReader, DeletedRows};
 use crate::iceberg::deletion_vector::VectorEntry;
+use crate::iceberg::encryption::plain_named;
 use crate::iceberg::fields::{PARTITION, POSITION_DELETES, ROW};
 use crate::iceberg::manifest_list::Content;
 use crate::iceberg::table::{Table, TableTypes};
@@ -31,7 +33,7 @@ const ROWS_PER_BATCH: usize = 1 << 16;
 const VERSION_OF_VECTORS: i32 = 3;
 
 /// The columns that are read of entries of delete files.
-const INPUT: [&str; 9] = [
+const INPUT: [&str; 10] = [
     "content",
     "file_path",
     "spec_id",
@@ -41,6 +43,7 @@ const INPUT: [&str; 9] = [
     "referenced_data_file",
     "content_offset",
     "content_size_in_bytes",
+    "key_metadata",
 ];
 
 fn columns(table: &Table) -> Result<Vec<Field>> {
@@ -70,7 +73,7 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
     let mut fields = columns(table)?;
     fields.retain(|field| request.needs(field.name()));
     let row = request.needs(ROW).then(|| types.schema.fields.clone());
-    let reader = DeleteFileReader::new(row, table.decoding().clone())?;
+    let reader = DeleteFileReader::new(row)?;
     let deletes =
         Arc::new(DeleteFileRows { table: table.clone(), reader, schema: Arc::new(ArrowSchema::new(fields)) });
     let scope = (Role::Live, Scope::Snapshot, Content::Deletes);
@@ -109,8 +112,12 @@ impl DeleteFileRows {
                 None => {
                     let length = column::<Int64Array>(&entry, "file_size_in_bytes")?.value(0);
                     let length = u64::try_from(length).ok();
-                    let opened =
-                        self.table.read_recorded(&path, length).and_then(|bytes| self.reader.open(bytes));
+                    let opened = self.table.read_recorded(&path, length).and_then(|bytes| {
+                        let keys = column::<BinaryArray>(&entry, "key_metadata")?;
+                        let key = keys.is_valid(0).then(|| keys.value(0));
+                        let (bytes, decoding) = plain_named(bytes, key, self.table.decoding())?;
+                        self.reader.open(bytes, &decoding)
+                    });
                     let rows = opened.map_err(|error| error.in_file(&path))?;
                     Box::new(rows.flat_map(|rows| each(rows.map(|rows| rows.pieces(ROWS_PER_BATCH)))))
                 }

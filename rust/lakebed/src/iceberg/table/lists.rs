@@ -6,7 +6,8 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 
 use super::Table;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::iceberg::encryption::SealedKey;
 use crate::iceberg::manifest::ManifestHeader;
 use crate::iceberg::manifest_list::{InlineManifest, brief, inline_manifests, read_list};
 use crate::iceberg::metadata::{Snapshot, Wanted};
@@ -58,16 +59,33 @@ impl Table {
             let manifests = snapshot.manifests.iter().map(|path| self.inline(path));
             return inline_manifests(&manifests.collect::<Result<Vec<_>>>()?, snapshot.snapshot_id);
         };
+        self.read_list(snapshot, path, columns).map(|(list, _)| list)
+    }
+
+    /// The list of a snapshot that is this file, and the size of the file.
+    ///
+    /// # Errors
+    /// Those of reading it, with its path.
+    pub(in crate::iceberg) fn read_list(
+        &self,
+        snapshot: &Snapshot,
+        path: &str,
+        columns: Option<&[String]>,
+    ) -> Result<(RecordBatch, u64)> {
         let bytes = self.read_recorded(path, None)?;
-        let list = read_list(bytes, columns, self.decoding(), Some(&self.format()));
-        list.map_err(|error| error.in_file(path))
+        let length = bytes.len() as u64;
+        let read = || {
+            let key =
+                snapshot.key_id.as_deref().map(|id| SealedKey::of_list(&self.metadata, id)).transpose()?;
+            read_list(bytes, columns, self.decoding(), Some(&self.format()), key.as_ref())
+        };
+        Ok((read().map_err(|error: Error| error.in_file(path))?, length))
     }
 
     /// A manifest without a list, as its header describes it; spec 0 where it names none.
     fn inline(&self, path: &str) -> Result<InlineManifest> {
         let bytes = self.read_recorded(path, None)?;
-        let header =
-            ManifestHeader::read(&bytes, self.decoding().limits).map_err(|error| error.in_file(path))?;
+        let header = ManifestHeader::read(&bytes, self.decoding()).map_err(|error| error.in_file(path))?;
         let (length, spec_id) = (bytes.len() as u64, header.spec_id.unwrap_or(0));
         Ok(InlineManifest { path: path.to_owned(), length, spec_id })
     }

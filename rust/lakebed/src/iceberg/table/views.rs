@@ -20,7 +20,7 @@ use crate::scan::{Format, ScanOptions, resolve};
 use crate::system::names;
 use crate::table::{self, Place, TableCore, named, placed};
 use crate::view::{TableColumn, View};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 impl table::LakeTable for Table {
     fn format(&self) -> &'static str {
@@ -45,6 +45,19 @@ impl table::LakeTable for Table {
 
     fn data_schema(&self) -> SchemaRef {
         Arc::new(ArrowSchema::new(self.schema().arrow()))
+    }
+
+    fn unused_keys(&self) -> Result<Option<i64>> {
+        let keys = &self.metadata().encryption_keys;
+        let mut used: HashSet<String> = keys.iter().filter_map(|key| key.encrypted_by_id.clone()).collect();
+        if !keys.is_empty() {
+            self.each_snapshot(|some| {
+                used.extend(some.into_iter().filter_map(|snapshot| snapshot.key_id));
+                Ok(())
+            })?;
+        }
+        let unused = keys.iter().filter(|key| !used.contains(&key.key_id)).count();
+        Ok(i64::try_from(unused).ok())
     }
 
     fn table_columns(&self) -> Result<Vec<TableColumn>> {

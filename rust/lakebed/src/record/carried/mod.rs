@@ -65,7 +65,7 @@ pub(crate) fn read(
     known: &dyn Fn(&str, &Value) -> Recognition,
     limits: Limits,
 ) -> Result<Option<RecordBatch>> {
-    if let Some(file) = ColumnarBatches::open(bytes, &[], limits) {
+    if let Some(file) = ColumnarBatches::open(bytes, &[], &limits.into()) {
         refuse_unknown(file?.schema().fields(), "", known)?;
         return Ok(None);
     }

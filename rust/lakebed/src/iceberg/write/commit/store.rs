@@ -77,6 +77,7 @@ pub(super) fn encode_with(
         deleted,
         partitions: Some(tally.summaries()),
         first_row_id: None,
+        key: None,
     };
     Ok(EncodedManifest { file, bytes, replaces: 0 })
 }
