@@ -64,8 +64,11 @@ def ends(table: lakebed.Table) -> tuple[int, int]:
 
 def names_it(error: LakebedError | OSError, finding: Row) -> bool:
     """Whether a finding is the row of an error: an error too, of the same kind or naming the same file. That
-    files may be another table's is a warning: only jobs are refused.
+    files may be another table's is a warning: only jobs are refused; and so is a number that no sum holds,
+    which differs from what lists and summaries record.
     """
+    if "does not fit 64 bits" in str(error):
+        return bool(finding["kind"] == "mismatch")
     if finding["severity"] != "error":
         return isinstance(error, LocationError | UnsupportedError) and error.kind == finding["kind"]
     if not isinstance(error, LakebedError):

@@ -34,7 +34,7 @@ use crate::verify::{
     CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, Inventory, Links, NamedFile, Number, Severity,
     StoredEntries, VerifiedFormat, WholeEntries, caught,
 };
-use crate::view::{IDENTITY_COLUMN, with_columns};
+use crate::view::{IDENTITY_COLUMN, instants, with_columns};
 
 type ManifestInventory = Inventory<ManifestFile>;
 
@@ -244,7 +244,11 @@ impl Table {
         let paths: Vec<_> = ids.iter().map(|id| files.own(&schema_file(*id))).collect();
         let table = self.clone();
         let read = move |storage: &dyn Storage, path: &String| {
-            caught(storage, table.files().parsed(path, TableSchema::from_json).map(|schema| schema.id))
+            let schema = table.files().parsed(path, TableSchema::from_json);
+            // Views show when it was made.
+            let id =
+                schema.and_then(|schema| instants(std::iter::once(schema.time_millis)).map(|_| schema.id));
+            caught(storage, id)
         };
         for ((path, id), schema) in
             paths.clone().iter().zip(ids).zip(read_each(self.storage(), paths, threads, read)?)
