@@ -8,7 +8,7 @@ use arrow_array::{
 use arrow_select::take::take;
 use serde::{Deserialize, Serialize};
 
-use super::summary::{Summary, SummaryScan, Sums};
+use super::summary::{SummaryScan, SummedView, ViewSums};
 use super::{View, whole};
 use crate::distributed::{Distributed, foreign};
 use crate::error::{Error, ErrorKind, Result};
@@ -165,7 +165,7 @@ impl ColumnMetrics {
 const FILES: [&str; 2] = ["content", "stats"];
 const DATA: i32 = 0;
 
-impl Sums for ColumnMetrics {
+impl ViewSums for ColumnMetrics {
     /// Rows of `files`; deletes do not count.
     fn add(&mut self, files: &RecordBatch) -> Result<()> {
         let content: &Int32Array = column(files, FILES[0])?;
@@ -248,5 +248,5 @@ pub(crate) fn column_metrics(
         ..ScanOptions::default()
     };
     let files = scan(View::Files, files)?;
-    Ok(Box::new(SummaryScan::new(Summary::Columns(columns), vec![files], options)?))
+    Ok(Box::new(SummaryScan::new(SummedView::Columns(columns), vec![files], options)?))
 }

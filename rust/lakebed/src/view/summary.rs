@@ -1,6 +1,6 @@
 //! Views whose rows are sums of other views' rows: rows are summed up where they are made, and sums where all of them are.
 //!
-//! A new one is a case of [`Summary`] and a type with [`Sums`]; one process and many then make its rows alike.
+//! A new one is a case of [`SummedView`] and a type with [`ViewSums`]; one process and many then make its rows alike.
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -18,20 +18,20 @@ use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, limited, once};
 
 /// Sums over the rows of a view.
-pub(crate) trait Sums: Send {
+pub(crate) trait ViewSums: Send {
     /// Adds rows.
     ///
     /// # Errors
     /// `Required` and `Mismatch` for rows of another view; `Mismatch` for a sum beyond 64 bits.
     fn add(&mut self, rows: &RecordBatch) -> Result<()>;
 
-    /// Adds what [`Sums::sent`] returned elsewhere.
+    /// Adds what [`ViewSums::sent`] returned elsewhere.
     ///
     /// # Errors
-    /// As [`Sums::add`].
+    /// As [`ViewSums::add`].
     fn merge(&mut self, sums: &RecordBatch) -> Result<()>;
 
-    /// The sums in a form for [`Sums::merge`].
+    /// The sums in a form for [`ViewSums::merge`].
     ///
     /// # Errors
     /// None that input could cause.
@@ -40,25 +40,25 @@ pub(crate) trait Sums: Send {
     /// The rows of the view, with all its columns.
     ///
     /// # Errors
-    /// As [`Sums::add`].
+    /// As [`ViewSums::add`].
     fn rows(&self) -> Result<RecordBatch>;
 }
 
 /// What is summed up.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Summary {
+pub(crate) enum SummedView {
     /// Reachable files by their kinds, and orphans where those are given.
     Totals { with_orphans: bool },
     /// Metrics of data files by the columns of the table.
     Columns(Vec<TableColumn>),
 }
 
-impl Summary {
+impl SummedView {
     /// No rows yet.
-    fn sums(&self) -> Box<dyn Sums> {
+    fn sums(&self) -> Box<dyn ViewSums> {
         match self {
-            Summary::Totals { with_orphans } => Box::new(Totals::new(*with_orphans)),
-            Summary::Columns(columns) => Box::new(ColumnMetrics::new(columns.clone())),
+            SummedView::Totals { with_orphans } => Box::new(Totals::new(*with_orphans)),
+            SummedView::Columns(columns) => Box::new(ColumnMetrics::new(columns.clone())),
         }
     }
 }
@@ -66,13 +66,13 @@ impl Summary {
 /// A summary, and which of its rows and columns are wanted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SummaryRows {
-    summary: Summary,
+    summary: SummedView,
     columns: Option<Vec<String>>,
     filter: Option<String>,
 }
 
 impl SummaryRows {
-    fn of(&self, sums: &dyn Sums) -> Result<RecordBatch> {
+    fn of(&self, sums: &dyn ViewSums) -> Result<RecordBatch> {
         select(&sums.rows()?, self.columns.as_deref(), self.filter.as_deref())
     }
 
@@ -94,7 +94,7 @@ impl SummaryScan {
     /// # Errors
     /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     pub(super) fn new(
-        summary: Summary,
+        summary: SummedView,
         views: Vec<Box<dyn Distributed>>,
         options: ScanOptions,
     ) -> Result<SummaryScan> {
@@ -200,7 +200,7 @@ impl Job for SummaryJob {
 }
 
 /// Sums up rows where they are made.
-struct RowSums(Box<dyn Sums>);
+struct RowSums(Box<dyn ViewSums>);
 
 impl Reduce for RowSums {
     fn push(&mut self, _side: i32, rows: RecordBatch) -> Result<Pieces> {
@@ -215,7 +215,7 @@ impl Reduce for RowSums {
 
 /// Makes the rows of the view of all sums.
 struct MergedSums {
-    sums: Box<dyn Sums>,
+    sums: Box<dyn ViewSums>,
     wanted: SummaryRows,
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
 
-use super::summary::{Summary, SummaryScan, Sums};
+use super::summary::{SummaryScan, SummedView, ViewSums};
 use super::{View, whole};
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
@@ -63,7 +63,7 @@ impl Totals {
     }
 }
 
-impl Sums for Totals {
+impl ViewSums for Totals {
     /// Rows of `reachable`, or of `orphans`, whose kind nothing says.
     fn add(&mut self, rows: &RecordBatch) -> Result<()> {
         let sizes: &Int64Array = column(rows, "file_size_in_bytes")?;
@@ -145,5 +145,5 @@ pub(crate) fn totals(
     let orphans = orphans.map(|view| scan(view, of(&["file_size_in_bytes"])));
     let reachable = scan(View::Reachable, of(&["kind", "file_size_in_bytes", "is_current"]));
     let views = orphans.into_iter().chain([reachable]).collect::<Result<_>>()?;
-    Ok(Box::new(SummaryScan::new(Summary::Totals { with_orphans }, views, options)?))
+    Ok(Box::new(SummaryScan::new(SummedView::Totals { with_orphans }, views, options)?))
 }
