@@ -159,7 +159,7 @@ pub(crate) fn sorted_by_part(
     };
     let count = u32::try_from(rows.num_rows()).map_err(foreign)?;
     let mut order: Vec<(u32, u32)> = keys.iter().map(part).zip(0..count).collect();
-    order.sort_unstable();
+    order.sort_by_key(|(part, _)| *part);
     let sorted = take_record_batch(rows, &UInt32Array::from_iter_values(order.iter().map(|(_, row)| *row)))?;
     Ok((sorted, order.into_iter().map(|(part, _)| Some(part).filter(|part| *part < parts)).collect()))
 }

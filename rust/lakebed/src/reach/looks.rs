@@ -188,7 +188,7 @@ impl KeptFiles {
         };
         named.push_reached(reached.chain(only_named.iter().map(String::as_str)))?;
         for rows in std::iter::once(named.finish()).chain(walk.entries) {
-            records(&rows?).try_for_each(|record| self.take_record(record?))?;
+            records(&rows?)?.try_for_each(|record| self.take_record(record?))?;
         }
         self.roots.extend(walk.roots.into_iter().map(|root| root.name));
         Ok(())

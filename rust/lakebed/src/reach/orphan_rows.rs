@@ -34,30 +34,31 @@ struct PartRecords<'r> {
 impl<'r> PartRecords<'r> {
     fn of(pieces: &'r [RecordBatch]) -> Result<PartRecords<'r>> {
         let mut part = PartRecords::default();
-        for record in pieces.iter().flat_map(records) {
-            let record = record?;
-            match record.fact {
-                Fact::Reached => part.add(&record),
-                Fact::New => _ = part.new.insert(record.path),
-                Fact::Folder => _ = part.folders.insert(record.key),
-                Fact::Table => _ = part.tables.insert(record.key),
-                Fact::Own => part.is_own = true,
-                Fact::Listed | Fact::Deleted => {}
-            }
+        for piece in pieces {
+            records(piece)?.try_for_each(|record| record.map(|record| part.take(&record)))?;
         }
         Ok(part)
     }
 
-    fn add(&mut self, Record { prefix, key, .. }: &Record<'r>) {
-        let (first, others) = self.reached.entry(key).or_insert((*prefix, Vec::new()));
-        if prefix != first && !others.contains(prefix) {
-            others.push(*prefix);
+    fn take(&mut self, Record { fact, prefix, path, key, .. }: &Record<'r>) {
+        match fact {
+            Fact::Reached => {
+                let (first, others) = self.reached.entry(key).or_insert((*prefix, Vec::new()));
+                if prefix != first && !others.contains(prefix) {
+                    others.push(*prefix);
+                }
+            }
+            Fact::New => _ = self.new.insert(path),
+            Fact::Folder => _ = self.folders.insert(key),
+            Fact::Table => _ = self.tables.insert(key),
+            Fact::Own => self.is_own = true,
+            Fact::Listed | Fact::Deleted => {}
         }
     }
 
     /// The reached files that are not listed.
     fn unlisted(&self, pieces: &'r [RecordBatch]) -> Spellings<'r> {
-        let listed = pieces.iter().flat_map(records).flatten();
+        let listed = pieces.iter().flat_map(records).flatten().flatten();
         let listed = listed.filter(|record| matches!(record.fact, Fact::Listed | Fact::New));
         let listed: HashSet<&str> = listed.map(|record| record.key).collect();
         Spellings::of(self.reached.keys().copied().filter(|key| !listed.contains(key)))
@@ -78,10 +79,12 @@ impl<'r> PartRecords<'r> {
 /// Whether one of the listed files of a part is reached.
 pub(super) fn has_reached(pieces: &[RecordBatch]) -> Result<bool> {
     let part = PartRecords::of(pieces)?;
-    for record in pieces.iter().flat_map(records) {
-        let record = record?;
-        if matches!(record.fact, Fact::Listed | Fact::New) && part.prefixes(record.key).next().is_some() {
-            return Ok(true);
+    for piece in pieces {
+        for record in records(piece)? {
+            let record = record?;
+            if matches!(record.fact, Fact::Listed | Fact::New) && part.prefixes(record.key).next().is_some() {
+                return Ok(true);
+            }
         }
     }
     Ok(false)
@@ -99,31 +102,35 @@ pub(super) fn orphans(
     let part = PartRecords::of(pieces)?;
     let (mut rows, mut has_reached) = (OrphanRows::default(), false);
     let (mut spellings, mut taken, mut last) = (None, HashSet::new(), Last::default());
-    for record in pieces.iter().flat_map(records) {
-        let record = record?;
-        if !matches!(record.fact, Fact::Listed | Fact::New) {
-            continue;
-        }
-        let named = part.prefixes(record.key);
-        let is_reached = named.clone().next().is_some();
-        has_reached |= is_reached;
-        if !part.tables.is_empty() && is_below_any(&prefixes.split(record.path, &mut last)?.1, &part.tables) {
-            continue;
-        }
-        if is_reached {
-            prefixes.check(named, record.prefix, record.path, record.key)?;
-            continue;
-        }
-        if record.fact == Fact::New || part.has_newer(&record) || part.folders.contains(record.key) {
-            continue;
-        }
-        let Some(record) = ages.map_or(Ok(Some(record)), |ages| ages.checked(record))? else { continue };
-        let unlisted = spellings.get_or_insert_with(|| part.unlisted(pieces));
-        if let Some(reached) = unlisted.find(record.key) {
-            return Err(misspelled(record.path, reached));
-        }
-        if taken.insert(record.path) {
-            rows.push(&record)?;
+    for piece in pieces {
+        for record in records(piece)? {
+            let record = record?;
+            if !matches!(record.fact, Fact::Listed | Fact::New) {
+                continue;
+            }
+            let named = part.prefixes(record.key);
+            let is_reached = named.clone().next().is_some();
+            has_reached |= is_reached;
+            if !part.tables.is_empty()
+                && is_below_any(&prefixes.split(record.path, &mut last)?.1, &part.tables)
+            {
+                continue;
+            }
+            if is_reached {
+                prefixes.check(named, record.prefix, record.path, record.key)?;
+                continue;
+            }
+            if record.fact == Fact::New || part.has_newer(&record) || part.folders.contains(record.key) {
+                continue;
+            }
+            let Some(record) = ages.map_or(Ok(Some(record)), |ages| ages.checked(record))? else { continue };
+            let unlisted = spellings.get_or_insert_with(|| part.unlisted(pieces));
+            if let Some(reached) = unlisted.find(record.key) {
+                return Err(misspelled(record.path, reached));
+            }
+            if taken.insert(record.path) {
+                rows.push(&record)?;
+            }
         }
     }
     // Where no process sent records, there is only what the table names.

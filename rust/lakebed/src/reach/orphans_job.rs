@@ -153,7 +153,7 @@ impl<R: Reach> Job for OrphansJob<R> {
 /// The records with the prefix numbers of this process.
 fn renumbered(rows: &RecordBatch, prefixes: &Prefixes) -> Result<RecordBatch> {
     let mut last = Last::default();
-    let numbers = records(rows).map(|record| prefixes.prefix(record?.path, &mut last));
+    let numbers = records(rows)?.map(|record| prefixes.prefix(record?.path, &mut last));
     let numbers: ArrayRef =
         Arc::new(numbers.map(|number| number.map(Some)).collect::<Result<UInt16Array>>()?);
     let columns = rows.schema_ref().fields().iter().zip(rows.columns());

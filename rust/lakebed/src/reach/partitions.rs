@@ -188,7 +188,7 @@ mod tests {
         let mut found = Vec::new();
         for part in 0..PARTS {
             for piece in parts.part(part).expect("rows") {
-                for record in records(&piece) {
+                for record in records(&piece).expect("rows") {
                     let record = record.expect("a record");
                     assert_eq!(record, listed(record.path, record.key, record.size));
                     found.push((part, record.path.to_owned(), record.key.to_owned(), record.size));

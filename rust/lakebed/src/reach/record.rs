@@ -171,16 +171,12 @@ impl<'r> RecordColumns<'r> {
 }
 
 /// The records in rows of [`RecordRows`], in their order.
-pub(crate) fn records(rows: &RecordBatch) -> impl Iterator<Item = Result<Record<'_>>> {
-    let (columns, error) = match RecordColumns::of(rows) {
-        Ok(columns) => (Some(columns), None),
-        Err(error) => (None, Some(Err(error))),
-    };
-    let count = rows.num_rows();
-    let records = columns
-        .into_iter()
-        .flat_map(move |columns| (0..count).map(move |row| columns.record(row).ok_or_else(foreign)));
-    error.into_iter().chain(records)
+///
+/// # Errors
+/// `Required` and `Mismatch` for rows of other columns.
+pub(crate) fn records(rows: &RecordBatch) -> Result<impl Iterator<Item = Result<Record<'_>>>> {
+    let columns = RecordColumns::of(rows)?;
+    Ok((0..rows.num_rows()).map(move |row| columns.record(row).ok_or_else(foreign)))
 }
 
 #[cold]
@@ -202,7 +198,7 @@ mod tests {
         rows.push(&one, Some(1)).expect("short");
         rows.push(&other, None).expect("short");
         let rows = rows.finish(1).expect("rows");
-        assert_eq!(records(&rows).collect::<Result<Vec<_>>>().expect("two"), [one, other]);
+        assert_eq!(records(&rows).expect("rows").collect::<Result<Vec<_>>>().expect("two"), [one, other]);
         for (place, column) in [
             (0, Arc::new(UInt8Array::from_value(FACTS.len() as u8, 2)) as ArrayRef),
             (1, Arc::new(UInt8Array::from_value(u8::MAX, 2))),
@@ -213,10 +209,10 @@ mod tests {
             let mut columns = rows.columns().to_vec();
             columns[place] = column;
             let changed = RecordBatch::try_new(rows.schema(), columns).expect("columns of the same types");
-            assert!(records(&changed).all(|record| record.is_err()), "{place}");
+            assert!(records(&changed).expect("rows").all(|record| record.is_err()), "{place}");
         }
         for (name, batch) in mistyped(&rows).filter(|(name, _)| name != "part") {
-            let error = records(&batch).find_map(Result::err).expect(&name);
+            let error = records(&batch).err().expect(&name);
             let found = (error.kind(), error.location().field.as_deref());
             assert_eq!(found, (ErrorKind::Mismatch, Some(&*name)));
         }

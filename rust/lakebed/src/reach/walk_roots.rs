@@ -107,8 +107,9 @@ impl WalkRoots {
     /// The rows of a part, from its records.
     pub(super) fn part(&self, pieces: &[RecordBatch]) -> Result<RecordBatch> {
         let mut files = PartFiles::default();
-        for record in pieces.iter().flat_map(records) {
-            files.take(&record?, &self.sets);
+        files.places.reserve(pieces.iter().map(RecordBatch::num_rows).sum());
+        for piece in pieces {
+            records(piece)?.try_for_each(|record| record.map(|record| files.take(&record, &self.sets)))?;
         }
         let mut rows = FileRows::default();
         self.add(&mut rows, files.reached(&self.sets));

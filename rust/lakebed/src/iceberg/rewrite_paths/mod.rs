@@ -110,7 +110,7 @@ impl TableCopy<'_> {
         let (partitioner, threads) = (Arc::new(Partitioner::new()), threads(job.threads));
         let wanted = WalkOptions { retention: None, kinds: Kinds::ALL, partitioner, threads };
         for batch in reach::entries(&self.reach, of_deletes, &wanted)? {
-            for record in records(&batch?) {
+            for record in records(&batch?)? {
                 let record = record?;
                 if matches!(record.kind, Kind::PositionDeletes | Kind::DeletionVectors) {
                     let size = u64::try_from(record.size).ok();
