@@ -31,7 +31,7 @@ pub use job::{Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, TableTo
 pub(crate) use job::{foreign, nothing, one, rows, sides};
 pub(crate) use sent::read_job;
 pub use sent::{AnyJob, FormatJob, ReadJob, RowFilter, SentJob};
-pub(crate) use shuffle::hash;
+pub(crate) use shuffle::{from_ipc, hash, sorted_by_part, to_ipc};
 pub(crate) use stored_options::StoredOptions;
 
 use arrow_array::RecordBatch;

@@ -129,33 +129,39 @@ impl Iterator for Packed {
 fn by_part(pieces: &[Piece], parts: u32) -> Result<Vec<(Option<u32>, RecordBatch)>> {
     let Some(first) = pieces.first() else { return Ok(Vec::new()) };
     let entries = concat_batches(&first.rows.schema(), pieces.iter().map(|piece| &piece.rows))?;
+    let mut keys = Vec::with_capacity(entries.num_rows());
+    for piece in pieces {
+        match piece.keys.is_empty() {
+            // Without keys there is one part.
+            true => keys.resize(keys.len() + piece.rows.num_rows(), Some(0)),
+            false => keys.extend_from_slice(&piece.keys),
+        }
+    }
+    let (sorted, order) = sorted_by_part(&entries, &keys, parts)?;
+    let mut start = 0;
+    let slices = order.chunk_by(|one, next| one == next).map(|run| {
+        let rows = sorted.slice(start, run.len());
+        start += run.len();
+        (run.first().copied().flatten(), rows)
+    });
+    Ok(slices.collect())
+}
+
+/// Rows in the order of their parts, and the part of each; those that every part needs come last, without one.
+pub(crate) fn sorted_by_part(
+    rows: &RecordBatch,
+    keys: &[Option<u64>],
+    parts: u32,
+) -> Result<(RecordBatch, Vec<Option<u32>>)> {
     let part = |key: &Option<u64>| match key {
         Some(key) => u32::try_from(key % u64::from(parts)).unwrap_or(parts),
         None => parts,
     };
-    let mut order: Vec<(u32, u32)> = Vec::with_capacity(entries.num_rows());
-    for piece in pieces {
-        let first = order.len();
-        match piece.keys.is_empty() {
-            // Without keys there is one part.
-            true => order.extend((0..piece.rows.num_rows()).map(|_| (0, 0))),
-            false => order.extend(piece.keys.iter().map(|key| (part(key), 0))),
-        }
-        let numbered = order.iter_mut().enumerate().skip(first);
-        for (place, (_, row)) in numbered {
-            *row = u32::try_from(place).map_err(foreign)?;
-        }
-    }
-    order.sort_unstable();
-    let sorted =
-        take_record_batch(&entries, &UInt32Array::from_iter_values(order.iter().map(|(_, row)| *row)))?;
-    let mut start = 0;
-    let slices = order.chunk_by(|(one, _), (next, _)| one == next).map(|run| {
-        let rows = sorted.slice(start, run.len());
-        start += run.len();
-        (run.first().map(|(part, _)| *part).filter(|part| *part < parts), rows)
-    });
-    Ok(slices.collect())
+    let count = u32::try_from(rows.num_rows()).map_err(foreign)?;
+    let mut order: Vec<(u32, u32)> = keys.iter().map(part).zip(0..count).collect();
+    order.sort_by_key(|(part, _)| *part);
+    let sorted = take_record_batch(rows, &UInt32Array::from_iter_values(order.iter().map(|(_, row)| *row)))?;
+    Ok((sorted, order.into_iter().map(|(part, _)| Some(part).filter(|part| *part < parts)).collect()))
 }
 
 /// Packed pieces that are being put together.
@@ -218,7 +224,8 @@ pub(super) fn stream_of(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<
     ipc(schema, batches, None)
 }
 
-fn to_ipc(rows: &RecordBatch, compression: Option<CompressionType>) -> Result<Vec<u8>> {
+/// Rows as an Arrow IPC stream.
+pub(crate) fn to_ipc(rows: &RecordBatch, compression: Option<CompressionType>) -> Result<Vec<u8>> {
     ipc(&rows.schema(), std::slice::from_ref(rows), compression)
 }
 
@@ -230,7 +237,7 @@ fn ipc(schema: &Schema, batches: &[RecordBatch], compression: Option<Compression
 }
 
 /// The batches of an Arrow IPC stream, which share its bytes where these are aligned.
-pub(super) fn from_ipc(mut bytes: Buffer) -> Result<Vec<RecordBatch>> {
+pub(crate) fn from_ipc(mut bytes: Buffer) -> Result<Vec<RecordBatch>> {
     let (mut decoder, mut batches) = (StreamDecoder::new(), Vec::new());
     while let Some(batch) = decoder.decode(&mut bytes)? {
         batches.push(batch);

@@ -70,8 +70,8 @@ pub(crate) struct SentManifests<R: Reach> {
     manifests: Vec<LocatedManifest<R::Manifest>>,
 }
 
-/// Makes the records of one manifest, given its path in the engine's spelling and its bytes. Batches are as those of
-/// [`PartitionedRecords::finish`](super::partitioner::PartitionedRecords::finish).
+/// Makes the records of one manifest, given its path in the engine's spelling and its bytes, as
+/// [`PartitionedRecords::finish`](super::partitioner::PartitionedRecords::finish) returns them.
 pub(super) type Records = Box<dyn Fn(&str, Buffer) -> Result<Batches> + Send>;
 
 impl<R: Reach> SentManifests<R> {

@@ -137,11 +137,11 @@ impl FoundFiles {
     /// The rows of each part.
     fn parts(&self, entries: Batches) -> Result<Batches> {
         let mut partitions = RecordParts::new();
-        for batch in entries {
-            partitions.push_batch(&batch?)?;
+        for records in entries {
+            partitions.push(records?)?;
         }
         let roots = Arc::clone(&self.roots);
-        Ok(Box::new(partitions.each(&self.storage, self.threads, move |records| roots.part(records))))
+        Ok(partitions.rows(&self.storage, self.threads, Box::new(move |records| roots.part(records))))
     }
 
     fn advance(&mut self) -> Result<Option<RecordBatch>> {

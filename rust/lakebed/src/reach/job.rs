@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
-use arrow_buffer::Buffer;
+use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +12,7 @@ use super::kind::Kinds;
 use super::looks::{Checked, Comparison, Looks, Seen};
 use super::moved::Moved;
 use super::partitioner::{Partitioner, seed};
+use super::partitions::MakeRows;
 use super::rows::{nothing, schema};
 use super::walk::{Removal, Retention, Walk, WalkOptions};
 use super::walk_roots::{StoredRoots, WalkRoots};
@@ -112,7 +112,7 @@ impl<R: Reach> Job for ReachJob<R> {
     }
 
     fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
-        let partitioner = Partitioner::seeded(self.seed, parts as usize).of_moved(self.moved.clone());
+        let partitioner = Partitioner::seeded(self.seed, parts).of_moved(self.moved.clone());
         map_records(&self.manifests, &Arc::new(partitioner), process.decoding.clone())
     }
 
@@ -138,9 +138,10 @@ impl<R: Reach> Job for ReachJob<R> {
                 let (roots, columns) =
                     (WalkRoots::from(&self.roots), options.columns.filter(|_| look.is_none()));
                 let filter = options.filter;
-                Ok(RecordReduce::boxed(Vec::new(), move |records| {
+                let making: MakeRows = Box::new(move |records| {
                     select(&roots.part(records)?, columns.as_deref(), filter.as_deref())
-                }))
+                });
+                Ok(Box::new(RecordReduce { pieces: Vec::new(), making }))
             }
         }
     }
@@ -167,63 +168,32 @@ pub(super) fn map_records<R: Reach>(
     let records = manifests.records(partitioner, decoding)?;
     ManifestMap::of_content(move |path, bytes, _| {
         let batches = records(path, bytes)?;
-        Ok(Box::new(batches.map(|batch| by_part(RecordSide::Named, column(&batch?, "records")?))))
+        Ok(Box::new(batches.map(|rows| keyed(RecordSide::Named, &rows?))))
     })
 }
 
-/// The distributed records, one row for each part that has some, with the part's number as its key.
-pub(super) fn by_part(side: RecordSide, chunk: &LargeBinaryArray) -> Result<Piece> {
-    let filled = (0..).zip(chunk.iter().flatten()).filter(|(_, records)| !records.is_empty());
-    let (parts, records): (Vec<Option<u64>>, Vec<&[u8]>) =
-        filled.map(|(part, records): (u64, _)| (Some(part), records)).unzip();
-    let records: ArrayRef = Arc::new(LargeBinaryArray::from_vec(records));
-    Ok(Piece::keyed(side, RecordBatch::try_from_iter([("records", records)])?, parts))
+/// Records, with their parts as keys.
+pub(super) fn keyed(side: RecordSide, rows: &RecordBatch) -> Result<Piece> {
+    let parts = column::<UInt32Array>(rows, "part")?.iter().map(|part| part.map(u64::from));
+    Ok(Piece::keyed(side, rows.clone(), parts))
 }
-
-/// Makes the rows of a part from all its records.
-type Making = Box<dyn Fn(&[Buffer]) -> Result<RecordBatch> + Send>;
 
 /// Keeps the records of one part until its rows can be made.
 pub(super) struct RecordReduce {
-    making: Making,
-    pieces: Vec<Buffer>,
-}
-
-impl RecordReduce {
-    /// One that has the records `pieces` already.
-    pub(super) fn boxed(
-        pieces: Vec<Buffer>,
-        making: impl Fn(&[Buffer]) -> Result<RecordBatch> + Send + 'static,
-    ) -> Box<dyn Reduce> {
-        Box::new(RecordReduce { making: Box::new(making), pieces })
-    }
+    pub(super) pieces: Vec<RecordBatch>,
+    pub(super) making: MakeRows,
 }
 
 impl Reduce for RecordReduce {
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
         RecordSide::of(side)?;
-        self.pieces.extend(pieces(&rows)?);
+        self.pieces.push(rows);
         distributed::nothing()
     }
 
     fn finish(&mut self) -> Result<Pieces> {
         one(Piece::rows((self.making)(&std::mem::take(&mut self.pieces))?))
     }
-}
-
-/// The records of each row.
-fn pieces(rows: &RecordBatch) -> Result<Vec<Buffer>> {
-    let wrong = || foreign("records of files are binary");
-    let records = column::<LargeBinaryArray>(rows, "records")?;
-    let ends = records.value_offsets().windows(2).map(|ends| match ends {
-        [start, end] => usize::try_from(*start).ok().zip(usize::try_from(end - start).ok()),
-        _ => None,
-    });
-    ends.map(|place| {
-        let (start, length) = place.ok_or_else(wrong)?;
-        Ok(records.values().slice_with_length(start, length))
-    })
-    .collect()
 }
 
 /// Takes out rows of files that the table keeps when all else has been read.

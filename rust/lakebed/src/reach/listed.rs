@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch};
 
 use super::kind::Kind;
 use super::listing::{Details, InOne, ListedFolder, list};
@@ -43,7 +43,7 @@ pub struct OrphanOptions {
     pub listing: Option<Listing>,
 }
 
-/// Bytes of records that are distributed together.
+/// Bytes of paths that are distributed together.
 const TOGETHER: usize = 4 << 20;
 
 /// A place in which files of a listing may be.
@@ -67,8 +67,8 @@ const FOLDERS: [&str; 2] = ["/", "_$folder$"];
 
 /// Files of a listing.
 pub(super) struct Listed {
-    /// Their records by part, until they are taken.
-    chunks: Vec<LargeBinaryArray>,
+    /// Records that are complete, until they are returned.
+    chunks: Vec<RecordBatch>,
     pub(super) prefixes: Arc<Prefixes>,
     /// The number of files in the listing, and how many of them are old enough.
     pub(super) listed: u64,
@@ -81,8 +81,6 @@ pub(super) struct Listed {
     /// Whether what is listed is known to be the table's folder, and whether a listed file shows it.
     has_table: bool,
     pub(super) shows_table: bool,
-    /// Records for every part.
-    for_all: PartitionedRecords,
     /// The places of a listing's files.
     known: Vec<KnownFolder>,
     /// The folders of listed files, by the hashes of their keys.
@@ -106,7 +104,7 @@ impl Listed {
         storage: &Arc<dyn Storage>,
         notes: &Notes,
     ) -> Listed {
-        let partitioner = Arc::new(partitioner);
+        let partitioner = Arc::new(partitioner.by(Keys::Listed));
         Listed {
             chunks: Vec::new(),
             prefixes: Arc::new(prefixes),
@@ -117,7 +115,6 @@ impl Listed {
             pending: partitioner.new_records(),
             has_table: false,
             shows_table: false,
-            for_all: partitioner.new_records(),
             partitioner,
             known: Vec::new(),
             folders: HashSet::new(),
@@ -137,22 +134,10 @@ impl Listed {
         self.partitioner.by(keys).of_moved(moved.filter(|_| !self.by_name))
     }
 
-    /// The records that were distributed since the last call.
-    pub(super) fn take_chunks(&mut self) -> impl Iterator<Item = LargeBinaryArray> + use<> {
-        std::mem::take(&mut self.chunks).into_iter()
-    }
-
     /// Distributes the records that are still collected.
-    ///
-    /// # Errors
-    /// As [`PartitionedRecords::into_parts`].
-    pub(super) fn flush(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         let records = std::mem::replace(&mut self.pending, self.partitioner.new_records());
-        self.chunks.push(records.into_parts()?);
-        if self.for_all.size() > 0 {
-            let records = std::mem::replace(&mut self.for_all, self.partitioner.new_records());
-            self.chunks.push(records.for_every_part()?);
-        }
+        self.chunks.push(records.finish()?);
         Ok(())
     }
 
@@ -164,7 +149,7 @@ impl Listed {
         if std::mem::replace(&mut self.has_table, true) {
             return Ok(());
         }
-        self.for_all.add(named(Fact::Own, ""))
+        self.pending.add_to_all(&named(Fact::Own, ""))
     }
 
     /// What is in the table's places: in the caller's listing, if there is one.
@@ -189,23 +174,24 @@ impl Listed {
         Ok(Box::new(listing()?.map(|rows| rows.map(ListedPiece::Rows))))
     }
 
-    /// Adds the files of a piece.
-    pub(super) fn take(&mut self, piece: ListedPiece) -> Result<()> {
+    /// Adds the files of a piece. Returns records that are complete by now.
+    pub(super) fn take(&mut self, piece: ListedPiece) -> Result<Vec<RecordBatch>> {
         match piece {
             ListedPiece::Folder(InOne { files, tables }) => {
                 tables.into_iter().for_each(|table| self.take_table(table));
                 files.iter().try_for_each(|(path, file)| {
                     let path = self.storage.place(path)?;
                     self.take_listed(&path, file.details)
-                })
+                })?;
             }
             ListedPiece::Rows(rows) => {
                 let known = std::mem::take(&mut self.known);
                 let taken = self.take_batch(&rows, &known);
                 self.known = known;
-                taken
+                taken?;
             }
         }
+        Ok(std::mem::take(&mut self.chunks))
     }
 
     /// Adds the files of a listing that are in the table's places.
@@ -290,12 +276,12 @@ impl Listed {
                 // One that may not be opened is where it is said to be.
                 let place = self.storage.place(&folder).unwrap_or_else(|_| folder.clone());
                 for key in self.prefixes.folders(&place)? {
-                    self.for_all.add(named(Fact::Table, &key))?;
+                    self.pending.add_to_all(&named(Fact::Table, &key))?;
                 }
             }
         }
         self.flush()?;
-        self.take_chunks().try_for_each(take)
+        std::mem::take(&mut self.chunks).into_iter().try_for_each(take)
     }
 
     /// Adds the folders of a file, which some listings have as files, down to those of `least` bytes.
@@ -306,7 +292,7 @@ impl Listed {
         }
         folder.clone_into(&mut self.folder);
         while folder.len() >= least && self.folders.insert(self.partitioner.hash(folder.as_bytes())) {
-            self.pending.add(named(Fact::Folder, folder))?;
+            self.pending.add(&named(Fact::Folder, folder))?;
             folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
         }
         Ok(())
@@ -329,12 +315,11 @@ impl Listed {
         }
         self.old += u64::from(fact == Fact::Listed);
         let (prefix, key) = self.prefixes.listed(path, &mut self.last)?;
-        self.pending.add(Record {
+        self.pending.add(&Record {
             fact,
             kind: Kind::Extra,
             prefix,
             set: SetId::NONE,
-            hash: 0,
             size: details.map_or(NOT_ASKED, FileDetails::recorded_size),
             value: details.and_then(|details| details.modified).unwrap_or(i64::MIN),
             path,
@@ -354,7 +339,7 @@ impl OrphanOptions {
 /// A record of something that is not a file.
 fn named(fact: Fact, key: &str) -> Record<'_> {
     let (kind, set) = (Kind::Extra, SetId::NONE);
-    Record { fact, kind, prefix: 0, set, hash: 0, size: -1, value: 0, path: key, key }
+    Record { fact, kind, prefix: 0, set, size: -1, value: 0, path: key, key }
 }
 
 /// The error for a listed path that is not spelled as files of the table are.

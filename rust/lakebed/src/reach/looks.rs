@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::kind::Kinds;
 use super::partitioner::{Keys, Partitioner, name};
 use super::prefixes::{Last, Prefixes};
-use super::record::{Fact, Record, each_record, records};
+use super::record::{Fact, Record, records};
 use super::walk::{Walk, WalkOptions};
 use super::{NewestReach, Reach, Retention};
 use crate::error::{Error, ErrorKind, Result};
@@ -187,9 +187,8 @@ impl KeptFiles {
             Comparison::Places { .. } => walk.files.named(),
         };
         named.push_reached(reached.chain(only_named.iter().map(String::as_str)))?;
-        records(&named.bytes()).try_for_each(|record| self.take_record(record?))?;
-        for batch in walk.entries {
-            each_record(&batch?, |record| self.take_record(record))?;
+        for rows in std::iter::once(named.finish()).chain(walk.entries) {
+            records(&rows?)?.try_for_each(|record| self.take_record(record?))?;
         }
         self.roots.extend(walk.roots.into_iter().map(|root| root.name));
         Ok(())

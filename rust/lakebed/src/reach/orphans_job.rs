@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::{ArrayRef, RecordBatch, UInt16Array};
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +14,11 @@ use super::kind::Kinds;
 use super::listed::OrphanOptions;
 use super::looks::{Comparison, Looks, Seen};
 use super::moved::Moved;
-use super::orphans::{orphans, schema};
+use super::orphan_rows::{orphans, schema};
 use super::partitioner::{Keys, Partitioner, seed};
+use super::partitions::MakeRows;
 use super::prefixes::{Last, Prefixes};
-use super::record::Record;
+use super::record::records;
 use super::walk::WalkOptions;
 use crate::distributed::{
     Bounds, Job, ManifestMap, Planned, Process, Reduce, Shuffle, StoredOptions, placed,
@@ -77,7 +79,7 @@ pub(super) fn planned<R: Reach>(
 
 impl<R: Reach> OrphansJob<R> {
     /// A partitioner for the files that the table names, with the prefixes of this process.
-    fn record_partitioner(&self, parts: usize) -> (Arc<Partitioner>, Arc<Prefixes>) {
+    fn record_partitioner(&self, parts: u32) -> (Arc<Partitioner>, Arc<Prefixes>) {
         let prefixes = self.prefixes();
         let keys = Keys::Places {
             prefixes: Arc::clone(&prefixes),
@@ -109,7 +111,7 @@ impl<R: Reach> Job for OrphansJob<R> {
     }
 
     fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
-        let (partitioner, _) = self.record_partitioner(parts as usize);
+        let (partitioner, _) = self.record_partitioner(parts);
         map_records(&self.manifests, &partitioner, process.decoding.clone())
     }
 
@@ -139,15 +141,22 @@ impl<R: Reach> Job for OrphansJob<R> {
         let (partitioner, prefixes) = self.record_partitioner(1);
         let mut records = partitioner.new_records();
         records.push_reached(self.named.iter().map(String::as_str))?;
-        Ok(RecordReduce::boxed(vec![records.bytes()], move |pieces| {
-            let rows = orphans(pieces, &prefixes, None, &|record| known(record, &prefixes, &partitioner))?;
-            select(&rows, None, options.filter.as_deref())
-        }))
+        let making: MakeRows = Box::new(move |pieces| {
+            let pieces =
+                pieces.iter().map(|piece| renumbered(piece, &prefixes)).collect::<Result<Vec<_>>>()?;
+            select(&orphans(&pieces, &prefixes, None)?, None, options.filter.as_deref())
+        });
+        Ok(Box::new(RecordReduce { pieces: vec![records.finish()?], making }))
     }
 }
 
-/// The record with the hash and the prefix number of this process.
-fn known<'r>(record: Record<'r>, prefixes: &Prefixes, partitioner: &Partitioner) -> Result<Record<'r>> {
-    let prefix = prefixes.prefix(record.path, &mut Last::default())?;
-    Ok(Record { prefix, hash: partitioner.hash(record.key.as_bytes()), ..record })
+/// The records with the prefix numbers of this process.
+fn renumbered(rows: &RecordBatch, prefixes: &Prefixes) -> Result<RecordBatch> {
+    let mut last = Last::default();
+    let numbers = records(rows)?.map(|record| prefixes.prefix(record?.path, &mut last));
+    let numbers: ArrayRef =
+        Arc::new(numbers.map(|number| number.map(Some)).collect::<Result<UInt16Array>>()?);
+    let columns = rows.schema_ref().fields().iter().zip(rows.columns());
+    let columns = columns.map(|(field, column)| if field.name() == "prefix" { &numbers } else { column });
+    Ok(RecordBatch::try_new(rows.schema(), columns.cloned().collect())?)
 }

@@ -6,14 +6,13 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use arrow_array::{Array, LargeBinaryArray, RecordBatch};
-use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow_array::RecordBatch;
 use foldhash::fast::FixedState;
 
 use super::kind::Kind;
 use super::moved::Moved;
 use super::prefixes::{Last, Prefixes};
-use super::record::{Fact, Record, foreign};
+use super::record::{Fact, Record, RecordRows, foreign};
 use super::sets::SetId;
 use super::spelling::folded;
 use crate::distributed::hash;
@@ -21,7 +20,7 @@ use crate::error::Result;
 use crate::storage::Storage;
 
 /// The number of parts in one process. Only some parts are in memory at a time.
-pub(super) const PARTS: usize = 64;
+pub(super) const PARTS: u32 = 64;
 
 /// What one entry states about a file.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +43,7 @@ pub(crate) struct Partitioner {
     keys: Keys,
     /// Where the files of a moved table may be.
     moved: Option<Moved>,
-    parts: usize,
+    parts: u32,
 }
 
 /// Which key all records of a file have in common.
@@ -69,14 +68,9 @@ impl Partitioner {
         Partitioner::seeded(seed(), PARTS)
     }
 
-    /// A partitioner of listed files, to so many parts.
-    pub(super) fn of_listed(seed: u64, parts: usize) -> Partitioner {
-        Partitioner { keys: Keys::Listed, ..Partitioner::seeded(seed, parts) }
-    }
-
     /// A partitioner for one of several processes: with the same seed and number of parts all of them distribute
     /// alike.
-    pub(super) fn seeded(seed: u64, parts: usize) -> Partitioner {
+    pub(super) fn seeded(seed: u64, parts: u32) -> Partitioner {
         Partitioner { hasher: FixedState::with_seed(seed), keys: Keys::Paths, moved: None, parts }
     }
 
@@ -97,21 +91,15 @@ impl Partitioner {
 
     /// Starts collecting the records of one source, such as a manifest.
     pub(crate) fn new_records(self: &Arc<Partitioner>) -> PartitionedRecords {
-        PartitionedRecords {
-            partitioner: Arc::clone(self),
-            bytes: Vec::new(),
-            starts: Vec::new(),
-            last: Last::default(),
-        }
+        let (partitioner, rows, last) = (Arc::clone(self), RecordRows::default(), Last::default());
+        PartitionedRecords { partitioner, rows, last }
     }
 }
 
 /// Records of one source, with their parts.
 pub(crate) struct PartitionedRecords {
     partitioner: Arc<Partitioner>,
-    bytes: Vec<u8>,
-    /// The part of each record, and the offset at which the record begins.
-    starts: Vec<(u32, usize)>,
+    rows: RecordRows,
     last: Last,
 }
 
@@ -129,7 +117,7 @@ impl PartitionedRecords {
     ///
     /// # Errors
     /// `Location` for a path that the storage would not open, where places are compared, and for a file of a moved
-    /// table that may be elsewhere; `Argument` for one of more than 4 GiB.
+    /// table that may be elsewhere; `Argument` for paths of more than 2 GiB in all.
     pub(crate) fn push(&mut self, named: EntryFile<'_>) -> Result<()> {
         let EntryFile { path, kind, fact, set, size, identity: value } = named;
         let partitioner = Arc::clone(&self.partitioner);
@@ -137,7 +125,7 @@ impl PartitionedRecords {
         match &partitioner.keys {
             Keys::Paths => {
                 let path = moved.as_deref().unwrap_or(path);
-                self.add(Record { fact, kind, prefix: 0, set, hash: 0, size, value, path, key: path })
+                self.add(&Record { fact, kind, prefix: 0, set, size, value, path, key: path })
             }
             Keys::Places { prefixes, storage, by_name, whole } => {
                 let place = match (by_name, prefixes.has_links()) {
@@ -151,7 +139,7 @@ impl PartitionedRecords {
                     let key = if *by_name { name(key) } else { key };
                     let path: &str = if *whole { &place } else { key };
                     let (fact, set, size, value) = (Fact::Reached, SetId::NONE, -1, 0);
-                    self.add(Record { fact, kind, prefix, set, hash: 0, size, value, path, key })
+                    self.add(&Record { fact, kind, prefix, set, size, value, path, key })
                 })?;
                 self.last = last;
                 Ok(())
@@ -160,86 +148,35 @@ impl PartitionedRecords {
         }
     }
 
-    /// Adds a record, with the hash of its key.
+    /// Adds a record to the part of its key.
     ///
     /// # Errors
-    /// As [`Record::write`].
-    pub(super) fn add(&mut self, record: Record<'_>) -> Result<()> {
-        let hash = self.partitioner.hash(record.key.as_bytes());
-        let (key, parts) = (record.key, self.partitioner.parts);
-        let part = match self.partitioner.keys {
-            Keys::Paths => part_of(key, parts),
-            Keys::Listed | Keys::Places { .. } => part_of(&folded(key), parts),
+    /// As [`RecordRows::push`].
+    pub(super) fn add(&mut self, record: &Record<'_>) -> Result<()> {
+        let key = match self.partitioner.keys {
+            Keys::Paths => Cow::Borrowed(record.key),
+            Keys::Listed | Keys::Places { .. } => folded(record.key),
         };
-        self.starts.push((part, self.bytes.len()));
-        Record { hash, ..record }.write(&mut self.bytes)
+        self.rows.push(record, Some(hash(key.as_bytes())))
     }
 
-    /// Bytes of the collected records.
+    /// Adds a record to every part.
+    ///
+    /// # Errors
+    /// As [`RecordRows::push`].
+    pub(super) fn add_to_all(&mut self, record: &Record<'_>) -> Result<()> {
+        self.rows.push(record, None)
+    }
+
+    /// Bytes of the collected paths.
     pub(super) fn size(&self) -> usize {
-        self.bytes.len()
+        self.rows.text_bytes()
     }
 
-    /// The records in the order in which they were added.
-    pub(super) fn bytes(self) -> Buffer {
-        Buffer::from_vec(self.bytes)
-    }
-
-    /// The records by part, one row for each part.
-    ///
-    /// # Errors
-    /// Those of making an array.
-    pub(super) fn into_parts(self) -> Result<LargeBinaryArray> {
-        let mut counts = vec![0; self.partitioner.parts];
-        let ends = self.starts.iter().skip(1).map(|(_, start)| *start).chain([self.bytes.len()]);
-        let records = self.starts.iter().zip(ends).map(|((part, start), end)| (*part as usize, *start..end));
-        for (part, range) in records.clone() {
-            *counts.get_mut(part).ok_or_else(foreign)? += range.len();
-        }
-        let mut offsets = vec![0i64];
-        let mut places = vec![0; self.partitioner.parts];
-        let mut end = 0;
-        for (place, count) in places.iter_mut().zip(counts) {
-            *place = end;
-            end += count;
-            offsets.push(i64::try_from(end).map_err(|_| foreign())?);
-        }
-        let mut sorted = vec![0; self.bytes.len()];
-        for (part, range) in records {
-            let place = places.get_mut(part).ok_or_else(foreign)?;
-            let end = *place + range.len();
-            let to = sorted.get_mut(*place..end).ok_or_else(foreign)?;
-            to.copy_from_slice(self.bytes.get(range).ok_or_else(foreign)?);
-            *place = end;
-        }
-        let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-        Ok(LargeBinaryArray::try_new(offsets, Buffer::from_vec(sorted), None)?)
-    }
-
-    /// All records for every part.
-    ///
-    /// # Errors
-    /// Those of making an array.
-    pub(super) fn for_every_part(self) -> Result<LargeBinaryArray> {
-        let parts = self.partitioner.parts;
-        let bytes = Buffer::from_vec(self.bytes.repeat(parts));
-        let offsets = OffsetBuffer::from_repeated_length(self.bytes.len(), parts);
-        Ok(LargeBinaryArray::try_new(offsets, bytes, None)?)
-    }
-
-    /// The same as a batch, which a stream of manifests can carry.
-    ///
-    /// # Errors
-    /// As [`PartitionedRecords::into_parts`].
+    /// As [`RecordRows::finish`].
     pub(crate) fn finish(self) -> Result<RecordBatch> {
-        let parts: Arc<dyn Array> = Arc::new(self.into_parts()?);
-        RecordBatch::try_from_iter([("records", parts)]).map_err(Into::into)
+        self.rows.finish(self.partitioner.parts)
     }
-}
-
-/// The part of a key, the same in every process.
-pub(super) fn part_of(key: &str, parts: usize) -> u32 {
-    u32::try_from(hash(key.as_bytes()) % parts.max(1) as u64).unwrap_or_default()
 }
 
 /// A random seed.

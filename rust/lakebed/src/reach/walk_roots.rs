@@ -1,11 +1,13 @@
 //! The roots of a walk, and the rows of the files that they reach.
 
+use std::collections::HashMap;
+
 use arrow_array::RecordBatch;
-use arrow_buffer::Buffer;
+use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
-use super::merged::{Merged, ReachedFile};
-use super::record::records;
+use super::kind::Kind;
+use super::record::{Fact, Record, records};
 use super::rows::FileRows;
 use super::sets::{RootSets, Run, SetId, SharedSets};
 use super::walk::{Removed, Root, Walk};
@@ -103,13 +105,90 @@ impl WalkRoots {
     }
 
     /// The rows of a part, from its records.
-    pub(super) fn part(&self, pieces: &[Buffer]) -> Result<RecordBatch> {
-        let mut files = Merged::default();
-        for record in pieces.iter().flat_map(|piece| records(piece)) {
-            files.take(&record?, &self.sets);
+    pub(super) fn part(&self, pieces: &[RecordBatch]) -> Result<RecordBatch> {
+        let mut files = PartFiles::default();
+        files.places.reserve(pieces.iter().map(RecordBatch::num_rows).sum());
+        for piece in pieces {
+            records(piece)?.try_for_each(|record| record.map(|record| files.take(&record, &self.sets)))?;
         }
         let mut rows = FileRows::default();
         self.add(&mut rows, files.reached(&self.sets));
         rows.finish()
+    }
+}
+
+/// The files of a part, in the order of their first records.
+#[derive(Default)]
+struct PartFiles<'r> {
+    places: HashMap<&'r str, usize, RandomState>,
+    files: Vec<Claims<'r>>,
+}
+
+/// What records state about the files at one path.
+struct Claims<'r> {
+    path: &'r str,
+    kind: Kind,
+    size: i64,
+    first: Claim,
+    /// What they state about other files at the same path; mostly there are none.
+    others: Vec<Claim>,
+}
+
+/// What records state about one file.
+#[derive(Clone, Copy)]
+struct Claim {
+    identity: i64,
+    /// The roots that reach it, and those that list it as deleted.
+    reached: SetId,
+    deleted: SetId,
+}
+
+impl Claim {
+    fn of(identity: i64) -> Claim {
+        Claim { identity, reached: SetId::NONE, deleted: SetId::NONE }
+    }
+
+    fn take(&mut self, record: &Record<'_>, sets: &SharedSets) {
+        let set = if record.fact == Fact::Deleted { &mut self.deleted } else { &mut self.reached };
+        *set = sets.union(*set, record.set);
+    }
+}
+
+/// A file that a root reaches.
+struct ReachedFile<'r> {
+    path: &'r str,
+    kind: Kind,
+    size: Option<i64>,
+    set: SetId,
+}
+
+impl<'r> PartFiles<'r> {
+    fn take(&mut self, record: &Record<'r>, sets: &SharedSets) {
+        let Record { path, kind, size, value, .. } = *record;
+        let place = *self.places.entry(path).or_insert(self.files.len());
+        if place == self.files.len() {
+            self.files.push(Claims { path, kind, size, first: Claim::of(value), others: Vec::new() });
+        }
+        let Some(file) = self.files.get_mut(place) else { return };
+        if file.size < 0 {
+            file.size = size;
+        }
+        let mut claims = std::iter::once(&mut file.first).chain(&mut file.others);
+        if let Some(claim) = claims.find(|claim| claim.identity == value) {
+            return claim.take(record, sets);
+        }
+        let mut claim = Claim::of(value);
+        claim.take(record, sets);
+        file.others.push(claim);
+    }
+
+    /// Each file that a root reaches.
+    fn reached(self, sets: &SharedSets) -> impl Iterator<Item = ReachedFile<'r>> {
+        self.files.into_iter().filter_map(|file| {
+            let left = |claim: &Claim| sets.difference(claim.reached, claim.deleted);
+            let set = file.others.iter().fold(left(&file.first), |all, claim| sets.union(all, left(claim)));
+            let size = Some(file.size).filter(|size| *size >= 0);
+            (set != SetId::NONE).then_some(ReachedFile { path: file.path, kind: file.kind, size, set })
+        })
     }
 }

@@ -18,7 +18,7 @@ use super::reach::{ReachedManifest, TableReach, WalkInputs};
 use super::table::Table;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
-use crate::reach::{self, Kind, Kinds, Partitioner, Reach, RootSets, SetId, WalkOptions, each_record};
+use crate::reach::{self, Kind, Kinds, Partitioner, Reach, RootSets, SetId, WalkOptions, records};
 use crate::record::typed;
 use crate::relocate::below;
 use crate::rewrite_paths::{Copier, CopyJob, IsOld, Moves, Prefixes, RewritePaths};
@@ -110,7 +110,8 @@ impl TableCopy<'_> {
         let (partitioner, threads) = (Arc::new(Partitioner::new()), threads(job.threads));
         let wanted = WalkOptions { retention: None, kinds: Kinds::ALL, partitioner, threads };
         for batch in reach::entries(&self.reach, of_deletes, &wanted)? {
-            each_record(&batch?, |record| {
+            for record in records(&batch?)? {
+                let record = record?;
                 if matches!(record.kind, Kind::PositionDeletes | Kind::DeletionVectors) {
                     let size = u64::try_from(record.size).ok();
                     if let Some((_, _, set)) = found.get_mut(record.path) {
@@ -120,8 +121,7 @@ impl TableCopy<'_> {
                         found.insert(record.path.to_owned(), (record.kind, size, record.set));
                     }
                 }
-                Ok(())
-            })?;
+            }
         }
         let mut jobs = Vec::with_capacity(order.len());
         for path in order {
