@@ -67,7 +67,7 @@ def names_it(error: LakebedError | OSError, finding: Row) -> bool:
     files may be another table's is a warning: only jobs are refused; and so is a number that no sum holds,
     which differs from what lists and summaries record.
     """
-    if "does not fit 64 bits" in str(error):
+    if "the sum over the files does not fit 64 bits" in str(error):
         return bool(finding["kind"] == "mismatch")
     if finding["severity"] != "error":
         return isinstance(error, LocationError | UnsupportedError) and error.kind == finding["kind"]
