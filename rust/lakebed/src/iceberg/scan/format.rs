@@ -24,7 +24,7 @@ use crate::iceberg::reach::TableReach;
 use crate::iceberg::system::SYSTEM_TABLES;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::Role;
-use crate::reach::{NewestReach, Unreached, newest_reach};
+use crate::reach::{NewestReach, UnreachedFiles, newest_reach};
 use crate::record::find;
 use crate::scan::{
     Batches, EntrySource, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions, ViewScan,
@@ -263,7 +263,7 @@ impl Format for Table {
         options: ScanOptions,
     ) -> Result<Box<dyn Distributed>> {
         let of = move |newest: &TableReach| newest.before(&before);
-        Ok(Box::new(Unreached::freed(self.newest_reach(newest)?, of, options)?))
+        Ok(Box::new(UnreachedFiles::freed(self.newest_reach(newest)?, of, options)?))
     }
 
     fn changes(
