@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lakebed.view import ViewScan
 
 
-def contents(planned: _native.Planned) -> Iterator[tuple[str, pa.Array]]:
+def contents(planned: _native.JobPlan) -> Iterator[tuple[str, pa.Array]]:
     """The manifests as executors get them, in another order than that of the lists."""
     for path in sorted(manifest["path"] for manifest in planned.manifests):
         # Where tests say that it is of a bucket, it lies on the disk all the same.
@@ -35,7 +35,7 @@ def together(pieces: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return iter(pa.Table.from_batches(pieces).sort_by(order).to_batches() if pieces else [])
 
 
-def planned(scan: ViewScan, **bounds: Any) -> _native.Planned:
+def planned(scan: ViewScan, **bounds: Any) -> _native.JobPlan:
     """The job of a scan; what planning asks is answered."""
     job = scan.job(Bounds(**bounds))
     if job is not None and job.is_question:
@@ -47,7 +47,7 @@ def planned(scan: ViewScan, **bounds: Any) -> _native.Planned:
     return job
 
 
-def mapped(job: _native.Planned, storage: Storage | None = None) -> list[pa.RecordBatch]:
+def mapped(job: _native.JobPlan, storage: Storage | None = None) -> list[pa.RecordBatch]:
     """What the map makes, each manifest in a task of its own."""
     mapping = JobMap(job.to_bytes(), LIMITS)
     if job.reads_manifests:
@@ -57,7 +57,7 @@ def mapped(job: _native.Planned, storage: Storage | None = None) -> list[pa.Reco
 
 
 def rows(
-    job: _native.Planned,
+    job: _native.JobPlan,
     scan: ViewScan | None = None,
     storage: Storage | None = None,
     table: lakebed.Table | None = None,

@@ -38,7 +38,7 @@ _GATHERED_ROWS = 4096
 class JobMap:
     """The map of a job.
 
-    Attributes: job, as `_native.Planned.to_bytes`; limits, what a manifest may cost; reads, whether the job
+    Attributes: job, as `_native.JobPlan.to_bytes`; limits, what a manifest may cost; reads, whether the job
         reads manifests itself.
     """
 
@@ -47,7 +47,7 @@ class JobMap:
     reads: bool = False
 
     @staticmethod
-    def of(planned: _native.Planned, limits: Limits) -> JobMap:
+    def of(planned: _native.JobPlan, limits: Limits) -> JobMap:
         """That of a job that is planned."""
         return JobMap(planned.to_bytes(), limits, planned.reads_manifests)
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::sums::keys;
 use super::{FileGroups, Summing};
 use crate::distributed::{
-    Bounds, Job, ManifestMap, Piece, Pieces, Planned, Process, Reduce, Shuffle, hash, nothing, one, sides,
+    Bounds, Job, JobPlan, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, hash, nothing, one, sides,
 };
 use crate::error::Result;
 use crate::health::{self, HealthTask, row_of_parts};
@@ -48,7 +48,7 @@ impl<F: Format> GroupsJob<F> {
         by: GroupBy,
         options: &ScanOptions,
         bounds: &Bounds,
-    ) -> Result<Option<Planned>> {
+    ) -> Result<Option<JobPlan>> {
         let columns = F::Groups::INPUT.iter().map(|name| (*name).to_owned()).collect();
         let of_files = ScanOptions { columns: Some(columns), ..options.clone() };
         let Some((files, manifests, mut known)) = table.live_job(&of_files, bounds)? else { return Ok(None) };
@@ -63,9 +63,9 @@ impl<F: Format> GroupsJob<F> {
             None => Vec::new(),
         };
         let are_files_moved = job.files.shuffles().contains(&Shuffle::ByKey);
-        let planned = Planned::new(EntryJob::Groups(Box::new(job)), manifests, bounds);
+        let planned = JobPlan::new(EntryJob::Groups(Box::new(job)), manifests, bounds);
         let tasks = if are_files_moved { planned.tasks } else { planned.tasks.div_ceil(MANIFESTS_SUMMED) };
-        Ok(Some(Planned { known, made, tasks, ..planned }))
+        Ok(Some(JobPlan { known, made, tasks, ..planned }))
     }
 
     /// The reduce that merges sums.

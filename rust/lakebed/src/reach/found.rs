@@ -14,7 +14,7 @@ use super::partitions::RecordParts;
 use super::rows::{nothing, schema};
 use super::walk::{Removal, Root, Walk, WalkOptions};
 use super::walk_roots::WalkRoots;
-use crate::distributed::{Bounds, Distributed, Planned};
+use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
@@ -39,7 +39,7 @@ impl<R: Reach> Reachable<R> {
 }
 
 impl<R: Reach> Distributed for Reachable<R> {
-    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         planned(&self.reach, Removal::None, &self.options, bounds).map(Some)
     }
 }

@@ -19,7 +19,7 @@ use super::walk_roots::{StoredRoots, WalkRoots};
 use super::{NewestReach, Reach};
 use crate::columnar::Decoding;
 use crate::distributed::{
-    self, Bounds, Job, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process, Reduce, Shuffle,
+    self, Bounds, Job, JobPlan, ManifestMap, Piece, Pieces, PlannedManifest, Process, Reduce, Shuffle,
     StoredOptions, foreign, one, sides,
 };
 use crate::error::Result;
@@ -76,7 +76,7 @@ pub(super) fn planned<R: Reach>(
     removal: Removal<'_>,
     options: &ScanOptions,
     bounds: &Bounds,
-) -> Result<Planned> {
+) -> Result<JobPlan> {
     let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
     let (partitioner, threads) = (Arc::new(Partitioner::new()), threads(options.threads));
     let (mut seen, retention) = (VisitedSet::default(), removal.retention());
@@ -90,7 +90,7 @@ pub(super) fn planned<R: Reach>(
     let look = removal.is_some().then(|| Look { seen, retention: retention.copied() });
     let job = ReachJob::<R> { manifests, seed, moved, roots, options, look };
     let made = vec![(1, job.piece(&named)?)];
-    Ok(Planned { made, ..Planned::new(EntryJob::<R::Table>::Reach(job), planned, bounds).whole() })
+    Ok(JobPlan { made, ..JobPlan::new(EntryJob::<R::Table>::Reach(job), planned, bounds).whole() })
 }
 
 impl<R: Reach> ReachJob<R> {

@@ -19,7 +19,7 @@ use super::prefixes::Prefixes;
 use super::walk::WalkOptions;
 use super::{NewestReach, Reach, Walk};
 use crate::credentials::without_credentials;
-use crate::distributed::{Bounds, Distributed, Pieces, Planned};
+use crate::distributed::{Bounds, Distributed, JobPlan, Pieces};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, each, limited, selected, threads};
@@ -124,7 +124,7 @@ impl<R: Reach> Orphans<R> {
 
 impl<R: Reach> Distributed for Orphans<R> {
     /// Reads the newest version of the table. The listing may be newer, since the last look is later than both.
-    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         let newest = self.checked_newest(&self.prefixes()?)?;
         planned(&newest, &self.which, &self.options, bounds).map(Some)
     }

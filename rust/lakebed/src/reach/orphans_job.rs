@@ -21,7 +21,7 @@ use super::prefixes::{LastPath, Prefixes};
 use super::record::records;
 use super::walk::WalkOptions;
 use crate::distributed::{
-    Bounds, Job, ManifestMap, Planned, Process, Reduce, Shuffle, StoredOptions, placed,
+    Bounds, Job, JobPlan, ManifestMap, Process, Reduce, Shuffle, StoredOptions, placed,
 };
 use crate::error::Result;
 use crate::scan::{EntryJob, ScanOptions, threads};
@@ -54,7 +54,7 @@ pub(super) fn planned<R: Reach>(
     which: &OrphanOptions,
     options: &ScanOptions,
     bounds: &Bounds,
-) -> Result<Planned> {
+) -> Result<JobPlan> {
     let (kinds, partitioner, threads) = (Kinds::ALL, Arc::new(Partitioner::new()), threads(options.threads));
     let (walk_options, mut seen) =
         (WalkOptions { retention: None, kinds, partitioner, threads }, VisitedSet::default());
@@ -72,9 +72,9 @@ pub(super) fn planned<R: Reach>(
         options: StoredOptions::from(options),
         seen,
     };
-    let planned = Planned::new(EntryJob::<R::Table>::Orphans(job), planned, bounds).whole();
+    let planned = JobPlan::new(EntryJob::<R::Table>::Orphans(job), planned, bounds).whole();
     // Nobody knows how many files are listed.
-    Ok(Planned { tasks: planned.tasks.max(bounds.at_once), ..planned })
+    Ok(JobPlan { tasks: planned.tasks.max(bounds.at_once), ..planned })
 }
 
 impl<R: Reach> OrphansJob<R> {

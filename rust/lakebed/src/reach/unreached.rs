@@ -11,7 +11,7 @@ use super::looks::{Comparison, Looks, VisitedSet};
 use super::rows::{nothing, schema};
 use super::walk::Removal;
 use super::{NewestReach, Reach, Retention};
-use crate::distributed::{Bounds, Distributed, Planned};
+use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
@@ -96,7 +96,7 @@ impl<R: Reach> UnreachedFiles<R> {
 
 impl<R: Reach> Distributed for UnreachedFiles<R> {
     /// What commits have freed is made by the process that committed.
-    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         match &self.retention {
             Some(_) => planned(&(self.of)()?, self.removal(), &self.options, bounds).map(Some),
             None => Ok(None),

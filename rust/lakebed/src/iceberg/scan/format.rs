@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::program::EntryProgram;
 use crate::columnar::Decoding;
 use crate::diff::{Change, Difference, OneSide};
-use crate::distributed::{Bounds, Distributed, Planned, PlannedManifest};
+use crate::distributed::{Bounds, Distributed, JobPlan, PlannedManifest};
 use crate::error::Result;
 use crate::history::{Commit, SnapshotLists, with_change};
 use crate::iceberg::groups::PartitionGroups;
@@ -197,7 +197,7 @@ impl Format for Table {
         super::rows(scan)
     }
 
-    fn view_job(scan: &ViewScan<Table>, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn view_job(scan: &ViewScan<Table>, bounds: &Bounds) -> Result<Option<JobPlan>> {
         super::job(scan, bounds)
     }
 
