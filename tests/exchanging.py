@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lakebed.view import ViewScan
 
 
-def contents(planned: _native.Planned) -> Iterator[tuple[str, pa.Array]]:
+def contents(planned: _native.JobPlan) -> Iterator[tuple[str, pa.Array]]:
     """The manifests as executors get them, in another order than that of the lists."""
     for path in sorted(manifest["path"] for manifest in planned.manifests):
         # Where tests say that it is of a bucket, it lies on the disk all the same.
@@ -36,7 +36,7 @@ def together(pieces: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return iter(pa.Table.from_batches(pieces).sort_by(order).to_batches() if pieces else [])
 
 
-def planned(scan: ViewScan, keys: UnwrapKey | None = None, **bounds: Any) -> _native.Planned:
+def planned(scan: ViewScan, keys: UnwrapKey | None = None, **bounds: Any) -> _native.JobPlan:
     """The job of a scan; what planning asks is answered."""
     job = scan.job(Bounds(**bounds))
     if job is not None and job.is_question:
@@ -49,7 +49,7 @@ def planned(scan: ViewScan, keys: UnwrapKey | None = None, **bounds: Any) -> _na
 
 
 def mapped(
-    job: _native.Planned, storage: Storage | None = None, keys: UnwrapKey | None = None
+    job: _native.JobPlan, storage: Storage | None = None, keys: UnwrapKey | None = None
 ) -> list[pa.RecordBatch]:
     """What the map makes, each manifest in a task of its own."""
     mapping = JobMap(job.to_bytes(), LIMITS, keys=keys)
@@ -60,7 +60,7 @@ def mapped(
 
 
 def rows(
-    job: _native.Planned,
+    job: _native.JobPlan,
     scan: ViewScan | None = None,
     storage: Storage | None = None,
     table: lakebed.Table | None = None,

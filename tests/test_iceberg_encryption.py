@@ -13,10 +13,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from command_line import printed
 from encrypted_files import GoldenKeys, decrypted, encrypted
 from exchanging import exchanged, planned
+from file_rows import file_rows
 from trust import long_or
 
 import lakebed
@@ -263,6 +265,14 @@ def test_commits_and_copies_are_refused(tmp_path: Path) -> None:
         copy.open().delete_tag("none")
     with pytest.raises(UnsupportedError, match="encrypted"):
         lakebed.rewrite_paths(copy.open(), {copy.table.location: "/elsewhere"}, to=tmp_path / "t").to_arrow()
+
+
+def test_commits_to_a_table_that_is_to_be_encrypted_are_refused(tmp_path: Path) -> None:
+    properties = {"encryption.key-id": "kek-one"}
+    columns = pa.schema([("id", pa.int64())])
+    table = lakebed.create_table(tmp_path / "t", columns, "iceberg", properties=properties, format_version=3)
+    with pytest.raises(UnsupportedError, match="encrypted"):
+        table.append_files(file_rows("data/f.parquet"))
 
 
 def test_on_the_command_line(tmp_path: Path) -> None:

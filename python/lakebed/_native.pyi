@@ -18,11 +18,11 @@ __all__ = [
     "IcebergAction",
     "Isolation",
     "Job",
+    "JobPlan",
     "PaimonChange",
     "PaimonFileKind",
     "PathMover",
     "Place",
-    "Planned",
     "Scan",
     "Share",
     "Table",
@@ -337,12 +337,12 @@ class Scan:
     def explain(self) -> str: ...
     def deletes(self) -> Scan: ...
     def scan_tasks(self) -> dict[str, Any]: ...
-    def job(self, bounds: object) -> Planned | None: ...
+    def job(self, bounds: object) -> JobPlan | None: ...
     @property
     def is_light(self) -> bool: ...
 
 @final
-class Planned:
+class JobPlan:
     """A job that is planned: the work, and what is known of its inputs."""
 
     @property

@@ -161,7 +161,7 @@ class ViewScan(Scan):
         planned = self.job(Bounds())
         return [] if planned is None else planned.manifests
 
-    def job(self, bounds: Bounds) -> _native.Planned | None:
+    def job(self, bounds: Bounds) -> _native.JobPlan | None:
         """The work of making the rows in many processes; None where one process makes them.
 
         Cost: reads the manifest lists, for `reachable`, `orphans` and `expire_plan` those of all snapshots,

@@ -117,7 +117,7 @@ def newest_again(table: Table) -> Reopening:
 
 def computed(
     spark: SparkSession,
-    planned: _native.Planned,
+    planned: _native.JobPlan,
     reading: Reading,
     schema: pa.Schema,
     again: Reopening | None = None,

@@ -39,7 +39,7 @@ _GATHERED_ROWS = 4096
 class JobMap:
     """The map of a job.
 
-    Attributes: job, as `_native.Planned.to_bytes`; limits, what a manifest may cost; reads, whether the job
+    Attributes: job, as `_native.JobPlan.to_bytes`; limits, what a manifest may cost; reads, whether the job
         reads manifests itself; keys, what unwraps keys of encrypted manifests.
     """
 
@@ -49,7 +49,7 @@ class JobMap:
     keys: UnwrapKey | None = field(default=None, repr=False)
 
     @staticmethod
-    def of(planned: _native.Planned, limits: Limits, keys: UnwrapKey | None) -> JobMap:
+    def of(planned: _native.JobPlan, limits: Limits, keys: UnwrapKey | None) -> JobMap:
         """That of a job that is planned."""
         return JobMap(planned.to_bytes(), limits, planned.reads_manifests, keys)
 

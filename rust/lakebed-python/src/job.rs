@@ -26,10 +26,10 @@ use crate::view::{decoding_of, newest_of};
 
 /// A job that is planned.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Planned(pub distributed::Planned);
+pub struct JobPlan(pub distributed::JobPlan);
 
 #[pymethods]
-impl Planned {
+impl JobPlan {
     #[getter]
     fn schema(&self, py: Python<'_>) -> PyResult<SchemaCapsule> {
         detached(py, || Ok(SchemaCapsule(self.0.schema()?)))

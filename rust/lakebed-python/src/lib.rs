@@ -44,7 +44,7 @@ mod _native {
             iceberg_layout, iceberg_stage,
         },
         interpreter::interruptibly,
-        job::{Job, Planned, Share, divisible, health_schema, read_share},
+        job::{Job, JobPlan, Share, divisible, health_schema, read_share},
         location::{check_locations, location_of, scheme_family, without_credentials, without_secrets},
         paimon::{
             PaimonFileKind, decode_rows, encode_rows, paimon_read_deletion_vector, paimon_read_hash_index,

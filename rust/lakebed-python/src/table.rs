@@ -16,7 +16,7 @@ use crate::arguments::{Limits, of_attributes};
 use crate::arrow::{SchemaCapsule, export_schema, import_batch};
 use crate::boundary::detached;
 use crate::caller_stream::caller_stream;
-use crate::job::Planned;
+use crate::job::JobPlan;
 use crate::storage::storage_of;
 use crate::stream::{Batch, BatchStream, warn};
 use crate::view::{Options, Place, View, decoding_of};
@@ -161,7 +161,7 @@ impl Scan {
     }
 
     /// Takes the attributes of Python's `lakebed.view.Bounds`.
-    fn job(&self, py: Python<'_>, bounds: &Bound<'_, PyAny>) -> PyResult<Option<Planned>> {
+    fn job(&self, py: Python<'_>, bounds: &Bound<'_, PyAny>) -> PyResult<Option<JobPlan>> {
         let answer: Option<Bound<'_, PyAny>> = bounds.getattr("answer")?.extract()?;
         let answer = answer.map(|rows| caller_stream(&rows)).transpose()?;
         let bounds = of_attributes!(bounds, Bounds {
@@ -170,7 +170,7 @@ impl Scan {
         });
         detached(py, || {
             let answer = answer.map(Iterator::collect).transpose()?;
-            Ok(self.0.job(&Bounds { answer, ..bounds })?.map(Planned))
+            Ok(self.0.job(&Bounds { answer, ..bounds })?.map(JobPlan))
         })
     }
 

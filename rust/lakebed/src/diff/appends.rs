@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 
 use super::OneSide;
-use crate::distributed::{Bounds, Distributed, Planned};
+use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{
@@ -78,12 +78,12 @@ impl<F: Format> Scan for AppendScan<F> {
 }
 
 impl<F: Format> Distributed for AppendScan<F> {
-    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         let manifests = self.manifests()?.kept;
         let inputs = planned(&self.table, &manifests)?;
         let job = RowsJob::new(F::APPENDED, &self.table, &self.options, manifests)?;
         let job = EntryJob::Rows(job.added_by(F::ids_of(&self.snapshots)));
-        Ok(bounds.unless_small(Planned::new(job, inputs, bounds)))
+        Ok(bounds.unless_small(JobPlan::new(job, inputs, bounds)))
     }
 
     fn is_light(&self) -> bool {

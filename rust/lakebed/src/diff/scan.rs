@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use super::columns::ChangeColumns;
 use super::stream::{Differences, count};
 use super::{Change, DiffInput, DiffInputs, DiffJob, Difference, Reader, apart};
-use crate::distributed::{Bounds, Distributed, Planned};
+use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::pipeline::{ReadCache, both};
@@ -132,7 +132,7 @@ impl<F: Format> Scan for DiffScan<F> {
 }
 
 impl<F: Format> Distributed for DiffScan<F> {
-    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         let (mut all, mut inputs) = (Vec::new(), Vec::new());
         let files = |role, manifests| RowsJob::new(role, &self.table, &self.options, manifests);
         for (number, manifests) in self.manifests()?.0 {
@@ -142,7 +142,7 @@ impl<F: Format> Distributed for DiffScan<F> {
             }
         }
         let job = DiffJob::new(self.requested.clone(), files(F::FILES, Vec::new())?, inputs);
-        Ok(bounds.unless_small(Planned::new(EntryJob::Diff(job), all, bounds).whole()))
+        Ok(bounds.unless_small(JobPlan::new(EntryJob::Diff(job), all, bounds).whole()))
     }
 
     fn is_light(&self) -> bool {

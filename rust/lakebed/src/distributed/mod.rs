@@ -6,7 +6,7 @@
 //!                                                     shuffle
 //! ```
 //!
-//! A [`Job`] is the work, [`Planned`] what the process that plans it knows of its inputs, and [`SentJob`] what the
+//! A [`Job`] is the work, [`JobPlan`] what the process that plans it knows of its inputs, and [`SentJob`] what the
 //! others get. An engine such as Spark only moves batches between them: nothing of it knows a view, a side or a key.
 //!
 //! # Advice for whoever changes this
@@ -48,7 +48,7 @@ pub trait Distributed: Scan {
     ///
     /// # Errors
     /// Those of reading them.
-    fn job(&self, _bounds: &Bounds) -> Result<Option<Planned>> {
+    fn job(&self, _bounds: &Bounds) -> Result<Option<JobPlan>> {
         Ok(None)
     }
 
@@ -109,7 +109,7 @@ pub struct Bounds {
     pub parts: Option<u32>,
     /// Groups that a process holds before it sends on what it has, and rows of a batch of groups.
     pub groups: usize,
-    /// The rows of a job with [`Planned::is_question`], if planning asked for them.
+    /// The rows of a job with [`JobPlan::is_question`], if planning asked for them.
     pub answer: Option<Vec<RecordBatch>>,
 }
 
@@ -144,14 +144,14 @@ impl Bounds {
     }
 
     /// The job, unless its manifests are small.
-    pub(crate) fn unless_small(&self, planned: Planned) -> Option<Planned> {
+    pub(crate) fn unless_small(&self, planned: JobPlan) -> Option<JobPlan> {
         let sizes = planned.manifests.iter().map(|manifest| manifest.size);
         (!self.are_small(sizes)).then_some(planned)
     }
 }
 
 /// A job, and its inputs.
-pub struct Planned {
+pub struct JobPlan {
     /// The work.
     pub job: Box<dyn AnyJob>,
     /// The manifests to map, each once.
@@ -171,9 +171,9 @@ pub struct Planned {
     pub filter: Option<RowFilter>,
 }
 
-impl Planned {
+impl JobPlan {
     /// A job on manifests, of which some may be given twice.
-    pub(crate) fn new(job: impl FormatJob, manifests: Vec<PlannedManifest>, bounds: &Bounds) -> Planned {
+    pub(crate) fn new(job: impl FormatJob, manifests: Vec<PlannedManifest>, bounds: &Bounds) -> JobPlan {
         let mut seen = std::collections::HashSet::new();
         let mut manifests = manifests;
         manifests.retain(|manifest| seen.insert(manifest.path.clone()));
@@ -182,11 +182,11 @@ impl Planned {
         let tasks = tasks.clamp(1, MOST_TASKS);
         let (known, made) = (Vec::new(), Vec::new());
         let (job, is_question) = (Box::new(job), false);
-        Planned { job, manifests, known, made, tasks, parts: bounds.parts, is_question, filter: None }
+        JobPlan { job, manifests, known, made, tasks, parts: bounds.parts, is_question, filter: None }
     }
 
     /// The same job, whose manifests are read as a whole each.
-    pub(crate) fn whole(mut self) -> Planned {
+    pub(crate) fn whole(mut self) -> JobPlan {
         self.manifests.iter_mut().for_each(|manifest| manifest.divisible = false);
         self
     }

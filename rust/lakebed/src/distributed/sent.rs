@@ -10,10 +10,10 @@ use arrow_schema::{Schema, SchemaRef};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::Planned;
+use super::JobPlan;
 use super::job::{Job, ManifestMap, Piece, Pieces, Process, Shuffle, foreign};
 use super::shuffle::{PACKED, PlacedPieces, from_ipc, packed, packed_known, stream_of, unpacked};
-use super::stages::{Opened, Stages, reduced, reduced_by_part};
+use super::stages::{OpenReduce, Stages, reduced, reduced_by_part};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Formats;
 use crate::json::parse_within;
@@ -123,7 +123,7 @@ pub struct SentJob {
 /// Parts of a shuffle for each of its tasks: of several, a task has about as many bytes as any other.
 const PARTS_PER_TASK: usize = 4;
 
-impl Planned {
+impl JobPlan {
     /// The job as it is sent.
     ///
     /// # Errors
@@ -179,7 +179,7 @@ impl Planned {
 }
 
 impl SentJob {
-    /// The job that [`Planned::to_bytes`] wrote.
+    /// The job that [`JobPlan::to_bytes`] wrote.
     ///
     /// # Errors
     /// `Unsupported` for a job of another version of lakebed; `Argument` for other bytes.
@@ -300,7 +300,7 @@ impl SentJob {
         self.finished(reduced_by_part(pieces, begin), stage, process)
     }
 
-    /// All stages after the map, in this process: pieces are moved in memory. `made` is what [`Planned::made`] returned.
+    /// All stages after the map, in this process: pieces are moved in memory. `made` is what [`JobPlan::made`] returned.
     ///
     /// # Errors
     /// Those of the job.
@@ -323,7 +323,7 @@ impl SentJob {
     }
 
     /// A reduce with what is known.
-    fn begin(&self, step: usize, process: &Process) -> Result<Opened> {
+    fn begin(&self, step: usize, process: &Process) -> Result<OpenReduce> {
         let mut reduce = self.job.job().reduce(step, process)?;
         let mut made = VecDeque::new();
         for (_, piece) in self.known.iter().filter(|(known, _)| *known == step) {

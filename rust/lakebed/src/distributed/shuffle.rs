@@ -40,7 +40,7 @@ pub(crate) fn hash(key: &[u8]) -> u64 {
 
 /// Pieces by part, in batches of bounded bytes.
 pub(super) fn packed(pieces: Pieces, parts: u32) -> Batches {
-    Box::new(Packed {
+    Box::new(Packer {
         pieces: Some(pieces),
         parts,
         waiting: BTreeMap::new(),
@@ -59,7 +59,7 @@ pub(super) fn packed_known(known: &[(usize, Piece)]) -> Result<Vec<RecordBatch>>
     Ok(rows.finish()?.into_iter().collect())
 }
 
-struct Packed {
+struct Packer {
     /// `None` once all were taken.
     pieces: Option<Pieces>,
     parts: u32,
@@ -69,7 +69,7 @@ struct Packed {
     ready: VecDeque<RecordBatch>,
 }
 
-impl Packed {
+impl Packer {
     fn take(&mut self, piece: Piece) -> Result<()> {
         let sizes = piece.rows.columns().iter().map(|column| column.to_data().get_slice_memory_size());
         self.held += sizes.sum::<std::result::Result<usize, ArrowError>>()?;
@@ -113,7 +113,7 @@ impl Packed {
     }
 }
 
-impl Iterator for Packed {
+impl Iterator for Packer {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
@@ -164,7 +164,7 @@ pub(crate) fn sorted_by_part(
     Ok((sorted, order.into_iter().map(|(part, _)| Some(part).filter(|part| *part < parts)).collect()))
 }
 
-/// Packed pieces that are being put together.
+/// Packer pieces that are being put together.
 #[derive(Default)]
 struct PackedRows {
     parts: Int32Builder,
@@ -195,7 +195,7 @@ impl PackedRows {
 /// Pieces, each with its part.
 pub(super) type PlacedPieces = Box<dyn Iterator<Item = Result<(i32, Piece)>> + Send>;
 
-/// Packed pieces, each with its part.
+/// Packer pieces, each with its part.
 pub(super) fn unpacked(batches: Batches) -> PlacedPieces {
     Box::new(batches.flat_map(|batch| each(batch.and_then(|batch| pieces_of(&batch)))))
 }

@@ -38,7 +38,7 @@ impl Stages {
 }
 
 /// A reduce that was begun, and what it has made.
-pub(super) type Opened = (Box<dyn Reduce>, VecDeque<Pieces>);
+pub(super) type OpenReduce = (Box<dyn Reduce>, VecDeque<Pieces>);
 
 /// The next piece that was made.
 fn next_made(made: &mut VecDeque<Pieces>) -> Option<Result<Piece>> {
@@ -52,7 +52,7 @@ fn next_made(made: &mut VecDeque<Pieces>) -> Option<Result<Piece>> {
 }
 
 /// A reduce of all pieces.
-struct Here {
+struct LocalReduce {
     /// `None` once all were taken.
     pieces: Option<Pieces>,
     reduce: Box<dyn Reduce>,
@@ -60,11 +60,11 @@ struct Here {
 }
 
 /// What a reduce makes of pieces of this process.
-pub(super) fn reduced(pieces: Pieces, (reduce, made): Opened) -> Pieces {
-    Box::new(Here { pieces: Some(pieces), reduce, made })
+pub(super) fn reduced(pieces: Pieces, (reduce, made): OpenReduce) -> Pieces {
+    Box::new(LocalReduce { pieces: Some(pieces), reduce, made })
 }
 
-impl Iterator for Here {
+impl Iterator for LocalReduce {
     type Item = Result<Piece>;
 
     fn next(&mut self) -> Option<Result<Piece>> {
@@ -93,7 +93,7 @@ impl Iterator for Here {
 /// What reduces make of pieces of one part after another, each of which `begin` begins.
 pub(super) fn reduced_by_part(
     pieces: PlacedPieces,
-    begin: impl Fn() -> Result<Opened> + Send + 'static,
+    begin: impl Fn() -> Result<OpenReduce> + Send + 'static,
 ) -> Pieces {
     Box::new(PartReduces { pieces: Some(pieces), begin, open: None, made: VecDeque::new() })
 }
@@ -108,7 +108,7 @@ struct PartReduces<B> {
     made: VecDeque<Pieces>,
 }
 
-impl<B: Fn() -> Result<Opened>> PartReduces<B> {
+impl<B: Fn() -> Result<OpenReduce>> PartReduces<B> {
     fn take(&mut self, next: Option<Result<(i32, Piece)>>) -> Result<()> {
         let next = next.transpose()?;
         let part = next.as_ref().map(|(part, _)| *part);
@@ -133,7 +133,7 @@ impl<B: Fn() -> Result<Opened>> PartReduces<B> {
     }
 }
 
-impl<B: Fn() -> Result<Opened> + Send> Iterator for PartReduces<B> {
+impl<B: Fn() -> Result<OpenReduce> + Send> Iterator for PartReduces<B> {
     type Item = Result<Piece>;
 
     fn next(&mut self) -> Option<Result<Piece>> {

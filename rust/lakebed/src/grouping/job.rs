@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::sums::keys;
 use super::{FileGroups, Summing};
 use crate::distributed::{
-    Bounds, Job, ManifestMap, Piece, Pieces, Planned, Process, Reduce, Shuffle, hash, nothing, one, sides,
+    Bounds, Job, JobPlan, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, hash, nothing, one, sides,
 };
 use crate::error::Result;
 use crate::health::{self, HealthTask, row_of_parts};
@@ -44,7 +44,7 @@ impl<F: Format> GroupsJob<F> {
         by: GroupBy,
         options: &ScanOptions,
         bounds: &Bounds,
-    ) -> Result<Option<Planned>> {
+    ) -> Result<Option<JobPlan>> {
         let columns = F::Groups::INPUT.iter().map(|name| (*name).to_owned()).collect();
         let of_files = ScanOptions { columns: Some(columns), ..options.clone() };
         let Some((files, manifests, mut known)) = table.live_job(&of_files, bounds)? else { return Ok(None) };
@@ -61,7 +61,7 @@ impl<F: Format> GroupsJob<F> {
         let are_files_moved = job.files.shuffles().contains(&Shuffle::ByKey);
         let task_bytes = if are_files_moved { bounds.task_bytes } else { bounds.sum_bytes };
         let bounds = Bounds { task_bytes, ..bounds.clone() };
-        Ok(Some(Planned { known, made, ..Planned::new(EntryJob::Groups(Box::new(job)), manifests, &bounds) }))
+        Ok(Some(JobPlan { known, made, ..JobPlan::new(EntryJob::Groups(Box::new(job)), manifests, &bounds) }))
     }
 
     /// The reduce that merges sums.

@@ -8,13 +8,13 @@ use arrow_schema::SchemaRef;
 use super::Reach;
 use super::job::planned;
 use super::kind::Kinds;
-use super::looks::Seen;
+use super::looks::VisitedSet;
 use super::partitioner::Partitioner;
 use super::partitions::RecordParts;
 use super::rows::{nothing, schema};
 use super::walk::{Removal, Root, Walk, WalkOptions};
 use super::walk_roots::WalkRoots;
-use crate::distributed::{Bounds, Distributed, Planned};
+use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
@@ -39,7 +39,7 @@ impl<R: Reach> Reachable<R> {
 }
 
 impl<R: Reach> Distributed for Reachable<R> {
-    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         planned(&self.reach, Removal::None, &self.options, bounds).map(Some)
     }
 }
@@ -51,7 +51,8 @@ impl<R: Reach> Scan for Reachable<R> {
 
     fn stream(&self) -> Result<Batches> {
         limited(self.options.limit, || {
-            let walked = FoundFiles::walk(&self.reach, Removal::None, &self.options, &mut Seen::default())?;
+            let walked =
+                FoundFiles::walk(&self.reach, Removal::None, &self.options, &mut VisitedSet::default())?;
             Ok(selected(walked.found, &self.options))
         })
     }
@@ -61,7 +62,7 @@ impl<R: Reach> Scan for Reachable<R> {
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
-        let walked = FoundFiles::walk(&self.reach, Removal::None, &self.options, &mut Seen::default())?;
+        let walked = FoundFiles::walk(&self.reach, Removal::None, &self.options, &mut VisitedSet::default())?;
         let manifests = walked.manifests.clone();
         let (files, roots) = (count(walked.found)?, "each file is one row, however many roots reach it");
         Ok(vec![manifests, Step::rows("files", files, files, roots)])
@@ -74,7 +75,7 @@ pub(crate) fn count(rows: impl Iterator<Item = Result<RecordBatch>>) -> Result<u
 }
 
 /// A walk whose manifests are being read.
-pub(crate) struct Walked {
+pub(crate) struct WalkOutcome {
     /// How many manifests are read, of all that roots name.
     pub(super) manifests: Step,
     /// How many roots are removed, and how many there are, without the table itself.
@@ -104,8 +105,8 @@ impl FoundFiles {
         reach: &R,
         removal: Removal<'_>,
         options: &ScanOptions,
-        seen: &mut Seen,
-    ) -> Result<Walked> {
+        seen: &mut VisitedSet,
+    ) -> Result<WalkOutcome> {
         let threads = threads(options.threads);
         let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
         let (retention, moved) = (removal.retention(), if removal.is_some() { reach.moved() } else { None });
@@ -122,7 +123,7 @@ impl FoundFiles {
         only_removed: bool,
         storage: &Arc<dyn Storage>,
         threads: usize,
-    ) -> Walked {
+    ) -> WalkOutcome {
         let manifests = walk.manifests.clone();
         let of_snapshots = |only_removed: bool| {
             let counted = |root: &&Root| root.snapshot_id.is_some() && (root.is_removed || !only_removed);
@@ -131,7 +132,7 @@ impl FoundFiles {
         let snapshots = (of_snapshots(true), of_snapshots(false));
         let roots = Arc::new(WalkRoots::of(&mut walk, only_removed));
         let (storage, stage) = (Arc::clone(storage), WalkStage::Named(Box::new(walk)));
-        Walked { manifests, snapshots, found: FoundFiles { roots, storage, threads, stage } }
+        WalkOutcome { manifests, snapshots, found: FoundFiles { roots, storage, threads, stage } }
     }
 
     /// The rows of each part.

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::entries::SentManifests;
 use super::kind::Kinds;
-use super::looks::{Checked, Comparison, Looks, Seen};
-use super::moved::Moved;
+use super::looks::{Comparison, KeptFilter, Looks, VisitedSet};
+use super::moved::MovedTable;
 use super::partitioner::{Partitioner, seed};
 use super::partitions::MakeRows;
 use super::rows::{nothing, schema};
@@ -19,7 +19,7 @@ use super::walk_roots::{StoredRoots, WalkRoots};
 use super::{NewestReach, Reach};
 use crate::columnar::Decoding;
 use crate::distributed::{
-    self, Bounds, Job, ManifestMap, Piece, Pieces, Planned, PlannedManifest, Process, Reduce, Shuffle,
+    self, Bounds, Job, JobPlan, ManifestMap, Piece, Pieces, PlannedManifest, Process, Reduce, Shuffle,
     StoredOptions, foreign, one, sides,
 };
 use crate::error::Result;
@@ -52,7 +52,7 @@ pub(crate) struct ReachJob<R: Reach> {
     manifests: SentManifests<R>,
     /// The seed of the hashes by which records of one file are found.
     seed: u64,
-    moved: Option<Moved>,
+    moved: Option<MovedTable>,
     roots: StoredRoots,
     options: StoredOptions,
     /// For rows that people delete by: what is looked at again once they are there.
@@ -62,7 +62,7 @@ pub(crate) struct ReachJob<R: Reach> {
 /// How the table is looked at after it was walked.
 #[derive(Serialize, Deserialize)]
 struct Look {
-    seen: Seen,
+    seen: VisitedSet,
     retention: Option<Retention>,
 }
 
@@ -76,10 +76,10 @@ pub(super) fn planned<R: Reach>(
     removal: Removal<'_>,
     options: &ScanOptions,
     bounds: &Bounds,
-) -> Result<Planned> {
+) -> Result<JobPlan> {
     let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
     let (partitioner, threads) = (Arc::new(Partitioner::new()), threads(options.threads));
-    let (mut seen, retention) = (Seen::default(), removal.retention());
+    let (mut seen, retention) = (VisitedSet::default(), removal.retention());
     let DistributedWalk { walk, manifests, planned } =
         reach.distributed_walk(&WalkOptions { retention, kinds, partitioner, threads }, false, &mut seen)?;
     let moved = if removal.is_some() { reach.moved() } else { None };
@@ -90,7 +90,7 @@ pub(super) fn planned<R: Reach>(
     let look = removal.is_some().then(|| Look { seen, retention: retention.copied() });
     let job = ReachJob::<R> { manifests, seed, moved, roots, options, look };
     let made = vec![(1, job.piece(&named)?)];
-    Ok(Planned { made, ..Planned::new(EntryJob::<R::Table>::Reach(job), planned, bounds).whole() })
+    Ok(JobPlan { made, ..JobPlan::new(EntryJob::<R::Table>::Reach(job), planned, bounds).whole() })
 }
 
 impl<R: Reach> ReachJob<R> {
@@ -198,13 +198,13 @@ impl Reduce for RecordReduce {
 
 /// Takes out rows of files that the table keeps when all else has been read.
 pub(super) struct LookAgain<R> {
-    checked: Checked<R>,
+    checked: KeptFilter<R>,
     options: ScanOptions,
 }
 
 impl<R: Reach> LookAgain<R> {
-    pub(super) fn new(looks: Looks<R>, seen: Seen, options: ScanOptions) -> LookAgain<R> {
-        LookAgain { checked: Checked::new(looks, seen, Notes::default()), options }
+    pub(super) fn new(looks: Looks<R>, seen: VisitedSet, options: ScanOptions) -> LookAgain<R> {
+        LookAgain { checked: KeptFilter::new(looks, seen, Notes::default()), options }
     }
 }
 

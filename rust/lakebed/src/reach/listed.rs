@@ -10,11 +10,11 @@ use arrow_array::{ArrayRef, RecordBatch};
 
 use super::kind::Kind;
 use super::listing::{Details, InOne, ListedFolder, list};
-use super::moved::Moved;
+use super::moved::MovedTable;
 use super::orphans::Take;
-use super::other_tables::{OtherTable, Shown, passed_over, shown};
+use super::other_tables::{OtherTable, TableEvidence, passed_over, shown};
 use super::partitioner::{Keys, PartitionedRecords, Partitioner, name};
-use super::prefixes::{Last, Prefixes, is_absolute};
+use super::prefixes::{LastPath, Prefixes, is_absolute};
 use super::record::{Fact, NOT_ASKED, Record};
 use super::sets::SetId;
 use crate::error::{Error, ErrorKind, Result};
@@ -66,7 +66,7 @@ pub(super) enum ListedPiece {
 const FOLDERS: [&str; 2] = ["/", "_$folder$"];
 
 /// Files of a listing.
-pub(super) struct Listed {
+pub(super) struct ListedRecords {
     /// Records that are complete, until they are returned.
     chunks: Vec<RecordBatch>,
     pub(super) prefixes: Arc<Prefixes>,
@@ -91,10 +91,10 @@ pub(super) struct Listed {
     folder: String,
     storage: Arc<dyn Storage>,
     notes: Notes,
-    last: Last,
+    last: LastPath,
 }
 
-impl Listed {
+impl ListedRecords {
     /// No files yet; `partitioner` distributes them, and they are compared by their names alone or by their paths.
     pub(super) fn new(
         which: &OrphanOptions,
@@ -103,9 +103,9 @@ impl Listed {
         partitioner: Partitioner,
         storage: &Arc<dyn Storage>,
         notes: &Notes,
-    ) -> Listed {
+    ) -> ListedRecords {
         let partitioner = Arc::new(partitioner.by(Keys::Listed));
-        Listed {
+        ListedRecords {
             chunks: Vec::new(),
             prefixes: Arc::new(prefixes),
             listed: 0,
@@ -122,13 +122,13 @@ impl Listed {
             folder: String::new(),
             storage: Arc::clone(storage),
             notes: notes.clone(),
-            last: Last::default(),
+            last: LastPath::default(),
         }
     }
 
     /// A partitioner for the files that a table names, which distributes them to the same parts as these. Records
     /// for other processes have the `whole` path.
-    pub(super) fn partitioner(&self, moved: Option<Moved>, whole: bool) -> Partitioner {
+    pub(super) fn partitioner(&self, moved: Option<MovedTable>, whole: bool) -> Partitioner {
         let (prefixes, storage) = (Arc::clone(&self.prefixes), Arc::clone(&self.storage));
         let keys = Keys::Places { prefixes, storage, by_name: self.by_name, whole };
         self.partitioner.by(keys).of_moved(moved.filter(|_| !self.by_name))
@@ -221,18 +221,18 @@ impl Listed {
                 return Err(self.prefixes.conflict(*own, prefix, path));
             }
             match shown(place, rest)? {
-                Shown::Own => {
+                TableEvidence::Own => {
                     self.shows_table = true;
                     self.is_own()?;
                 }
-                Shown::Other(table) => {
+                TableEvidence::Other(table) => {
                     let location = format!("{}/{table}", place.location);
                     self.take_table(OtherTable { location, has_folder: true });
                 }
-                Shown::Beside => {
+                TableEvidence::Beside => {
                     self.take_table(OtherTable { location: place.location.clone(), has_folder: false });
                 }
-                Shown::Nothing => {}
+                TableEvidence::Nothing => {}
             }
             if (place.rule)(rest, false) {
                 if !self.by_name {

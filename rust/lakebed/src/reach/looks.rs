@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kind::Kinds;
 use super::partitioner::{Keys, Partitioner, name};
-use super::prefixes::{Last, Prefixes};
+use super::prefixes::{LastPath, Prefixes};
 use super::record::{Fact, Record, records};
 use super::walk::{Walk, WalkOptions};
 use super::{NewestReach, Reach, Retention};
@@ -33,14 +33,14 @@ const MOST_LOOKS: usize = 100;
 
 /// What walks and looks have read: a later look reads only what is new.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct VisitedSet {
     /// What kept roots name, in words of the format's own.
     contents: HashSet<String>,
     /// Manifests of whose files none can become a row.
     manifests: HashSet<String>,
 }
 
-impl Seen {
+impl VisitedSet {
     /// Adds what a kept root names. Returns whether it is new.
     pub(crate) fn add(&mut self, content: String) -> bool {
         self.contents.insert(content)
@@ -92,7 +92,7 @@ impl<R: Reach> Looks<R> {
     ///
     /// # Errors
     /// Those of reading the table; `Conflict` where it changes faster than it is read.
-    fn look(&self, seen: &mut Seen, notes: &Notes) -> Result<KeptFiles> {
+    fn look(&self, seen: &mut VisitedSet, notes: &Notes) -> Result<KeptFiles> {
         let comparison = self.comparison.clone();
         let mut kept = KeptFiles { files: HashMap::new(), roots: HashSet::new(), comparison };
         until_nothing_is_new(R::QUIET_LOOKS, || {
@@ -125,27 +125,27 @@ impl<R: Reach> Looks<R> {
     pub(super) fn checked(
         self,
         rows: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
-        seen: Seen,
+        seen: VisitedSet,
         notes: Notes,
     ) -> Batches {
-        let mut checked = Checked::new(self, seen, notes);
+        let mut checked = KeptFilter::new(self, seen, notes);
         let has_rows = |rows: &Result<RecordBatch>| !matches!(rows, Ok(rows) if rows.num_rows() == 0);
         Box::new(rows.filter(has_rows).map(move |rows| checked.without(&rows?)))
     }
 }
 
 /// Takes rows of kept files out. A look is made once there is a row, when all else has been read.
-pub(super) struct Checked<R> {
+pub(super) struct KeptFilter<R> {
     looks: Looks<R>,
-    seen: Seen,
+    seen: VisitedSet,
     notes: Notes,
     /// Set at the first row.
     kept: Option<KeptFiles>,
 }
 
-impl<R: Reach> Checked<R> {
-    pub(super) fn new(looks: Looks<R>, seen: Seen, notes: Notes) -> Checked<R> {
-        Checked { looks, seen, notes, kept: None }
+impl<R: Reach> KeptFilter<R> {
+    pub(super) fn new(looks: Looks<R>, seen: VisitedSet, notes: Notes) -> KeptFilter<R> {
+        KeptFilter { looks, seen, notes, kept: None }
     }
 
     /// The rows whose file is not kept.
@@ -213,7 +213,7 @@ impl KeptFiles {
     fn without(&self, rows: &RecordBatch) -> Result<RecordBatch> {
         let names = rows.column_by_name("first_reached_by");
         let names = names.map(|names| typed::<StringArray>(names, "first_reached_by")).transpose()?;
-        let mut last = Last::default();
+        let mut last = LastPath::default();
         let left =
             column::<StringArray>(rows, "file_path")?.iter().enumerate().map(|(row, path)| match path {
                 Some(path) => Ok(Some(!self.keeps(path, &mut last)?)),
@@ -222,7 +222,7 @@ impl KeptFiles {
         Ok(filter_record_batch(rows, &left.collect::<Result<BooleanArray>>()?)?)
     }
 
-    fn keeps(&self, path: &str, last: &mut Last) -> Result<bool> {
+    fn keeps(&self, path: &str, last: &mut LastPath) -> Result<bool> {
         let Comparison::Places { prefixes, by_name, .. } = &self.comparison else {
             return Ok(self.files.contains_key(path));
         };

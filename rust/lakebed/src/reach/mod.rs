@@ -41,9 +41,9 @@ pub(crate) use job::{DistributedWalk, ReachJob};
 pub(crate) use kind::{Kind, Kinds};
 pub use listed::{Listing, OrphanOptions};
 pub(crate) use listing::ListedFolder;
-pub(crate) use looks::Seen;
+pub(crate) use looks::VisitedSet;
 use looks::{Comparison, Looks};
-pub(crate) use moved::Moved;
+pub(crate) use moved::MovedTable;
 pub(crate) use orphans::Orphans;
 pub(crate) use orphans_job::OrphansJob;
 pub(crate) use other_tables::OtherReach;
@@ -51,9 +51,9 @@ pub(crate) use partitioner::{EntryFile, Partitioner};
 pub(crate) use prefixes::Prefixes;
 pub(crate) use record::{Fact, records};
 pub(crate) use sets::{RootSets, Roots, SetId};
-pub(crate) use unreached::Unreached;
+pub(crate) use unreached::UnreachedFiles;
 pub use walk::Retention;
-pub(crate) use walk::{NamedFiles, Removed, Root, Walk, WalkOptions, manifests_step};
+pub(crate) use walk::{NamedFiles, RemovedItem, Root, Walk, WalkOptions, manifests_step};
 
 use crate::columnar::Decoding;
 use crate::error::Result;
@@ -95,13 +95,13 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     /// # Errors
     /// Those of reading snapshots and lists; `Unsupported` with rules of retention where the table forbids that files
     /// are deleted.
-    fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<(Walk, Vec<Self::Manifest>)>;
+    fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut VisitedSet) -> Result<(Walk, Vec<Self::Manifest>)>;
 
     /// The walk with the records of all entries.
     ///
     /// # Errors
     /// As [`Reach::begun`].
-    fn walk(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Walk> {
+    fn walk(&self, wanted: &WalkOptions<'_>, seen: &mut VisitedSet) -> Result<Walk> {
         let (walk, manifests) = self.begun(wanted, seen)?;
         Ok(Walk { entries: entries(self, manifests, wanted)?, ..walk })
     }
@@ -112,7 +112,7 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// As [`Reach::walk`].
-    fn walk_later(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Option<Walk>>;
+    fn walk_later(&self, wanted: &WalkOptions<'_>, seen: &mut VisitedSet) -> Result<Option<Walk>>;
 
     /// The walk without entries, whose manifests other processes read. Manifests that may no longer exist are left out,
     /// unless `all` are requested: no root reaches the files that only they name.
@@ -123,7 +123,7 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
         &self,
         wanted: &WalkOptions<'_>,
         all: bool,
-        seen: &mut Seen,
+        seen: &mut VisitedSet,
     ) -> Result<DistributedWalk<Self>> {
         let (walk, manifests) = self.begun(wanted, seen)?;
         let mut needed = Vec::with_capacity(manifests.len());
@@ -213,8 +213,8 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     fn other_folders(&self) -> Vec<String>;
 
     /// Where its files may be, for a table that was opened with the old prefixes of moved files.
-    fn moved(&self) -> Option<Moved> {
-        Moved::of(self.storage().as_ref(), self.other_folders())
+    fn moved(&self) -> Option<MovedTable> {
+        MovedTable::of(self.storage().as_ref(), self.other_folders())
     }
 }
 
@@ -236,7 +236,7 @@ pub(crate) fn newest_reach<T: Clone + 'static, R>(
 /// # Errors
 /// Those of reading all that names files.
 pub(crate) fn freed<R: Reach>(reach: Option<&R>) -> Result<FreedRows> {
-    let (threads, mut seen) = (threads(0), Seen::default());
+    let (threads, mut seen) = (threads(0), VisitedSet::default());
     let begun = reach.map(|reach| -> Result<FoundFiles> {
         let (kinds, partitioner) = (Kinds::ALL, Arc::new(Partitioner::new()));
         let walk = reach.walk(&WalkOptions { retention: None, kinds, partitioner, threads }, &mut seen)?;
@@ -249,7 +249,7 @@ pub(crate) fn freed<R: Reach>(reach: Option<&R>) -> Result<FreedRows> {
 /// The files that only removed roots reached when the table was walked.
 pub(crate) struct FreedRows {
     rows: Vec<RecordBatch>,
-    seen: Seen,
+    seen: VisitedSet,
 }
 
 impl FreedRows {

@@ -11,7 +11,7 @@ use crate::storage::Storage;
 
 /// Where the files of a moved table may be.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Moved {
+pub(crate) struct MovedTable {
     /// Where the table was opened.
     location: String,
     /// Old prefixes and new ones.
@@ -20,11 +20,11 @@ pub(crate) struct Moved {
     folders: Vec<String>,
 }
 
-impl Moved {
+impl MovedTable {
     /// `None` for a table that was opened without old prefixes: its files may be anywhere.
-    pub(super) fn of(storage: &dyn Storage, folders: Vec<String>) -> Option<Moved> {
+    pub(super) fn of(storage: &dyn Storage, folders: Vec<String>) -> Option<MovedTable> {
         let (location, prefixes) = storage.placing().moved?;
-        Some(Moved { location, prefixes, folders })
+        Some(MovedTable { location, prefixes, folders })
     }
 
     /// Where a file of the table is now. A path that no prefix covers is refused: the file may have been moved as well,

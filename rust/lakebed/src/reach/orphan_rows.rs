@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 
 use super::listed::misspelled;
 use super::other_tables::is_below_any;
-use super::prefixes::{Last, Prefixes};
+use super::prefixes::{LastPath, Prefixes};
 use super::record::{Fact, NOT_ASKED, Record, records};
 use super::spelling::Spellings;
 use crate::error::{Error, ErrorKind, Result};
@@ -101,7 +101,7 @@ pub(super) fn orphans(
 ) -> Result<RecordBatch> {
     let part = PartRecords::of(pieces)?;
     let (mut rows, mut has_reached) = (OrphanRows::default(), false);
-    let (mut spellings, mut taken, mut last) = (None, HashSet::new(), Last::default());
+    let (mut spellings, mut taken, mut last) = (None, HashSet::new(), LastPath::default());
     for piece in pieces {
         for record in records(piece)? {
             let record = record?;

@@ -8,9 +8,9 @@ use arrow_schema::SchemaRef;
 use super::found::count;
 use super::job::{RecordSide, keyed};
 use super::kind::Kinds;
-use super::listed::{Listed, OrphanOptions};
+use super::listed::{ListedRecords, OrphanOptions};
 use super::listing::Details;
-use super::looks::{Comparison, Looks, Seen};
+use super::looks::{Comparison, Looks, VisitedSet};
 use super::orphan_rows::{Ages, has_reached, of_no_table, orphans, schema};
 use super::orphans_job::planned;
 use super::partitioner::{PARTS, Partitioner, seed};
@@ -19,7 +19,7 @@ use super::prefixes::Prefixes;
 use super::walk::WalkOptions;
 use super::{NewestReach, Reach, Walk};
 use crate::credentials::without_credentials;
-use crate::distributed::{Bounds, Distributed, Pieces, Planned};
+use crate::distributed::{Bounds, Distributed, JobPlan, Pieces};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, each, limited, selected, threads};
@@ -56,9 +56,9 @@ impl<R: Reach> Orphans<R> {
     }
 
     /// Nothing listed yet.
-    fn listed_by(&self, partitioner: Partitioner) -> Result<Listed> {
+    fn listed_by(&self, partitioner: Partitioner) -> Result<ListedRecords> {
         let (storage, prefixes) = (self.reach.storage(), self.prefixes()?);
-        Ok(Listed::new(&self.which, prefixes, R::BY_NAME, partitioner, storage, &self.notes))
+        Ok(ListedRecords::new(&self.which, prefixes, R::BY_NAME, partitioner, storage, &self.notes))
     }
 
     /// How the table is looked at after it was walked.
@@ -89,7 +89,7 @@ impl<R: Reach> Orphans<R> {
 
     /// Lists the files, then reads the newest version of the table, and then looks at it again: what is
     /// committed, tagged or branched in between takes rows out.
-    fn compared(&self, details: Details) -> Result<Compared> {
+    fn compared(&self, details: Details) -> Result<FoundOrphans> {
         let storage = Arc::clone(self.reach.storage());
         let mut listed = self.listed_by(Partitioner::seeded(seed(), PARTS))?;
         let (threads, mut partitions) = (threads(self.options.threads), RecordParts::new());
@@ -102,11 +102,11 @@ impl<R: Reach> Orphans<R> {
         listed.finish(threads, false, &mut |chunk| partitions.push(chunk))?;
         let newest = self.checked_newest(&listed.prefixes)?;
         let partitioner = Arc::new(listed.partitioner(newest.moved(), false));
-        let mut seen = Seen::default();
+        let mut seen = VisitedSet::default();
         let (kinds, of_walk) = (Kinds::ALL, Arc::clone(&partitioner));
         let options = WalkOptions { retention: None, kinds, partitioner: of_walk, threads };
         let walk = newest.walk(&options, &mut seen)?;
-        let Listed { prefixes, listed, old, shows_table, .. } = listed;
+        let ListedRecords { prefixes, listed, old, shows_table, .. } = listed;
         let looks = self.looks(Arc::clone(&prefixes));
         take_walk(walk, &partitioner, &mut |chunk| partitions.push(chunk))?;
         newest.notes().take().into_iter().for_each(|note| self.notes.add(note));
@@ -118,13 +118,13 @@ impl<R: Reach> Orphans<R> {
         }
         let make = Box::new(move |pieces: &[_]| orphans(pieces, &prefixes, Some(&ages)));
         let rows = partitions.rows(&storage, threads, make);
-        Ok(Compared { listed, old, rows: looks.checked(rows, seen, self.notes.clone()) })
+        Ok(FoundOrphans { listed, old, rows: looks.checked(rows, seen, self.notes.clone()) })
     }
 }
 
 impl<R: Reach> Distributed for Orphans<R> {
     /// Reads the newest version of the table. The listing may be newer, since the last look is later than both.
-    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         let newest = self.checked_newest(&self.prefixes()?)?;
         planned(&newest, &self.which, &self.options, bounds).map(Some)
     }
@@ -167,7 +167,7 @@ impl<R: Reach> Scan for Orphans<R> {
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
-        let Compared { listed: all, old, rows } = self.compared(Details::Now)?;
+        let FoundOrphans { listed: all, old, rows } = self.compared(Details::Now)?;
         let orphans = count(rows)?;
         Ok(vec![
             Step::rows("listed files", old, all, "modified long enough ago"),
@@ -177,7 +177,7 @@ impl<R: Reach> Scan for Orphans<R> {
 }
 
 /// The records of listed and of reached files.
-struct Compared {
+struct FoundOrphans {
     /// The number of files in the listing, and how many of them are old enough.
     listed: u64,
     old: u64,

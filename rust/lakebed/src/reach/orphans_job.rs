@@ -12,16 +12,16 @@ use super::entries::SentManifests;
 use super::job::{DistributedWalk, LookAgain, RecordReduce, map_records, newest_of};
 use super::kind::Kinds;
 use super::listed::OrphanOptions;
-use super::looks::{Comparison, Looks, Seen};
-use super::moved::Moved;
+use super::looks::{Comparison, Looks, VisitedSet};
+use super::moved::MovedTable;
 use super::orphan_rows::{orphans, schema};
 use super::partitioner::{Keys, Partitioner, seed};
 use super::partitions::MakeRows;
-use super::prefixes::{Last, Prefixes};
+use super::prefixes::{LastPath, Prefixes};
 use super::record::records;
 use super::walk::WalkOptions;
 use crate::distributed::{
-    Bounds, Job, ManifestMap, Planned, Process, Reduce, Shuffle, StoredOptions, placed,
+    Bounds, Job, JobPlan, ManifestMap, Process, Reduce, Shuffle, StoredOptions, placed,
 };
 use crate::error::Result;
 use crate::scan::{EntryJob, ScanOptions, threads};
@@ -40,9 +40,9 @@ pub(crate) struct OrphansJob<R: Reach> {
     location: String,
     equal_schemes: Vec<(String, String)>,
     equal_authorities: Vec<(String, String)>,
-    moved: Option<Moved>,
+    moved: Option<MovedTable>,
     options: StoredOptions,
-    seen: Seen,
+    seen: VisitedSet,
 }
 
 /// The job on the newest version of a table.
@@ -54,10 +54,10 @@ pub(super) fn planned<R: Reach>(
     which: &OrphanOptions,
     options: &ScanOptions,
     bounds: &Bounds,
-) -> Result<Planned> {
+) -> Result<JobPlan> {
     let (kinds, partitioner, threads) = (Kinds::ALL, Arc::new(Partitioner::new()), threads(options.threads));
     let (walk_options, mut seen) =
-        (WalkOptions { retention: None, kinds, partitioner, threads }, Seen::default());
+        (WalkOptions { retention: None, kinds, partitioner, threads }, VisitedSet::default());
     let DistributedWalk { walk, manifests, planned } =
         newest.distributed_walk(&walk_options, true, &mut seen)?;
     let reached = walk.files.reached().iter().map(|file| file.path.clone());
@@ -72,9 +72,9 @@ pub(super) fn planned<R: Reach>(
         options: StoredOptions::from(options),
         seen,
     };
-    let planned = Planned::new(EntryJob::<R::Table>::Orphans(job), planned, bounds).whole();
+    let planned = JobPlan::new(EntryJob::<R::Table>::Orphans(job), planned, bounds).whole();
     // Nobody knows how many files are listed.
-    Ok(Planned { tasks: planned.tasks.max(bounds.at_once), ..planned })
+    Ok(JobPlan { tasks: planned.tasks.max(bounds.at_once), ..planned })
 }
 
 impl<R: Reach> OrphansJob<R> {
@@ -152,7 +152,7 @@ impl<R: Reach> Job for OrphansJob<R> {
 
 /// The records with the prefix numbers of this process.
 fn renumbered(rows: &RecordBatch, prefixes: &Prefixes) -> Result<RecordBatch> {
-    let mut last = Last::default();
+    let mut last = LastPath::default();
     let numbers = records(rows)?.map(|record| prefixes.prefix(record?.path, &mut last));
     let numbers: ArrayRef =
         Arc::new(numbers.map(|number| number.map(Some)).collect::<Result<UInt16Array>>()?);

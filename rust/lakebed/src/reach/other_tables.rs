@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::Reach;
 use super::kind::Kinds;
 use super::listing::ListedFolder;
-use super::looks::{Seen, until_nothing_is_new};
-use super::moved::Moved;
+use super::looks::{VisitedSet, until_nothing_is_new};
+use super::moved::MovedTable;
 use super::orphans::{Take, take_walk};
 use super::partitioner::Partitioner;
 use super::walk::{Walk, WalkOptions};
@@ -20,7 +20,7 @@ use crate::storage::Storage;
 
 /// What a file below a table's folder shows.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Shown<'p> {
+pub(super) enum TableEvidence<'p> {
     /// The folder is a table of that format, as which it was opened.
     Own,
     /// Another table is in this folder below it.
@@ -34,20 +34,20 @@ pub(super) enum Shown<'p> {
 ///
 /// # Errors
 /// `Location` for a folder that is a table of another format too.
-pub(super) fn shown<'p>(place: &ListedFolder, rest: &'p str) -> Result<Shown<'p>> {
+pub(super) fn shown<'p>(place: &ListedFolder, rest: &'p str) -> Result<TableEvidence<'p>> {
     Ok(match FORMATS.shown_by(rest) {
-        Some((format, "")) if format == place.format => Shown::Own,
+        Some((format, "")) if format == place.format => TableEvidence::Own,
         Some((format, "")) => {
             check_alone(place, format)?;
-            Shown::Beside
+            TableEvidence::Beside
         }
-        Some((_, folder)) if !(place.is_own)(folder) => Shown::Other(folder),
-        Some(_) => Shown::Nothing,
+        Some((_, folder)) if !(place.is_own)(folder) => TableEvidence::Other(folder),
+        Some(_) => TableEvidence::Nothing,
         None => match rest.rsplit_once('/') {
             Some((folder, name)) if FORMATS.is_metadata(name) && !(place.is_own)(folder) => {
-                Shown::Other(folder)
+                TableEvidence::Other(folder)
             }
-            _ => Shown::Nothing,
+            _ => TableEvidence::Nothing,
         },
     })
 }
@@ -86,7 +86,7 @@ pub(super) fn other_in<'n>(
     }
     // Metadata of a table elsewhere, whose property `write.metadata.path` is this folder.
     for name in files.filter(|name| FORMATS.is_metadata(name)) {
-        if matches!(shown(place, &format!("{rest}/{name}"))?, Shown::Other(_)) {
+        if matches!(shown(place, &format!("{rest}/{name}"))?, TableEvidence::Other(_)) {
             return Ok(Some(table(true)));
         }
     }
@@ -106,18 +106,18 @@ pub(super) fn linked(path: &str, storage: &Arc<dyn Storage>) -> Result<Option<Ot
 /// What the newest version of another table names.
 pub(crate) trait OtherReach {
     /// As [`Reach::walk_later`].
-    fn walk_other(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Option<Walk>>;
+    fn walk_other(&self, wanted: &WalkOptions<'_>, seen: &mut VisitedSet) -> Result<Option<Walk>>;
 
     /// The folders that its properties name, and where its files are if they were moved.
-    fn places_of_other(&self) -> (Vec<String>, Option<Moved>);
+    fn places_of_other(&self) -> (Vec<String>, Option<MovedTable>);
 }
 
 impl<R: Reach> OtherReach for R {
-    fn walk_other(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Option<Walk>> {
+    fn walk_other(&self, wanted: &WalkOptions<'_>, seen: &mut VisitedSet) -> Result<Option<Walk>> {
         self.walk_later(wanted, seen)
     }
 
-    fn places_of_other(&self) -> (Vec<String>, Option<Moved>) {
+    fn places_of_other(&self) -> (Vec<String>, Option<MovedTable>) {
         (self.other_folders(), self.moved())
     }
 }
@@ -133,13 +133,13 @@ impl OtherTable {
         &self,
         storage: &Arc<dyn Storage>,
         threads: usize,
-        partitioner: &dyn Fn(Option<Moved>) -> Partitioner,
+        partitioner: &dyn Fn(Option<MovedTable>) -> Partitioner,
         take: &mut Take<'_>,
     ) -> Result<HashSet<String>> {
         let own = self.has_folder.then(|| self.location.clone());
         let mut folders: HashSet<String> = own.into_iter().collect();
         for format in FORMATS.0 {
-            let mut seen = Seen::default();
+            let mut seen = VisitedSet::default();
             let mut look = || {
                 let decoding = Decoding::from(lakebed_avro::Limits::DEFAULT);
                 let reach = match (format.reach)(&self.location, Arc::clone(storage), decoding) {

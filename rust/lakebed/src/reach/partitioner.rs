@@ -10,8 +10,8 @@ use arrow_array::RecordBatch;
 use foldhash::fast::FixedState;
 
 use super::kind::Kind;
-use super::moved::Moved;
-use super::prefixes::{Last, Prefixes};
+use super::moved::MovedTable;
+use super::prefixes::{LastPath, Prefixes};
 use super::record::{Fact, Record, RecordRows, foreign};
 use super::sets::SetId;
 use super::spelling::folded;
@@ -42,7 +42,7 @@ pub(crate) struct Partitioner {
     hasher: FixedState,
     keys: Keys,
     /// Where the files of a moved table may be.
-    moved: Option<Moved>,
+    moved: Option<MovedTable>,
     parts: u32,
 }
 
@@ -75,7 +75,7 @@ impl Partitioner {
     }
 
     /// The same for the files of a moved table: by where they are now. Those that may be elsewhere are refused.
-    pub(super) fn of_moved(self, moved: Option<Moved>) -> Partitioner {
+    pub(super) fn of_moved(self, moved: Option<MovedTable>) -> Partitioner {
         Partitioner { moved, ..self }
     }
 
@@ -91,7 +91,7 @@ impl Partitioner {
 
     /// Starts collecting the records of one source, such as a manifest.
     pub(crate) fn new_records(self: &Arc<Partitioner>) -> PartitionedRecords {
-        let (partitioner, rows, last) = (Arc::clone(self), RecordRows::default(), Last::default());
+        let (partitioner, rows, last) = (Arc::clone(self), RecordRows::default(), LastPath::default());
         PartitionedRecords { partitioner, rows, last }
     }
 }
@@ -100,7 +100,7 @@ impl Partitioner {
 pub(crate) struct PartitionedRecords {
     partitioner: Arc<Partitioner>,
     rows: RecordRows,
-    last: Last,
+    last: LastPath,
 }
 
 impl PartitionedRecords {

@@ -20,19 +20,19 @@ pub(crate) struct Prefixes {
     /// Resolves links in local paths, whichever library reads them, for a table whose path looks local. On a storage
     /// whose paths only look so, files may have keys that lead nowhere: those that are reached have all their keys.
     links: Option<Links>,
-    known: Mutex<Known>,
+    known: Mutex<PrefixNumbers>,
 }
 
 /// The prefixes seen so far.
 #[derive(Default)]
-struct Known {
+struct PrefixNumbers {
     numbers: HashMap<Prefix, u16>,
     prefixes: Vec<Prefix>,
 }
 
 /// What was found for the last path: mostly the next one has the same prefix and folder.
 #[derive(Default)]
-pub(super) struct Last {
+pub(super) struct LastPath {
     /// The prefix as it was written, its number, and whether it is the local file system's.
     prefix: Option<(String, u16, bool)>,
     folder: LastFolder,
@@ -67,7 +67,7 @@ impl Prefixes {
     ///
     /// # Errors
     /// `Argument` for more than 65,536 prefixes.
-    pub(super) fn split<'p>(&self, path: &'p str, last: &mut Last) -> Result<(u16, Cow<'p, str>)> {
+    pub(super) fn split<'p>(&self, path: &'p str, last: &mut LastPath) -> Result<(u16, Cow<'p, str>)> {
         let (number, is_local, key) = self.written(path, last)?;
         match &self.links {
             Some(links) if is_local => Ok((number, links.resolved(key, &mut last.folder))),
@@ -79,7 +79,7 @@ impl Prefixes {
     ///
     /// # Errors
     /// As [`Prefixes::split`].
-    pub(super) fn listed<'p>(&self, path: &'p str, last: &mut Last) -> Result<(u16, Cow<'p, str>)> {
+    pub(super) fn listed<'p>(&self, path: &'p str, last: &mut LastPath) -> Result<(u16, Cow<'p, str>)> {
         let (number, key) = self.split(path, last)?;
         let is_local = last.prefix.as_ref().is_some_and(|(.., is_local)| *is_local);
         let end = match &self.links {
@@ -93,7 +93,7 @@ impl Prefixes {
     ///
     /// # Errors
     /// As [`Prefixes::split`].
-    pub(super) fn prefix(&self, path: &str, last: &mut Last) -> Result<u16> {
+    pub(super) fn prefix(&self, path: &str, last: &mut LastPath) -> Result<u16> {
         Ok(self.written(path, last)?.0)
     }
 
@@ -106,7 +106,7 @@ impl Prefixes {
     pub(super) fn reached(
         &self,
         path: &str,
-        last: &mut Last,
+        last: &mut LastPath,
         mut take: impl FnMut(u16, &str) -> Result<()>,
     ) -> Result<()> {
         let (number, _, written) = self.written(path, last)?;
@@ -122,7 +122,7 @@ impl Prefixes {
     }
 
     /// The number of a path's prefix, whether it is the local file system's, and the key as it is written.
-    fn written<'p>(&self, path: &'p str, last: &mut Last) -> Result<(u16, bool, Cow<'p, str>)> {
+    fn written<'p>(&self, path: &'p str, last: &mut LastPath) -> Result<(u16, bool, Cow<'p, str>)> {
         let (before, key) = path.split_at(key_start(path));
         let (number, is_local) = match &last.prefix {
             Some((last, number, is_local)) if last == before => (*number, *is_local),
@@ -140,7 +140,7 @@ impl Prefixes {
     /// # Errors
     /// As [`Prefixes::split`].
     pub(super) fn folders(&self, path: &str) -> Result<Vec<String>> {
-        let (within, mut last) = (format!("{}/x", path.trim_end_matches('/')), Last::default());
+        let (within, mut last) = (format!("{}/x", path.trim_end_matches('/')), LastPath::default());
         let (_, _, written) = self.written(&within, &mut last)?;
         let resolved = self.links.as_ref().map(|links| links.resolved(written.clone(), &mut last.folder));
         let mut keys: Vec<String> = resolved.into_iter().chain([written]).map(Cow::into_owned).collect();
@@ -155,7 +155,7 @@ impl Prefixes {
     /// As [`Prefixes::split`].
     pub(super) fn folder(&self, path: &str) -> Result<(u16, String)> {
         let within = format!("{}/x", path.trim_end_matches('/'));
-        let (number, key) = self.split(&within, &mut Last::default())?;
+        let (number, key) = self.split(&within, &mut LastPath::default())?;
         Ok((number, key.strip_suffix('x').unwrap_or(&key).to_owned()))
     }
 
@@ -186,7 +186,7 @@ impl Prefixes {
         Ok(self.folder(path)?.1.trim_matches('/').is_empty())
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, PrefixNumbers> {
         // Nothing panics while the lock is held.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -324,10 +324,10 @@ mod tests {
             ("s3://b", ""),
             ("/", "/"),
         ] {
-            assert_eq!(prefixes.split(path, &mut Last::default()).expect("few").1, key, "{path}");
+            assert_eq!(prefixes.split(path, &mut LastPath::default()).expect("few").1, key, "{path}");
         }
         // Below the current folder, where links are known.
-        let (_, key) = prefixes.split("t/x", &mut Last::default()).expect("few");
+        let (_, key) = prefixes.split("t/x", &mut LastPath::default()).expect("few");
         assert!(
             if cfg!(unix) { key.starts_with('/') && key.ends_with("/t/x") } else { key == "t/x" },
             "{key}"
@@ -355,9 +355,9 @@ mod tests {
                 found.push(key.to_owned());
                 Ok(())
             };
-            prefixes.reached(&path, &mut Last::default(), take).unwrap();
+            prefixes.reached(&path, &mut LastPath::default(), take).unwrap();
             assert_eq!(found.iter().collect::<Vec<_>>(), keys, "{location} {path}");
-            let listed = prefixes.split(&path, &mut Last::default()).unwrap().1;
+            let listed = prefixes.split(&path, &mut LastPath::default()).unwrap().1;
             assert!(keys.contains(&&listed.into_owned()), "{location} {path}");
         }
         std::fs::remove_dir_all(root).unwrap();
@@ -367,8 +367,8 @@ mod tests {
     fn places_agree_where_metadata_omits_a_part_or_the_caller_declares_them_equal() {
         let agree = |metadata: &str, listing: &str, schemes: &[(&str, &str)], hosts: &[(&str, &str)]| {
             let prefixes = Prefixes::new("s3://b/t", &pairs(schemes), &pairs(hosts));
-            let recorded = prefixes.split(metadata, &mut Last::default()).expect("few").0;
-            let found = prefixes.split(listing, &mut Last::default()).expect("few").0;
+            let recorded = prefixes.split(metadata, &mut LastPath::default()).expect("few").0;
+            let found = prefixes.split(listing, &mut LastPath::default()).expect("few").0;
             prefixes.agree(recorded, found)
         };
         assert!(agree("s3a://b/x", "S3://b/x", &[], &[]));

@@ -68,12 +68,12 @@ fn has_forms(text: &str) -> bool {
 /// Some paths, by what all spellings of them have.
 #[derive(Default)]
 pub(super) struct Spellings<'p> {
-    folded: HashMap<String, Alike<'p>>,
+    folded: HashMap<String, SimilarPaths<'p>>,
     texts: HashMap<String, &'p str>,
 }
 
 /// Paths that are folded to the same.
-struct Alike<'p> {
+struct SimilarPaths<'p> {
     any: &'p str,
     /// One of which Unicode may have another form.
     with_forms: Option<&'p str>,
@@ -85,7 +85,7 @@ impl<'p> Spellings<'p> {
         for path in paths {
             let text = text(path);
             let alike = spellings.folded.entry(ascii(&text));
-            let alike = alike.or_insert(Alike { any: path, with_forms: None });
+            let alike = alike.or_insert(SimilarPaths { any: path, with_forms: None });
             if has_forms(&text) {
                 alike.with_forms = Some(path);
             }

@@ -4,32 +4,32 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 
-use super::found::{FoundFiles, Walked, count};
+use super::found::{FoundFiles, WalkOutcome, count};
 use super::job::planned;
 use super::kind::Kinds;
-use super::looks::{Comparison, Looks, Seen};
+use super::looks::{Comparison, Looks, VisitedSet};
 use super::rows::{nothing, schema};
 use super::walk::Removal;
 use super::{NewestReach, Reach, Retention};
-use crate::distributed::{Bounds, Distributed, Planned};
+use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 
 /// What removed roots reach, and no other: of the snapshots that rules of retention expire, or of what commits have
 /// removed since an earlier version.
-pub(crate) struct Unreached<R> {
+pub(crate) struct UnreachedFiles<R> {
     /// The version whose roots are removed.
     of: NewestReach<R>,
     newest: NewestReach<R>,
-    /// `None` where [`Unreached::of`] marks the removed roots.
+    /// `None` where [`UnreachedFiles::of`] marks the removed roots.
     retention: Option<Retention>,
     options: ScanOptions,
     schema: SchemaRef,
     notes: Notes,
 }
 
-impl<R: Reach> Unreached<R> {
+impl<R: Reach> UnreachedFiles<R> {
     /// The plan of an expiry of the newest version's snapshots. Columns and filter are checked; no file is read.
     ///
     /// # Errors
@@ -38,8 +38,8 @@ impl<R: Reach> Unreached<R> {
         newest: NewestReach<R>,
         retention: Retention,
         options: ScanOptions,
-    ) -> Result<Unreached<R>> {
-        Unreached::new(Arc::clone(&newest), newest, Some(retention), options)
+    ) -> Result<UnreachedFiles<R>> {
+        UnreachedFiles::new(Arc::clone(&newest), newest, Some(retention), options)
     }
 
     /// What the newest version does not reach any more of an earlier one, which `before` makes of it with the removed
@@ -51,9 +51,9 @@ impl<R: Reach> Unreached<R> {
         newest: NewestReach<R>,
         before: impl Fn(&R) -> Result<R> + Send + Sync + 'static,
         options: ScanOptions,
-    ) -> Result<Unreached<R>> {
+    ) -> Result<UnreachedFiles<R>> {
         let of = Arc::clone(&newest);
-        Unreached::new(Arc::new(move || before(&of()?)), newest, None, options)
+        UnreachedFiles::new(Arc::new(move || before(&of()?)), newest, None, options)
     }
 
     fn new(
@@ -61,9 +61,9 @@ impl<R: Reach> Unreached<R> {
         newest: NewestReach<R>,
         retention: Option<Retention>,
         options: ScanOptions,
-    ) -> Result<Unreached<R>> {
+    ) -> Result<UnreachedFiles<R>> {
         let schema = schema(&options)?;
-        Ok(Unreached { of, newest, retention, options, schema, notes: Notes::default() })
+        Ok(UnreachedFiles { of, newest, retention, options, schema, notes: Notes::default() })
     }
 
     fn removal(&self) -> Removal<'_> {
@@ -81,7 +81,7 @@ impl<R: Reach> Unreached<R> {
         })
     }
 
-    fn walked(&self, seen: &mut Seen) -> Result<Walked> {
+    fn walked(&self, seen: &mut VisitedSet) -> Result<WalkOutcome> {
         let reach = (self.of)()?;
         let walked = FoundFiles::walk(&reach, self.removal(), &self.options, seen);
         reach.notes().take().into_iter().for_each(|note| self.notes.add(note));
@@ -89,14 +89,14 @@ impl<R: Reach> Unreached<R> {
     }
 
     /// The rows, which a look checks after all has been read.
-    fn checked(&self, found: FoundFiles, seen: Seen) -> Result<Batches> {
+    fn checked(&self, found: FoundFiles, seen: VisitedSet) -> Result<Batches> {
         Ok(self.looks()?.checked(found, seen, self.notes.clone()))
     }
 }
 
-impl<R: Reach> Distributed for Unreached<R> {
+impl<R: Reach> Distributed for UnreachedFiles<R> {
     /// What commits have freed is made by the process that committed.
-    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         match &self.retention {
             Some(_) => planned(&(self.of)()?, self.removal(), &self.options, bounds).map(Some),
             None => Ok(None),
@@ -104,14 +104,14 @@ impl<R: Reach> Distributed for Unreached<R> {
     }
 }
 
-impl<R: Reach> Scan for Unreached<R> {
+impl<R: Reach> Scan for UnreachedFiles<R> {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
     fn stream(&self) -> Result<Batches> {
         limited(self.options.limit, || {
-            let mut seen = Seen::default();
+            let mut seen = VisitedSet::default();
             let found = self.walked(&mut seen)?.found;
             Ok(selected(self.checked(found, seen)?, &self.options))
         })
@@ -122,8 +122,8 @@ impl<R: Reach> Scan for Unreached<R> {
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
-        let mut seen = Seen::default();
-        let Walked { manifests, snapshots: (removed, all), found } = self.walked(&mut seen)?;
+        let mut seen = VisitedSet::default();
+        let WalkOutcome { manifests, snapshots: (removed, all), found } = self.walked(&mut seen)?;
         let why = "snapshots, tags and changelogs that are removed";
         let roots = Step::rows("roots", removed, all, why);
         let files = count(self.checked(found, seen)?)?;

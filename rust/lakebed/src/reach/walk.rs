@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::kind::{Kind, Kinds};
-use super::moved::Moved;
+use super::moved::MovedTable;
 use super::partitioner::Partitioner;
 use super::sets::{RootSets, SetId};
 use crate::error::Result;
@@ -118,7 +118,7 @@ impl NamedFiles {
     ///
     /// # Errors
     /// `Location` for one that may be elsewhere.
-    pub(super) fn placed(self, moved: &Moved, sets: &mut RootSets) -> Result<NamedFiles> {
+    pub(super) fn placed(self, moved: &MovedTable, sets: &mut RootSets) -> Result<NamedFiles> {
         let mut placed = NamedFiles { named: self.named, ..NamedFiles::default() };
         for File { path, kind, size, set } in self.files {
             placed.add(moved.place(&path)?.into_owned(), kind, size, set, sets);
@@ -142,7 +142,7 @@ impl NamedFiles {
 
 /// Something that is removed and is not a file.
 #[derive(Debug, Clone)]
-pub(crate) struct Removed {
+pub(crate) struct RemovedItem {
     pub(crate) kind: Kind,
     pub(crate) snapshot_id: i64,
     pub(crate) name: String,
@@ -168,7 +168,7 @@ pub(crate) struct Walk {
     /// How many manifests are read, of all that roots name.
     pub(crate) manifests: Step,
     /// What is removed besides files.
-    pub(crate) removed: Vec<Removed>,
+    pub(crate) removed: Vec<RemovedItem>,
 }
 
 impl Walk {
@@ -176,7 +176,7 @@ impl Walk {
     ///
     /// # Errors
     /// As [`NamedFiles::placed`].
-    pub(super) fn of_moved(mut self, moved: Option<&Moved>) -> Result<Walk> {
+    pub(super) fn of_moved(mut self, moved: Option<&MovedTable>) -> Result<Walk> {
         if let Some(moved) = moved {
             self.files = std::mem::take(&mut self.files).placed(moved, &mut self.sets)?;
         }

@@ -10,7 +10,7 @@ use super::kind::Kind;
 use super::record::{Fact, Record, records};
 use super::rows::FileRows;
 use super::sets::{RootSets, Run, SetId, SharedSets};
-use super::walk::{Removed, Root, Walk};
+use super::walk::{RemovedItem, Root, Walk};
 use crate::error::Result;
 
 /// The roots of a walk and their sets.
@@ -71,7 +71,7 @@ impl WalkRoots {
     /// Rows for what is removed and is not a file, and for the files that no manifest names.
     pub(super) fn named(&self, walk: &Walk) -> Result<RecordBatch> {
         let mut rows = FileRows::default();
-        for Removed { kind, snapshot_id, name } in &walk.removed {
+        for RemovedItem { kind, snapshot_id, name } in &walk.removed {
             let root = Root::new(Some(*snapshot_id), name.clone());
             rows.push(None, *kind, None, Some(&root), Some(&root), false);
         }

@@ -10,7 +10,7 @@ use super::{Lengths, Prefixes};
 use crate::distributed::Distributed;
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::reach::{FoundFiles, Kind, Kinds, Partitioner, Reach, Root, Seen, WalkOptions, count};
+use crate::reach::{FoundFiles, Kind, Kinds, Partitioner, Reach, Root, VisitedSet, WalkOptions, count};
 use crate::record::column;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 use crate::view::{select, whole};
@@ -63,7 +63,7 @@ impl<R: Reach> Moves<R> {
         let threads = threads(self.options.threads);
         let (kinds, partitioner) = (Kinds::ALL, Arc::new(Partitioner::new()));
         let options = WalkOptions { retention: None, kinds, partitioner, threads };
-        let mut walk = self.reach.walk(&options, &mut Seen::default())?;
+        let mut walk = self.reach.walk(&options, &mut VisitedSet::default())?;
         if let Some(is_old) = &self.is_old {
             walk.roots.iter_mut().for_each(|root| root.is_removed = !is_old(root));
         }

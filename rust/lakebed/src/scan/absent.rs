@@ -13,7 +13,7 @@ use crate::columnar::Decoding;
 use crate::distributed::{Job, ManifestMap, Process};
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::reach::{ListedFolder, Partitioner, Prefixes, Reach, Seen, Walk, WalkOptions};
+use crate::reach::{ListedFolder, Partitioner, Prefixes, Reach, VisitedSet, Walk, WalkOptions};
 use crate::verify::{EntryBatches, StoredEntries, WholeEntries};
 
 /// No value.
@@ -90,11 +90,11 @@ impl<F: Format<Reach = Absent<F>>> Reach for Absent<F> {
         match self.0 {}
     }
 
-    fn begun(&self, _wanted: &WalkOptions<'_>, _seen: &mut Seen) -> Result<(Walk, Vec<F::Manifest>)> {
+    fn begun(&self, _wanted: &WalkOptions<'_>, _seen: &mut VisitedSet) -> Result<(Walk, Vec<F::Manifest>)> {
         match self.0 {}
     }
 
-    fn walk_later(&self, _wanted: &WalkOptions<'_>, _seen: &mut Seen) -> Result<Option<Walk>> {
+    fn walk_later(&self, _wanted: &WalkOptions<'_>, _seen: &mut VisitedSet) -> Result<Option<Walk>> {
         match self.0 {}
     }
 

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use super::{Amount, Batches, EntrySource, Funnel, ScanOptions, Stage, ViewScan};
 use crate::columnar::Decoding;
 use crate::diff::{Difference, OneSide};
-use crate::distributed::{Bounds, Distributed, Job, Piece, Planned, PlannedManifest};
+use crate::distributed::{Bounds, Distributed, Job, JobPlan, Piece, PlannedManifest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grouping::FileGroups;
 use crate::history::{Commit, DeleteChanges, SnapshotLists};
@@ -291,7 +291,7 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     ///
     /// # Errors
     /// Those of reading the manifest lists, and what is small enough to be sent along.
-    fn view_job(scan: &ViewScan<Self>, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn view_job(scan: &ViewScan<Self>, bounds: &Bounds) -> Result<Option<JobPlan>> {
         let Some(role) = Self::role_of(&scan.view, &scan.options) else { return Ok(None) };
         scan.rows_job(role, scan.manifests()?.kept, bounds)
     }

@@ -6,7 +6,7 @@ use crate::distributed::Distributed;
 use crate::error::Result;
 use crate::history::{FileHistoryScan, GrowthScan};
 use crate::pipeline::both;
-use crate::reach::{Orphans, Reachable, Unreached};
+use crate::reach::{Orphans, Reachable, UnreachedFiles};
 use crate::system::MetadataScan;
 use crate::table::{Place, id_at, own};
 use crate::view::View;
@@ -43,7 +43,7 @@ pub(crate) fn resolve<F: Format>(
             Box::new(Orphans::new(reach, table.newest_reach(newest)?, which, options)?)
         }
         View::ExpirePlan { retention, newest } => {
-            Box::new(Unreached::expired(table.newest_reach(newest)?, retention, options)?)
+            Box::new(UnreachedFiles::expired(table.newest_reach(newest)?, retention, options)?)
         }
         View::Freed { before, newest } => table.freed(before, newest, options)?,
         View::MetadataTable(name) => Box::new(MetadataScan::new(table, F::SYSTEM_TABLES, &name, options)?),

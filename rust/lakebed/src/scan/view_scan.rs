@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
 use super::{Batches, EntryJob, Format, RowsJob, Scan, ScanOptions, Step, counted, limited, once, planned};
 use crate::diff::OneSide;
-use crate::distributed::{Bounds, Distributed, Planned};
+use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grouping::{self, GroupsJob};
 use crate::notes::Notes;
@@ -64,10 +64,10 @@ impl<F: Format> ViewScan<F> {
         role: F::Role,
         manifests: Vec<F::Manifest>,
         bounds: &Bounds,
-    ) -> Result<Option<Planned>> {
+    ) -> Result<Option<JobPlan>> {
         let inputs = planned(&self.table, &manifests)?;
         let job = RowsJob::new(role, &self.table, &self.options, manifests)?;
-        Ok(bounds.unless_small(Planned::new(EntryJob::Rows(job), inputs, bounds)))
+        Ok(bounds.unless_small(JobPlan::new(EntryJob::Rows(job), inputs, bounds)))
     }
 }
 
@@ -113,7 +113,7 @@ impl<F: Format> Distributed for ViewScan<F> {
         F::scan_tasks(self)
     }
 
-    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         match self.view.group_by() {
             Some(by) => GroupsJob::planned(&self.table, by, &self.options, bounds),
             None => F::view_job(self, bounds),

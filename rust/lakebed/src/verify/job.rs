@@ -22,7 +22,7 @@ use super::scan::known_deletes;
 use super::totals::{Claim, ContentTotals};
 use super::{ENTRY_SIGN, IDENTITY_COLUMN, StoredEntries, VerifiedFormat, WholeEntries};
 use crate::distributed::{
-    Bounds, Job, ManifestMap, Piece, Planned, PlannedManifest, Process, Reduce, Shuffle, StoredOptions,
+    Bounds, Job, JobPlan, ManifestMap, Piece, PlannedManifest, Process, Reduce, Shuffle, StoredOptions,
     foreign, hash, placed, sides,
 };
 use crate::error::{Error, ErrorKind, Result};
@@ -102,7 +102,7 @@ pub(super) fn planned<V: VerifiedFormat>(
     data_files: bool,
     options: &ScanOptions,
     bounds: &Bounds,
-) -> Result<Planned> {
+) -> Result<JobPlan> {
     let Inventory { mut findings, manifests, files, is_whole, .. } = table.inventory(options.threads)?;
     findings.extend(looked_for(table.core().storage(), files, options.threads)?);
     let entries = table.whole_entries()?;
@@ -133,7 +133,7 @@ pub(super) fn planned<V: VerifiedFormat>(
     if let Some(deletes) = table.unlisted_deletes()? {
         made.push((0, by_data_file(deletes)?));
     }
-    Ok(Planned { made, ..Planned::new(EntryJob::<V>::Verify(job), planned, bounds) })
+    Ok(JobPlan { made, ..JobPlan::new(EntryJob::<V>::Verify(job), planned, bounds) })
 }
 
 /// Files that no manifest names, to be looked for.

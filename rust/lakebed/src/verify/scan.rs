@@ -13,7 +13,7 @@ use super::live::IdentityKeys;
 use super::live_files::LiveFiles;
 use super::manifests::{Check, CheckedFiles, CheckedManifests, Keep, ManifestFindings};
 use super::{EntriesOf, VerifiedFormat, WholeEntries};
-use crate::distributed::{Bounds, Distributed, Planned};
+use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::Result;
 use crate::pipeline::each;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
@@ -102,7 +102,7 @@ impl<V: VerifiedFormat> Scan for VerifyScan<V> {
 }
 
 impl<V: VerifiedFormat> Distributed for VerifyScan<V> {
-    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         planned(&self.table, self.data_files, &self.options, bounds).map(Some)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::{View, matching, only};
-use crate::distributed::{Bounds, Distributed, Planned, RowFilter};
+use crate::distributed::{Bounds, Distributed, JobPlan, RowFilter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::predicate::{BoundPredicate, Predicate};
@@ -120,14 +120,14 @@ impl Scan for FilteredView {
 }
 
 impl Distributed for FilteredView {
-    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         let Some(planned) = self.scan.job(bounds)? else { return Ok(None) };
         if planned.is_question {
             return Ok(Some(planned));
         }
         let columns = self.schema.fields().iter().map(|field| field.name().clone()).collect();
         let filter = Some(RowFilter { condition: self.text.clone(), columns });
-        Ok(Some(Planned { filter, ..planned }))
+        Ok(Some(JobPlan { filter, ..planned }))
     }
 
     fn is_light(&self) -> bool {

@@ -10,7 +10,7 @@ use super::column_metrics::{ColumnMetrics, TableColumn};
 use super::select;
 use super::totals::Totals;
 use crate::distributed::{
-    AnyJob, Bounds, Distributed, Job, ManifestMap, Piece, Pieces, Planned, Process, Reduce, Shuffle, nothing,
+    AnyJob, Bounds, Distributed, Job, JobPlan, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, nothing,
     one,
 };
 use crate::error::Result;
@@ -130,7 +130,7 @@ impl Scan for SummaryScan {
 
 impl Distributed for SummaryScan {
     /// The job of the view whose rows are summed up; none where there are several.
-    fn job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         let [view] = self.views.as_slice() else { return Ok(None) };
         view.job(bounds)?.map(|planned| summed(planned, self.wanted.clone())).transpose()
     }
@@ -141,7 +141,7 @@ impl Distributed for SummaryScan {
 }
 
 /// A job with its rows summed up.
-fn summed(planned: Planned, wanted: SummaryRows) -> Result<Planned> {
+fn summed(planned: JobPlan, wanted: SummaryRows) -> Result<JobPlan> {
     let last = planned.job.job().shuffles().len();
     let mut sums = wanted.summary.sums();
     let (rows, mut made): (Vec<_>, Vec<_>) = planned.made.into_iter().partition(|(step, _)| *step >= last);
@@ -149,7 +149,7 @@ fn summed(planned: Planned, wanted: SummaryRows) -> Result<Planned> {
     // The last reduce makes rows even where no other has any.
     made.push((last + 1, Piece::alone(0, sums.sent()?)));
     let job = Box::new(SummaryJob { rows: planned.job, wanted });
-    Ok(Planned { job, made, ..planned })
+    Ok(JobPlan { job, made, ..planned })
 }
 
 /// A job whose rows are summed up.

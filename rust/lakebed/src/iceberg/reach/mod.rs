@@ -27,8 +27,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
-    self, Kind, Kinds, ListedFolder, NamedFiles, Partitioner, Prefixes, Reach, Removed, Retention, Root,
-    RootSets, Roots, Seen, Walk, WalkOptions, manifests_step,
+    self, Kind, Kinds, ListedFolder, NamedFiles, Partitioner, Prefixes, Reach, RemovedItem, Retention, Root,
+    RootSets, Roots, VisitedSet, Walk, WalkOptions, manifests_step,
 };
 use crate::record::column;
 use crate::relocate::below;
@@ -75,7 +75,7 @@ pub(super) struct WalkInputs {
     pub(super) manifests: Vec<ReachedManifest>,
     /// How many manifests the lists name.
     named: u64,
-    removed: Vec<Removed>,
+    removed: Vec<RemovedItem>,
 }
 
 impl TableReach {
@@ -296,7 +296,7 @@ impl Reach for TableReach {
         self.notes.clone()
     }
 
-    fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<(Walk, Vec<ReachedManifest>)> {
+    fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut VisitedSet) -> Result<(Walk, Vec<ReachedManifest>)> {
         let WalkInputs { snapshots, roots, mut sets, files, mut manifests, named, removed, .. } =
             self.named(wanted.retention, wanted.kinds, wanted.threads)?;
         seen.add(self.table.metadata_file().to_owned());
@@ -318,7 +318,7 @@ impl Reach for TableReach {
         Ok((Walk { roots, sets, files, entries, manifests: step, removed }, manifests))
     }
 
-    fn walk_later(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Option<Walk>> {
+    fn walk_later(&self, wanted: &WalkOptions<'_>, seen: &mut VisitedSet) -> Result<Option<Walk>> {
         // A metadata file never changes.
         if !seen.add(self.table.metadata_file().to_owned()) {
             return Ok(None);
@@ -447,18 +447,18 @@ fn kept_by(metadata: &TableMetadata, snapshots: &[Snapshot], retention: &Retenti
 }
 
 /// Marks the roots of snapshots that are not kept. Returns these snapshots, and the refs that are not.
-fn mark(metadata: &TableMetadata, kept: &KeptSnapshots, roots: &mut [Root]) -> Vec<Removed> {
+fn mark(metadata: &TableMetadata, kept: &KeptSnapshots, roots: &mut [Root]) -> Vec<RemovedItem> {
     let mut removed = Vec::new();
     for root in roots {
         let id = root.snapshot_id.unwrap_or_default();
         root.is_removed = !kept.snapshots.contains(&id);
         if root.is_removed {
-            removed.push(Removed { kind: Kind::Snapshot, snapshot_id: id, name: root.name.clone() });
+            removed.push(RemovedItem { kind: Kind::Snapshot, snapshot_id: id, name: root.name.clone() });
         }
     }
     for (name, one) in kept.gone.iter().filter_map(|name| metadata.refs.get_key_value(name)) {
         let kind = if one.kind == RefKind::Branch { Kind::Branch } else { Kind::Tag };
-        removed.push(Removed {
+        removed.push(RemovedItem {
             kind,
             snapshot_id: one.snapshot_id,
             name: format!("{} {name}", one.kind.name()),

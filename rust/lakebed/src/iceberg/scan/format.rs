@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::program::EntryProgram;
 use crate::columnar::Decoding;
 use crate::diff::{Change, Difference, OneSide};
-use crate::distributed::{Bounds, Distributed, Planned, PlannedManifest};
+use crate::distributed::{Bounds, Distributed, JobPlan, PlannedManifest};
 use crate::error::Result;
 use crate::history::{Commit, SnapshotLists, with_change};
 use crate::iceberg::groups::PartitionGroups;
@@ -24,7 +24,7 @@ use crate::iceberg::reach::TableReach;
 use crate::iceberg::system::SYSTEM_TABLES;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::Role;
-use crate::reach::{NewestReach, Unreached, newest_reach};
+use crate::reach::{NewestReach, UnreachedFiles, newest_reach};
 use crate::record::find;
 use crate::scan::{
     Batches, EntrySource, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions, ViewScan,
@@ -197,7 +197,7 @@ impl Format for Table {
         super::rows(scan)
     }
 
-    fn view_job(scan: &ViewScan<Table>, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn view_job(scan: &ViewScan<Table>, bounds: &Bounds) -> Result<Option<JobPlan>> {
         super::job(scan, bounds)
     }
 
@@ -263,7 +263,7 @@ impl Format for Table {
         options: ScanOptions,
     ) -> Result<Box<dyn Distributed>> {
         let of = move |newest: &TableReach| newest.before(&before);
-        Ok(Box::new(Unreached::freed(self.newest_reach(newest)?, of, options)?))
+        Ok(Box::new(UnreachedFiles::freed(self.newest_reach(newest)?, of, options)?))
     }
 
     fn changes(

@@ -25,7 +25,7 @@ pub(super) use rows::rows_of;
 
 use super::table::Table;
 use super::view::{DATA_FILE_COUNT, DATA_FILES, EntryView, POSITIONS, refs, schemas, snapshots};
-use crate::distributed::{Bounds, Planned};
+use crate::distributed::{Bounds, JobPlan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{
     Batches, EntrySource, Funnel, ManifestStream, ScanOptions, ViewScan, once, row_limited, selected, threads,
@@ -83,7 +83,7 @@ fn rows_of_entries(table: &Table, program: &Arc<EntryProgram>, options: &ScanOpt
     Ok(Box::new(ManifestStream::new(source, plan.of_role(program.role), threads)))
 }
 
-fn job(scan: &Scan, bounds: &Bounds) -> Result<Option<Planned>> {
+fn job(scan: &Scan, bounds: &Bounds) -> Result<Option<JobPlan>> {
     if matches!(scan.view, View::Plan) {
         return scan.plan_job(bounds);
     }

@@ -25,8 +25,8 @@ use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::reach::{
-    self, Kinds, ListedFolder, NamedFiles, Partitioner, Prefixes, Reach, Retention, Root, RootSets, Seen,
-    Walk, WalkOptions, manifests_step,
+    self, Kinds, ListedFolder, NamedFiles, Partitioner, Prefixes, Reach, Retention, Root, RootSets,
+    VisitedSet, Walk, WalkOptions, manifests_step,
 };
 use crate::scan::{Batches, Format};
 use arrow_buffer::Buffer;
@@ -163,7 +163,7 @@ impl Reach for TableReach {
         self.table.noted().clone()
     }
 
-    fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<(Walk, Vec<ReachedManifest>)> {
+    fn begun(&self, wanted: &WalkOptions<'_>, seen: &mut VisitedSet) -> Result<(Walk, Vec<ReachedManifest>)> {
         let branches = match &self.roots {
             Some(roots) => roots.clone(),
             None => SnapshotRoot::of_table(&self.table, self.hint)?,
@@ -190,7 +190,7 @@ impl Reach for TableReach {
         Ok((Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }, manifests))
     }
 
-    fn walk_later(&self, wanted: &WalkOptions<'_>, seen: &mut Seen) -> Result<Option<Walk>> {
+    fn walk_later(&self, wanted: &WalkOptions<'_>, seen: &mut VisitedSet) -> Result<Option<Walk>> {
         let branches = SnapshotRoot::of_table(&self.table, self.hint)?;
         let (mut files, mut sets, mut all) = (NamedFiles::default(), RootSets::new(), Vec::new());
         let set = sets.of([TABLE]);

@@ -12,7 +12,7 @@ use super::program::EntryProgram;
 use super::rows::own_rows;
 use crate::columnar::Decoding;
 use crate::diff::{Change, Difference, OneSide};
-use crate::distributed::{Bounds, Distributed, Planned, PlannedManifest};
+use crate::distributed::{Bounds, Distributed, JobPlan, PlannedManifest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{Commit, DeleteChanges, SnapshotLists, with_change};
 use crate::paimon::groups::BucketGroups;
@@ -209,7 +209,7 @@ impl Format for Table {
         super::rows(scan)
     }
 
-    fn view_job(scan: &ViewScan<Table>, bounds: &Bounds) -> Result<Option<Planned>> {
+    fn view_job(scan: &ViewScan<Table>, bounds: &Bounds) -> Result<Option<JobPlan>> {
         super::job(scan, bounds)
     }
 

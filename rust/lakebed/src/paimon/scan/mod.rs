@@ -35,7 +35,7 @@ use super::partition::PartitionType;
 use super::prune::{BatchRead, EntryPruner, Rule};
 use super::table::Table;
 use super::view::{Role, deletes_view, indexes, refs, schemas, snapshots};
-use crate::distributed::{Bounds, Planned};
+use crate::distributed::{Bounds, JobPlan};
 use crate::error::{Error, Result};
 use crate::record::record_schema;
 use crate::scan::{Amount, Batches, Format, Funnel, ScanOptions, ViewScan, once, row_limited, threads};
@@ -128,7 +128,7 @@ fn planned(scan: &Scan, options: &ScanOptions) -> Result<Batches> {
     Ok(file_rows(Arc::new(program), table, plan_of(scan)?.manifests, threads(options.threads)))
 }
 
-fn job(scan: &Scan, bounds: &Bounds) -> Result<Option<Planned>> {
+fn job(scan: &Scan, bounds: &Bounds) -> Result<Option<JobPlan>> {
     let Some(program) = &scan.program else { return Ok(None) };
     let Plan { manifests, .. } = plan_of(scan)?;
     match program.role.is_live() {

@@ -17,7 +17,7 @@ use super::matched::{PLACE, PlanReduce, PlanSide};
 use super::partitioner::EntryPartitioner;
 use crate::columnar::Decoding;
 use crate::distributed::{
-    Bounds, Distributed, Job, LocatedManifest, ManifestMap, Piece, Planned, Process, Reduce, Shuffle,
+    Bounds, Distributed, Job, JobPlan, LocatedManifest, ManifestMap, Piece, Process, Reduce, Shuffle,
     StoredOptions, match_manifest_path,
 };
 use crate::error::{Error, ErrorKind, Result};
@@ -46,7 +46,7 @@ const EQUALITY_IDS: &str = "equality_ids";
 impl Scan {
     /// The job of a plan, or the question that it needs answered: which columns equality deletes compare. Deletes with
     /// numbers are always read here, since these count all of them.
-    pub(in crate::iceberg::scan) fn plan_job(&self, bounds: &Bounds) -> Result<Option<Planned>> {
+    pub(in crate::iceberg::scan) fn plan_job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         let mut plan = PlanJob::new(self)?;
         let deletes = plan.planned(PlanSide::Deletes, self)?;
         let files = plan.planned(PlanSide::Data, self)?;
@@ -60,9 +60,9 @@ impl Scan {
             plan.manifests.retain(|located| side_of(located) == PlanSide::Data);
             let known = entries.into_iter().map(|entries| (0, Piece::alone(PlanSide::Deletes, entries)));
             let known = known.collect();
-            return Ok(Some(Planned {
+            return Ok(Some(JobPlan {
                 known,
-                ..Planned::new(EntryJob::<Table>::Own(plan), files, bounds).whole()
+                ..JobPlan::new(EntryJob::<Table>::Own(plan), files, bounds).whole()
             }));
         }
         let Some(answer) = &bounds.answer else {
@@ -70,12 +70,12 @@ impl Scan {
             let table_filter = self.options.table_filter.clone();
             let options = ScanOptions { columns, table_filter, ..ScanOptions::default() };
             let asked = Scan::new(self.table.clone(), View::Deletes, options)?.job(&Bounds::default())?;
-            return Ok(asked.map(|asked| Planned { is_question: true, ..asked }));
+            return Ok(asked.map(|asked| JobPlan { is_question: true, ..asked }));
         };
         plan.equality_ids = equality_ids(answer)?;
         plan.is_shuffled = true;
         Ok(Some(
-            Planned::new(EntryJob::<Table>::Own(plan), deletes.into_iter().chain(files).collect(), bounds)
+            JobPlan::new(EntryJob::<Table>::Own(plan), deletes.into_iter().chain(files).collect(), bounds)
                 .whole(),
         ))
     }

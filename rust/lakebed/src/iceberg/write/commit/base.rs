@@ -13,6 +13,7 @@ use super::document::Document;
 use super::head::HeadList;
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::iceberg::discovery::FOLDER;
+use crate::iceberg::encryption::KEY_PROPERTY;
 use crate::iceberg::metadata::{METADATA_PATH, Snapshot, SnapshotRef, TableMetadata, Wanted, Which};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::table::Table;
@@ -108,7 +109,7 @@ impl Base {
 
     /// Refuses encrypted tables, and tables whose new files would be outside of their location.
     fn check_place(&self) -> Result<()> {
-        if !self.metadata.encryption_keys.is_empty() {
+        if !self.metadata.encryption_keys.is_empty() || self.metadata.property(KEY_PROPERTY).is_some() {
             let message = "the table is encrypted: commits would write metadata that is not";
             return Err(Error::new(ErrorKind::Unsupported, message).in_file(self.table.metadata_file()));
         }

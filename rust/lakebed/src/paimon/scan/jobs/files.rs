@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SentSchemas;
 use crate::distributed::{
-    Bounds, Job, ManifestMap, Piece, Pieces, Planned, Process, Reduce, Shuffle, hash, nothing, one, rows,
+    Bounds, Job, JobPlan, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, hash, nothing, one, rows,
     sides,
 };
 use crate::error::{Error, ErrorKind, Result};
@@ -53,11 +53,11 @@ pub(in crate::paimon::scan) fn files_job(
     manifests: Vec<ManifestFile>,
     options: &ScanOptions,
     bounds: &Bounds,
-) -> Result<Option<Planned>> {
+) -> Result<Option<JobPlan>> {
     let files = live_files(table, program, manifests, options, bounds)?;
-    Ok(files.map(|(files, manifests, known)| Planned {
+    Ok(files.map(|(files, manifests, known)| JobPlan {
         known,
-        ..Planned::new(EntryJob::<Table>::Own(files), manifests, bounds)
+        ..JobPlan::new(EntryJob::<Table>::Own(files), manifests, bounds)
     }))
 }
 
