@@ -24,7 +24,7 @@ use crate::distributed::{
 };
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::record::column;
+use crate::record::typed;
 use crate::scan::{EntryJob, ScanOptions, threads};
 use crate::view::select;
 
@@ -168,14 +168,15 @@ pub(super) fn map_records<R: Reach>(
     let records = manifests.records(partitioner, decoding)?;
     ManifestMap::of_content(move |path, bytes, _| {
         let batches = records(path, bytes)?;
-        Ok(Box::new(batches.map(|rows| keyed(RecordSide::Named, &rows?))))
+        Ok(Box::new(batches.map(|rows| keyed(RecordSide::Named, rows?))))
     })
 }
 
 /// Records, with their parts as keys.
-pub(super) fn keyed(side: RecordSide, rows: &RecordBatch) -> Result<Piece> {
-    let parts = column::<UInt32Array>(rows, "part")?.iter().map(|part| part.map(u64::from));
-    Ok(Piece::keyed(side, rows.clone(), parts))
+pub(super) fn keyed(side: RecordSide, mut rows: RecordBatch) -> Result<Piece> {
+    let parts = rows.remove_column(rows.schema_ref().index_of("part")?);
+    let parts = typed::<UInt32Array>(&parts, "part")?.iter().map(|part| part.map(u64::from));
+    Ok(Piece::keyed(side, rows, parts))
 }
 
 /// Keeps the records of one part until its rows can be made.

@@ -149,7 +149,7 @@ impl<R: Reach> Distributed for Orphans<R> {
             };
             listed.take(piece?)
         });
-        Ok(Box::new(chunks.flat_map(each).map(|chunk| keyed(RecordSide::Listed, &chunk?))))
+        Ok(Box::new(chunks.flat_map(each).map(|chunk| keyed(RecordSide::Listed, chunk?))))
     }
 }
 

@@ -78,6 +78,8 @@ pub(super) struct RecordRows {
 }
 
 impl RecordRows {
+    /// Adds a record.
+    ///
     /// # Errors
     /// `Argument` for paths of more than 2 GiB in all.
     pub(super) fn push(&mut self, record: &Record<'_>, hash: Option<u64>) -> Result<()> {
@@ -101,6 +103,7 @@ impl RecordRows {
         Ok(())
     }
 
+    /// Bytes of all paths.
     pub(super) fn text_bytes(&self) -> usize {
         self.texts.values_slice().len()
     }
