@@ -215,7 +215,7 @@ def test_a_manifest_cut_between_blocks_is_found_by_its_recorded_length(tmp_path:
 
 @pytest.mark.parametrize("pattern", ["snap-*.avro", "*-m*.avro", "*-m*.parquet"])
 def test_changed_bits_and_cuts_are_errors(pattern: str, tmp_path: Path) -> None:
-    """Everything of an encrypted file is bound to its tag: not one changed bit gives other rows."""
+    """All of an encrypted file but the size of its blocks is bound to its tags."""
     copy, seed = Copy(V4, tmp_path), random.Random(3)
     rows = {view: expected(getattr(copy.open(), view)()) for view in ("entries", "reachable")}
     refused = 0
@@ -234,9 +234,10 @@ def test_changed_bits_and_cuts_are_errors(pattern: str, tmp_path: Path) -> None:
         except LakebedError:
             refused += 1
         else:
-            # Of Parquet, columns and indexes that are not asked for are not read.
             assert found == rows["reachable"]
-            assert file.suffix == ".parquet"
+            # Of Parquet, columns and indexes that are not asked for are not read; of other files the size of
+            # blocks may be another if there is one block alone.
+            assert file.suffix == ".parquet" or damaged[:4] + damaged[8:] == content[:4] + content[8:]
         file.write_bytes(content)
     assert refused > 0
     assert expected(copy.open().entries()) == rows["entries"]
