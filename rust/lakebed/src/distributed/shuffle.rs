@@ -164,7 +164,7 @@ pub(crate) fn sorted_by_part(
     Ok((sorted, order.into_iter().map(|(part, _)| Some(part).filter(|part| *part < parts)).collect()))
 }
 
-/// Packer pieces that are being put together.
+/// Packed pieces that are being put together.
 #[derive(Default)]
 struct PackedRows {
     parts: Int32Builder,
@@ -195,7 +195,7 @@ impl PackedRows {
 /// Pieces, each with its part.
 pub(super) type PlacedPieces = Box<dyn Iterator<Item = Result<(i32, Piece)>> + Send>;
 
-/// Packer pieces, each with its part.
+/// Packed pieces, each with its part.
 pub(super) fn unpacked(batches: Batches) -> PlacedPieces {
     Box::new(batches.flat_map(|batch| each(batch.and_then(|batch| pieces_of(&batch)))))
 }

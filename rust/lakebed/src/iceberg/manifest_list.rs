@@ -78,7 +78,10 @@ pub(crate) fn read_list(
         batches.push(finished(&batch, location)?);
     }
     let list = concat_batches(resolver.schema(), &batches).map_err(malformed)?;
-    key.map_or_else(|| Ok(list.clone()), |key| with_sealed_keys(&list, key, decoding))
+    match key {
+        Some(key) => with_sealed_keys(&list, key, decoding),
+        None => Ok(list),
+    }
 }
 
 /// All columns but the partition summaries, which take most of the reading.
