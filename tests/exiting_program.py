@@ -52,6 +52,13 @@ class Last:
             say(rows)
 
 
+class SlowEnd:
+    """Takes a second to be removed, in which threads that read meet the interpreter that ends."""
+
+    def __del__(self, sleep: Any = time.sleep) -> None:
+        sleep(1)
+
+
 def for_ever() -> None:
     while True:
         table.files().to_arrow()
@@ -69,6 +76,10 @@ elif how == "atexit":
 elif how == "daemon":
     threading.Thread(target=for_ever, daemon=True).start()
     time.sleep(0.5)
+elif how == "teardown":
+    threading.Thread(target=for_ever, daemon=True).start()
+    time.sleep(0.5)
+    late = SlowEnd()
 elif how == "finaliser":
     last = Last()
 say("end")

@@ -103,7 +103,7 @@ def test_whatever_hangs_is_interrupted(silent: str, library: str, call: str):
 
 
 @not_in_check
-@pytest.mark.parametrize("how", ["reader", "stream", "atexit", "daemon", "finaliser"])
+@pytest.mark.parametrize("how", ["reader", "stream", "atexit", "daemon", "teardown", "finaliser"])
 def test_an_interpreter_ends_whatever_is_open(location: str, how: str):
     lines = printed(PROJECT / "tests/exiting_program.py", location, how, timeout=120).split()
     assert lines[0] == "end"

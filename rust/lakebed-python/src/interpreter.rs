@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
+use std::hint::black_box;
 use std::time::Duration;
 
 use lakebed::separate_thread::SeparateThread;
@@ -109,6 +110,8 @@ pub fn call<'py>(
     let py = callable.py();
     let arguments = arguments.into_pyobject(py).map_err(Into::into)?;
     let object_call: unsafe extern "C" fn(_, _, _) -> _ = ffi::PyObject_Call;
+    // A compiler that sees which function this is takes the guard out: PyO3 declares it as one that never unwinds.
+    let object_call = black_box(object_call);
     // SAFETY: the two kinds of function pointers differ in whether unwinding may leave the function.
     let object_call: Call<*mut ffi::PyObject> = unsafe { std::mem::transmute(object_call) };
     let guard = UnwindGuard;
