@@ -23,10 +23,11 @@ const DICTIONARY_PAGE_HEADER: u8 = 5;
 const SECOND_FORM: i64 = 3;
 
 /// What the modules of a file are decrypted by.
+#[derive(Clone)]
 pub(super) struct Decryption {
     key: Arc<FileKey>,
     /// The bytes that tell the file from others, which all its modules are bound to.
-    file: Vec<u8>,
+    file: Arc<[u8]>,
 }
 
 /// The algorithm of a file, as the message before its footer has it.
@@ -58,7 +59,7 @@ impl Decryption {
             return Err(Error::new(ErrorKind::Unsupported, "Parquet pages in AES-CTR are not read"));
         }
         let mut rest = thrift.into_rest();
-        let decryption = Decryption { key, file: [algorithm.prefix, algorithm.file].concat() };
+        let decryption = Decryption { key, file: [algorithm.prefix, algorithm.file].concat().into() };
         let footer = decryption.module(&mut rest, FOOTER, &[])?;
         Ok((footer, decryption))
     }
@@ -68,21 +69,19 @@ impl Decryption {
     /// # Errors
     /// `Length` for more row groups or columns than such files have.
     pub(super) fn of_column(&self, group: u64, column: usize, chunk: &Chunk) -> Result<ColumnDecryption> {
-        let too_many = |_| {
-            Error::new(ErrorKind::Length, "an encrypted file with more than 32,767 row groups or columns")
+        let (Ok(group), Ok(column)) = (i16::try_from(group), i16::try_from(column)) else {
+            let message = "an encrypted file with more than 32,767 row groups or columns";
+            return Err(Error::new(ErrorKind::Length, message));
         };
-        let group = i16::try_from(group).map_err(|_| too_many(()))?;
-        let column = i16::try_from(column).map_err(|_| too_many(()))?;
         let place = [group.to_le_bytes(), column.to_le_bytes()].concat();
-        let file = Decryption { key: Arc::clone(&self.key), file: self.file.clone() };
-        Ok(ColumnDecryption { file, place, next: (!chunk.has_dictionary).then_some(0) })
+        Ok(ColumnDecryption { file: self.clone(), place, next: (!chunk.has_dictionary).then_some(0) })
     }
 
     /// The text of the next module: its length, and a piece of that length.
     fn module(&self, input: &mut Input, kind: u8, place: &[u8]) -> Result<Input> {
-        let length = u32::from_le_bytes(input.array()?);
-        let cut = |_| Error::new(ErrorKind::Length, "a module reaches beyond its column or footer");
-        let piece = input.split(usize::try_from(length).map_err(|_| cut(()))?).map_err(|_| cut(()))?;
+        let length = usize::try_from(u32::from_le_bytes(input.array()?)).ok();
+        let cut = || Error::new(ErrorKind::Length, "a module reaches beyond its column or footer");
+        let piece = length.and_then(|length| input.split(length).ok()).ok_or_else(cut)?;
         let mut text = Vec::new();
         self.key.open(piece.rest(), &[&self.file, [kind].as_slice(), place].concat(), &mut text)?;
         Ok(Input::new(Buffer::from_vec(text)))
