@@ -20,7 +20,8 @@ CODE = "import sys; from lakebed.cli import main; main()"
 
 def run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own: PyIceberg reads its configuration once."""
-    known = {"HOME": str(folder), "PYICEBERG_HOME": str(folder), "PYTHONPATH": str(Path(__file__).parent)}
+    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    known = {"HOME": str(folder), "PYICEBERG_HOME": str(folder), "PYTHONPATH": paths}
     return ran("-c", CODE, *words, environment=known | environment)
 
 

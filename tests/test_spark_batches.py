@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from lakebed.spark.inputs import in_order
+from lakebed._threads import in_order
 from lakebed.spark.mappers import gathered_batches
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("map", pa.map_(pa.int32(), pa.binary()))])

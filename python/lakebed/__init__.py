@@ -1,13 +1,14 @@
 """Metadata of lake tables as Arrow: snapshots, manifests and files, in one process or on Spark."""
 
 from lakebed import avro, errors, iceberg, paimon
-from lakebed._native import __version__
+from lakebed._native import ReadLimit, __version__
 from lakebed.commits import CommitOptions, Freed, SchemaChange, StagedCommit, Transaction
 from lakebed.creating import create_table
 from lakebed.describe import describe_file
 from lakebed.errors import CommitConflictError, LakebedError
 from lakebed.explain import Explain
 from lakebed.finding import find_tables
+from lakebed.fleet import health
 from lakebed.limits import LIMITS, Limits
 from lakebed.locations import check_locations
 from lakebed.opening import open_table
@@ -32,6 +33,7 @@ __all__ = [
     "ListableStorage",
     "PlanScan",
     "Predicate",
+    "ReadLimit",
     "ReadableStorage",
     "Scan",
     "SchemaChange",
@@ -50,6 +52,7 @@ __all__ = [
     "describe_file",
     "errors",
     "find_tables",
+    "health",
     "iceberg",
     "open_table",
     "paimon",

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 from operator import index
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
+from lakebed._native import ReadLimit
 from lakebed.errors import SchemaError, SnapshotNotFoundError
 
 if TYPE_CHECKING:
@@ -100,6 +101,11 @@ def positive(argument: str, value: int | None, least: int = 1, most: int = _MOST
     if value is not None and value < least:
         raise ValueError(f"{argument} must be at least {least}, not {value}")
     return None if value is None else min(value, most)
+
+
+def limit_of_reads(value: int | ReadLimit | None) -> int | ReadLimit | None:
+    """How many reads are in flight at most. Raises: as `positive`."""
+    return value if isinstance(value, ReadLimit) else positive("concurrent_reads", value)
 
 
 def integer(argument: str, value: int, bits: int = 64) -> int:

@@ -137,6 +137,14 @@ def moment(text: str) -> str:
     return text.removesuffix("Z").partition(".")[0].replace("T", " ") + zone
 
 
+def age(seconds: float) -> str:
+    """A time that has passed, in its largest unit: `3 h`."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length:,.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"
+
+
 def partition(values: dict[str, Any] | None) -> str:
     """A partition as it is written in paths: `dt=2026-01-02/region=emea`."""
     return "/".join(f"{name}={to_text(value)}" for name, value in (values or {}).items())

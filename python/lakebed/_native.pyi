@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar, final
 
+from typing_extensions import Self
+
 from lakebed.view import Manifest
 
 _T = TypeVar("_T")
@@ -298,6 +300,21 @@ class PaimonFileKind:
     INDEX_MANIFEST: ClassVar[PaimonFileKind]
 
 @final
+class ReadLimit:
+    """A limit of reads that several tables share: `open_table(…, concurrent_reads=limit)` for each of them.
+
+    In another process, as in a pickle, it is a limit of that process. Raises: ValueError for no reads.
+
+    >>> limit = lakebed.ReadLimit(64)
+    """
+
+    def __new__(cls, reads: int) -> Self: ...
+    @property
+    def reads(self) -> int:
+        """How many reads there may be at once."""
+    def __reduce__(self) -> tuple[type[ReadLimit], tuple[int]]: ...
+
+@final
 class Table:
     """A table on one branch at one snapshot (or at none, where it has none)."""
 
@@ -408,7 +425,7 @@ def without_credentials(path: str) -> str: ...
 def without_secrets(text: str, known: Sequence[str]) -> str: ...
 def interruptibly(call: Callable[..., _T], *arguments: object) -> _T: ...
 def find_tables(
-    prefix: str, storage: object | None, concurrent_reads: int | None, options: object
+    prefix: str, storage: object | None, concurrent_reads: int | ReadLimit | None, options: object
 ) -> Scan: ...
 def rewrite_paths(table: Table, rewriting: object, options: object) -> Scan: ...
 def check_locations(paths: object, allowed: Sequence[str], policy: str) -> Batch: ...

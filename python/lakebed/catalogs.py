@@ -9,7 +9,7 @@ import importlib
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -40,6 +40,8 @@ class IcebergTable(Protocol):
 
     metadata_location: str
     """The metadata file of the version that it is at."""
+    metadata: Any
+    """What that file says."""
     io: Any
     """Its `FileIO`, with `new_input`; to commit also with `new_output` and `delete`."""
     catalog: Any
@@ -288,6 +290,27 @@ def load_table(catalog: Any, name: str) -> IcebergTable:
         raise TableNotFoundError(message, kind="table-not-found")
     table: IcebergTable = asked(name, lambda: catalog.load_table(name), catalog)
     return table
+
+
+def list_tables(catalog: Any, namespace: tuple[str, ...] = ()) -> Iterator[str]:
+    """The names of the tables in a namespace of a catalog of PyIceberg, and in those within it.
+
+    Raises: TableNotFoundError for a namespace that is not there, OSError.
+    Cost: two requests a namespace.
+    """
+    shown = ".".join(namespace)
+    if namespace:
+        tables = asked(shown, lambda: sorted(catalog.list_tables(namespace)), catalog)
+        yield from (".".join(name) for name in tables)
+    try:
+        inner = asked(shown, lambda: sorted(catalog.list_namespaces(namespace)), catalog)
+    except (TableNotFoundError, UnsupportedError):
+        # Catalogs without nested namespaces say so in different ways.
+        inner = []
+    for one in inner:
+        # Some give a namespace's own name where it has none within it.
+        if len(one) > len(namespace):
+            yield from list_tables(catalog, tuple(one))
 
 
 def entry_of(given: IcebergTable | PaimonTable) -> Entry:

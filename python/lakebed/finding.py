@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from lakebed import _native
-from lakebed._arguments import positive
+from lakebed._arguments import limit_of_reads
 from lakebed.scan import Scan
 from lakebed.storage import resolve
 from lakebed.view import Options
@@ -14,6 +14,7 @@ from lakebed.view import Options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lakebed._native import ReadLimit
     from lakebed.predicates import Predicate
 
 
@@ -24,7 +25,7 @@ def find_tables(
     columns: Sequence[str] | None = None,
     filter: str | Predicate | None = None,
     limit: int | None = None,
-    concurrent_reads: int | None = None,
+    concurrent_reads: int | ReadLimit | None = None,
 ) -> Scan:
     """The tables of both formats at a folder and below it, found by their folders alone.
 
@@ -60,7 +61,7 @@ def find_tables(
     >>> lakebed.find_tables("s3://bucket/warehouse", filter="format = 'iceberg'").to_arrow()
     """
     location, adapter = resolve(prefix, storage)
-    reads = positive("concurrent_reads", concurrent_reads)
+    reads = limit_of_reads(concurrent_reads)
     wanted = Options.checked({"columns": columns, "filter": filter, "limit": limit})
     found = _native.find_tables(location, adapter, reads, wanted)
     return Scan(found, f"tables below {_native.without_credentials(location)!r}")

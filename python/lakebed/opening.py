@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from lakebed._arguments import encodable, positive, unwrapping
+from lakebed._arguments import encodable, limit_of_reads, unwrapping
 from lakebed._native import FORMATS
 from lakebed._not_found import explained
 from lakebed.catalogs import entry_of
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lakebed._arguments import KeyClient, UnwrapKey
+    from lakebed._native import ReadLimit
     from lakebed.catalogs import IcebergTable, PaimonTable
 
 
@@ -30,7 +31,7 @@ def open_table(
     relocate: Mapping[str, str | os.PathLike[str]] | None = None,
     allowed_prefixes: Sequence[str | os.PathLike[str]] | None = None,
     limits: Limits = LIMITS,
-    concurrent_reads: int | None = None,
+    concurrent_reads: int | ReadLimit | None = None,
     keys: UnwrapKey | KeyClient | None = None,
 ) -> Table:
     """The Paimon or Iceberg table at `path` at its latest snapshot.
@@ -57,7 +58,8 @@ def open_table(
             a link-local address or, from a remote table, a local file are never opened.
         limits: what reading one metadata file may cost.
         concurrent_reads: reads in flight at most, whatever the storage says and however many cores there are;
-            None: as many as the storage serves, one a core of local files.
+            None: as many as the storage serves, one a core of local files. A `ReadLimit` is shared by all
+            tables that are opened with it.
         keys: what unwraps keys of encrypted Iceberg metadata: a function of the wrapped key and the id of the
             key that it is wrapped by, `(bytes, str) -> bytes`, or a client with such a method `unwrap` or
             `unwrap_key`. It is asked once for each key of keys, and in Spark's executors again, so that it
@@ -83,7 +85,7 @@ def open_table(
     allowed = None
     if allowed_prefixes is not None:
         allowed = tuple(encodable("allowed_prefixes", os.fspath(prefix)) for prefix in allowed_prefixes)
-    reads, unwrap = positive("concurrent_reads", concurrent_reads), unwrapping(keys)
+    reads, unwrap = limit_of_reads(concurrent_reads), unwrapping(keys)
     if isinstance(path, str | os.PathLike):
         location, adapter = resolve(path, storage)
         opening = Opening(adapter, location, moved, allowed, limits, reads, keys=unwrap)

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 import lakebed
-from lakebed import _texts
+from lakebed import _texts, fleet
 from lakebed._arguments import unwrapping
 from lakebed._display import words_of
-from lakebed._native import FORMATS, byte_count
+from lakebed._native import FORMATS, ReadLimit, byte_count
 from lakebed.catalogs import load_catalog, load_table
+from lakebed.cli import render
 from lakebed.cli.rows import Order, is_named
 from lakebed.errors import PredicateError, SchemaError
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from lakebed.catalogs import IcebergTable
     from lakebed.scan import Scan
     from lakebed.table import Table
 
@@ -76,12 +76,13 @@ class _Size(click.ParamType[int]):
         return int(Decimal(digits))  # `int` itself takes no text above 4300 digits.
 
 
+catalog = click.option(
+    "--catalog",
+    metavar="NAME",
+    help="TABLE is a name such as db.orders in this catalog of PyIceberg's configuration.",
+)
 _OPENING = (
-    click.option(
-        "--catalog",
-        metavar="NAME",
-        help="TABLE is a name such as db.orders in this catalog of PyIceberg's configuration.",
-    ),
+    catalog,
     click.option(
         "--format",
         type=click.Choice(FORMATS),
@@ -128,28 +129,53 @@ _TRAVEL = (
 
 def table(command: Command) -> Command:
     """TABLE, how to open it and at which version. The command gets `open_table`, which does."""
-    argument = click.argument("table")
-    return _opening(command, argument, lambda table, opener: {"open_table": opener(table)})
+
+    @functools.wraps(command)
+    def run(
+        table: str, opener: Callable[..., Callable[[], Table]], catalog: str | None, **others: Any
+    ) -> Any:
+        def open_table() -> Table:
+            return opener(load_table(loaded(catalog), table) if catalog else table)()
+
+        return command(open_table=open_table, **others)
+
+    return cast("Command", click.argument("table")(_opening(run)))
 
 
 def tables(command: Command) -> Command:
-    """One TABLE or several, as `table`. The command gets `open_tables`: each one's name and what opens it."""
+    """One TABLE or several, folders of tables and namespaces, as `table`. The command gets `tables`, each
+    one's name and what opens it, and `is_fleet`, whether more than one table was asked for.
+    """
 
-    def openers(tables: tuple[str, ...], opener: Callable[[str], Callable[[], Table]]) -> dict[str, Any]:
-        return {"open_tables": [(table, opener(table)) for table in tables]}
-
-    return _opening(command, click.argument("table", nargs=-1, required=True), openers)
-
-
-def _opening(command: Command, argument: Callable[..., Any], openers: Callable[..., Any]) -> Command:
     @functools.wraps(command)
     def run(
-        table: Any,
+        table: tuple[str, ...], opener: Callable[..., Callable[[], Table]], catalog: str | None, **others: Any
+    ) -> Any:
+        if not table and not catalog:
+            raise click.UsageError("Missing argument 'TABLE...'.")
+        # One table may have all reads that its storage serves.
+        limited = functools.partial(opener, reads=ReadLimit(fleet.READS))
+        first = opener if len(table) == 1 else limited
+        with render.progress("looking for tables"):
+            if catalog:
+                named = fleet.of_catalog(loaded(catalog), table, opener, limited)
+            else:
+                named = fleet.of_paths(table, first, limited)
+        is_fleet = [one.name for one in named] != list(table[:1])
+        return command(tables=named, is_fleet=is_fleet, **others)
+
+    return cast("Command", click.argument("table", nargs=-1)(_opening(run)))
+
+
+def _opening(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How tables are opened: `opener`, for a path or a catalog's table, and `catalog`."""
+
+    @functools.wraps(command)
+    def run(
         snapshot: int | None,
         tag: str | None,
         as_of: datetime | int | None,
         branch: str | None,
-        catalog: str | None,
         format: str | None,
         relocate: dict[str, str],
         allowed: tuple[str, ...],
@@ -162,16 +188,15 @@ def _opening(command: Command, argument: Callable[..., Any], openers: Callable[.
             raise click.UsageError("--snapshot, --tag and --as-of exclude each other")
         how = {"format": format, "relocate": relocate, "allowed_prefixes": allowed or None, "keys": keys}
 
-        def opener(table: str) -> Callable[[], Table]:
-            return functools.partial(_opened, table, catalog, how, branch, at)
+        def opener(table: Any, reads: ReadLimit | None = None) -> Callable[[], Table]:
+            return functools.partial(_opened, table, {**how, "concurrent_reads": reads}, branch, at)
 
-        return command(**openers(table, opener), **others)
+        return command(opener=opener, **others)
 
-    decorated: Any = run
+    decorated: Callable[..., Any] = run
     for option in reversed((*_TRAVEL, *_OPENING)):
         decorated = option(decorated)
-    with_argument: Command = argument(decorated)
-    return with_argument
+    return decorated
 
 
 def as_opened(table: str) -> str:
@@ -185,21 +210,19 @@ def as_opened(table: str) -> str:
     return shlex.join(words)
 
 
-def _opened(
-    location: str, catalog: str | None, how: dict[str, Any], branch: str | None, at: dict[str, Any]
-) -> Table:
-    table = lakebed.open_table(_loaded(catalog, location) if catalog else location, **how)
+def _opened(table: Any, how: dict[str, Any], branch: str | None, at: dict[str, Any]) -> Table:
+    opened = lakebed.open_table(table, **how)
     if branch is not None:
-        table = table.at(branch=branch)
-    return table.at(**at) if at else table
+        opened = opened.at(branch=branch)
+    return opened.at(**at) if at else opened
 
 
-def _loaded(catalog: str, name: str) -> IcebergTable:
+def loaded(catalog: str) -> Any:
+    """A catalog of PyIceberg's configuration."""
     try:
-        there = load_catalog(catalog)
+        return load_catalog(catalog)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--catalog") from error
-    return load_table(there, name)
 
 
 columns = click.option("--columns", metavar="A,B", callback=names, help="These columns, in this order.")

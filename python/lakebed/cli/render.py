@@ -30,6 +30,8 @@ _CELL_WIDTH = 48
 # What is left of the room for a column that has to be cut further.
 _LEAST_WIDTH = 16
 _PADDING = 2
+# What is left of the room for the two texts of a line.
+_LEAST_TEXTS = 44
 _SUMMED_UP = ("partitions", "buckets")
 READ_WHOLE = frozenset({*_SUMMED_UP, "diff"})
 """Views that have a line of totals on a terminal, for which all rows are read."""
@@ -96,6 +98,40 @@ def terminal_table(
         notes.append(f"{count(len(hidden), 'more column')}, --columns to choose: {', '.join(hidden)}")
     if notes:
         note("\n".join(notes))
+
+
+def lines(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A line for each row, whatever the terminal's width: the first cell and the last, a text, are cut to
+    fit; where even that is too wide, columns beside the first are left out.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console, last = Console(), len(headings) - 1
+    widths = _widths(headings, rows)
+    kept = list(range(len(headings)))
+    while (room := console.width - sum(widths[i] + _PADDING for i in kept[1:-1]) - _PADDING) < _LEAST_TEXTS:
+        if len(kept) == 2:
+            break
+        # The second cell says least.
+        del kept[1 if kept[1] == 1 else -2]
+    widths[0] = min(widths[0], max(room - widths[last], room // 2))
+    widths[last] = max(room - widths[0], 1)
+    output = Table(
+        box=SIMPLE_HEAD, header_style="bold", padding=(0, 0, 0, 1), pad_edge=False, show_edge=False
+    )
+    for i in kept:
+        output.add_column(headings[i], no_wrap=True, justify="left" if i in (0, 1, last) else "right")
+    for row in rows:
+        cells = (printable(row[i]) for i in kept)
+        cut = (
+            cell if len(cell) <= widths[i] else cell[: widths[i] - 1] + "…"
+            for i, cell in zip(kept, cells, strict=True)
+        )
+        output.add_row(*map(Text, cut))
+    console.print(output)
 
 
 def sections(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +10,9 @@ import lakebed
 from lakebed.cli import options, render
 
 if TYPE_CHECKING:
-    from lakebed.table import Table
+    from collections.abc import Sequence
+
+    from lakebed.fleet import NamedTable
 
 
 @click.command("report")
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="The HTML file, which is replaced.",
 )
-def command(open_tables: list[tuple[str, Callable[[], Table]]], small_bytes: int, output: str) -> None:
+def command(tables: Sequence[NamedTable], small_bytes: int, output: str, **_others: Any) -> None:
     """One HTML page about tables: growth, files, partitions, deletes, problems and what to do about them.
 
     The page is self-contained: it loads nothing and runs no scripts. Pictures are drawn by matplotlib:
     pip install 'lakebed[report]'.
     """
     with render.progress("reading"):
-        lakebed.report([open_table() for _, open_table in open_tables], output, small_bytes=small_bytes)
+        lakebed.report([table.open() for table in tables], output, small_bytes=small_bytes)

@@ -14,12 +14,13 @@ import pyarrow as pa
 
 from lakebed import _native, opening
 from lakebed._arguments import names, positive
+from lakebed._threads import in_order
 from lakebed._verdict import SMALL_BYTES
 from lakebed.catalogs import is_of_catalog
-from lakebed.errors import LakebedError
+from lakebed.fleet import error_text
 from lakebed.limits import LIMITS, Limits
 from lakebed.spark.access import map_in_arrow, numbers_of, pickled, task_numbers
-from lakebed.spark.inputs import Piece, Reading, in_order, mapped, spread
+from lakebed.spark.inputs import Piece, Reading, mapped, spread
 from lakebed.spark.mappers import (
     PIECES,
     JobMap,
@@ -34,7 +35,6 @@ from lakebed.spark.table import open_table
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.storage import resolve
 from lakebed.storage.paths import URI, absolute
-from lakebed.storage.secrets import without_secrets
 from lakebed.table import Table
 from lakebed.view import Bounds
 
@@ -174,7 +174,7 @@ class _Tables:
         for batch in batches:
             numbers = batch.column("id").to_pylist()
             is_local = all(URI.match(self.paths[number]) is None for number in numbers)
-            rows = in_order(numbers, self.row, 1 if is_local else _REMOTE_TABLES, lambda _: 0)
+            rows = in_order(numbers, self.row, 1 if is_local else _REMOTE_TABLES)
             yield from gathered_batches(row for _, row in rows)
 
     def divide(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -257,15 +257,8 @@ class _Tables:
     def failed(self, number: int, error: Exception) -> pa.RecordBatch:
         """The row of a table that has an error."""
         path = self.paths[number]
-        location = _native.without_credentials(path)
-        words = str(error).replace(path, location)
-        if isinstance(error, LakebedError):
-            kind = f"{error.kind}: "
-            text = kind + words.removeprefix(kind)
-        else:
-            shown = without_secrets(words, path, self.how["storage"])
-            text = f"{type(error).__name__}: {shown}"
-        values = {"location": location, "error": text}
+        text = error_text(error, path, self.how["storage"])
+        values = {"location": _native.without_credentials(path), "error": text}
         return cast_batch(pa.RecordBatch.from_pylist([values], schema=self.schema), to_spark(self.schema))
 
 

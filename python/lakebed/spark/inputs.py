@@ -7,16 +7,15 @@ from __future__ import annotations
 import contextlib
 import heapq
 import re
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from lakebed import _native
 from lakebed._arguments import positive
 from lakebed._text import printable
+from lakebed._threads import in_order
 from lakebed.errors import LakebedError, MissingFileError, TruncatedError, UnsupportedError
 from lakebed.file_io import FileIOStorage
 from lakebed.spark.access import map_in_arrow, numbers_of, pickled, reached, task_numbers
@@ -49,17 +48,12 @@ _UNTOLD_TASK = 32 << 20
 _MOST_RANGE = 64 << 20
 # How many files a task reads at once at most; each task does so.
 _READS = 8
-# What is done ahead at most, in bytes, beside what is taken next.
-_AHEAD = 32 << 20
 # What a task of Spark's own reader is to have of files, in bytes; as much as Spark's own packing gives.
 _PACKED = 128 << 20
 _LISTING_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 # What Hadoop's file systems expand in a path, and the backslash that keeps them from it.
 _GLOB = re.compile(r"[{}\[\]*?\\]")
 _ESCAPE = re.compile(r"\\(?=[{}\[\]*?\\])")
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 class Piece(NamedTuple):
@@ -99,7 +93,10 @@ class Reading:
                 raise ValueError('range_bytes= is for executors, with read="spark" manifests are read whole')
             read = "executors"
         storage = table.opening.storage
-        reads = min(table.opening.reads or _READS, reads_at_once(storage))
+        own = table.opening.reads
+        reads = min(
+            own.reads if isinstance(own, _native.ReadLimit) else own or _READS, reads_at_once(storage)
+        )
         return Reading(limits, range_bytes, read, storage, reads, table.opening.keys)
 
     def frame(
@@ -226,11 +223,13 @@ def contents(
 
     Raises: the storage's errors.
     """
-
-    def share(piece: Piece) -> Any:
-        return _native.read_share(storage, piece, limits)
-
-    for piece, found in in_order(pieces, share, reads, lambda piece: piece.end - piece.start):
+    shares = in_order(
+        pieces,
+        lambda piece: _native.read_share(storage, piece, limits),
+        reads,
+        lambda piece: piece.end - piece.start,
+    )
+    for piece, found in shares:
         if found is not None:
             yield piece.path, found
 
@@ -261,36 +260,6 @@ def spread(pieces: Sequence[Piece], range_bytes: int, *, at_once: int = 1) -> li
         own.append(piece)
         heapq.heapreplace(tasks, (spent + cost, number, own))
     return [own for _, _, own in tasks]
-
-
-def in_order(
-    items: Sequence[Item], work: Callable[[Item], Result], at_once: int, size: Callable[[Item], int]
-) -> Iterator[tuple[Item, Result]]:
-    """Each item with what work makes of it, in their order.
-
-    Args: at_once, on how many items threads work meanwhile; size, the bytes of an item's result, of which
-        some MiB are ahead at most. No thread is left when this ends.
-    Raises: what work raises, for its item.
-    """
-    if at_once < 2 or len(items) < 2:
-        yield from ((item, work(item)) for item in items)
-        return
-    pool = ThreadPoolExecutor(at_once)
-    try:
-        waiting: deque[tuple[Item, Future[Result]]] = deque()
-        ahead = 0
-        for item in items:
-            while waiting and (len(waiting) > at_once or ahead + size(item) > _AHEAD):
-                first, future = waiting.popleft()
-                ahead -= size(first)
-                yield first, future.result()
-            waiting.append((item, pool.submit(work, item)))
-            ahead += size(item)
-        while waiting:
-            first, future = waiting.popleft()
-            yield first, future.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _by_spark(

@@ -34,7 +34,7 @@ class Opening:
     moved: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     allowed: tuple[str, ...] | None = field(default=None, repr=False)
     limits: Limits = LIMITS
-    reads: int | None = None
+    reads: int | _native.ReadLimit | None = None
     entry: Entry | None = None
     pointer: Callable[[], Entry] | None = field(default=None, repr=False)
     keys: UnwrapKey | None = field(default=None, repr=False)

@@ -19,7 +19,7 @@ use crate::boundary::detached;
 use crate::caller_stream::caller_stream;
 use crate::interpreter::{attempted, call_method};
 use crate::source::Source;
-use crate::storage::storage_of;
+use crate::storage::{Reads, storage_of};
 use crate::stream::{Batch, BatchStream};
 use crate::table::{Scan, Table};
 use crate::view::{decoding_of, newest_of};
@@ -106,7 +106,7 @@ impl Job {
         storage: Option<Py<PyAny>>,
         concurrent_reads: usize,
     ) -> PyResult<BatchStream> {
-        let process = self.process(storage_of(py, storage, Some(concurrent_reads))?);
+        let process = self.process(storage_of(py, storage, Some(Reads::Own(concurrent_reads)))?);
         self.stage(py, 0, || self.job.map_paths(&paths, process))
     }
 

@@ -53,6 +53,7 @@ mod _native {
         },
         paimon_commit::{PaimonChange, paimon_commit, paimon_create_table, paimon_fields},
         rewrite_paths::{PathMover, rewrite_paths},
+        storage::ReadLimit,
         stream::{Batch, BatchStream, Filter, byte_count},
         table::{Scan, Table, find_tables},
         view::{Place, View},

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use bytes::Bytes;
-use lakebed::storage::{AtOnce, Contents, FileDetails, Folders, ListedFile, Local, Storage, present};
+use lakebed::storage::{
+    AtOnce, Contents, FileDetails, Folders, ListedFile, Local, ReadPermits, Storage, present,
+};
 use lakebed::write::Existing;
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::{
-    PyFileExistsError, PyFileNotFoundError, PyMemoryError, PyNotADirectoryError, PyTypeError,
+    PyFileExistsError, PyFileNotFoundError, PyMemoryError, PyNotADirectoryError, PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyTuple, PyType};
 
 use crate::arrow::import_array;
 use crate::interpreter::{attached, call_method, cause, ending, interrupted, is_ending, waited};
@@ -20,6 +22,9 @@ use crate::source::only_value;
 
 /// How many reads a storage serves at once by default: other than local reads, these wait for a network.
 const CONCURRENT_READS: usize = 64;
+
+/// How many a table has at once of a limit that it shares: each has a thread, whether it waits or not.
+const SHARED_READS: usize = 8;
 
 /// Calls `read` and `list` of a Python object, and the methods that it has by the protocols of
 /// `lakebed.storage`; attaches to the interpreter only for that.
@@ -77,25 +82,84 @@ fn check(has: bool, method: &str, protocol: &str, instead: &str, path: &str) -> 
     Err(Error::new(ErrorKind::Unsupported, message).in_file(path))
 }
 
+/// A limit of reads that several tables share: `open_table(…, concurrent_reads=limit)` for each of them.
+///
+/// In another process, as in a pickle, it is a limit of that process. Raises: ValueError for no reads.
+///
+/// >>> limit = lakebed.ReadLimit(64)
+#[pyclass(frozen, module = "lakebed")]
+pub struct ReadLimit(Arc<ReadPermits>);
+
+#[pymethods]
+impl ReadLimit {
+    #[new]
+    fn new(reads: usize) -> PyResult<ReadLimit> {
+        if reads == 0 {
+            return Err(PyValueError::new_err("reads must be a positive number, not 0"));
+        }
+        Ok(ReadLimit(Arc::new(ReadPermits::new(reads))))
+    }
+
+    /// How many reads there may be at once.
+    #[getter]
+    fn reads(&self) -> usize {
+        self.0.reads()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("ReadLimit({})", self.0.reads())
+    }
+
+    /// Another process has a limit of its own.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, (usize,)) {
+        (slf.get_type(), (slf.get().0.reads(),))
+    }
+}
+
+/// How many reads a table may have at once.
+#[derive(FromPyObject)]
+pub enum Reads {
+    Shared(Py<ReadLimit>),
+    Own(usize),
+}
+
+impl Reads {
+    /// How many a reader is to start at once.
+    fn each(&self) -> usize {
+        match self {
+            Reads::Own(reads) => *reads,
+            Reads::Shared(limit) => limit.get().0.reads().min(SHARED_READS),
+        }
+    }
+
+    fn limited(self, storage: Arc<dyn Storage>) -> Arc<AtOnce> {
+        let each = self.each();
+        Arc::new(match self {
+            Reads::Own(reads) => AtOnce::new(storage, reads),
+            Reads::Shared(limit) => AtOnce::sharing(storage, Arc::clone(&limit.get().0), each),
+        })
+    }
+}
+
 /// The storage of a Python object, or the local file system for `None`, limited to as many reads at once as
-/// it serves, or to `concurrent_reads`.
+/// it serves, or to `reads`.
 pub fn storage_of(
     py: Python<'_>,
     storage: Option<Py<PyAny>>,
-    concurrent_reads: Option<usize>,
+    reads: Option<Reads>,
 ) -> PyResult<Arc<dyn Storage>> {
     let Some(storage) = storage else {
         let local = Arc::new(InterruptibleLocal);
-        return Ok(match concurrent_reads {
-            Some(reads) => Arc::new(AtOnce::new(local, reads)),
+        return Ok(match reads {
+            Some(reads) => reads.limited(local),
             None => local,
         });
     };
     let storage = PyStorage::new(storage.into_bound(py))?;
-    let reads = concurrent_reads.unwrap_or(storage.reads());
+    let reads = reads.unwrap_or(Reads::Own(storage.reads()));
     // One that serves one read at a time may belong to the thread that asks, as connections of sqlite3 do.
-    let is_bound = reads == 1 && !(storage.abilities.says_reads && storage.reads() > 1);
-    let storage = Arc::new(AtOnce::new(Arc::new(storage), reads));
+    let is_bound = reads.each() == 1 && !(storage.abilities.says_reads && storage.reads() > 1);
+    let storage = reads.limited(Arc::new(storage));
     Ok(if is_bound { storage } else { Arc::new(Interruptible(storage)) })
 }
 

@@ -17,7 +17,7 @@ use crate::arrow::{SchemaCapsule, export_schema, import_batch};
 use crate::boundary::detached;
 use crate::caller_stream::caller_stream;
 use crate::job::JobPlan;
-use crate::storage::storage_of;
+use crate::storage::{Reads, storage_of};
 use crate::stream::{Batch, BatchStream, warn};
 use crate::view::{Options, Place, View, decoding_of};
 
@@ -33,7 +33,7 @@ struct Opening {
     moved: Vec<(String, String)>,
     allowed: Option<Vec<String>>,
     limits: Limits,
-    reads: Option<usize>,
+    reads: Option<Reads>,
     keys: Option<Py<PyAny>>,
 }
 
@@ -186,7 +186,7 @@ pub fn find_tables(
     py: Python<'_>,
     prefix: &str,
     storage: Option<Py<PyAny>>,
-    concurrent_reads: Option<usize>,
+    concurrent_reads: Option<Reads>,
     options: Options,
 ) -> PyResult<Scan> {
     let storage = storage_of(py, storage, concurrent_reads)?;

@@ -8,31 +8,36 @@ use super::Storage;
 use crate::error::Result;
 use crate::separate_thread::PATIENCE;
 
-/// A storage that serves at most this many reads at once, for all calls of a table together, whatever limit it
-/// has itself.
-pub struct AtOnce {
-    storage: Arc<dyn Storage>,
+/// How many more reads may start, for one storage or for several that share them.
+pub struct ReadPermits {
     reads: usize,
-    /// How many more reads may start.
     free: Mutex<usize>,
     freed: Condvar,
     /// The process whose reads are counted.
     process: u32,
 }
 
-impl AtOnce {
-    /// Limits `storage` to `reads` reads, at least one.
-    pub fn new(storage: Arc<dyn Storage>, reads: usize) -> AtOnce {
+impl ReadPermits {
+    /// Permits for `reads` reads at once, at least one.
+    pub fn new(reads: usize) -> ReadPermits {
         let reads = reads.max(1);
-        let (free, freed) = (Mutex::new(reads), Condvar::new());
-        AtOnce { storage, reads, free, freed, process: std::process::id() }
+        ReadPermits { reads, free: Mutex::new(reads), freed: Condvar::new(), process: std::process::id() }
+    }
+
+    /// How many reads there may be at once.
+    pub fn reads(&self) -> usize {
+        self.reads
     }
 
     /// Runs `read` when it may start.
     ///
     /// # Errors
-    /// The interruption of who waits for that; those of `read`.
-    fn with_permit<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Those of `interrupted`, which is asked while it waits; those of `read`.
+    fn with_permit<T>(
+        &self,
+        interrupted: impl Fn() -> Result<()>,
+        read: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
         // In a forked process, reads of the parent never end.
         if self.process != std::process::id() {
             return read();
@@ -42,7 +47,7 @@ impl AtOnce {
         while *free == 0 {
             drop(self.freed.wait_timeout(free, PATIENCE));
             // What answers an interruption may read too, so nothing is locked meanwhile.
-            self.storage.interrupted()?;
+            interrupted()?;
             free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         }
         *free -= 1;
@@ -53,12 +58,38 @@ impl AtOnce {
 }
 
 /// Returns its permit when the read ends, in whichever way.
-struct Permit<'a>(&'a AtOnce);
+struct Permit<'a>(&'a ReadPermits);
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
         *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         self.0.freed.notify_one();
+    }
+}
+
+/// A storage that serves at most so many reads at once, for all calls of a table together, whatever limit it has
+/// itself; with permits that tables share, for all of these.
+pub struct AtOnce {
+    storage: Arc<dyn Storage>,
+    permits: Arc<ReadPermits>,
+    /// How many of them readers are to ask for at once.
+    reads: usize,
+}
+
+impl AtOnce {
+    /// Limits `storage` to `reads` reads, at least one.
+    pub fn new(storage: Arc<dyn Storage>, reads: usize) -> AtOnce {
+        AtOnce::sharing(storage, Arc::new(ReadPermits::new(reads)), reads)
+    }
+
+    /// Limits `storage` to permits that others have too; `reads` of them at most are for its own readers at once.
+    pub fn sharing(storage: Arc<dyn Storage>, permits: Arc<ReadPermits>, reads: usize) -> AtOnce {
+        let reads = reads.clamp(1, permits.reads());
+        AtOnce { storage, permits, reads }
+    }
+
+    fn with_permit<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.permits.with_permit(|| self.storage.interrupted(), read)
     }
 }
 

@@ -11,7 +11,7 @@ use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
-pub use at_once::AtOnce;
+pub use at_once::{AtOnce, ReadPermits};
 use local_folder::{local_contents, local_details, modified};
 
 use crate::error::{Error, ErrorKind, Result};

@@ -1,0 +1,173 @@
+"""Many tables at once: `lakebed.health`, and the command line on folders of tables and on catalogs."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import run
+from local_storage import LocalStorage
+from test_cli_catalogs import configured
+from test_cli_catalogs import run as run_of_catalog
+from test_cli_terminal import terminal
+
+import lakebed
+from lakebed.errors import SchemaError
+from shared_data import SAMPLE_TABLE
+
+tables = pytest.importorskip("catalog_tables")
+__all__ = ["terminal"]
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    """Four tables in two databases, one of which is damaged, another one gone but for its folder."""
+    folder = tmp_path / "warehouse"
+    for name in ("a.db/orders", "a.db/items", "b.db/orders"):
+        shutil.copytree(SAMPLE_TABLE, folder / name)
+    damaged = folder / "b.db/damaged"
+    shutil.copytree(SAMPLE_TABLE, damaged)
+    (damaged / "schema/schema-0").write_text("nothing")
+    return folder
+
+
+def rows_of(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_a_row_each_whatever_becomes_of_the_others(warehouse: Path) -> None:
+    paths = [warehouse / "a.db/orders", warehouse / "b.db/damaged", warehouse / "nowhere"]
+    rows = lakebed.health(paths).to_pylist()
+    (alone,) = lakebed.open_table(paths[0]).health().to_arrow().to_pylist()
+    assert rows[0] == {"name": str(paths[0]), **alone, "error": None}
+    assert [row["name"] for row in rows] == list(map(str, paths))
+    assert rows[1]["error"].startswith("json: ")
+    assert rows[2]["error"].startswith("table-not-found: ")
+    assert rows[1]["file_count"] is None
+    assert lakebed.health([]).schema == lakebed.health(paths).schema
+
+
+def test_columns_and_conditions_are_those_of_each_table(warehouse: Path) -> None:
+    paths = [warehouse / "a.db/orders", warehouse / "a.db/items"]
+    rows = lakebed.health(paths, columns=["file_count"], filter="file_count > 33", at=10)
+    assert rows.schema.names == ["name", "file_count", "error"]
+    assert rows["file_count"].to_pylist() == [34, 34]
+    assert lakebed.health(paths, filter="file_count > 34").num_rows == 0
+    with pytest.raises(SchemaError, match="no column"):
+        lakebed.health(paths, columns=["files"])
+
+
+def test_secrets_are_in_no_error() -> None:
+    (row,) = lakebed.health(["s3://AKID:hush@lake/wh/t"], storage=LocalStorage()).to_pylist()
+    assert "hush" not in row["error"]
+
+
+class Counting(LocalStorage):
+    """How many reads there are at once."""
+
+    def __init__(self) -> None:
+        self.now = self.most = 0
+        self.lock = threading.Lock()
+        self.both = threading.Event()
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        """The bytes of a local file."""
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            if self.now > 1:
+                self.both.set()
+        # Two reads at once, where there may be two.
+        self.both.wait(0.05)
+        try:
+            return super().read(path, start, end)
+        finally:
+            with self.lock:
+                self.now -= 1
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_tables_share_a_limit_of_reads(warehouse: Path, most: int) -> None:
+    storage = Counting()
+    paths = [warehouse / name for name in ("a.db/orders", "a.db/items", "b.db/orders")]
+    rows = lakebed.health(paths, storage=storage, concurrent_reads=most)
+    assert rows["error"].null_count == 3
+    assert storage.most == most
+
+
+def test_a_limit_of_reads_is_a_value(warehouse: Path) -> None:
+    limit = lakebed.ReadLimit(3)
+    assert (limit.reads, repr(limit), pickle.loads(pickle.dumps(limit)).reads) == (3, "ReadLimit(3)", 3)
+    table = lakebed.open_table(warehouse / "a.db/orders", concurrent_reads=limit)
+    assert pickle.loads(pickle.dumps(table)).files().to_arrow().num_rows == 34
+    with pytest.raises(ValueError, match="positive"):
+        lakebed.ReadLimit(0)
+    found = lakebed.find_tables(warehouse, concurrent_reads=limit).to_arrow()
+    assert found.num_rows == 4
+
+
+def test_the_command_line_takes_a_folder_of_tables(warehouse: Path) -> None:
+    done = run("health", str(warehouse), "-o", "json")
+    rows = rows_of(done.stdout)
+    assert done.exit_code == 1
+    assert [(row["name"], row["file_count"]) for row in rows] == [
+        ("a.items", 34),
+        ("a.orders", 34),
+        ("b.orders", 34),
+        ("b.damaged", None),
+    ]
+    assert done.stderr.startswith("error: b.damaged: ")
+    only = rows_of(
+        run("health", str(warehouse / "a.db"), "--columns", "name,file_count", "-o", "json").stdout
+    )
+    assert only == [{"name": name, "file_count": 34} for name in ("items", "orders")]
+
+
+def test_a_terminal_gets_a_line_each_the_worst_first(
+    terminal: Any, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
+    expired = lakebed.open_table(warehouse / "a.db/items").expire_snapshots(retain_last=1)
+    assert expired is not None
+    shown = terminal("health", str(warehouse))
+    lines = shown.stdout.splitlines()
+    assert lines[0].split() == ["table", "size", "files", "small", "deletes", "worst", "problem"]
+    assert [line.split()[0] for line in lines[2:]] == ["b.damaged", "a.orders", "b.orders", "a.items"]
+    assert "not read: " in lines[2]
+    assert "10 snapshots hold on to" in lines[3]
+    assert max(map(len, lines)) <= 80
+    assert shown.stderr == "4 tables, 2 with problems, 1 not read; `lakebed health TABLE` says what to do\n"
+
+
+def test_a_catalog_and_its_namespaces(tmp_path: Path) -> None:
+    catalog = tables.sqlite(tmp_path)
+    orders = tables.orders(catalog)
+    catalog.create_namespace("db.inner")
+    catalog.create_table("db.inner.items", orders.schema())
+    catalog.create_namespace("other")
+    catalog.create_table("other.gone", orders.schema())
+    metadata = catalog.load_table("other.gone").metadata_location
+    Path(metadata.removeprefix("file://")).unlink()
+    configured(tmp_path, lake=catalog.properties)
+    done = run_of_catalog(tmp_path, "health", "--catalog", "lake", "-o", "json")
+    rows = rows_of(done.stdout)
+    assert done.returncode == 1
+    assert [(row["name"], row["snapshot_count"]) for row in rows] == [
+        ("db.orders", 2),
+        ("db.inner.items", 0),
+        ("other.gone", None),
+    ]
+    done = run_of_catalog(tmp_path, "health", "--catalog", "lake", "db", "--columns", "name", "-o", "json")
+    assert (done.returncode, rows_of(done.stdout)) == (0, [{"name": "db.orders"}, {"name": "db.inner.items"}])
+    done = run_of_catalog(tmp_path, "find", "--catalog", "lake", "-o", "json")
+    assert done.returncode == 1
+    assert [row["name"] for row in rows_of(done.stdout)] == ["db.orders", "db.inner.items", "other.gone"]
+    assert rows_of(done.stdout)[0]["location"] == orders.location()
+    assert done.stderr.startswith("error: other.gone: ")
+    words = ("find", "--catalog", "lake", "db", "--filter", "name like '%items'", "--columns", "name")
+    assert run_of_catalog(tmp_path, *words, "-o", "csv").stdout.split() == ["name", "db.inner.items"]
