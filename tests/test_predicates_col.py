@@ -58,6 +58,8 @@ class Word(str, enum.Enum):
         (col("a.ts").hour().isin([1, 2]), 'hour("a.ts") IN (1, 2)'),
         (c.month().is_null() | (c.year() == 1), 'month("c") IS NULL OR year("c") = 1'),
         (col('a "b".c') == 1, '"a ""b"".c" = 1'),
+        (c["it's"] == "x", "\"c\"['it''s'] = 'x'"),
+        (c["k"].is_null(), "\"c\"['k'] IS NULL"),
     ],
 )
 def test_every_form_is_rendered(predicate: Predicate, sql: str) -> None:

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 FIRST = {
-    "snapshots": ("snapshot_id", "committed_at", "operation", "total_record_count", "delta_record_count"),
+    "snapshots": (
+        *("snapshot_id", "committed_at", "operation", "total_record_count", "delta_record_count"),
+        *("engine", "application", "user"),
+    ),
     "changelogs": ("snapshot_id", "committed_at", "operation", "changelog_manifest_list"),
     "refs": ("name", "type", "snapshot_id", "schema_id", "committed_at", "created_at"),
     "schemas": ("schema_id", "fields", "partition_keys", "primary_keys", "identifier_fields", "updated_at"),

@@ -95,15 +95,30 @@ class Predicate:
 
 
 class Column:
-    """A column by name, or what a transform makes of it; comparing it gives a `Predicate`. Made by `col`."""
+    """A column by name, an element of it, or what a transform makes of it; comparing it gives a `Predicate`.
+    Made by `col`.
+    """
 
-    __slots__ = ("_name", "_transform")
+    __slots__ = ("_key", "_name", "_transform")
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
-    def __init__(self, name: str, transform: str | None = None) -> None:
+    def __init__(self, name: str, transform: str | None = None, key: str | None = None) -> None:
         self._name = name
         self._transform = transform
         """The start of the transform's call: `bucket(16, `."""
+        self._key = key
+        """Of a map the key of its element."""
+
+    def __getitem__(self, key: str) -> Column:
+        """The element that a map has for a key, in filters on a view's own columns; null where it has none.
+
+        >>> table.snapshots(filter=lakebed.col("summary")["spark.app.id"] == "local-1")
+        """
+        if not isinstance(key, str):
+            raise TypeError(f"the key of a map's element is a str, not {type(key).__name__}")
+        if self._transform is not None or self._key is not None:
+            raise TypeError(f"{self!r} is no column: a column has elements")
+        return Column(self._name, None, key)
 
     def bucket(self, count: int) -> Column:
         """(Iceberg) The bucket of `count` that the value is in, an int."""
@@ -132,6 +147,8 @@ class Column:
     def _transformed(self, call: str) -> Column:
         if self._transform is not None:
             raise TypeError(f"{self!r} is transformed already: a transform takes a column")
+        if self._key is not None:
+            raise TypeError(f"{self!r} is an element: a transform takes a column")
         return Column(self._name, call)
 
     def __eq__(self, value: Value) -> Predicate:  # type: ignore[override]
@@ -194,6 +211,9 @@ class Column:
     @property
     def _sql(self) -> str:
         column = _quoted(self._name, '"')
+        if self._key is not None:
+            key = _quoted(self._key, "'")
+            return f"{column}[{key}]"
         return column if self._transform is None else f"{self._transform}{column})"
 
     def __bool__(self) -> NoReturn:
@@ -201,7 +221,7 @@ class Column:
 
     def __repr__(self) -> str:
         if self._transform is None:
-            return f"col({self._name!r})"
+            return f"col({self._name!r})" + ("" if self._key is None else f"[{self._key!r}]")
         name, _, parameter = self._transform.partition("(")
         return f"col({self._name!r}).{name}({parameter.removesuffix(', ')})"
 

@@ -89,7 +89,8 @@ pub(crate) struct BoundLeaf {
 }
 
 impl Predicate {
-    /// Resolves columns by exact name among the top-level fields of `schema`, and casts each literal without
+    /// Resolves columns by exact name among the top-level fields of `schema`, elements of those that are maps from
+    /// texts, and casts each literal without
     /// rounding to its column's type: Boolean, Int8 to Int64, Float32, Float64, Decimal128, Utf8, Binary,
     /// Date32, Time32(ms), Time64(us), Timestamp of any unit. Timestamps of columns with a zone are instants:
     /// a literal without an offset is in UTC.
@@ -101,10 +102,10 @@ impl Predicate {
     /// `NullFalseLeafBinaryFunction.java`, `NotIn.java`); `<=> NULL` tests for null.
     ///
     /// Errors: [`ErrorKind::FilterColumn`] for an unknown column, with the known ones; [`ErrorKind::Predicate`] for
-    /// a literal that does not fit, with column, type and kind of literal; and for a transform, which needs a
-    /// table that has transforms.
+    /// a literal that does not fit, with column, type and kind of literal; for a transform, which needs a
+    /// table that has transforms; and for a key where the column is no map.
     pub fn bind(&self, schema: &Schema) -> Result<BoundPredicate> {
-        self.bind_with(Logic::ThreeValued, &mut |term| {
+        let node = bind_node(self, Logic::ThreeValued, &mut |term| {
             if term.transform.is_some() {
                 let message = format!("{term}: transforms only apply to columns of Iceberg tables");
                 return Err(Error::new(ErrorKind::Predicate, message));
@@ -113,21 +114,36 @@ impl Predicate {
                 let known = schema.fields().iter().map(|field| field.name().as_str());
                 unknown_column(&term.column, known)
             })?;
-            Ok(Column::new(index, field.data_type().clone()))
-        })
+            let data_type = match &term.key {
+                None => field.data_type(),
+                Some(_) => element_type(field.data_type()).ok_or_else(|| {
+                    let message = format!("{term}: only maps from texts have elements with such keys");
+                    Error::new(ErrorKind::Predicate, message)
+                })?,
+            };
+            Ok(Column::new(index, data_type.clone()))
+        })?;
+        Ok(BoundPredicate::new(node))
     }
 
     /// Resolves terms with `find`, which gives each distinct column one number, and casts literals like
     /// [`Predicate::bind`].
     ///
     /// # Errors
-    /// Those of `find`; `Predicate` where a literal or an operator does not fit its column.
+    /// Those of `find`; `Predicate` where a literal or an operator does not fit its column, and for elements of maps.
     pub fn bind_with(
         &self,
         logic: Logic,
         find: &mut dyn FnMut(&Term) -> Result<Column>,
     ) -> Result<BoundPredicate> {
-        Ok(BoundPredicate::new(bind_node(self, logic, find)?))
+        let node = bind_node(self, logic, &mut |term| {
+            if term.key.is_some() {
+                let message = format!("{term}: elements of maps are only tested in rows of views");
+                return Err(Error::new(ErrorKind::Predicate, message));
+            }
+            find(term)
+        })?;
+        Ok(BoundPredicate::new(node))
     }
 }
 
@@ -227,6 +243,14 @@ impl BoundLeaf {
         let operands = Operands { values, pattern: None };
         BoundLeaf { operator, column, operands, logic: self.logic, written: self.written.clone() }
     }
+}
+
+/// The type of the elements of a map from texts.
+fn element_type(map: &DataType) -> Option<&DataType> {
+    let DataType::Map(entries, _) = map else { return None };
+    let DataType::Struct(fields) = entries.data_type() else { return None };
+    let [key, value] = fields.as_ref() else { return None };
+    (*key.data_type() == DataType::Utf8).then(|| value.data_type())
 }
 
 fn bind_node(

@@ -1,7 +1,9 @@
 //! Evaluates bound predicates on rows.
 
-use arrow_array::{Array, ArrayRef};
-use arrow_buffer::BooleanBuffer;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, Int32Array};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer};
+use arrow_select::take::take;
 
 use super::bind::{BoundLeaf, BoundPredicate, Logic, Node};
 use super::op::Operator;
@@ -16,7 +18,7 @@ impl BoundPredicate {
     ///
     /// Errors: [`ErrorKind::Argument`] for an array that is missing or has another type or length.
     /// Cost: one pass over the columns read, `O(log n)` per row for `IN` of n literals; no allocation per
-    /// row.
+    /// row; of elements of maps the entries before them, and a copy of the elements.
     pub fn evaluate(&self, columns: &[ArrayRef], row_count: usize) -> Result<BooleanBuffer> {
         self.over_rows(columns, row_count, |leaf, value| leaf.matches(value))
     }
@@ -36,7 +38,9 @@ impl BoundPredicate {
     ) -> Result<BooleanBuffer> {
         walk(&self.node, row_count, &|leaf| {
             let array = columns.get(leaf.column.index).ok_or_else(|| missing(leaf))?;
-            let column = checked(leaf, array, row_count)?;
+            let element =
+                leaf.written.term.key.as_deref().map(|key| elements(leaf, array, key)).transpose()?;
+            let column = checked(leaf, element.as_ref().unwrap_or(array), row_count)?;
             Ok(BooleanBuffer::collect_bool(row_count, |row| answer(leaf, column.get(row))))
         })
     }
@@ -101,6 +105,19 @@ pub(super) fn walk(
             Ok(any)
         }
     }
+}
+
+/// The element that each map has for a key, null where it has none.
+fn elements(leaf: &BoundLeaf, maps: &ArrayRef, key: &str) -> Result<ArrayRef> {
+    let maps = maps.as_map_opt().ok_or_else(|| mismatch(leaf, "no map"))?;
+    let keys = maps.keys().as_string_opt::<i32>().ok_or_else(|| mismatch(leaf, "no map from texts"))?;
+    let of_key = |at: &i32| keys.value(at.as_usize()) == key;
+    let entries = maps.offsets().windows(2).map(|ends| ends[0]..ends[1]);
+    let places: Int32Array = entries
+        .enumerate()
+        .map(|(row, mut entries)| if maps.is_null(row) { None } else { entries.find(of_key) })
+        .collect();
+    Ok(take(maps.values(), &places, None)?)
 }
 
 /// `array`, checked to be that of the leaf's column.

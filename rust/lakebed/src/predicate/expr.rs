@@ -37,13 +37,15 @@ pub struct Leaf {
     pub literals: Vec<Literal>,
 }
 
-/// A column, or the result of a partition transform of it.
+/// A column, an element of it, or the result of a partition transform of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Term {
     /// The column's name, nested names joined by dots.
     pub column: String,
     /// The transform, where there is one.
     pub transform: Option<Call>,
+    /// Of a map the key of the element that is meant.
+    pub key: Option<String>,
 }
 
 /// A partition transform as text calls it: `bucket(16, …)`.
@@ -57,13 +59,13 @@ pub struct Call {
 
 impl From<&str> for Term {
     fn from(column: &str) -> Term {
-        Term { column: column.to_owned(), transform: None }
+        column.to_owned().into()
     }
 }
 
 impl From<String> for Term {
     fn from(column: String) -> Term {
-        Term { column, transform: None }
+        Term { column, transform: None, key: None }
     }
 }
 
@@ -198,7 +200,10 @@ impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let column = QuotedText('"', &self.column);
         match &self.transform {
-            None => column.fmt(f),
+            None => match &self.key {
+                None => column.fmt(f),
+                Some(key) => write!(f, "{column}[{}]", QuotedText('\'', key)),
+            },
             Some(Call { name, parameter: None }) => write!(f, "{name}({column})"),
             Some(Call { name, parameter: Some(parameter) }) => write!(f, "{name}({parameter}, {column})"),
         }

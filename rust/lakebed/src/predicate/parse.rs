@@ -12,7 +12,7 @@
 //!                  | [NOT] IN "(" literal {"," literal} ")" | [NOT] BETWEEN literal AND literal
 //!                  | [NOT] LIKE literal [ESCAPE literal] ]
 //!           | literal comparison term
-//! term      = column | transform "(" [number ","] column ")"
+//! term      = column [ "[" string "]" ] | transform "(" [number ","] column ")"
 //! ```
 
 use super::expr::{Call, Literal, Predicate, Term};
@@ -186,9 +186,12 @@ impl Parser<'_> {
         if self.called().is_some() {
             return Err(self.tokens.error("a transform takes a column"));
         }
-        let Term { column, .. } = self.column_term()?;
+        let Term { column, key, .. } = self.column_term()?;
+        if key.is_some() {
+            return Err(self.tokens.error("a transform takes a column"));
+        }
         self.tokens.expect(")")?;
-        Ok(Term { column, transform: Some(Call { name: name.to_owned(), parameter }) })
+        Ok(Term { column, transform: Some(Call { name: name.to_owned(), parameter }), key })
     }
 
     /// A transform's number, above 0 and within 31 bits.
@@ -374,10 +377,27 @@ impl Parser<'_> {
             "TRUE" => Literal::Boolean(true),
             "FALSE" => Literal::Boolean(false),
             word if RESERVED.contains(&word) => return Err(self.tokens.expected("a column or a literal")),
-            _ => return Ok(Operand::Term(self.name()?.into())),
+            _ => {
+                let (column, key) = (self.name()?, self.key()?);
+                return Ok(Operand::Term(Term { column, transform: None, key }));
+            }
         };
         self.tokens.advance();
         Ok(Operand::Literal(constant))
+    }
+
+    /// The key of a map's element, where one follows.
+    fn key(&mut self) -> Result<Option<String>> {
+        if !self.tokens.eat("[") {
+            return Ok(None);
+        }
+        let key = match self.tokens.peek() {
+            Token::String(key) => key.to_string(),
+            _ => return Err(self.tokens.expected("a key in '…'")),
+        };
+        self.tokens.advance();
+        self.tokens.expect("]")?;
+        Ok(Some(key))
     }
 
     /// Names joined by dots.

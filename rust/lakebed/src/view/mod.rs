@@ -6,6 +6,7 @@ mod entries;
 mod filtered;
 mod summary;
 mod totals;
+pub(crate) mod writer;
 
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use crate::error::Result;
 use crate::iceberg::metadata::{MAIN, RefKind, Snapshot, SnapshotRef};
 use crate::iceberg::types::Schema;
-use crate::view::{Rows, ShownField, field_lists, lists, maps, whole};
+use crate::view::{Rows, ShownField, field_lists, lists, maps, whole, writer};
 
 /// The rows of `snapshots`, in the order of the metadata, which is that of the commits.
 pub(crate) fn snapshots(snapshots: &[Snapshot]) -> Result<RecordBatch> {
@@ -21,6 +21,10 @@ pub(crate) fn snapshots(snapshots: &[Snapshot]) -> Result<RecordBatch> {
         ("total_record_count", rows.longs(total_records)),
         ("manifest_list", rows.texts(|one| one.manifest_list.as_deref())),
         ("summary", maps(snapshots.iter().map(|one| one.summary.as_deref()))?),
+        ("engine", rows.texts(|one| writer::engine(one.summary.as_deref()))),
+        ("engine_version", rows.texts(|one| writer::engine_version(one.summary.as_deref()))),
+        ("application", rows.texts(|one| writer::application(one.summary.as_deref()))),
+        ("user", rows.texts(|one| writer::user(one.summary.as_deref()))),
         ("sequence_number", rows.longs(|one| one.sequence_number)),
         ("first_row_id", rows.longs(|one| one.first_row_id)),
         ("added_rows", rows.longs(|one| one.added_rows)),

@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use super::super::schema::TableSchema;
 use crate::error::Result;
 use crate::paimon::snapshot::{Snapshot, Tag};
-use crate::view::{Rows, ShownField, field_lists, map_names, maps, whole};
+use crate::view::{Rows, ShownField, field_lists, map_names, maps, whole, writer};
 
 /// The rows of `snapshots`, ascending by id.
 pub(crate) fn snapshots(snapshots: &[Snapshot]) -> Result<RecordBatch> {
@@ -28,6 +28,10 @@ pub(crate) fn snapshots(snapshots: &[Snapshot]) -> Result<RecordBatch> {
         // A Paimon snapshot has two lists, in later columns.
         ("manifest_list", rows.absent(&DataType::Utf8)),
         ("summary", maps(snapshots.iter().map(|s| s.properties.as_deref()))?),
+        ("engine", rows.texts(|s| writer::engine(s.properties.as_deref()))),
+        ("engine_version", rows.texts(|s| writer::engine_version(s.properties.as_deref()))),
+        ("application", rows.texts(|s| writer::application(s.properties.as_deref()))),
+        ("user", rows.texts(|s| s.commit_user.as_str())),
         ("version", rows.ints(|s| s.version)),
         ("commit_user", rows.texts(|s| s.commit_user.as_str())),
         ("commit_identifier", rows.longs(|s| s.commit_identifier)),
