@@ -33,6 +33,15 @@ class TableKeywords(Keywords, total=False):
     where: str | Predicate | None
 
 
+class OverlapKeywords(TypedDict, total=False):
+    """What `overlap` takes, whose `columns` are those of the table."""
+
+    where: str | Predicate | None
+    filter: str | Predicate | None
+    limit: int | None
+    threads: int | None
+
+
 class FileKeywords(TableKeywords, total=False):
     """What views take whose rows are files or entries, which have statistics."""
 

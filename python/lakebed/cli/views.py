@@ -27,9 +27,14 @@ VIEWS = tuple(name for name in KEYWORDS if name != "health")
 """All views but `health`, whose command takes several tables."""
 
 # The order in which a terminal gets the rows of groups, unless `--sort` says another.
-_TERMINAL_SORT = {"partitions": ["-file_size_in_bytes"], "buckets": ["-file_size_in_bytes"]}
+_TERMINAL_SORT = {
+    "partitions": ["-file_size_in_bytes"],
+    "buckets": ["-file_size_in_bytes"],
+    "overlap": ["-average_depth"],
+}
 # Made from so little that no step of reading them is left out.
 _WITHOUT_STEPS = ("snapshots", "changelogs", "refs", "schemas", "manifests", "indexes", "metadata_table")
+_of_table = click.option("--columns", metavar="A,B", callback=options.names, help="Columns of the table.")
 _NAMES = {"metadata_table": "metadata"}
 _SECTIONS = {
     "lakebed.table.history": "Its history",
@@ -54,12 +59,13 @@ def view_command(view: str) -> click.Command:
     """The command that prints a view."""
     method = getattr(Table, view)
     parameters = inspect.signature(method).parameters
+    known = OF_KEYWORDS if "columns" in KEYWORDS[view] else {**OF_KEYWORDS, "columns": _of_table}
     keywords = {
-        name: OF_KEYWORDS[name]
-        if name in OF_KEYWORDS
+        name: known[name]
+        if name in known
         else click.option(f"--{name.replace('_', '-')}", is_flag=True, help=said(method, name))
         for name, one in parameters.items()
-        if name in OF_KEYWORDS or isinstance(one.default, bool)
+        if name in known or isinstance(one.default, bool)
     }
 
     def run(
@@ -75,14 +81,16 @@ def view_command(view: str) -> click.Command:
             click.echo("\n".join(table.metadata_tables))
             return
         is_shown = sys.stdout.isatty() and output == "table" and output_file is None
-        if is_shown and not order.sort and not selection["columns"]:
-            order = Order(_TERMINAL_SORT.get(view, ()), order.limit)
         read: Callable[..., ViewScan] = getattr(table, view)
-        columns = selection.pop("columns")
+        # Those of `overlap` are the table's.
+        columns = selection.pop("columns") if "columns" in KEYWORDS[view] else None
+        if is_shown and not order.sort and not columns:
+            order = Order(_TERMINAL_SORT.get(view, ()), order.limit)
         needed = order.needed(columns, *(("severity",) if view == "verify" else ()))
+        chosen = {} if needed is None else {"columns": needed}
         own = {name: given for name, given in selection.items() if name not in ("where", "filter", "stats")}
         with options.hinting(table, view, lambda: read(**own), selection["filter"]):
-            scan = read(**selection, columns=needed, limit=order.view_limit)
+            scan = read(**selection, **chosen, limit=order.view_limit)
         if explain:
             write_explain(scan.explain(), output, output_file)
             return

@@ -68,6 +68,7 @@ _COSTS = {
     "totals": f"""As `reachable`; a row per kind of file of each task crosses another shuffle, to one task.
         With orphans one task opens the table again and reads it. {_OF_TASKS}""",
     "columns": """As `files`; a row of each task crosses a shuffle, to one task.""",
+    "overlap": """As `files`; the bounds of all files cross a shuffle, to one task, which holds them.""",
     "growth": f"""One task opens the table again and reads it. {_OF_TASKS}""",
 }
 _COSTS |= dict.fromkeys(("buckets", "health"), _COSTS["partitions"])

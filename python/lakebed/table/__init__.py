@@ -62,6 +62,7 @@ class Table(Changes["Table", Freed]):
     partitions = contents.partitions
     buckets = contents.buckets
     columns = contents.columns
+    overlap = contents.overlap
     health = contents.health
     plan = contents.plan
     metadata_table = contents.metadata_table

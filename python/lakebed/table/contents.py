@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from lakebed._arguments import encodable, one_of, positive
-from lakebed._keywords import FileKeywords, Keywords, TableKeywords
+from lakebed._arguments import encodable, names, one_of, positive
+from lakebed._keywords import FileKeywords, Keywords, OverlapKeywords, TableKeywords
 from lakebed._native import View
 from lakebed._verdict import SMALL_BYTES
 from lakebed.view import HealthScan, PlanScan, ViewScan, view
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typing_extensions import Unpack
 
     from lakebed.table import Table
@@ -216,6 +218,35 @@ def columns(self: Table, **given: Unpack[Keywords]) -> ViewScan:
         `Statistics.java`.
     """
     return ViewScan(self, "columns", View.COLUMNS, given)
+
+
+@view(OverlapKeywords)
+def overlap(self: Table, columns: Sequence[str] | None = None, **given: Unpack[OverlapKeywords]) -> ViewScan:
+    """One row per partition and column of the table: how many data files a value of the column meets, by
+    the bounds of files, and how many it would meet if the partition's files were sorted by the column.
+
+    A query of one value, or of a narrow range, reads about `average_depth` files of a partition, and those
+    without bounds.
+
+    Args:
+        columns: names of the table's columns, nested ones by dotted paths; None for all that have metrics.
+        where: a condition on the table's columns, SQL text or made with `lakebed.col`; only files are
+            compared in which, by partition and statistics, some row may match.
+    Returns: `partition` struct of the partition's types, `column` utf8, `file_count` int64 (data files),
+        `unbounded_file_count` int64 (those with values but without bounds, which every value meets and which
+        count for nothing else), `average_depth` float64 and `max_depth` int64, the files whose bounds a value
+        lies within, on average and at most over the bounds of the partition's files, and `sorted_depth`
+        float64, that average at least if the files were sorted by the column: 1, or more where whole files
+        have one value. Depths are null where no file has bounds. By columns, then by partitions in the order
+        in which manifests first name them.
+    Raises: SchemaError (no such column), PredicateError, at once; errors of the data when read.
+    Cost: that of `files` with the statistics of these columns; memory is that of their bounds in all files.
+    Source: none of an engine's; Snowflake's `SYSTEM$CLUSTERING_INFORMATION` gives depths so.
+
+    >>> table.overlap(["customer", "ordered_at"], filter="average_depth > 2 * sorted_depth")
+    """
+    asked = names("columns", columns)
+    return ViewScan(self, "overlap", View.overlap(asked), given)
 
 
 @view(TableKeywords)

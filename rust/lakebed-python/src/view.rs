@@ -70,6 +70,11 @@ impl View {
     }
 
     #[staticmethod]
+    fn overlap(columns: Option<Vec<String>>) -> View {
+        View(view::View::Overlap { columns })
+    }
+
+    #[staticmethod]
     fn verify(data_files: bool) -> View {
         View(view::View::Verify { data_files })
     }

@@ -15,7 +15,7 @@ use crate::notes::Notes;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::ScanOptions;
 use crate::storage::{Storage, read_recorded};
-use crate::view::{TableColumn, View, column_metrics, filtered, totals};
+use crate::view::{TableColumn, View, column_metrics, filtered, overlap, totals};
 
 /// The branch of a table that is on no other.
 pub const MAIN: &str = "main";
@@ -192,9 +192,16 @@ pub trait LakeTable: Any + Send + Sync {
             View::Columns => {
                 column_metrics(self.table_columns()?, options, |view, options| self.scan(view, options))
             }
-            view => {
-                filtered(view, options, &self.data_schema(), &|view, options| self.resolve(view, options))
-            }
+            view => filtered(view, options, &self.data_schema(), &|view, options| match view {
+                View::Overlap { columns } => {
+                    let names = match columns {
+                        Some(names) => names,
+                        None => self.table_columns()?.into_iter().map(|column| column.name).collect(),
+                    };
+                    overlap(names, options, |view, options| self.scan(view, options))
+                }
+                view => self.resolve(view, options),
+            }),
         }
     }
 

@@ -4,6 +4,7 @@ mod column_metrics;
 mod columns;
 mod entries;
 mod filtered;
+mod overlap;
 mod summary;
 mod totals;
 pub(crate) mod writer;
@@ -21,6 +22,7 @@ pub(crate) use columns::{
 };
 pub(crate) use entries::{EntryView, IDENTITY_COLUMN, Make, OwnColumns, ViewColumn, column, copy, given};
 pub(crate) use filtered::filtered;
+pub(crate) use overlap::overlap;
 pub(crate) use summary::SummaryJob;
 pub use summary::SummaryRows;
 pub(crate) use totals::totals;
@@ -137,6 +139,12 @@ pub enum View {
     /// One row per column of the table, with what the metrics of its data files say: how many values, nulls and NaN there
     /// are, their bounds and bytes, and how many distinct values statistics have counted.
     Columns,
+    /// One row per partition and column of the table: how many of the partition's data files a value of the column meets,
+    /// by the bounds of files.
+    Overlap {
+        /// Names of columns; `None` for all whose values have metrics.
+        columns: Option<Vec<String>>,
+    },
     /// A metadata table of the format's engines, by its name, with their names, order and types of columns.
     MetadataTable(String),
 }
@@ -179,6 +187,7 @@ impl View {
             View::Freed { .. } => "freed",
             View::Totals { .. } => "totals",
             View::Columns => "columns",
+            View::Overlap { .. } => "overlap",
             View::MetadataTable(name) => name,
         }
     }
@@ -186,8 +195,10 @@ impl View {
     /// Whether rows are made from the table's files and manifests, which a filter on the table's columns selects.
     pub fn is_of_table_rows(&self) -> bool {
         use View::{Appends, Deletes, Diff, FileHistory, Indexes, Manifests};
-        let listed =
-            matches!(self, Manifests | Deletes | Indexes | Diff { .. } | Appends { .. } | FileHistory);
+        let listed = matches!(
+            self,
+            Manifests | Deletes | Indexes | Diff { .. } | Appends { .. } | FileHistory | View::Overlap { .. }
+        );
         listed || self.is_of_entries()
     }
 

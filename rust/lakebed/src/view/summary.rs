@@ -7,6 +7,7 @@ use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
 use super::column_metrics::{ColumnMetrics, TableColumn};
+use super::overlap::{Overlap, OverlapColumns};
 use super::select;
 use super::totals::Totals;
 use crate::distributed::{
@@ -51,6 +52,8 @@ pub(crate) enum SummedView {
     Totals { with_orphans: bool },
     /// Metrics of data files by the columns of the table.
     Columns(Vec<TableColumn>),
+    /// Bounds of data files in columns of the table.
+    Overlap(OverlapColumns),
 }
 
 impl SummedView {
@@ -59,6 +62,7 @@ impl SummedView {
         match self {
             SummedView::Totals { with_orphans } => Box::new(Totals::new(*with_orphans)),
             SummedView::Columns(columns) => Box::new(ColumnMetrics::new(columns.clone())),
+            SummedView::Overlap(columns) => Box::new(Overlap::new(columns.clone())),
         }
     }
 }

@@ -1,0 +1,107 @@
+"""`overlap`: how many files a value meets, counted one by one from the bounds that `files` has of each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from command_line import complaint, printed
+from covering import each_covering_iceberg_table, each_covering_paimon_table
+from exchanging import exchanged
+from test_jobs import rows
+
+import lakebed
+from lakebed.errors import PredicateError, SchemaError
+from shared_data import SAMPLE_TABLE
+from spark_rows import expected
+
+if TYPE_CHECKING:
+    from iceberg_golden import GoldenTable as GoldenIcebergTable
+    from lakebed import Table
+    from shared_data import GoldenTable
+
+pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
+
+Row = dict[str, Any]
+
+
+def ordered(bound: Any) -> Any:
+    """A bound by which files are compared: texts by their bytes."""
+    return bound.encode() if isinstance(bound, str) else bound
+
+
+def counted(files: list[Row], column: str) -> Row:
+    """What is said of a partition's files and a column, one by one."""
+    bounds, unbounded = list[tuple[Any, Any]](), 0
+    for file in files:
+        stats = file["stats"][column]
+        pair = (ordered(stats["lower_bound"]), ordered(stats["upper_bound"]))
+        if all(bound is not None and bound == bound for bound in pair):
+            bounds.append(pair)
+        else:
+            values, nulls, nans = (stats[name] for name in ("value_count", "null_count", "nan_count"))
+            is_empty = None not in (values, nulls) and values - nulls <= (nans or 0)
+            unbounded += not is_empty
+    values = [bound for pair in bounds for bound in pair]
+    depths = [sum(lower <= value <= upper for lower, upper in bounds) for value in values]
+    single = [max(1, sum(lower == value == upper for lower, upper in bounds)) for value in values]
+    return {
+        "column": column,
+        "file_count": len(files),
+        "unbounded_file_count": unbounded,
+        "average_depth": sum(depths) / len(depths) if depths else None,
+        "max_depth": max(depths, default=None),
+        "sorted_depth": sum(single) / len(single) if single else None,
+    }
+
+
+def check(table: Table) -> None:
+    names = [row["column"] for row in rows(table.columns(columns=["column"]))]
+    if not names:
+        return
+    files = defaultdict[str, list[Row]](list)
+    for row in rows(table.files(columns=["content", "partition"], stats=names)):
+        if row["content"] == 0:
+            files[repr(row["partition"])].append(row)
+    found = rows(table.overlap())
+    keys = [(row["column"], repr(row.pop("partition"))) for row in found]
+    assert sorted(keys) == sorted((name, partition) for name in names for partition in files)
+    for row, (name, partition) in zip(found, keys, strict=True):
+        assert row == pytest.approx(counted(files[partition], name)), (name, partition)
+    scan = table.overlap(names[:2])
+    for parts in (1, 3):
+        assert exchanged(scan, parts) == expected(scan)
+
+
+@each_covering_iceberg_table()
+def test_of_iceberg(table: GoldenIcebergTable) -> None:
+    check(table.open())
+
+
+@each_covering_paimon_table()
+def test_of_paimon(table: GoldenTable) -> None:
+    check(lakebed.open_table(table.path))
+
+
+def test_columns_conditions_and_limits() -> None:
+    table = lakebed.open_table(SAMPLE_TABLE)
+    every = rows(table.overlap(columns=["amount"]))
+    assert {row["column"] for row in every} == {"amount"}
+    deep = rows(table.overlap(["amount"], filter="average_depth > 2", limit=2))
+    assert deep == [row for row in every if row["average_depth"] > 2][:2]
+    emea = rows(table.overlap(["amount"], where="region = 'emea'"))
+    assert emea == [row for row in every if row["partition"]["region"] == "emea"]
+    with pytest.raises(SchemaError, match="nowhere"):
+        table.overlap(["nowhere"])
+    with pytest.raises(PredicateError, match="no column"):
+        table.overlap(["amount"], filter="nowhere > 2")
+    with pytest.raises(TypeError, match="a list of names"):
+        table.overlap("amount")
+
+
+def test_the_command_line() -> None:
+    words = ("overlap", SAMPLE_TABLE, "--columns", "amount", "--sort", "-average_depth", "--limit", "1")
+    (row,) = printed(*words)
+    assert row["average_depth"] == max(row["average_depth"] for row in printed(*words[:4]))
+    assert "no column" in complaint("overlap", SAMPLE_TABLE, "--sort", "depth", code=2)
