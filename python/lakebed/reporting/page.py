@@ -2,153 +2,339 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from importlib.resources import files
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from lakebed._display import moment, size, threshold
+from lakebed import _native
+from lakebed._display import count, size, threshold
 from lakebed._html import escape
 from lakebed._verdict import verdict
-from lakebed.reporting import pictures
+from lakebed._writer import Writer
+from lakebed.reporting import html, pictures
+from lakebed.reporting.html import figure, in_bytes, minute, number, panels
+from lakebed.reporting.numbers import Commit, Numbers, Unread
+from lakebed.reporting.svg import day
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
-    from lakebed.reporting.numbers import Numbers
+    from lakebed.reporting.numbers import Asked
 
-_ROWS = 10
-_STYLE = """
-:root { color-scheme: light dark; --line: rgba(128, 128, 128, 0.35); --mark: #b45309; }
-@media (prefers-color-scheme: dark) { :root { --mark: #f0a53c; } body { background: #15181c; color: #e4e6e8;
-} } body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; padding: 1rem; max-width: 60rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.25rem; overflow-wrap: anywhere; border-top: 1px solid var(--line);
-padding-top: 1rem; margin-top: 2rem; } h3 { font-size: 1rem; margin-bottom: 0.3rem; }
-dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: 0.5rem 1rem; }
-dt { opacity: 0.7; font-size: 0.85rem; } dd { margin: 0; font-weight: 600; font-variant-numeric:
-tabular-nums; } figure { margin: 1rem 0; } figcaption { font-size: 0.9rem; opacity: 0.8; } svg { width: 100%;
-height: auto; } .wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric:
-tabular-nums; } td { white-space: nowrap; }
-th, td { padding: 0.2rem 0.7rem 0.2rem 0; text-align: right; border-bottom: 1px solid
-var(--line); } th:first-child, td:first-child { text-align: left; overflow-wrap: anywhere; min-width: 9rem;
-white-space: normal; }
-.finding { border-left: 4px solid var(--mark); padding-left: 0.7rem; margin: 0.7rem 0; }
-.finding b { color: var(--mark); } code { overflow-wrap: anywhere; }
-"""
-_WHOLE = (
-    ("data files", "file_count"),
-    ("rows", "record_count"),
-    ("partitions", "partition_count"),
-    ("snapshots", "snapshot_count"),
-    ("small files", "small_file_count"),
-    ("delete files", "delete_file_count"),
-    ("manifests", "manifest_count"),
-)
+_ROWS, _MOST_WRITERS = 10, 7
+# Kinds of `totals` whose files hold rows, and whose files say which rows are deleted.
+_DATA = frozenset({"data", "changelog data", "extra"})
+_DELETES = frozenset({"position deletes", "equality deletes", "deletion vectors", "index"})
+# Nothing is loaded from anywhere, and nothing runs.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def page(tables: Sequence[Numbers], small_bytes: int) -> str:
-    """The page of some tables; each in a section of its own, behind a list of all where there are several."""
-    title = "Report of lake tables" if len(tables) != 1 else f"Report of {tables[0].name}"
-    several = [_overview(tables)] if len(tables) > 1 else []
-    sections = [_section(number, table, small_bytes) for number, table in enumerate(tables)]
+def page(tables: Sequence[Numbers | Unread], asked: Asked, now: datetime) -> str:
+    """The page of some tables; each in a section of its own, behind a list of all where there are several.
+
+    Args: now, when it is made, in UTC.
+    """
+    style = files("lakebed.reporting").joinpath("page.css").read_text("utf-8")
+    several = len(tables) != 1
+    title = f"Report of {len(tables):,} tables" if several else tables[0].name
+    made = f"{day(now)}, {now:%H:%M} UTC"
+    sections = [
+        _section(place, table, asked, several)
+        if isinstance(table, Numbers)
+        else _unread(place, table, several)
+        for place, table in enumerate(tables)
+    ]
+    about = f'<h1>{escape(title)}</h1>\n<p class="about">Made on {made} by lakebed {_native.__version__}</p>'
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
-            f"<h1>{escape(title)}</h1>",
-            *several,
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            f"<title>{escape(title)}, {day(now)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>",
+            *([about, _overview(tables)] if several else []),
             *sections,
-            "</body>\n</html>\n",
+            f"</main>\n<footer>{'' if several else f'Made on {made} by lakebed {_native.__version__}. '}"
+            "1 kB is 1,000 bytes, 1 KiB 1,024. Times are UTC. Numbers are read from the table’s metadata; "
+            "no data file was opened.</footer>\n</body>\n</html>\n",
         ]
     )
 
 
-def _overview(tables: Sequence[Numbers]) -> str:
-    header = ("table", "findings", "bytes", "data files", "small files", "snapshots", "manifests")
-    columns = ("file_count", "small_file_count", "snapshot_count", "manifest_count")
-    # Those with most to look at first.
-    order = sorted(range(len(tables)), key=lambda number: -len(tables[number].findings))
-    rows = []
-    for number in order:
-        table = tables[number]
-        link = f'<a href="#table-{number}">{escape(table.name)}</a>'
-        numbers = [_number(table.health[column]) for column in columns]
-        rows.append([link, str(len(table.findings)), _bytes(table.health["file_size_in_bytes"]), *numbers])
-    return _table(header, rows)
+def _overview(tables: Sequence[Numbers | Unread]) -> str:
+    read = [table for table in tables if isinstance(table, Numbers)]
+    whole = sum(table.health["file_size_in_bytes"] or 0 for table in read)
+    poor, unread = sum(1 for table in read if table.findings), len(tables) - len(read)
+    facts = [
+        ("tables", f"{len(tables):,}", f"{unread:,} not read" if unread else ""),
+        ("with problems", f"{poor:,}", f"{len(read) - poor:,} without" if poor else ""),
+        ("live data", size(whole), count(sum(table.health["file_count"] for table in read), "file")),
+        ("snapshots", f"{sum(table.health['snapshot_count'] for table in read):,}", ""),
+    ]
+    header = (
+        "table",
+        "problems",
+        "bytes",
+        "",
+        "data files",
+        "small",
+        "deleted rows",
+        "snapshots",
+        "last commit",
+    )
+    most = max((table.health["file_size_in_bytes"] or 0 for table in read), default=0)
+    rows = [
+        _line(place, tables[place], most)
+        for place in sorted(range(len(tables)), key=lambda at: _rank(tables[at]))
+    ]
+    caption = "Tables that cannot be read, then those with most problems, then the largest"
+    shown = html.table(caption, header, rows, left=(1,))
+    return f'<nav>{html.tiles(facts)}<div class="panel">{shown}</div></nav>'
 
 
-def _section(number: int, table: Numbers, small_bytes: int) -> str:
+def _rank(table: Numbers | Unread) -> tuple[int, int, str]:
+    if isinstance(table, Unread):
+        return -1_000, 0, table.name
+    return -len(table.findings), -(table.health["file_size_in_bytes"] or 0), table.name
+
+
+def _line(place: int, table: Numbers | Unread, most: int) -> list[str]:
+    link = f'<a href="#table-{place}">{escape(table.name)}</a>'
+    if isinstance(table, Unread):
+        return [link, f'<td class="left error" colspan="8">not read: {escape(table.error)}</td>']
     health = table.health
-    at = "no snapshot" if health["snapshot_id"] is None else f"snapshot {health['snapshot_id']}"
+    first, *others = [*(finding.what for finding in table.findings), ""]
+    more = f" (and {len(others) - 1:,} more)" if len(others) > 1 else ""
+    ratio = health["deleted_record_ratio"]
     committed = health["committed_at"]
-    when = "" if committed is None else f", committed {_minute(committed)}"
-    snapshots = f"{len(table.snapshots):,} snapshots that are still there, in UTC."
-    facts = [("bytes", _bytes(health["file_size_in_bytes"]))]
-    facts += [(label, _number(health[column])) for label, column in _WHOLE]
+    return [
+        link,
+        f"{escape(first)}{more}" if first else '<span class="verdict good">none</span>',
+        escape(in_bytes(health["file_size_in_bytes"])),
+        html.share_bar(health["file_size_in_bytes"] or 0, most),
+        number(health["file_count"]),
+        pictures.share(health["small_file_count"], health["file_count"]),
+        "–" if ratio is None else pictures.share(ratio, 1),
+        number(health["snapshot_count"]),
+        "–" if committed is None else escape(minute(committed).partition(" ")[0]),
+    ]
+
+
+def _unread(place: int, table: Unread, several: bool) -> str:
+    level = "h2" if several else "h1"
+    error = f'<div class="finding error"><b>Not read</b><br>{escape(table.error)}</div>'
+    return f'<section id="table-{place}">\n<{level}>{escape(table.name)}</{level}>\n{error}</section>'
+
+
+def _section(place: int, table: Numbers, asked: Asked, several: bool) -> str:
+    level, alone = ("h2", "") if several else ("h1", ' class="alone"')
     parts = [
-        f'<section id="table-{number}">\n<h2>{escape(table.name)}</h2>',
-        f"<p>{escape(str(health['format']))} table at {escape(at + when)}.</p>",
-        _facts(facts),
+        f'<section id="table-{place}"{alone}>\n<{level}>{escape(table.name)}</{level}>',
+        _about(table),
+        _tiles(table),
         _findings(table),
-        _figure(pictures.growth(table.growth), "Bytes and data files that are live after each snapshot."),
-        _figure(pictures.timeline(table.snapshots), snapshots),
-        _figure(pictures.sizes(table.sizes), _sizes_note(health, small_bytes)),
-        _partitions(table),
-        _deletes(health),
-        _clustering(health),
+        f"<h3>Storage</h3>{_storage(table)}",
+        _growth(table),
+        _sizes(table, asked.small_bytes),
+        _skew(table),
+        _deletes(table),
+        _clustering(table.health),
+        _writers(table.snapshots),
         "</section>",
     ]
     return "\n".join(filter(None, parts))
 
 
+def _about(table: Numbers) -> str:
+    health = table.health
+    catalog = "" if table.catalog is None else f" in the catalog {table.catalog}"
+    version = "" if health["format_version"] is None else f" version {health['format_version']}"
+    at = "no snapshot" if health["snapshot_id"] is None else f"snapshot {health['snapshot_id']}"
+    committed = health["committed_at"]
+    when = "" if committed is None else f", committed {minute(committed)}"
+    kind = str(health["format"]).capitalize()
+    return (
+        f'<p class="about">{escape(f"{kind} table{version}{catalog}, at {at}{when}")}<br>'
+        f"<code>{escape(table.location)}</code></p>"
+    )
+
+
+def _tiles(table: Numbers) -> str:
+    health = table.health
+    average = health["average_file_size_in_bytes"]
+    oldest, ratio = health["oldest_snapshot_at"], health["deleted_record_ratio"]
+    manifests = in_bytes(health["manifest_size_in_bytes"])
+    return html.tiles(
+        [
+            ("live data", in_bytes(health["file_size_in_bytes"]), ""),
+            (
+                "data files",
+                number(health["file_count"]),
+                "" if average is None else f"{size(average)} on average",
+            ),
+            ("rows", number(health["record_count"]), ""),
+            (
+                "deleted rows",
+                "–" if ratio is None else pictures.share(ratio, 1),
+                "" if ratio is None else "of all rows",
+            ),
+            ("partitions", number(health["partition_count"]), ""),
+            (
+                "snapshots",
+                number(health["snapshot_count"]),
+                "" if oldest is None else f"since {minute(oldest)[:10]}",
+            ),
+            ("manifests", number(health["manifest_count"]), manifests),
+        ]
+    )
+
+
 def _findings(table: Numbers) -> str:
+    def steps(text: str) -> str:
+        return "".join(f"<li>{html.code(step)}</li>" for step in text.split("; "))
+
     found = [
-        f'<div class="finding"><b>{escape(finding.what)}</b><br>{_code(finding.next_step)}</div>'
+        f'<div class="finding"><b>{escape(finding.what)}</b><ul>{steps(finding.next_step)}</ul></div>'
         for finding in table.findings
     ]
-    return f"<h3>Findings: {escape(verdict(table.findings))}</h3>" + "".join(found)
+    mood = "bad" if found else "good"
+    shown = f'<span class="verdict {mood}">{escape(verdict(table.findings))}</span>'
+    return f"<h3>Findings: {shown}</h3>{''.join(found)}"
 
 
-def _sizes_note(health: dict[str, Any], small_bytes: int) -> str:
+def _storage(table: Numbers) -> str:
+    storage = table.storage
+    if storage.kinds is None:
+        return f'<div class="panel"><p class="note">{html.code(storage.note)}</p></div>'
+
+    def added(prefix: str, wanted: Sequence[str]) -> tuple[int, int]:
+        rows = [kind for kind in storage.kinds or () if kind["kind"] in wanted]
+        files = sum(row[f"{prefix}_file_count"] or 0 for row in rows)
+        return files, sum(row[f"{prefix}_file_size_in_bytes"] or 0 for row in rows)
+
+    kinds = {row["kind"] for row in storage.kinds}
+    deletes = "deletes and indexes" if "index" in kinds else "deletes"
+    parts = [
+        ("data", "live data", *added("current", [*_DATA & kinds])),
+        ("deletes", f"live {deletes}", *added("current", [*_DELETES & kinds])),
+        ("meta", "live metadata", *added("current", [*kinds - _DATA - _DELETES])),
+        ("older", "older snapshots, tags or branches only", *added("older", [*kinds])),
+    ]
+    if storage.has_orphans:
+        parts.append(("orphans", "orphans, older than 3 days", *added("orphan", [*kinds])))
+    whole = sum(part[3] for part in parts)
+    rows = [
+        [
+            f'<span class="swatch {mark}"></span>{escape(name)}',
+            escape(size(own)),
+            pictures.share(own, whole),
+            f"{files:,}",
+        ]
+        for mark, name, files, own in parts
+    ]
+    shares = pictures.bar([(mark, name, own) for mark, name, _, own in parts])
+    looked = (
+        ""
+        if storage.has_orphans
+        else "Orphan files were not looked for: `orphans=True` or `--orphans` does. "
+    )
+    note = f'<p class="note">{html.code((looked + storage.note).strip())}</p>'
+    shown = html.table("Files by who needs them", ("", "bytes", "share", "files"), rows)
+    return f'<div class="panel">{shares}{shown}{note}</div>'
+
+
+def _growth(table: Numbers) -> str:
+    over_time = pictures.over_time
+    shown = panels(
+        figure("Live bytes", over_time(table.growth, "file_size_in_bytes", pictures.size, "bytes", "data")),
+        figure("Live data files", over_time(table.growth, "file_count", _whole, "data files", "files")),
+    )
+    return f"<h3>Growth</h3>{shown}" if shown else ""
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _sizes(table: Numbers, small_bytes: int) -> str:
+    health = table.health
     small, files = health["small_file_count"], health["file_count"]
-    small_ones = f"{small:,} of {files:,} data files are small, below {threshold(small_bytes)}"
-    return f"{small_ones}; each class of sizes ends at twice the one before."
+    note = (
+        f"{small:,} of {files:,} data files are small, below {threshold(small_bytes)} (orange). "
+        f"The target is {table.target.words}."
+    )
+    shown = panels(figure("Data files by size", pictures.sizes(table.sizes, table.target, small_bytes), note))
+    return f"<h3>Sizes of data files</h3>{shown}" if shown else ""
 
 
-def _partitions(table: Numbers) -> str:
+def _skew(table: Numbers) -> str:
     rows = table.partitions
     if len(rows) < 2:
         return ""
-    header = ("partition", "bytes", "data files", "small files", "rows")
-
-    def cells(row: dict[str, Any]) -> list[str]:
-        numbers = [_number(row[name]) for name in ("file_count", "small_file_count", "record_count")]
-        return [escape(row["label"]), _bytes(row["file_size_in_bytes"]), *numbers]
-
+    sizes = [row["file_size_in_bytes"] or 0 for row in rows]
+    largest = f"The largest has {pictures.share(sizes[0], sum(sizes))} of all bytes"
+    usual = median(sizes)
+    times = f", {sizes[0] / usual:,.1f} times as much as the median one with {size(usual)}." if usual else "."
     small = sorted(rows, key=lambda row: (-(row["small_file_count"] or 0), row["label"]))
     small = [row for row in small if row["small_file_count"]][:_ROWS]
-    most = f"<h3>Most small files: {len(small)} partitions</h3>" + _table(header, map(cells, small))
     parts = [
         f"<h3>Partitions: {len(rows):,}</h3>",
-        _figure(pictures.partitions(rows), "Live data files alone."),
-        f"<h3>The largest {min(_ROWS, len(rows))}</h3>" + _table(header, map(cells, rows[:_ROWS])),
-        most if small else "",
+        panels(
+            figure(
+                "Bytes of each partition",
+                pictures.skew(rows, "file_size_in_bytes", pictures.size, "bytes"),
+                largest + times,
+            ),
+            figure(
+                "Data files of each partition",
+                pictures.skew(rows, "file_count", _whole, "data files", "files"),
+            ),
+        ),
+        _partitions(f"The largest {min(_ROWS, len(rows))} partitions", rows[:_ROWS], "file_size_in_bytes"),
+        _partitions(f"Most small files: {count(len(small), 'partition')}", small, "small_file_count"),
     ]
     return "\n".join(filter(None, parts))
 
 
-def _deletes(health: dict[str, Any]) -> str:
+def _partitions(caption: str, rows: Sequence[dict[str, Any]], by: str) -> str:
+    if not rows:
+        return ""
+    header = ("partition", "", "bytes", "data files", "small files", "rows")
+    columns = ("file_count", "small_file_count", "record_count")
+    cells = [
+        [
+            escape(row["label"]),
+            html.share_bar(row[by] or 0, rows[0][by] or 0),
+            escape(in_bytes(row["file_size_in_bytes"])),
+            *(number(row[name]) for name in columns),
+        ]
+        for row in rows
+    ]
+    return f'<div class="panel">{html.table(caption, header, cells)}</div>'
+
+
+def _deletes(table: Numbers) -> str:
+    health = table.health
     columns = (
         ("position delete files", "position_delete_file_count"),
         ("deletion vectors", "deletion_vector_count"),
         ("equality delete files", "equality_delete_file_count"),
         ("deleted rows known", "delete_record_count"),
     )
-    facts = [(label, _number(health[column])) for label, column in columns if health[column]]
-    if not facts:
+    facts = [(name, number(health[column]), "") for name, column in columns if health[column]]
+    shown = any(row["delete_file_count"] for row in table.growth)
+    if not facts and not shown:
         return ""
     if health["deleted_record_ratio"]:
-        facts.append(("of all rows", f"{health['deleted_record_ratio']:.1%}"))
-    return "<h3>Deletes</h3>" + _facts(facts)
+        facts.append(("of all rows", f"{health['deleted_record_ratio']:.1%}", ""))
+    over_time = (
+        pictures.over_time(table.growth, "delete_file_count", _whole, "delete files", "deletes")
+        if shown
+        else ""
+    )
+    title = "Live delete files and deletion vectors"
+    return f"<h3>Deletes</h3>{html.tiles(facts) if facts else ''}{panels(figure(title, over_time))}"
 
 
 def _clustering(health: dict[str, Any]) -> str:
@@ -158,42 +344,56 @@ def _clustering(health: dict[str, Any]) -> str:
         return ""
     manifests = health["rewritten_manifest_count"] + health["delete_manifest_count"]
     estimate = "after manifests are rewritten (estimate)"
+    whole = max(now, after)
     rows = [
-        ["now", f"{now:,.1f}", _number(most), _number(health["manifest_count"])],
-        [estimate, f"{after:,.1f}", _number(most_after), _number(manifests)],
+        ["now", html.share_bar(now, whole), f"{now:,.1f}", number(most), number(health["manifest_count"])],
+        [estimate, html.share_bar(after, whole), f"{after:,.1f}", number(most_after), number(manifests)],
     ]
-    header = ("manifests read for one partition", "on average", "at most", "of")
-    return "<h3>Clustering of manifests</h3>" + _table(header, rows)
+    header = ("", "", "on average", "at most", "of")
+    shown = html.table("Manifests that a query of one partition reads", header, rows)
+    return f'<h3>Clustering of manifests</h3><div class="panel">{shown}</div>'
 
 
-def _facts(facts: Iterable[tuple[str, str]]) -> str:
-    return f"<dl>{''.join(f'<div><dt>{label}</dt><dd>{value}</dd></div>' for label, value in facts)}</dl>"
+def _writers(snapshots: Sequence[Commit]) -> str:
+    if not snapshots:
+        return ""
+    groups = _grouped(snapshots)
+    named = [(" · ".join(filter(None, writer)) or "not told", own) for writer, own in groups]
+    header = ("engine", "application", "user", "snapshots", "what they did", "last commit")
+    rows = []
+    for writer, own in groups:
+        did = Counter(str(one.operation).lower() for one in own).most_common()
+        last = max((one.committed_at or "" for one in own), default="")
+        cells = [escape(part or "–") for part in writer]
+        operations = escape(", ".join(f"{name} {many:,}" for name, many in did))
+        rows.append([*cells, f"{len(own):,}", operations, escape(minute(last)[:16]) if last else "–"])
+    shown = html.table("Writers, as summaries of snapshots name them", header, rows, left=(1, 2, 4))
+    timeline = panels(figure("Snapshots over time", pictures.lanes(named)))
+    title = f"<h3>Who wrote the {count(len(snapshots), 'snapshot')}</h3>"
+    return f'{title}{timeline}<div class="panel">{shown}</div>'
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Rows of HTML."""
-    head = "".join(f"<th>{name}</th>" for name in header)
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+def _grouped(snapshots: Sequence[Commit]) -> list[tuple[Writer, list[Commit]]]:
+    """Snapshots by their writer, those with most first; what is left over is last, as others."""
+    groups = dict[Writer, list[Commit]]()
+    for one in snapshots:
+        groups.setdefault(one.writer, []).append(one)
+    if len(groups) > _MOST_WRITERS:
+        groups = _without_applications(groups)
+    ordered = sorted(groups.items(), key=lambda group: -len(group[1]))
+    first, rest = ordered[:_MOST_WRITERS], ordered[_MOST_WRITERS:]
+    if rest:
+        first.append((Writer(f"{len(rest):,} others", None, None), [one for _, own in rest for one in own]))
+    return first
 
 
-def _figure(svg: str, caption: str) -> str:
-    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" if svg else ""
-
-
-def _code(text: str) -> str:
-    """Text in which words between backquotes are code."""
-    parts = [escape(part) for part in text.split("`")]
-    return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
-
-
-def _minute(time: datetime | str) -> str:
-    return moment(time) if isinstance(time, str) else f"{time:%Y-%m-%d %H:%M} UTC"
-
-
-def _number(value: int | None) -> str:
-    return "–" if value is None else f"{value:,}"
-
-
-def _bytes(value: int | None) -> str:
-    return "–" if value is None else escape(size(value))
+def _without_applications(groups: dict[Writer, list[Commit]]) -> dict[Writer, list[Commit]]:
+    """Writers of one engine and user together: each run of a job may be an application of its own."""
+    merged = dict[tuple[str | None, str | None], list[Commit]]()
+    many = Counter((writer.engine, writer.user) for writer in groups if writer.application)
+    for writer, own in groups.items():
+        merged.setdefault((writer.engine, writer.user), []).extend(own)
+    return {
+        Writer(engine, count(many[engine, user], "application") if many[engine, user] else None, user): own
+        for (engine, user), own in merged.items()
+    }

@@ -1,0 +1,86 @@
+"""Primitives of a report's page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakebed._display import moment, size
+from lakebed._html import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+
+def tiles(facts: Iterable[tuple[str, str, str]]) -> str:
+    """Names, their values, and what is to be said of these, as texts."""
+    cells = []
+    for name, value, more in facts:
+        below = f"<dd>{escape(more)}</dd>" if more else ""
+        cells.append(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd>{below}</div>")
+    return f'<dl class="tiles">{"".join(cells)}</dl>'
+
+
+def table(
+    caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = ()
+) -> str:
+    """A table, which is moved sideways where it is wider than the page.
+
+    Args: caption and header, texts; rows, the insides of cells or whole ones, the first of each its name,
+        fewer where one is wider; left, columns of words.
+    """
+    sides = [' class="left"' if number in left else "" for number in range(len(header))]
+    head = "".join(
+        f'<th scope="col"{side}>{escape(name)}</th>' for name, side in zip(header, sides, strict=True)
+    )
+    body = "".join(
+        f'<tr><th scope="row">{row[0]}</th>'
+        + "".join(
+            cell if cell.startswith("<td") else f"<td{side}>{cell}</td>"
+            for cell, side in zip(row[1:], sides[1:], strict=False)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    named = f"<caption>{escape(caption)}</caption>"
+    whole = f"<table>{named}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide" role="region" tabindex="0" aria-label="{escape(caption)}">{whole}</div>'
+
+
+def share_bar(part: float, whole: float) -> str:
+    """A cell that shows a number beside the largest one, for those who see it."""
+    width = 100 * part / whole if whole else 0
+    return f'<td class="bar" aria-hidden="true"><i style="width:{width:.1f}%"></i></td>'
+
+
+def figure(title: str, svg: str, caption: str = "") -> str:
+    """A picture with its title; nothing without one. Args: caption, text."""
+    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f"<figure><h4>{escape(title)}</h4>{svg}{below}</figure>" if svg else ""
+
+
+def panels(*parts: str) -> str:
+    """Figures side by side, as many as fit; nothing without any."""
+    shown = "".join(parts)
+    return f'<div class="panels">{shown}</div>' if shown else ""
+
+
+def code(text: str) -> str:
+    """Text in which words between backquotes are code."""
+    parts = [escape(part) for part in text.split("`")]
+    return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
+
+
+def minute(time: datetime | str) -> str:
+    """An instant; one that Python's calendar lacks is the text that JSON has."""
+    return moment(time) if isinstance(time, str) else f"{time:%Y-%m-%d %H:%M} UTC"
+
+
+def number(value: int | None) -> str:
+    """A count with separators, a dash for an unknown one."""
+    return "–" if value is None else f"{value:,}"
+
+
+def in_bytes(value: float | None) -> str:
+    """Bytes in words, a dash for an unknown number."""
+    return "–" if value is None else size(value)
