@@ -29,7 +29,8 @@ def table(
     Args: caption and header, texts; rows, the insides of cells or whole ones, the first of each its name,
         fewer where one is wider; left, columns of words.
     """
-    sides = [' class="left"' if number in left else "" for number in range(len(header))]
+    classes = ["left" if number in left else "" if name else "bar" for number, name in enumerate(header)]
+    sides = [f' class="{name}"' if name else "" for name in ("", *classes[1:])]
     head = "".join(
         f'<th scope="col"{side}>{escape(name)}</th>' for name, side in zip(header, sides, strict=True)
     )
@@ -42,9 +43,9 @@ def table(
         + "</tr>"
         for row in rows
     )
-    named = f"<caption>{escape(caption)}</caption>"
-    whole = f"<table>{named}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="wide" role="region" tabindex="0" aria-label="{escape(caption)}">{whole}</div>'
+    whole = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    wide = f'<div class="wide" role="region" tabindex="0" aria-label="{escape(caption)}">{whole}</div>'
+    return f"<h4>{escape(caption)}</h4>{wide}"
 
 
 def share_bar(part: float, whole: float) -> str:

@@ -27,6 +27,13 @@ _ROWS, _MOST_WRITERS = 10, 7
 # Kinds of `totals` whose files hold rows, and whose files say which rows are deleted.
 _DATA = frozenset({"data", "changelog data", "extra"})
 _DELETES = frozenset({"position deletes", "equality deletes", "deletion vectors", "index"})
+# Columns of `partitions`, and what they are called.
+_NAMES = {
+    "file_size_in_bytes": "bytes",
+    "file_count": "data files",
+    "small_file_count": "small files",
+    "record_count": "rows",
+}
 # Nothing is loaded from anywhere, and nothing runs.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -40,30 +47,28 @@ def page(tables: Sequence[Numbers | Unread], asked: Asked, now: datetime) -> str
     several = len(tables) != 1
     title = f"Report of {len(tables):,} tables" if several else tables[0].name
     made = f"{day(now)}, {now:%H:%M} UTC"
-    sections = [
-        _section(place, table, asked, several)
-        if isinstance(table, Numbers)
-        else _unread(place, table, several)
-        for place, table in enumerate(tables)
-    ]
-    about = f'<h1>{escape(title)}</h1>\n<p class="about">Made on {made} by lakebed {_native.__version__}</p>'
+    read = {place: table for place, table in enumerate(tables) if isinstance(table, Numbers)}
+    read = dict(sorted(read.items(), key=lambda one: _rank(one[1])))
+    is_list = several or not read
+    sections = [_section(place, table, asked, named=several) for place, table in read.items()]
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             f"<title>{escape(title)}, {day(now)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>",
-            *([about, _overview(tables)] if several else []),
+            f'<h1>{escape(title)}</h1>\n<p class="about">Made on {made} by lakebed {_native.__version__}</p>',
+            *([_overview(tables, read)] if is_list else []),
             *sections,
-            f"</main>\n<footer>{'' if several else f'Made on {made} by lakebed {_native.__version__}. '}"
-            "1 kB is 1,000 bytes, 1 KiB 1,024. Times are UTC. Numbers are read from the table’s metadata; "
+            "</main>\n<footer>1 kB is 1,000 bytes, 1 KiB 1,024. Times are UTC. Numbers are read from metadata; "
             "no data file was opened.</footer>\n</body>\n</html>\n",
         ]
     )
 
 
-def _overview(tables: Sequence[Numbers | Unread]) -> str:
-    read = [table for table in tables if isinstance(table, Numbers)]
+def _overview(tables: Sequence[Numbers | Unread], places: dict[int, Numbers]) -> str:
+    """All tables in a list. Args: places, those that were read, by their places, in the order of the list."""
+    read = [*places.values()]
     whole = sum(table.health["file_size_in_bytes"] or 0 for table in read)
     poor, unread = sum(1 for table in read if table.findings), len(tables) - len(read)
     facts = [
@@ -84,33 +89,31 @@ def _overview(tables: Sequence[Numbers | Unread]) -> str:
         "last commit",
     )
     most = max((table.health["file_size_in_bytes"] or 0 for table in read), default=0)
-    rows = [
-        _line(place, tables[place], most)
-        for place in sorted(range(len(tables)), key=lambda at: _rank(tables[at]))
-    ]
-    caption = "Tables that cannot be read, then those with most problems, then the largest"
-    shown = html.table(caption, header, rows, left=(1,))
-    return f'<nav>{html.tiles(facts)}<div class="panel">{shown}</div></nav>'
+    rows = [_line(place, table, most) for place, table in places.items()]
+    errors = [_error(table) for table in tables if isinstance(table, Unread)]
+    shown = html.table("Those with most problems first, then the largest", header, rows, left=(1,))
+    shown = f'<div class="panel">{shown}</div>' if rows else ""
+    return f"<nav>{html.tiles(facts)}{''.join(errors)}{shown}</nav>"
 
 
-def _rank(table: Numbers | Unread) -> tuple[int, int, str]:
-    if isinstance(table, Unread):
-        return -1_000, 0, table.name
+def _rank(table: Numbers) -> tuple[int, int, str]:
     return -len(table.findings), -(table.health["file_size_in_bytes"] or 0), table.name
 
 
-def _line(place: int, table: Numbers | Unread, most: int) -> list[str]:
-    link = f'<a href="#table-{place}">{escape(table.name)}</a>'
-    if isinstance(table, Unread):
-        return [link, f'<td class="left error" colspan="8">not read: {escape(table.error)}</td>']
+def _error(table: Unread) -> str:
+    return f'<div class="finding error"><b>{escape(table.name)}: not read</b><br>{escape(table.error)}</div>'
+
+
+def _line(place: int, table: Numbers, most: int) -> list[str]:
     health = table.health
     first, *others = [*(finding.what for finding in table.findings), ""]
     more = f" (and {len(others) - 1:,} more)" if len(others) > 1 else ""
     ratio = health["deleted_record_ratio"]
     committed = health["committed_at"]
+    problems = f"{escape(first)}{more}" if first else '<span class="verdict good">none</span>'
     return [
-        link,
-        f"{escape(first)}{more}" if first else '<span class="verdict good">none</span>',
+        f'<a href="#table-{place}">{escape(table.name)}</a>',
+        f'<td class="left text">{problems}</td>',
         escape(in_bytes(health["file_size_in_bytes"])),
         html.share_bar(health["file_size_in_bytes"] or 0, most),
         number(health["file_count"]),
@@ -121,16 +124,10 @@ def _line(place: int, table: Numbers | Unread, most: int) -> list[str]:
     ]
 
 
-def _unread(place: int, table: Unread, several: bool) -> str:
-    level = "h2" if several else "h1"
-    error = f'<div class="finding error"><b>Not read</b><br>{escape(table.error)}</div>'
-    return f'<section id="table-{place}">\n<{level}>{escape(table.name)}</{level}>\n{error}</section>'
-
-
-def _section(place: int, table: Numbers, asked: Asked, several: bool) -> str:
-    level, alone = ("h2", "") if several else ("h1", ' class="alone"')
+def _section(place: int, table: Numbers, asked: Asked, *, named: bool) -> str:
+    title = f"<h2>{escape(table.name)}</h2>" if named else ""
     parts = [
-        f'<section id="table-{place}"{alone}>\n<{level}>{escape(table.name)}</{level}>',
+        f'<section id="table-{place}">\n{title}',
         _about(table),
         _tiles(table),
         _findings(table),
@@ -171,15 +168,14 @@ def _tiles(table: Numbers) -> str:
             (
                 "data files",
                 number(health["file_count"]),
-                "" if average is None else f"{size(average)} on average",
+                "" if average is None else f"{size(average)} each",
             ),
-            ("rows", number(health["record_count"]), ""),
+            ("rows", *_rows(health["record_count"])),
             (
                 "deleted rows",
                 "–" if ratio is None else pictures.share(ratio, 1),
                 "" if ratio is None else "of all rows",
             ),
-            ("partitions", number(health["partition_count"]), ""),
             (
                 "snapshots",
                 number(health["snapshot_count"]),
@@ -188,6 +184,14 @@ def _tiles(table: Numbers) -> str:
             ("manifests", number(health["manifest_count"]), manifests),
         ]
     )
+
+
+def _rows(many: int) -> tuple[str, str]:
+    """A number of rows in words, and the number itself where they are shorter."""
+    for word, power in (("trillion", 12), ("billion", 9), ("million", 6)):
+        if many >= 10**power:
+            return f"{many / 10**power:,.1f} {word}", f"{many:,}"
+    return f"{many:,}", ""
 
 
 def _findings(table: Numbers) -> str:
@@ -240,7 +244,7 @@ def _storage(table: Numbers) -> str:
         else "Orphan files were not looked for: `orphans=True` or `--orphans` does. "
     )
     note = f'<p class="note">{html.code((looked + storage.note).strip())}</p>'
-    shown = html.table("Files by who needs them", ("", "bytes", "share", "files"), rows)
+    shown = html.table("Storage by kind", ("", "bytes", "share", "files"), rows)
     return f'<div class="panel">{shares}{shown}{note}</div>'
 
 
@@ -276,41 +280,38 @@ def _skew(table: Numbers) -> str:
     largest = f"The largest has {pictures.share(sizes[0], sum(sizes))} of all bytes"
     usual = median(sizes)
     times = f", {sizes[0] / usual:,.1f} times as much as the median one with {size(usual)}." if usual else "."
-    small = sorted(rows, key=lambda row: (-(row["small_file_count"] or 0), row["label"]))
-    small = [row for row in small if row["small_file_count"]][:_ROWS]
     parts = [
-        f"<h3>Partitions: {len(rows):,}</h3>",
-        panels(
-            figure(
-                "Bytes of each partition",
-                pictures.skew(rows, "file_size_in_bytes", pictures.size, "bytes"),
-                largest + times,
-            ),
-            figure(
-                "Data files of each partition",
-                pictures.skew(rows, "file_count", _whole, "data files", "files"),
-            ),
-        ),
-        _partitions(f"The largest {min(_ROWS, len(rows))} partitions", rows[:_ROWS], "file_size_in_bytes"),
-        _partitions(f"Most small files: {count(len(small), 'partition')}", small, "small_file_count"),
+        f'<h3>Partitions: {len(rows):,}</h3><p class="note">{escape(largest + times)}</p>',
+        _partitions(f"The largest {min(_ROWS, len(rows))} partitions", rows[:_ROWS], [*_NAMES]),
     ]
+    # Of fewer the table shows all.
+    if len(rows) > _ROWS:
+        bytes_of = pictures.skew(rows, "file_size_in_bytes", pictures.size, "bytes")
+        files_of = pictures.skew(rows, "file_count", _whole, "data files", "files")
+        small = sorted(rows, key=lambda row: (-(row["small_file_count"] or 0), row["label"]))
+        small = [row for row in small if row["small_file_count"]][:_ROWS]
+        columns = sorted(_NAMES, key=lambda name: name != "small_file_count")
+        parts.insert(
+            1, panels(figure("Bytes of each partition", bytes_of), figure("Data files of each", files_of))
+        )
+        parts.append(_partitions(f"Most small files: {count(len(small), 'partition')}", small, columns))
     return "\n".join(filter(None, parts))
 
 
-def _partitions(caption: str, rows: Sequence[dict[str, Any]], by: str) -> str:
+def _partitions(caption: str, rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
+    """A table of partitions. Args: columns, of which the first is shown as a bar too."""
     if not rows:
         return ""
-    header = ("partition", "", "bytes", "data files", "small files", "rows")
-    columns = ("file_count", "small_file_count", "record_count")
+    forms = {column: in_bytes if column == "file_size_in_bytes" else number for column in columns}
     cells = [
         [
             escape(row["label"]),
-            html.share_bar(row[by] or 0, rows[0][by] or 0),
-            escape(in_bytes(row["file_size_in_bytes"])),
-            *(number(row[name]) for name in columns),
+            html.share_bar(row[columns[0]] or 0, rows[0][columns[0]] or 0),
+            *(escape(forms[column](row[column])) for column in columns),
         ]
         for row in rows
     ]
+    header = ("partition", "", *(_NAMES[column] for column in columns))
     return f'<div class="panel">{html.table(caption, header, cells)}</div>'
 
 

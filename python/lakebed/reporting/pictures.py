@@ -111,7 +111,9 @@ def skew(
         if slot not in points or (row[column] or 0) > (points[slot][1][column] or 0):
             points[slot] = place, row
     most = max(row[column] or 0 for row in rows)
-    plot = Plot(f"{of} of each of {many:,} partitions, {form(most)} at most", most, form, 90)
+    plot = Plot(
+        f"{of} of each of {many:,} partitions, {form(most)} at most", most, form, height=90, scale_at=100
+    )
     places = [*(place for place, _ in points.values()), many]
     for (place, row), after in zip(points.values(), places[1:], strict=True):
         text = f"{printable(row['label'])}: {form(row[column] or 0)}"
@@ -133,7 +135,7 @@ def lanes(groups: Sequence[tuple[str, Sequence[Commit]]]) -> str:
         y = number * _LANE + 12
         parts.append(svg.words(_cut(name), 0, y, "lane"))
         parts.append(svg.words(count(len(own), "snapshot"), 100, y, "scale"))
-        parts.append(svg.element("line", x1="0", x2="100%", y1=y + 14, y2=y + 14, class_="grid"))
+        parts.append(svg.across(y + 14, "grid"))
         parts += [_dot(x, y + 14, at) for x, at in _gathered(own, span)]
     label = "; ".join(f"{name}: {count(len(own), 'snapshot')}" for name, own in groups)
     return svg.framed(

@@ -35,7 +35,8 @@ _MONTHS_STEPS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000,
 def element(tag: str, *inside: str, **attributes: Any) -> str:
     """An element of SVG.
 
-    Args: inside, elements; attributes, `aria_label` with a dash as there, floats with two digits, None for none.
+    Args: inside, elements; attributes, `aria_label` with a dash as there, floats with two digits, None for
+        none.
     """
     texts = {
         name: number(value) if isinstance(value, float) else str(value) for name, value in attributes.items()
@@ -69,24 +70,35 @@ def words(text: str, x: float, y: float, class_: str = "", anchor: str | None = 
     return element("text", escape(text), x=percent(x), y=y, class_=class_ or None, text_anchor=anchor)
 
 
+def across(y: float, class_: str) -> str:
+    """A line over the whole width."""
+    return element("line", x1="0", x2="100%", y1=y, y2=y, class_=class_)
+
+
+def upwards(x: float, y: float, to: float, class_: str) -> str:
+    """A line at a place."""
+    return element("line", x1=percent(x), x2=percent(x), y1=y, y2=to, class_=class_)
+
+
 class Plot:
     """A picture with numbers upwards.
 
     Attributes: label, what it shows, for those who do not see it; height, of what is drawn [px]; top, the
-        number at the upper edge; parts, elements; scale, the numbers at its lines, which are above all else.
+        number at the upper edge; parts, elements; scale, the numbers at its lines, above all else and at the
+        end where less is drawn.
     """
 
-    def __init__(self, label: str, top: float, form: Callable[[float], str], height: int = 130) -> None:
+    def __init__(
+        self, label: str, top: float, form: Callable[[float], str], *, height: int = 130, scale_at: int = 0
+    ) -> None:
         self.label, self.height, self.parts, self.scale = label, height, list[str](), list[str]()
         lines = steps(top)
         self.top = lines[-1]
         for line in lines:
             y = self.y(line)
-            self.parts.append(
-                element("line", x1="0", x2="100%", y1=y, y2=y, class_="base" if not line else "grid")
-            )
+            self.parts.append(across(y, "grid" if line else "base"))
             if line:
-                self.scale.append(words(form(line), 0, y - 3, "scale"))
+                self.scale.append(words(form(line), scale_at, y - 3, "scale"))
 
     def y(self, value: float) -> float:
         """The place of a number [px]."""
@@ -127,8 +139,7 @@ class Plot:
 
     def mark(self, x: float, text: str) -> None:
         """A line upwards, and what it means."""
-        place = {"x1": percent(x), "x2": percent(x), "y1": 12, "y2": _ABOVE + self.height}
-        self.parts.append(element("line", **place, class_="mark"))
+        self.parts.append(upwards(x, 12, _ABOVE + self.height, "mark"))
         end = "end" if x > 50 else "start"
         self.parts.append(words(text, x + (-0.8 if x > 50 else 0.8), 11, "marked", end))
 
@@ -142,10 +153,7 @@ def framed(
 ) -> str:
     """A picture above its axis. Args: bottom, where the axis is [px]."""
     axis = [words(text, x, bottom + 14, "tick") for x, text in ticks]
-    notches = [
-        element("line", x1=percent(x), x2=percent(x), y1=bottom, y2=bottom + 4, class_="base")
-        for x, _ in ticks
-    ]
+    notches = [upwards(x, bottom, bottom + 4, "base") for x, _ in ticks]
     below = words(unit, 50, bottom + _DATES + 12, "unit", "middle")
     return picture(label, [*parts, *notches, *axis, below], bottom + _DATES + _UNITS)
 

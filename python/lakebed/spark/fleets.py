@@ -304,7 +304,8 @@ def report(
     """A page about tables: that of `lakebed.report`, whose numbers executors gather table by table.
 
     Args: paths, of tables or URIs; output, small_bytes, totals, orphans and now, as `lakebed.report` has
-        them, output a file of the driver; storage, format, relocate and limits, as `open_table` has them, storage to be pickled.
+        them, output a file of the driver; storage, format, relocate and limits, as `open_table` has them,
+        storage to be pickled.
     Returns: the page, which is that of `lakebed.report` for the same tables.
     Raises: TypeError for a storage that cannot be pickled; OSError where the page cannot be written. A table
         that cannot be read is a line of the page with its error.
