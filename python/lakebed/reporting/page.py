@@ -34,6 +34,7 @@ _NAMES = {
     "small_file_count": "small files",
     "record_count": "rows",
 }
+_MADE_BY = f"lakebed {_native.__version__}"
 # Nothing is loaded from anywhere, and nothing runs.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -57,7 +58,7 @@ def page(tables: Sequence[Numbers | Unread], asked: Asked, now: datetime) -> str
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             f"<title>{escape(title)}, {day(now)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>",
-            f'<h1>{escape(title)}</h1>\n<p class="about">Made on {made} by lakebed {_native.__version__}</p>',
+            f'<h1>{escape(title)}</h1>\n<p class="about">Made on {made} by {_MADE_BY}</p>',
             *([_overview(tables, read)] if is_list else []),
             *sections,
             "</main>\n<footer>1 kB is 1,000 bytes, 1 KiB 1,024. Times are UTC. Numbers are read from metadata; "
@@ -146,13 +147,13 @@ def _section(place: int, table: Numbers, asked: Asked, *, named: bool) -> str:
 def _about(table: Numbers) -> str:
     health = table.health
     catalog = "" if table.catalog is None else f" in the catalog {table.catalog}"
-    version = "" if health["format_version"] is None else f" version {health['format_version']}"
-    at = "no snapshot" if health["snapshot_id"] is None else f"snapshot {health['snapshot_id']}"
+    version = "" if health["format_version"] is None else f", format version {health['format_version']}"
+    at = "without a snapshot" if health["snapshot_id"] is None else f"at snapshot {health['snapshot_id']}"
     committed = health["committed_at"]
     when = "" if committed is None else f", committed {minute(committed)}"
     kind = str(health["format"]).capitalize()
     return (
-        f'<p class="about">{escape(f"{kind} table{version}{catalog}, at {at}{when}")}<br>'
+        f'<p class="about">{escape(f"{kind} table{catalog}{version}, {at}{when}")}<br>'
         f"<code>{escape(table.location)}</code></p>"
     )
 

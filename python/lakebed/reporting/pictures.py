@@ -132,14 +132,14 @@ def lanes(groups: Sequence[tuple[str, Sequence[Commit]]]) -> str:
     span = Span([time for time, _ in timed])
     parts = list[str]()
     for number, (name, own) in enumerate(groups):
-        y = number * _LANE + 12
+        y = number * _LANE + 16
         parts.append(svg.words(_cut(name), 0, y, "lane"))
         parts.append(svg.words(count(len(own), "snapshot"), 100, y, "scale"))
         parts.append(svg.across(y + 14, "grid"))
         parts += [_dot(x, y + 14, at) for x, at in _gathered(own, span)]
     label = "; ".join(f"{name}: {count(len(own), 'snapshot')}" for name, own in groups)
     return svg.framed(
-        f"Snapshots by writer and time. {label}", parts, len(groups) * _LANE, span.ticks(), span.unit
+        f"Snapshots by writer and time. {label}", parts, len(groups) * _LANE + 4, span.ticks(), span.unit
     )
 
 
