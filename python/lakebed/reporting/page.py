@@ -61,7 +61,7 @@ def page(tables: Sequence[Numbers | Unread], asked: Asked, now: datetime) -> str
             f'<h1>{escape(title)}</h1>\n<p class="about">Made on {made} by {_MADE_BY}</p>',
             *([_overview(tables, read)] if is_list else []),
             *sections,
-            "</main>\n<footer>1 kB is 1,000 bytes, 1 KiB 1,024. Times are UTC. Numbers are read from metadata; "
+            "</main>\n<footer>1 kB is 1,000 bytes, 1 KiB 1,024. Times are UTC. Numbers are read from metadata, "
             "no data file was opened.</footer>\n</body>\n</html>\n",
         ]
     )
