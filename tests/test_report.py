@@ -44,7 +44,7 @@ class Page(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if not (tag in VOID and self.get_starttag_text().endswith(("/>", "br>"))) and tag != "meta":
+        if not (tag in VOID and (self.get_starttag_text() or "").endswith(("/>", "br>"))) and tag != "meta":
             self.open.append(tag)
         self.handle_startendtag(tag, attrs)
 
@@ -81,10 +81,12 @@ def pictures_of(text: str) -> list[ElementTree.Element]:
     return [ElementTree.fromstring(one) for one in found]
 
 
-def made(folder: Path, regions: list[str], size: int = 40 * MIB, commits: int = 3, **options: str) -> Table:
+def made(
+    folder: Path, regions: list[str], size: int = 40 * MIB, commits: int = 3, options: Any = None
+) -> Table:
     """A table with a data file for each region in each commit; of every second one a small file."""
     schema = pa.schema([("id", pa.int64()), ("region", pa.utf8())])
-    table = lakebed.create_table(folder, schema, "iceberg", partition_by=["region"], properties=options)
+    table = lakebed.create_table(folder, schema, "iceberg", partition_by=["region"], properties=options or {})
     for commit in range(commits):
         paths = [f"data/{commit}-{number}.parquet" for number in range(len(regions))]
         sizes = pa.array([size if number % 2 else 1000 for number in range(len(regions))])
@@ -206,7 +208,7 @@ def test_totals_are_left_out_where_they_cost_much(table: Table, monkeypatch: pyt
 
 
 def test_orphans_that_cannot_be_told_are_a_note(tmp_path: Path) -> None:
-    page = page_of(made(tmp_path / "t", ["a"], **{"gc.enabled": "false"}), orphans=True)
+    page = page_of(made(tmp_path / "t", ["a"], options={"gc.enabled": "false"}), orphans=True)
     assert "Orphans are not known: unsupported:" in page.text
     assert storage_of(page)["live data"][1] == "3"
 
@@ -222,7 +224,7 @@ def test_orphans_that_cannot_be_told_are_a_note(tmp_path: Path) -> None:
 def test_the_target_of_sizes_is_the_tables_own(
     tmp_path: Path, options: dict[str, str], size: int | None
 ) -> None:
-    table = made(tmp_path / "t", ["a", "b"], **options)
+    table = made(tmp_path / "t", ["a", "b"], options=options)
     assert gather(table, Asked()).target.size == size
     text = page_of(table).text
     assert ("target 512 MiB" in text) == (not options)

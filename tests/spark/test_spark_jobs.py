@@ -87,7 +87,6 @@ def test_the_error_says_that_it_is_the_catalog_which_cannot_be_pickled(monkeypat
 
 
 def test_a_report_of_many_tables(spark, tmp_path: Path):
-    pytest.importorskip("matplotlib")
     copy = Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "copy"))
     paths = [str(SAMPLE_TABLE), str(copy)]
     page = ls.report(spark, paths, tmp_path / "report.html")

@@ -34,6 +34,10 @@ _NAMES = {
     "small_file_count": "small files",
     "record_count": "rows",
 }
+_FOOT = (
+    "1 kB is 1,000 bytes, 1 KiB 1,024. Times are UTC. "
+    "Numbers are read from metadata; no data file was opened."
+)
 _MADE_BY = f"lakebed {_native.__version__}"
 # Nothing is loaded from anywhere, and nothing runs.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -61,8 +65,7 @@ def page(tables: Sequence[Numbers | Unread], asked: Asked, now: datetime) -> str
             f'<h1>{escape(title)}</h1>\n<p class="about">Made on {made} by {_MADE_BY}</p>',
             *([_overview(tables, read)] if is_list else []),
             *sections,
-            "</main>\n<footer>1 kB is 1,000 bytes, 1 KiB 1,024. Times are UTC. Numbers are read from metadata, "
-            "no data file was opened.</footer>\n</body>\n</html>\n",
+            f"</main>\n<footer>{_FOOT}</footer>\n</body>\n</html>\n",
         ]
     )
 
@@ -118,8 +121,8 @@ def _line(place: int, table: Numbers, most: int) -> list[str]:
         escape(in_bytes(health["file_size_in_bytes"])),
         html.share_bar(health["file_size_in_bytes"] or 0, most),
         number(health["file_count"]),
-        pictures.share(health["small_file_count"], health["file_count"]),
-        "–" if ratio is None else pictures.share(ratio, 1),
+        escape(pictures.share(health["small_file_count"], health["file_count"])),
+        "–" if ratio is None else escape(pictures.share(ratio, 1)),
         number(health["snapshot_count"]),
         "–" if committed is None else escape(minute(committed).partition(" ")[0]),
     ]
@@ -233,7 +236,7 @@ def _storage(table: Numbers) -> str:
         [
             f'<span class="swatch {mark}"></span>{escape(name)}',
             escape(size(own)),
-            pictures.share(own, whole),
+            escape(pictures.share(own, whole)),
             f"{files:,}",
         ]
         for mark, name, files, own in parts

@@ -21,7 +21,7 @@ _ABOVE, _DATES, _UNITS = 18, 18, 17
 _END = 7.0
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _EPOCH = datetime(1970, 1, 1)
-_MINUTE, _HOUR, _DAY, _MONTH, _YEAR = 60, 3_600, 86_400, 2_629_746, 31_556_952
+_MINUTE, _HOUR, _DAY, _MONTH = 60, 3_600, 86_400, 2_629_746
 # Steps of time that people count in [s].
 _STEPS = (
     *(1, 2, 5, 10, 15, 30),
@@ -29,7 +29,9 @@ _STEPS = (
     *(_HOUR * n for n in (1, 2, 3, 6, 12)),
     *(_DAY * n for n in (1, 2, 4, 7, 14)),
 )
-_MONTHS_STEPS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000, 24000, 60000)
+_MONTHS_STEPS = tuple(
+    _MONTH * n for n in (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000, 24000, 60000)
+)
 
 
 def element(tag: str, *inside: str, **attributes: Any) -> str:
@@ -174,43 +176,46 @@ def steps(top: float, most: int = 4) -> list[float]:
 
 
 class Span:
-    """Times from the first to the last, across a picture; the types of pictures know of no zones.
+    """Times from the first to the last, across a picture, in UTC and without a zone.
 
-    Attributes: first and last, seconds since 1970.
+    Attributes: first, last.
     """
 
     def __init__(self, times: Sequence[datetime]) -> None:
-        self.first, self.last = (_seconds(edge(times)) for edge in (min, max))
+        self.first, self.last = min(times), max(times)
 
     def x(self, time: datetime) -> float:
         """The place of a time; one time alone is in the middle."""
         length = self.last - self.first
-        return 100 * (_seconds(time) - self.first) / length if length else 50.0
+        return 100 * ((time - self.first) / length) if length else 50.0
 
     def ticks(self, most: int = 5) -> list[tuple[float, str]]:
         """Places and names of round times."""
-        length = self.last - self.first
+        length = (self.last - self.first).total_seconds()
         if length < 1:
-            return [(50.0, _at(self.first).strftime("%H:%M:%S"))]
-        step = next((step for step in _STEPS if length <= step * most), None)
-        if step is not None:
-            times = [
-                _at(count * step) for count in range(math.ceil(self.first / step), int(self.last // step) + 1)
-            ]
-            return [(self.x(time), _short(time, step)) for time in times]
-        step = next(step for step in _MONTHS_STEPS if length <= step * _MONTH * most)
-        first, last = (at.year * 12 + at.month - 1 for at in map(_at, (self.first, self.last)))
+            return [(50.0, self.first.strftime("%H:%M:%S"))]
+        step = next(step for step in (*_STEPS, *_MONTHS_STEPS) if length <= step * most)
+        times = self._seconds(step) if step < _MONTH else self._months(round(step / _MONTH))
+        return [(self.x(time), _short(time, step)) for time in times if self.first <= time <= self.last]
+
+    def _seconds(self, step: int) -> list[datetime]:
+        """Multiples of a step since 1970."""
+        unit = timedelta(seconds=step)
+        first, last = -((_EPOCH - self.first) // unit), (self.last - _EPOCH) // unit
+        return [_EPOCH + count * unit for count in range(first, last + 1)]
+
+    def _months(self, step: int) -> list[datetime]:
+        """First days of months."""
+        first, last = (time.year * 12 + time.month - 1 for time in (self.first, self.last))
         months = range(-(-first // step) * step, last + 1, step)
-        times = [datetime(month // 12, month % 12 + 1, 1) for month in months if month >= 12]
-        return [(self.x(at), _short(at, step * _MONTH)) for at in times if _seconds(at) >= self.first]
+        return [datetime(month // 12, month % 12 + 1, 1) for month in months if month >= 12]
 
     @property
     def unit(self) -> str:
         """What the axis shows, from when to when."""
-        first, last = _at(self.first), _at(self.last)
-        if first.date() == last.date():
-            return f"time of commit (UTC), {day(first)}"
-        return f"time of commit (UTC), {day(first)} to {day(last)}"
+        if self.first.date() == self.last.date():
+            return f"time of commit (UTC), {day(self.first)}"
+        return f"time of commit (UTC), {day(self.first)} to {day(self.last)}"
 
 
 def day(time: datetime) -> str:
@@ -218,19 +223,11 @@ def day(time: datetime) -> str:
     return f"{time.day} {_MONTHS[time.month - 1]} {time.year}"
 
 
-def _seconds(time: datetime) -> float:
-    return (time - _EPOCH).total_seconds()
-
-
-def _at(seconds: float) -> datetime:
-    return _EPOCH + timedelta(seconds=seconds)
-
-
 def _short(time: datetime, step: float) -> str:
-    if step >= _YEAR:
+    if step >= 12 * _MONTH:
         return str(time.year)
     if step >= _MONTH:
         return f"{_MONTHS[time.month - 1]} {time.year}"
-    if step >= _DAY:
+    if step >= _DAY or time == datetime(time.year, time.month, time.day):
         return f"{time.day} {_MONTHS[time.month - 1]}"
     return time.strftime("%H:%M" if step >= _MINUTE else "%H:%M:%S")
