@@ -167,6 +167,15 @@ def test_the_head_says_what_it_is_and_when(tmp_path: Path) -> None:
         assert lakebed.report(table, now=now) == lakebed.report(table, now=NOW)
 
 
+def test_a_table_of_a_catalog_is_called_as_there(tmp_path: Path) -> None:
+    pytest.importorskip("pyiceberg.catalog.sql")
+    from catalog_tables import orders, sqlite
+
+    page = page_of(lakebed.open_table(orders(sqlite(tmp_path))))
+    assert page.text.startswith("db.orders, 27 Nov 2026")
+    assert "Iceberg table in the catalog lake, format version 2, at snapshot" in page.text
+
+
 def storage_of(page: Page) -> dict[str, tuple[str, str]]:
     """Bytes and files of each kind."""
     words = [word for word in page.words if word]

@@ -76,7 +76,9 @@ def sizes(counts: Sequence[int], target: Target, small_bytes: int) -> str:
     whole = sum(counts)
     most = max(range(len(counts)), key=counts.__getitem__)
     label = f"{count(whole, 'data file')} by size, most of them {_class(most)}"
-    plot = Plot(label, max(counts), lambda value: f"{value:,.0f}")
+    # Where bars are lower there is room for the scale.
+    left, right = max(counts[first : first + 2]), max(counts[last - 2 : last])
+    plot = Plot(label, max(counts), lambda value: f"{value:,.0f}", scale_at=100 if left > right else 0)
     for number in range(first, last):
         x = (number - first) * width
         text = f"{count(counts[number], 'data file')} {_class(number)}, {share(counts[number], whole)}"
