@@ -179,7 +179,7 @@ def test_a_table_of_a_catalog_is_called_as_there(tmp_path: Path) -> None:
 def storage_of(page: Page) -> dict[str, tuple[str, str]]:
     """Bytes and files of each kind."""
     words = [word for word in page.words if word]
-    rows = iter(words[words.index("Storage by kind") + 4 :])
+    rows = iter(words[words.index("Storage by kind") + 5 :])
     return {
         kind: (size, files)
         for kind, size, _, files in zip(rows, rows, rows, rows, strict=False)

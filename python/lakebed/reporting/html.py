@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
+# Bars are for those who see them.
+_SIDES = {"": "", "left": ' class="left"', "bar": ' class="bar" aria-hidden="true"'}
+
+
 def tiles(facts: Iterable[tuple[str, str, str]]) -> str:
     """Names, their values, and what is to be said of these, as texts."""
     cells = []
@@ -30,7 +34,7 @@ def table(
         fewer where one is wider; left, columns of words.
     """
     classes = ["left" if number in left else "" if name else "bar" for number, name in enumerate(header)]
-    sides = [f' class="{name}"' if name else "" for name in ("", *classes[1:])]
+    sides = [_SIDES[name] for name in ("", *classes[1:])]
     head = "".join(
         f'<th scope="col"{side}>{escape(name)}</th>' for name, side in zip(header, sides, strict=True)
     )

@@ -83,7 +83,7 @@ def _overview(tables: Sequence[Numbers | Unread], places: dict[int, Numbers]) ->
     errors = [_error(table) for table in tables if isinstance(table, Unread)]
     shown = html.table("Those with most problems first, then the largest", header, rows, left=(1,))
     shown = f'<div class="panel">{shown}</div>' if rows else ""
-    return f"<nav>{html.tiles(facts)}{''.join(errors)}{shown}</nav>"
+    return f'<nav aria-label="all tables">{html.tiles(facts)}{"".join(errors)}{shown}</nav>'
 
 
 def _rank(table: Numbers) -> tuple[int, int, str]:

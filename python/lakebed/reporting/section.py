@@ -155,7 +155,7 @@ def _storage(table: Numbers) -> str:
         else "Orphan files were not looked for: `orphans=True` or `--orphans` does. "
     )
     note = f'<p class="note">{html.code((looked + storage.note).strip())}</p>'
-    shown = html.table("Storage by kind", ("", "bytes", "share", "files"), rows)
+    shown = html.table("Storage by kind", ("kind", "bytes", "share", "files"), rows)
     return f'<div class="panel">{shares}{shown}{note}</div>'
 
 
@@ -261,7 +261,7 @@ def _clustering(health: dict[str, Any]) -> str:
         ["now", html.share_bar(now, whole), f"{now:,.1f}", number(most), number(health["manifest_count"])],
         [estimate, html.share_bar(after, whole), f"{after:,.1f}", number(most_after), number(manifests)],
     ]
-    header = ("", "", "on average", "at most", "of")
+    header = ("when", "", "on average", "at most", "of")
     shown = html.table("Manifests that a query of one partition reads", header, rows)
     return f'<h3>Clustering of manifests</h3><div class="panel">{shown}</div>'
 
