@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from datetime import datetime, timedelta, timezone
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -341,6 +342,20 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
     assert run("report", SAMPLE_TABLE).exit_code == 2
     with pytest.raises(OSError, match="nowhere"):
         lakebed.report([], tmp_path / "nowhere" / "x.html")
+
+
+def test_the_commands_that_it_advises_open_the_table_as_it_was_opened(tmp_path: Path) -> None:
+    table, file = made(tmp_path / "t", ["a"], commits=4), tmp_path / "report.html"
+    output("report", table.location, "--branch", "main", "-o", file)
+    assert f"lakebed partitions {table.location} --branch main --sort" in file.read_text("utf-8")
+    assert f"lakebed partitions {table.location} --sort" in lakebed.report(table)
+
+
+def test_headings_are_a_list_of_contents(table: Table) -> None:
+    for given in (table, [table, table]):
+        levels = [int(level) for level in re.findall(r"<h(\d)>", lakebed.report(given, now=NOW))]
+        assert levels[0] == 1
+        assert all(level <= before + 1 for before, level in pairwise(levels))
 
 
 def test_the_command_goes_on_where_a_table_cannot_be_read(tmp_path: Path) -> None:

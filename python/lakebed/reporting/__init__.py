@@ -30,12 +30,13 @@ class Source(NamedTuple):
     """A table that a report is asked for.
 
     Attributes: path, what it is opened by; open, gives it; opened, the table as commands have it, with the
-        options that open it.
+        options that open it; storage, what it is read through, whose secrets no error may show.
     """
 
     path: str
     open: Callable[[], Table]
     opened: str | None = None
+    storage: object | None = None
 
 
 def report(
@@ -102,13 +103,8 @@ def collect(
         return list(pool.map(partial(read, asked=asked, threads=threads or 1), sources))
 
 
-def read(
-    source: Source, asked: Asked, threads: int | None, storage: object | None = None, *, raises: bool = False
-) -> Numbers | Unread:
-    """The numbers of a table, or what is wrong with it.
-
-    Args: storage, what it is read through, whose secrets no error may show; raises, as of `collect`.
-    """
+def read(source: Source, asked: Asked, threads: int | None, *, raises: bool = False) -> Numbers | Unread:
+    """The numbers of a table, or what is wrong with it. Args: raises, as of `collect`."""
     from lakebed.reporting.numbers import Unread, gather
 
     try:
@@ -116,13 +112,15 @@ def read(
     except Exception as error:
         if raises:
             raise
-        return Unread(_native.without_credentials(source.path), error_text(error, source.path, storage))
+        return Unread(
+            _native.without_credentials(source.path), error_text(error, source.path, source.storage)
+        )
 
 
 def _source(given: Table | str | os.PathLike[str]) -> Source:
     """Raises: TypeError for what is neither a table nor a path."""
     if isinstance(given, Table):
-        return Source(given.location, lambda: given)
+        return Source(given.location, lambda: given, storage=given.opening.storage)
     path = os.fspath(given)
     return Source(path, lambda: open_table(path))
 

@@ -82,7 +82,7 @@ def _overview(tables: Sequence[Numbers | Unread], places: dict[int, Numbers]) ->
     rows = [_line(place, table, most) for place, table in places.items()]
     errors = [_error(table) for table in tables if isinstance(table, Unread)]
     shown = html.table("Those with most problems first, then the largest", header, rows, left=(1,))
-    shown = f'<div class="panel">{shown}</div>' if rows else ""
+    shown = f'<div class="panel">{html.raised(shown, 2)}</div>' if rows else ""
     return f'<nav aria-label="all tables">{html.tiles(facts)}{"".join(errors)}{shown}</nav>'
 
 

@@ -36,9 +36,9 @@ def section(place: int, table: Numbers, asked: Asked, *, named: bool) -> str:
     """What is known of a table. Args: place, by which the list of all finds it; named, whether its name is
     above it.
     """
-    title = f"<h2>{escape(table.name)}</h2>" if named else ""
+    class_, title = ("", f"<h2>{escape(table.name)}</h2>") if named else (' class="only"', "")
     parts = [
-        f'<section id="table-{place}">\n{title}',
+        f'<section id="table-{place}"{class_}>\n{title}',
         _about(table),
         _tiles(table),
         _findings(table),
@@ -51,7 +51,8 @@ def section(place: int, table: Numbers, asked: Asked, *, named: bool) -> str:
         _writers(table.snapshots),
         "</section>",
     ]
-    return "\n".join(filter(None, parts))
+    text = "\n".join(filter(None, parts))
+    return text if named else html.raised(text)
 
 
 def _about(table: Numbers) -> str:

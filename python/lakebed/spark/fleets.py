@@ -165,8 +165,9 @@ class _Tables:
         spare_archives()
         for number in numbers_of(batches):
             path = self.paths[number]
-            source = Source(path, partial(opening.open_table, path, **self.how))
-            numbers = pickle.dumps(read(source, self.selection["asked"], 1, self.how["storage"]))
+            opener = partial(opening.open_table, path, **self.how)
+            source = Source(path, opener, storage=self.how["storage"])
+            numbers = pickle.dumps(read(source, self.selection["asked"], 1))
             columns = [pa.array([number], pa.int64()), pa.array([numbers], pa.binary())]
             yield pa.RecordBatch.from_arrays(columns, ["number", "numbers"])
 
