@@ -22,7 +22,7 @@ import lakebed
 from lakebed import Table
 from lakebed.errors import TableNotFoundError
 from lakebed.reporting import numbers as gathering
-from lakebed.reporting.numbers import SIZES, Asked, Target, gather, size_of
+from lakebed.reporting.numbers import SIZES, ReportOptions, Target, gather, size_of
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
@@ -105,7 +105,7 @@ def table(request: pytest.FixtureRequest) -> Table:
 
 
 def test_its_numbers_are_those_of_the_views(table: Table) -> None:
-    numbers = gather(table, Asked())
+    numbers = gather(table, ReportOptions())
     files = table.files(columns=["content", "file_size_in_bytes"]).to_arrow().to_pylist()
     sizes = [file["file_size_in_bytes"] for file in files if file["content"] == 0]
     classes = [sum(size < bound for size in sizes) for bound in SIZES]
@@ -235,7 +235,7 @@ def test_the_target_of_sizes_is_the_tables_own(
     tmp_path: Path, options: dict[str, str], size: int | None
 ) -> None:
     table = made(tmp_path / "t", ["a", "b"], options=options)
-    assert gather(table, Asked()).target.size == size
+    assert gather(table, ReportOptions()).target.size == size
     text = page_of(table).text
     assert ("target 512 MiB" in text) == (not options)
     assert ("The target is none, for write.target-file-size-bytes is no size." in text) == (size is None)
@@ -245,7 +245,7 @@ def test_the_target_of_paimon_depends_on_keys(tmp_path: Path) -> None:
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False)])
 
     def target(name: str, **more: Any) -> Target:
-        return gather(lakebed.create_table(tmp_path / name, schema, "paimon", **more), Asked()).target
+        return gather(lakebed.create_table(tmp_path / name, schema, "paimon", **more), ReportOptions()).target
 
     assert target("append", properties={"bucket": "-1"}).size == 256 * MIB
     assert target("keys", primary_key=["id"], properties={"bucket": "1"}).size == 128 * MIB
@@ -358,7 +358,7 @@ def test_headings_are_a_list_of_contents(table: Table) -> None:
         assert all(level <= before + 1 for before, level in pairwise(levels))
 
 
-def test_the_command_goes_on_where_a_table_cannot_be_read(tmp_path: Path) -> None:
+def test_the_command_writes_a_page_though_a_table_cannot_be_read(tmp_path: Path) -> None:
     file, none = tmp_path / "report.html", tmp_path / "none"
     result = run("report", none, SAMPLE_TABLE, "-o", file)
     assert result.exit_code == 1

@@ -111,7 +111,7 @@ def test_growth_that_cannot_be_drawn_is_no_picture() -> None:
     assert "<svg" in pictures.over_time([*growth(3), *growth(1, files=None)], "files", counted, "files")
 
 
-def test_a_clock_that_was_behind_moves_nothing_backwards() -> None:
+def test_snapshots_by_a_slow_clock_are_in_the_order_of_their_times() -> None:
     rows = growth(4)
     rows[1], rows[2] = rows[2], rows[1]
     hits = drawn(pictures.over_time(rows, "files", counted, "files"), "hit")

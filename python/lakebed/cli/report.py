@@ -11,7 +11,7 @@ import click
 from lakebed.cli import options, render
 from lakebed.cli.failures import Failure
 from lakebed.reporting import Source, collect, written
-from lakebed.reporting.numbers import Asked, Unread
+from lakebed.reporting.numbers import ReportOptions, UnreadableTable
 
 if TYPE_CHECKING:
     from lakebed.table import Table
@@ -50,12 +50,12 @@ def command(
     The page is self-contained: it loads nothing and runs no scripts. Of several tables, one that cannot be
     read is a line of the page with its error, and the exit code is 1.
     """
-    asked = Asked(small_bytes, totals or None, orphans)
+    asked = ReportOptions(small_bytes, totals or None, orphans)
     sources = [Source(name, open_table, options.as_opened(name)) for name, open_table in open_tables]
     with render.progress("reading"):
         found = collect(sources, asked, raises=len(sources) == 1)
         written(found, asked, output)
-    unread = [one for one in found if isinstance(one, Unread)]
+    unread = [one for one in found if isinstance(one, UnreadableTable)]
     for one in unread:
         Failure(f"{one.name}: {one.error}").show()
     if unread:

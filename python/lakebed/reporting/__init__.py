@@ -20,7 +20,7 @@ from lakebed.table import Table
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lakebed.reporting.numbers import Asked, Numbers, Unread
+    from lakebed.reporting.numbers import Numbers, ReportOptions, UnreadableTable
 
 # Remote tables that are read side by side, of which most wait for answers.
 _REMOTE_TABLES = 8
@@ -79,9 +79,9 @@ def report(
     >>> lakebed.report(lakebed.open_table("warehouse/db.db/orders"), "report.html")
     >>> lakebed.report(["warehouse/db.db/orders", "s3://lake/db.db/clicks"], "report.html")
     """
-    from lakebed.reporting.numbers import Asked
+    from lakebed.reporting.numbers import ReportOptions
 
-    asked = Asked(positive("small_bytes", small_bytes, least=0) or 0, totals, orphans)
+    asked = ReportOptions(positive("small_bytes", small_bytes, least=0) or 0, totals, orphans)
     if isinstance(tables, Table | str | os.PathLike):
         found = collect([_source(tables)], asked, threads, raises=True)
     else:
@@ -90,8 +90,8 @@ def report(
 
 
 def collect(
-    sources: Sequence[Source], asked: Asked, threads: int | None = None, *, raises: bool = False
-) -> list[Numbers | Unread]:
+    sources: Sequence[Source], asked: ReportOptions, threads: int | None = None, *, raises: bool = False
+) -> list[Numbers | UnreadableTable]:
     """The numbers of each table, in their order; what is wrong with one is in its place.
 
     Args: raises, whether that is raised instead.
@@ -103,16 +103,18 @@ def collect(
         return list(pool.map(partial(read, asked=asked, threads=threads or 1), sources))
 
 
-def read(source: Source, asked: Asked, threads: int | None, *, raises: bool = False) -> Numbers | Unread:
+def read(
+    source: Source, asked: ReportOptions, threads: int | None, *, raises: bool = False
+) -> Numbers | UnreadableTable:
     """The numbers of a table, or what is wrong with it. Args: raises, as of `collect`."""
-    from lakebed.reporting.numbers import Unread, gather
+    from lakebed.reporting.numbers import UnreadableTable, gather
 
     try:
         return gather(source.open(), asked, threads, source.opened)
     except Exception as error:
         if raises:
             raise
-        return Unread(
+        return UnreadableTable(
             _native.without_credentials(source.path), error_text(error, source.path, source.storage)
         )
 
@@ -126,8 +128,8 @@ def _source(given: Table | str | os.PathLike[str]) -> Source:
 
 
 def written(
-    found: Sequence[Numbers | Unread],
-    asked: Asked,
+    found: Sequence[Numbers | UnreadableTable],
+    asked: ReportOptions,
     output: str | os.PathLike[str] | None,
     now: datetime | None = None,
 ) -> str:

@@ -30,7 +30,7 @@ def tiles(facts: Iterable[tuple[str, str, str]]) -> str:
 def table(
     caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = ()
 ) -> str:
-    """A table, which is moved sideways where it is wider than the page.
+    """A table, which is scrolled where it is wider than the page.
 
     Args: caption and header, texts; rows, the insides of cells or whole ones, the first of each its name,
         fewer where one is wider; left, columns of words.

@@ -38,7 +38,7 @@ _SIZE = re.compile(r"(\d{1,18})\s*([a-z]*)", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportOptions:
     """What a report is asked for. Attributes: of `lakebed.report`."""
 
     small_bytes: int = SMALL_BYTES
@@ -105,14 +105,16 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Unread:
+class UnreadableTable:
     """A table that cannot be read. Attributes: name; error, its kind and its text, without secrets."""
 
     name: str
     error: str
 
 
-def gather(table: Table, asked: Asked, threads: int | None = None, opened: str | None = None) -> Numbers:
+def gather(
+    table: Table, asked: ReportOptions, threads: int | None = None, opened: str | None = None
+) -> Numbers:
     """The numbers of a table at its snapshot.
 
     Args: opened, the table as commands have it, with the options that open it; None for its location.
@@ -211,7 +213,7 @@ def _partitions(table: Table, threads: int | None) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: (-(row["file_size_in_bytes"] or 0), row["label"]))
 
 
-def _storage(table: Table, asked: Asked, threads: int | None) -> Storage:
+def _storage(table: Table, asked: ReportOptions, threads: int | None) -> Storage:
     """What `totals` says, where that is asked for or cheap.
 
     Raises: as `totals` without orphans; what is wrong with the folders is a note.

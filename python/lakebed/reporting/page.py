@@ -10,7 +10,7 @@ from lakebed._display import count, size
 from lakebed._html import escape
 from lakebed.reporting import html, pictures
 from lakebed.reporting.html import in_bytes, minute, number
-from lakebed.reporting.numbers import Numbers, Unread
+from lakebed.reporting.numbers import Numbers, UnreadableTable
 from lakebed.reporting.section import section
 from lakebed.reporting.svg import day
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from lakebed.reporting.numbers import Asked
+    from lakebed.reporting.numbers import ReportOptions
 
 _FOOT = (
     "1 kB is 1,000 bytes, 1 KiB 1,024. Times are UTC. "
@@ -29,7 +29,7 @@ _MADE_BY = f"lakebed {_native.__version__}"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def page(tables: Sequence[Numbers | Unread], asked: Asked, now: datetime) -> str:
+def page(tables: Sequence[Numbers | UnreadableTable], asked: ReportOptions, now: datetime) -> str:
     """The page of some tables; each in a section of its own, behind a list of all where there are several.
 
     Args: now, when it is made, in UTC.
@@ -56,7 +56,7 @@ def page(tables: Sequence[Numbers | Unread], asked: Asked, now: datetime) -> str
     )
 
 
-def _overview(tables: Sequence[Numbers | Unread], places: dict[int, Numbers]) -> str:
+def _overview(tables: Sequence[Numbers | UnreadableTable], places: dict[int, Numbers]) -> str:
     """All tables in a list. Args: places, those that were read, by their places, in the order of the list."""
     read = [*places.values()]
     whole = sum(table.health["file_size_in_bytes"] or 0 for table in read)
@@ -80,7 +80,7 @@ def _overview(tables: Sequence[Numbers | Unread], places: dict[int, Numbers]) ->
     )
     most = max((table.health["file_size_in_bytes"] or 0 for table in read), default=0)
     rows = [_line(place, table, most) for place, table in places.items()]
-    errors = [_error(table) for table in tables if isinstance(table, Unread)]
+    errors = [_error(table) for table in tables if isinstance(table, UnreadableTable)]
     shown = html.table("Those with most problems first, then the largest", header, rows, left=(1,))
     shown = f'<div class="panel">{html.raised(shown, 2)}</div>' if rows else ""
     return f'<nav aria-label="all tables">{html.tiles(facts)}{"".join(errors)}{shown}</nav>'
@@ -90,7 +90,7 @@ def _rank(table: Numbers) -> tuple[int, int, str]:
     return -len(table.findings), -(table.health["file_size_in_bytes"] or 0), table.name
 
 
-def _error(table: Unread) -> str:
+def _error(table: UnreadableTable) -> str:
     return f'<div class="finding error"><b>{escape(table.name)}: not read</b><br>{escape(table.error)}</div>'
 
 

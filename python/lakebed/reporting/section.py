@@ -17,7 +17,7 @@ from lakebed.reporting.numbers import Commit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lakebed.reporting.numbers import Asked, Numbers
+    from lakebed.reporting.numbers import Numbers, ReportOptions
 
 _ROWS, _MOST_WRITERS = 10, 7
 # Kinds of `totals` whose files hold rows, and whose files say which rows are deleted.
@@ -32,7 +32,7 @@ _NAMES = {
 }
 
 
-def section(place: int, table: Numbers, asked: Asked, *, named: bool) -> str:
+def section(place: int, table: Numbers, asked: ReportOptions, *, named: bool) -> str:
     """What is known of a table. Args: place, by which the list of all finds it; named, whether its name is
     above it.
     """

@@ -37,8 +37,7 @@ _MONTHS_STEPS = tuple(
 def element(tag: str, *inside: str, **attributes: Any) -> str:
     """An element of SVG.
 
-    Args: inside, elements; attributes, `aria_label` with a dash as there, floats with two digits, None for
-        none.
+    Args: inside, elements; attributes, their underscores as dashes, floats with two digits, None for none.
     """
     texts = {
         name: number(value) if isinstance(value, float) else str(value) for name, value in attributes.items()

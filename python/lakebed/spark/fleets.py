@@ -313,10 +313,10 @@ def report(
     Cost: each table is one task's, with the cost of `lakebed.report`; the driver holds what the page shows.
     """
     from lakebed.reporting import written
-    from lakebed.reporting.numbers import Asked
+    from lakebed.reporting.numbers import ReportOptions
 
     how = {"storage": storage, "format": format, "relocate": relocate, "limits": limits}
-    asked = Asked(positive("small_bytes", small_bytes, least=0) or 0, totals, orphans)
+    asked = ReportOptions(positive("small_bytes", small_bytes, least=0) or 0, totals, orphans)
     tables = _Tables.of(paths, how, selection={"asked": asked})
     rows = map_in_arrow(tables.numbers(spark), tables.gather, "number long, numbers binary").collect()
     found = [pickle.loads(row.numbers) for row in sorted(rows, key=lambda row: row.number)]
