@@ -317,11 +317,11 @@ def test_a_wrong_path_above_many_folders_is_answered_at_once(
     assert len([path for path in looked if path.startswith(str(tmp_path)) and "schema" not in path]) <= 60
 
 
-def test_what_is_not_installed_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    result = run("report", TABLE, "-o", str(tmp_path / "report.html"))
+def test_what_is_not_installed_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyiceberg.catalog", None)
+    result = run("files", "--catalog", "lake", "db.orders")
     assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
-    assert "pip install 'lakebed[report]'" in result.stderr
+    assert "pip install 'lakebed[catalogs]'" in result.stderr
 
 
 def test_a_moved_table_is_an_error_that_says_how() -> None:

@@ -116,7 +116,6 @@ def test_every_form_of_the_command_line_has_them(far: Table) -> None:
 
 
 def test_notebooks_and_reports_have_them(far: Table) -> None:
-    pytest.importorskip("matplotlib")
     for text in (far.partitions()._repr_html_(), lakebed.report(far)):
         assert all(date in text for date in DATES)
     assert "valueToutTofTrange" not in far.files(stats=["ts"])._repr_html_()
@@ -147,7 +146,6 @@ def committed_at(folder: Path, millis: int) -> Table:
 
 
 def test_snapshots_of_far_years_are_in_health_and_reports(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     table = committed_at(tmp_path / "t", 253_402_300_800_000)
     assert "committed +10000-01-01 00:00:00 UTC" in lakebed.report(table)
     assert table.health().findings() is not None
@@ -164,7 +162,6 @@ def test_snapshots_of_far_years_are_in_health_and_reports(tmp_path: Path) -> Non
 )
 def test_snapshots_at_the_ends_of_the_calendar_are_in_reports(tmp_path: Path, millis: int) -> None:
     """Around them there is no time to be left free."""
-    pytest.importorskip("matplotlib")
     assert "<svg" in lakebed.report(committed_at(tmp_path / "t", millis))
 
 

@@ -14,11 +14,11 @@ from lakebed._pyarrow import pa
 from lakebed._threads import in_order
 from lakebed._verdict import SMALL_BYTES
 from lakebed.catalogs import IcebergTable, PaimonTable, is_of_catalog, list_tables, load_table, name_of
-from lakebed.errors import LakebedError, TableNotFoundError
+from lakebed.errors import TableNotFoundError
 from lakebed.finding import find_tables
 from lakebed.opening import open_table
 from lakebed.storage.paths import URI
-from lakebed.storage.secrets import without_secrets
+from lakebed.storage.secrets import error_text
 from lakebed.table import Table
 
 if TYPE_CHECKING:
@@ -169,19 +169,6 @@ def rank(found: Sequence[Finding]) -> tuple[int, int]:
     """By what tables are sorted, the one with the worst problem first, of these the one with most."""
     places = (_WORST.index(one.column) if one.column in _WORST else len(_WORST) for one in found)
     return min(places, default=len(_WORST) + 1), -len(found)
-
-
-def error_text(error: Exception, path: str, *holders: object) -> str:
-    """The kind of what is wrong with a table, and its text without secrets.
-
-    Args: path, that of the table; holders, whose properties hold secrets.
-    """
-    words = str(error).replace(path, _native.without_credentials(path))
-    if isinstance(error, LakebedError):
-        kind = error.kind
-    else:
-        kind, words = type(error).__name__, without_secrets(words, path, *holders)
-    return f"{kind}: {words.removeprefix(f'{kind}: ')}"
 
 
 def health(

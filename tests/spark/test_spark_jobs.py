@@ -7,6 +7,7 @@ import os
 import shutil
 import threading
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -86,12 +87,16 @@ def test_the_error_says_that_it_is_the_catalog_which_cannot_be_pickled(monkeypat
         newest_again(table)
 
 
+NOW = datetime(2026, 11, 27, tzinfo=timezone.utc)
+
+
 def test_a_report_of_many_tables(spark, tmp_path: Path):
-    pytest.importorskip("matplotlib")
     copy = Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "copy"))
     paths = [str(SAMPLE_TABLE), str(copy)]
-    page = ls.report(spark, paths, tmp_path / "report.html")
-    assert page == lakebed.report([lakebed.open_table(Path(path).absolute()) for path in paths])
+    paths.append(str(tmp_path / "none"))
+    page = ls.report(spark, paths, tmp_path / "report.html", now=NOW)
+    assert page == lakebed.report([str(Path(path).absolute()) for path in paths], now=NOW)
+    assert f"{tmp_path / 'none'}: not read" in page
     assert (tmp_path / "report.html").read_text("utf-8") == page
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING
 
 import click
 
-import lakebed
 from lakebed.cli import options, render
+from lakebed.cli.failures import Failure
+from lakebed.reporting import Source, collect, written
+from lakebed.reporting.numbers import ReportOptions, UnreadableTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +22,15 @@ if TYPE_CHECKING:
 @options.tables
 @options.small_bytes
 @click.option(
+    "--totals",
+    is_flag=True,
+    help="Sum up all files by kind, however many manifests that reads; without it where they have 64 MiB at "
+    "most.",
+)
+@click.option(
+    "--orphans", is_flag=True, help="Look also for files that nothing reaches, which lists folders."
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False),
@@ -26,11 +38,23 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="The HTML file, which is replaced.",
 )
-def command(tables: Sequence[NamedTable], small_bytes: int, output: str, **_others: Any) -> None:
-    """One HTML page about tables: growth, files, partitions, deletes, problems and what to do about them.
+def command(
+    tables: Sequence[NamedTable], is_fleet: bool, small_bytes: int, totals: bool, orphans: bool, output: str
+) -> None:
+    """One HTML page about tables: storage, growth, files, partitions, deletes, who wrote what, problems and
+    what to do about them.
 
-    The page is self-contained: it loads nothing and runs no scripts. Pictures are drawn by matplotlib:
-    pip install 'lakebed[report]'.
+    TABLE may also be a folder of tables, with --catalog a namespace too, or nothing for all that the catalog
+    has. The page is self-contained: it loads nothing and runs no scripts. Of several tables, one that cannot
+    be read is a line of the page with its error, and the exit code is 1.
     """
+    asked = ReportOptions(small_bytes, totals or None, orphans)
+    sources = [Source(one.name, one.open, options.as_opened(one.given)) for one in tables]
     with render.progress("reading"):
-        lakebed.report([table.open() for table in tables], output, small_bytes=small_bytes)
+        found = collect(sources, asked, raises=not is_fleet)
+        written(found, asked, output)
+    unread = [one for one in found if isinstance(one, UnreadableTable)]
+    for one in unread:
+        Failure(f"{one.name}: {one.error}").show()
+    if unread:
+        sys.exit(1)

@@ -2,56 +2,163 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import re
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lakebed import _display
+from lakebed._overview import total
 from lakebed._pyarrow import pa, pc
 from lakebed._values import to_json_values, to_records
-from lakebed._verdict import Finding, findings
+from lakebed._verdict import SMALL_BYTES, Finding, findings
+from lakebed.catalogs import name_of
+from lakebed.errors import LakebedError
+from lakebed.storage.secrets import error_text
 
 if TYPE_CHECKING:
     from lakebed.table import Table
 
 # Bounds of file sizes [bytes]: each class ends at its own, the last one has none.
 SIZES = tuple(2**power for power in range(16, 34))
+MOST_MANIFEST_BYTES = 64 << 20
+"""Bytes of manifests, of all snapshots together, up to which they are read where nobody asks for totals."""
+
 _CONTENT_DATA = 0
+# Paimon's units, which are powers of 1024.
+_UNITS = {
+    **dict.fromkeys(("", "b", "bytes"), 0),
+    **dict.fromkeys(("k", "kb", "kibibytes"), 10),
+    **dict.fromkeys(("m", "mb", "mebibytes"), 20),
+    **dict.fromkeys(("g", "gb", "gibibytes"), 30),
+    **dict.fromkeys(("t", "tb", "tebibytes"), 40),
+}
+_SIZE = re.compile(r"(\d{1,18})\s*([a-z]*)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What a report is asked for. Attributes: of `lakebed.report`."""
+
+    small_bytes: int = SMALL_BYTES
+    totals: bool | None = None
+    orphans: bool = False
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The files of a table by kind.
+
+    Attributes: kinds, rows of `totals`, None where they were left out; note, what is to be said of them;
+        has_orphans, whether orphans were looked for.
+    """
+
+    kinds: list[dict[str, Any]] | None
+    note: str = ""
+    has_orphans: bool = False
+
+
+@dataclass(frozen=True)
+class Target:
+    """The size of data files that writers are told to write.
+
+    Attributes: size [bytes], None where the table's option is no size; words, where it is from.
+    """
+
+    size: int | None
+    words: str
+
+
+class Writer(NamedTuple):
+    """Who wrote a snapshot; None for what it does not say. Attributes: engine, with its version."""
+
+    engine: str | None
+    application: str | None
+    user: str | None
+
+    @staticmethod
+    def of(row: dict[str, Any]) -> Writer:
+        """Of a row of `snapshots`."""
+        engine = " ".join(filter(None, (row["engine"], row["engine_version"])))
+        return Writer(engine or None, row["application"], row["user"])
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A snapshot. Attributes: committed_at, as JSON has it."""
+
+    snapshot_id: int
+    committed_at: str | None
+    operation: str | None
+    writer: Writer
 
 
 @dataclass(frozen=True)
 class Numbers:
     """What a report shows of a table.
 
-    Attributes: name, what it is called; health, the row of that view; findings, its problems; growth and
-        snapshots, rows of those views as JSON values, the oldest first; sizes, how many data files each class
-        of `SIZES` has, and how many are larger; partitions, rows of that view, the largest first, with
-        `label`, the partition in words.
+    Attributes: name, what it is called, and the catalog that calls it so; location; health, the row of that
+        view; findings, its problems; growth, rows of that view as JSON values, and snapshots, both the oldest
+        first; sizes, how many data files each class of `SIZES` has, and how many are larger; target, of their
+        sizes; partitions, rows of that view, the largest first, with `label`, the partition in words;
+        storage, all files by kind.
     """
 
     name: str
+    catalog: str | None
+    location: str
     health: dict[str, Any]
     findings: list[Finding]
     growth: list[dict[str, Any]]
-    snapshots: list[dict[str, Any]]
+    snapshots: list[Commit]
     sizes: list[int]
+    target: Target
     partitions: list[dict[str, Any]]
+    storage: Storage
 
 
-def gather(table: Table, name: str, small_bytes: int, threads: int | None) -> Numbers:
-    """The numbers of a table at its snapshot. Raises: as its views. Cost: that of each view once."""
-    row = table.health(small_bytes=small_bytes, threads=threads).to_arrow()
+@dataclass(frozen=True)
+class UnreadableTable:
+    """A table that cannot be read. Attributes: name; error, its kind and its text, without secrets."""
+
+    name: str
+    error: str
+
+
+def gather(
+    table: Table, asked: ReportOptions, threads: int | None = None, opened: str | None = None
+) -> Numbers:
+    """The numbers of a table at its snapshot.
+
+    Args: opened, the table as commands have it, with the options that open it; None for its location.
+    Raises: as its views. Cost: that of each view once.
+    """
+    row = table.health(small_bytes=asked.small_bytes, threads=threads).to_arrow()
     health = {name: _value(row[name]) for name in row.schema.names}
-    growth = ("snapshot_id", "committed_at", "file_count", "record_count", "file_size_in_bytes")
-    snapshots = ("snapshot_id", "committed_at", "operation")
+    growth = ("snapshot_id", "committed_at", "file_count", "file_size_in_bytes", "delete_file_count")
+    entry = table.opening.entry
+    catalog = None if entry is None else getattr(getattr(entry.table, "catalog", None), "name", None)
     return Numbers(
-        name=name,
+        name=_called(table.location) if entry is None else name_of(entry.table),
+        catalog=catalog if isinstance(catalog, str) else None,
+        location=table.location,
         health=health,
-        findings=findings(health, small_bytes),
+        findings=findings(health, asked.small_bytes, opened),
         growth=to_records(table.growth(columns=growth, threads=threads).to_arrow()),
-        snapshots=to_records(table.snapshots(columns=snapshots).to_arrow()),
+        snapshots=_snapshots(table),
         sizes=_sizes(table, threads),
+        target=_target(table),
         partitions=_partitions(table, threads),
+        storage=_storage(table, asked, threads),
     )
+
+
+def _called(location: str) -> str:
+    """What a table in a folder is called: `db.orders` where the folder above is a database's."""
+    path = PurePosixPath(location.rstrip("/"))
+    database = path.parent.name
+    name = path.name or location
+    return f"{database.removesuffix('.db')}.{name}" if database.endswith(".db") else name
 
 
 def _value(column: pa.ChunkedArray) -> Any:
@@ -60,6 +167,12 @@ def _value(column: pa.ChunkedArray) -> Any:
         return column[0].as_py()
     except (OverflowError, ValueError):
         return to_json_values(column.combine_chunks())[0]
+
+
+def _snapshots(table: Table) -> list[Commit]:
+    columns = ["snapshot_id", "committed_at", "operation", "engine", "engine_version", "application", "user"]
+    rows = to_records(table.snapshots(columns=columns).to_arrow())
+    return [Commit(row["snapshot_id"], row["committed_at"], row["operation"], Writer.of(row)) for row in rows]
 
 
 def _sizes(table: Table, threads: int | None) -> list[int]:
@@ -75,9 +188,55 @@ def _sizes(table: Table, threads: int | None) -> list[int]:
     return counts
 
 
+def _target(table: Table) -> Target:
+    """Source: Iceberg's `TableProperties.java`; Paimon's `CoreOptions.java` and `MemorySize.java`."""
+    if table.format == "iceberg":
+        option, default = "write.target-file-size-bytes", 512 << 20
+    else:
+        has_keys = len(pa.schema(table.core.key_schema)) > 0
+        option, default = "target-file-size", (128 if has_keys else 256) << 20
+    text = table.properties.get(option)
+    if text is None:
+        return Target(default, f"the default of {option}")
+    size = size_of(text) if table.format == "paimon" or text.isdecimal() else None
+    return Target(size, option if size is not None else f"none, for {option} is no size")
+
+
+def size_of(text: str) -> int | None:
+    """The bytes of an option as Paimon writes them; None where it is no size above 0."""
+    found = _SIZE.fullmatch(text.strip().lower())
+    if found is None or found[2] not in _UNITS:
+        return None
+    return int(found[1]) << _UNITS[found[2]] or None
+
+
 def _partitions(table: Table, threads: int | None) -> list[dict[str, Any]]:
     columns = ("partition", "file_count", "record_count", "file_size_in_bytes", "small_file_count")
     rows: pa.Table = table.partitions(columns=columns, threads=threads).to_arrow()
     labels = [cells[0] for cells in _display.cells(rows.select(["partition"]), "partitions")]
     found = [{**row, "label": label or "all"} for row, label in zip(to_records(rows), labels, strict=True)]
     return sorted(found, key=lambda row: (-(row["file_size_in_bytes"] or 0), row["label"]))
+
+
+def _storage(table: Table, asked: ReportOptions, threads: int | None) -> Storage:
+    """What `totals` says, where that is asked for or cheap.
+
+    Raises: as `totals` without orphans; what is wrong with the folders is a note.
+    """
+    if asked.totals is False and not asked.orphans:
+        return Storage(None, "Left out, as was asked for.")
+    if asked.totals is None and not asked.orphans:
+        manifests = table.reachable(
+            columns=["file_size_in_bytes"], filter="kind = 'manifest'", threads=threads
+        )
+        size = total(manifests.to_arrow(), "file_size_in_bytes")
+        if size > MOST_MANIFEST_BYTES:
+            manifests_of = f"the manifests of all snapshots have {_display.size(size)}"
+            return Storage(None, f"Left out, for {manifests_of}: `totals=True` or `--totals` reads them.")
+    if asked.orphans:
+        try:
+            return Storage(to_records(table.totals(orphans=True, threads=threads).to_arrow()), "", True)
+        except (LakebedError, OSError) as error:
+            found = _storage(table, replace(asked, totals=True, orphans=False), threads)
+            return replace(found, note=f"Orphans are not known: {error_text(error, table.location)}.")
+    return Storage(to_records(table.totals(threads=threads).to_arrow()))

@@ -1,171 +1,202 @@
-"""The pictures of a report: SVG by matplotlib, whose lines and words take the page's own colour."""
+"""The pictures of a report."""
 
 from __future__ import annotations
 
-import io
-import re
-from datetime import datetime, timedelta
+import math
+from collections import Counter
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from lakebed._display import size, threshold
+from lakebed import _display
+from lakebed._display import count, threshold
 from lakebed._text import printable
-from lakebed.reporting.numbers import SIZES
+from lakebed.reporting import svg
+from lakebed.reporting.numbers import SIZES, Commit
+from lakebed.reporting.svg import Plot, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from matplotlib.axes import Axes
+    from lakebed.reporting.numbers import Target
 
-# A placeholder for the colour of the page's text until the picture is in the page; and colours that are seen
-# on light and on dark.
-_INK = "#010203"
-_BLUE, _ORANGE = "#3b82c4", "#d9822b"
-_MOST_BARS = 20
-
-
-def growth(rows: Sequence[dict[str, Any]]) -> str:
-    """Bytes and data files over time."""
-    times, rows = _timed(rows)
-
-    def draw(axes: Axes) -> None:
-        axes.step(times, [row["file_size_in_bytes"] for row in rows], where="post", color=_BLUE, marker=".")
-        axes.set_ylabel("bytes (blue)")
-        axes.yaxis.set_major_formatter(_in_bytes)
-        axes.set_ylim(bottom=0)
-        _date(axes)
-        files = axes.twinx()
-        files.step(times, [row["file_count"] for row in rows], where="post", color=_ORANGE, marker=".")
-        files.set_ylabel("data files (orange)")
-        files.set_ylim(bottom=0)
-
-    return _svg("growth", "Bytes and data files after each snapshot", draw) if len(rows) > 1 else ""
+# Places across that points are drawn at.
+_MOST_POINTS, _MOST_DOTS = 300, 120
+# A lane of dots [px].
+_LANE = 40
 
 
-def timeline(rows: Sequence[dict[str, Any]]) -> str:
-    """Snapshots by the time and the kind of their commit."""
-    times, rows = _timed(rows)
-
-    def draw(axes: Axes) -> None:
-        kinds = sorted({str(row["operation"]) for row in rows})
-        places = [kinds.index(str(row["operation"])) for row in rows]
-        axes.scatter(times, places, color=_BLUE, s=18, alpha=0.7)
-        _date(axes)
-        axes.set_yticks(range(len(kinds)), [_cut(kind) for kind in kinds])
-        axes.set_ylim(-0.7, len(kinds) - 0.3)
-
-    return _svg("timeline", "When snapshots were committed, by what they did", draw, 2.0) if rows else ""
-
-
-def sizes(counts: Sequence[int]) -> str:
-    """Data files by size."""
-    shown = [number for number, count in enumerate(counts) if count]
-
-    def draw(axes: Axes) -> None:
-        classes = range(shown[0], shown[-1] + 1)
-        names = [f"< {threshold(SIZES[number])}" if number < len(SIZES) else "larger" for number in classes]
-        axes.bar(range(len(names)), [counts[number] for number in classes], color=_BLUE)
-        axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
-        axes.set_ylabel("data files")
-
-    return _svg("sizes", "How many data files there are of each size", draw) if shown else ""
+def bar(parts: Sequence[tuple[str, str, int]]) -> str:
+    """Shares of one whole, side by side. Args: parts, class, name and bytes."""
+    whole = sum(size for _, _, size in parts)
+    drawn, x = list[str](), 0.0
+    for class_, name, size in parts:
+        width = 100 * size / whole if whole else 0
+        if size:
+            place = {"x": svg.percent(x), "width": svg.percent(max(width, 0.3)), "y": 0, "height": 30}
+            text = svg.tip(f"{name}: {_display.size(size)}, {share(size, whole)}")
+            drawn.append(svg.element("rect", text, **place, class_=f"part {class_}"))
+        x += width
+    label = ", ".join(f"{name} {share(size, whole)}" for _, name, size in parts if size)
+    return svg.picture(f"Shares of {_display.size(whole)}: {label}", drawn, 30) if whole else ""
 
 
-def partitions(rows: Sequence[dict[str, Any]]) -> str:
-    """The bytes of partitions: each by name where they are few, all as a curve where they are many."""
-    of_each = [row["file_size_in_bytes"] for row in rows]
-
-    def bars(axes: Axes) -> None:
-        axes.barh([_cut(row["label"]) for row in rows], of_each, color=_BLUE)
-        axes.invert_yaxis()
-        axes.xaxis.set_major_formatter(_in_bytes)
-
-    def curve(axes: Axes) -> None:
-        places, counts = range(1, len(rows) + 1), [row["file_count"] for row in rows]
-        axes.fill_between(places, of_each, color=_BLUE, alpha=0.5, step="mid")
-        axes.set_xlabel("partitions, the largest first")
-        axes.set_ylabel("bytes (blue)")
-        axes.yaxis.set_major_formatter(_in_bytes)
-        files = axes.twinx()
-        files.plot(places, counts, color=_ORANGE, linestyle="", marker=".", markersize=2)
-        files.set_ylabel("data files (orange)")
-        files.set_ylim(bottom=0)
-
-    if len(rows) < 2:
+def over_time(
+    rows: Sequence[dict[str, Any]], column: str, form: Callable[[float], str], of: str, class_: str = ""
+) -> str:
+    """A number of `growth` after each snapshot; nothing for fewer than two. Args: of, what is counted."""
+    timed = [(time, row) for row in rows if (time := in_calendar(row["committed_at"])) is not None]
+    timed = [(time, row) for time, row in timed if row[column] is not None]
+    if len(timed) < 2:
         return ""
-    if len(rows) <= _MOST_BARS:
-        return _svg("partitions", "Bytes of each partition", bars, 0.8 + 0.28 * len(rows))
-    return _svg("partitions", "Bytes and data files of each partition", curve)
+    span = Span([time for time, _ in timed])
+    # Clocks of writers differ: a snapshot may be older than the one before.
+    points = sorted(((span.x(time), row) for time, row in timed), key=lambda point: point[0])
+    points = list({math.floor(x * _MOST_POINTS / 100): (x, row) for x, row in points}.values())
+    first, last = timed[0][1][column], points[-1][1][column]
+    label = f"{of} after each of {len(timed):,} snapshots: {form(first)} at first, {form(last)} at last"
+    plot = Plot(label, max(row[column] for _, row in points), form)
+    plot.curve([(x, row[column]) for x, row in points], class_)
+    for (x, row), after in zip(points, [*(x for x, _ in points[1:]), 100.0], strict=True):
+        when = _display.moment(row["committed_at"])
+        plot.hit(x, after, f"{form(row[column])} after snapshot {row['snapshot_id']}, {when}")
+    plot.dot(points[-1][0], last, form(last), class_)
+    return plot.svg(span.ticks(), span.unit)
 
 
-def _svg(name: str, title: str, draw: Callable[[Axes], None], height: float = 3.0) -> str:
-    """A picture as text for a page; the same for the same numbers."""
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("reports draw with matplotlib: pip install 'lakebed[report]'") from error
-    inked = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
-    style = {
-        **dict.fromkeys(inked, _INK),
-        "svg.fonttype": "none",
-        "svg.hashsalt": f"lakebed {name}",
-        "font.family": ["sans-serif"],
-        "axes.spines.top": False,
-        "font.size": 10,
-        "axes.titlesize": 11,
-        "text.parse_math": False,
-    }
-    with rc_context(style):
-        figure = Figure(figsize=(7.2, height), layout="constrained")
-        axes = figure.subplots()
-        draw(axes)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    # Without the head of a file of its own, in the page's colour, as wide as the page allows, and with names
-    # that no other picture of the page has.
-    svg = text.getvalue()
-    svg = svg[svg.index("<svg") :].replace(_INK, "currentColor")
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    for measure in ("width", "height"):
-        svg = re.sub(rf'(<svg[^>]*?) {measure}="[^"]*"', r"\1", svg, count=1)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{title}"', 1)
+def sizes(counts: Sequence[int], target: Target, small_bytes: int) -> str:
+    """Data files by size, beside the size that is wanted."""
+    shown = [number for number, files in enumerate(counts) if files]
+    if not shown:
+        return ""
+    wanted = None if target.size is None else math.log2(target.size) - math.log2(SIZES[0]) + 1
+    wanted = None if wanted is None else min(max(wanted, 0.0), float(len(counts)))
+    ends = [shown[0], shown[-1] + 1, *([] if wanted is None else [math.floor(wanted), math.ceil(wanted)])]
+    first, last = max(min(ends) - 1, 0), min(max(max(ends), min(ends) + 4), len(counts))
+    width = 100 / (last - first)
+    whole = sum(counts)
+    most = max(range(len(counts)), key=counts.__getitem__)
+    label = f"{count(whole, 'data file')} by size, most of them {_class(most)}"
+    # Where bars are lower there is room for the scale.
+    left, right = max(counts[first : first + 2]), max(counts[last - 2 : last])
+    plot = Plot(label, max(counts), lambda value: f"{value:,.0f}", scale_at=100 if left > right else 0)
+    for number in range(first, last):
+        x = (number - first) * width
+        text = f"{count(counts[number], 'data file')} {_class(number)}, {share(counts[number], whole)}"
+        is_small = number < len(SIZES) and SIZES[number] <= small_bytes
+        plot.bar(x, x + width, counts[number], text, "warn" if is_small else "")
+    if wanted is not None and target.size is not None:
+        plot.mark((wanted - first) * width, f"target {threshold(target.size)}")
+    every = -(-(last - first) // 5)
+    bounds = [
+        number for number in range(first, last) if number < len(SIZES) and (number - first) % every == 0
+    ]
+    ticks = [((number + 1 - first) * width, threshold(SIZES[number])) for number in bounds]
+    return plot.svg(ticks, "size of a data file (each class ends at twice the one before)")
 
 
-def _in_bytes(value: float, _: float) -> str:
-    return size(max(value, 0))
+def _class(number: int) -> str:
+    if number == 0:
+        return f"below {threshold(SIZES[0])}"
+    if number == len(SIZES):
+        return f"of {threshold(SIZES[-1])} and more"
+    return f"from {threshold(SIZES[number - 1])} to {threshold(SIZES[number])}"
 
 
-_DAY = timedelta(days=1)
-
-
-def _date(axes: Axes) -> None:
-    """Times below a picture, as short as keeps them distinct."""
-    from matplotlib import dates
-
-    made: Any = dates
-    # Around the time of one snapshot are some 53 months, and of the intervals six months is the longest.
-    locator = made.AutoDateLocator(
-        maxticks={**dict.fromkeys(range(made.MICROSECONDLY + 1), 7), made.MONTHLY: 10}
+def skew(
+    rows: Sequence[dict[str, Any]], column: str, form: Callable[[float], str], of: str, class_: str = ""
+) -> str:
+    """A number of each partition, in the order of their rows. Args: of, what is counted."""
+    many = len(rows)
+    points = dict[int, tuple[int, dict[str, Any]]]()
+    for place, row in enumerate(rows):
+        slot = place * _MOST_POINTS // many if many > _MOST_POINTS else place
+        if slot not in points or (row[column] or 0) > (points[slot][1][column] or 0):
+            points[slot] = place, row
+    most = max(row[column] or 0 for row in rows)
+    plot = Plot(
+        f"{of} of each of {many:,} partitions, {form(most)} at most", most, form, height=90, scale_at=100
     )
-    # What is left free at both sides may be beyond the calendar, which matplotlib refuses.
-    first, last = made.date2num([datetime.min + _DAY, datetime.max - _DAY])
-    low, high = axes.get_xlim()
-    axes.set_xlim(max(low, first), min(high, last))
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(made.ConciseDateFormatter(locator))
+    places = [*(place for place, _ in points.values()), many]
+    for (place, row), after in zip(points.values(), places[1:], strict=True):
+        text = f"{printable(row['label'])}: {form(row[column] or 0)}"
+        plot.bar(100 * place / many, 100 * after / many, row[column] or 0, text, class_)
+    step = round(svg.steps(many)[1])
+    named = dict.fromkeys([1, *range(step, many + 1, step)])
+    ticks = [(100 * (place - 0.5) / many, f"{place:,}") for place in named]
+    return plot.svg(ticks, "partitions, the one with most bytes first")
 
 
-def _timed(rows: Sequence[dict[str, Any]]) -> tuple[list[Any], list[dict[str, Any]]]:
-    """The times of rows, in UTC without a zone, which matplotlib need not know of, and their rows: those that
-    have a time in Python's calendar, which ends with the year 9999. The types of matplotlib know of no times.
-    """
-    timed = [(row["committed_at"], row) for row in rows if row["committed_at"] is not None]
-    # Of other years texts are longer.
-    timed = [(time, row) for time, row in timed if time[:1].isdigit() and time[:4] != "0000"]
-    times = [datetime.fromisoformat(time.removesuffix("Z")) for time, _ in timed]
-    return times, [row for _, row in timed]
+def lanes(groups: Sequence[tuple[str, Sequence[Commit]]]) -> str:
+    """Snapshots by the time of their commit, in a lane for each group. Args: groups, by their names."""
+    timed = [(time, one) for _, own in groups for one in own if (time := in_calendar(one.committed_at))]
+    if not timed:
+        return ""
+    span = Span([time for time, _ in timed])
+    parts = list[str]()
+    for number, (name, own) in enumerate(groups):
+        y = number * _LANE + 16
+        parts.append(svg.words(_cut(name), 0, y, "lane"))
+        parts.append(svg.words(count(len(own), "snapshot"), 100, y, "scale"))
+        parts.append(svg.across(y + 14, "grid"))
+        parts += [_dot(x, y + 14, at) for x, at in _gathered(own, span)]
+    label = "; ".join(f"{name}: {count(len(own), 'snapshot')}" for name, own in groups)
+    return svg.framed(
+        f"Snapshots by writer and time. {label}", parts, len(groups) * _LANE + 4, span.ticks(), span.unit
+    )
+
+
+def _gathered(snapshots: Sequence[Commit], span: Span) -> list[tuple[float, list[Commit]]]:
+    """Snapshots that are drawn at one place, with it."""
+    places = dict[int, list[Commit]]()
+    for one in snapshots:
+        if (time := in_calendar(one.committed_at)) is not None:
+            places.setdefault(round(span.x(time) * _MOST_DOTS / 100), []).append(one)
+    return [(100 * place / _MOST_DOTS, own) for place, own in sorted(places.items())]
+
+
+def _dot(x: float, y: int, own: Sequence[Commit]) -> str:
+    first, last = (_display.moment(one.committed_at or "") for one in (own[0], own[-1]))
+    operations = ", ".join(
+        f"{name} {many}" for name, many in Counter(one.operation or "?" for one in own).items()
+    )
+    if len(own) == 1:
+        text = f"snapshot {own[0].snapshot_id}, {first}: {own[0].operation}"
+    else:
+        text = f"{len(own):,} snapshots, {first} to {last}: {operations}"
+    radius = min(3.5 + math.log2(len(own)), 9.0)
+    # Dots at the ends are whole.
+    return svg.element(
+        "circle", svg.tip(text), cx=svg.percent(min(max(x, 1.0), 99.0)), cy=y, r=radius, class_="dot"
+    )
+
+
+def in_calendar(text: str | None) -> datetime | None:
+    """A time as JSON has it, in UTC and without a zone; None for those beyond Python's calendar."""
+    if text is None or not text[:1].isdigit() or text[:4] == "0000":
+        return None
+    return datetime.fromisoformat(text.removesuffix("Z"))
+
+
+def size(value: float) -> str:
+    """Bytes in words, short enough for an axis."""
+    number, unit = _display.size(value).split(" ")
+    return f"{number.removesuffix('.0')} {unit}"
+
+
+def share(part: float, whole: float) -> str:
+    """A part of a whole in percent."""
+    if not whole:
+        return "0 %"
+    percents = 100 * part / whole
+    return (
+        f"{percents:.0f} %"
+        if percents >= 10 or percents == 0
+        else f"{percents:.1f} %"
+        if percents >= 0.1
+        else "< 0.1 %"
+    )
 
 
 def _cut(text: str) -> str:
     text = printable(text)
-    return text if len(text) <= 28 else f"{text[:27]}…"
+    return text if len(text) <= 44 else f"{text[:43]}…"

@@ -6,6 +6,7 @@ import os
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -17,7 +18,6 @@ from lakebed._arguments import names, positive
 from lakebed._threads import in_order
 from lakebed._verdict import SMALL_BYTES
 from lakebed.catalogs import is_of_catalog
-from lakebed.fleet import error_text
 from lakebed.limits import LIMITS, Limits
 from lakebed.spark.access import map_in_arrow, numbers_of, pickled, task_numbers
 from lakebed.spark.inputs import Piece, Reading, mapped, spread
@@ -27,7 +27,6 @@ from lakebed.spark.mappers import (
     gathered_batches,
     ipc_batches,
     ipc_stream,
-    prefix_error_kind,
     rows_of,
 )
 from lakebed.spark.private_api import at_once, spare_archives
@@ -35,10 +34,13 @@ from lakebed.spark.table import open_table
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.storage import resolve
 from lakebed.storage.paths import URI, absolute
+from lakebed.storage.secrets import error_text
 from lakebed.table import Table
 from lakebed.view import Bounds
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pyspark.sql import DataFrame, SparkSession
     from typing_extensions import Unpack
 
@@ -158,14 +160,15 @@ class _Tables:
         return schema.append(pa.field("error", pa.string()))
 
     def gather(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """What a report shows of each table, pickled."""
-        from lakebed.reporting.numbers import gather
+        """What a report shows of each table, or what is wrong with it, pickled."""
+        from lakebed.reporting import Source, read
 
         spare_archives()
         for number in numbers_of(batches):
-            with prefix_error_kind():
-                table = opening.open_table(self.paths[number], **self.how)
-                numbers = pickle.dumps(gather(table, table.location, self.selection["small_bytes"], 1))
+            path = self.paths[number]
+            opener = partial(opening.open_table, path, **self.how)
+            source = Source(path, opener, storage=self.how["storage"])
+            numbers = pickle.dumps(read(source, self.selection["asked"], 1))
             columns = [pa.array([number], pa.int64()), pa.array([numbers], pa.binary())]
             yield pa.RecordBatch.from_arrays(columns, ["number", "numbers"])
 
@@ -292,26 +295,30 @@ def report(
     output: str | os.PathLike[str] | None = None,
     *,
     small_bytes: int = SMALL_BYTES,
+    totals: bool | None = None,
+    orphans: bool = False,
     storage: object | None = None,
     format: str | None = None,
     relocate: Mapping[str, str | os.PathLike[str]] | None = None,
     limits: Limits = LIMITS,
+    now: datetime | None = None,
 ) -> str:
     """A page about tables: that of `lakebed.report`, whose numbers executors gather table by table.
 
-    Args: paths, of tables or URIs; output and small_bytes, as `lakebed.report`, output a file of the driver;
-        storage, format, relocate and limits, as `open_table` has them, storage to be pickled.
+    Args: paths, of tables or URIs; output, small_bytes, totals, orphans and now, as `lakebed.report` has
+        them, output a file of the driver; storage, format, relocate and limits, as `open_table` has them,
+        storage to be pickled.
     Returns: the page, which is that of `lakebed.report` for the same tables.
-    Raises: ImportError without matplotlib, which the driver alone needs; TypeError for a storage that cannot
-        be pickled; what `open_table` and the views raise, as errors of Spark.
+    Raises: TypeError for a storage that cannot be pickled; OSError where the page cannot be written. A table
+        that cannot be read is a line of the page with its error.
     Cost: each table is one task's, with the cost of `lakebed.report`; the driver holds what the page shows.
     """
     from lakebed.reporting import written
-    from lakebed.reporting.page import page
+    from lakebed.reporting.numbers import ReportOptions
 
     how = {"storage": storage, "format": format, "relocate": relocate, "limits": limits}
-    small = positive("small_bytes", small_bytes, least=0) or 0
-    tables = _Tables.of(paths, how, selection={"small_bytes": small})
+    asked = ReportOptions(positive("small_bytes", small_bytes, least=0) or 0, totals, orphans)
+    tables = _Tables.of(paths, how, selection={"asked": asked})
     rows = map_in_arrow(tables.numbers(spark), tables.gather, "number long, numbers binary").collect()
     found = [pickle.loads(row.numbers) for row in sorted(rows, key=lambda row: row.number)]
-    return written(page(found, small), output)
+    return written(found, asked, output, now)

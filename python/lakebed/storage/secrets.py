@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
 
 from lakebed import _native
+from lakebed.errors import LakebedError
 
 # Names of options whose values are secret, but for those of where and how to ask for a secret.
 _SECRET = re.compile(
@@ -50,6 +51,19 @@ def without_secrets(text: str, *holders: Any) -> str:
     # As they are in queries.
     known |= {quote(secret, safe="") for secret in known}
     return _native.without_secrets(surrogates_spelled(text), [surrogates_spelled(secret) for secret in known])
+
+
+def error_text(error: Exception, path: str, *holders: Any) -> str:
+    """The kind of what is wrong with a table, and its text in one line without secrets.
+
+    Args: path, what the table was opened by; holders, as for `without_secrets`.
+    """
+    words = str(error).replace(path, _native.without_credentials(path))
+    if isinstance(error, LakebedError):
+        kind = error.kind
+    else:
+        kind, words = type(error).__name__, without_secrets(words, path, *holders)
+    return f"{kind}: {words.removeprefix(f'{kind}: ')}"
 
 
 def surrogates_spelled(text: str) -> str:
