@@ -24,9 +24,9 @@ def snapshots(self: Table, **given: Unpack[Keywords]) -> ViewScan:
         `schema_id` int64, `total_record_count` int64 [rows], `manifest_list` utf8 (null for Paimon: there
         are two, `base_manifest_list` and `delta_manifest_list`), `summary` map<utf8, utf8> (Paimon: the
         commit's properties; a filter tests an element as `summary['key'] = 'value'`), `engine`,
-        `engine_version`, `application` (the name of an application, or the id of an application, job or
-        query) and `user` utf8 (Paimon: the commit user, if it is not random), each null where the writer does not say, then the
-        format's own: Paimon's `watermark` int64, `statistics` utf8,
+        `engine_version`, `application` (the name of an application, or the id of an application or job) and
+        `user` utf8 (Paimon: the commit user, if it is not random), each null where the writer does not say,
+        then the format's own: Paimon's `watermark` int64, `statistics` utf8,
         `commit_operation` utf8 ("MERGE", of newer writers), `log_offsets` map<int32, int64> (by bucket,
         of older ones) and others; Iceberg's `sequence_number`, `first_row_id`, `added_rows` int64 and
         others.
