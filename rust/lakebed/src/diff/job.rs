@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use arrow_select::filter::filter_record_batch;
 use serde::{Deserialize, Serialize};
 
 use super::Change;
 use super::columns::ChangeColumns;
 use super::net::Net;
-use super::stream::{claimed, identities, one_way};
+use super::stream::{identities, one_way};
 use crate::distributed::{
     Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, foreign, hash, match_manifest_path, nothing,
     one,
@@ -32,7 +33,7 @@ pub(crate) struct DiffJob<F: Format> {
 
 /// The sides: the identities of removed and of added files, then the files of each input.
 #[derive(Debug, Clone, Copy)]
-enum DiffSide {
+pub(super) enum DiffSide {
     Identities(Change),
     Files(usize),
 }
@@ -68,10 +69,6 @@ impl<F: Format> DiffJob<F> {
         inputs: Vec<(Change, RowsJob<F>)>,
     ) -> DiffJob<F> {
         DiffJob { columns, files, inputs }
-    }
-
-    fn changes(&self) -> Vec<Change> {
-        self.inputs.iter().map(|(change, _)| *change).collect()
     }
 
     /// Whether files of several inputs may cancel.
@@ -117,7 +114,8 @@ impl<F: Format> Job for DiffJob<F> {
     }
 
     fn reduce(&self, _step: usize, _process: &Process) -> Result<Box<dyn Reduce>> {
-        Ok(Box::new(DiffReduce::new(self.changes(), self.cancels(), self.shown()?)))
+        let changes = self.inputs.iter().map(|(change, _)| *change).collect();
+        Ok(Box::new(DiffReduce::new(changes, self.shown()?)))
     }
 }
 
@@ -136,17 +134,31 @@ fn diff_pieces(rows: Batches, input: usize, change: Option<Change>) -> Pieces {
     }))
 }
 
-/// The difference in one part.
-struct DiffReduce {
+/// The difference in one part, or of all files.
+pub(super) struct DiffReduce {
     changes: Vec<Change>,
     columns: ChangeColumns,
     /// The difference; `None` where nothing can cancel and all files differ.
     net: Option<Net>,
+    /// The input whose files are taken, and how many of them are still to be found.
+    left: Option<(usize, u64)>,
 }
 
 impl DiffReduce {
-    fn new(changes: Vec<Change>, cancels: bool, columns: ChangeColumns) -> DiffReduce {
-        DiffReduce { changes, columns, net: cancels.then(Net::default) }
+    /// The difference of inputs with these changes.
+    pub(super) fn new(changes: Vec<Change>, columns: ChangeColumns) -> DiffReduce {
+        let net = (!one_way(changes.iter().copied())).then(Net::default);
+        DiffReduce { changes, columns, net, left: None }
+    }
+
+    /// Whether it needs identities first.
+    pub(super) fn cancels(&self) -> bool {
+        self.net.is_some()
+    }
+
+    /// How an input's files change.
+    fn change_of(&self, input: usize) -> Result<Change> {
+        self.changes.get(input).copied().ok_or_else(|| foreign(format!("input {input}")))
     }
 }
 
@@ -160,12 +172,25 @@ impl Reduce for DiffReduce {
             }
             DiffSide::Files(input) => input,
         };
-        let change = *self.changes.get(input).ok_or_else(|| foreign(format!("input {input}")))?;
-        let rows = match &mut self.net {
-            Some(net) => claimed(net, &rows, change)?,
-            None => rows,
-        };
-        one(Piece::rows(self.columns.build(&rows, change.name())?))
+        let (change, mut rows) = (self.change_of(input)?, rows);
+        if let Some(net) = &mut self.net {
+            rows = filter_record_batch(&rows, &net.claim(identities(&rows)?, change))?;
+        }
+        if let Some((_, left)) = &mut self.left {
+            *left = left.saturating_sub(rows.num_rows() as u64);
+        }
+        match rows.num_rows() {
+            0 => nothing(),
+            _ => one(Piece::rows(self.columns.build(&rows, change.name())?)),
+        }
+    }
+
+    fn is_done(&mut self, side: i32) -> bool {
+        let (Some(net), Ok(DiffSide::Files(input))) = (&self.net, DiffSide::of(side)) else { return false };
+        let Ok(change) = self.change_of(input) else { return false };
+        let known = self.left.filter(|(known, _)| *known == input);
+        self.left = Some(known.unwrap_or_else(|| (input, net.left(change))));
+        self.left.is_some_and(|(_, left)| left == 0)
     }
 }
 
@@ -189,20 +214,23 @@ mod tests {
             .expect("two columns")
     }
 
+    fn shown_columns() -> ChangeColumns {
+        let shown = Schema::new(vec![Field::new("file_path", DataType::Utf8, true)]);
+        ChangeColumns::new(&ScanOptions::default(), &shown)
+    }
+
     /// The rows of a difference whose entries are shuffled by part, as an engine does it.
     fn rows(inputs: &[(Change, &[&str])], parts: u32) -> Vec<String> {
         let changes: Vec<Change> = inputs.iter().map(|(change, _)| *change).collect();
-        let cancels = !one_way(changes.iter().copied());
+        let cancels = DiffReduce::new(changes.clone(), shown_columns()).cancels();
         let pieces = inputs.iter().enumerate().flat_map(|(number, (change, names))| {
             diff_pieces(once(files(names)), number, cancels.then_some(*change)).collect::<Vec<_>>()
         });
         let mut pieces: Vec<Piece> = pieces.collect::<Result<_>>().expect("pieces");
         pieces.sort_by_key(|piece| piece.side);
-        let shown = Schema::new(vec![Field::new("file_path", DataType::Utf8, true)]);
         let mut rows = Vec::new();
         for part in 0..parts {
-            let columns = ChangeColumns::new(&ScanOptions::default(), &shown);
-            let mut reduce = DiffReduce::new(changes.clone(), cancels, columns);
+            let mut reduce = DiffReduce::new(changes.clone(), shown_columns());
             for Piece { side, rows: piece, keys } in &pieces {
                 let is_own =
                     |key: &Option<u64>| key.is_some_and(|key| key % u64::from(parts) == u64::from(part));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 
 use super::columns::ChangeColumns;
-use super::stream::{Differences, count};
+use super::stream::{count, differences};
 use super::{Change, DiffInput, DiffInputs, DiffJob, Difference, Reader, apart};
 use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::Result;
@@ -115,7 +115,7 @@ impl<F: Format> Scan for DiffScan<F> {
     fn stream(&self) -> Result<Batches> {
         limited(self.options.limit, || {
             let DiffInputs { inputs, .. } = self.inputs()?;
-            Ok(Box::new(Differences::new(inputs, self.columns.clone())))
+            Ok(differences(&inputs, self.columns.clone()))
         })
     }
 

@@ -1,90 +1,32 @@
 //! The rows of a diff.
 
-use std::collections::VecDeque;
-
 use arrow_array::cast::AsArray;
 use arrow_array::{BinaryArray, RecordBatch};
-use arrow_select::filter::filter_record_batch;
 
 use super::columns::ChangeColumns;
+use super::job::{DiffReduce, DiffSide};
 use super::net::Net;
 use super::{Change, DiffInput};
+use crate::distributed::{batches, reduced_here};
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::Batches;
 
-/// The rows of the files that do not cancel, one input after another.
-pub(super) struct Differences {
-    inputs: VecDeque<DiffInput>,
-    columns: ChangeColumns,
-    /// The difference; `None` where nothing can cancel and all files differ.
-    net: Option<Net>,
-    started: bool,
-    open: Option<Open>,
-}
-
-/// The input that is being read.
-struct Open {
-    change: Change,
-    rows: Batches,
-    /// How many files are still to be found.
-    left: u64,
-}
-
-impl Differences {
-    pub(super) fn new(inputs: Vec<DiffInput>, columns: ChangeColumns) -> Differences {
-        Differences { inputs: inputs.into(), columns, net: None, started: false, open: None }
-    }
-
-    fn read_batch(&mut self) -> Result<Option<RecordBatch>> {
-        if !self.started {
-            self.started = true;
-            self.net = if one_way(self.inputs.iter().map(|input| input.change)) {
-                None
-            } else {
-                Some(count(&self.inputs)?.0)
-            };
-        }
-        loop {
-            let Some(open) = &mut self.open else {
-                let Some(input) = self.inputs.pop_front() else { return Ok(None) };
-                let left = self.net.as_ref().map_or(u64::MAX, |net| net.left(input.change));
-                self.open = Some(Open { change: input.change, rows: (input.rows)(), left });
-                continue;
-            };
-            let files = if open.left == 0 { None } else { open.rows.next().transpose()? };
-            let Some(mut files) = files else {
-                self.open = None;
-                continue;
-            };
-            if let Some(net) = &mut self.net {
-                files = claimed(net, &files, open.change)?;
-                open.left = open.left.saturating_sub(files.num_rows() as u64);
-            }
-            if files.num_rows() > 0 {
-                return self.columns.build(&files, open.change.name()).map(Some);
-            }
-        }
-    }
-}
-
-impl Iterator for Differences {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Result<RecordBatch>> {
-        self.read_batch().transpose()
-    }
+/// The rows of the files that do not cancel, one input after another: the job's reduce in this process, where each input
+/// is read for its identities alone before, and no further than its last difference.
+pub(super) fn differences(inputs: &[DiffInput], columns: ChangeColumns) -> Batches {
+    let changes: Vec<Change> = inputs.iter().map(|input| input.change).collect();
+    let reduce = DiffReduce::new(changes, columns);
+    let counted = inputs.iter().filter(|_| reduce.cancels());
+    let counted = counted.map(|input| (DiffSide::Identities(input.change), (input.identities)()));
+    let rows = inputs.iter().enumerate().map(|(number, input)| (DiffSide::Files(number), (input.rows)()));
+    let sides: Vec<_> = counted.chain(rows).map(|(side, batches)| Ok((side.into(), batches))).collect();
+    batches(reduced_here(sides, reduce))
 }
 
 /// Whether all inputs have the same change, so that nothing can cancel.
 pub(super) fn one_way(mut changes: impl Iterator<Item = Change>) -> bool {
     let first = changes.next();
     changes.all(|change| Some(change) == first)
-}
-
-/// The files that have this change in the difference and were not claimed before.
-pub(super) fn claimed(net: &mut Net, files: &RecordBatch, change: Change) -> Result<RecordBatch> {
-    let claimed = net.claim(identities(files)?, change);
-    filter_record_batch(files, &claimed).map_err(Into::into)
 }
 
 /// Reads the identities of all inputs. Returns the difference, and the number of entries.
@@ -138,11 +80,11 @@ mod tests {
         Box::new(move || Box::new(batches.iter().map(|names| Ok(batch(names)))))
     }
 
-    fn rows(inputs: Vec<DiffInput>) -> Vec<String> {
+    fn rows(inputs: &[DiffInput]) -> Vec<String> {
         let files = Schema::new(vec![Field::new("file_path", DataType::Utf8, true)]);
         let columns = ChangeColumns::new(&ScanOptions::default(), &files);
         let mut rows = Vec::new();
-        for batch in Differences::new(inputs, columns) {
+        for batch in differences(inputs, columns) {
             let batch = batch.expect("rows");
             let (changes, paths) = (batch.column(0).as_string::<i32>(), batch.column(1).as_string::<i32>());
             let both = changes.iter().zip(paths).filter_map(|(change, path)| change.zip(path));
@@ -155,28 +97,28 @@ mod tests {
     fn equal_files_cancel_and_reading_stops_after_the_last_difference() {
         let removed: &[&[&str]] = &[&["a", "kept"], &["b"]];
         let added: &[&[&str]] = &[&["kept"], &["c", "c"]];
-        let inputs = vec![
+        let inputs = [
             DiffInput { change: Change::Removed, identities: whole(removed), rows: reader(removed) },
             DiffInput { change: Change::Added, identities: whole(added), rows: reader(added) },
         ];
-        assert_eq!(rows(inputs), ["removed a", "removed b", "added c", "added c"]);
+        assert_eq!(rows(&inputs), ["removed a", "removed b", "added c", "added c"]);
     }
 
     #[test]
     fn where_nothing_can_cancel_identities_are_not_read() {
         let added: &[&[&str]] = &[&["a"], &[], &["b"]];
-        let inputs = vec![DiffInput { change: Change::Added, identities: reader(&[]), rows: whole(added) }];
-        assert_eq!(rows(inputs), ["added a", "added b"]);
-        assert!(rows(Vec::new()).is_empty());
+        let inputs = [DiffInput { change: Change::Added, identities: reader(&[]), rows: whole(added) }];
+        assert_eq!(rows(&inputs), ["added a", "added b"]);
+        assert!(rows(&[]).is_empty());
     }
 
     #[test]
     fn rewritten_manifests_are_read_for_identities_alone() {
         let files: &[&[&str]] = &[&["a", "b"]];
-        let inputs = vec![
+        let inputs = [
             DiffInput { change: Change::Removed, identities: whole(files), rows: reader(&[]) },
             DiffInput { change: Change::Added, identities: whole(files), rows: reader(&[]) },
         ];
-        assert!(rows(inputs).is_empty());
+        assert!(rows(&inputs).is_empty());
     }
 }

@@ -22,17 +22,20 @@ mod sent;
 mod shuffle;
 mod stages;
 mod stored_options;
+mod sums;
 #[cfg(test)]
 mod tests;
 
 pub use inputs::PlannedManifest;
 pub(crate) use inputs::{LocatedManifest, match_manifest_path, placed};
 pub use job::{Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, TableToLookAt};
-pub(crate) use job::{foreign, nothing, one, rows, sides};
+pub(crate) use job::{batches, foreign, nothing, one, rows, sides};
 pub(crate) use sent::read_job;
 pub use sent::{AnyJob, FormatJob, ReadJob, RowFilter, SentJob};
 pub(crate) use shuffle::{from_ipc, hash, sorted_by_part, to_ipc};
+pub(crate) use stages::reduced_here;
 pub(crate) use stored_options::StoredOptions;
+pub(crate) use sums::{SumReduce, SumSide, Sums};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;

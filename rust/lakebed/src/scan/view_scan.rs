@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
-use super::{Batches, EntryJob, Format, RowsJob, Scan, ScanOptions, Step, counted, limited, once, planned};
+use super::{Batches, EntryJob, Format, RowsJob, Scan, ScanOptions, Step, counted, limited, planned};
 use crate::diff::OneSide;
 use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::{Error, ErrorKind, Result};
@@ -78,7 +78,7 @@ impl<F: Format> Scan for ViewScan<F> {
 
     fn stream(&self) -> Result<Batches> {
         limited(self.options.limit, || match self.view.group_by() {
-            Some(by) => Ok(once(grouping::rows(&self.table, by, &self.options)?)),
+            Some(by) => grouping::rows(&self.table, by, &self.options),
             None => F::view_rows(self),
         })
     }
