@@ -1,6 +1,7 @@
 //! Differences as a job: files of manifests that only one of two snapshots has are moved by their identity, of which
 //! those of each part are combined first, then the rows of the files follow.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -13,11 +14,11 @@ use super::columns::ChangeColumns;
 use super::net::Net;
 use super::stream::{identities, one_way};
 use crate::distributed::{
-    Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, foreign, hash, match_manifest_path, nothing,
-    one,
+    Job, LocatedManifests, ManifestMap, Piece, Pieces, PlannedManifest, Process, Reduce, Shuffle, foreign,
+    hash, nothing, one,
 };
 use crate::error::Result;
-use crate::scan::{Batches, Format, RowsJob, ScanOptions, each};
+use crate::scan::{Batches, Format, OpenManifest, RowsJob, ScanOptions, each};
 
 /// The files that only one of two snapshots has.
 #[derive(Serialize, Deserialize)]
@@ -27,8 +28,11 @@ pub(crate) struct DiffJob<F: Format> {
     columns: Option<Vec<String>>,
     /// No manifests: it gives the columns of files.
     files: RowsJob<F>,
-    /// Files in a role whose rows have their identity last.
-    inputs: Vec<(Change, RowsJob<F>)>,
+    /// How files change, and the role in which rows have their identity last.
+    inputs: Vec<(Change, F::Role)>,
+    /// Manifests, and the inputs that each belongs to: its entries that add files and those that delete files may be of
+    /// different ones.
+    manifests: LocatedManifests<(F::Manifest, Vec<usize>)>,
 }
 
 /// The sides: the identities of removed and of added files, then the files of each input.
@@ -62,13 +66,30 @@ impl DiffSide {
 }
 
 impl<F: Format> DiffJob<F> {
-    /// The difference of `inputs` in `columns`; `files` gives the columns of files.
-    pub(super) fn new(
+    /// The difference of `inputs` in `columns`, and the manifests as engines get them; `files` gives the columns of files.
+    ///
+    /// # Errors
+    /// `Location` for a manifest that the storage may not open.
+    pub(super) fn planned(
+        table: &F,
         columns: Option<Vec<String>>,
         files: RowsJob<F>,
-        inputs: Vec<(Change, RowsJob<F>)>,
-    ) -> DiffJob<F> {
-        DiffJob { columns, files, inputs }
+        inputs: Vec<(Change, F::Role, Arc<[F::Manifest]>)>,
+    ) -> Result<(DiffJob<F>, Vec<PlannedManifest>)> {
+        let (mut all, mut places) = (Vec::<(F::Manifest, Vec<usize>)>::new(), HashMap::new());
+        for (input, (.., manifests)) in inputs.iter().enumerate() {
+            for manifest in manifests.iter() {
+                let place = *places.entry(F::name_of(manifest)).or_insert(all.len());
+                match all.get_mut(place) {
+                    Some((_, of)) if of.contains(&input) => {}
+                    Some((_, of)) => of.push(input),
+                    None => all.push((manifest.clone(), vec![input])),
+                }
+            }
+        }
+        let (manifests, planned) = LocatedManifests::planned(table, all, |(manifest, _)| manifest)?;
+        let inputs = inputs.iter().map(|(change, role, _)| (*change, *role)).collect();
+        Ok((DiffJob { columns, files, inputs, manifests }, planned))
     }
 
     /// Whether files of several inputs may cancel.
@@ -91,23 +112,22 @@ impl<F: Format> Job for DiffJob<F> {
         vec![if self.cancels() { Shuffle::ByKey } else { Shuffle::Here }]
     }
 
-    /// In one manifest, entries that add files and entries that delete files may be of different inputs.
     fn map(&self, process: &Process, _parts: u32) -> Result<ManifestMap> {
-        let (inputs, cancels) = (self.inputs.clone(), self.cancels());
-        let readers = inputs.iter().map(|(_, files)| files.reader(process.decoding.clone()));
-        let readers = readers.collect::<Result<Vec<_>>>()?;
-        ManifestMap::of_content(move |path, bytes, whole| {
-            let locations: Vec<Vec<&str>> =
-                inputs.iter().map(|(_, files)| files.locations().collect()).collect();
-            let all: Vec<&str> = locations.iter().flatten().copied().collect();
-            let location = match_manifest_path(&all, |location| location, path)?;
+        let (manifests, cancels) = (self.manifests.clone(), self.cancels());
+        let inputs = self.inputs.iter().map(|(change, role)| {
+            let program = self.files.program(*role, process.decoding.clone())?;
+            Ok((cancels.then_some(*change), Arc::new(program)))
+        });
+        let inputs = inputs.collect::<Result<Vec<_>>>()?;
+        ManifestMap::of_content(move |path, bytes, is_whole| {
+            let (recorded, of) = &manifests.at(path)?.1;
             let mut pieces: Vec<Pieces> = Vec::new();
-            for (input, (((change, _), own), read)) in inputs.iter().zip(&locations).zip(&readers).enumerate()
+            for (input, (change, program)) in
+                of.iter().filter_map(|input| Some((*input, inputs.get(*input)?)))
             {
-                if own.contains(location) {
-                    let rows = read(path, bytes.clone(), whole)?;
-                    pieces.push(diff_pieces(rows, input, cancels.then_some(*change)));
-                }
+                let bytes = bytes.clone();
+                let rows = F::rows(program, OpenManifest { path, recorded, bytes, is_whole, threads: 1 })?;
+                pieces.push(diff_pieces(rows, input, *change));
             }
             Ok(Box::new(pieces.into_iter().flatten()))
         })

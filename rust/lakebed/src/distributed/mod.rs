@@ -27,7 +27,7 @@ mod sums;
 mod tests;
 
 pub use inputs::PlannedManifest;
-pub(crate) use inputs::{LocatedManifest, match_manifest_path, placed};
+pub(crate) use inputs::{LocatedManifests, placed};
 pub use job::{Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, TableToLookAt};
 pub(crate) use job::{batches, foreign, nothing, one, rows, sides};
 pub(crate) use sent::read_job;

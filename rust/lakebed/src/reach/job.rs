@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entries::SentManifests;
 use super::kind::Kinds;
-use super::looks::{Comparison, KeptFilter, Looks, VisitedSet};
+use super::looks::{LookAgain, Looks, VisitedSet};
 use super::moved::MovedTable;
 use super::partitioner::{Partitioner, seed};
 use super::partitions::MakeRows;
@@ -17,7 +17,6 @@ use super::rows::{nothing, schema};
 use super::walk::{Removal, Retention, Walk, WalkOptions};
 use super::walk_roots::{StoredRoots, WalkRoots};
 use super::{NewestReach, Reach};
-use crate::columnar::Decoding;
 use crate::distributed::{
     self, Bounds, Job, JobPlan, ManifestMap, Piece, Pieces, PlannedManifest, Process, Reduce, Shuffle,
     StoredOptions, foreign, one, sides,
@@ -113,7 +112,7 @@ impl<R: Reach> Job for ReachJob<R> {
 
     fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
         let partitioner = Partitioner::seeded(self.seed, parts).of_moved(self.moved.clone());
-        map_records(&self.manifests, &Arc::new(partitioner), process.decoding.clone())
+        self.manifests.map(&Arc::new(partitioner), process.decoding.clone())
     }
 
     fn looks_again(&self) -> bool {
@@ -124,15 +123,9 @@ impl<R: Reach> Job for ReachJob<R> {
         let options = ScanOptions::from(&self.options);
         match &self.look {
             Some(Look { seen, retention }) if step > 0 => {
-                let looks = Looks {
-                    newest: newest_of::<R>(process)?,
-                    retention: *retention,
-                    are_placed: true,
-                    kinds: Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?,
-                    threads: threads(options.threads),
-                    comparison: Comparison::Paths,
-                };
-                Ok(Box::new(LookAgain::new(looks, seen.clone(), options)))
+                let looks = Looks::at_paths(newest_of::<R>(process)?, *retention, &options)?;
+                let (seen, columns) = (seen.clone(), options.columns);
+                Ok(Box::new(LookAgain::new(looks, seen, Notes::default(), columns)))
             }
             look => {
                 let (roots, columns) =
@@ -154,22 +147,6 @@ impl<R: Reach> Job for ReachJob<R> {
 pub(super) fn newest_of<R: Reach>(process: &Process) -> Result<NewestReach<R>> {
     let (table, catalog) = process.table.clone().ok_or_else(|| foreign("there is no table to look at"))?;
     R::newest(table.as_ref(), catalog)
-}
-
-/// A map of manifests to their records of files, which `partitioner` distributes.
-///
-/// # Errors
-/// As [`SentManifests::records`].
-pub(super) fn map_records<R: Reach>(
-    manifests: &SentManifests<R>,
-    partitioner: &Arc<Partitioner>,
-    decoding: Decoding,
-) -> Result<ManifestMap> {
-    let records = manifests.records(partitioner, decoding)?;
-    ManifestMap::of_content(move |path, bytes, _| {
-        let batches = records(path, bytes)?;
-        Ok(Box::new(batches.map(|rows| keyed(RecordSide::Named, rows?))))
-    })
 }
 
 /// Records, with their parts as keys.
@@ -194,27 +171,5 @@ impl Reduce for RecordReduce {
 
     fn finish(&mut self) -> Result<Pieces> {
         one(Piece::rows((self.making)(&std::mem::take(&mut self.pieces))?))
-    }
-}
-
-/// Takes out rows of files that the table keeps when all else has been read.
-pub(super) struct LookAgain<R> {
-    checked: KeptFilter<R>,
-    options: ScanOptions,
-}
-
-impl<R: Reach> LookAgain<R> {
-    pub(super) fn new(looks: Looks<R>, seen: VisitedSet, options: ScanOptions) -> LookAgain<R> {
-        LookAgain { checked: KeptFilter::new(looks, seen, Notes::default()), options }
-    }
-}
-
-impl<R: Reach> Reduce for LookAgain<R> {
-    fn push(&mut self, _side: i32, rows: RecordBatch) -> Result<Pieces> {
-        if rows.num_rows() == 0 {
-            return distributed::nothing();
-        }
-        let left = self.checked.without(&rows)?;
-        one(Piece::rows(select(&left, self.options.columns.as_deref(), None)?))
     }
 }

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Reach;
 use super::entries::SentManifests;
-use super::job::{DistributedWalk, LookAgain, RecordReduce, map_records, newest_of};
+use super::job::{DistributedWalk, RecordReduce, newest_of};
 use super::kind::Kinds;
 use super::listed::OrphanOptions;
-use super::looks::{Comparison, Looks, VisitedSet};
+use super::looks::{LookAgain, Looks, VisitedSet};
 use super::moved::MovedTable;
 use super::orphan_rows::{orphans, schema};
 use super::partitioner::{Keys, Partitioner, seed};
@@ -24,6 +24,7 @@ use crate::distributed::{
     Bounds, Job, JobPlan, ManifestMap, Process, Reduce, Shuffle, StoredOptions, placed,
 };
 use crate::error::Result;
+use crate::notes::Notes;
 use crate::scan::{EntryJob, ScanOptions, threads};
 use crate::storage::{Local, Placing, Storage};
 use crate::view::select;
@@ -112,7 +113,7 @@ impl<R: Reach> Job for OrphansJob<R> {
 
     fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
         let (partitioner, _) = self.record_partitioner(parts);
-        map_records(&self.manifests, &partitioner, process.decoding.clone())
+        self.manifests.map(&partitioner, process.decoding.clone())
     }
 
     fn looks_again(&self) -> bool {
@@ -124,19 +125,10 @@ impl<R: Reach> Job for OrphansJob<R> {
     fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {
         let options = ScanOptions::from(&self.options);
         if step > 0 {
-            let looks = Looks {
-                newest: newest_of::<R>(process)?,
-                retention: None,
-                are_placed: true,
-                kinds: Kinds::ALL,
-                threads: threads(options.threads),
-                comparison: Comparison::Places {
-                    prefixes: self.prefixes(),
-                    by_name: R::BY_NAME,
-                    storage: self.storage(),
-                },
-            };
-            return Ok(Box::new(LookAgain::new(looks, self.seen.clone(), options)));
+            let (newest, prefixes) = (newest_of::<R>(process)?, self.prefixes());
+            let looks = Looks::at_places(newest, prefixes, self.storage(), &options);
+            let (seen, columns) = (self.seen.clone(), options.columns);
+            return Ok(Box::new(LookAgain::new(looks, seen, Notes::default(), columns)));
         }
         let (partitioner, prefixes) = self.record_partitioner(1);
         let mut records = partitioner.new_records();

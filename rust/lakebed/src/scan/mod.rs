@@ -21,12 +21,12 @@ use serde::Serialize;
 pub(crate) use absent::Absent;
 pub(crate) use format::{Format, LiveFiles, OpenManifest, no_scan_tasks, no_view};
 pub(crate) use funnel::{Amount, Funnel, Stage, counted};
-pub(crate) use jobs::{EntryJob, RowsJob, located};
+pub(crate) use jobs::{EntryJob, RowsJob};
 pub(crate) use resolve::resolve;
 pub(crate) use row_limit::row_limited;
 pub(crate) use share::headers;
 pub use share::{Content, divisible};
-pub(crate) use source::{EntrySource, planned};
+pub(crate) use source::EntrySource;
 pub(crate) use stream::{ManifestSource, ManifestStream};
 pub(crate) use view_scan::{DELETE_ID, Numbered, ViewScan};
 

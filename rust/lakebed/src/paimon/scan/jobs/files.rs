@@ -24,7 +24,7 @@ use crate::paimon::scan::program::EntryProgram;
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
 use crate::record::column;
-use crate::scan::{EntryJob, LiveFiles, RowsJob, ScanOptions, planned, threads};
+use crate::scan::{EntryJob, LiveFiles, RowsJob, ScanOptions, threads};
 use crate::storage::total_size;
 use crate::view::{IDENTITY_COLUMN, with_columns};
 
@@ -88,9 +88,9 @@ pub(in crate::paimon::scan) fn live_files(
     if !is_shuffled && deletions > 0 {
         known.push((0, Piece::alone(LiveSide::Deleted, deleted(table, &manifests, options)?)));
     }
-    let needed = manifests.iter().filter(|one| one.added > 0 || is_shuffled && one.deleted > 0);
-    let planned = planned(table, needed.clone())?;
-    let files = RowsJob::new(program.role, table, options, needed.cloned().collect())?;
+    let mut needed = manifests;
+    needed.retain(|one| one.added > 0 || is_shuffled && one.deleted > 0);
+    let (files, planned) = RowsJob::planned(program.role, table, options, needed)?;
     Ok(Some((FilesJob { files, is_shuffled }, planned, known)))
 }
 
