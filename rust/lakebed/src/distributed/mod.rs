@@ -13,8 +13,8 @@
 //! - A reduce must not depend on the order of the pieces of one side: tasks are tried again, and run twice.
 //! - What crosses a shuffle has the same columns and types in every process ([`shuffle`]), and the same hash.
 //! - A job is read by the version that wrote it alone, so its form may change with any commit.
-//! - No format is named here: `scan::EntryJob` has the jobs of all, each format's enum its own ([`FormatJob`]), and
-//!   `format.rs` a row for each format.
+//! - No format is named here: `scan::EntryJob` has the jobs of all, each format's own among them, and `format.rs` a row
+//!   for each format.
 
 mod inputs;
 mod job;
@@ -30,8 +30,7 @@ pub use inputs::PlannedManifest;
 pub(crate) use inputs::{LocatedManifests, placed};
 pub use job::{Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, TableToLookAt};
 pub(crate) use job::{batches, foreign, nothing, one, rows, sides};
-pub(crate) use sent::read_job;
-pub use sent::{AnyJob, FormatJob, ReadJob, RowFilter, SentJob};
+pub use sent::{AnyJob, ReadJob, RowFilter, SentJob};
 pub(crate) use shuffle::{from_ipc, hash, sorted_by_part, to_ipc};
 pub(crate) use stages::reduced_here;
 pub(crate) use stored_options::StoredOptions;
@@ -176,7 +175,11 @@ pub struct JobPlan {
 
 impl JobPlan {
     /// A job on manifests, of which some may be given twice.
-    pub(crate) fn new(job: impl FormatJob, manifests: Vec<PlannedManifest>, bounds: &Bounds) -> JobPlan {
+    pub(crate) fn new(
+        job: impl AnyJob + 'static,
+        manifests: Vec<PlannedManifest>,
+        bounds: &Bounds,
+    ) -> JobPlan {
         let mut seen = std::collections::HashSet::new();
         let mut manifests = manifests;
         manifests.retain(|manifest| seen.insert(manifest.path.clone()));

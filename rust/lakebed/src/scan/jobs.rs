@@ -11,12 +11,15 @@ use super::{Format, LiveFiles, OpenManifest, ScanOptions};
 use crate::columnar::Decoding;
 use crate::diff::DiffJob;
 use crate::distributed::{
-    Bounds, FormatJob, Job, LocatedManifests, ManifestMap, PlannedManifest, Process, StoredOptions, rows,
+    AnyJob, Bounds, Job, LocatedManifests, ManifestMap, PlannedManifest, Process, StoredOptions, foreign,
+    rows,
 };
 use crate::error::Result;
 use crate::grouping::GroupsJob;
+use crate::json::parse_within;
 use crate::reach::{OrphansJob, ReachJob};
 use crate::verify::VerifyJob;
+use crate::view::{SummaryJob, SummaryRows};
 
 /// The jobs of a format.
 #[derive(Serialize, Deserialize)]
@@ -34,12 +37,25 @@ pub(crate) enum EntryJob<F: Format> {
     Orphans(OrphansJob<F::Reach>),
     /// What is wrong with a table.
     Verify(VerifyJob<F::StoredEntries>),
+    /// Sums over the rows of another job.
+    Summary(Box<SummaryJob<F>>),
     /// What only this format has.
     Own(F::Job),
 }
 
-impl<F: Format> FormatJob for EntryJob<F> {
-    const FORMAT: &'static str = F::NAME;
+/// Reads a job of a format from its JSON.
+pub(crate) fn read_job<F: Format>(json: &[u8]) -> Result<Box<dyn AnyJob>> {
+    Ok(Box::new(parse_within::<EntryJob<F>>(json)?))
+}
+
+impl<F: Format> AnyJob for EntryJob<F> {
+    fn to_json(&self) -> Result<(&'static str, Vec<u8>)> {
+        Ok((F::NAME, serde_json::to_vec(self).map_err(foreign)?))
+    }
+
+    fn summed(self: Box<Self>, wanted: SummaryRows) -> Box<dyn AnyJob> {
+        Box::new(EntryJob::Summary(Box::new(SummaryJob { rows: *self, wanted })))
+    }
 
     fn job(&self) -> &dyn Job {
         match self {
@@ -49,6 +65,7 @@ impl<F: Format> FormatJob for EntryJob<F> {
             EntryJob::Reach(job) => job,
             EntryJob::Orphans(job) => job,
             EntryJob::Verify(job) => job,
+            EntryJob::Summary(job) => job.as_ref(),
             EntryJob::Own(job) => job,
         }
     }

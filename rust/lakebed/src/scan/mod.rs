@@ -21,7 +21,7 @@ use serde::Serialize;
 pub(crate) use absent::Absent;
 pub(crate) use format::{Format, LiveFiles, OpenManifest, no_scan_tasks, no_view};
 pub(crate) use funnel::{Amount, Funnel, Stage, counted};
-pub(crate) use jobs::{EntryJob, RowsJob};
+pub(crate) use jobs::{EntryJob, RowsJob, read_job};
 pub(crate) use resolve::resolve;
 pub(crate) use row_limit::row_limited;
 pub(crate) use share::headers;

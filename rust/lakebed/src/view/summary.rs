@@ -17,7 +17,7 @@ use crate::distributed::{
 };
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::scan::{Batches, Scan, ScanOptions, limited};
+use crate::scan::{Batches, EntryJob, Format, Scan, ScanOptions, limited};
 
 /// Sums over the rows of a view.
 pub(crate) trait ViewSums: Send {
@@ -175,31 +175,18 @@ fn summed(planned: JobPlan, wanted: SummaryRows) -> Result<JobPlan> {
     rows.iter().try_for_each(|(_, piece)| sums.add(&piece.rows))?;
     // The last reduce makes rows even where no other has any.
     made.push((last + 1, Piece::alone(SumSide::Sums, sums.drain()?.0)));
-    let job = Box::new(SummaryJob { rows: planned.job, wanted });
-    Ok(JobPlan { job, made, ..planned })
+    Ok(JobPlan { job: planned.job.summed(wanted), made, ..planned })
 }
 
 /// A job whose rows are summed up.
-pub(crate) struct SummaryJob {
-    pub(crate) rows: Box<dyn AnyJob>,
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
+pub(crate) struct SummaryJob<F: Format> {
+    pub(crate) rows: EntryJob<F>,
     pub(crate) wanted: SummaryRows,
 }
 
-impl AnyJob for SummaryJob {
-    fn job(&self) -> &dyn Job {
-        self
-    }
-
-    fn to_json(&self) -> Result<(&'static str, Vec<u8>)> {
-        self.rows.to_json()
-    }
-
-    fn summary(&self) -> Option<&SummaryRows> {
-        Some(&self.wanted)
-    }
-}
-
-impl Job for SummaryJob {
+impl<F: Format> Job for SummaryJob<F> {
     fn schema(&self) -> Result<SchemaRef> {
         self.wanted.schema()
     }
