@@ -130,11 +130,8 @@ def computed(
     Raises: as `Reading.frame`; other errors when the DataFrame is computed.
     Cost: each manifest is read once; what is made of it crosses the shuffles of the job.
     """
-    job, shuffles, made = (
-        JobMap.of(planned, reading.limits, reading.keys),
-        planned.shuffles,
-        dict(planned.made()),
-    )
+    job = JobMap.of(planned, reading.limits, reading.keys)
+    shuffles, made = planned.shuffles, dict(planned.made())
     types, pieces = spark_schema(schema), spark_schema(PIECES)
     frame = reading.frame(spark, planned.manifests, job, pieces if shuffles else types)
     for stage, tasks in enumerate(shuffles, 1):

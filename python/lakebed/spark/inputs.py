@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from lakebed import _native
@@ -202,8 +202,7 @@ class ContentReader:
 
 def reads_at_once(storage: Storage | None) -> int:
     """How many files a task reads at once: each task does so."""
-    served = 1 if storage is None else abilities(storage).concurrent_reads
-    return min(_READS, served or _READS)
+    return 1 if storage is None else min(_READS, abilities(storage).concurrent_reads or _READS)
 
 
 def mapped(
@@ -226,13 +225,9 @@ def contents(
 
     Raises: the storage's errors.
     """
-
-    def share(piece: Piece) -> Any:
-        return _native.read_share(storage, piece, limits)
-
-    for piece, found in in_order(pieces, share, reads, lambda piece: piece.end - piece.start):
-        if found is not None:
-            yield piece.path, found
+    read = lambda piece: _native.read_share(storage, piece, limits)  # noqa: E731
+    shares = in_order(pieces, read, reads, lambda piece: piece.end - piece.start)
+    return ((piece.path, found) for piece, found in shares if found is not None)
 
 
 def task_bytes(manifests: Sequence[Manifest], cores: int) -> tuple[int, int]:
@@ -277,18 +272,15 @@ def in_order(
         return
     pool = ThreadPoolExecutor(at_once)
     try:
-        waiting: deque[tuple[Item, Future[Result]]] = deque()
-        ahead = 0
-        for item in items:
-            while waiting and (len(waiting) > at_once or ahead + size(item) > _AHEAD):
+        left, waiting, ahead = deque(items), deque[tuple[Item, Future[Result]]](), 0
+        while left or waiting:
+            if left and (not waiting or (len(waiting) <= at_once and ahead + size(left[0]) <= _AHEAD)):
+                ahead += size(left[0])
+                waiting.append((left[0], pool.submit(work, left.popleft())))
+            else:
                 first, future = waiting.popleft()
                 ahead -= size(first)
                 yield first, future.result()
-            waiting.append((item, pool.submit(work, item)))
-            ahead += size(item)
-        while waiting:
-            first, future = waiting.popleft()
-            yield first, future.result()
     finally:
         pool.shutdown(cancel_futures=True)
 
