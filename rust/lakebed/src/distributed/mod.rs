@@ -21,7 +21,6 @@ mod job;
 mod sent;
 mod shuffle;
 mod stages;
-mod stored_options;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -33,7 +32,6 @@ pub(crate) use job::{batches, foreign, nothing, one, rows, sides};
 pub use sent::{AnyJob, ReadJob, RowFilter, SentJob};
 pub(crate) use shuffle::{from_ipc, hash, sorted_by_part, to_ipc};
 pub(crate) use stages::reduced_here;
-pub(crate) use stored_options::StoredOptions;
 pub(crate) use sums::{SumReduce, SumSide, Sums};
 
 use arrow_array::RecordBatch;

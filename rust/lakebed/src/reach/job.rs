@@ -15,11 +15,11 @@ use super::partitioner::{Partitioner, seed};
 use super::partitions::MakeRows;
 use super::rows::{nothing, schema};
 use super::walk::{Removal, Retention, Walk, WalkOptions};
-use super::walk_roots::{StoredRoots, WalkRoots};
+use super::walk_roots::WalkRoots;
 use super::{NewestReach, Reach};
 use crate::distributed::{
     self, Bounds, Job, JobPlan, ManifestMap, Piece, Pieces, PlannedManifest, Process, Reduce, Shuffle,
-    StoredOptions, foreign, one, sides,
+    foreign, one, sides,
 };
 use crate::error::Result;
 use crate::notes::Notes;
@@ -52,8 +52,8 @@ pub(crate) struct ReachJob<R: Reach> {
     /// The seed of the hashes by which records of one file are found.
     seed: u64,
     moved: Option<MovedTable>,
-    roots: StoredRoots,
-    options: StoredOptions,
+    roots: WalkRoots,
+    options: ScanOptions,
     /// For rows that people delete by: what is looked at again once they are there.
     look: Option<Look>,
 }
@@ -85,7 +85,7 @@ pub(super) fn planned<R: Reach>(
     let mut walk = walk.of_moved(moved.as_ref())?;
     let roots = WalkRoots::of(&mut walk, removal.is_some());
     let named = roots.named(&walk)?;
-    let (seed, roots, options) = (seed(), roots.stored(), StoredOptions::from(options));
+    let (seed, options) = (seed(), options.clone());
     let look = removal.is_some().then(|| Look { seen, retention: retention.copied() });
     let job = ReachJob::<R> { manifests, seed, moved, roots, options, look };
     let made = vec![(1, job.piece(&named)?)];
@@ -95,7 +95,7 @@ pub(super) fn planned<R: Reach>(
 impl<R: Reach> ReachJob<R> {
     /// The wanted rows: for the look, if there is one, with all columns.
     fn piece(&self, rows: &RecordBatch) -> Result<Piece> {
-        let options = ScanOptions::from(&self.options);
+        let options = &self.options;
         let columns = options.columns.as_deref().filter(|_| self.look.is_none());
         Ok(Piece::rows(select(rows, columns, options.filter.as_deref())?))
     }
@@ -103,7 +103,7 @@ impl<R: Reach> ReachJob<R> {
 
 impl<R: Reach> Job for ReachJob<R> {
     fn schema(&self) -> Result<SchemaRef> {
-        schema(&ScanOptions::from(&self.options))
+        schema(&self.options)
     }
 
     fn shuffles(&self) -> Vec<Shuffle> {
@@ -120,7 +120,7 @@ impl<R: Reach> Job for ReachJob<R> {
     }
 
     fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {
-        let options = ScanOptions::from(&self.options);
+        let options = self.options.clone();
         match &self.look {
             Some(Look { seen, retention }) if step > 0 => {
                 let looks = Looks::at_paths(newest_of::<R>(process)?, *retention, &options)?;
@@ -128,8 +128,7 @@ impl<R: Reach> Job for ReachJob<R> {
                 Ok(Box::new(LookAgain::new(looks, seen, Notes::default(), columns)))
             }
             look => {
-                let (roots, columns) =
-                    (WalkRoots::from(&self.roots), options.columns.filter(|_| look.is_none()));
+                let (roots, columns) = (self.roots.clone(), options.columns.filter(|_| look.is_none()));
                 let filter = options.filter;
                 let making: MakeRows = Box::new(move |records| {
                     select(&roots.part(records)?, columns.as_deref(), filter.as_deref())

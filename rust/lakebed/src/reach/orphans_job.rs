@@ -20,9 +20,7 @@ use super::partitions::MakeRows;
 use super::prefixes::{LastPath, Prefixes};
 use super::record::records;
 use super::walk::WalkOptions;
-use crate::distributed::{
-    Bounds, Job, JobPlan, ManifestMap, Process, Reduce, Shuffle, StoredOptions, placed,
-};
+use crate::distributed::{Bounds, Job, JobPlan, ManifestMap, Process, Reduce, Shuffle, placed};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{EntryJob, ScanOptions, threads};
@@ -42,7 +40,7 @@ pub(crate) struct OrphansJob<R: Reach> {
     equal_schemes: Vec<(String, String)>,
     equal_authorities: Vec<(String, String)>,
     moved: Option<MovedTable>,
-    options: StoredOptions,
+    options: ScanOptions,
     seen: VisitedSet,
 }
 
@@ -70,7 +68,7 @@ pub(super) fn planned<R: Reach>(
         equal_schemes: which.equal_schemes.clone(),
         equal_authorities: which.equal_authorities.clone(),
         moved: newest.moved().filter(|_| !R::BY_NAME),
-        options: StoredOptions::from(options),
+        options: options.clone(),
         seen,
     };
     let planned = JobPlan::new(EntryJob::<R::Table>::Orphans(job), planned, bounds).whole();
@@ -104,7 +102,7 @@ impl<R: Reach> OrphansJob<R> {
 
 impl<R: Reach> Job for OrphansJob<R> {
     fn schema(&self) -> Result<SchemaRef> {
-        schema(&ScanOptions::from(&self.options))
+        schema(&self.options)
     }
 
     fn shuffles(&self) -> Vec<Shuffle> {
@@ -123,7 +121,7 @@ impl<R: Reach> Job for OrphansJob<R> {
     /// Every part has all files that are named without a manifest: manifests, lists and the table's other
     /// metadata.
     fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {
-        let options = ScanOptions::from(&self.options);
+        let options = self.options.clone();
         if step > 0 {
             let (newest, prefixes) = (newest_of::<R>(process)?, self.prefixes());
             let looks = Looks::at_places(newest, prefixes, self.storage(), &options);

@@ -11,8 +11,7 @@ use super::{Format, LiveFiles, OpenManifest, ScanOptions};
 use crate::columnar::Decoding;
 use crate::diff::DiffJob;
 use crate::distributed::{
-    AnyJob, Bounds, Job, LocatedManifests, ManifestMap, PlannedManifest, Process, StoredOptions, foreign,
-    rows,
+    AnyJob, Bounds, Job, LocatedManifests, ManifestMap, PlannedManifest, Process, foreign, rows,
 };
 use crate::error::Result;
 use crate::grouping::GroupsJob;
@@ -77,7 +76,7 @@ impl<F: Format> AnyJob for EntryJob<F> {
 pub(crate) struct RowsJob<F: Format> {
     pub(crate) role: F::Role,
     pub(crate) types: F::Types,
-    options: StoredOptions,
+    options: ScanOptions,
     /// The snapshots whose added files are wanted; `None` for all.
     added_by: Option<HashSet<i64>>,
     manifests: LocatedManifests<F::Manifest>,
@@ -104,7 +103,7 @@ impl<F: Format> RowsJob<F> {
     /// Those of [`Format::sent_types`].
     pub(crate) fn of(role: F::Role, table: &F, options: &ScanOptions) -> Result<RowsJob<F>> {
         let (types, manifests) = (table.sent_types(options)?, LocatedManifests::none());
-        Ok(RowsJob { role, types, options: StoredOptions::from(options), added_by: None, manifests })
+        Ok(RowsJob { role, types, options: options.clone(), added_by: None, manifests })
     }
 
     /// Live files as rows of `role`, for [`Format::live_job`]; `None` for small manifests.
@@ -138,7 +137,7 @@ impl<F: Format> RowsJob<F> {
     /// # Errors
     /// Those of resolving a scan, for a job that was changed in transit.
     pub(crate) fn program(&self, role: F::Role, decoding: Decoding) -> Result<F::Program> {
-        let program = F::sent_program(&self.types, role, &ScanOptions::from(&self.options), decoding)?;
+        let program = F::sent_program(&self.types, role, &self.options, decoding)?;
         match &self.added_by {
             Some(ids) => F::added_by(program, ids.clone()),
             None => Ok(program),

@@ -22,8 +22,8 @@ use super::scan::known_deletes;
 use super::totals::{Claim, ContentTotals};
 use super::{ENTRY_SIGN, IDENTITY_COLUMN, StoredEntries, VerifiedFormat, WholeEntries};
 use crate::distributed::{
-    Bounds, Job, JobPlan, ManifestMap, Piece, PlannedManifest, Process, Reduce, Shuffle, StoredOptions,
-    foreign, hash, placed, sides,
+    Bounds, Job, JobPlan, ManifestMap, Piece, PlannedManifest, Process, Reduce, Shuffle, foreign, hash,
+    placed, sides,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::column;
@@ -71,7 +71,7 @@ pub(crate) struct VerifyJob<S: StoredEntries> {
     data_files: bool,
     /// Whether data files are compared with their deletes.
     linked: bool,
-    options: StoredOptions,
+    options: ScanOptions,
 }
 
 /// A manifest as it is sent.
@@ -123,7 +123,7 @@ pub(super) fn planned<V: VerifiedFormat>(
         is_whole,
         data_files,
         linked,
-        options: StoredOptions::from(options),
+        options: options.clone(),
     };
     let totals = PartialTotals { is_whole, is_right: true, totals: ContentTotals::default() };
     let mut made = vec![(1, Piece::alone(VerifySide::Found, rows(&findings)?)), (1, totals.piece([None])?)];
@@ -160,7 +160,7 @@ fn hashes(keys: &BinaryArray) -> impl Iterator<Item = Option<u64>> {
 
 impl<S: StoredEntries> Job for VerifyJob<S> {
     fn schema(&self) -> Result<SchemaRef> {
-        Ok(selected(&rows(&[])?, &ScanOptions::from(&self.options))?.schema())
+        Ok(selected(&rows(&[])?, &self.options)?.schema())
     }
 
     fn shuffles(&self) -> Vec<Shuffle> {
@@ -204,7 +204,7 @@ impl<S: StoredEntries> Job for VerifyJob<S> {
         let totals =
             PartialTotals { is_whole: self.is_whole, is_right: true, totals: ContentTotals::default() };
         if step > 0 {
-            let options = ScanOptions::from(&self.options);
+            let options = self.options.clone();
             return Ok(Box::new(ReduceAll { totals, claims: self.claims.clone(), options }));
         }
         Ok(Box::new(ReducePart::new(PartContext {

@@ -18,7 +18,6 @@ use super::partitioner::EntryPartitioner;
 use crate::columnar::Decoding;
 use crate::distributed::{
     Bounds, Distributed, Job, JobPlan, LocatedManifests, ManifestMap, Piece, Process, Reduce, Shuffle,
-    StoredOptions,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::file_input;
@@ -72,7 +71,7 @@ impl Scan {
             types: StoredTypes::from(&types),
             schemas: schemas.chain(older.into_values().rev()).map(|schema| schema.to_json()).collect(),
             equality_ids: equality_ids(&entries)?,
-            options: StoredOptions::from(options),
+            options: options.clone(),
             shown_as: options.deletes,
             is_shuffled,
             manifests,
@@ -141,7 +140,7 @@ pub(crate) struct PlanJob {
     schemas: Vec<Value>,
     /// The columns that equality deletes compare.
     equality_ids: Vec<i32>,
-    options: StoredOptions,
+    options: ScanOptions,
     shown_as: DeletesAs,
     /// Whether deletes and data files are moved to parts; if not, every process gets all deletes.
     is_shuffled: bool,
@@ -157,12 +156,12 @@ impl PlanJob {
         let fields = equality_fields(&self.schemas()?, &self.equality_ids);
         let ids: Vec<i32> = fields.iter().map(|field| field.id).collect();
         program = program.needing(file_input(&fields), &ids)?;
-        let residuals = Residuals::of(&program, self.options.table_filter(), types)?;
+        let residuals = Residuals::of(&program, self.options.table_filter.as_deref(), types)?;
         Ok((Arc::new(program), residuals))
     }
 
     fn data_program(&self, types: TableTypes, decoding: Decoding) -> Result<EntryProgram> {
-        EntryProgram::new(Role::Plan(self.shown_as), types, &ScanOptions::from(&self.options), decoding)
+        EntryProgram::new(Role::Plan(self.shown_as), types, &self.options, decoding)
     }
 
     fn schemas(&self) -> Result<Vec<Arc<Schema>>> {
@@ -186,7 +185,8 @@ impl Job for PlanJob {
             true => Some(Arc::new(EntryPartitioner::new(types.clone(), parts)?)),
             false => None,
         };
-        let deletes = delete_program(types.clone(), self.options.table_filter(), process.decoding.clone())?;
+        let deletes =
+            delete_program(types.clone(), self.options.table_filter.as_deref(), process.decoding.clone())?;
         let deletes = Arc::new(deletes);
         let (files, residuals) = self.file_program(types, process.decoding.clone())?;
         ManifestMap::of_content(move |path, bytes, _| {
