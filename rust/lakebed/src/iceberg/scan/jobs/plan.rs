@@ -12,7 +12,6 @@ use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::by_path::ByPath;
 use super::matched::{PLACE, PlanReduce, PlanSide};
 use super::partitioner::EntryPartitioner;
 use crate::columnar::Decoding;
@@ -219,6 +218,6 @@ impl Job for PlanJob {
             true => Some((DeletesBuilder::new(types.clone(), show)?, self.schemas()?)),
             false => None,
         };
-        Ok(Box::new(PlanReduce::new(program, deletes, ByPath::new(types)?, self.shown_as)))
+        Ok(Box::new(PlanReduce::new(program, deletes, types, self.shown_as)?))
     }
 }
