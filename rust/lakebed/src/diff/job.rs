@@ -112,7 +112,7 @@ impl<F: Format> Job for DiffJob<F> {
         vec![if self.cancels() { Shuffle::ByKey } else { Shuffle::Here }]
     }
 
-    fn map(&self, process: &Process, _parts: u32) -> Result<ManifestMap> {
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
         let (manifests, cancels) = (self.manifests.clone(), self.cancels());
         let inputs = self.inputs.iter().map(|(change, role)| {
             let program = self.files.program(*role, process.decoding.clone())?;

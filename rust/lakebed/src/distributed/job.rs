@@ -25,12 +25,11 @@ pub trait Job: Send + Sync {
         Vec::new()
     }
 
-    /// Resolves what is needed to make pieces of manifests, once for all of them; `parts` is how many parts the next
-    /// shuffle by keys has.
+    /// Resolves what is needed to make pieces of manifests, once for all of them.
     ///
     /// # Errors
     /// As [`Job::schema`].
-    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap>;
+    fn map(&self, process: &Process) -> Result<ManifestMap>;
 
     /// Whether it maps manifests by their paths, and reads them itself.
     fn reads_manifests(&self) -> bool {

@@ -62,7 +62,7 @@ pub trait Distributed: Scan {
     ///
     /// # Errors
     /// `Argument` for a scan that needs no such files; those of listing.
-    fn listed(&self, _parts: u32) -> Result<Pieces> {
+    fn listed(&self) -> Result<Pieces> {
         Err(Error::new(ErrorKind::Argument, "only orphans are found among listed files"))
     }
 

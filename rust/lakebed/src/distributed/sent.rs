@@ -188,11 +188,6 @@ impl SentJob {
         wanted_schema(self.job.job(), self.filter.as_ref())
     }
 
-    /// How many parts a shuffle by keys has.
-    pub fn parts(&self) -> u32 {
-        self.parts
-    }
-
     /// What a stage makes: rows of the view for the last one, else packed pieces.
     ///
     /// # Errors
@@ -210,7 +205,7 @@ impl SentJob {
         manifests: impl Iterator<Item = Result<(String, Content)>> + Send + 'static,
         process: Process,
     ) -> Result<Batches> {
-        let ManifestMap::Content(map) = self.job.job().map(&process, self.parts)? else {
+        let ManifestMap::Content(map) = self.job.job().map(&process)? else {
             return Err(foreign("a job that reads manifests itself"));
         };
         let pieces = manifests.flat_map(move |manifest| {
@@ -232,7 +227,7 @@ impl SentJob {
     /// # Errors
     /// Those of the job; `Argument` for one whose manifests an engine reads.
     pub fn map_paths(&self, paths: &[String], process: Process) -> Result<Batches> {
-        match self.job.job().map(&process, self.parts)? {
+        match self.job.job().map(&process)? {
             ManifestMap::Paths(map) => self.finished(map(paths)?, 0, &process),
             ManifestMap::Content(_) => Err(foreign("a job whose manifests an engine reads")),
         }

@@ -80,8 +80,8 @@ impl<F: Format> Job for GroupsJob<F> {
         shuffles
     }
 
-    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
-        self.files.map(process, parts)
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
+        self.files.map(process)
     }
 
     fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {

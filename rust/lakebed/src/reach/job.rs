@@ -110,8 +110,8 @@ impl<R: Reach> Job for ReachJob<R> {
         std::iter::once(Shuffle::ByKey).chain(self.look.as_ref().map(|_| Shuffle::ToOne)).collect()
     }
 
-    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
-        let partitioner = Partitioner::seeded(self.seed, parts).of_moved(self.moved.clone());
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
+        let partitioner = Partitioner::keyed(self.seed).of_moved(self.moved.clone());
         self.manifests.map(&Arc::new(partitioner), process.decoding.clone())
     }
 

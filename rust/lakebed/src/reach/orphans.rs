@@ -121,8 +121,8 @@ impl<R: Reach> Distributed for Orphans<R> {
         planned(&newest, &self.which, &self.options, bounds).map(Some)
     }
 
-    fn listed(&self, parts: u32) -> Result<Pieces> {
-        let mut listed = self.listed_by(Partitioner::seeded(0, parts))?;
+    fn listed(&self) -> Result<Pieces> {
+        let mut listed = self.listed_by(Partitioner::keyed(seed()))?;
         let places = self.reach.places(&listed.prefixes)?;
         if self.which.listing.is_none() {
             listed.is_own()?;

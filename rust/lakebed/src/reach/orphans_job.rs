@@ -78,7 +78,7 @@ pub(super) fn planned<R: Reach>(
 
 impl<R: Reach> OrphansJob<R> {
     /// A partitioner for the files that the table names, with the prefixes of this process.
-    fn record_partitioner(&self, parts: u32) -> (Arc<Partitioner>, Arc<Prefixes>) {
+    fn record_partitioner(&self) -> (Arc<Partitioner>, Arc<Prefixes>) {
         let prefixes = self.prefixes();
         let keys = Keys::Places {
             prefixes: Arc::clone(&prefixes),
@@ -86,7 +86,7 @@ impl<R: Reach> OrphansJob<R> {
             by_name: R::BY_NAME,
             whole: true,
         };
-        let partitioner = Partitioner::seeded(seed(), parts).by(keys).of_moved(self.moved.clone());
+        let partitioner = Partitioner::keyed(seed()).by(keys).of_moved(self.moved.clone());
         (Arc::new(partitioner), prefixes)
     }
 
@@ -109,8 +109,8 @@ impl<R: Reach> Job for OrphansJob<R> {
         vec![Shuffle::ByKey, Shuffle::ToOne]
     }
 
-    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
-        let (partitioner, _) = self.record_partitioner(parts);
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
+        let (partitioner, _) = self.record_partitioner();
         self.manifests.map(&partitioner, process.decoding.clone())
     }
 
@@ -128,7 +128,7 @@ impl<R: Reach> Job for OrphansJob<R> {
             let (seen, columns) = (self.seen.clone(), options.columns);
             return Ok(Box::new(LookAgain::new(looks, seen, Notes::default(), columns)));
         }
-        let (partitioner, prefixes) = self.record_partitioner(1);
+        let (partitioner, prefixes) = self.record_partitioner();
         let mut records = partitioner.new_records();
         records.push_reached(self.named.iter().map(String::as_str))?;
         let making: MakeRows = Box::new(move |pieces| {

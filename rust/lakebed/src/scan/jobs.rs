@@ -158,7 +158,7 @@ impl<F: Format> Job for RowsJob<F> {
         Ok(Arc::clone(F::columns(&self.program(self.role, Limits::DEFAULT.into())?)))
     }
 
-    fn map(&self, process: &Process, _parts: u32) -> Result<ManifestMap> {
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
         let (job, program) = (self.clone(), Arc::new(self.program(self.role, process.decoding.clone())?));
         ManifestMap::of_content(move |path, bytes, is_whole| {
             let recorded = job.manifest_at(path)?;

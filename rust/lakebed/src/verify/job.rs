@@ -164,7 +164,7 @@ impl<S: StoredEntries> Job for VerifyJob<S> {
         vec![Shuffle::ByKey, Shuffle::ToOne]
     }
 
-    fn map(&self, process: &Process, _parts: u32) -> Result<ManifestMap> {
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
         let storage = placed(&self.placing, Arc::clone(&process.storage));
         storage.read_range(&self.anchor, 0, 1)?;
         let mut known = HashMap::<String, Vec<NumberedManifest<ManifestOf<S>>>>::new();

@@ -195,8 +195,8 @@ impl<F: Format> Job for SummaryJob<F> {
         [self.rows.job().shuffles().as_slice(), &[Shuffle::Here, Shuffle::ToOne]].concat()
     }
 
-    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
-        self.rows.job().map(process, parts)
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
+        self.rows.job().map(process)
     }
 
     fn reads_manifests(&self) -> bool {

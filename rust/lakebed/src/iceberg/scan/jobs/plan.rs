@@ -73,6 +73,7 @@ impl Scan {
             options: options.clone(),
             shown_as: options.deletes,
             is_shuffled,
+            are_several: bounds.parts != Some(1),
             manifests,
         };
         let known = entries.into_iter().filter(|_| !is_shuffled);
@@ -143,6 +144,8 @@ pub(crate) struct PlanJob {
     shown_as: DeletesAs,
     /// Whether deletes and data files are moved to parts; if not, every process gets all deletes.
     is_shuffled: bool,
+    /// Whether they are moved to several parts.
+    are_several: bool,
     /// Delete manifests in the order of the list, where they are not read already; then data manifests.
     manifests: LocatedManifests<ManifestFile>,
 }
@@ -178,10 +181,10 @@ impl Job for PlanJob {
         vec![if self.is_shuffled { Shuffle::ByKey } else { Shuffle::Here }]
     }
 
-    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
         let (plan, types) = (self.clone(), TableTypes::try_from(&self.types)?);
         let partitioner = match self.is_shuffled {
-            true => Some(Arc::new(EntryPartitioner::new(types.clone(), parts)?)),
+            true => Some(Arc::new(EntryPartitioner::new(types.clone(), self.are_several)?)),
             false => None,
         };
         let deletes =
