@@ -1,15 +1,105 @@
-//! The rows of a diff.
+//! The rows of a diff: the reduce of one process, and of each part.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{BinaryArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
 
 use super::columns::ChangeColumns;
-use super::job::{DiffReduce, DiffSide};
 use super::net::Net;
 use super::{Change, DiffInput};
-use crate::distributed::{batches, reduced_here};
+use crate::distributed::{Piece, Pieces, Reduce, batches, foreign, nothing, one, reduced_here};
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::Batches;
+
+/// The sides: the identities of removed and of added files, then the files of each input.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum DiffSide {
+    Identities(Change),
+    Files(usize),
+}
+
+/// The number of the side of the first input.
+const FILES: i32 = 2;
+
+impl From<DiffSide> for i32 {
+    fn from(side: DiffSide) -> i32 {
+        match side {
+            DiffSide::Identities(Change::Removed) => 0,
+            DiffSide::Identities(Change::Added) => 1,
+            DiffSide::Files(input) => FILES.saturating_add(i32::try_from(input).unwrap_or(i32::MAX)),
+        }
+    }
+}
+
+impl DiffSide {
+    fn of(number: i32) -> Result<DiffSide> {
+        match number {
+            0 => Ok(DiffSide::Identities(Change::Removed)),
+            1 => Ok(DiffSide::Identities(Change::Added)),
+            input => Ok(DiffSide::Files(usize::try_from(input.saturating_sub(FILES)).map_err(foreign)?)),
+        }
+    }
+}
+
+/// The difference in one part, or of all files.
+pub(super) struct DiffReduce {
+    changes: Vec<Change>,
+    columns: ChangeColumns,
+    /// The difference; `None` where nothing can cancel and all files differ.
+    net: Option<Net>,
+    /// The input whose files are taken, and how many of them are still to be found.
+    left: Option<(usize, u64)>,
+}
+
+impl DiffReduce {
+    /// The difference of inputs with these changes.
+    pub(super) fn new(changes: Vec<Change>, columns: ChangeColumns) -> DiffReduce {
+        let net = (!one_way(changes.iter().copied())).then(Net::default);
+        DiffReduce { changes, columns, net, left: None }
+    }
+
+    /// Whether it needs identities first.
+    pub(super) fn cancels(&self) -> bool {
+        self.net.is_some()
+    }
+
+    /// How an input's files change.
+    fn change_of(&self, input: usize) -> Result<Change> {
+        self.changes.get(input).copied().ok_or_else(|| foreign(format!("input {input}")))
+    }
+}
+
+impl Reduce for DiffReduce {
+    fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
+        let input = match DiffSide::of(side)? {
+            DiffSide::Identities(change) => {
+                let net = self.net.as_mut().ok_or_else(|| foreign("identities where nothing cancels"))?;
+                net.count(identities(&rows)?, change);
+                return nothing();
+            }
+            DiffSide::Files(input) => input,
+        };
+        let (change, mut rows) = (self.change_of(input)?, rows);
+        if let Some(net) = &mut self.net {
+            rows = filter_record_batch(&rows, &net.claim(identities(&rows)?, change))?;
+        }
+        if let Some((_, left)) = &mut self.left {
+            *left = left.saturating_sub(rows.num_rows() as u64);
+        }
+        match rows.num_rows() {
+            0 => nothing(),
+            _ => one(Piece::rows(self.columns.build(&rows, change.name())?)),
+        }
+    }
+
+    fn is_done(&mut self, side: i32) -> bool {
+        let (Some(net), Ok(DiffSide::Files(input))) = (&self.net, DiffSide::of(side)) else { return false };
+        let Ok(change) = self.change_of(input) else { return false };
+        let known = self.left.filter(|(known, _)| *known == input);
+        self.left = Some(known.unwrap_or_else(|| (input, net.left(change))));
+        self.left.is_some_and(|(_, left)| left == 0)
+    }
+}
 
 /// The rows of the files that do not cancel, one input after another: the job's reduce in this process, where each input
 /// is read for its identities alone before, and no further than its last difference.

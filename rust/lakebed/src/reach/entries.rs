@@ -13,7 +13,7 @@ use crate::columnar::Decoding;
 use crate::distributed::{LocatedManifests, ManifestMap, PlannedManifest};
 use crate::error::{ErrorKind, Result};
 use crate::scan::{Batches, Format, ManifestSource, ManifestStream};
-use crate::storage::Storage;
+use crate::storage::{Storage, present};
 use crate::table::LakeTable as _;
 
 /// The records of the files that manifests name, distributed by the partitioner of the walk.
@@ -71,12 +71,25 @@ pub(crate) struct SentManifests<R: Reach> {
 }
 
 impl<R: Reach> SentManifests<R> {
-    /// These manifests of a table, and the same in the form that engines get.
+    /// These manifests of a table, and the same in the form that engines get. Those that may no longer exist are left
+    /// out, unless `all` are requested: no root reaches the files that only they name.
     ///
     /// # Errors
-    /// Those of [`Reach::types`]; `Location` for a manifest that the storage may not open.
-    pub(super) fn of(reach: &R, all: Vec<R::Manifest>) -> Result<(SentManifests<R>, Vec<PlannedManifest>)> {
-        let (manifests, planned) = LocatedManifests::planned(reach.table(), all, R::recorded)?;
+    /// Those of [`Reach::types`], and of looking for them; `Location` for a manifest that the storage may not open.
+    pub(super) fn of(
+        reach: &R,
+        manifests: Vec<R::Manifest>,
+        all: bool,
+    ) -> Result<(SentManifests<R>, Vec<PlannedManifest>)> {
+        let mut needed = Vec::with_capacity(manifests.len());
+        for one in manifests {
+            let path = reach.table().path_of(R::recorded(&one));
+            let is_there = || present(reach.storage().read_range(&path, 0, 1));
+            if !R::may_be_gone(&one) || all && is_there()?.is_some() {
+                needed.push(one);
+            }
+        }
+        let (manifests, planned) = LocatedManifests::planned(reach.table(), needed, R::recorded)?;
         Ok((SentManifests { types: reach.types()?, manifests }, planned))
     }
 

@@ -14,26 +14,17 @@ use super::moved::MovedTable;
 use super::partitioner::{Partitioner, seed};
 use super::partitions::MakeRows;
 use super::rows::{nothing, schema};
-use super::walk::{Removal, Retention, Walk, WalkOptions};
+use super::walk::{Removal, Retention, WalkOptions};
 use super::walk_roots::WalkRoots;
 use super::{NewestReach, Reach};
 use crate::distributed::{
-    self, Bounds, Job, JobPlan, ManifestMap, Piece, Pieces, PlannedManifest, Process, Reduce, Shuffle,
-    foreign, one, sides,
+    self, Bounds, Job, JobPlan, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, foreign, one, sides,
 };
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::record::typed;
 use crate::scan::{EntryJob, ScanOptions, threads};
 use crate::view::select;
-
-/// A walk whose manifests are read by other processes.
-pub(crate) struct DistributedWalk<R: Reach> {
-    /// The walk without its entries.
-    pub(crate) walk: Walk,
-    pub(crate) manifests: SentManifests<R>,
-    pub(crate) planned: Vec<PlannedManifest>,
-}
 
 sides! {
     pub(super) enum RecordSide {
@@ -79,8 +70,9 @@ pub(super) fn planned<R: Reach>(
     let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
     let (partitioner, threads) = (Arc::new(Partitioner::new()), threads(options.threads));
     let (mut seen, retention) = (VisitedSet::default(), removal.retention());
-    let DistributedWalk { walk, manifests, planned } =
-        reach.distributed_walk(&WalkOptions { retention, kinds, partitioner, threads }, false, &mut seen)?;
+    let (walk, manifests) =
+        reach.begun(&WalkOptions { retention, kinds, partitioner, threads }, &mut seen)?;
+    let (manifests, planned) = SentManifests::of(reach, manifests, false)?;
     let moved = if removal.is_some() { reach.moved() } else { None };
     let mut walk = walk.of_moved(moved.as_ref())?;
     let roots = WalkRoots::of(&mut walk, removal.is_some());

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Reach;
 use super::entries::SentManifests;
-use super::job::{DistributedWalk, RecordReduce, newest_of};
+use super::job::{RecordReduce, newest_of};
 use super::kind::Kinds;
 use super::listed::OrphanOptions;
 use super::looks::{LookAgain, Looks, VisitedSet};
@@ -55,10 +55,10 @@ pub(super) fn planned<R: Reach>(
     bounds: &Bounds,
 ) -> Result<JobPlan> {
     let (kinds, partitioner, threads) = (Kinds::ALL, Arc::new(Partitioner::new()), threads(options.threads));
-    let (walk_options, mut seen) =
-        (WalkOptions { retention: None, kinds, partitioner, threads }, VisitedSet::default());
-    let DistributedWalk { walk, manifests, planned } =
-        newest.distributed_walk(&walk_options, true, &mut seen)?;
+    let mut seen = VisitedSet::default();
+    let (walk, manifests) =
+        newest.begun(&WalkOptions { retention: None, kinds, partitioner, threads }, &mut seen)?;
+    let (manifests, planned) = SentManifests::of(newest, manifests, true)?;
     let reached = walk.files.reached().iter().map(|file| file.path.clone());
     let job = OrphansJob::<R> {
         manifests,
