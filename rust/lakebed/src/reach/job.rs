@@ -56,7 +56,7 @@ struct Look {
     retention: Option<Retention>,
 }
 
-/// The job that returns the rows of [`FoundFiles`](super::found::FoundFiles). Rows of files that no manifest names are
+/// The job that returns the rows of [`Reachable`](super::Reachable). Rows of files that no manifest names are
 /// made here already.
 ///
 /// # Errors

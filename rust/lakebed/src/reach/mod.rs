@@ -36,7 +36,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub(crate) use entries::entries;
-pub(crate) use found::{FoundFiles, Reachable, count};
+pub(crate) use found::{Reachable, count, found_files};
 pub(crate) use job::ReachJob;
 pub(crate) use kind::{Kind, Kinds};
 pub use listed::{Listing, OrphanOptions};
@@ -212,10 +212,10 @@ pub(crate) fn newest_reach<T: Clone + 'static, R>(
 /// Those of reading all that names files.
 pub(crate) fn freed<R: Reach>(reach: Option<&R>) -> Result<FreedRows> {
     let (threads, mut seen) = (threads(0), VisitedSet::default());
-    let begun = reach.map(|reach| -> Result<FoundFiles> {
+    let begun = reach.map(|reach| -> Result<Batches> {
         let (kinds, partitioner) = (Kinds::ALL, Arc::new(Partitioner::new()));
         let walk = reach.walk(&WalkOptions { retention: None, kinds, partitioner, threads }, &mut seen)?;
-        Ok(FoundFiles::of(walk, true, reach.storage(), threads).found)
+        Ok(found_files(walk, true, reach.storage(), threads).found)
     });
     let rows = begun.transpose()?.into_iter().flatten().collect::<Result<_>>()?;
     Ok(FreedRows { rows, seen })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 
-use super::found::{FoundFiles, WalkOutcome, count};
+use super::found::{WalkOutcome, count, walk};
 use super::job::planned;
 use super::looks::{Looks, VisitedSet};
 use super::rows::schema;
@@ -71,13 +71,13 @@ impl<R: Reach> UnreachedFiles<R> {
 
     fn walked(&self, seen: &mut VisitedSet) -> Result<WalkOutcome> {
         let reach = (self.of)()?;
-        let walked = FoundFiles::walk(&reach, self.removal(), &self.options, seen);
+        let walked = walk(&reach, self.removal(), &self.options, seen);
         reach.notes().take().into_iter().for_each(|note| self.notes.add(note));
         walked
     }
 
     /// The rows, which a look checks after all has been read.
-    fn checked(&self, found: FoundFiles, seen: VisitedSet) -> Result<Batches> {
+    fn checked(&self, found: Batches, seen: VisitedSet) -> Result<Batches> {
         let looks = Looks::at_paths(Arc::clone(&self.newest), self.retention, &self.options)?;
         Ok(looks.checked(found, seen, self.notes.clone()))
     }

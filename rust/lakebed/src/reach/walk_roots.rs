@@ -40,11 +40,6 @@ impl WalkRoots {
         WalkRoots { roots, sets: SharedSets::new(sets), remaining, current, only_removed }
     }
 
-    /// Whether only those files are wanted that no remaining root reaches.
-    pub(super) fn only_removed(&self) -> bool {
-        self.only_removed
-    }
-
     /// Rows for what is removed and is not a file, and for the files that no manifest names.
     pub(super) fn named(&self, walk: &Walk) -> Result<RecordBatch> {
         let mut rows = FileRows::default();

@@ -222,6 +222,12 @@ pub(crate) fn each<T>(made: Result<Vec<T>>) -> impl Iterator<Item = Result<T>> {
     made.into_iter().map(Ok).chain(error)
 }
 
+/// The batches that `open` gives, which is called for the first one.
+pub(crate) fn lazily(open: impl FnOnce() -> Result<Batches> + Send + 'static) -> Batches {
+    let batches = std::iter::once_with(open);
+    Box::new(batches.flat_map(|opened| opened.unwrap_or_else(|error| Box::new(std::iter::once(Err(error))))))
+}
+
 /// The rows of one batch as a stream.
 pub(crate) fn once(batch: RecordBatch) -> Batches {
     Box::new(std::iter::once(Ok(batch)))
