@@ -6,6 +6,8 @@
 //!                                                     shuffle
 //! ```
 //!
+//! One process runs the same reduces without a shuffle, over sides that it opens one after another (`reduced_here`).
+//!
 //! A [`Job`] is the work, [`JobPlan`] what the process that plans it knows of its inputs, and [`SentJob`] what the
 //! others get. An engine such as Spark only moves batches between them: nothing of it knows a view, a side or a key.
 //!

@@ -63,7 +63,7 @@ fn reduced_sides(
 ) -> Pieces {
     let sides = sides.map(|side| side.map(|(side, rows)| (0, side, rows)));
     let begin = || Err(foreign("there is one part"));
-    Box::new(Reduced { sides: Some(sides), begin, part: Some((0, reduce)), open: None, made })
+    Box::new(PartReduces { sides: Some(sides), begin, part: Some((0, reduce)), open: None, made })
 }
 
 /// What reduces make of pieces of one part after another, each of which `begin` begins.
@@ -72,11 +72,11 @@ pub(super) fn reduced_by_part(
     begin: impl Fn() -> Result<OpenReduce> + Send + 'static,
 ) -> Pieces {
     let sides = pieces.map(|piece| piece.map(|(part, piece)| (part, piece.side, once(piece.rows))));
-    Box::new(Reduced { sides: Some(sides), begin, part: None, open: None, made: VecDeque::new() })
+    Box::new(PartReduces { sides: Some(sides), begin, part: None, open: None, made: VecDeque::new() })
 }
 
 /// The reduces of one part after another.
-struct Reduced<S, B> {
+struct PartReduces<S, B> {
     /// `None` once all were taken.
     sides: Option<S>,
     begin: B,
@@ -87,7 +87,7 @@ struct Reduced<S, B> {
     made: VecDeque<Pieces>,
 }
 
-impl<S: Iterator<Item = Result<PartSide>>, B: Fn() -> Result<OpenReduce>> Reduced<S, B> {
+impl<S: Iterator<Item = Result<PartSide>>, B: Fn() -> Result<OpenReduce>> PartReduces<S, B> {
     /// Takes the next rows, side or part. Returns false at the end.
     fn take(&mut self) -> Result<bool> {
         let Some(sides) = &mut self.sides else { return Ok(false) };
@@ -131,7 +131,7 @@ impl<S: Iterator<Item = Result<PartSide>>, B: Fn() -> Result<OpenReduce>> Reduce
     }
 }
 
-impl<S, B> Iterator for Reduced<S, B>
+impl<S, B> Iterator for PartReduces<S, B>
 where
     S: Iterator<Item = Result<PartSide>> + Send,
     B: Fn() -> Result<OpenReduce> + Send,

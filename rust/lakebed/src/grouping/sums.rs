@@ -42,8 +42,11 @@ pub(crate) fn columns<'n, const N: usize>(
 
 /// A number of sums.
 pub(crate) trait SumNumber: Sized {
+    /// As it is sent; null where it is unknown.
     fn sent(&self) -> Option<i64>;
 
+    /// The number of which [`SumNumber::sent`] made `sent`.
+    ///
     /// # Errors
     /// `Argument` for a number that it cannot be.
     fn read(sent: Option<i64>) -> Result<Self>;

@@ -180,7 +180,7 @@ impl FilesReduce {
         FilesReduce { program: Arc::new(program), vectors: Some(Vec::new()), deleted, candidates }
     }
 
-    /// What makes rows, once all deletion vectors have arrived.
+    /// What makes rows, once all deletion vectors are there.
     fn ready(&mut self) -> Result<Arc<EntryProgram>> {
         let shown = self.program.role.deletes().filter(|_| self.program.shows_deletes());
         if let (Some(vectors), Some(deletes)) = (self.vectors.take(), shown) {
