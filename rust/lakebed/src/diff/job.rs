@@ -32,7 +32,8 @@ pub(crate) struct DiffJob<F: Format> {
 }
 
 impl<F: Format> DiffJob<F> {
-    /// The difference of `inputs` in `columns`, and the manifests as engines get them; `files` gives the columns of files.
+    /// The difference of `inputs` in `columns`, each of so many `manifests`, and these as engines get them; `files` gives the
+    /// columns of files.
     ///
     /// # Errors
     /// `Location` for a manifest that the storage may not open.
@@ -40,11 +41,12 @@ impl<F: Format> DiffJob<F> {
         table: &F,
         columns: Option<Vec<String>>,
         files: RowsJob<F>,
-        inputs: Vec<(Change, F::Role, Arc<[F::Manifest]>)>,
+        inputs: Vec<(Change, F::Role)>,
+        manifests: &[Arc<[F::Manifest]>],
     ) -> Result<(DiffJob<F>, Vec<PlannedManifest>)> {
         let (mut all, mut places) = (Vec::<(F::Manifest, Vec<usize>)>::new(), HashMap::new());
-        for (input, (.., manifests)) in inputs.iter().enumerate() {
-            for manifest in manifests.iter() {
+        for (input, own) in manifests.iter().enumerate() {
+            for manifest in own.iter() {
                 let place = *places.entry(F::name_of(manifest)).or_insert(all.len());
                 match all.get_mut(place) {
                     Some((_, of)) if of.contains(&input) => {}
@@ -54,7 +56,6 @@ impl<F: Format> DiffJob<F> {
             }
         }
         let (manifests, planned) = LocatedManifests::planned(table, all, |(manifest, _)| manifest)?;
-        let inputs = inputs.iter().map(|(change, role, _)| (*change, *role)).collect();
         Ok((DiffJob { columns, files, inputs, manifests }, planned))
     }
 

@@ -133,10 +133,11 @@ impl<F: Format> Distributed for DiffScan<F> {
     fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         let inputs = self.manifests()?.0.into_iter().filter_map(|(number, manifests)| {
             let Difference { change, role, .. } = F::DIFFERENCE.get(number)?;
-            Some((*change, *role, manifests))
+            Some(((*change, *role), manifests))
         });
+        let (inputs, manifests): (Vec<_>, Vec<_>) = inputs.unzip();
         let files = RowsJob::of(F::FILES, &self.table, &self.options)?;
-        let (job, all) = DiffJob::planned(&self.table, self.requested.clone(), files, inputs.collect())?;
+        let (job, all) = DiffJob::planned(&self.table, self.requested.clone(), files, inputs, &manifests)?;
         Ok(bounds.unless_small(JobPlan::new(EntryJob::Diff(job), all, bounds).whole()))
     }
 

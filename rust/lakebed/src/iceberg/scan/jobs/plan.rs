@@ -56,7 +56,7 @@ impl Scan {
         if bounds.are_small(sizes(&deletes).into_iter().chain(sizes(&files))) {
             return Ok(None);
         }
-        let are_few = total_size(sizes(&deletes).into_iter()) <= bounds.delete_bytes;
+        let are_few = total_size(sizes(&deletes)) <= bounds.delete_bytes;
         let is_shuffled = !(deletes.is_empty() || are_few || options.deletes == DeletesAs::Ids);
         let (entries, manifests) = match (is_shuffled, &bounds.answer) {
             (true, None) => return self.question(),
