@@ -35,17 +35,14 @@ def in_order(
         return
     pool = ThreadPoolExecutor(at_once)
     try:
-        waiting: deque[tuple[Item, Future[Result]]] = deque()
-        ahead = 0
-        for item in items:
-            while waiting and (len(waiting) > at_once or ahead + size(item) > _AHEAD):
+        left, waiting, ahead = deque(items), deque[tuple[Item, Future[Result]]](), 0
+        while left or waiting:
+            if left and (not waiting or (len(waiting) <= at_once and ahead + size(left[0]) <= _AHEAD)):
+                ahead += size(left[0])
+                waiting.append((left[0], pool.submit(work, left.popleft())))
+            else:
                 first, future = waiting.popleft()
                 ahead -= size(first)
                 yield first, future.result()
-            waiting.append((item, pool.submit(work, item)))
-            ahead += size(item)
-        while waiting:
-            first, future = waiting.popleft()
-            yield first, future.result()
     finally:
         pool.shutdown(cancel_futures=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -184,14 +184,10 @@ class _Tables:
         """The row of each small table, the work on shares of each large one."""
         for number in numbers_of(batches):
             try:
-                works = self.works(number)
-                row = None if works else self.row(number)
+                shares = [_share(number, share, work) for share, work in enumerate(self.works(number))]
             except Exception as error:  # noqa: BLE001 - other tables are to answer all the same
-                works, row = [], self.failed(number, error)
-            if row is not None:
-                yield _share(number, rows=[row])
-            for share, work in enumerate(works):
-                yield _share(number, share, work)
+                shares = [_share(number, rows=[self.failed(number, error)])]
+            yield from shares or [_share(number, rows=[self.row(number)])]
 
     def work(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What is made of each share, and the rows that are made."""
@@ -223,8 +219,12 @@ class _Tables:
 
     def row(self, number: int) -> pa.RecordBatch:
         """The row of a table, whatever it is like."""
+        return self.only(number, lambda: self.opened(number)[1].core.stream())
+
+    def only(self, number: int, stream: Callable[[], _native.BatchStream]) -> pa.RecordBatch:
+        """The row of a stream, or that of a table in error."""
         try:
-            (row,) = rows_of(self.opened(number)[1].core.stream())
+            (row,) = rows_of(stream())
         except Exception as error:  # noqa: BLE001 - as above
             return self.failed(number, error)
         return row.append_column("error", pa.nulls(1, pa.string()))
@@ -250,12 +250,8 @@ class _Tables:
                 return next(ipc_batches(share["rows"]))
         work: _Work = pickle.loads(shares[0]["work"])
         pieces = (batch for share in shares for batch in ipc_batches(share["rows"]))
-        try:
-            reader = pa.RecordBatchReader.from_batches(PIECES, pieces)
-            (one,) = rows_of(work.job.opened().reduce_all(reader, work.made))
-        except Exception as error:  # noqa: BLE001 - as above
-            return self.failed(number, error)
-        return one.append_column("error", pa.nulls(1, pa.string()))
+        reader = pa.RecordBatchReader.from_batches(PIECES, pieces)
+        return self.only(number, lambda: work.job.opened().reduce_all(reader, work.made))
 
     def failed(self, number: int, error: Exception) -> pa.RecordBatch:
         """The row of a table that has an error."""

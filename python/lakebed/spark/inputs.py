@@ -199,8 +199,7 @@ class ContentReader:
 
 def reads_at_once(storage: Storage | None) -> int:
     """How many files a task reads at once: each task does so."""
-    served = 1 if storage is None else abilities(storage).concurrent_reads
-    return min(_READS, served or _READS)
+    return 1 if storage is None else min(_READS, abilities(storage).concurrent_reads or _READS)
 
 
 def mapped(
@@ -223,15 +222,9 @@ def contents(
 
     Raises: the storage's errors.
     """
-    shares = in_order(
-        pieces,
-        lambda piece: _native.read_share(storage, piece, limits),
-        reads,
-        lambda piece: piece.end - piece.start,
-    )
-    for piece, found in shares:
-        if found is not None:
-            yield piece.path, found
+    read = lambda piece: _native.read_share(storage, piece, limits)  # noqa: E731
+    shares = in_order(pieces, read, reads, lambda piece: piece.end - piece.start)
+    return ((piece.path, found) for piece, found in shares if found is not None)
 
 
 def task_bytes(manifests: Sequence[Manifest], cores: int) -> tuple[int, int]:

@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from pyspark.sql import datasource
     from pyspark.sql.types import StructType
 
-    from lakebed._arguments import UnwrapKey
-    from lakebed.limits import Limits
-    from lakebed.storage import Storage
     from lakebed.table import Reopening, Table
     from lakebed.view import ViewScan
 
@@ -162,12 +159,12 @@ class Asked(NamedTuple):
         table = open_table(self.place, **self.how) if isinstance(self.place, str) else self.place()
         return table.at(**self.at) if self.at else table
 
-    def reading(self) -> tuple[Storage | None, Limits, UnwrapKey | None]:
+    def reading(self) -> Reading:
         """How files are read; nothing of the table is."""
         if isinstance(self.place, str):
-            return resolve(self.place, self.how["storage"])[1], LIMITS, None
+            return Reading(LIMITS, storage=resolve(self.place, self.how["storage"])[1])
         opening = self.place.opening
-        return opening.storage, opening.limits, opening.keys
+        return Reading(opening.limits, storage=opening.storage, keys=opening.keys)
 
     def scan(self, columns: StructType | None = None) -> ViewScan:
         """The view. Args: columns, those that Spark knows of it. Raises: what it raises; ValueError."""
@@ -193,8 +190,7 @@ class Asked(NamedTuple):
 
 class _Reader(DataSourceReader):
     def __init__(self, asked: Asked, columns: StructType) -> None:
-        self._asked = asked
-        self._columns = columns
+        self._asked, self._columns = asked, columns
 
     def partitions(self) -> list[InputPartition]:
         """Each has the map of a job and pieces of manifests, or is all of the view and has nothing."""
@@ -204,9 +200,9 @@ class _Reader(DataSourceReader):
             # Of a limit each task would give so many.
             planned = scan.job(Bounds()) if scan.limit is None else None
             if planned is not None and not planned.shuffles and not planned.is_question:
-                storage, limits, keys = self._asked.reading()
-                pieces = Reading(limits, storage=storage).pieces(planned.manifests, size)
-                job = JobMap.of(planned, limits, keys)
+                reading = self._asked.reading()
+                pieces = reading.pieces(planned.manifests, size)
+                job = JobMap.of(planned, reading.limits, reading.keys)
                 tasks = [InputPartition((job, own)) for own in spread(pieces, size)]
             # Of none Spark would make one that is None.
             return tasks or [InputPartition(None)]
@@ -217,7 +213,7 @@ class _Reader(DataSourceReader):
                 yield from rows_of(self._asked.scan(self._columns).core.stream())
             else:
                 job, pieces = partition.value
-                yield from mapped(job, pieces, self._asked.reading()[0])
+                yield from mapped(job, pieces, self._asked.reading().storage)
 
 
 class _PruningReader(_Reader):

@@ -135,8 +135,8 @@ class SparkTable:
         """
         now = milliseconds(datetime.now(timezone.utc))
         before = None if older_than is None else age("older_than", older_than)
-        if listing is None:
-            before = now if before is None else min(before, now)
+        if listing is None and (before is None or before > now):
+            before = now
         keywords = {"older_than": None if before is None else instant(before), **given}
         reader = ViewReader("orphans", newest_again(self.table), keywords)
         rows = task_numbers(self.spark, 1) if listing is None else listing

@@ -111,7 +111,7 @@ impl Job {
     }
 
     fn listed(&self, py: Python<'_>, scan: &Scan) -> PyResult<BatchStream> {
-        self.stage(py, 0, || Ok(self.job.packed(scan.0.listed(self.job.parts())?)))
+        self.stage(py, 0, || Ok(self.job.packed(scan.0.listed()?)))
     }
 
     #[pyo3(signature = (stage, pieces, storage=None, table=None, newest=None))]

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::columnar::Decoding;
-use crate::distributed::{ReadJob, read_job};
+use crate::distributed::ReadJob;
 use crate::error::{Error, ErrorKind, Result};
 use crate::reach::OtherReach;
-use crate::scan::{EntryJob, Format as _};
+use crate::scan::{Format as _, read_job};
 use crate::storage::Storage;
 use crate::table::LakeTable;
 #[cfg(any(test, feature = "toy"))]
@@ -54,7 +54,7 @@ pub const FORMATS: Formats = Formats(&[
         reach: |location, storage, decoding| {
             Ok(Box::new(paimon::Table::open(location, storage, decoding)?.reach(false)?))
         },
-        job: read_job::<EntryJob<paimon::Table>>,
+        job: read_job::<paimon::Table>,
     },
     Format {
         name: "iceberg",
@@ -66,7 +66,7 @@ pub const FORMATS: Formats = Formats(&[
         reach: |location, storage, decoding| {
             Ok(Box::new(iceberg::Table::open(location, storage, decoding)?.reach(false)?))
         },
-        job: read_job::<EntryJob<iceberg::Table>>,
+        job: read_job::<iceberg::Table>,
     },
     #[cfg(any(test, feature = "toy"))]
     Format {
@@ -79,7 +79,7 @@ pub const FORMATS: Formats = Formats(&[
         reach: |location, storage, decoding| {
             Ok(Box::new(toy::ToyTable::open(location, storage, decoding)?.reach(false)?))
         },
-        job: read_job::<EntryJob<toy::ToyTable>>,
+        job: read_job::<toy::ToyTable>,
     },
 ]);
 

@@ -15,7 +15,7 @@ use crate::columnar::Decoding;
 use crate::diff::{Change, Difference, OneSide};
 use crate::distributed::{Bounds, Distributed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::grouping::sums::{self, columns, keys, numbers, sum};
+use crate::grouping::sums::{self, SentSums as _, sent_sums, sum};
 use crate::grouping::{FileGroups, Summing};
 use crate::json::{parse, parse_within};
 use crate::record::column;
@@ -249,23 +249,33 @@ fn partitions<'p>(values: impl Iterator<Item = &'p String>) -> ArrayRef {
 }
 
 const PART: &str = "part";
-const SUMS: [&str; 3] = ["file_count", "record_count", "file_size_in_bytes"];
+
+/// Sums of the files of a partition.
+#[derive(Clone, Default)]
+struct PartSums {
+    file_count: i64,
+    record_count: i64,
+    file_size_in_bytes: i64,
+}
+
+sent_sums! { PartSums: file_count, record_count, file_size_in_bytes }
 
 /// Sums of the files of each partition.
 #[derive(Default)]
-pub(crate) struct Partitions(BTreeMap<String, [i64; 3]>);
+pub(crate) struct Partitions(BTreeMap<String, PartSums>);
 
 impl Partitions {
-    fn add(&mut self, partition: &str, more: [i64; 3]) -> Result<()> {
+    fn add(&mut self, partition: &str, more: &PartSums) -> Result<()> {
         let sums = self.0.entry(partition.to_owned()).or_default();
-        for ((name, known), more) in SUMS.into_iter().zip(sums).zip(more) {
-            *known = sum(name, *known, more)?;
-        }
+        sums.file_count = sum("file_count", sums.file_count, more.file_count)?;
+        sums.record_count = sum("record_count", sums.record_count, more.record_count)?;
+        sums.file_size_in_bytes =
+            sum("file_size_in_bytes", sums.file_size_in_bytes, more.file_size_in_bytes)?;
         Ok(())
     }
 
-    fn sums(&self) -> Vec<[Option<i64>; 3]> {
-        self.0.values().map(|sums| sums.map(Some)).collect()
+    fn sums(&self) -> Vec<PartSums> {
+        self.0.values().cloned().collect()
     }
 }
 
@@ -282,16 +292,15 @@ impl FileGroups<ToyTable> for Partitions {
         let [rows, bytes] =
             ["record_count", "file_size_in_bytes"].map(|name| column::<Int64Array>(files, name));
         for ((partition, rows), bytes) in partitions.iter().zip(rows?).zip(bytes?) {
-            self.add(partition.unwrap_or_default(), [1, rows.unwrap_or(0), bytes.unwrap_or(0)])?;
+            let (record_count, file_size_in_bytes) = (rows.unwrap_or(0), bytes.unwrap_or(0));
+            let file = PartSums { file_count: 1, record_count, file_size_in_bytes };
+            self.add(partition.unwrap_or_default(), &file)?;
         }
         Ok(())
     }
 
     fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
-        for (key, row) in keys(sums)?.iter().zip(numbers(sums, &SUMS)?) {
-            self.add(&String::from_utf8_lossy(key.unwrap_or_default()), row.map(Option::unwrap_or_default))?;
-        }
-        Ok(())
+        sums::each(sums, |key, sums| self.add(&String::from_utf8_lossy(key), &sums))
     }
 
     fn count(&self) -> usize {
@@ -300,12 +309,12 @@ impl FileGroups<ToyTable> for Partitions {
 
     fn drain(&mut self) -> Result<RecordBatch> {
         let sums = std::mem::take(self);
-        sums::batch(BinaryArray::from_iter_values(sums.0.keys()), &SUMS, &sums.sums())
+        sums::batch(BinaryArray::from_iter_values(sums.0.keys()), &sums.sums())
     }
 
     fn shown_partitions(&self) -> Result<RecordBatch> {
         let mut shown = vec![("partition", partitions(self.0.keys()))];
-        shown.extend(columns(&SUMS, &self.sums()));
+        shown.extend(PartSums::columns(&self.sums()));
         whole(shown, self.0.len())
     }
 }

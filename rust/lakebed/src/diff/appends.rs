@@ -8,9 +8,7 @@ use super::OneSide;
 use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::scan::{
-    Batches, EntryJob, EntrySource, Format, RowsJob, Scan, ScanOptions, Step, limited, planned,
-};
+use crate::scan::{Batches, EntryJob, EntrySource, Format, RowsJob, Scan, ScanOptions, Step, limited};
 use crate::storage::total_size;
 
 /// The files that appends added, resolved: the snapshots are known, no manifest list is read.
@@ -80,8 +78,7 @@ impl<F: Format> Scan for AppendScan<F> {
 impl<F: Format> Distributed for AppendScan<F> {
     fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         let manifests = self.manifests()?.kept;
-        let inputs = planned(&self.table, &manifests)?;
-        let job = RowsJob::new(F::APPENDED, &self.table, &self.options, manifests)?;
+        let (job, inputs) = RowsJob::planned(F::APPENDED, &self.table, &self.options, manifests)?;
         let job = EntryJob::Rows(job.added_by(F::ids_of(&self.snapshots)));
         Ok(bounds.unless_small(JobPlan::new(job, inputs, bounds)))
     }

@@ -1,22 +1,20 @@
 //! Differences as a job: files of manifests that only one of two snapshots has are moved by their identity, of which
 //! those of each part are combined first, then the rows of the files follow.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
 use super::Change;
 use super::columns::ChangeColumns;
-use super::net::Net;
-use super::stream::{claimed, identities, one_way};
+use super::stream::{DiffReduce, DiffSide, identities, one_way};
 use crate::distributed::{
-    Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, foreign, hash, match_manifest_path, nothing,
-    one,
+    Job, LocatedManifests, ManifestMap, Piece, Pieces, PlannedManifest, Process, Reduce, Shuffle, hash,
 };
 use crate::error::Result;
-use crate::scan::{Batches, Format, RowsJob, ScanOptions, each};
+use crate::scan::{Batches, Format, OpenManifest, RowsJob, ScanOptions, each};
 
 /// The files that only one of two snapshots has.
 #[derive(Serialize, Deserialize)]
@@ -26,52 +24,39 @@ pub(crate) struct DiffJob<F: Format> {
     columns: Option<Vec<String>>,
     /// No manifests: it gives the columns of files.
     files: RowsJob<F>,
-    /// Files in a role whose rows have their identity last.
-    inputs: Vec<(Change, RowsJob<F>)>,
-}
-
-/// The sides: the identities of removed and of added files, then the files of each input.
-#[derive(Debug, Clone, Copy)]
-enum DiffSide {
-    Identities(Change),
-    Files(usize),
-}
-
-/// The number of the side of the first input.
-const FILES: i32 = 2;
-
-impl From<DiffSide> for i32 {
-    fn from(side: DiffSide) -> i32 {
-        match side {
-            DiffSide::Identities(Change::Removed) => 0,
-            DiffSide::Identities(Change::Added) => 1,
-            DiffSide::Files(input) => FILES.saturating_add(i32::try_from(input).unwrap_or(i32::MAX)),
-        }
-    }
-}
-
-impl DiffSide {
-    fn of(number: i32) -> Result<DiffSide> {
-        match number {
-            0 => Ok(DiffSide::Identities(Change::Removed)),
-            1 => Ok(DiffSide::Identities(Change::Added)),
-            input => Ok(DiffSide::Files(usize::try_from(input.saturating_sub(FILES)).map_err(foreign)?)),
-        }
-    }
+    /// How files change, and the role in which rows have their identity last.
+    inputs: Vec<(Change, F::Role)>,
+    /// Manifests, and the inputs that each belongs to: its entries that add files and those that delete files may be of
+    /// different ones.
+    manifests: LocatedManifests<(F::Manifest, Vec<usize>)>,
 }
 
 impl<F: Format> DiffJob<F> {
-    /// The difference of `inputs` in `columns`; `files` gives the columns of files.
-    pub(super) fn new(
+    /// The difference of `inputs` in `columns`, each of so many `manifests`, and these as engines get them; `files` gives the
+    /// columns of files.
+    ///
+    /// # Errors
+    /// `Location` for a manifest that the storage may not open.
+    pub(super) fn planned(
+        table: &F,
         columns: Option<Vec<String>>,
         files: RowsJob<F>,
-        inputs: Vec<(Change, RowsJob<F>)>,
-    ) -> DiffJob<F> {
-        DiffJob { columns, files, inputs }
-    }
-
-    fn changes(&self) -> Vec<Change> {
-        self.inputs.iter().map(|(change, _)| *change).collect()
+        inputs: Vec<(Change, F::Role)>,
+        manifests: &[Arc<[F::Manifest]>],
+    ) -> Result<(DiffJob<F>, Vec<PlannedManifest>)> {
+        let (mut all, mut places) = (Vec::<(F::Manifest, Vec<usize>)>::new(), HashMap::new());
+        for (input, own) in manifests.iter().enumerate() {
+            for manifest in own.iter() {
+                let place = *places.entry(F::name_of(manifest)).or_insert(all.len());
+                match all.get_mut(place) {
+                    Some((_, of)) if of.contains(&input) => {}
+                    Some((_, of)) => of.push(input),
+                    None => all.push((manifest.clone(), vec![input])),
+                }
+            }
+        }
+        let (manifests, planned) = LocatedManifests::planned(table, all, |(manifest, _)| manifest)?;
+        Ok((DiffJob { columns, files, inputs, manifests }, planned))
     }
 
     /// Whether files of several inputs may cancel.
@@ -94,30 +79,30 @@ impl<F: Format> Job for DiffJob<F> {
         vec![if self.cancels() { Shuffle::ByKey } else { Shuffle::Here }]
     }
 
-    /// In one manifest, entries that add files and entries that delete files may be of different inputs.
-    fn map(&self, process: &Process, _parts: u32) -> Result<ManifestMap> {
-        let (inputs, cancels) = (self.inputs.clone(), self.cancels());
-        let readers = inputs.iter().map(|(_, files)| files.reader(process.decoding.clone()));
-        let readers = readers.collect::<Result<Vec<_>>>()?;
-        ManifestMap::of_content(move |path, bytes, whole| {
-            let locations: Vec<Vec<&str>> =
-                inputs.iter().map(|(_, files)| files.locations().collect()).collect();
-            let all: Vec<&str> = locations.iter().flatten().copied().collect();
-            let location = match_manifest_path(&all, |location| location, path)?;
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
+        let (manifests, cancels) = (self.manifests.clone(), self.cancels());
+        let inputs = self.inputs.iter().map(|(change, role)| {
+            let program = self.files.program(*role, process.decoding.clone())?;
+            Ok((cancels.then_some(*change), Arc::new(program)))
+        });
+        let inputs = inputs.collect::<Result<Vec<_>>>()?;
+        ManifestMap::of_content(move |path, bytes, is_whole| {
+            let (recorded, of) = &manifests.at(path)?.1;
             let mut pieces: Vec<Pieces> = Vec::new();
-            for (input, (((change, _), own), read)) in inputs.iter().zip(&locations).zip(&readers).enumerate()
+            for (input, (change, program)) in
+                of.iter().filter_map(|input| Some((*input, inputs.get(*input)?)))
             {
-                if own.contains(location) {
-                    let rows = read(path, bytes.clone(), whole)?;
-                    pieces.push(diff_pieces(rows, input, cancels.then_some(*change)));
-                }
+                let bytes = bytes.clone();
+                let rows = F::rows(program, OpenManifest { path, recorded, bytes, is_whole, threads: 1 })?;
+                pieces.push(diff_pieces(rows, input, *change));
             }
             Ok(Box::new(pieces.into_iter().flatten()))
         })
     }
 
     fn reduce(&self, _step: usize, _process: &Process) -> Result<Box<dyn Reduce>> {
-        Ok(Box::new(DiffReduce::new(self.changes(), self.cancels(), self.shown()?)))
+        let changes = self.inputs.iter().map(|(change, _)| *change).collect();
+        Ok(Box::new(DiffReduce::new(changes, self.shown()?)))
     }
 }
 
@@ -136,45 +121,12 @@ fn diff_pieces(rows: Batches, input: usize, change: Option<Change>) -> Pieces {
     }))
 }
 
-/// The difference in one part.
-struct DiffReduce {
-    changes: Vec<Change>,
-    columns: ChangeColumns,
-    /// The difference; `None` where nothing can cancel and all files differ.
-    net: Option<Net>,
-}
-
-impl DiffReduce {
-    fn new(changes: Vec<Change>, cancels: bool, columns: ChangeColumns) -> DiffReduce {
-        DiffReduce { changes, columns, net: cancels.then(Net::default) }
-    }
-}
-
-impl Reduce for DiffReduce {
-    fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
-        let input = match DiffSide::of(side)? {
-            DiffSide::Identities(change) => {
-                let net = self.net.as_mut().ok_or_else(|| foreign("identities where nothing cancels"))?;
-                net.count(identities(&rows)?, change);
-                return nothing();
-            }
-            DiffSide::Files(input) => input,
-        };
-        let change = *self.changes.get(input).ok_or_else(|| foreign(format!("input {input}")))?;
-        let rows = match &mut self.net {
-            Some(net) => claimed(net, &rows, change)?,
-            None => rows,
-        };
-        one(Piece::rows(self.columns.build(&rows, change.name())?))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use arrow_array::cast::AsArray;
-    use arrow_array::{BinaryArray, BooleanArray, StringArray};
+    use arrow_array::{BinaryArray, BooleanArray, RecordBatch, StringArray};
     use arrow_schema::{DataType, Field, Schema};
 
     use super::*;
@@ -189,20 +141,23 @@ mod tests {
             .expect("two columns")
     }
 
+    fn shown_columns() -> ChangeColumns {
+        let shown = Schema::new(vec![Field::new("file_path", DataType::Utf8, true)]);
+        ChangeColumns::new(&ScanOptions::default(), &shown)
+    }
+
     /// The rows of a difference whose entries are shuffled by part, as an engine does it.
     fn rows(inputs: &[(Change, &[&str])], parts: u32) -> Vec<String> {
         let changes: Vec<Change> = inputs.iter().map(|(change, _)| *change).collect();
-        let cancels = !one_way(changes.iter().copied());
+        let cancels = DiffReduce::new(changes.clone(), shown_columns()).cancels();
         let pieces = inputs.iter().enumerate().flat_map(|(number, (change, names))| {
             diff_pieces(once(files(names)), number, cancels.then_some(*change)).collect::<Vec<_>>()
         });
         let mut pieces: Vec<Piece> = pieces.collect::<Result<_>>().expect("pieces");
         pieces.sort_by_key(|piece| piece.side);
-        let shown = Schema::new(vec![Field::new("file_path", DataType::Utf8, true)]);
         let mut rows = Vec::new();
         for part in 0..parts {
-            let columns = ChangeColumns::new(&ScanOptions::default(), &shown);
-            let mut reduce = DiffReduce::new(changes.clone(), cancels, columns);
+            let mut reduce = DiffReduce::new(changes.clone(), shown_columns());
             for Piece { side, rows: piece, keys } in &pieces {
                 let is_own =
                     |key: &Option<u64>| key.is_some_and(|key| key % u64::from(parts) == u64::from(part));

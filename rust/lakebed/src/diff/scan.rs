@@ -5,15 +5,13 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 
 use super::columns::ChangeColumns;
-use super::stream::{Differences, count};
+use super::stream::{count, differences};
 use super::{Change, DiffInput, DiffInputs, DiffJob, Difference, Reader, apart};
 use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::pipeline::{ReadCache, both};
-use crate::scan::{
-    Batches, EntryJob, EntrySource, Format, RowsJob, Scan, ScanOptions, Step, limited, planned,
-};
+use crate::scan::{Batches, EntryJob, EntrySource, Format, RowsJob, Scan, ScanOptions, Step, limited};
 
 /// Manifests, and the number of what their entries say among [`Format::DIFFERENCE`].
 type NumberedManifests<F> = (usize, Arc<[<F as Format>::Manifest]>);
@@ -115,7 +113,7 @@ impl<F: Format> Scan for DiffScan<F> {
     fn stream(&self) -> Result<Batches> {
         limited(self.options.limit, || {
             let DiffInputs { inputs, .. } = self.inputs()?;
-            Ok(Box::new(Differences::new(inputs, self.columns.clone())))
+            Ok(differences(&inputs, self.columns.clone()))
         })
     }
 
@@ -133,15 +131,13 @@ impl<F: Format> Scan for DiffScan<F> {
 
 impl<F: Format> Distributed for DiffScan<F> {
     fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
-        let (mut all, mut inputs) = (Vec::new(), Vec::new());
-        let files = |role, manifests| RowsJob::new(role, &self.table, &self.options, manifests);
-        for (number, manifests) in self.manifests()?.0 {
-            all.extend(planned(&self.table, manifests.iter())?);
-            if let Some(Difference { change, role, .. }) = F::DIFFERENCE.get(number) {
-                inputs.push((*change, files(*role, manifests.to_vec())?));
-            }
-        }
-        let job = DiffJob::new(self.requested.clone(), files(F::FILES, Vec::new())?, inputs);
+        let inputs = self.manifests()?.0.into_iter().filter_map(|(number, manifests)| {
+            let Difference { change, role, .. } = F::DIFFERENCE.get(number)?;
+            Some(((*change, *role), manifests))
+        });
+        let (inputs, manifests): (Vec<_>, Vec<_>) = inputs.unzip();
+        let files = RowsJob::of(F::FILES, &self.table, &self.options)?;
+        let (job, all) = DiffJob::planned(&self.table, self.requested.clone(), files, inputs, &manifests)?;
         Ok(bounds.unless_small(JobPlan::new(EntryJob::Diff(job), all, bounds).whole()))
     }
 

@@ -1,13 +1,15 @@
 //! The manifests of a job, and how an engine's spelling of a path is matched with them.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::Guarded;
 use crate::relocate::Relocated;
+use crate::scan::Format;
 use crate::storage::{Placing, Storage};
 
 /// A manifest that a job maps.
@@ -25,11 +27,50 @@ pub struct PlannedManifest {
     pub divisible: bool,
 }
 
-/// A manifest, and the location from which engines read it.
+/// The manifests of a job, by the locations from which engines read them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct LocatedManifest<M> {
-    pub(crate) location: String,
-    pub(crate) manifest: M,
+pub(crate) struct LocatedManifests<M> {
+    located: Vec<(String, M)>,
+    /// The place of each location among them.
+    #[serde(skip)]
+    places: OnceLock<HashMap<String, usize>>,
+}
+
+impl<M> LocatedManifests<M> {
+    /// Manifests of a table, of which `recorded` is what a list has, and the same in the form that engines get.
+    ///
+    /// # Errors
+    /// `Location` for one that the storage may not open.
+    pub(crate) fn planned<F: Format>(
+        table: &F,
+        manifests: Vec<M>,
+        recorded: impl Fn(&M) -> &F::Manifest,
+    ) -> Result<(LocatedManifests<M>, Vec<PlannedManifest>)> {
+        let planned = manifests.iter().map(|one| table.planned(recorded(one))).collect::<Result<Vec<_>>>()?;
+        let located = planned.iter().map(|one| one.path.clone()).zip(manifests).collect();
+        Ok((LocatedManifests { located, places: OnceLock::new() }, planned))
+    }
+
+    /// No manifests, for what is needed of a job without its inputs.
+    pub(crate) fn none() -> LocatedManifests<M> {
+        LocatedManifests { located: Vec::new(), places: OnceLock::new() }
+    }
+
+    /// The manifest that an engine knows by this path, with its place among all.
+    ///
+    /// # Errors
+    /// `Missing` for a path of no manifest of the job.
+    pub(crate) fn at(&self, path: &str) -> Result<(usize, &M)> {
+        // An exact match is found without a search through all manifests.
+        let places = self.places.get_or_init(|| {
+            self.located.iter().enumerate().map(|(place, (location, _))| (location.clone(), place)).collect()
+        });
+        let place = match places.get(path) {
+            Some(place) => *place,
+            None => match_manifest_path(&self.located, path)?,
+        };
+        self.located.get(place).map(|(_, manifest)| (place, manifest)).ok_or_else(|| absent(path))
+    }
 }
 
 /// A storage that opens the files of another one, and places paths as the process that made `placing` does.
@@ -43,23 +84,19 @@ pub(crate) fn placed(placing: &Placing, mut storage: Arc<dyn Storage>) -> Arc<dy
     storage
 }
 
-/// The manifest whose location shares the most names with the end of `path`; among several with as many, the
-/// one whose location has no further names.
+/// The place of the manifest whose location shares the most names with the end of `path`; among several with as many,
+/// that of the one whose location has no further names.
 ///
 /// Engines spell paths in their own way: with a scheme or host that was not written, with characters escaped
 /// as in URIs, or absolute where the location is relative.
 ///
 /// # Errors
 /// `Missing` where no location ends in the same file name.
-pub(crate) fn match_manifest_path<'m, M>(
-    manifests: &'m [M],
-    place: impl Fn(&M) -> &str,
-    path: &str,
-) -> Result<&'m M> {
+fn match_manifest_path<M>(located: &[(String, M)], path: &str) -> Result<usize> {
     let spellings = [Cow::Borrowed(path), unescaped(path)];
     let file_names = spellings.each_ref().map(|path| names(path).next().unwrap_or_default());
-    let likeness = |manifest: &M| {
-        let place: Vec<&str> = names(place(manifest)).collect();
+    let likeness = |location: &str| {
+        let place: Vec<&str> = names(location).collect();
         let like = |path: &Cow<'_, str>| {
             let same = names(path).zip(&place).take_while(|(left, right)| left == *right).count();
             (same, same == place.len())
@@ -67,16 +104,21 @@ pub(crate) fn match_manifest_path<'m, M>(
         spellings.iter().map(like).max().unwrap_or_default()
     };
     let mut best = None;
-    // With thousands of manifests, comparing the file names rules out nearly all.
-    let alike = |manifest: &&M| file_names.iter().any(|name| ends_in(place(manifest), name));
-    for manifest in manifests.iter().filter(alike) {
-        let found = likeness(manifest);
-        if found.0 > 0 && best.is_none_or(|(likeness, _)| found > likeness) {
-            best = Some((found, manifest));
+    for (place, (location, _)) in located.iter().enumerate() {
+        // With thousands of manifests, comparing the file names rules out nearly all.
+        if file_names.iter().any(|name| ends_in(location, name)) {
+            let found = likeness(location);
+            if found.0 > 0 && best.is_none_or(|(likeness, _)| found > likeness) {
+                best = Some((found, place));
+            }
         }
     }
-    best.map(|(_, manifest)| manifest)
-        .ok_or_else(|| Error::new(ErrorKind::Missing, "this manifest is not one of the scan's").in_file(path))
+    best.map(|(_, place)| place).ok_or_else(|| absent(path))
+}
+
+#[cold]
+fn absent(path: &str) -> Error {
+    Error::new(ErrorKind::Missing, "this manifest is not one of the scan's").in_file(path)
 }
 
 /// Whether a path ends with `name`; trailing slashes do not count.
@@ -110,7 +152,8 @@ mod tests {
     use super::match_manifest_path;
 
     fn found<'p>(places: &[&'p str], path: &str) -> Option<&'p str> {
-        match_manifest_path(places, |place| place, path).ok().copied()
+        let located: Vec<_> = places.iter().map(|place| ((*place).to_owned(), ())).collect();
+        match_manifest_path(&located, path).ok().and_then(|place| places.get(place)).copied()
     }
 
     #[test]

@@ -25,12 +25,11 @@ pub trait Job: Send + Sync {
         Vec::new()
     }
 
-    /// Resolves what is needed to make pieces of manifests, once for all of them; `parts` is how many parts the next
-    /// shuffle by keys has.
+    /// Resolves what is needed to make pieces of manifests, once for all of them.
     ///
     /// # Errors
     /// As [`Job::schema`].
-    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap>;
+    fn map(&self, process: &Process) -> Result<ManifestMap>;
 
     /// Whether it maps manifests by their paths, and reads them itself.
     fn reads_manifests(&self) -> bool {
@@ -129,6 +128,11 @@ pub trait Reduce: Send {
     /// Those of the job; `Argument` or `Required` for rows that are not of the side.
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces>;
 
+    /// Whether it needs no more rows of a side: where they are read meanwhile, the others are not.
+    fn is_done(&mut self, _side: i32) -> bool {
+        false
+    }
+
     /// What is left, once all rows have been taken.
     ///
     /// # Errors
@@ -160,6 +164,11 @@ pub(crate) fn nothing() -> Result<Pieces> {
 /// Rows of the view.
 pub(crate) fn rows(rows: Batches) -> Pieces {
     Box::new(rows.map(|rows| rows.map(Piece::rows)))
+}
+
+/// The rows of pieces.
+pub(crate) fn batches(pieces: Pieces) -> Batches {
+    Box::new(pieces.map(|piece| Ok(piece?.rows)))
 }
 
 /// One piece.

@@ -6,6 +6,8 @@
 //!                                                     shuffle
 //! ```
 //!
+//! One process runs the same reduces without a shuffle, over sides that it opens one after another (`reduced_here`).
+//!
 //! A [`Job`] is the work, [`JobPlan`] what the process that plans it knows of its inputs, and [`SentJob`] what the
 //! others get. An engine such as Spark only moves batches between them: nothing of it knows a view, a side or a key.
 //!
@@ -13,26 +15,26 @@
 //! - A reduce must not depend on the order of the pieces of one side: tasks are tried again, and run twice.
 //! - What crosses a shuffle has the same columns and types in every process ([`shuffle`]), and the same hash.
 //! - A job is read by the version that wrote it alone, so its form may change with any commit.
-//! - No format is named here: `scan::EntryJob` has the jobs of all, each format's enum its own ([`FormatJob`]), and
-//!   `format.rs` a row for each format.
+//! - No format is named here: `scan::EntryJob` has the jobs of all, each format's own among them, and `format.rs` a row
+//!   for each format.
 
 mod inputs;
 mod job;
 mod sent;
 mod shuffle;
 mod stages;
-mod stored_options;
+mod sums;
 #[cfg(test)]
 mod tests;
 
 pub use inputs::PlannedManifest;
-pub(crate) use inputs::{LocatedManifest, match_manifest_path, placed};
+pub(crate) use inputs::{LocatedManifests, placed};
 pub use job::{Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, TableToLookAt};
-pub(crate) use job::{foreign, nothing, one, rows, sides};
-pub(crate) use sent::read_job;
-pub use sent::{AnyJob, FormatJob, ReadJob, RowFilter, SentJob};
+pub(crate) use job::{batches, foreign, nothing, one, rows, sides};
+pub use sent::{AnyJob, ReadJob, RowFilter, SentJob};
 pub(crate) use shuffle::{from_ipc, hash, sorted_by_part, to_ipc};
-pub(crate) use stored_options::StoredOptions;
+pub(crate) use stages::reduced_here;
+pub(crate) use sums::{SumReduce, SumSide, Sums};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -62,7 +64,7 @@ pub trait Distributed: Scan {
     ///
     /// # Errors
     /// `Argument` for a scan that needs no such files; those of listing.
-    fn listed(&self, _parts: u32) -> Result<Pieces> {
+    fn listed(&self) -> Result<Pieces> {
         Err(Error::new(ErrorKind::Argument, "only orphans are found among listed files"))
     }
 
@@ -173,7 +175,11 @@ pub struct JobPlan {
 
 impl JobPlan {
     /// A job on manifests, of which some may be given twice.
-    pub(crate) fn new(job: impl FormatJob, manifests: Vec<PlannedManifest>, bounds: &Bounds) -> JobPlan {
+    pub(crate) fn new(
+        job: impl AnyJob + 'static,
+        manifests: Vec<PlannedManifest>,
+        bounds: &Bounds,
+    ) -> JobPlan {
         let mut seen = std::collections::HashSet::new();
         let mut manifests = manifests;
         manifests.retain(|manifest| seen.insert(manifest.path.clone()));

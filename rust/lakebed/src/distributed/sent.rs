@@ -7,7 +7,6 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::{Schema, SchemaRef};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::JobPlan;
@@ -19,18 +18,9 @@ use crate::format::Formats;
 use crate::json::parse_within;
 use crate::predicate::Predicate;
 use crate::scan::{Batches, Content};
-use crate::view::{SummaryJob, SummaryRows, matching, only};
+use crate::view::{SummaryRows, matching, only};
 
-/// The jobs of a format, one of which is sent.
-pub trait FormatJob: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// The name of the format.
-    const FORMAT: &'static str;
-
-    /// The job.
-    fn job(&self) -> &dyn Job;
-}
-
-/// A job of any format.
+/// A job of any format, as it is sent.
 pub trait AnyJob: Send + Sync {
     /// The job.
     fn job(&self) -> &dyn Job;
@@ -41,29 +31,12 @@ pub trait AnyJob: Send + Sync {
     /// None that input could cause.
     fn to_json(&self) -> Result<(&'static str, Vec<u8>)>;
 
-    /// What its rows are summed up to, of those that the JSON's job makes.
-    fn summary(&self) -> Option<&SummaryRows> {
-        None
-    }
-}
-
-impl<J: FormatJob> AnyJob for J {
-    fn job(&self) -> &dyn Job {
-        FormatJob::job(self)
-    }
-
-    fn to_json(&self) -> Result<(&'static str, Vec<u8>)> {
-        Ok((J::FORMAT, serde_json::to_vec(self).map_err(foreign)?))
-    }
+    /// The same job with its rows summed up.
+    fn summed(self: Box<Self>, wanted: SummaryRows) -> Box<dyn AnyJob>;
 }
 
 /// Reads a job of one format from its JSON.
 pub type ReadJob = fn(&[u8]) -> Result<Box<dyn AnyJob>>;
-
-/// [`ReadJob`] for a format.
-pub(crate) fn read_job<J: FormatJob>(json: &[u8]) -> Result<Box<dyn AnyJob>> {
-    Ok(Box::new(parse_within::<J>(json)?))
-}
 
 /// The rows of a view that its caller wants, by the view's own columns.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -107,7 +80,6 @@ struct JobHead<'h> {
     #[serde(borrow)]
     format: Cow<'h, str>,
     parts: u32,
-    summary: Option<SummaryRows>,
     filter: Option<RowFilter>,
 }
 
@@ -130,8 +102,7 @@ impl JobPlan {
     /// None that input could cause.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let (format, job) = self.job.to_json()?;
-        let (summary, filter) = (self.job.summary().cloned(), self.filter.clone());
-        let head = JobHead { format: format.into(), parts: self.parts(), summary, filter };
+        let head = JobHead { format: format.into(), parts: self.parts(), filter: self.filter.clone() };
         let head = serde_json::to_vec(&head).map_err(foreign)?;
         let mut bytes = [VERSION.as_bytes(), &head, &job, b""].join(&b'\n');
         bytes.extend(stream_of(&PACKED, &packed_known(&self.known)?)?);
@@ -195,15 +166,10 @@ impl SentJob {
             );
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let JobHead { format, parts, summary, filter } =
-            parse_within::<JobHead<'_>>(line()?).map_err(unread)?;
+        let JobHead { format, parts, filter } = parse_within::<JobHead<'_>>(line()?).map_err(unread)?;
         let row = formats.0.iter().find(|known| known.name == format);
         let row = row.ok_or_else(|| foreign(format!("unknown format {format:?}")))?;
         let job = (row.job)(line()?).map_err(unread)?;
-        let job = match summary {
-            Some(wanted) => Box::new(SummaryJob { rows: job, wanted }),
-            None => job,
-        };
         let known = line()?;
         let known = from_ipc(Buffer::from(known))?;
         let known = unpacked(Box::new(known.into_iter().map(Ok)));
@@ -220,11 +186,6 @@ impl SentJob {
     /// Those of the job.
     pub fn schema(&self) -> Result<SchemaRef> {
         wanted_schema(self.job.job(), self.filter.as_ref())
-    }
-
-    /// How many parts a shuffle by keys has.
-    pub fn parts(&self) -> u32 {
-        self.parts
     }
 
     /// What a stage makes: rows of the view for the last one, else packed pieces.
@@ -244,7 +205,7 @@ impl SentJob {
         manifests: impl Iterator<Item = Result<(String, Content)>> + Send + 'static,
         process: Process,
     ) -> Result<Batches> {
-        let ManifestMap::Content(map) = self.job.job().map(&process, self.parts)? else {
+        let ManifestMap::Content(map) = self.job.job().map(&process)? else {
             return Err(foreign("a job that reads manifests itself"));
         };
         let pieces = manifests.flat_map(move |manifest| {
@@ -266,7 +227,7 @@ impl SentJob {
     /// # Errors
     /// Those of the job; `Argument` for one whose manifests an engine reads.
     pub fn map_paths(&self, paths: &[String], process: Process) -> Result<Batches> {
-        match self.job.job().map(&process, self.parts)? {
+        match self.job.job().map(&process)? {
             ManifestMap::Paths(map) => self.finished(map(paths)?, 0, &process),
             ManifestMap::Content(_) => Err(foreign("a job whose manifests an engine reads")),
         }

@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, LazyLock};
 
 use arrow_array::builder::{BinaryBuilder, Int32Builder};
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, RecordBatch, UInt32Array};
+use arrow_array::{Array, BinaryArray, Int32Array, RecordBatch, UInt32Array};
 use arrow_buffer::Buffer;
 use arrow_ipc::CompressionType;
 use arrow_ipc::reader::StreamDecoder;
@@ -19,7 +17,7 @@ use twox_hash::XxHash64;
 
 use super::job::{Piece, Pieces, foreign};
 use crate::error::Result;
-use crate::record::find;
+use crate::record::column;
 use crate::scan::{Batches, each};
 
 /// Bytes of entries that a process holds back, to send those of one part in one piece.
@@ -201,11 +199,8 @@ pub(super) fn unpacked(batches: Batches) -> PlacedPieces {
 }
 
 fn pieces_of(batch: &RecordBatch) -> Result<Vec<(i32, Piece)>> {
-    let column = |name: &str| find(batch, name);
-    let (parts, sides, rows) = (column("part")?, column("side")?, column("rows")?);
-    let parts = parts.as_primitive_opt::<Int32Type>().ok_or_else(|| foreign("parts are int32"))?;
-    let sides = sides.as_primitive_opt::<Int32Type>().ok_or_else(|| foreign("sides are int32"))?;
-    let rows = rows.as_binary_opt::<i32>().ok_or_else(|| foreign("rows are binary"))?.clone();
+    let (parts, sides) = (column::<Int32Array>(batch, "part")?, column::<Int32Array>(batch, "side")?);
+    let rows = column::<BinaryArray>(batch, "rows")?;
     let places = parts.values().iter().zip(sides.values()).zip(rows.value_offsets().windows(2));
     let mut pieces = Vec::new();
     for ((part, side), ends) in places {

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::job::{Job, Piece, Pieces, Reduce, Shuffle};
+use super::job::{Job, Piece, Pieces, Reduce, Shuffle, foreign};
 use super::shuffle::PlacedPieces;
 use crate::error::Result;
+use crate::scan::{Batches, once};
 
 /// The reduces of a job by the shuffles between them: stage 0 is the map with the reduces that no shuffle comes before.
 pub(super) struct Stages(Vec<Shuffle>);
@@ -40,54 +41,29 @@ impl Stages {
 /// A reduce that was begun, and what it has made.
 pub(super) type OpenReduce = (Box<dyn Reduce>, VecDeque<Pieces>);
 
-/// The next piece that was made.
-fn next_made(made: &mut VecDeque<Pieces>) -> Option<Result<Piece>> {
-    while let Some(pieces) = made.front_mut() {
-        if let Some(piece) = pieces.next() {
-            return Some(piece);
-        }
-        made.pop_front();
-    }
-    None
-}
-
-/// A reduce of all pieces.
-struct LocalReduce {
-    /// `None` once all were taken.
-    pieces: Option<Pieces>,
-    reduce: Box<dyn Reduce>,
-    made: VecDeque<Pieces>,
-}
+/// Rows of one side, and the part that they are of.
+type PartSide = (i32, i32, Batches);
 
 /// What a reduce makes of pieces of this process.
-pub(super) fn reduced(pieces: Pieces, (reduce, made): OpenReduce) -> Pieces {
-    Box::new(LocalReduce { pieces: Some(pieces), reduce, made })
+pub(super) fn reduced(pieces: Pieces, open: OpenReduce) -> Pieces {
+    reduced_sides(pieces.map(|piece| piece.map(|piece| (piece.side, once(piece.rows)))), open)
 }
 
-impl Iterator for LocalReduce {
-    type Item = Result<Piece>;
+/// What a reduce makes of the rows of some sides, each of which is opened when those before it were taken.
+pub(crate) fn reduced_here(
+    sides: impl IntoIterator<Item = Result<(i32, Batches)>, IntoIter: Send + 'static>,
+    reduce: impl Reduce + 'static,
+) -> Pieces {
+    reduced_sides(sides.into_iter(), (Box::new(reduce), VecDeque::new()))
+}
 
-    fn next(&mut self) -> Option<Result<Piece>> {
-        loop {
-            if let Some(piece) = next_made(&mut self.made) {
-                return Some(piece);
-            }
-            let made = match self.pieces.as_mut()?.next() {
-                Some(piece) => piece.and_then(|piece| self.reduce.push(piece.side, piece.rows)),
-                None => {
-                    self.pieces = None;
-                    self.reduce.finish()
-                }
-            };
-            match made {
-                Ok(made) => self.made.push_back(made),
-                Err(error) => {
-                    self.pieces = None;
-                    return Some(Err(error));
-                }
-            }
-        }
-    }
+fn reduced_sides(
+    sides: impl Iterator<Item = Result<(i32, Batches)>> + Send + 'static,
+    (reduce, made): OpenReduce,
+) -> Pieces {
+    let sides = sides.map(|side| side.map(|(side, rows)| (0, side, rows)));
+    let begin = || Err(foreign("there is one part"));
+    Box::new(PartReduces { sides: Some(sides), begin, part: Some((0, reduce)), open: None, made })
 }
 
 /// What reduces make of pieces of one part after another, each of which `begin` begins.
@@ -95,57 +71,79 @@ pub(super) fn reduced_by_part(
     pieces: PlacedPieces,
     begin: impl Fn() -> Result<OpenReduce> + Send + 'static,
 ) -> Pieces {
-    Box::new(PartReduces { pieces: Some(pieces), begin, open: None, made: VecDeque::new() })
+    let sides = pieces.map(|piece| piece.map(|(part, piece)| (part, piece.side, once(piece.rows))));
+    Box::new(PartReduces { sides: Some(sides), begin, part: None, open: None, made: VecDeque::new() })
 }
 
 /// The reduces of one part after another.
-struct PartReduces<B> {
+struct PartReduces<S, B> {
     /// `None` once all were taken.
-    pieces: Option<PlacedPieces>,
+    sides: Option<S>,
     begin: B,
-    /// The part whose pieces are being taken.
-    open: Option<(i32, Box<dyn Reduce>)>,
+    /// The part whose rows are being taken.
+    part: Option<(i32, Box<dyn Reduce>)>,
+    /// The side that they are of.
+    open: Option<(i32, Batches)>,
     made: VecDeque<Pieces>,
 }
 
-impl<B: Fn() -> Result<OpenReduce>> PartReduces<B> {
-    fn take(&mut self, next: Option<Result<(i32, Piece)>>) -> Result<()> {
-        let next = next.transpose()?;
-        let part = next.as_ref().map(|(part, _)| *part);
-        if part.is_none() {
-            self.pieces = None;
+impl<S: Iterator<Item = Result<PartSide>>, B: Fn() -> Result<OpenReduce>> PartReduces<S, B> {
+    /// Takes the next rows, side or part. Returns false at the end.
+    fn take(&mut self) -> Result<bool> {
+        let Some(sides) = &mut self.sides else { return Ok(false) };
+        if let (Some((_, reduce)), Some((side, rows))) = (&mut self.part, &mut self.open) {
+            match if reduce.is_done(*side) { None } else { rows.next().transpose()? } {
+                Some(rows) => self.made.push_back(reduce.push(*side, rows)?),
+                None => self.open = None,
+            }
+            return Ok(true);
         }
-        if let Some((_, mut reduce)) = self.open.take_if(|(open, _)| Some(*open) != part) {
+        let next = sides.next().transpose()?;
+        let part = next.as_ref().map(|(part, ..)| *part);
+        if let Some((_, mut reduce)) = self.part.take_if(|(open, _)| Some(*open) != part) {
             self.made.push_back(reduce.finish()?);
         }
-        let Some((part, piece)) = next else { return Ok(()) };
-        let mut open = match self.open.take() {
-            Some(open) => open,
-            None => {
-                let (reduce, made) = (self.begin)()?;
-                self.made.extend(made);
-                (part, reduce)
-            }
+        let Some((part, side, rows)) = next else {
+            self.sides = None;
+            return Ok(true);
         };
-        self.made.push_back(open.1.push(piece.side, piece.rows)?);
-        self.open = Some(open);
-        Ok(())
+        if self.part.is_none() {
+            let (reduce, made) = (self.begin)()?;
+            self.made.extend(made);
+            self.part = Some((part, reduce));
+        }
+        self.open = Some((side, rows));
+        Ok(true)
+    }
+
+    fn next_piece(&mut self) -> Result<Option<Piece>> {
+        loop {
+            while let Some(pieces) = self.made.front_mut() {
+                if let Some(piece) = pieces.next() {
+                    return piece.map(Some);
+                }
+                self.made.pop_front();
+            }
+            if !self.take()? {
+                return Ok(None);
+            }
+        }
     }
 }
 
-impl<B: Fn() -> Result<OpenReduce> + Send> Iterator for PartReduces<B> {
+impl<S, B> Iterator for PartReduces<S, B>
+where
+    S: Iterator<Item = Result<PartSide>> + Send,
+    B: Fn() -> Result<OpenReduce> + Send,
+{
     type Item = Result<Piece>;
 
     fn next(&mut self) -> Option<Result<Piece>> {
-        loop {
-            if let Some(piece) = next_made(&mut self.made) {
-                return Some(piece);
-            }
-            let next = self.pieces.as_mut()?.next();
-            if let Err(error) = self.take(next) {
-                self.pieces = None;
-                return Some(Err(error));
-            }
+        let next = self.next_piece();
+        if next.is_err() {
+            self.sides = None;
+            self.made.clear();
         }
+        next.transpose()
     }
 }

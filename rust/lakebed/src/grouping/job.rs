@@ -1,17 +1,15 @@
-//! Sums over live files as a job: a reduce that runs twice. Where files are made they are summed up first; sums of the
-//! same group are then moved to the same part, and summed up again. The row of `health` is made of all parts.
+//! Sums over live files as a job: where files are made they are summed up first; sums of the same group are then moved to
+//! the same part, and summed up again. The row of `health` is made of all parts.
 
-use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
-use super::sums::keys;
-use super::{FileGroups, Summing};
+use super::{FileGroups, GroupSums, HealthSums, Summing};
 use crate::distributed::{
-    Bounds, Job, JobPlan, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, hash, nothing, one, sides,
+    Bounds, Job, JobPlan, ManifestMap, Piece, Process, Reduce, Shuffle, SumReduce, SumSide,
 };
 use crate::error::Result;
-use crate::health::{self, HealthTask, row_of_parts};
+use crate::health;
 use crate::scan::{EntryJob, Format, ScanOptions};
 use crate::view::GroupBy;
 
@@ -24,14 +22,6 @@ pub(crate) struct GroupsJob<F: Format> {
     summing: Summing,
     /// Groups that a process holds before it sends on what it has, and rows of a batch of groups.
     held: usize,
-}
-
-sides! {
-    enum SumSide {
-        Sums,
-        /// Counts of deletion vectors.
-        Vectors,
-    }
 }
 
 impl<F: Format> GroupsJob<F> {
@@ -51,7 +41,7 @@ impl<F: Format> GroupsJob<F> {
         let summing = Summing::read(table, by, options)?;
         let job = GroupsJob::<F> { files, summing, held: bounds.groups.max(1) };
         if let Some(vectors) = F::Groups::vectors(table, options, by)? {
-            known.push((job.merging(), Piece::alone(SumSide::Vectors, vectors)));
+            known.push((job.merging(), Piece::alone(SumSide::Known, vectors)));
         }
         // There must be a part of `health` even without a file, for the reduce that makes its row.
         let made = match &job.summing.health {
@@ -69,23 +59,9 @@ impl<F: Format> GroupsJob<F> {
         self.files.shuffles().len() + 1
     }
 
-    fn no_groups(&self) -> Result<PartGroups<F>> {
-        Ok(PartGroups {
-            groups: F::Groups::sent(F::types_of(&self.files), &self.summing)?,
-            summing: self.summing.clone(),
-        })
-    }
-}
-
-/// The groups of a part.
-struct PartGroups<F: Format> {
-    groups: F::Groups,
-    summing: Summing,
-}
-
-impl<F: Format> PartGroups<F> {
-    fn rows(&self) -> Result<RecordBatch> {
-        self.summing.rows::<F>(&self.groups)
+    fn no_groups(&self) -> Result<GroupSums<F>> {
+        let groups = F::Groups::sent(F::types_of(&self.files), &self.summing)?;
+        Ok(GroupSums { groups, summing: self.summing.clone(), held: self.held })
     }
 }
 
@@ -104,96 +80,16 @@ impl<F: Format> Job for GroupsJob<F> {
         shuffles
     }
 
-    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
-        self.files.map(process, parts)
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
+        self.files.map(process)
     }
 
     fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {
-        let merging = self.merging();
-        if step + 1 < merging {
-            return self.files.reduce(step, process);
-        }
-        Ok(match &self.summing.health {
-            Some(health) if step > merging => {
-                Box::new(ReduceToOne { health: health.clone(), parts: Vec::new() })
-            }
-            _ if step < merging => Box::new(Add { part: self.no_groups()?, held: self.held }),
-            _ => Box::new(Merge { part: self.no_groups()?, vectors: Vec::new(), batch: self.held }),
+        Ok(match step.checked_sub(self.files.shuffles().len()) {
+            None => self.files.reduce(step, process)?,
+            Some(0) => Box::new(SumReduce::first(self.no_groups()?)),
+            Some(1) => Box::new(SumReduce::last(self.no_groups()?)),
+            Some(_) => Box::new(SumReduce::last(HealthSums::of(&self.summing)?)),
         })
-    }
-}
-
-/// Sums up files.
-struct Add<F: Format> {
-    part: PartGroups<F>,
-    held: usize,
-}
-
-impl<F: Format> Add<F> {
-    /// The sums so far, each with the key of its group.
-    fn drained(&mut self) -> Result<Pieces> {
-        let sums = self.part.groups.drain()?;
-        let keys: Vec<Option<u64>> = keys(&sums)?.iter().map(|key| key.map(hash)).collect();
-        one(Piece::keyed(SumSide::Sums, sums, keys))
-    }
-}
-
-impl<F: Format> Reduce for Add<F> {
-    fn push(&mut self, _side: i32, files: RecordBatch) -> Result<Pieces> {
-        self.part.groups.extend(&files)?;
-        if self.part.groups.count() >= self.held { self.drained() } else { nothing() }
-    }
-
-    fn finish(&mut self) -> Result<Pieces> {
-        self.drained()
-    }
-}
-
-/// Merges the sums of the groups of a part.
-struct Merge<F: Format> {
-    part: PartGroups<F>,
-    /// Counts of deletion vectors, for the groups that there are in the end.
-    vectors: Vec<RecordBatch>,
-    /// Rows of a batch.
-    batch: usize,
-}
-
-impl<F: Format> Reduce for Merge<F> {
-    fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
-        match SumSide::of(side)? {
-            SumSide::Sums => self.part.groups.merge(&rows)?,
-            SumSide::Vectors => self.vectors.push(rows),
-        }
-        nothing()
-    }
-
-    fn finish(&mut self) -> Result<Pieces> {
-        self.vectors.iter().try_for_each(|counts| self.part.groups.know_vectors(counts))?;
-        let (rows, most) = (self.part.rows()?, self.batch);
-        if self.part.summing.health.is_some() {
-            return one(Piece::alone(SumSide::Sums, rows));
-        }
-        let starts = (0..rows.num_rows()).step_by(most);
-        Ok(Box::new(
-            starts.map(move |start| Ok(Piece::rows(rows.slice(start, most.min(rows.num_rows() - start))))),
-        ))
-    }
-}
-
-/// Makes the row of `health`.
-struct ReduceToOne {
-    health: HealthTask,
-    parts: Vec<RecordBatch>,
-}
-
-impl Reduce for ReduceToOne {
-    fn push(&mut self, _side: i32, rows: RecordBatch) -> Result<Pieces> {
-        self.parts.push(rows);
-        nothing()
-    }
-
-    fn finish(&mut self) -> Result<Pieces> {
-        let parts = std::mem::take(&mut self.parts);
-        one(Piece::rows(row_of_parts(&self.health, parts.iter())?))
     }
 }

@@ -11,12 +11,15 @@ use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use job::GroupsJob;
-pub(crate) use sizes::{Sizes, each_group, sent_groups};
+pub(crate) use sizes::Sizes;
+use sums::keys;
 
-use crate::distributed::foreign;
+use crate::distributed::{
+    Piece, Pieces, SumReduce, SumSide, Sums, batches, foreign, hash, one, reduced_here,
+};
 use crate::error::Result;
-use crate::health::{self, HealthTask, HealthTotals, ManifestBounds, row_of_parts, small_bytes};
-use crate::scan::{Format, ScanOptions, no_view};
+use crate::health::{self, HealthTask, HealthTotals, ManifestBounds, small_bytes};
+use crate::scan::{Batches, Format, ScanOptions, no_view, once};
 use crate::view::{GroupBy, select};
 
 /// Groups of live files, and what is summed up of each.
@@ -133,17 +136,6 @@ impl Summing {
         }
         Ok(summing)
     }
-
-    /// The rows of all groups of a part; for `health` those of which [`row_of_parts`] makes its row.
-    fn rows<F: Format>(&self, groups: &F::Groups) -> Result<RecordBatch> {
-        let rows = match (self.by, &self.health) {
-            (GroupBy::Partition, _) => groups.shown_partitions()?,
-            (GroupBy::Bucket, _) => groups.shown_buckets()?,
-            (GroupBy::Table, Some(health)) => return groups.totals(health.bounds())?.to_batch(),
-            (GroupBy::Table, None) => return Err(foreign("this is not a job of health")),
-        };
-        select(&rows, self.columns.as_deref(), None)
-    }
 }
 
 /// The columns of the rows.
@@ -155,22 +147,118 @@ pub(crate) fn schema<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -
         return health::schema(options.columns.as_deref());
     }
     let summing = Summing::new(by, options);
-    Ok(summing.rows::<F>(&F::Groups::of(table, &summing)?)?.schema())
+    let groups = F::Groups::of(table, &summing)?;
+    Ok(GroupSums::<F> { groups, summing, held: usize::MAX }.rows()?.schema())
 }
 
-/// The rows of a view of groups. Files are streamed: memory grows with the groups, not with the files.
+/// The rows of a view of groups: the job's reduces in this process. Files are streamed: memory grows with the groups, not
+/// with the files.
 ///
 /// # Errors
 /// Those of reading live files, and of [`FileGroups`].
-pub(crate) fn rows<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -> Result<RecordBatch> {
+pub(crate) fn rows<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -> Result<Batches> {
     let summing = Summing::read(table, by, options)?;
-    let mut groups = F::Groups::of(table, &summing)?;
-    for files in table.live_files(F::Groups::INPUT, options)? {
-        groups.extend(&files?)?;
+    let groups = F::Groups::of(table, &summing)?;
+    let files = table.live_files(F::Groups::INPUT, options)?;
+    let known = F::Groups::vectors(table, options, by)?.map(once);
+    let sides = [(SumSide::Rows, Some(files)), (SumSide::Known, known)];
+    let sides = sides.into_iter().filter_map(|(side, rows)| Some(Ok((side.into(), rows?))));
+    let health = summing.health.is_some().then(|| HealthSums::of(&summing)).transpose()?;
+    let sums = GroupSums::<F> { groups, summing, held: usize::MAX };
+    let rows = batches(reduced_here(sides, SumReduce::last(sums)));
+    Ok(match health {
+        Some(health) => batches(reduced_here([Ok((SumSide::Sums.into(), rows))], SumReduce::last(health))),
+        None => rows,
+    })
+}
+
+/// The groups of a part, or of all files.
+struct GroupSums<F: Format> {
+    groups: F::Groups,
+    summing: Summing,
+    /// Groups that are held before they are sent on, and rows of a batch.
+    held: usize,
+}
+
+impl<F: Format> GroupSums<F> {
+    /// The rows; for `health` those of which [`HealthSums`] make its row.
+    fn rows(&self) -> Result<RecordBatch> {
+        let Summing { by, health, columns, .. } = &self.summing;
+        let rows = match (by, health) {
+            (GroupBy::Partition, _) => self.groups.shown_partitions()?,
+            (GroupBy::Bucket, _) => self.groups.shown_buckets()?,
+            (GroupBy::Table, Some(health)) => return self.groups.totals(health.bounds())?.to_batch(),
+            (GroupBy::Table, None) => return Err(foreign("this is not a job of health")),
+        };
+        select(&rows, columns.as_deref(), None)
     }
-    if let Some(counts) = F::Groups::vectors(table, options, by)? {
-        groups.know_vectors(&counts)?;
+}
+
+impl<F: Format> Sums for GroupSums<F> {
+    fn add(&mut self, files: &RecordBatch) -> Result<()> {
+        self.groups.extend(files)
     }
-    let rows = summing.rows::<F>(&groups)?;
-    summing.health.as_ref().map_or(Ok(rows.clone()), |health| row_of_parts(health, [&rows].into_iter()))
+
+    fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
+        self.groups.merge(sums)
+    }
+
+    fn know(&mut self, vectors: &RecordBatch) -> Result<()> {
+        self.groups.know_vectors(vectors)
+    }
+
+    fn is_full(&self) -> bool {
+        self.groups.count() >= self.held
+    }
+
+    fn drain(&mut self) -> Result<(RecordBatch, Vec<Option<u64>>)> {
+        let sums = self.groups.drain()?;
+        let keys = keys(&sums)?.iter().map(|key| key.map(hash)).collect();
+        Ok((sums, keys))
+    }
+
+    fn finish(&mut self) -> Result<Pieces> {
+        let (rows, most) = (self.rows()?, self.held);
+        let side = if self.summing.health.is_some() { SumSide::Sums } else { SumSide::Rows };
+        let starts = (0..rows.num_rows()).step_by(most);
+        Ok(Box::new(
+            starts.map(move |start| {
+                Ok(Piece::alone(side, rows.slice(start, most.min(rows.num_rows() - start))))
+            }),
+        ))
+    }
+}
+
+/// The sums over all parts, of which the row of `health` is made.
+struct HealthSums {
+    health: HealthTask,
+    totals: HealthTotals,
+}
+
+impl HealthSums {
+    /// # Errors
+    /// `Argument` for sums of another view.
+    fn of(summing: &Summing) -> Result<HealthSums> {
+        let health = summing.health.clone().ok_or_else(|| foreign("this is not a job of health"))?;
+        Ok(HealthSums { health, totals: HealthTotals::ZERO })
+    }
+}
+
+impl Sums for HealthSums {
+    fn add(&mut self, _rows: &RecordBatch) -> Result<()> {
+        Err(foreign("files where all is summed up"))
+    }
+
+    fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
+        self.totals = self.totals.and_all(sums)?;
+        Ok(())
+    }
+
+    fn drain(&mut self) -> Result<(RecordBatch, Vec<Option<u64>>)> {
+        Ok((self.totals.to_batch()?, Vec::new()))
+    }
+
+    fn finish(&mut self) -> Result<Pieces> {
+        one(Piece::rows(self.health.row_of(&self.totals)?))
+    }
 }

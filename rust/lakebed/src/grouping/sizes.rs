@@ -1,13 +1,7 @@
 //! The sizes of the files of a group.
 
-use arrow_array::{BinaryArray, RecordBatch};
-
-use super::sums::{self, columns, numbers, sum};
+use super::sums::sum;
 use crate::error::Result;
-use crate::view::with_columns;
-
-/// The columns in which sizes are sent.
-const COLUMNS: [&str; 4] = ["min_size", "max_size", "small_files", "small_bytes"];
 
 /// The sizes of data files \[bytes\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,32 +36,4 @@ impl Sizes {
         self.small_bytes = sum("small_file_size_in_bytes", self.small_bytes, other.small_bytes)?;
         Ok(())
     }
-}
-
-/// Groups in the form in which they are sent: their keys, numbers and sizes.
-pub(crate) fn sent_groups<const N: usize>(
-    keys: BinaryArray,
-    names: &[&str; N],
-    groups: impl Iterator<Item = ([Option<i64>; N], Sizes)>,
-) -> Result<RecordBatch> {
-    let own = |sizes: Sizes| [sizes.min, sizes.max, Some(sizes.small_files), Some(sizes.small_bytes)];
-    let (rows, sizes): (Vec<_>, Vec<_>) = groups.map(|(numbers, sizes)| (numbers, own(sizes))).unzip();
-    with_columns(&sums::batch(keys, names, &rows)?, columns(&COLUMNS, &sizes))
-}
-
-/// Passes on what [`sent_groups`] has of each group.
-///
-/// # Errors
-/// `Required` and `Argument` for a batch of another shape; those of `take`.
-pub(crate) fn each_group<const N: usize>(
-    groups: &RecordBatch,
-    names: &[&str; N],
-    mut take: impl FnMut(&[u8], [Option<i64>; N], Sizes) -> Result<()>,
-) -> Result<()> {
-    let mut sizes = numbers(groups, &COLUMNS)?.into_iter();
-    sums::each(groups, names, |key, numbers| {
-        let [min, max, small_files, small_bytes] = sizes.next().unwrap_or_default();
-        let (small_files, small_bytes) = (small_files.unwrap_or_default(), small_bytes.unwrap_or_default());
-        take(key, numbers, Sizes { min, max, small_files, small_bytes })
-    })
 }

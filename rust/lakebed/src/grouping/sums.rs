@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch};
 
+use crate::distributed::foreign;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::find;
+use crate::record::column;
 use crate::view::whole;
 
 /// The column with the group of a row, by which rows are combined.
@@ -41,54 +40,108 @@ pub(crate) fn columns<'n, const N: usize>(
     names.iter().enumerate().map(|(place, name)| (*name, Arc::new(column(place)) as ArrayRef)).collect()
 }
 
-/// Rows of numbers from their columns.
-pub(crate) fn numbers<const N: usize>(
-    batch: &RecordBatch,
-    names: &[&str; N],
-) -> Result<Vec<[Option<i64>; N]>> {
-    let mut rows = vec![[None; N]; batch.num_rows()];
-    for (place, name) in names.iter().enumerate() {
-        let column = find(batch, name)?;
-        let column = column.as_primitive_opt::<Int64Type>().ok_or_else(|| {
-            let message = format!("numbers are int64, not {}", column.data_type());
-            Error::new(ErrorKind::Argument, message).in_field(name)
-        })?;
-        for (row, number) in rows.iter_mut().zip(column) {
-            row[place] = number;
-        }
+/// A number of sums.
+pub(crate) trait SumNumber: Sized {
+    /// As it is sent; null where it is unknown.
+    fn sent(&self) -> Option<i64>;
+
+    /// The number of which [`SumNumber::sent`] made `sent`.
+    ///
+    /// # Errors
+    /// `Argument` for a number that it cannot be.
+    fn read(sent: Option<i64>) -> Result<Self>;
+}
+
+impl SumNumber for Option<i64> {
+    fn sent(&self) -> Option<i64> {
+        *self
     }
-    Ok(rows)
+
+    fn read(sent: Option<i64>) -> Result<Option<i64>> {
+        Ok(sent)
+    }
 }
 
-/// A batch of groups with their keys.
-pub(crate) fn batch<const N: usize>(
-    keys: BinaryArray,
-    names: &[&str; N],
-    rows: &[[Option<i64>; N]],
-) -> Result<RecordBatch> {
+impl SumNumber for i64 {
+    fn sent(&self) -> Option<i64> {
+        Some(*self)
+    }
+
+    fn read(sent: Option<i64>) -> Result<i64> {
+        sent.ok_or_else(|| foreign("a sum is null"))
+    }
+}
+
+impl SumNumber for i32 {
+    fn sent(&self) -> Option<i64> {
+        Some(i64::from(*self))
+    }
+
+    fn read(sent: Option<i64>) -> Result<i32> {
+        i32::try_from(i64::read(sent)?).map_err(foreign)
+    }
+}
+
+/// Sums as they are sent.
+pub(crate) trait SentSums: Sized {
+    /// A column for each number.
+    fn columns(sums: &[Self]) -> Vec<(&'static str, ArrayRef)>;
+
+    /// The sums of which [`SentSums::columns`] made columns.
+    ///
+    /// # Errors
+    /// `Required`, `Mismatch` and `Argument` for a batch of another shape.
+    fn read(batch: &RecordBatch) -> Result<Vec<Self>>;
+}
+
+/// [`SentSums`] for a type, of which these are all fields, or fields of fields.
+macro_rules! sent_sums {
+    ($sums:ty: $($field:ident $(. $inner:tt)*),+ $(,)?) => {
+        impl $crate::grouping::sums::SentSums for $sums {
+            fn columns(sums: &[Self]) -> Vec<(&'static str, arrow_array::ArrayRef)> {
+                use $crate::grouping::sums::SumNumber as _;
+                vec![$((stringify!($field $(. $inner)*), {
+                    let numbers = sums.iter().map(|sums| sums.$field $(.$inner)*.sent());
+                    std::sync::Arc::new(numbers.collect::<arrow_array::Int64Array>())
+                })),+]
+            }
+
+            fn read(batch: &arrow_array::RecordBatch) -> $crate::error::Result<Vec<Self>> {
+                use $crate::grouping::sums::SumNumber;
+                let mut sums = vec![<$sums>::default(); batch.num_rows()];
+                $(
+                    let name = stringify!($field $(. $inner)*);
+                    let numbers = $crate::record::column::<arrow_array::Int64Array>(batch, name)?;
+                    for (sums, number) in sums.iter_mut().zip(numbers) {
+                        sums.$field $(.$inner)* = SumNumber::read(number)?;
+                    }
+                )+
+                Ok(sums)
+            }
+        }
+    };
+}
+pub(crate) use sent_sums;
+
+/// A batch of sums with their keys.
+pub(crate) fn batch<S: SentSums>(keys: BinaryArray, sums: &[S]) -> Result<RecordBatch> {
     let mut all: Vec<(&str, ArrayRef)> = vec![(KEY, Arc::new(keys))];
-    all.extend(columns(names, rows));
-    whole(all, rows.len())
+    all.extend(S::columns(sums));
+    whole(all, sums.len())
 }
 
-/// Passes on what [`batch`] has of each group: its key and its numbers.
+/// Passes on what [`batch`] has: each key and its sums.
 ///
 /// # Errors
-/// `Required` and `Argument` for a batch of another shape; those of `take`.
-pub(crate) fn each<const N: usize>(
+/// As [`SentSums::read`]; those of `take`.
+pub(crate) fn each<S: SentSums>(
     batch: &RecordBatch,
-    names: &[&str; N],
-    mut take: impl FnMut(&[u8], [Option<i64>; N]) -> Result<()>,
+    mut take: impl FnMut(&[u8], S) -> Result<()>,
 ) -> Result<()> {
-    let (keys, rows) = (keys(batch)?, numbers(batch, names)?);
-    keys.iter().zip(rows).try_for_each(|(key, numbers)| take(key.unwrap_or_default(), numbers))
+    keys(batch)?.iter().zip(S::read(batch)?).try_for_each(|(key, sums)| take(key.unwrap_or_default(), sums))
 }
 
-/// The keys of groups.
-pub(crate) fn keys(batch: &RecordBatch) -> Result<BinaryArray> {
-    let keys = find(batch, KEY)?;
-    keys.as_binary_opt::<i32>().cloned().ok_or_else(|| {
-        let message = format!("keys are binary, not {}", keys.data_type());
-        Error::new(ErrorKind::Argument, message).in_field(KEY)
-    })
+/// The keys of sums.
+pub(crate) fn keys(batch: &RecordBatch) -> Result<&BinaryArray> {
+    column(batch, KEY)
 }

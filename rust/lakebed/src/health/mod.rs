@@ -65,21 +65,6 @@ impl HealthTask {
     }
 }
 
-/// The row of `health`, from rows with the totals of parts of the files.
-///
-/// # Errors
-/// `Mismatch` for a sum that does not fit 64 bits; `Required` and `Argument` for rows of another shape.
-pub(crate) fn row_of_parts<'p>(
-    health: &HealthTask,
-    parts: impl Iterator<Item = &'p RecordBatch>,
-) -> Result<RecordBatch> {
-    let mut totals = HealthTotals::ZERO;
-    for part in parts {
-        totals = totals.and_all(part)?;
-    }
-    health.row_of(&totals)
-}
-
 /// The columns of the view, the same for all tables.
 ///
 /// # Errors

@@ -3,7 +3,8 @@
 use arrow_array::RecordBatch;
 
 use crate::error::Result;
-use crate::grouping::{Sizes, sums};
+use crate::grouping::Sizes;
+use crate::grouping::sums::{SentSums as _, known_sum, sent_sums};
 use crate::view::whole;
 
 /// How the numbers of different files are combined.
@@ -19,7 +20,7 @@ enum Rule {
 impl Rule {
     fn of(&self, name: &'static str, left: Option<i64>, right: Option<i64>) -> Result<Option<i64>> {
         match self {
-            Rule::Sum => sums::known_sum(name, left, right),
+            Rule::Sum => known_sum(name, left, right),
             Rule::Min => Ok([left, right].into_iter().flatten().min()),
             Rule::Max => Ok(left.max(right)),
         }
@@ -35,16 +36,16 @@ impl Rule {
 }
 
 macro_rules! totals {
-    ($count:literal: $($rule:ident $name:ident,)*) => {
+    ($($rule:ident $name:ident,)*) => {
         /// Sums over the live files of some partitions; `None` for unknown numbers. The sums of parts can be
         /// combined to those of the whole.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         #[allow(missing_docs)] // columns of the view `health`, which is documented
         pub(crate) struct HealthTotals {
             $(pub(crate) $name: Option<i64>,)*
         }
 
-        const NAMES: [&str; $count] = [$(stringify!($name)),*];
+        sent_sums! { HealthTotals: $($name),* }
 
         impl HealthTotals {
             /// The sums over no files, in a format that has all of these numbers.
@@ -57,19 +58,11 @@ macro_rules! totals {
             pub(crate) fn and(self, other: HealthTotals) -> Result<HealthTotals> {
                 Ok(HealthTotals { $($name: Rule::$rule.of(stringify!($name), self.$name, other.$name)?,)* })
             }
-
-            fn numbers(self) -> [Option<i64>; $count] {
-                [$(self.$name),*]
-            }
-
-            fn of_numbers([$($name),*]: [Option<i64>; $count]) -> HealthTotals {
-                HealthTotals { $($name),* }
-            }
         }
     };
 }
 
-totals! { 22:
+totals! {
     Sum partition_count,
     Sum bucket_count,
     Sum file_count,
@@ -131,7 +124,7 @@ impl HealthTotals {
 
     /// As a batch, to be sent.
     pub(crate) fn to_batch(self) -> Result<RecordBatch> {
-        whole(sums::columns(&NAMES, &[self.numbers()]), 1)
+        whole(HealthTotals::columns(&[self]), 1)
     }
 
     /// These totals combined with all rows of a batch that [`HealthTotals::to_batch`] made elsewhere.
@@ -140,8 +133,7 @@ impl HealthTotals {
     /// `Required` and `Argument` for a batch of another shape; `Mismatch` for a sum that does not fit 64
     /// bits.
     pub(crate) fn and_all(self, batch: &RecordBatch) -> Result<HealthTotals> {
-        let rows = sums::numbers(batch, &NAMES)?;
-        rows.into_iter().map(HealthTotals::of_numbers).try_fold(self, HealthTotals::and)
+        HealthTotals::read(batch)?.into_iter().try_fold(self, HealthTotals::and)
     }
 }
 

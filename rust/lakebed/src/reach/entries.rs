@@ -1,19 +1,19 @@
 //! The files that entries of manifests name: read by the process that walks, or by others.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use serde::{Deserialize, Serialize};
 
 use super::Reach;
+use super::job::{RecordSide, keyed};
 use super::partitioner::Partitioner;
 use super::walk::WalkOptions;
 use crate::columnar::Decoding;
-use crate::distributed::{LocatedManifest, PlannedManifest, match_manifest_path};
+use crate::distributed::{LocatedManifests, ManifestMap, PlannedManifest};
 use crate::error::{ErrorKind, Result};
-use crate::scan::{Batches, Format, ManifestSource, ManifestStream, planned};
-use crate::storage::Storage;
+use crate::scan::{Batches, Format, ManifestSource, ManifestStream};
+use crate::storage::{Storage, present};
 use crate::table::LakeTable as _;
 
 /// The records of the files that manifests name, distributed by the partitioner of the walk.
@@ -67,40 +67,42 @@ impl<R: Reach> ManifestSource for WalkEntries<R> {
 #[serde(bound = "")]
 pub(crate) struct SentManifests<R: Reach> {
     types: R::Types,
-    manifests: Vec<LocatedManifest<R::Manifest>>,
+    manifests: LocatedManifests<R::Manifest>,
 }
 
-/// Makes the records of one manifest, given its path in the engine's spelling and its bytes, as
-/// [`PartitionedRecords::finish`](super::partitioner::PartitionedRecords::finish) returns them.
-pub(super) type Records = Box<dyn Fn(&str, Buffer) -> Result<Batches> + Send>;
-
 impl<R: Reach> SentManifests<R> {
-    /// These manifests of a table, and the same in the form that engines get.
+    /// These manifests of a table, and the same in the form that engines get. Those that may no longer exist are left
+    /// out, unless `all` are requested: no root reaches the files that only they name.
     ///
     /// # Errors
-    /// Those of [`Reach::types`]; `Location` for a manifest that the storage may not open.
-    pub(super) fn of(reach: &R, all: Vec<R::Manifest>) -> Result<(SentManifests<R>, Vec<PlannedManifest>)> {
-        let planned = planned(reach.table(), all.iter().map(R::recorded))?;
-        let located = planned.iter().zip(all);
-        let located =
-            located.map(|(planned, manifest)| LocatedManifest { location: planned.path.clone(), manifest });
-        Ok((SentManifests { types: reach.types()?, manifests: located.collect() }, planned))
+    /// Those of [`Reach::types`], and of looking for them; `Location` for a manifest that the storage may not open.
+    pub(super) fn of(
+        reach: &R,
+        manifests: Vec<R::Manifest>,
+        all: bool,
+    ) -> Result<(SentManifests<R>, Vec<PlannedManifest>)> {
+        let mut needed = Vec::with_capacity(manifests.len());
+        for one in manifests {
+            let path = reach.table().path_of(R::recorded(&one));
+            let is_there = || present(reach.storage().read_range(&path, 0, 1));
+            if !R::may_be_gone(&one) || all && is_there()?.is_some() {
+                needed.push(one);
+            }
+        }
+        let (manifests, planned) = LocatedManifests::planned(reach.table(), needed, R::recorded)?;
+        Ok((SentManifests { types: reach.types()?, manifests }, planned))
     }
 
-    /// What makes the records of manifests.
+    /// A map of manifests to their records of files, which `partitioner` distributes.
     ///
     /// # Errors
     /// Those of [`Reach::sent_program`], for a job that was changed in transit.
-    pub(super) fn records(&self, partitioner: &Arc<Partitioner>, decoding: Decoding) -> Result<Records> {
+    pub(super) fn map(&self, partitioner: &Arc<Partitioner>, decoding: Decoding) -> Result<ManifestMap> {
         let program = R::sent_program(&self.types, partitioner, decoding)?;
         let all = self.manifests.clone();
-        // An exact match is found without a search through all manifests.
-        let at: HashMap<String, usize> =
-            (0..).zip(&all).map(|(at, one)| (one.location.clone(), at)).collect();
-        Ok(Box::new(move |path, bytes| {
-            let known = at.get(path).and_then(|at| all.get(*at));
-            let found = known.map_or_else(|| match_manifest_path(&all, |one| &one.location, path), Ok)?;
-            R::records(&program, &found.manifest, path.to_owned(), bytes, 1)
-        }))
+        ManifestMap::of_content(move |path, bytes, _| {
+            let records = R::records(&program, all.at(path)?.1, path.to_owned(), bytes, 1)?;
+            Ok(Box::new(records.map(|rows| keyed(RecordSide::Named, rows?))))
+        })
     }
 }

@@ -17,7 +17,7 @@ use super::walk_roots::WalkRoots;
 use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
+use crate::scan::{Batches, Scan, ScanOptions, Step, lazily, limited, once, selected, threads};
 use crate::storage::Storage;
 
 /// Every file that a root reaches.
@@ -51,8 +51,7 @@ impl<R: Reach> Scan for Reachable<R> {
 
     fn stream(&self) -> Result<Batches> {
         limited(self.options.limit, || {
-            let walked =
-                FoundFiles::walk(&self.reach, Removal::None, &self.options, &mut VisitedSet::default())?;
+            let walked = walk(&self.reach, Removal::None, &self.options, &mut VisitedSet::default())?;
             Ok(selected(walked.found, &self.options))
         })
     }
@@ -62,7 +61,7 @@ impl<R: Reach> Scan for Reachable<R> {
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
-        let walked = FoundFiles::walk(&self.reach, Removal::None, &self.options, &mut VisitedSet::default())?;
+        let walked = walk(&self.reach, Removal::None, &self.options, &mut VisitedSet::default())?;
         let manifests = walked.manifests.clone();
         let (files, roots) = (count(walked.found)?, "each file is one row, however many roots reach it");
         Ok(vec![manifests, Step::rows("files", files, files, roots)])
@@ -80,104 +79,62 @@ pub(crate) struct WalkOutcome {
     pub(super) manifests: Step,
     /// How many roots are removed, and how many there are, without the table itself.
     pub(super) snapshots: (u64, u64),
-    pub(crate) found: FoundFiles,
+    /// The rows: first what is removed and is not a file, then files that are named without manifests, then the others
+    /// part by part.
+    pub(crate) found: Batches,
 }
 
-/// The rows of a walk: first what is removed and is not a file, then files that are named without manifests,
-/// then the others part by part.
-pub(crate) struct FoundFiles {
-    roots: Arc<WalkRoots>,
-    storage: Arc<dyn Storage>,
+/// Starts reading what a table reaches, as far as `options` ask for it.
+///
+/// # Errors
+/// As [`Reach::walk`]; `FilterColumn`, `Predicate`.
+pub(super) fn walk<R: Reach>(
+    reach: &R,
+    removal: Removal<'_>,
+    options: &ScanOptions,
+    seen: &mut VisitedSet,
+) -> Result<WalkOutcome> {
+    let threads = threads(options.threads);
+    let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
+    let (retention, moved) = (removal.retention(), if removal.is_some() { reach.moved() } else { None });
+    let partitioner = Arc::new(Partitioner::new().of_moved(moved.clone()));
+    let walk = reach.walk(&WalkOptions { retention, kinds, partitioner, threads }, seen)?;
+    Ok(found_files(walk.of_moved(moved.as_ref())?, removal.is_some(), reach.storage(), threads))
+}
+
+/// Starts reading the manifests of a walk, for all files, or with `only_removed` for those that only removed
+/// roots reach.
+pub(crate) fn found_files(
+    mut walk: Walk,
+    only_removed: bool,
+    storage: &Arc<dyn Storage>,
     threads: usize,
-    stage: WalkStage,
-}
-
-enum WalkStage {
-    Named(Box<Walk>),
-    Entries(Batches),
-    Parts(Batches),
-    Ended,
-}
-
-impl FoundFiles {
-    /// Starts reading what a table reaches, as far as `options` ask for it.
-    pub(super) fn walk<R: Reach>(
-        reach: &R,
-        removal: Removal<'_>,
-        options: &ScanOptions,
-        seen: &mut VisitedSet,
-    ) -> Result<WalkOutcome> {
-        let threads = threads(options.threads);
-        let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
-        let (retention, moved) = (removal.retention(), if removal.is_some() { reach.moved() } else { None });
-        let partitioner = Arc::new(Partitioner::new().of_moved(moved.clone()));
-        let walk = reach.walk(&WalkOptions { retention, kinds, partitioner, threads }, seen)?;
-        let walk = walk.of_moved(moved.as_ref())?;
-        Ok(FoundFiles::of(walk, removal.is_some(), reach.storage(), threads))
-    }
-
-    /// Starts reading the manifests of a walk, for all files, or with `only_removed` for those that only removed
-    /// roots reach.
-    pub(crate) fn of(
-        mut walk: Walk,
-        only_removed: bool,
-        storage: &Arc<dyn Storage>,
-        threads: usize,
-    ) -> WalkOutcome {
-        let manifests = walk.manifests.clone();
-        let of_snapshots = |only_removed: bool| {
-            let counted = |root: &&Root| root.snapshot_id.is_some() && (root.is_removed || !only_removed);
-            walk.roots.iter().filter(counted).count() as u64
-        };
-        let snapshots = (of_snapshots(true), of_snapshots(false));
-        let roots = Arc::new(WalkRoots::of(&mut walk, only_removed));
-        let (storage, stage) = (Arc::clone(storage), WalkStage::Named(Box::new(walk)));
-        WalkOutcome { manifests, snapshots, found: FoundFiles { roots, storage, threads, stage } }
-    }
-
-    /// The rows of each part.
-    fn parts(&self, entries: Batches) -> Result<Batches> {
+) -> WalkOutcome {
+    let manifests = walk.manifests.clone();
+    let of_snapshots = |only_removed: bool| {
+        let counted = |root: &&Root| root.snapshot_id.is_some() && (root.is_removed || !only_removed);
+        walk.roots.iter().filter(counted).count() as u64
+    };
+    let snapshots = (of_snapshots(true), of_snapshots(false));
+    let roots = Arc::new(WalkRoots::of(&mut walk, only_removed));
+    let entries = std::mem::replace(&mut walk.entries, Box::new(std::iter::empty()));
+    let (of_parts, storage) = (Arc::clone(&roots), Arc::clone(storage));
+    let parts = move || {
         let mut partitions = RecordParts::new();
         for records in entries {
             partitions.push(records?)?;
         }
-        let roots = Arc::clone(&self.roots);
-        Ok(partitions.rows(&self.storage, self.threads, Box::new(move |records| roots.part(records))))
-    }
-
-    fn advance(&mut self) -> Result<Option<RecordBatch>> {
-        loop {
-            match std::mem::replace(&mut self.stage, WalkStage::Ended) {
-                WalkStage::Named(mut walk) => {
-                    let rows = self.roots.named(&walk)?;
-                    let entries = std::mem::replace(&mut walk.entries, Box::new(std::iter::empty()));
-                    // Rows of removed roots are checked by a look that is later than all reading.
-                    self.stage = match self.roots.only_removed() {
-                        true => WalkStage::Parts(self.parts(entries)?),
-                        false => WalkStage::Entries(entries),
-                    };
-                    if rows.num_rows() > 0 {
-                        return Ok(Some(rows));
-                    }
-                }
-                WalkStage::Entries(entries) => self.stage = WalkStage::Parts(self.parts(entries)?),
-                WalkStage::Parts(mut parts) => {
-                    let Some(rows) = parts.next().transpose()? else { return Ok(None) };
-                    self.stage = WalkStage::Parts(parts);
-                    if rows.num_rows() > 0 {
-                        return Ok(Some(rows));
-                    }
-                }
-                WalkStage::Ended => return Ok(None),
-            }
-        }
-    }
-}
-
-impl Iterator for FoundFiles {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Result<RecordBatch>> {
-        self.advance().transpose()
-    }
+        Ok(partitions.rows(&storage, threads, Box::new(move |records| of_parts.part(records))))
+    };
+    let named = move || roots.named(&walk);
+    let rows: Batches = match only_removed {
+        // They are checked by a look that is later than all reading.
+        true => lazily(move || {
+            let (named, parts) = (named()?, parts()?);
+            Ok(Box::new(once(named).chain(parts)))
+        }),
+        false => Box::new(std::iter::once_with(named).chain(lazily(parts))),
+    };
+    let has_rows = |rows: &Result<RecordBatch>| !matches!(rows, Ok(rows) if rows.num_rows() == 0);
+    WalkOutcome { manifests, snapshots, found: Box::new(rows.filter(has_rows)) }
 }

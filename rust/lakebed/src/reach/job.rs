@@ -9,32 +9,22 @@ use serde::{Deserialize, Serialize};
 
 use super::entries::SentManifests;
 use super::kind::Kinds;
-use super::looks::{Comparison, KeptFilter, Looks, VisitedSet};
+use super::looks::{LookAgain, Looks, VisitedSet};
 use super::moved::MovedTable;
 use super::partitioner::{Partitioner, seed};
 use super::partitions::MakeRows;
 use super::rows::{nothing, schema};
-use super::walk::{Removal, Retention, Walk, WalkOptions};
-use super::walk_roots::{StoredRoots, WalkRoots};
+use super::walk::{Removal, Retention, WalkOptions};
+use super::walk_roots::WalkRoots;
 use super::{NewestReach, Reach};
-use crate::columnar::Decoding;
 use crate::distributed::{
-    self, Bounds, Job, JobPlan, ManifestMap, Piece, Pieces, PlannedManifest, Process, Reduce, Shuffle,
-    StoredOptions, foreign, one, sides,
+    self, Bounds, Job, JobPlan, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, foreign, one, sides,
 };
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::record::typed;
 use crate::scan::{EntryJob, ScanOptions, threads};
 use crate::view::select;
-
-/// A walk whose manifests are read by other processes.
-pub(crate) struct DistributedWalk<R: Reach> {
-    /// The walk without its entries.
-    pub(crate) walk: Walk,
-    pub(crate) manifests: SentManifests<R>,
-    pub(crate) planned: Vec<PlannedManifest>,
-}
 
 sides! {
     pub(super) enum RecordSide {
@@ -53,8 +43,8 @@ pub(crate) struct ReachJob<R: Reach> {
     /// The seed of the hashes by which records of one file are found.
     seed: u64,
     moved: Option<MovedTable>,
-    roots: StoredRoots,
-    options: StoredOptions,
+    roots: WalkRoots,
+    options: ScanOptions,
     /// For rows that people delete by: what is looked at again once they are there.
     look: Option<Look>,
 }
@@ -66,7 +56,7 @@ struct Look {
     retention: Option<Retention>,
 }
 
-/// The job that returns the rows of [`FoundFiles`](super::found::FoundFiles). Rows of files that no manifest names are
+/// The job that returns the rows of [`Reachable`](super::Reachable). Rows of files that no manifest names are
 /// made here already.
 ///
 /// # Errors
@@ -80,13 +70,14 @@ pub(super) fn planned<R: Reach>(
     let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
     let (partitioner, threads) = (Arc::new(Partitioner::new()), threads(options.threads));
     let (mut seen, retention) = (VisitedSet::default(), removal.retention());
-    let DistributedWalk { walk, manifests, planned } =
-        reach.distributed_walk(&WalkOptions { retention, kinds, partitioner, threads }, false, &mut seen)?;
+    let (walk, manifests) =
+        reach.begun(&WalkOptions { retention, kinds, partitioner, threads }, &mut seen)?;
+    let (manifests, planned) = SentManifests::of(reach, manifests, false)?;
     let moved = if removal.is_some() { reach.moved() } else { None };
     let mut walk = walk.of_moved(moved.as_ref())?;
     let roots = WalkRoots::of(&mut walk, removal.is_some());
     let named = roots.named(&walk)?;
-    let (seed, roots, options) = (seed(), roots.stored(), StoredOptions::from(options));
+    let (seed, options) = (seed(), options.clone());
     let look = removal.is_some().then(|| Look { seen, retention: retention.copied() });
     let job = ReachJob::<R> { manifests, seed, moved, roots, options, look };
     let made = vec![(1, job.piece(&named)?)];
@@ -96,7 +87,7 @@ pub(super) fn planned<R: Reach>(
 impl<R: Reach> ReachJob<R> {
     /// The wanted rows: for the look, if there is one, with all columns.
     fn piece(&self, rows: &RecordBatch) -> Result<Piece> {
-        let options = ScanOptions::from(&self.options);
+        let options = &self.options;
         let columns = options.columns.as_deref().filter(|_| self.look.is_none());
         Ok(Piece::rows(select(rows, columns, options.filter.as_deref())?))
     }
@@ -104,16 +95,16 @@ impl<R: Reach> ReachJob<R> {
 
 impl<R: Reach> Job for ReachJob<R> {
     fn schema(&self) -> Result<SchemaRef> {
-        schema(&ScanOptions::from(&self.options))
+        schema(&self.options)
     }
 
     fn shuffles(&self) -> Vec<Shuffle> {
         std::iter::once(Shuffle::ByKey).chain(self.look.as_ref().map(|_| Shuffle::ToOne)).collect()
     }
 
-    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
-        let partitioner = Partitioner::seeded(self.seed, parts).of_moved(self.moved.clone());
-        map_records(&self.manifests, &Arc::new(partitioner), process.decoding.clone())
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
+        let partitioner = Partitioner::keyed(self.seed).of_moved(self.moved.clone());
+        self.manifests.map(&Arc::new(partitioner), process.decoding.clone())
     }
 
     fn looks_again(&self) -> bool {
@@ -121,22 +112,15 @@ impl<R: Reach> Job for ReachJob<R> {
     }
 
     fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {
-        let options = ScanOptions::from(&self.options);
+        let options = self.options.clone();
         match &self.look {
             Some(Look { seen, retention }) if step > 0 => {
-                let looks = Looks {
-                    newest: newest_of::<R>(process)?,
-                    retention: *retention,
-                    are_placed: true,
-                    kinds: Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?,
-                    threads: threads(options.threads),
-                    comparison: Comparison::Paths,
-                };
-                Ok(Box::new(LookAgain::new(looks, seen.clone(), options)))
+                let looks = Looks::at_paths(newest_of::<R>(process)?, *retention, &options)?;
+                let (seen, columns) = (seen.clone(), options.columns);
+                Ok(Box::new(LookAgain::new(looks, seen, Notes::default(), columns)))
             }
             look => {
-                let (roots, columns) =
-                    (WalkRoots::from(&self.roots), options.columns.filter(|_| look.is_none()));
+                let (roots, columns) = (self.roots.clone(), options.columns.filter(|_| look.is_none()));
                 let filter = options.filter;
                 let making: MakeRows = Box::new(move |records| {
                     select(&roots.part(records)?, columns.as_deref(), filter.as_deref())
@@ -154,22 +138,6 @@ impl<R: Reach> Job for ReachJob<R> {
 pub(super) fn newest_of<R: Reach>(process: &Process) -> Result<NewestReach<R>> {
     let (table, catalog) = process.table.clone().ok_or_else(|| foreign("there is no table to look at"))?;
     R::newest(table.as_ref(), catalog)
-}
-
-/// A map of manifests to their records of files, which `partitioner` distributes.
-///
-/// # Errors
-/// As [`SentManifests::records`].
-pub(super) fn map_records<R: Reach>(
-    manifests: &SentManifests<R>,
-    partitioner: &Arc<Partitioner>,
-    decoding: Decoding,
-) -> Result<ManifestMap> {
-    let records = manifests.records(partitioner, decoding)?;
-    ManifestMap::of_content(move |path, bytes, _| {
-        let batches = records(path, bytes)?;
-        Ok(Box::new(batches.map(|rows| keyed(RecordSide::Named, rows?))))
-    })
 }
 
 /// Records, with their parts as keys.
@@ -194,27 +162,5 @@ impl Reduce for RecordReduce {
 
     fn finish(&mut self) -> Result<Pieces> {
         one(Piece::rows((self.making)(&std::mem::take(&mut self.pieces))?))
-    }
-}
-
-/// Takes out rows of files that the table keeps when all else has been read.
-pub(super) struct LookAgain<R> {
-    checked: KeptFilter<R>,
-    options: ScanOptions,
-}
-
-impl<R: Reach> LookAgain<R> {
-    pub(super) fn new(looks: Looks<R>, seen: VisitedSet, options: ScanOptions) -> LookAgain<R> {
-        LookAgain { checked: KeptFilter::new(looks, seen, Notes::default()), options }
-    }
-}
-
-impl<R: Reach> Reduce for LookAgain<R> {
-    fn push(&mut self, _side: i32, rows: RecordBatch) -> Result<Pieces> {
-        if rows.num_rows() == 0 {
-            return distributed::nothing();
-        }
-        let left = self.checked.without(&rows)?;
-        one(Piece::rows(select(&left, self.options.columns.as_deref(), None)?))
     }
 }

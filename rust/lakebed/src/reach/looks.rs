@@ -20,12 +20,14 @@ use super::partitioner::{Keys, Partitioner, name};
 use super::prefixes::{LastPath, Prefixes};
 use super::record::{Fact, Record, records};
 use super::walk::{Walk, WalkOptions};
-use super::{NewestReach, Reach, Retention};
+use super::{NewestReach, Reach, Retention, rows};
+use crate::distributed::{Piece, Pieces, Reduce, batches, nothing, one, reduced_here};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::record::{column, typed};
-use crate::scan::Batches;
+use crate::scan::{Batches, ScanOptions, threads};
 use crate::storage::Storage;
+use crate::view::select;
 
 /// How many looks may each find something new. Each reads only what is new, so that a table which is written
 /// to all the time needs two or three.
@@ -88,6 +90,32 @@ struct KeptFiles {
 }
 
 impl<R: Reach> Looks<R> {
+    /// For the files of removed roots, as far as options ask for them.
+    ///
+    /// # Errors
+    /// `FilterColumn`, `Predicate`.
+    pub(super) fn at_paths(
+        newest: NewestReach<R>,
+        retention: Option<Retention>,
+        options: &ScanOptions,
+    ) -> Result<Looks<R>> {
+        let kinds = Kinds::matching(options.filter.as_deref(), &rows::nothing()?.schema())?;
+        let (threads, comparison) = (threads(options.threads), Comparison::Paths);
+        Ok(Looks { newest, retention, are_placed: true, kinds, threads, comparison })
+    }
+
+    /// For listed files.
+    pub(super) fn at_places(
+        newest: NewestReach<R>,
+        prefixes: Arc<Prefixes>,
+        storage: Arc<dyn Storage>,
+        options: &ScanOptions,
+    ) -> Looks<R> {
+        let (kinds, threads) = (Kinds::ALL, threads(options.threads));
+        let comparison = Comparison::Places { prefixes, by_name: R::BY_NAME, storage };
+        Looks { newest, retention: None, are_placed: true, kinds, threads, comparison }
+    }
+
     /// Looks until nothing is new any more.
     ///
     /// # Errors
@@ -128,36 +156,42 @@ impl<R: Reach> Looks<R> {
         seen: VisitedSet,
         notes: Notes,
     ) -> Batches {
-        let mut checked = KeptFilter::new(self, seen, notes);
-        let has_rows = |rows: &Result<RecordBatch>| !matches!(rows, Ok(rows) if rows.num_rows() == 0);
-        Box::new(rows.filter(has_rows).map(move |rows| checked.without(&rows?)))
+        let rows: Batches = Box::new(rows);
+        batches(reduced_here([Ok((0, rows))], LookAgain::new(self, seen, notes, None)))
     }
 }
 
 /// Takes rows of kept files out. A look is made once there is a row, when all else has been read.
-pub(super) struct KeptFilter<R> {
+pub(super) struct LookAgain<R> {
     looks: Looks<R>,
     seen: VisitedSet,
     notes: Notes,
+    columns: Option<Vec<String>>,
     /// Set at the first row.
     kept: Option<KeptFiles>,
 }
 
-impl<R: Reach> KeptFilter<R> {
-    pub(super) fn new(looks: Looks<R>, seen: VisitedSet, notes: Notes) -> KeptFilter<R> {
-        KeptFilter { looks, seen, notes, kept: None }
+impl<R: Reach> LookAgain<R> {
+    pub(super) fn new(
+        looks: Looks<R>,
+        seen: VisitedSet,
+        notes: Notes,
+        columns: Option<Vec<String>>,
+    ) -> LookAgain<R> {
+        LookAgain { looks, seen, notes, columns, kept: None }
     }
+}
 
-    /// The rows whose file is not kept.
-    ///
-    /// # Errors
-    /// Those of looking; `Location` for a listed file that is kept with another prefix.
-    pub(super) fn without(&mut self, rows: &RecordBatch) -> Result<RecordBatch> {
+impl<R: Reach> Reduce for LookAgain<R> {
+    fn push(&mut self, _side: i32, rows: RecordBatch) -> Result<Pieces> {
+        if rows.num_rows() == 0 {
+            return nothing();
+        }
         let kept = match &self.kept {
             Some(kept) => kept,
             None => self.kept.insert(self.looks.look(&mut self.seen, &self.notes)?),
         };
-        kept.without(rows)
+        one(Piece::rows(select(&kept.without(&rows)?, self.columns.as_deref(), None)?))
     }
 }
 

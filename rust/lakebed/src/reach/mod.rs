@@ -35,9 +35,9 @@ use arrow_buffer::Buffer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub(crate) use entries::{SentManifests, entries};
-pub(crate) use found::{FoundFiles, Reachable, count};
-pub(crate) use job::{DistributedWalk, ReachJob};
+pub(crate) use entries::entries;
+pub(crate) use found::{Reachable, count, found_files};
+pub(crate) use job::ReachJob;
 pub(crate) use kind::{Kind, Kinds};
 pub use listed::{Listing, OrphanOptions};
 pub(crate) use listing::ListedFolder;
@@ -59,7 +59,7 @@ use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Format, threads};
-use crate::storage::{Storage, present};
+use crate::storage::Storage;
 use crate::table::{LakeTable, Newest, newest_of, own};
 
 /// Access to the files of a table, implemented by each format.
@@ -113,31 +113,6 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     /// # Errors
     /// As [`Reach::walk`].
     fn walk_later(&self, wanted: &WalkOptions<'_>, seen: &mut VisitedSet) -> Result<Option<Walk>>;
-
-    /// The walk without entries, whose manifests other processes read. Manifests that may no longer exist are left out,
-    /// unless `all` are requested: no root reaches the files that only they name.
-    ///
-    /// # Errors
-    /// As [`Reach::begun`].
-    fn distributed_walk(
-        &self,
-        wanted: &WalkOptions<'_>,
-        all: bool,
-        seen: &mut VisitedSet,
-    ) -> Result<DistributedWalk<Self>> {
-        let (walk, manifests) = self.begun(wanted, seen)?;
-        let mut needed = Vec::with_capacity(manifests.len());
-        for one in manifests {
-            let is_there = |path: &str| present(self.storage().read_range(path, 0, 1));
-            if !Self::may_be_gone(&one)
-                || all && is_there(&self.table().path_of(Self::recorded(&one)))?.is_some()
-            {
-                needed.push(one);
-            }
-        }
-        let (manifests, planned) = SentManifests::of(self, needed)?;
-        Ok(DistributedWalk { walk, manifests, planned })
-    }
 
     /// A manifest, and the roots that reach it.
     type Manifest: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
@@ -237,10 +212,10 @@ pub(crate) fn newest_reach<T: Clone + 'static, R>(
 /// Those of reading all that names files.
 pub(crate) fn freed<R: Reach>(reach: Option<&R>) -> Result<FreedRows> {
     let (threads, mut seen) = (threads(0), VisitedSet::default());
-    let begun = reach.map(|reach| -> Result<FoundFiles> {
+    let begun = reach.map(|reach| -> Result<Batches> {
         let (kinds, partitioner) = (Kinds::ALL, Arc::new(Partitioner::new()));
         let walk = reach.walk(&WalkOptions { retention: None, kinds, partitioner, threads }, &mut seen)?;
-        Ok(FoundFiles::of(walk, true, reach.storage(), threads).found)
+        Ok(found_files(walk, true, reach.storage(), threads).found)
     });
     let rows = begun.transpose()?.into_iter().flatten().collect::<Result<_>>()?;
     Ok(FreedRows { rows, seen })

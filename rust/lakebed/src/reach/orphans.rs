@@ -10,7 +10,7 @@ use super::job::{RecordSide, keyed};
 use super::kind::Kinds;
 use super::listed::{ListedRecords, OrphanOptions};
 use super::listing::Details;
-use super::looks::{Comparison, Looks, VisitedSet};
+use super::looks::{Looks, VisitedSet};
 use super::orphan_rows::{Ages, has_reached, of_no_table, orphans, schema};
 use super::orphans_job::planned;
 use super::partitioner::{PARTS, Partitioner, seed};
@@ -61,19 +61,6 @@ impl<R: Reach> Orphans<R> {
         Ok(ListedRecords::new(&self.which, prefixes, R::BY_NAME, partitioner, storage, &self.notes))
     }
 
-    /// How the table is looked at after it was walked.
-    fn looks(&self, prefixes: Arc<Prefixes>) -> Looks<R> {
-        let storage = Arc::clone(self.reach.storage());
-        Looks {
-            newest: Arc::clone(&self.newest),
-            retention: None,
-            are_placed: true,
-            kinds: Kinds::ALL,
-            threads: threads(self.options.threads),
-            comparison: Comparison::Places { prefixes, by_name: R::BY_NAME, storage },
-        }
-    }
-
     /// The newest version, whose folder is the one that is listed.
     fn checked_newest(&self, spellings: &Prefixes) -> Result<R> {
         let newest = (self.newest)()?;
@@ -107,7 +94,12 @@ impl<R: Reach> Orphans<R> {
         let options = WalkOptions { retention: None, kinds, partitioner: of_walk, threads };
         let walk = newest.walk(&options, &mut seen)?;
         let ListedRecords { prefixes, listed, old, shows_table, .. } = listed;
-        let looks = self.looks(Arc::clone(&prefixes));
+        let looks = Looks::at_places(
+            Arc::clone(&self.newest),
+            Arc::clone(&prefixes),
+            Arc::clone(&storage),
+            &self.options,
+        );
         take_walk(walk, &partitioner, &mut |chunk| partitions.push(chunk))?;
         newest.notes().take().into_iter().for_each(|note| self.notes.add(note));
         let ages = Ages { storage: Arc::clone(&storage), before_ms: self.which.before_ms };
@@ -129,8 +121,8 @@ impl<R: Reach> Distributed for Orphans<R> {
         planned(&newest, &self.which, &self.options, bounds).map(Some)
     }
 
-    fn listed(&self, parts: u32) -> Result<Pieces> {
-        let mut listed = self.listed_by(Partitioner::seeded(0, parts))?;
+    fn listed(&self) -> Result<Pieces> {
+        let mut listed = self.listed_by(Partitioner::keyed(seed()))?;
         let places = self.reach.places(&listed.prefixes)?;
         if self.which.listing.is_none() {
             listed.is_own()?;

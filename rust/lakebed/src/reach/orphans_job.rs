@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Reach;
 use super::entries::SentManifests;
-use super::job::{DistributedWalk, LookAgain, RecordReduce, map_records, newest_of};
+use super::job::{RecordReduce, newest_of};
 use super::kind::Kinds;
 use super::listed::OrphanOptions;
-use super::looks::{Comparison, Looks, VisitedSet};
+use super::looks::{LookAgain, Looks, VisitedSet};
 use super::moved::MovedTable;
 use super::orphan_rows::{orphans, schema};
 use super::partitioner::{Keys, Partitioner, seed};
@@ -20,10 +20,9 @@ use super::partitions::MakeRows;
 use super::prefixes::{LastPath, Prefixes};
 use super::record::records;
 use super::walk::WalkOptions;
-use crate::distributed::{
-    Bounds, Job, JobPlan, ManifestMap, Process, Reduce, Shuffle, StoredOptions, placed,
-};
+use crate::distributed::{Bounds, Job, JobPlan, ManifestMap, Process, Reduce, Shuffle, placed};
 use crate::error::Result;
+use crate::notes::Notes;
 use crate::scan::{EntryJob, ScanOptions, threads};
 use crate::storage::{Local, Placing, Storage};
 use crate::view::select;
@@ -41,7 +40,7 @@ pub(crate) struct OrphansJob<R: Reach> {
     equal_schemes: Vec<(String, String)>,
     equal_authorities: Vec<(String, String)>,
     moved: Option<MovedTable>,
-    options: StoredOptions,
+    options: ScanOptions,
     seen: VisitedSet,
 }
 
@@ -56,10 +55,10 @@ pub(super) fn planned<R: Reach>(
     bounds: &Bounds,
 ) -> Result<JobPlan> {
     let (kinds, partitioner, threads) = (Kinds::ALL, Arc::new(Partitioner::new()), threads(options.threads));
-    let (walk_options, mut seen) =
-        (WalkOptions { retention: None, kinds, partitioner, threads }, VisitedSet::default());
-    let DistributedWalk { walk, manifests, planned } =
-        newest.distributed_walk(&walk_options, true, &mut seen)?;
+    let mut seen = VisitedSet::default();
+    let (walk, manifests) =
+        newest.begun(&WalkOptions { retention: None, kinds, partitioner, threads }, &mut seen)?;
+    let (manifests, planned) = SentManifests::of(newest, manifests, true)?;
     let reached = walk.files.reached().iter().map(|file| file.path.clone());
     let job = OrphansJob::<R> {
         manifests,
@@ -69,7 +68,7 @@ pub(super) fn planned<R: Reach>(
         equal_schemes: which.equal_schemes.clone(),
         equal_authorities: which.equal_authorities.clone(),
         moved: newest.moved().filter(|_| !R::BY_NAME),
-        options: StoredOptions::from(options),
+        options: options.clone(),
         seen,
     };
     let planned = JobPlan::new(EntryJob::<R::Table>::Orphans(job), planned, bounds).whole();
@@ -79,7 +78,7 @@ pub(super) fn planned<R: Reach>(
 
 impl<R: Reach> OrphansJob<R> {
     /// A partitioner for the files that the table names, with the prefixes of this process.
-    fn record_partitioner(&self, parts: u32) -> (Arc<Partitioner>, Arc<Prefixes>) {
+    fn record_partitioner(&self) -> (Arc<Partitioner>, Arc<Prefixes>) {
         let prefixes = self.prefixes();
         let keys = Keys::Places {
             prefixes: Arc::clone(&prefixes),
@@ -87,7 +86,7 @@ impl<R: Reach> OrphansJob<R> {
             by_name: R::BY_NAME,
             whole: true,
         };
-        let partitioner = Partitioner::seeded(seed(), parts).by(keys).of_moved(self.moved.clone());
+        let partitioner = Partitioner::keyed(seed()).by(keys).of_moved(self.moved.clone());
         (Arc::new(partitioner), prefixes)
     }
 
@@ -103,16 +102,16 @@ impl<R: Reach> OrphansJob<R> {
 
 impl<R: Reach> Job for OrphansJob<R> {
     fn schema(&self) -> Result<SchemaRef> {
-        schema(&ScanOptions::from(&self.options))
+        schema(&self.options)
     }
 
     fn shuffles(&self) -> Vec<Shuffle> {
         vec![Shuffle::ByKey, Shuffle::ToOne]
     }
 
-    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
-        let (partitioner, _) = self.record_partitioner(parts);
-        map_records(&self.manifests, &partitioner, process.decoding.clone())
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
+        let (partitioner, _) = self.record_partitioner();
+        self.manifests.map(&partitioner, process.decoding.clone())
     }
 
     fn looks_again(&self) -> bool {
@@ -122,23 +121,14 @@ impl<R: Reach> Job for OrphansJob<R> {
     /// Every part has all files that are named without a manifest: manifests, lists and the table's other
     /// metadata.
     fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {
-        let options = ScanOptions::from(&self.options);
+        let options = self.options.clone();
         if step > 0 {
-            let looks = Looks {
-                newest: newest_of::<R>(process)?,
-                retention: None,
-                are_placed: true,
-                kinds: Kinds::ALL,
-                threads: threads(options.threads),
-                comparison: Comparison::Places {
-                    prefixes: self.prefixes(),
-                    by_name: R::BY_NAME,
-                    storage: self.storage(),
-                },
-            };
-            return Ok(Box::new(LookAgain::new(looks, self.seen.clone(), options)));
+            let (newest, prefixes) = (newest_of::<R>(process)?, self.prefixes());
+            let looks = Looks::at_places(newest, prefixes, self.storage(), &options);
+            let (seen, columns) = (self.seen.clone(), options.columns);
+            return Ok(Box::new(LookAgain::new(looks, seen, Notes::default(), columns)));
         }
-        let (partitioner, prefixes) = self.record_partitioner(1);
+        let (partitioner, prefixes) = self.record_partitioner();
         let mut records = partitioner.new_records();
         records.push_reached(self.named.iter().map(String::as_str))?;
         let making: MakeRows = Box::new(move |pieces| {

@@ -68,8 +68,12 @@ impl Partitioner {
         Partitioner::seeded(seed(), PARTS)
     }
 
-    /// A partitioner for one of several processes: with the same seed and number of parts all of them distribute
-    /// alike.
+    /// A partitioner for one of several processes, whose parts are keys: with the same seed all of them distribute alike.
+    pub(super) fn keyed(seed: u64) -> Partitioner {
+        Partitioner::seeded(seed, u32::MAX)
+    }
+
+    /// A partitioner with this seed and number of parts.
     pub(super) fn seeded(seed: u64, parts: u32) -> Partitioner {
         Partitioner { hasher: FixedState::with_seed(seed), keys: Keys::Paths, moved: None, parts }
     }

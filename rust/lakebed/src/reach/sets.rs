@@ -1,10 +1,10 @@
 //! Sets of roots that reach a file, as runs of consecutive roots. Equal sets are stored once.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The first and the last of consecutive roots.
 pub(super) type Run = (u32, u32);
@@ -72,17 +72,6 @@ impl RootSets {
             unions: HashMap::default(),
             differences: HashMap::default(),
         }
-    }
-
-    /// The sets that [`RootSets::stored`] returned, with the same numbers.
-    pub(super) fn restored(runs: Vec<Box<[Run]>>) -> RootSets {
-        let known = runs.iter().cloned().zip(0..).collect();
-        RootSets { runs, known, ..RootSets::new() }
-    }
-
-    /// The sets in the order of their numbers.
-    pub(super) fn stored(&self) -> &[Box<[Run]>] {
-        &self.runs
     }
 
     fn id(&mut self, runs: Vec<Run>) -> u32 {
@@ -166,11 +155,26 @@ impl RootSets {
 }
 
 /// Sets that several threads share.
-pub(super) struct SharedSets(Mutex<RootSets>);
+#[derive(Clone)]
+pub(super) struct SharedSets(Arc<Mutex<RootSets>>);
+
+impl Serialize for SharedSets {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.sets().runs.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for SharedSets {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SharedSets, D::Error> {
+        let runs = Vec::<Box<[Run]>>::deserialize(deserializer)?;
+        let known = runs.iter().cloned().zip(0..).collect();
+        Ok(SharedSets::new(RootSets { runs, known, ..RootSets::new() }))
+    }
+}
 
 impl SharedSets {
     pub(super) fn new(sets: RootSets) -> SharedSets {
-        SharedSets(Mutex::new(sets))
+        SharedSets(Arc::new(Mutex::new(sets)))
     }
 
     fn sets(&self) -> MutexGuard<'_, RootSets> {
@@ -192,11 +196,6 @@ impl SharedSets {
     /// As [`RootSets::difference`].
     pub(super) fn difference(&self, one: SetId, other: SetId) -> SetId {
         if one == SetId::NONE || other == SetId::NONE { one } else { self.sets().difference(one, other) }
-    }
-
-    /// As [`RootSets::stored`].
-    pub(super) fn stored(&self) -> Vec<Box<[Run]>> {
-        self.sets().stored().to_vec()
     }
 
     /// As [`RootSets::ends`].

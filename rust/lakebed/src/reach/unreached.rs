@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 
-use super::found::{FoundFiles, WalkOutcome, count};
+use super::found::{WalkOutcome, count, walk};
 use super::job::planned;
-use super::kind::Kinds;
-use super::looks::{Comparison, Looks, VisitedSet};
-use super::rows::{nothing, schema};
+use super::looks::{Looks, VisitedSet};
+use super::rows::schema;
 use super::walk::Removal;
 use super::{NewestReach, Reach, Retention};
 use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
+use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected};
 
 /// What removed roots reach, and no other: of the snapshots that rules of retention expire, or of what commits have
 /// removed since an earlier version.
@@ -70,27 +69,17 @@ impl<R: Reach> UnreachedFiles<R> {
         self.retention.as_ref().map_or(Removal::Marked, Removal::By)
     }
 
-    fn looks(&self) -> Result<Looks<R>> {
-        Ok(Looks {
-            newest: Arc::clone(&self.newest),
-            retention: self.retention,
-            are_placed: true,
-            kinds: Kinds::matching(self.options.filter.as_deref(), &nothing()?.schema())?,
-            threads: threads(self.options.threads),
-            comparison: Comparison::Paths,
-        })
-    }
-
     fn walked(&self, seen: &mut VisitedSet) -> Result<WalkOutcome> {
         let reach = (self.of)()?;
-        let walked = FoundFiles::walk(&reach, self.removal(), &self.options, seen);
+        let walked = walk(&reach, self.removal(), &self.options, seen);
         reach.notes().take().into_iter().for_each(|note| self.notes.add(note));
         walked
     }
 
     /// The rows, which a look checks after all has been read.
-    fn checked(&self, found: FoundFiles, seen: VisitedSet) -> Result<Batches> {
-        Ok(self.looks()?.checked(found, seen, self.notes.clone()))
+    fn checked(&self, found: Batches, seen: VisitedSet) -> Result<Batches> {
+        let looks = Looks::at_paths(Arc::clone(&self.newest), self.retention, &self.options)?;
+        Ok(looks.checked(found, seen, self.notes.clone()))
     }
 }
 

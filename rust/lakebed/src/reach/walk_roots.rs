@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::kind::Kind;
 use super::record::{Fact, Record, records};
 use super::rows::FileRows;
-use super::sets::{RootSets, Run, SetId, SharedSets};
+use super::sets::{RootSets, SetId, SharedSets};
 use super::walk::{RemovedItem, Root, Walk};
 use crate::error::Result;
 
 /// The roots of a walk and their sets.
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct WalkRoots {
     roots: Vec<Root>,
     sets: SharedSets,
@@ -23,24 +24,6 @@ pub(super) struct WalkRoots {
     current: SetId,
     /// Whether only those files are wanted that no remaining root reaches.
     only_removed: bool,
-}
-
-/// The serialized form, for the processes that make the rows of parts.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct StoredRoots {
-    roots: Vec<Root>,
-    sets: Vec<Box<[Run]>>,
-    remaining: SetId,
-    current: SetId,
-    only_removed: bool,
-}
-
-impl From<&StoredRoots> for WalkRoots {
-    fn from(StoredRoots { roots, sets, remaining, current, only_removed }: &StoredRoots) -> WalkRoots {
-        let sets = SharedSets::new(RootSets::restored(sets.clone()));
-        let (remaining, current, only_removed) = (*remaining, *current, *only_removed);
-        WalkRoots { roots: roots.clone(), sets, remaining, current, only_removed }
-    }
 }
 
 impl WalkRoots {
@@ -55,17 +38,6 @@ impl WalkRoots {
         };
         let (remaining, current) = (of(|root| !root.is_removed), of(|root| root.is_current));
         WalkRoots { roots, sets: SharedSets::new(sets), remaining, current, only_removed }
-    }
-
-    /// Whether only those files are wanted that no remaining root reaches.
-    pub(super) fn only_removed(&self) -> bool {
-        self.only_removed
-    }
-
-    pub(super) fn stored(&self) -> StoredRoots {
-        let (roots, sets) = (self.roots.clone(), self.sets.stored());
-        let (remaining, current, only_removed) = (self.remaining, self.current, self.only_removed);
-        StoredRoots { roots, sets, remaining, current, only_removed }
     }
 
     /// Rows for what is removed and is not a file, and for the files that no manifest names.

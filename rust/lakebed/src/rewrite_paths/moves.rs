@@ -10,7 +10,7 @@ use super::{Lengths, Prefixes};
 use crate::distributed::Distributed;
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::reach::{FoundFiles, Kind, Kinds, Partitioner, Reach, Root, VisitedSet, WalkOptions, count};
+use crate::reach::{Kind, Kinds, Partitioner, Reach, Root, VisitedSet, WalkOptions, count, found_files};
 use crate::record::column;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 use crate::view::{select, whole};
@@ -69,7 +69,7 @@ impl<R: Reach> Moves<R> {
         }
         let storage = Arc::clone(self.reach.storage());
         let shared = Arc::clone(&self.shared);
-        let found = FoundFiles::of(walk, self.is_old.is_some(), &storage, threads).found;
+        let found = found_files(walk, self.is_old.is_some(), &storage, threads).found;
         let written = std::iter::once(self.shared.written());
         Ok(Box::new(written.chain(found.map(move |found| shared.rows(&found?, &|path| storage.place(path))))))
     }

@@ -30,7 +30,7 @@ impl<F: Format> Job for Absent<F> {
         match self.0 {}
     }
 
-    fn map(&self, _process: &Process, _parts: u32) -> Result<ManifestMap> {
+    fn map(&self, _process: &Process) -> Result<ManifestMap> {
         match self.0 {}
     }
 }

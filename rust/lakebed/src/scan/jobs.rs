@@ -3,21 +3,22 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
-use super::{Batches, Format, LiveFiles, OpenManifest, ScanOptions, planned};
+use super::{Format, LiveFiles, OpenManifest, ScanOptions};
 use crate::columnar::Decoding;
 use crate::diff::DiffJob;
 use crate::distributed::{
-    Bounds, FormatJob, Job, LocatedManifest, ManifestMap, Process, StoredOptions, match_manifest_path, rows,
+    AnyJob, Bounds, Job, LocatedManifests, ManifestMap, PlannedManifest, Process, foreign, rows,
 };
 use crate::error::Result;
 use crate::grouping::GroupsJob;
+use crate::json::parse_within;
 use crate::reach::{OrphansJob, ReachJob};
 use crate::verify::VerifyJob;
+use crate::view::{SummaryJob, SummaryRows};
 
 /// The jobs of a format.
 #[derive(Serialize, Deserialize)]
@@ -35,12 +36,25 @@ pub(crate) enum EntryJob<F: Format> {
     Orphans(OrphansJob<F::Reach>),
     /// What is wrong with a table.
     Verify(VerifyJob<F::StoredEntries>),
+    /// Sums over the rows of another job.
+    Summary(Box<SummaryJob<F>>),
     /// What only this format has.
     Own(F::Job),
 }
 
-impl<F: Format> FormatJob for EntryJob<F> {
-    const FORMAT: &'static str = F::NAME;
+/// Reads a job of a format from its JSON.
+pub(crate) fn read_job<F: Format>(json: &[u8]) -> Result<Box<dyn AnyJob>> {
+    Ok(Box::new(parse_within::<EntryJob<F>>(json)?))
+}
+
+impl<F: Format> AnyJob for EntryJob<F> {
+    fn to_json(&self) -> Result<(&'static str, Vec<u8>)> {
+        Ok((F::NAME, serde_json::to_vec(self).map_err(foreign)?))
+    }
+
+    fn summed(self: Box<Self>, wanted: SummaryRows) -> Box<dyn AnyJob> {
+        Box::new(EntryJob::Summary(Box::new(SummaryJob { rows: *self, wanted })))
+    }
 
     fn job(&self) -> &dyn Job {
         match self {
@@ -50,6 +64,7 @@ impl<F: Format> FormatJob for EntryJob<F> {
             EntryJob::Reach(job) => job,
             EntryJob::Orphans(job) => job,
             EntryJob::Verify(job) => job,
+            EntryJob::Summary(job) => job.as_ref(),
             EntryJob::Own(job) => job,
         }
     }
@@ -61,36 +76,40 @@ impl<F: Format> FormatJob for EntryJob<F> {
 pub(crate) struct RowsJob<F: Format> {
     pub(crate) role: F::Role,
     pub(crate) types: F::Types,
-    options: StoredOptions,
+    options: ScanOptions,
     /// The snapshots whose added files are wanted; `None` for all.
     added_by: Option<HashSet<i64>>,
-    manifests: Vec<LocatedManifest<F::Manifest>>,
+    manifests: LocatedManifests<F::Manifest>,
 }
 
 impl<F: Format> RowsJob<F> {
-    /// The rows that `options` ask for of `manifests`, in the types of `table`.
+    /// The rows that `options` ask for of `manifests`, in the types of `table`, and the manifests as engines get them.
     ///
     /// # Errors
     /// Those of [`Format::sent_types`]; `Location` for a manifest that the storage may not open.
-    pub(crate) fn new(
+    pub(crate) fn planned(
         role: F::Role,
         table: &F,
         options: &ScanOptions,
         manifests: Vec<F::Manifest>,
-    ) -> Result<RowsJob<F>> {
-        Ok(RowsJob {
-            role,
-            types: table.sent_types(options)?,
-            options: StoredOptions::from(options),
-            added_by: None,
-            manifests: located(table, manifests)?,
-        })
+    ) -> Result<(RowsJob<F>, Vec<PlannedManifest>)> {
+        let (manifests, planned) = LocatedManifests::planned(table, manifests, |one| one)?;
+        Ok((RowsJob { manifests, ..RowsJob::of(role, table, options)? }, planned))
+    }
+
+    /// The same of no manifests.
+    ///
+    /// # Errors
+    /// Those of [`Format::sent_types`].
+    pub(crate) fn of(role: F::Role, table: &F, options: &ScanOptions) -> Result<RowsJob<F>> {
+        let (types, manifests) = (table.sent_types(options)?, LocatedManifests::none());
+        Ok(RowsJob { role, types, options: options.clone(), added_by: None, manifests })
     }
 
     /// Live files as rows of `role`, for [`Format::live_job`]; `None` for small manifests.
     ///
     /// # Errors
-    /// As [`RowsJob::new`].
+    /// As [`RowsJob::planned`].
     pub(crate) fn of_live(
         role: F::Role,
         table: &F,
@@ -101,11 +120,11 @@ impl<F: Format> RowsJob<F> {
     where
         F: Format<LiveJob = RowsJob<F>>,
     {
-        let inputs = planned(table, &manifests)?;
-        if bounds.are_small(inputs.iter().map(|manifest| manifest.size)) {
+        if bounds.are_small(manifests.iter().filter_map(F::size_of)) {
             return Ok(None);
         }
-        Ok(Some((RowsJob::new(role, table, options, manifests)?, inputs, Vec::new())))
+        let (job, planned) = RowsJob::planned(role, table, options, manifests)?;
+        Ok(Some((job, planned, Vec::new())))
     }
 
     /// The same of the files that these snapshots added.
@@ -118,7 +137,7 @@ impl<F: Format> RowsJob<F> {
     /// # Errors
     /// Those of resolving a scan, for a job that was changed in transit.
     pub(crate) fn program(&self, role: F::Role, decoding: Decoding) -> Result<F::Program> {
-        let program = F::sent_program(&self.types, role, &ScanOptions::from(&self.options), decoding)?;
+        let program = F::sent_program(&self.types, role, &self.options, decoding)?;
         match &self.added_by {
             Some(ids) => F::added_by(program, ids.clone()),
             None => Ok(program),
@@ -130,27 +149,7 @@ impl<F: Format> RowsJob<F> {
     /// # Errors
     /// `Missing` for a path of no manifest of the job.
     pub(crate) fn manifest_at(&self, path: &str) -> Result<&F::Manifest> {
-        Ok(&match_manifest_path(&self.manifests, |one| &one.location, path)?.manifest)
-    }
-
-    /// Where its manifests are.
-    pub(crate) fn locations(&self) -> impl Iterator<Item = &str> {
-        self.manifests.iter().map(|one| one.location.as_str())
-    }
-
-    /// What reads the rows of a manifest, given its path, its bytes, and whether these are all of it.
-    ///
-    /// # Errors
-    /// As [`RowsJob::program`].
-    pub(crate) fn reader(
-        &self,
-        decoding: Decoding,
-    ) -> Result<impl Fn(&str, Buffer, bool) -> Result<Batches> + Send + use<F>> {
-        let (job, program) = (self.clone(), Arc::new(self.program(self.role, decoding)?));
-        Ok(move |path: &str, bytes, is_whole| {
-            let recorded = job.manifest_at(path)?;
-            F::rows(&program, OpenManifest { path, recorded, bytes, is_whole, threads: 1 })
-        })
+        Ok(self.manifests.at(path)?.1)
     }
 }
 
@@ -159,23 +158,11 @@ impl<F: Format> Job for RowsJob<F> {
         Ok(Arc::clone(F::columns(&self.program(self.role, Limits::DEFAULT.into())?)))
     }
 
-    fn map(&self, process: &Process, _parts: u32) -> Result<ManifestMap> {
-        let read = self.reader(process.decoding.clone())?;
-        ManifestMap::of_content(move |path, bytes, whole| Ok(rows(read(path, bytes, whole)?)))
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
+        let (job, program) = (self.clone(), Arc::new(self.program(self.role, process.decoding.clone())?));
+        ManifestMap::of_content(move |path, bytes, is_whole| {
+            let recorded = job.manifest_at(path)?;
+            Ok(rows(F::rows(&program, OpenManifest { path, recorded, bytes, is_whole, threads: 1 })?))
+        })
     }
-}
-
-/// Manifests, each with the location from which engines read it.
-///
-/// # Errors
-/// `Location` for one that the storage may not open.
-pub(crate) fn located<F: Format>(
-    table: &F,
-    manifests: impl IntoIterator<Item = F::Manifest>,
-) -> Result<Vec<LocatedManifest<F::Manifest>>> {
-    let storage = table.core().storage();
-    let located = |manifest: F::Manifest| {
-        Ok(LocatedManifest { location: storage.place(&table.path_of(&manifest))?, manifest })
-    };
-    manifests.into_iter().map(located).collect()
 }

@@ -15,18 +15,18 @@ mod view_scan;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 #[cfg(any(test, feature = "toy"))]
 pub(crate) use absent::Absent;
 pub(crate) use format::{Format, LiveFiles, OpenManifest, no_scan_tasks, no_view};
 pub(crate) use funnel::{Amount, Funnel, Stage, counted};
-pub(crate) use jobs::{EntryJob, RowsJob, located};
+pub(crate) use jobs::{EntryJob, RowsJob, read_job};
 pub(crate) use resolve::resolve;
 pub(crate) use row_limit::row_limited;
 pub(crate) use share::headers;
 pub use share::{Content, divisible};
-pub(crate) use source::{EntrySource, planned};
+pub(crate) use source::EntrySource;
 pub(crate) use stream::{ManifestSource, ManifestStream};
 pub(crate) use view_scan::{DELETE_ID, Numbered, ViewScan};
 
@@ -39,8 +39,8 @@ use crate::view::select;
 /// Batches of rows, made as they are requested.
 pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
-/// What a caller wants of a view or of a metadata table.
-#[derive(Debug, Clone, Default)]
+/// What a caller wants of a view or of a metadata table; jobs have what selects columns and rows.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ScanOptions {
     /// Columns, in this order; `None` for all.
     pub columns: Option<Vec<String>>,
@@ -51,15 +51,20 @@ pub struct ScanOptions {
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,
     /// The most rows to return.
+    #[serde(skip)]
     pub limit: Option<usize>,
     /// Rows of the table that the caller needs: a plan may end with the file that reaches them.
+    #[serde(skip)]
     pub row_limit: Option<u64>,
     /// Threads of each call; 0 for one per processor.
+    #[serde(skip)]
     pub threads: usize,
     /// How a plan names the deletes of its files.
+    #[serde(skip)]
     pub deletes: DeletesAs,
     /// Files of fewer bytes count as small in `health`; `None` for
     /// [`SMALL_FILE_BYTES`](crate::health::SMALL_FILE_BYTES).
+    #[serde(skip)]
     pub small_bytes: Option<u64>,
 }
 
@@ -67,7 +72,7 @@ pub struct ScanOptions {
 pub(crate) const RESIDUAL: &str = "residual";
 
 /// How a plan names the deletes that apply to a file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeletesAs {
     /// Each in full, in the column `delete_files`.
@@ -215,6 +220,12 @@ pub(crate) fn each<T>(made: Result<Vec<T>>) -> impl Iterator<Item = Result<T>> {
         Err(error) => (Vec::new(), Some(Err(error))),
     };
     made.into_iter().map(Ok).chain(error)
+}
+
+/// The batches that `open` gives, which is called for the first one.
+pub(crate) fn lazily(open: impl FnOnce() -> Result<Batches> + Send + 'static) -> Batches {
+    let batches = std::iter::once_with(open);
+    Box::new(batches.flat_map(|opened| opened.unwrap_or_else(|error| Box::new(std::iter::once(Err(error))))))
 }
 
 /// The rows of one batch as a stream.

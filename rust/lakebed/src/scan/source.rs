@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use super::{Batches, Format, ManifestSource, ManifestStream, OpenManifest, ScanOptions, threads};
-use crate::distributed::PlannedManifest;
 use crate::error::Result;
 use crate::storage::Storage;
 
@@ -79,15 +78,4 @@ impl<F: Format> ManifestSource for EntrySource<F> {
     fn open(&self, manifest: &F::Manifest, bytes: Buffer, threads: usize) -> Result<Batches> {
         self.opened(manifest, bytes, threads, |program, manifest| (self.open)(program, manifest))
     }
-}
-
-/// Manifests in the form that engines get.
-///
-/// # Errors
-/// `Location` for one that the storage may not open.
-pub(crate) fn planned<'m, F: Format>(
-    table: &F,
-    manifests: impl IntoIterator<Item = &'m F::Manifest>,
-) -> Result<Vec<PlannedManifest>> {
-    manifests.into_iter().map(|manifest| table.planned(manifest)).collect()
 }

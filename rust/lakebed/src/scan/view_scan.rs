@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
-use super::{Batches, EntryJob, Format, RowsJob, Scan, ScanOptions, Step, counted, limited, once, planned};
+use super::{Batches, EntryJob, Format, RowsJob, Scan, ScanOptions, Step, counted, limited};
 use crate::diff::OneSide;
 use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::{Error, ErrorKind, Result};
@@ -65,8 +65,7 @@ impl<F: Format> ViewScan<F> {
         manifests: Vec<F::Manifest>,
         bounds: &Bounds,
     ) -> Result<Option<JobPlan>> {
-        let inputs = planned(&self.table, &manifests)?;
-        let job = RowsJob::new(role, &self.table, &self.options, manifests)?;
+        let (job, inputs) = RowsJob::planned(role, &self.table, &self.options, manifests)?;
         Ok(bounds.unless_small(JobPlan::new(EntryJob::Rows(job), inputs, bounds)))
     }
 }
@@ -78,7 +77,7 @@ impl<F: Format> Scan for ViewScan<F> {
 
     fn stream(&self) -> Result<Batches> {
         limited(self.options.limit, || match self.view.group_by() {
-            Some(by) => Ok(once(grouping::rows(&self.table, by, &self.options)?)),
+            Some(by) => grouping::rows(&self.table, by, &self.options),
             None => F::view_rows(self),
         })
     }

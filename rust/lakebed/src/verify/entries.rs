@@ -49,13 +49,6 @@ impl CheckedColumns {
         })
     }
 
-    /// The same without what only checks need.
-    pub(super) fn named(&self) -> CheckedColumns {
-        let (signs, identities) = (self.signs.clone(), self.identities.clone());
-        let (paths, sizes, rows) = (self.paths.clone(), self.sizes.clone(), self.rows.clone());
-        CheckedColumns { signs, identities, paths, sizes, rows, contents: None, stats: None }
-    }
-
     /// What is wrong with them, of which the first is the record `first` of its manifest; `wrong` is what the format
     /// finds, with rows.
     pub(super) fn wrong(&self, first: u64, wrong: &[(usize, Error)]) -> Vec<Finding> {

@@ -6,30 +6,28 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int32Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, BinaryArray, Int32Array, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
-use arrow_select::filter::filter_record_batch;
 use serde::{Deserialize, Serialize};
 
 use super::data_files::looked_for;
-use super::entries::CheckedColumns;
 use super::finding::rows;
 use super::inventory::{Inventory, NamedFile, NamedManifest};
-use super::links::{keys_of, record_numbers};
-use super::manifests::{CheckedManifests, ManifestFindings, Take};
+use super::links::keys_of;
+use super::manifests::{CheckedManifests, ManifestFindings, Pass};
 use super::reduce::{PartContext, ReduceAll, ReducePart};
 use super::scan::known_deletes;
 use super::totals::{Claim, ContentTotals};
-use super::{ENTRY_SIGN, IDENTITY_COLUMN, StoredEntries, VerifiedFormat, WholeEntries};
+use super::{IDENTITY_COLUMN, StoredEntries, VerifiedFormat, WholeEntries};
 use crate::distributed::{
-    Bounds, Job, JobPlan, ManifestMap, Piece, PlannedManifest, Process, Reduce, Shuffle, StoredOptions,
-    foreign, hash, placed, sides,
+    Bounds, Job, JobPlan, ManifestMap, Piece, PlannedManifest, Process, Reduce, Shuffle, foreign, hash,
+    placed, sides,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::column;
 use crate::scan::{EntryJob, ScanOptions, each};
 use crate::storage::Placing;
-use crate::view::{Rows, select, whole};
+use crate::view::{Rows, select, whole, with_columns};
 
 sides! {
     pub(super) enum VerifySide {
@@ -48,9 +46,8 @@ sides! {
 /// The column with totals.
 pub(super) const TOTALS_COLUMN: &str = "_totals";
 
-/// The columns with the position of an entry: the number of its manifest, and of its record there.
+/// The column with the number of an entry's manifest.
 pub(super) const MANIFEST: &str = "_manifest";
-pub(super) const RECORD: &str = "_record";
 
 type ManifestOf<S> = <<S as StoredEntries>::Entries as WholeEntries>::Manifest;
 
@@ -71,7 +68,7 @@ pub(crate) struct VerifyJob<S: StoredEntries> {
     data_files: bool,
     /// Whether data files are compared with their deletes.
     linked: bool,
-    options: StoredOptions,
+    options: ScanOptions,
 }
 
 /// A manifest as it is sent.
@@ -123,7 +120,7 @@ pub(super) fn planned<V: VerifiedFormat>(
         is_whole,
         data_files,
         linked,
-        options: StoredOptions::from(options),
+        options: options.clone(),
     };
     let totals = PartialTotals { is_whole, is_right: true, totals: ContentTotals::default() };
     let mut made = vec![(1, Piece::alone(VerifySide::Found, rows(&findings)?)), (1, totals.piece([None])?)];
@@ -160,14 +157,14 @@ fn hashes(keys: &BinaryArray) -> impl Iterator<Item = Option<u64>> {
 
 impl<S: StoredEntries> Job for VerifyJob<S> {
     fn schema(&self) -> Result<SchemaRef> {
-        Ok(selected(&rows(&[])?, &ScanOptions::from(&self.options))?.schema())
+        Ok(selected(&rows(&[])?, &self.options)?.schema())
     }
 
     fn shuffles(&self) -> Vec<Shuffle> {
         vec![Shuffle::ByKey, Shuffle::ToOne]
     }
 
-    fn map(&self, process: &Process, _parts: u32) -> Result<ManifestMap> {
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
         let storage = placed(&self.placing, Arc::clone(&process.storage));
         storage.read_range(&self.anchor, 0, 1)?;
         let mut known = HashMap::<String, Vec<NumberedManifest<ManifestOf<S>>>>::new();
@@ -189,7 +186,7 @@ impl<S: StoredEntries> Job for VerifyJob<S> {
                 }
             }
             let (storage, entries) = (Arc::clone(&storage), Arc::clone(&entries));
-            let reads = CheckedManifests { storage, entries, take: Collect, linked };
+            let reads = CheckedManifests { storage, entries, pass: Pass::Send, linked };
             // Each manifest is read once.
             let reads = reads.pipeline(manifests, 1).zip(numbers);
             Ok(Box::new(reads.flat_map(|(read, number)| each(read.and_then(|read| pieces(read, number))))))
@@ -204,7 +201,7 @@ impl<S: StoredEntries> Job for VerifyJob<S> {
         let totals =
             PartialTotals { is_whole: self.is_whole, is_right: true, totals: ContentTotals::default() };
         if step > 0 {
-            let options = ScanOptions::from(&self.options);
+            let options = self.options.clone();
             return Ok(Box::new(ReduceAll { totals, claims: self.claims.clone(), options }));
         }
         Ok(Box::new(ReducePart::new(PartContext {
@@ -215,43 +212,8 @@ impl<S: StoredEntries> Job for VerifyJob<S> {
     }
 }
 
-/// Checks entries, and keeps what identifies their files.
-struct Collect;
-
-/// What a manifest has of files.
-#[derive(Default)]
-struct CollectedEntries {
-    totals: ContentTotals,
-    /// Entries, and the number of the first among the records.
-    entries: Vec<(CheckedColumns, u64)>,
-    links: Vec<RecordBatch>,
-}
-
-impl Take for Collect {
-    const CHECKS: bool = true;
-
-    type Output = CollectedEntries;
-
-    fn take(&self, entries: &CheckedColumns, first: u64, taken: &mut CollectedEntries) {
-        taken.totals.take(entries);
-        taken.entries.push((entries.named(), first));
-    }
-
-    fn link(&self, links: RecordBatch, taken: &mut CollectedEntries) {
-        taken.links.push(links);
-    }
-
-    fn held(&self, taken: &CollectedEntries) -> u64 {
-        let held = |(entries, _): &(CheckedColumns, u64)| {
-            entries.identities.get_array_memory_size() + entries.paths.get_array_memory_size()
-        };
-        let links = taken.links.iter().map(RecordBatch::get_array_memory_size);
-        taken.entries.iter().map(held).chain(links).sum::<usize>() as u64
-    }
-}
-
 /// What a manifest has for each side.
-fn pieces(read: ManifestFindings<CollectedEntries>, number: i32) -> Result<Vec<Piece>> {
+fn pieces(read: ManifestFindings, number: i32) -> Result<Vec<Piece>> {
     let key = Some(hash(&number.to_le_bytes()));
     let mut pieces = Vec::new();
     if !read.findings.is_empty() {
@@ -265,31 +227,15 @@ fn pieces(read: ManifestFindings<CollectedEntries>, number: i32) -> Result<Vec<P
     let totals = PartialTotals { is_whole: read.is_whole, is_right: true, totals: read.taken.totals };
     // Every part must learn that some files are unknown: then the totals cannot be compared.
     pieces.push(totals.piece([key.filter(|_| read.is_whole)])?);
-    for (entries, first) in &read.taken.entries {
-        let rows = entry_rows(entries, *first, number)?;
-        let keys = column::<BinaryArray>(&rows, IDENTITY_COLUMN)?.clone();
-        pieces.push(Piece::keyed(VerifySide::Entries, rows, hashes(&keys)));
+    for rows in &read.taken.named {
+        let keys = hashes(column(rows, IDENTITY_COLUMN)?);
+        let manifest: ArrayRef = Arc::new(Int32Array::from_value(number, rows.num_rows()));
+        pieces.push(Piece::keyed(VerifySide::Entries, with_columns(rows, vec![(MANIFEST, manifest)])?, keys));
     }
     for links in read.taken.links {
         pieces.push(by_data_file(links)?);
     }
     Ok(pieces)
-}
-
-/// The entries that add or delete a file, with their positions.
-fn entry_rows(entries: &CheckedColumns, first: u64, manifest: i32) -> Result<RecordBatch> {
-    let count = entries.signs.len();
-    let records = record_numbers(first, 0..count)?;
-    let columns: Vec<(&str, ArrayRef)> = vec![
-        (IDENTITY_COLUMN, Arc::new(entries.identities.clone())),
-        (ENTRY_SIGN, Arc::new(entries.signs.clone())),
-        ("file_path", Arc::new(entries.paths.clone())),
-        ("file_size_in_bytes", Arc::new(entries.sizes.clone())),
-        (RECORD, Arc::new(records)),
-        (MANIFEST, Arc::new(Int32Array::from_value(manifest, count))),
-    ];
-    let counted: BooleanArray = entries.signs.iter().map(|sign| Some(sign != Some(0))).collect();
-    Ok(filter_record_batch(&whole(columns, count)?, &counted)?)
 }
 
 impl PartialTotals {

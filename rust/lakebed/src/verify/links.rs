@@ -9,7 +9,7 @@ use arrow_array::{
 
 use super::ENTRY_SIGN;
 use super::finding::{Finding, Severity};
-use super::job::RECORD;
+use super::manifests::RECORD;
 use crate::error::{ErrorKind, Result, fitting};
 use crate::record::column;
 use crate::view::{whole, with_columns};

@@ -46,9 +46,9 @@ impl LiveFiles {
     }
 
     /// Adds the totals of a manifest: those of the entries that could be read.
-    pub(super) fn add<T>(&mut self, read: &ManifestFindings<T>, totals: &ContentTotals) {
+    pub(super) fn add(&mut self, read: &ManifestFindings) {
         self.is_whole &= read.is_whole;
-        self.totals.add(totals);
+        self.totals.add(&read.taken.totals);
     }
 
     /// Counts entries that add a file (1) or delete it (-1).

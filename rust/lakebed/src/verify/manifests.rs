@@ -2,41 +2,59 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, BinaryArray, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_buffer::Buffer;
+use arrow_select::filter::filter_record_batch;
 
 use super::entries::CheckedColumns;
 use super::finding::{Finding, Severity};
 use super::inventory::NamedManifest;
+use super::links::record_numbers;
 use super::live::IdentityKeys;
 use super::totals::ContentTotals;
-use super::{CheckedEntries, EntryBatches, WholeEntries, caught};
+use super::{CheckedEntries, ENTRY_SIGN, EntryBatches, IDENTITY_COLUMN, WholeEntries, caught};
+use crate::distributed::foreign;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::pipeline::{Give, Pipeline, Source, Width};
+use crate::record::column;
 use crate::storage::{Storage, read_recorded};
+use crate::view::whole;
 
 /// What is done with the entries of a manifest.
-pub(super) trait Take: Send + Sync + 'static {
-    /// Whether entries are checked.
-    const CHECKS: bool;
-    /// What is kept of them.
-    type Output: Default + Send + 'static;
+pub(super) enum Pass {
+    /// They are checked, and those of live manifests are counted by the hashes of their files.
+    Count(Arc<IdentityKeys>),
+    /// They are checked, and named for other processes.
+    Send,
+    /// They were checked, and are named.
+    Name,
+}
 
-    /// Adds entries, the first of which is record `first`.
-    fn take(&self, entries: &CheckedColumns, first: u64, taken: &mut Self::Output);
+/// What is kept of entries.
+#[derive(Default)]
+pub(super) struct TakenEntries {
+    pub(super) totals: ContentTotals,
+    /// Those that add a file (1) or delete it (-1), by the hashes of its identity.
+    pub(super) counts: Vec<(u128, i32)>,
+    /// Those that add or delete a file, with the number of each among the records.
+    pub(super) named: Vec<RecordBatch>,
+    /// Rows of [`Links`](super::links::Links).
+    pub(super) links: Vec<RecordBatch>,
+}
 
-    /// Adds rows of [`Links`](super::links::Links).
-    fn link(&self, _links: RecordBatch, _taken: &mut Self::Output) {}
-
-    /// The memory that the result takes \[bytes\].
-    fn held(&self, taken: &Self::Output) -> u64;
+impl TakenEntries {
+    /// The memory that it takes \[bytes\].
+    fn held(&self) -> u64 {
+        let batches = self.named.iter().chain(&self.links).map(RecordBatch::get_array_memory_size);
+        (self.counts.len() * size_of::<(u128, i32)>() + batches.sum::<usize>()) as u64
+    }
 }
 
 /// The findings in a manifest.
-pub(super) struct ManifestFindings<T> {
+pub(super) struct ManifestFindings {
     pub(super) findings: Vec<Finding>,
-    pub(super) taken: T,
+    pub(super) taken: TakenEntries,
     /// Whether it could be read to its end.
     pub(super) is_whole: bool,
     pub(super) is_live: bool,
@@ -44,20 +62,20 @@ pub(super) struct ManifestFindings<T> {
 }
 
 /// Reads several manifests at a time; errors in one do not end the others.
-pub(super) struct CheckedManifests<E, T> {
+pub(super) struct CheckedManifests<E> {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) entries: Arc<E>,
-    pub(super) take: T,
+    pub(super) pass: Pass,
     /// Whether data files of live manifests are compared with their deletes.
     pub(super) linked: bool,
 }
 
-impl<E: WholeEntries, T: Take> CheckedManifests<E, T> {
+impl<E: WholeEntries> CheckedManifests<E> {
     pub(super) fn pipeline(
         self,
         manifests: Vec<Arc<NamedManifest<E::Manifest>>>,
         threads: usize,
-    ) -> Pipeline<CheckedManifests<E, T>> {
+    ) -> Pipeline<CheckedManifests<E>> {
         let width = Width::new(self.storage.as_ref(), threads);
         Pipeline::new(self, manifests, width)
     }
@@ -67,19 +85,23 @@ impl<E: WholeEntries, T: Take> CheckedManifests<E, T> {
         &self,
         path: &str,
         batches: EntryBatches,
-        taken: &mut T::Output,
+        taken: &mut TakenEntries,
         within: &mut Vec<Finding>,
     ) -> Result<()> {
         let mut first = 0;
         for batch in batches {
             let CheckedEntries { rows, wrong, links } = batch?;
             let entries = CheckedColumns::new(&rows)?;
-            if T::CHECKS {
+            if !matches!(self.pass, Pass::Name) {
                 within.extend(entries.wrong(first, &wrong));
+                taken.totals.take(&entries);
             }
-            self.take.take(&entries, first, taken);
+            match &self.pass {
+                Pass::Count(keys) => taken.counts.extend(keys.counts(&entries.signs, &entries.identities)),
+                Pass::Send | Pass::Name => taken.named.push(named(&entries, first)?),
+            }
             if !links.is_empty() {
-                self.take.link(links.rows(path, first)?, taken);
+                taken.links.push(links.rows(path, first)?);
             }
             first += rows.num_rows() as u64;
         }
@@ -87,10 +109,10 @@ impl<E: WholeEntries, T: Take> CheckedManifests<E, T> {
     }
 }
 
-impl<E: WholeEntries, T: Take> Source for CheckedManifests<E, T> {
+impl<E: WholeEntries> Source for CheckedManifests<E> {
     type Request = Arc<NamedManifest<E::Manifest>>;
     type Bytes = Result<Buffer>;
-    type Made = ManifestFindings<T::Output>;
+    type Made = ManifestFindings;
 
     fn size(&self, named: &Self::Request) -> u64 {
         self.entries.place_of(&named.manifest).1.unwrap_or(0)
@@ -106,10 +128,10 @@ impl<E: WholeEntries, T: Take> Source for CheckedManifests<E, T> {
         &self,
         named: &Self::Request,
         bytes: Result<Buffer>,
-        give: Give<'_, ManifestFindings<T::Output>>,
+        give: Give<'_, ManifestFindings>,
     ) -> Result<()> {
         let (path, _) = self.entries.place_of(&named.manifest);
-        let (taken, notes, mut within) = (T::Output::default(), Notes::default(), Vec::new());
+        let (taken, notes, mut within) = (TakenEntries::default(), Notes::default(), Vec::new());
         let mut read =
             ManifestFindings { findings: Vec::new(), taken, is_whole: true, is_live: named.is_live, path };
         let entries = bytes
@@ -136,48 +158,14 @@ impl<E: WholeEntries, T: Take> Source for CheckedManifests<E, T> {
         Ok(())
     }
 
-    fn held(&self, read: &ManifestFindings<T::Output>) -> u64 {
-        read.findings.iter().map(Finding::held).sum::<u64>() + self.take.held(&read.taken)
+    fn held(&self, read: &ManifestFindings) -> u64 {
+        read.findings.iter().map(Finding::held).sum::<u64>() + read.taken.held()
     }
 
     fn interrupted(&self) -> Result<()> {
         self.storage.interrupted()
     }
 }
-
-/// Checks entries, and counts the files of live ones.
-pub(super) struct Check(pub(super) Arc<IdentityKeys>);
-
-/// The files that entries add and delete.
-#[derive(Default)]
-pub(super) struct CheckedFiles {
-    pub(super) counts: Vec<(u128, i32)>,
-    pub(super) totals: ContentTotals,
-    pub(super) links: Vec<RecordBatch>,
-}
-
-impl Take for Check {
-    const CHECKS: bool = true;
-
-    type Output = CheckedFiles;
-
-    fn take(&self, entries: &CheckedColumns, _: u64, checked: &mut CheckedFiles) {
-        checked.totals.take(entries);
-        checked.counts.extend(self.0.counts(&entries.signs, &entries.identities));
-    }
-
-    fn link(&self, links: RecordBatch, checked: &mut CheckedFiles) {
-        checked.links.push(links);
-    }
-
-    fn held(&self, checked: &CheckedFiles) -> u64 {
-        let links = checked.links.iter().map(RecordBatch::get_array_memory_size).sum::<usize>();
-        (checked.counts.len() * size_of::<(u128, i32)>() + links) as u64
-    }
-}
-
-/// Keeps the files that entries add and delete.
-pub(super) struct Keep(pub(super) Arc<IdentityKeys>);
 
 /// A file that an entry names.
 pub(super) struct Entry {
@@ -188,23 +176,43 @@ pub(super) struct Entry {
     pub(super) size: Option<u64>,
 }
 
-impl Take for Keep {
-    const CHECKS: bool = false;
+/// The column with the number of an entry among the records of its manifest.
+pub(super) const RECORD: &str = "_record";
 
-    type Output = Vec<Entry>;
+/// The entries that add or delete a file, of which the first of all is record `first`.
+fn named(entries: &CheckedColumns, first: u64) -> Result<RecordBatch> {
+    let count = entries.signs.len();
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        (IDENTITY_COLUMN, Arc::new(entries.identities.clone())),
+        (ENTRY_SIGN, Arc::new(entries.signs.clone())),
+        ("file_path", Arc::new(entries.paths.clone())),
+        ("file_size_in_bytes", Arc::new(entries.sizes.clone())),
+        (RECORD, Arc::new(record_numbers(first, 0..count)?)),
+    ];
+    let counted: BooleanArray = entries.signs.iter().map(|sign| Some(sign != Some(0))).collect();
+    Ok(filter_record_batch(&whole(columns, count)?, &counted)?)
+}
 
-    fn take(&self, entries: &CheckedColumns, first: u64, kept: &mut Vec<Entry>) {
-        for (row, (sign, identity)) in entries.signs.values().iter().zip(&entries.identities).enumerate() {
-            if *sign != 0 {
-                let hashed = self.0.hashed(identity.unwrap_or_default());
-                let path = entries.paths.value(row).to_owned();
-                let size = u64::try_from(entries.sizes.value(row)).ok();
-                kept.push(Entry { hashed, sign: *sign, record: first + row as u64, path, size });
-            }
-        }
-    }
-
-    fn held(&self, kept: &Vec<Entry>) -> u64 {
-        kept.iter().map(|entry| (size_of::<Entry>() + entry.path.len()) as u64).sum()
-    }
+/// The entries of [`TakenEntries::named`].
+///
+/// # Errors
+/// `Required` and `Mismatch` for other rows.
+pub(super) fn entries_of<'r>(
+    rows: &'r RecordBatch,
+    keys: &'r IdentityKeys,
+) -> Result<impl Iterator<Item = Result<Entry>> + use<'r>> {
+    let signs = column::<Int32Array>(rows, ENTRY_SIGN)?;
+    let sizes = column::<Int64Array>(rows, "file_size_in_bytes")?;
+    let records = column::<Int64Array>(rows, RECORD)?;
+    let identities = column::<BinaryArray>(rows, IDENTITY_COLUMN)?;
+    let paths = column::<StringArray>(rows, "file_path")?;
+    Ok((0..rows.num_rows()).map(move |row| {
+        Ok(Entry {
+            hashed: keys.hashed(identities.value(row)),
+            sign: signs.value(row),
+            record: u64::try_from(records.value(row)).map_err(foreign)?,
+            path: paths.value(row).to_owned(),
+            size: u64::try_from(sizes.value(row)).ok(),
+        })
+    }))
 }

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, BinaryArray, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray};
 
 use super::data_files::looked_for;
 use super::finding::{Finding, rows};
 use super::inventory::NamedFile;
-use super::job::{MANIFEST, PartialTotals, RECORD, TOTALS_COLUMN, VerifySide, selected};
+use super::job::{MANIFEST, PartialTotals, TOTALS_COLUMN, VerifySide, selected};
 use super::live::IdentityKeys;
 use super::live_files::LiveFiles;
-use super::manifests::Entry;
+use super::manifests::entries_of;
 use super::totals::Claim;
 use super::{ENTRY_SIGN, IDENTITY_COLUMN};
 use crate::distributed::{Piece, Pieces, Reduce, foreign, nothing, one};
@@ -110,7 +110,10 @@ impl ReducePart {
         if !live.is_right() || self.known.looked_for_in.is_some() {
             let mut entries = Vec::new();
             for rows in &batches {
-                entries.extend(placed_entries(rows, &keys)?);
+                let manifests = column::<Int32Array>(rows, MANIFEST)?.values().iter().copied();
+                let own =
+                    manifests.zip(entries_of(rows, &keys)?).map(|(manifest, entry)| Ok((manifest, entry?)));
+                entries.extend(own.collect::<Result<Vec<_>>>()?);
             }
             // The order in which entries are met where all manifests are read one after another.
             entries.sort_by_key(|(manifest, entry)| (*manifest, entry.record));
@@ -131,26 +134,6 @@ impl ReducePart {
         }
         Ok(found)
     }
-}
-
-/// Entries, each with the number of its manifest.
-fn placed_entries(rows: &RecordBatch, keys: &IdentityKeys) -> Result<Vec<(i32, Entry)>> {
-    let (ints, longs) = (|name| column::<Int32Array>(rows, name), |name| column::<Int64Array>(rows, name));
-    let (manifests, signs) = (ints(MANIFEST)?, ints(ENTRY_SIGN)?);
-    let (records, sizes) = (longs(RECORD)?, longs("file_size_in_bytes")?);
-    let identities = column::<BinaryArray>(rows, IDENTITY_COLUMN)?;
-    let paths = column::<StringArray>(rows, "file_path")?;
-    let entry = |row| {
-        let entry = Entry {
-            hashed: keys.hashed(identities.value(row)),
-            sign: signs.value(row),
-            record: u64::try_from(records.value(row)).map_err(foreign)?,
-            path: paths.value(row).to_owned(),
-            size: u64::try_from(sizes.value(row)).ok(),
-        };
-        Ok((manifests.value(row), entry))
-    };
-    (0..rows.num_rows()).map(entry).collect()
 }
 
 /// The files of a piece.

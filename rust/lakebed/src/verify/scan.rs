@@ -11,7 +11,7 @@ use super::inventory::{Inventory, NamedFile, NamedManifest};
 use super::job::planned;
 use super::live::IdentityKeys;
 use super::live_files::LiveFiles;
-use super::manifests::{Check, CheckedFiles, CheckedManifests, Keep, ManifestFindings};
+use super::manifests::{CheckedManifests, ManifestFindings, Pass, entries_of};
 use super::{EntriesOf, VerifiedFormat, WholeEntries};
 use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::Result;
@@ -56,9 +56,9 @@ impl<V: VerifiedFormat> VerifyScan<V> {
         let (keys, tally) = (Arc::new(IdentityKeys::default()), Arc::new(LiveCounts::new(is_whole)));
         let linked = known_deletes(&self.table, entries.as_ref(), manifests.iter().map(Arc::as_ref))?;
         tally.counts().link(linked.as_deref().unwrap_or_default())?;
-        let (take, linked) = (Check(Arc::clone(&keys)), linked.is_some());
+        let (pass, linked) = (Pass::Count(Arc::clone(&keys)), linked.is_some());
         let reads =
-            CheckedManifests { storage: Arc::clone(storage), entries: Arc::clone(&entries), take, linked };
+            CheckedManifests { storage: Arc::clone(storage), entries: Arc::clone(&entries), pass, linked };
         let checks = reads.pipeline(manifests.clone(), threads);
         let counted = Arc::clone(&tally);
         let checks = checks.map(move |read| counted.count(read?));
@@ -69,9 +69,10 @@ impl<V: VerifiedFormat> VerifyScan<V> {
         });
         let once_more = {
             let data_files = self.data_files.then(|| self.table.data_files()).transpose()?;
-            let (storage, take) = (Arc::clone(storage), Keep(keys));
-            let reads = CheckedManifests { storage, entries, take, linked: false };
-            std::iter::once_with(move || read_again(reads, manifests, tally, data_files, threads)).flatten()
+            let storage = Arc::clone(storage);
+            let reads = CheckedManifests { storage, entries, pass: Pass::Name, linked: false };
+            let again = move || read_again(reads, manifests, (keys, tally), data_files, threads);
+            std::iter::once_with(again).flatten()
         };
         Ok(Box::new(named.chain(files).chain(checks).chain(contradicted).chain(once_more)))
     }
@@ -121,10 +122,10 @@ impl LiveCounts {
     }
 
     /// Counts the files of a manifest. Returns what is wrong with it.
-    fn count(&self, read: ManifestFindings<CheckedFiles>) -> Result<Vec<Finding>> {
+    fn count(&self, read: ManifestFindings) -> Result<Vec<Finding>> {
         if read.is_live {
             let mut counts = self.counts();
-            counts.add(&read, &read.taken.totals);
+            counts.add(&read);
             counts.count(read.taken.counts.iter().copied());
             counts.link(&read.taken.links)?;
         }
@@ -154,9 +155,9 @@ where
 
 /// Reads the live files again, where some are not live exactly once or all are to be looked for.
 fn read_again<E: WholeEntries>(
-    reads: CheckedManifests<E, Keep>,
+    reads: CheckedManifests<E>,
     manifests: Vec<Arc<NamedManifest<E::Manifest>>>,
-    tally: Arc<LiveCounts>,
+    (keys, tally): (Arc<IdentityKeys>, Arc<LiveCounts>),
     data_files: Option<Vec<NamedFile>>,
     threads: usize,
 ) -> Findings {
@@ -169,7 +170,11 @@ fn read_again<E: WholeEntries>(
     let live = manifests.into_iter().filter(|named| named.is_live).collect();
     let entries = reads.pipeline(live, threads).map(move |read| {
         let ManifestFindings { path, taken, .. } = read?;
-        let (found, files) = tally.counts().meet(&path, taken);
+        let mut own = Vec::new();
+        for rows in &taken.named {
+            own.extend(entries_of(rows, &keys)?.collect::<Result<Vec<_>>>()?);
+        }
+        let (found, files) = tally.counts().meet(&path, own);
         let files = if is_asked { files } else { Vec::new() };
         Ok(found.into_iter().chain(looked_for(&storage, files, threads)?).collect())
     });

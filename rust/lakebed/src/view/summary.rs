@@ -2,6 +2,8 @@
 //!
 //! A new one is a case of [`SummedView`] and a type with [`ViewSums`]; one process and many then make its rows alike.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
@@ -11,12 +13,12 @@ use super::overlap::{Overlap, OverlapColumns};
 use super::select;
 use super::totals::Totals;
 use crate::distributed::{
-    AnyJob, Bounds, Distributed, Job, JobPlan, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, nothing,
-    one,
+    AnyJob, Bounds, Distributed, Job, JobPlan, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle,
+    SumReduce, SumSide, Sums, batches, one, reduced_here,
 };
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::scan::{Batches, Scan, ScanOptions, limited, once};
+use crate::scan::{Batches, EntryJob, Format, Scan, ScanOptions, limited};
 
 /// Sums over the rows of a view.
 pub(crate) trait ViewSums: Send {
@@ -76,12 +78,43 @@ pub struct SummaryRows {
 }
 
 impl SummaryRows {
-    fn of(&self, sums: &dyn ViewSums) -> Result<RecordBatch> {
-        select(&sums.rows()?, self.columns.as_deref(), self.filter.as_deref())
+    /// No rows yet.
+    fn sums(&self) -> SummarySums {
+        SummarySums { sums: self.summary.sums(), wanted: self.clone() }
     }
 
     fn schema(&self) -> Result<SchemaRef> {
-        Ok(self.of(self.summary.sums().as_ref())?.schema())
+        Ok(self.sums().rows()?.schema())
+    }
+}
+
+/// Sums, and what is wanted of them.
+struct SummarySums {
+    sums: Box<dyn ViewSums>,
+    wanted: SummaryRows,
+}
+
+impl SummarySums {
+    fn rows(&self) -> Result<RecordBatch> {
+        select(&self.sums.rows()?, self.wanted.columns.as_deref(), self.wanted.filter.as_deref())
+    }
+}
+
+impl Sums for SummarySums {
+    fn add(&mut self, rows: &RecordBatch) -> Result<()> {
+        self.sums.add(rows)
+    }
+
+    fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
+        self.sums.merge(sums)
+    }
+
+    fn drain(&mut self) -> Result<(RecordBatch, Vec<Option<u64>>)> {
+        Ok((self.sums.sent()?, Vec::new()))
+    }
+
+    fn finish(&mut self) -> Result<Pieces> {
+        one(Piece::rows(self.rows()?))
     }
 }
 
@@ -89,7 +122,7 @@ impl SummaryRows {
 pub(super) struct SummaryScan {
     wanted: SummaryRows,
     /// The views whose rows are summed up, read in this order.
-    views: Vec<Box<dyn Distributed>>,
+    views: Vec<Arc<dyn Distributed>>,
     limit: Option<usize>,
     schema: SchemaRef,
 }
@@ -104,17 +137,8 @@ impl SummaryScan {
     ) -> Result<SummaryScan> {
         let wanted = SummaryRows { summary, columns: options.columns, filter: options.filter };
         let schema = wanted.schema()?;
+        let views = views.into_iter().map(Arc::from).collect();
         Ok(SummaryScan { wanted, views, limit: options.limit, schema })
-    }
-
-    fn rows(&self) -> Result<RecordBatch> {
-        let mut sums = self.wanted.summary.sums();
-        for view in &self.views {
-            for rows in view.stream()? {
-                sums.add(&rows?)?;
-            }
-        }
-        self.wanted.of(sums.as_ref())
     }
 }
 
@@ -124,7 +148,10 @@ impl Scan for SummaryScan {
     }
 
     fn stream(&self) -> Result<Batches> {
-        limited(self.limit, || Ok(once(self.rows()?)))
+        limited(self.limit, || {
+            let sides = self.views.clone().into_iter().map(|view| Ok((SumSide::Rows.into(), view.stream()?)));
+            Ok(batches(reduced_here(sides, SumReduce::last(self.wanted.sums()))))
+        })
     }
 
     fn notes(&self) -> Notes {
@@ -147,36 +174,23 @@ impl Distributed for SummaryScan {
 /// A job with its rows summed up.
 fn summed(planned: JobPlan, wanted: SummaryRows) -> Result<JobPlan> {
     let last = planned.job.job().shuffles().len();
-    let mut sums = wanted.summary.sums();
+    let mut sums = wanted.sums();
     let (rows, mut made): (Vec<_>, Vec<_>) = planned.made.into_iter().partition(|(step, _)| *step >= last);
     rows.iter().try_for_each(|(_, piece)| sums.add(&piece.rows))?;
     // The last reduce makes rows even where no other has any.
-    made.push((last + 1, Piece::alone(0, sums.sent()?)));
-    let job = Box::new(SummaryJob { rows: planned.job, wanted });
-    Ok(JobPlan { job, made, ..planned })
+    made.push((last + 1, Piece::alone(SumSide::Sums, sums.drain()?.0)));
+    Ok(JobPlan { job: planned.job.summed(wanted), made, ..planned })
 }
 
 /// A job whose rows are summed up.
-pub(crate) struct SummaryJob {
-    pub(crate) rows: Box<dyn AnyJob>,
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
+pub(crate) struct SummaryJob<F: Format> {
+    pub(crate) rows: EntryJob<F>,
     pub(crate) wanted: SummaryRows,
 }
 
-impl AnyJob for SummaryJob {
-    fn job(&self) -> &dyn Job {
-        self
-    }
-
-    fn to_json(&self) -> Result<(&'static str, Vec<u8>)> {
-        self.rows.to_json()
-    }
-
-    fn summary(&self) -> Option<&SummaryRows> {
-        Some(&self.wanted)
-    }
-}
-
-impl Job for SummaryJob {
+impl<F: Format> Job for SummaryJob<F> {
     fn schema(&self) -> Result<SchemaRef> {
         self.wanted.schema()
     }
@@ -185,8 +199,8 @@ impl Job for SummaryJob {
         [self.rows.job().shuffles().as_slice(), &[Shuffle::Here, Shuffle::ToOne]].concat()
     }
 
-    fn map(&self, process: &Process, parts: u32) -> Result<ManifestMap> {
-        self.rows.job().map(process, parts)
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
+        self.rows.job().map(process)
     }
 
     fn reads_manifests(&self) -> bool {
@@ -194,42 +208,11 @@ impl Job for SummaryJob {
     }
 
     fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {
-        let (job, sums) = (self.rows.job(), self.wanted.summary.sums());
+        let (job, sums) = (self.rows.job(), self.wanted.sums());
         Ok(match step.checked_sub(job.shuffles().len()) {
             None => job.reduce(step, process)?,
-            Some(0) => Box::new(RowSums(sums)),
-            Some(_) => Box::new(MergedSums { sums, wanted: self.wanted.clone() }),
+            Some(0) => Box::new(SumReduce::first(sums)),
+            Some(_) => Box::new(SumReduce::last(sums)),
         })
-    }
-}
-
-/// Sums up rows where they are made.
-struct RowSums(Box<dyn ViewSums>);
-
-impl Reduce for RowSums {
-    fn push(&mut self, _side: i32, rows: RecordBatch) -> Result<Pieces> {
-        self.0.add(&rows)?;
-        nothing()
-    }
-
-    fn finish(&mut self) -> Result<Pieces> {
-        one(Piece::alone(0, self.0.sent()?))
-    }
-}
-
-/// Makes the rows of the view of all sums.
-struct MergedSums {
-    sums: Box<dyn ViewSums>,
-    wanted: SummaryRows,
-}
-
-impl Reduce for MergedSums {
-    fn push(&mut self, _side: i32, rows: RecordBatch) -> Result<Pieces> {
-        self.sums.merge(&rows)?;
-        nothing()
-    }
-
-    fn finish(&mut self) -> Result<Pieces> {
-        one(Piece::rows(self.wanted.of(self.sums.as_ref())?))
     }
 }

@@ -1,7 +1,5 @@
 //! Sums over live files by partition.
 
-mod sent;
-
 use std::collections::HashMap;
 
 use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, StructArray};
@@ -11,8 +9,8 @@ use super::partition::{PartitionNumbers, PartitionType};
 use super::table::{StoredTypes, Table, TableTypes};
 use super::view;
 use crate::error::Result;
-use crate::grouping::sums::sum;
-use crate::grouping::{self, Sizes, Summing, each_group, sent_groups};
+use crate::grouping::sums::{self, sent_sums, sum};
+use crate::grouping::{self, Sizes, Summing};
 use crate::health::{HealthTotals, ManifestBounds};
 use crate::record::{column, find};
 
@@ -47,7 +45,26 @@ pub(crate) struct PartitionSums {
     /// The sizes of the data files.
     pub(crate) sizes: Sizes,
     /// Commit time and id of the newest snapshot that added a file; files of expired snapshots are ignored.
-    pub(crate) last_updated: Option<(i64, i64)>,
+    pub(crate) last_updated: (Option<i64>, Option<i64>),
+}
+
+sent_sums! { PartitionSums:
+    spec_id,
+    data.files,
+    data.records,
+    data_bytes,
+    position_deletes.files,
+    position_deletes.records,
+    vectors.files,
+    vectors.records,
+    equality_deletes.files,
+    equality_deletes.records,
+    sizes.min,
+    sizes.max,
+    sizes.small_files,
+    sizes.small_bytes,
+    last_updated.0,
+    last_updated.1,
 }
 
 impl PartitionSums {
@@ -107,11 +124,6 @@ impl grouping::FileGroups<Table> for PartitionGroups {
         "content_offset",
     ];
 
-    fn of(table: &Table, summing: &Summing) -> Result<PartitionGroups> {
-        let groups = PartitionGroups::new(&table.types()?.partition, summing.committed.clone())?;
-        Ok(PartitionGroups { small_bytes: summing.small_bytes, ..groups })
-    }
-
     fn sent(types: &StoredTypes, summing: &Summing) -> Result<PartitionGroups> {
         let groups =
             PartitionGroups::new(&TableTypes::try_from(types)?.partition, summing.committed.clone())?;
@@ -133,10 +145,9 @@ impl grouping::FileGroups<Table> for PartitionGroups {
     }
 
     fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
-        each_group(sums, &sent::COLUMNS, |key, numbers, sizes| {
+        sums::each(sums, |key, sums: PartitionSums| {
             let number = self.partitions.number_of(key);
             self.groups.resize_with(self.partitions.len(), PartitionSums::default);
-            let sums = sent::group(numbers, sizes)?;
             self.groups.get_mut(number).map_or(Ok(()), |known| known.absorb(&sums))
         })
     }
@@ -149,7 +160,7 @@ impl grouping::FileGroups<Table> for PartitionGroups {
         let groups = std::mem::take(&mut self.groups);
         let keys = BinaryArray::from_iter_values(self.partitions.keys());
         self.partitions.clear();
-        sent_groups(keys, &sent::COLUMNS, groups.iter().map(|group| (sent::numbers(group), group.sizes)))
+        sums::batch(keys, &groups)
     }
 
     fn shown_partitions(&self) -> Result<RecordBatch> {
@@ -208,7 +219,7 @@ impl FileColumns {
         }
         if self.snapshot_ids.is_valid(row) {
             let id = self.snapshot_ids.value(row);
-            group.last_updated = committed.get(&id).map(|millis| (*millis, id));
+            group.last_updated = committed.get(&id).map(|millis| (*millis, id)).unzip();
         }
         group
     }

@@ -58,8 +58,8 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
         "position_delete_file_count" => counts(groups.groups(), |group| group.position_deletes.files),
         "equality_delete_record_count" => Ok(rows.longs(|group| group.equality_deletes.records)),
         "equality_delete_file_count" => counts(groups.groups(), |group| group.equality_deletes.files),
-        "last_updated_at" => rows.instants(|group| group.last_updated.map(|(millis, _)| millis)),
-        _ => Ok(rows.longs(|group| group.last_updated.map(|(_, id)| id))),
+        "last_updated_at" => rows.instants(|group| group.last_updated.0),
+        _ => Ok(rows.longs(|group| group.last_updated.1)),
     });
     let arrays = arrays.collect::<Result<Vec<_>>>()?;
     whole(fields, arrays, groups.groups().len())

@@ -1,6 +1,5 @@
 //! Sums over the live files of each partition and bucket (Paimon's `PartitionEntry.java` and `BucketEntry.java`).
 
-mod sent;
 #[cfg(test)]
 mod tests;
 
@@ -17,8 +16,8 @@ use super::scan::{SentSchemas, know_vectors, vector_counts};
 use super::table::Table;
 use super::view;
 use crate::error::Result;
-use crate::grouping::sums::{beyond, known_sum, sum};
-use crate::grouping::{self, Sizes, Summing, each_group, sent_groups};
+use crate::grouping::sums::{self, beyond, known_sum, sent_sums, sum};
+use crate::grouping::{self, Sizes, Summing};
 use crate::health::{HealthTotals, ManifestBounds};
 use crate::record::column;
 use crate::scan::ScanOptions;
@@ -28,7 +27,7 @@ use crate::view::GroupBy;
 pub(crate) const KIND: &str = "kind";
 
 /// The sums of the files of one bucket or partition. One file is a group too.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct BucketSums {
     /// Number of the partition, see [`BucketGroups::partition_rows`].
     pub(crate) partition: usize,
@@ -54,6 +53,26 @@ pub(crate) struct BucketSums {
     pub(crate) vectors: i64,
     /// Rows that those vectors delete; `None` where they were not counted.
     pub(crate) vector_rows: Option<i64>,
+}
+
+sent_sums! { BucketSums:
+    bucket,
+    buckets,
+    files,
+    records,
+    bytes,
+    delete_rows,
+    last_created,
+    total_buckets,
+    min_level,
+    max_level,
+    level_0_files,
+    sizes.min,
+    sizes.max,
+    sizes.small_files,
+    sizes.small_bytes,
+    vectors,
+    vector_rows,
 }
 
 impl BucketSums {
@@ -140,9 +159,9 @@ impl grouping::FileGroups<Table> for BucketGroups {
     }
 
     fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
-        each_group(sums, &sent::COLUMNS, |key, numbers, sizes| {
+        sums::each(sums, |key, sums: BucketSums| {
             let partition = self.partitions.number(key, Arc::from);
-            self.take(sent::group(partition, numbers, sizes)?)
+            self.take(BucketSums { partition, ..sums })
         })
     }
 
@@ -179,8 +198,7 @@ impl grouping::FileGroups<Table> for BucketGroups {
 impl BucketGroups {
     /// The buckets, each with the bytes of its partition.
     pub(crate) fn sums(&self) -> Result<RecordBatch> {
-        let groups = self.groups.iter().map(|group| (sent::numbers(group), group.sizes));
-        sent_groups(self.partition_rows(&self.groups), &sent::COLUMNS, groups)
+        sums::batch(self.partition_rows(&self.groups), &self.groups)
     }
 
     /// Adds files of one bucket; their partition has its number here already.

@@ -8,7 +8,7 @@ use super::Scan;
 use super::plan::bound;
 use crate::deletion_vector::position_lists;
 use crate::error::Result;
-use crate::grouping::sums::{self, known_sum};
+use crate::grouping::sums::{self, known_sum, sent_sums};
 use crate::paimon::deletion_vector::{DeletionVector, VectorRange, read_vectors};
 use crate::paimon::groups::BucketGroups;
 use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
@@ -148,8 +148,15 @@ impl Source for Reader {
     }
 }
 
-/// How many deletion vectors a partition and bucket has, and how many rows they delete if that is known.
-type VectorCounts = BTreeMap<(Box<[u8]>, i32), (i64, Option<i64>)>;
+/// Deletion vectors of a bucket, and how many rows they delete if that is known.
+#[derive(Debug, Clone, Default)]
+struct BucketVectors {
+    bucket: i32,
+    vectors: i64,
+    rows: Option<i64>,
+}
+
+sent_sums! { BucketVectors: bucket, vectors, rows }
 
 /// How many deletion vectors each bucket has and how many rows they delete, as far as the requested columns
 /// need it; `None` where they need nothing, and where there are none. Reads the index manifest, and the vectors whose cardinality is not recorded.
@@ -164,19 +171,6 @@ pub(in crate::paimon) fn vector_counts(
     if !with_rows && !wanted("delete_file_count") {
         return Ok(None);
     }
-    let counts = count_vectors(table, options, with_rows)?;
-    if counts.is_empty() {
-        return Ok(None);
-    }
-    let number = |((_, bucket), (vectors, rows)): (&(_, i32), &(i64, Option<i64>))| {
-        [Some(i64::from(*bucket)), Some(*vectors), *rows]
-    };
-    let numbers: Vec<_> = counts.iter().map(number).collect();
-    let partitions = BinaryArray::from_iter_values(counts.keys().map(|(partition, _)| partition));
-    sums::batch(partitions, &VECTORS, &numbers).map(Some)
-}
-
-fn count_vectors(table: &Table, options: &ScanOptions, with_rows: bool) -> Result<VectorCounts> {
     let columns = Some(vec!["record_count".to_owned()]);
     let (reader, files) = Reader::open(table, &ScanOptions { columns, ..options.clone() })?;
     let vectors = Vectors::of(&files)?;
@@ -184,14 +178,19 @@ fn count_vectors(table: &Table, options: &ScanOptions, with_rows: bool) -> Resul
         if with_rows { reader.counted(&vectors, options.threads)? } else { vectors.cardinalities.clone() };
     let partitions = column::<BinaryArray>(&vectors.files, "partition")?;
     let places = partitions.iter().zip(column::<Int32Array>(&vectors.files, "bucket")?.values());
-    let mut counted = VectorCounts::new();
+    let mut counted = BTreeMap::new();
     for ((partition, bucket), rows) in places.zip(&rows) {
-        let place = counted.entry((partition.unwrap_or_default().into(), *bucket));
-        let (count, sum) = place.or_insert((0, Some(0)));
-        *count += 1;
-        *sum = known_sum("delete_record_count", *sum, rows)?;
+        let none = || BucketVectors { bucket: *bucket, vectors: 0, rows: Some(0) };
+        let known = counted.entry((partition.unwrap_or_default(), *bucket)).or_insert_with(none);
+        known.vectors += 1;
+        known.rows = known_sum("delete_record_count", known.rows, rows)?;
     }
-    Ok(counted)
+    if counted.is_empty() {
+        return Ok(None);
+    }
+    let (places, counts): (Vec<_>, Vec<_>) = counted.into_iter().unzip();
+    let partitions = BinaryArray::from_iter_values(places.iter().map(|(partition, _)| partition));
+    sums::batch(partitions, &counts).map(Some)
 }
 
 /// The table's deletion vectors, and how many rows each deletes. Reads the index manifest, and the vectors
@@ -204,14 +203,10 @@ pub(super) fn counted_vectors(table: &Table, threads: usize) -> Result<(Vectors,
     Ok((vectors, rows))
 }
 
-/// The columns of [`vector_counts`].
-const VECTORS: [&str; 3] = ["bucket", "vectors", "rows"];
-
 /// Adds the result of [`vector_counts`] to groups that have all of their files.
 pub(in crate::paimon) fn know_vectors(groups: &mut BucketGroups, counts: &RecordBatch) -> Result<()> {
-    sums::each(counts, &VECTORS, |partition, [bucket, vectors, rows]| {
-        let bucket = bucket.and_then(|bucket| i32::try_from(bucket).ok()).unwrap_or_default();
-        groups.add_vectors(partition, bucket, vectors.unwrap_or_default(), rows)
+    sums::each(counts, |partition, BucketVectors { bucket, vectors, rows }| {
+        groups.add_vectors(partition, bucket, vectors, rows)
     })
 }
 

@@ -38,7 +38,9 @@ use super::view::{Role, deletes_view, indexes, refs, schemas, snapshots};
 use crate::distributed::{Bounds, JobPlan};
 use crate::error::{Error, Result};
 use crate::record::record_schema;
-use crate::scan::{Amount, Batches, Format, Funnel, ScanOptions, ViewScan, once, row_limited, threads};
+use crate::scan::{
+    Amount, Batches, EntryJob, Format, Funnel, ScanOptions, ViewScan, once, row_limited, threads,
+};
 use crate::view::{View, select};
 
 type Scan = ViewScan<Table>;
@@ -132,7 +134,13 @@ fn job(scan: &Scan, bounds: &Bounds) -> Result<Option<JobPlan>> {
     let Some(program) = &scan.program else { return Ok(None) };
     let Plan { manifests, .. } = plan_of(scan)?;
     match program.role.is_live() {
-        true => jobs::files_job(&scan.table, program, manifests, &scan.options, bounds),
+        true => {
+            let files = jobs::live_files(&scan.table, program, manifests, &scan.options, bounds)?;
+            Ok(files.map(|(files, manifests, known)| JobPlan {
+                known,
+                ..JobPlan::new(EntryJob::<Table>::Own(files), manifests, bounds)
+            }))
+        }
         false => scan.rows_job(program.role, manifests, bounds),
     }
 }

@@ -109,7 +109,7 @@ impl VerifiedFormat for Table {
 
     fn stored_entries(&self) -> Result<RowsJob<Table>> {
         with_stats_or_without(self, |options| {
-            let task = RowsJob::new(ROLE, self, options, Vec::new())?;
+            let task = RowsJob::of(ROLE, self, options)?;
             task.program(ROLE, self.decoding().clone()).map(|_| task)
         })
     }

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Int64Array, RecordBatch, UInt32Array};
+use arrow_array::{Int64Array, RecordBatch, StringArray, UInt32Array};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 
-use super::by_path::ByPath;
-use crate::distributed::{Pieces, Reduce, nothing, rows, sides};
+use crate::distributed::{Pieces, Reduce, foreign, nothing, rows, sides};
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::deletes::{DeleteIndex, DeleteIndexBuilder};
 use crate::iceberg::scan::deletes::DeletesBuilder;
 use crate::iceberg::scan::planned::Matching;
 use crate::iceberg::scan::program::EntryProgram;
+use crate::iceberg::table::TableTypes;
 use crate::iceberg::types::Schema;
 use crate::record::column;
 use crate::scan::DeletesAs;
@@ -42,8 +43,11 @@ pub(super) struct PlanReduce {
     made_of: Option<(EntryProgram, Option<Taking>)>,
     /// Set once there is a data file.
     matching: Option<Matching>,
-    /// `None` after a delete that did not fit.
-    by_path: Option<ByPath>,
+    /// Deletes of one file each, moved by the path of the file; set until the first data file that was moved so.
+    of_one: Option<DeleteIndexBuilder>,
+    /// The same from then on. A delete of another spec or partition than its file is in another part than that, where it
+    /// applies to nothing.
+    by_path: Option<DeleteIndex>,
 }
 
 type Taking = (DeletesBuilder, Vec<Arc<Schema>>);
@@ -52,19 +56,23 @@ impl PlanReduce {
     pub(super) fn new(
         program: EntryProgram,
         deletes: Option<Taking>,
-        by_path: ByPath,
+        types: TableTypes,
         shown_as: DeletesAs,
-    ) -> PlanReduce {
-        let (made_of, by_path) = (Some((program, deletes)), Some(by_path));
-        PlanReduce { shown_as, waiting: Vec::new(), made_of, matching: None, by_path }
+    ) -> Result<PlanReduce> {
+        let (made_of, of_one) = (Some((program, deletes)), Some(DeleteIndexBuilder::new(types)?));
+        Ok(PlanReduce { shown_as, waiting: Vec::new(), made_of, matching: None, of_one, by_path: None })
     }
 }
 
 impl Reduce for PlanReduce {
     fn push(&mut self, side: i32, entries: RecordBatch) -> Result<Pieces> {
         match PlanSide::of(side)? {
-            PlanSide::DeletesByPath => self.check(|by_path| by_path.deletes(&entries)),
-            PlanSide::DataByPath => self.check(|by_path| by_path.files(&entries)),
+            side @ (PlanSide::DeletesByPath | PlanSide::DataByPath) => {
+                // The rows of the part are complete, so its deletes need no more memory.
+                (self.matching, self.made_of) = (None, None);
+                self.check(side, &entries).map_err(|error| error.in_field(self.shown_as.column()))?;
+                nothing()
+            }
             PlanSide::Deletes if self.matching.is_none() => {
                 self.waiting.push(entries);
                 nothing()
@@ -93,14 +101,30 @@ impl PlanReduce {
     }
 
     /// Checks deletes of one file each against the files.
-    fn check(&mut self, take: impl FnOnce(ByPath) -> Result<ByPath>) -> Result<Pieces> {
-        // The rows of the part are complete, so its deletes need no more memory.
-        (self.matching, self.made_of) = (None, None);
-        let by_path = self.by_path.take();
-        let by_path =
-            by_path.ok_or_else(|| Error::new(ErrorKind::Argument, "an earlier delete did not fit"))?;
-        self.by_path = Some(take(by_path).map_err(|error| error.in_field(self.shown_as.column()))?);
-        nothing()
+    ///
+    /// # Errors
+    /// `Unsupported` for a file with a delete of another spec or partition; those of the index.
+    fn check(&mut self, side: PlanSide, entries: &RecordBatch) -> Result<()> {
+        if side == PlanSide::DeletesByPath {
+            let deletes = self.of_one.as_mut().ok_or_else(|| foreign("deletes after data files"))?;
+            return deletes.push(entries);
+        }
+        if let Some(deletes) = self.of_one.take() {
+            self.by_path = Some(deletes.finish(Vec::new())?);
+        }
+        let index = self.by_path.as_ref().ok_or_else(|| foreign("data files after an error"))?;
+        let (files, paths) = (index.files(entries)?, column::<StringArray>(entries, "file_path")?);
+        for row in 0..entries.num_rows() {
+            if index.has_foreign(&files, row)? {
+                let message = format!(
+                    "a delete of {} alone is of another spec or partition: deletes=\"ids\" plans it, as one \
+                    process does",
+                    paths.value(row)
+                );
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -29,10 +29,12 @@ pub(super) struct EntryPartitioner {
 }
 
 impl EntryPartitioner {
-    /// A partitioner for so many parts.
-    pub(super) fn new(types: TableTypes, parts: u32) -> Result<EntryPartitioner> {
-        let partitioned = !types.specs.iter().all(PartitionSpec::is_unpartitioned);
-        let by_path = parts > 1 && partitioned;
+    /// A partitioner for several parts, or for one.
+    ///
+    /// # Errors
+    /// `Unsupported` for a partition field of a type that cannot be compared.
+    pub(super) fn new(types: TableTypes, are_several: bool) -> Result<EntryPartitioner> {
+        let by_path = are_several && !types.specs.iter().all(PartitionSpec::is_unpartitioned);
         Ok(EntryPartitioner { partitions: PartitionNumbers::new(&types.partition)?, types, by_path })
     }
 

@@ -12,10 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::SentSchemas;
 use crate::distributed::{
-    Bounds, Job, JobPlan, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, hash, nothing, one, rows,
-    sides,
+    Bounds, Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, hash, nothing, one, rows, sides,
 };
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::paimon::identity::{DeletedIdentities, identities};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::scan::gather::decided;
@@ -24,7 +23,7 @@ use crate::paimon::scan::program::EntryProgram;
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
 use crate::record::column;
-use crate::scan::{EntryJob, LiveFiles, RowsJob, ScanOptions, planned, threads};
+use crate::scan::{LiveFiles, RowsJob, ScanOptions, threads};
 use crate::storage::total_size;
 use crate::view::{IDENTITY_COLUMN, with_columns};
 
@@ -42,29 +41,12 @@ sides! {
 /// The column that tells whether a file may hold matching rows.
 const MAY_MATCH: &str = "_may_match";
 
-/// The job of the rows of `program`, which makes live files: those that are deleted, if they are few, are read here; of
-/// many, entries are moved to parts, and so they are where files are decided on together. `None` for small manifests.
+/// The job of the rows of `program`, which makes live files, its manifests, and what every process gets: those that are
+/// deleted, if they are few, are read here; of many, entries are moved to parts, and so they are where files are decided
+/// on together. `None` for small manifests.
 ///
 /// # Errors
 /// Those of reading the index manifest and few deletions.
-pub(in crate::paimon::scan) fn files_job(
-    table: &Table,
-    program: &EntryProgram,
-    manifests: Vec<ManifestFile>,
-    options: &ScanOptions,
-    bounds: &Bounds,
-) -> Result<Option<JobPlan>> {
-    let files = live_files(table, program, manifests, options, bounds)?;
-    Ok(files.map(|(files, manifests, known)| JobPlan {
-        known,
-        ..JobPlan::new(EntryJob::<Table>::Own(files), manifests, bounds)
-    }))
-}
-
-/// The same job, its manifests, and what every process gets.
-///
-/// # Errors
-/// As [`files_job`].
 pub(in crate::paimon::scan) fn live_files(
     table: &Table,
     program: &EntryProgram,
@@ -88,9 +70,9 @@ pub(in crate::paimon::scan) fn live_files(
     if !is_shuffled && deletions > 0 {
         known.push((0, Piece::alone(LiveSide::Deleted, deleted(table, &manifests, options)?)));
     }
-    let needed = manifests.iter().filter(|one| one.added > 0 || is_shuffled && one.deleted > 0);
-    let planned = planned(table, needed.clone())?;
-    let files = RowsJob::new(program.role, table, options, needed.cloned().collect())?;
+    let mut needed = manifests;
+    needed.retain(|one| one.added > 0 || is_shuffled && one.deleted > 0);
+    let (files, planned) = RowsJob::planned(program.role, table, options, needed)?;
     Ok(Some((FilesJob { files, is_shuffled }, planned, known)))
 }
 
@@ -126,7 +108,7 @@ impl Job for FilesJob {
         vec![if self.is_shuffled { Shuffle::ByKey } else { Shuffle::Here }]
     }
 
-    fn map(&self, process: &Process, _parts: u32) -> Result<ManifestMap> {
+    fn map(&self, process: &Process) -> Result<ManifestMap> {
         let FilesJob { files, is_shuffled } = self.clone();
         let decoding = process.decoding.clone();
         let program = Arc::new(files.program(files.role, decoding.clone())?);
@@ -183,10 +165,10 @@ fn keys(entries: &RecordBatch, by_bucket: bool) -> Result<Vec<Option<u64>>> {
 
 /// The rows of a part.
 struct FilesReduce {
-    /// Makes rows of files; waits for all deletion vectors, and is then completed with these.
-    waiting: Option<EntryProgram>,
-    ready: Option<Arc<EntryProgram>>,
-    vectors: Vec<RecordBatch>,
+    /// Makes rows of files; with all deletion vectors once there is a file.
+    program: Arc<EntryProgram>,
+    /// Deletion vectors; `None` once the program has them.
+    vectors: Option<Vec<RecordBatch>>,
     deleted: DeletedIdentities,
     /// Files that are decided on together.
     candidates: Vec<(RecordBatch, BooleanBuffer)>,
@@ -194,31 +176,25 @@ struct FilesReduce {
 
 impl FilesReduce {
     fn new(program: EntryProgram) -> FilesReduce {
-        let (vectors, deleted, candidates) = (Vec::new(), DeletedIdentities::default(), Vec::new());
-        FilesReduce { waiting: Some(program), ready: None, vectors, deleted, candidates }
+        let (deleted, candidates) = (DeletedIdentities::default(), Vec::new());
+        FilesReduce { program: Arc::new(program), vectors: Some(Vec::new()), deleted, candidates }
     }
 
-    /// Called when all deletion vectors have arrived: rows can be made.
+    /// What makes rows, once all deletion vectors are there.
     fn ready(&mut self) -> Result<Arc<EntryProgram>> {
-        if let Some(program) = self.waiting.take() {
-            let attach = match program.role.deletes().filter(|_| program.shows_deletes()) {
-                Some(deletes) => {
-                    let vectors = concat_batches(&vectors_schema(), &self.vectors)?;
-                    Some(Arc::new(Attach::new(deletes, &vectors)?))
-                }
-                None => None,
-            };
-            self.ready = Some(Arc::new(program.attaching(attach)));
+        let shown = self.program.role.deletes().filter(|_| self.program.shows_deletes());
+        if let (Some(vectors), Some(deletes)) = (self.vectors.take(), shown) {
+            let attach = Attach::new(deletes, &concat_batches(&vectors_schema(), &vectors)?)?;
+            self.program = Arc::new(self.program.as_ref().clone().attaching(Some(Arc::new(attach))));
         }
-        let ready = self.ready.clone();
-        ready.ok_or_else(|| Error::new(ErrorKind::Argument, "the deletion vectors of this part are wrong"))
+        Ok(Arc::clone(&self.program))
     }
 }
 
 impl Reduce for FilesReduce {
     fn push(&mut self, side: i32, entries: RecordBatch) -> Result<Pieces> {
         match LiveSide::of(side)? {
-            LiveSide::Vectors => self.vectors.push(entries),
+            LiveSide::Vectors => self.vectors.get_or_insert_default().push(entries),
             LiveSide::Deleted => {
                 self.deleted.extend(column::<BinaryArray>(&entries, IDENTITY_COLUMN)?);
             }

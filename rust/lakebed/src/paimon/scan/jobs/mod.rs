@@ -4,5 +4,5 @@ mod files;
 mod schemas;
 
 pub(crate) use files::FilesJob;
-pub(super) use files::{files_job, live_files};
+pub(super) use files::live_files;
 pub(crate) use schemas::SentSchemas;

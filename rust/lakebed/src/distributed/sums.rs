@@ -1,0 +1,95 @@
+//! Sums as a reduce that runs twice: rows are summed up where they are made, and sums where all of them are. One process
+//! sums up rows once.
+
+use arrow_array::RecordBatch;
+
+use super::job::{Piece, Pieces, Reduce, foreign, nothing, one, sides};
+use crate::error::Result;
+
+sides! {
+    pub(crate) enum SumSide {
+        Rows,
+        Sums,
+        /// What is known of sums that are complete.
+        Known,
+    }
+}
+
+/// What rows are summed up to.
+pub(crate) trait Sums: Send {
+    /// Adds rows.
+    ///
+    /// # Errors
+    /// `Required` and `Mismatch` for rows of other columns; `Mismatch` for a sum beyond 64 bits.
+    fn add(&mut self, rows: &RecordBatch) -> Result<()>;
+
+    /// Adds what [`Sums::drain`] returned elsewhere.
+    ///
+    /// # Errors
+    /// As [`Sums::add`].
+    fn merge(&mut self, sums: &RecordBatch) -> Result<()>;
+
+    /// Adds what is known of sums that are complete.
+    ///
+    /// # Errors
+    /// As [`Sums::add`]; `Argument` where nothing is.
+    fn know(&mut self, _known: &RecordBatch) -> Result<()> {
+        Err(foreign("nothing is known of sums"))
+    }
+
+    /// Whether the sums are so many that they are sent on.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// Takes the sums out, in a form for [`Sums::merge`], with the hashes of their keys where they have some.
+    ///
+    /// # Errors
+    /// None that input could cause.
+    fn drain(&mut self) -> Result<(RecordBatch, Vec<Option<u64>>)>;
+
+    /// What the sums are made to, once they are complete.
+    ///
+    /// # Errors
+    /// As [`Sums::add`].
+    fn finish(&mut self) -> Result<Pieces>;
+}
+
+/// Sums up rows and sums.
+pub(crate) struct SumReduce<S> {
+    sums: S,
+    /// Whether all sums are here in the end; else they are sent on.
+    is_last: bool,
+}
+
+impl<S: Sums> SumReduce<S> {
+    /// A reduce of rows, whose sums are sent on.
+    pub(crate) fn first(sums: S) -> SumReduce<S> {
+        SumReduce { sums, is_last: false }
+    }
+
+    /// A reduce of all sums.
+    pub(crate) fn last(sums: S) -> SumReduce<S> {
+        SumReduce { sums, is_last: true }
+    }
+
+    fn drained(&mut self) -> Result<Pieces> {
+        let (sums, keys) = self.sums.drain()?;
+        one(Piece::keyed(SumSide::Sums, sums, keys))
+    }
+}
+
+impl<S: Sums> Reduce for SumReduce<S> {
+    fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
+        match SumSide::of(side)? {
+            SumSide::Rows => self.sums.add(&rows)?,
+            SumSide::Sums => self.sums.merge(&rows)?,
+            SumSide::Known => self.sums.know(&rows)?,
+        }
+        if !self.is_last && self.sums.is_full() { self.drained() } else { nothing() }
+    }
+
+    fn finish(&mut self) -> Result<Pieces> {
+        if self.is_last { self.sums.finish() } else { self.drained() }
+    }
+}
