@@ -19,7 +19,7 @@ import pytest
 ENGINES = Path(__file__).resolve().with_name("engines")
 _BUILT = ENGINES.parents[1] / "build" / "engines"
 ICEBERG_BEFORE = "1.11.0"
-"""Iceberg's release before that of `engines/iceberg.xml`: tests ask it too what one of both may answer otherwise."""
+"""Iceberg's release before that of `engines/iceberg.xml`: tests ask it too what both may answer otherwise."""
 _MAVEN = ("mvn", "-q", "-B")
 _JVM = ("-Xmx1g", "-Duser.timezone=UTC")
 
@@ -106,8 +106,8 @@ def java_and_maven() -> str:
 
 
 def class_path(pom: Path, version: str | None = None) -> str:
-    """The jars that a project's dependencies are, as Maven has them in its repository; with a version, that of
-    the project's property `<name>.version`.
+    """The jars that a project's dependencies are, as Maven has them in its repository; `version` is what the
+    project's property `<name>.version` is set to.
 
     It is kept for as long as the project is the same and the jars are there; else Maven looks for them in its
     repository, and downloads what is not there.
