@@ -376,14 +376,14 @@ public final class IcebergEngine {
         return plan(table, table.currentSnapshot().snapshotId());
     }
 
-    /** What the engine reads of expressions in JSON, with a schema if there is one, and how it writes them again. */
+    /** What the engine reads of expressions in JSON, with a schema if there is one, written again without NOT. */
     private static List<Object> expressions(JsonNode request) {
         Schema schema = request.hasNonNull("schema") ? SchemaParser.fromJson(request.get("schema").toString()) : null;
         List<Object> found = new ArrayList<>();
         for (JsonNode json : request.get("expressions")) {
             found.add(orError(() -> {
                 Expression read = ExpressionParser.fromJson(json.toString(), schema);
-                return Map.of("text", read.toString(), "again", JSON.readTree(ExpressionParser.toJson(read)));
+                return JSON.readTree(ExpressionParser.toJson(Expressions.rewriteNot(read)));
             }));
         }
         return found;
