@@ -32,8 +32,8 @@ def decode_expression(
     Returns: the filter on the table's columns as they are called in it. A negated order (`not` of `lt`, …)
         matches null and NaN where it is of operands, as the specification has it, and not where it is of a
         term, as in Java. Names that no column has are left as they are, for `where=` to refuse.
-    Raises: PredicateError for JSON that is no expression, nests deeper than filters may, or compares with null,
-        NaN or a value of another type; UnsupportedError for comparisons of two columns, functions other than
+    Raises: PredicateError for JSON that is no expression, nests too deep, or compares with null, NaN or what is
+        no value of the column's type; UnsupportedError for comparisons of two columns, functions other than
         partition transforms, and a table of another format.
     Cost: one pass; reads nothing.
     Source: Iceberg's specification of expressions, appendix B; Iceberg's `ExpressionParser.java`.
