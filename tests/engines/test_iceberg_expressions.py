@@ -62,7 +62,7 @@ VALUES: dict[str, list[Json]] = {
     "double": [0.0, -1.5, 1e300, 0.1],
     "float": [0.0, -1.5, 0.25],
 }
-TRANSFORMS = {
+TRANSFORMS: dict[str, tuple[list[str], list[Json]]] = {
     "bucket[16]": (["id", "n", "s", "d", "ts", "dec", "u", "b", "fx"], [0, 15]),
     "truncate[2]": (["s"], ["", "ab"]),
     "year": (["d", "ts", "tz"], [54, -1]),
@@ -89,6 +89,10 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> lakebed.Table:
     document["schemas"][0]["fields"] = fields
     file.write_text(json.dumps(document))
     return lakebed.open_table(folder)
+
+
+def as_reference(name: str) -> Json:
+    return {"type": "reference", "term": name}
 
 
 class Maker:
@@ -120,19 +124,19 @@ class Maker:
         kinds = [*ORDERS, "in", "not-in", "is-null", "not-null"]
         if self.random.random() < 0.3:
             transform, (columns, values) = self.random.choice(list(TRANSFORMS.items()))
-            term = {"type": "transform", "transform": transform, "term": self.random.choice(columns)}
+            term: Json = {"type": "transform", "transform": transform, "term": self.random.choice(columns)}
             return term, values, kinds
         name, kind = self.random.choice(list(TYPES.items()))
         if kind == "string":
             kinds += ["starts-with", "not-starts-with"] * 2
         if kind in ("double", "float"):
             kinds += ["is-nan", "not-nan"] * 2
-        term = self.random.choice([name, {"type": "reference", "term": name}])
+        term = self.random.choice([name, as_reference(name)])
         return term, VALUES[kind], ["eq", "not-eq", "in", "is-null"] if kind == "boolean" else kinds
 
     def operands(self, expression: Json, ids: dict[str, int]) -> Json:
         """The same expression, its tests of operands now and then."""
-        if isinstance(expression, bool) or "term" not in expression:
+        if "term" not in expression:
             return {
                 key: self.operands(value, ids) if isinstance(value, dict) else value
                 for key, value in expression.items()

@@ -32,9 +32,9 @@ def decode_expression(
     Returns: the filter on the table's columns as they are called in it. A negated order (`not` of `lt`, …)
         matches null and NaN where it is of operands, as the specification has it, and not where it is of a
         term, as in Java. Names that no column has are left as they are, for `where=` to refuse.
-    Raises: PredicateError for JSON that is no expression, nests too deep, or compares with null, NaN or what is
-        no value of the column's type; UnsupportedError for comparisons of two columns, functions other than
-        partition transforms, and a table of another format.
+    Raises: PredicateError for JSON that is no expression, nests too deep, or compares with null, NaN or what
+        is no value of the column's type; UnsupportedError for comparisons of two columns, for functions other
+        than partition transforms, and for a table of another format.
     Cost: one pass; reads nothing.
     Source: Iceberg's specification of expressions, appendix B; Iceberg's `ExpressionParser.java`.
     """
