@@ -122,14 +122,16 @@ def duckdb_extensions(*names: str, config: dict[str, Any] | None = None) -> Any:
     """
     import duckdb
 
-    places = find_spec("duckdb_ext")
-    folders = list(places.submodule_search_locations or []) if places else []
     connection = duckdb.connect(config=config or {})
     for name in names:
-        of_name = f"extensions/v{duckdb.__version__}/*/{name}.duckdb_extension"
+        package = find_spec(f"duckdb_extension_{name}")
+        folders = (package and package.submodule_search_locations) or ()
+        of_name = f"extensions/v{duckdb.__version__}/{name}.duckdb_extension"
         extension = next((path for folder in folders for path in Path(folder).glob(of_name)), None)
         if extension is None:
-            raise FileNotFoundError(f"duckdb-ext-{name} is not installed for DuckDB {duckdb.__version__}")
+            raise FileNotFoundError(
+                f"duckdb-extension-{name} is not installed for DuckDB {duckdb.__version__}"
+            )
         connection.load_extension(str(extension))
     return connection
 

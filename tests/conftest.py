@@ -20,7 +20,7 @@ import jvm_groups
 import pytest
 import reported
 import spark_sessions
-from java_engine import Engine, JavaEngine
+from java_engine import Engine, IcebergEngines, JavaEngine
 from paimon_made import MadeTable
 from paimon_plans import Place
 from spark_runtimes import SparkRuntimes, require_python_for_spark
@@ -205,7 +205,7 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
-AnEngine = TypeVar("AnEngine", bound=Engine)
+AnEngine = TypeVar("AnEngine", Engine, JavaEngine, SparkRuntimes, IcebergEngines)
 
 
 def _running(engine: Callable[[], AnEngine], scope: Literal["session", "module"]) -> Any:
@@ -220,7 +220,7 @@ def _running(engine: Callable[[], AnEngine], scope: Literal["session", "module"]
 
 
 paimon_java = _running(partial(JavaEngine, "PaimonEngine"), "session")
-iceberg_java = _running(partial(JavaEngine, "IcebergEngine"), "session")
+iceberg_javas = _running(IcebergEngines, "session")
 # Iceberg's REST catalog, and Paimon's.
 rest_java = _running(partial(JavaEngine, "RestCatalogEngine"), "session")
 paimon_rest_java = _running(partial(JavaEngine, "PaimonRestEngine"), "module")
@@ -228,3 +228,9 @@ paimon_rest_java = _running(partial(JavaEngine, "PaimonRestEngine"), "module")
 hdfs_java = _running(partial(JavaEngine, "HdfsEngine"), "module")
 # The formats' runtimes for Spark 3.5.
 spark_runtimes = _running(SparkRuntimes, "session")
+
+
+@pytest.fixture
+def iceberg_java(request: pytest.FixtureRequest, iceberg_javas: IcebergEngines) -> JavaEngine:
+    """Iceberg's newest release, or the one that the test is parametrised with."""
+    return iceberg_javas.at(getattr(request, "param", None))

@@ -64,9 +64,13 @@ def each_layout_of_golden_paimon_tables() -> pytest.MarkDecorator:
     return each_covering_paimon_table("folder", "no ", "one ", "several ", "two ", "bucket", "snapshot")
 
 
-def each_covering_iceberg_table(*kinds: str, names: Sequence[str] = ("*",)) -> pytest.MarkDecorator:
-    """As `each_covering_paimon_table`, of Iceberg."""
-    tables = covering_iceberg_tables(*kinds, names=names)
+def each_covering_iceberg_table(
+    *kinds: str, names: Sequence[str] = ("*",), folders: Sequence[str] = ("iceberg",)
+) -> pytest.MarkDecorator:
+    """As `each_covering_paimon_table`, of Iceberg, for the golden tables of each folder."""
+    tables = [
+        one for folder in folders for one in covering_iceberg_tables(*kinds, names=names, folder=folder)
+    ]
     return each("table", tables, [table.name for table in tables], "golden Iceberg tables")
 
 
@@ -85,9 +89,11 @@ def each_covering_place(*kinds: str) -> pytest.MarkDecorator:
 
 
 @cache
-def covering_iceberg_tables(*kinds: str, names: Sequence[str] = ("*",)) -> tuple[GoldenIcebergTable, ...]:
-    """The tables of `each_covering_iceberg_table`."""
-    return _covering(_named(golden_iceberg_tables(), names), iceberg_features, kinds)
+def covering_iceberg_tables(
+    *kinds: str, names: Sequence[str] = ("*",), folder: str = "iceberg"
+) -> tuple[GoldenIcebergTable, ...]:
+    """The tables of `each_covering_iceberg_table` in one folder."""
+    return _covering(_named(golden_iceberg_tables(folder), names), iceberg_features, kinds)
 
 
 @cache

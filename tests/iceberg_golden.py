@@ -193,7 +193,7 @@ def _lines(file: Path) -> list[Row]:
 @cache
 def golden_iceberg_tables(folder: str = "iceberg") -> tuple[GoldenTable, ...]:
     """Every golden Iceberg table there is, by name; empty where there is none. Those of "iceberg_next" are of
-    what the Java engine of these tests does not read yet.
+    what Iceberg Java reads and writes from 1.12 on.
 
     Raises: AssertionError for a folder that comes without answers.
     """

@@ -18,6 +18,8 @@ import pytest
 
 ENGINES = Path(__file__).resolve().with_name("engines")
 _BUILT = ENGINES.parents[1] / "build" / "engines"
+ICEBERG_BEFORE = "1.11.0"
+"""Iceberg's release before that of `engines/iceberg.xml`: tests ask it too what both may answer otherwise."""
 _MAVEN = ("mvn", "-q", "-B")
 _JVM = ("-Xmx1g", "-Duser.timezone=UTC")
 
@@ -61,11 +63,38 @@ class Engine:
 class JavaEngine(Engine):
     """A running `tests/engines/<name>.java`."""
 
-    def __init__(self, name: str) -> None:
-        """Starts it. Skips the test where Java or Maven is absent."""
+    def __init__(self, name: str, version: str | None = None) -> None:
+        """Starts it, in a version other than its project's where one is given. Skips the test where Java or
+        Maven is absent.
+        """
         java = java_and_maven()
-        jars = class_path(ENGINES / f"{name.removesuffix('Engine').lower()}.xml")
-        super().__init__(name, [java, *_JVM, "-cp", jars, str(ENGINES / f"{name}.java")])
+        jars = class_path(ENGINES / f"{name.removesuffix('Engine').lower()}.xml", version)
+        called = name if version is None else f"{name}-{version}"
+        super().__init__(called, [java, *_JVM, "-cp", jars, str(ENGINES / f"{name}.java")])
+
+
+class IcebergEngines:
+    """Iceberg's Java engine in two releases, each started when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._running: dict[str | None, JavaEngine] = {}
+
+    def at(self, version: str | None = None) -> JavaEngine:
+        """The engine of a version, or the newest. Skips the test where it cannot be had."""
+        if version not in self._running:
+            self._running[version] = JavaEngine("IcebergEngine", version)
+        return self._running[version]
+
+    def close(self) -> None:
+        """Ends both."""
+        for engine in self._running.values():
+            engine.close()
+
+
+# Of tests that take `iceberg_java`: asks both releases.
+each_iceberg_release = pytest.mark.parametrize(
+    "iceberg_java", [None, ICEBERG_BEFORE], ids=["1.12", "1.11"], indirect=True
+)
 
 
 def java_and_maven() -> str:
@@ -76,22 +105,24 @@ def java_and_maven() -> str:
     return str(found["java"])
 
 
-def class_path(pom: Path) -> str:
-    """The jars that a project's dependencies are, as Maven has them in its repository.
+def class_path(pom: Path, version: str | None = None) -> str:
+    """The jars that a project's dependencies are, as Maven has them in its repository; `version` is what the
+    project's property `<name>.version` is set to.
 
     It is kept for as long as the project is the same and the jars are there; else Maven looks for them in its
     repository, and downloads what is not there.
     """
     _BUILT.mkdir(parents=True, exist_ok=True)
     with locked(_BUILT / "maven.lock"):
-        return _class_path(pom)
+        return _class_path(pom, () if version is None else (f"-D{pom.stem}.version={version}",))
 
 
-def _class_path(pom: Path) -> str:
-    kept = _BUILT / f"{pom.stem}-{sha256(pom.read_bytes()).hexdigest()[:16]}.classpath"
+def _class_path(pom: Path, set_to: tuple[str, ...]) -> str:
+    asked = sha256(pom.read_bytes() + "".join(set_to).encode()).hexdigest()
+    kept = _BUILT / f"{pom.stem}-{asked[:16]}.classpath"
     if kept.is_file() and all(Path(jar).is_file() for jar in kept.read_text().split(os.pathsep)):
         return kept.read_text()
-    goal = ("-f", str(pom), "dependency:build-classpath", f"-Dmdep.outputFile={kept}")
+    goal = ("-f", str(pom), "dependency:build-classpath", f"-Dmdep.outputFile={kept}", *set_to)
     offline = subprocess.run([*_MAVEN, "-o", *goal], capture_output=True, check=False)
     if offline.returncode != 0:
         online = subprocess.run([*_MAVEN, *goal], capture_output=True, text=True, check=False)
@@ -113,11 +144,11 @@ def _tool(name: str) -> str | None:
     return shutil.which(name, path=f"{home}/bin") if home and name == "java" else shutil.which(name)
 
 
-def fetch(project: Path) -> None:
+def fetch(project: Path, version: str | None = None) -> None:
     """Has Maven fetch an engine, or says why it cannot be had: minutes where none is there yet."""
     try:
         java_and_maven()
-        class_path(project)
+        class_path(project, version)
     except pytest.skip.Exception as skipped:
         sys.stderr.write(f"{project.stem}: {skipped.msg}\n")
 
@@ -125,3 +156,4 @@ def fetch(project: Path) -> None:
 if __name__ == "__main__":
     for pom in sorted(ENGINES.glob("*.xml")):
         fetch(pom)
+    fetch(ENGINES / "iceberg.xml", ICEBERG_BEFORE)

@@ -10,7 +10,7 @@ import pytest
 # Each worker that has one starts a Spark of its own, whose first jobs take longest; others do the rest.
 _SPARK_GROUPS = 2
 # Fixtures that start an engine: one worker has it.
-_ENGINES = ("paimon_java", "iceberg_java", "rest_java", "spark_runtimes")
+_ENGINES = ("paimon_java", "iceberg_javas", "rest_java", "spark_runtimes")
 
 
 def assign(items: Sequence[pytest.Item]) -> None:

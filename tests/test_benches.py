@@ -12,6 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -65,7 +66,7 @@ TIMED: dict[str, set[tuple[str, str]]] = {
         ("json.loads", "open"),
     },
 }
-NEEDED = {"strings-deflate": "duckdb", "binary-rows": "pypaimon", "metadata-1mb": "pyiceberg"}
+NEEDED = {"strings-deflate": "polars", "binary-rows": "pypaimon", "metadata-1mb": "pyiceberg"}
 
 
 def run(program: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -80,6 +81,10 @@ def results(program: str, folder: Path, *arguments: object, **environment: str) 
     assert done.returncode == 0, done.stdout + done.stderr
     return [json.loads(line) for line in file.read_text().splitlines()], done.stdout
 
+
+# DuckDB reads Avro and Iceberg by extensions, which DuckDB 2 does not have as packages.
+if WITHOUT := find_spec("duckdb_extension_avro") is None:
+    TIMED = {name: {cell for cell in cells if cell[0] != "duckdb"} for name, cells in TIMED.items()}
 
 # Of one input of each format a reader is asked for its first task; the long form asks for all, the quick one
 # asks lakebed alone.
@@ -213,7 +218,7 @@ def test_the_late_proxy_relays_waits_and_counts(late_s3: Any) -> None:
             server.shutdown()
 
 
-LATE_PEERS = [("iceberg", ("duckdb",)), ("paimon", ("pypaimon", "pypaimon-rust"))]
+LATE_PEERS = [("iceberg", () if WITHOUT else ("duckdb",)), ("paimon", ("pypaimon", "pypaimon-rust"))]
 
 
 @pytest.mark.parametrize(("format_name", "peers"), LATE_PEERS if THOROUGH else LATE_PEERS[:1])

@@ -18,6 +18,9 @@ _Bytes = bytes | bytearray | memoryview
 Value = str | bool | SupportsIndex | float | Decimal | _Time | _Bytes | UUID | None
 """What a column is compared with. `None` is SQL's NULL: no comparison with it is true but `eq_null_safe`."""
 
+ExpressionForm = Literal["term", "operand"]
+"""The forms of expressions in Iceberg's JSON: tests of a `term`, or of `left`, `right` and `child`."""
+
 
 def col(name: str) -> Column:
     """A column to filter by.

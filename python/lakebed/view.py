@@ -18,6 +18,7 @@ from lakebed.scan import Scan
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from lakebed.predicates import ExpressionForm
     from lakebed.table import Table
 
 
@@ -221,9 +222,11 @@ class PlanScan(ViewScan):
         """
         return Scan(self._native.deletes(), f"deletes of the {self._name}")
 
-    def to_rest(self) -> dict[str, Any]:
+    def to_rest(self, *, form: ExpressionForm = "term") -> dict[str, Any]:
         """(Iceberg) What a REST catalog answers an engine that asks for a plan, ready for `json.dumps`.
 
+        Args: form, of residual filters: "term", which clients of Iceberg Java until 1.12 read, or "operand",
+            which Iceberg's specification of expressions has in its place.
         Returns: a `CompletedPlanningResult`: `status` "completed"; `file-scan-tasks`, each with its
             `data-file`, `delete-file-references` (numbers into `delete-files`; absent: none) and
             `residual-filter` (an expression; `true`: nothing is left to test); `delete-files`, those that
@@ -231,10 +234,11 @@ class PlanScan(ViewScan):
             Partitions are lists in the order of their spec's fields. A server adds `plan-id` and
             `storage-credentials`; without `status` it is a `FetchScanTasksResult`.
         Raises: UnsupportedError (a Paimon table, a `LIKE` in `where` for which Iceberg has no expression, a
-            partition or filter with NaN or an infinity, which JSON does not have); else as `to_arrow`.
+            partition or filter with NaN or an infinity, which JSON does not have); ValueError for another
+            form; else as `to_arrow`.
         Cost: as the plan with `deletes="ids"`, and `deletes` where a file has some; memory is that of the
             answer.
         Source: Iceberg's REST catalog specification, `planTableScan` and `fetchScanTasks`; Iceberg's
             `TableScanResponseParser.java`.
         """
-        return self._native.scan_tasks()
+        return self._native.scan_tasks(form)

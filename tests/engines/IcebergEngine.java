@@ -44,6 +44,7 @@ import org.apache.iceberg.Metrics;
 import org.apache.iceberg.OverwriteFiles;
 import org.apache.iceberg.RewriteFiles;
 import org.apache.iceberg.RowDelta;
+import org.apache.iceberg.Schema;
 import org.apache.iceberg.SchemaParser;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.SnapshotParser;
@@ -53,14 +54,18 @@ import org.apache.iceberg.Table;
 import org.apache.iceberg.TableMetadata;
 import org.apache.iceberg.TableMetadataParser;
 import org.apache.iceberg.TableOperations;
+import org.apache.iceberg.TableScan;
 import org.apache.iceberg.UpdatePartitionSpec;
 import org.apache.iceberg.UpdateSchema;
 import org.apache.iceberg.data.IcebergGenerics;
 import org.apache.iceberg.data.Record;
+import org.apache.iceberg.expressions.Evaluator;
+import org.apache.iceberg.expressions.Expression;
 import org.apache.iceberg.expressions.ExpressionParser;
 import org.apache.iceberg.expressions.Expressions;
 import org.apache.iceberg.expressions.Literal;
 import org.apache.iceberg.expressions.Term;
+import org.apache.iceberg.hadoop.HadoopFileIO;
 import org.apache.iceberg.hadoop.HadoopTables;
 import org.apache.iceberg.io.CloseableIterable;
 import org.apache.iceberg.io.FileIO;
@@ -125,6 +130,18 @@ public final class IcebergEngine {
         }
         if (operation.equals("answer")) {
             return answered(request);
+        }
+        if (operation.equals("filtered")) {
+            return filtered(request);
+        }
+        if (operation.equals("as_of")) {
+            return asOf(request);
+        }
+        if (operation.equals("planned")) {
+            return planned(request);
+        }
+        if (operation.equals("expressions")) {
+            return expressions(request);
         }
         Table table = new HadoopTables(new Configuration()).load(request.get("table").asText());
         if (operation.equals("manage")) {
@@ -308,6 +325,66 @@ public final class IcebergEngine {
                         .map(file -> file.location() + "#" + file.contentOffset()).sorted().toList();
                 found.put(task.file().location(), deletes);
             }
+        }
+        return found;
+    }
+
+    /** What is left of a metadata table: the files that some task reads, and the rows of these that match. */
+    private static Map<String, Object> filtered(JsonNode request) throws Exception {
+        StaticTableOperations operations =
+                new StaticTableOperations(request.get("metadata").asText(), new Moved(prefixes(request)));
+        Table table = MetadataTableUtils.createMetadataTableInstance(
+                new BaseTable(operations, "table"), MetadataTableType.valueOf(request.get("type").asText()));
+        Types.StructType struct = table.schema().asStruct();
+        Expression where = ExpressionParser.fromJson(request.get("where").toString(), table.schema());
+        Evaluator matches = new Evaluator(struct, where, true);
+        TableScan scan = table.newScan().filter(where);
+        if (request.path("ignore_residuals").asBoolean()) {
+            scan = scan.ignoreResiduals();
+        }
+        List<Object> files = new ArrayList<>();
+        List<Object> found = new ArrayList<>();
+        try (CloseableIterable<FileScanTask> tasks = scan.planFiles()) {
+            for (FileScanTask task : tasks) {
+                files.add(task.file().location());
+                try (CloseableIterable<StructLike> rows = task.asDataTask().rows()) {
+                    rows.forEach(row -> {
+                        if (matches.eval(row)) {
+                            found.add(value(struct, row));
+                        }
+                    });
+                }
+            }
+        }
+        return Map.of("files", files, "rows", found);
+    }
+
+    /** The snapshots that were current at some times, null where none was. */
+    private static List<Object> asOf(JsonNode request) {
+        FileIO files = new Moved(prefixes(request));
+        Table table = new BaseTable(new StaticTableOperations(request.get("metadata").asText(), files), "table");
+        List<Object> found = new ArrayList<>();
+        request.get("times").forEach(time -> found.add(SnapshotUtil.nullableSnapshotIdAsOfTime(table, time.asLong())));
+        return found;
+    }
+
+    /** A plan of the current snapshot by Hadoop's files, whose manifests may be kept in the engine's cache. */
+    private static Map<String, Object> planned(JsonNode request) throws Exception {
+        HadoopFileIO files = new HadoopFileIO(new Configuration());
+        files.initialize(Map.of("io.manifest.cache-enabled", request.get("cached").asText()));
+        Table table = new BaseTable(new StaticTableOperations(request.get("metadata").asText(), files), "table");
+        return plan(table, table.currentSnapshot().snapshotId());
+    }
+
+    /** What the engine reads of expressions in JSON, with a schema if there is one, written again without NOT. */
+    private static List<Object> expressions(JsonNode request) {
+        Schema schema = request.hasNonNull("schema") ? SchemaParser.fromJson(request.get("schema").toString()) : null;
+        List<Object> found = new ArrayList<>();
+        for (JsonNode json : request.get("expressions")) {
+            found.add(orError(() -> {
+                Expression read = ExpressionParser.fromJson(json.toString(), schema);
+                return JSON.readTree(ExpressionParser.toJson(Expressions.rewriteNot(read)));
+            }));
         }
         return found;
     }

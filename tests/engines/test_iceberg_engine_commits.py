@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from java_engine import each_iceberg_release
 
 import lakebed
 from lakebed import SchemaChange
@@ -106,6 +107,7 @@ def many_changes(made: MadeTable, changes: lakebed.Transaction) -> None:
 
 
 @pytest.mark.jvm
+@each_iceberg_release
 def test_java_reads_a_transaction_and_goes_on(made: MadeTable, iceberg_java: JavaEngine):
     with made.now().transaction() as changes:
         many_changes(made, changes)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from covering import each_covering_iceberg_table, each_layout_of_golden_paimon_tables
+from java_engine import each_iceberg_release
 from moved_tables import copied, said, with_deletes
 
 import lakebed
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.jvm, pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")]
 
 
+@each_iceberg_release
 @each_covering_iceberg_table("format", "several", "content", "status", "container")
 def test_iceberg_reads_the_same(table: GoldenIcebergTable, tmp_path: Path, iceberg_java: JavaEngine):
     if table.name == "inline_manifests_v1":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from covering import each_covering_iceberg_table
+from java_engine import each_iceberg_release
 from moved_tables import copied, with_deletes
 
 import lakebed
@@ -39,6 +40,7 @@ def part(table: lakebed.Table) -> str | None:
     return None
 
 
+@each_iceberg_release
 @each_covering_iceberg_table("format", "several", "status", "content")
 def test_iceberg_plans_and_reads_the_same(table: GoldenTable, tmp_path: Path, iceberg_java: JavaEngine):
     if Path(table.info["metadata_file"]).name[0] != "v":

@@ -71,8 +71,8 @@ def _duckdb() -> Any:
     """A connection with the extension, which takes longer to load than a file to be read."""
     import duckdb
 
-    packages = Path(str(distribution("duckdb-ext-avro").locate_file("")))
-    [extension] = packages.glob("duckdb_ext/extensions/*/*/avro.duckdb_extension")
+    packages = Path(str(distribution("duckdb-extension-avro").locate_file("")))
+    [extension] = packages.glob("duckdb_extension_avro/extensions/*/avro.duckdb_extension")
     connection = duckdb.connect()
     connection.load_extension(str(extension))
     return connection

@@ -1,5 +1,6 @@
-"""Apache Iceberg's metadata: single files and bytes, read and written."""
+"""Apache Iceberg's metadata: single files and bytes, read and written, and filters in its JSON."""
 
+from lakebed.iceberg.expressions import decode_expression, encode_expression
 from lakebed.iceberg.reading import (
     decode_values,
     encode_values,
@@ -11,7 +12,9 @@ from lakebed.iceberg.reading import (
 from lakebed.iceberg.writing import write_manifest, write_manifest_list, write_metadata
 
 __all__ = [
+    "decode_expression",
     "decode_values",
+    "encode_expression",
     "encode_values",
     "read_deletion_vector",
     "read_manifest",

@@ -10,14 +10,17 @@ use lakebed::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, Man
 use lakebed::iceberg::manifest_list::{ManifestFile, read_manifest_list};
 use lakebed::iceberg::metadata::MetadataFile;
 use lakebed::iceberg::partition::PartitionSpec;
+use lakebed::iceberg::prune::Names;
 use lakebed::iceberg::value;
 use lakebed::iceberg::write::{
     FormatVersion, ListHeader, ManifestContent, ManifestLayout, metadata_bytes, metadata_text,
     write_manifest, write_manifest_list,
 };
 use lakebed::notes::Notes;
+use lakebed::scan::ExpressionForm;
 use lakebed::storage::Local;
 use lakebed::{Error, ErrorKind, Result};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::Value;
 
@@ -25,9 +28,11 @@ use crate::arguments::Limits;
 use crate::arrow::{import_array, import_schema};
 use crate::boundary::detached;
 use crate::caller_stream::caller_stream;
+use crate::iceberg_commit::iceberg_table;
 use crate::sink::{Encoding, Sink, Target, WriteResult, write_into};
 use crate::source::{Source, read_deletion_vector};
 use crate::stream::{Batch, BatchStream};
+use crate::table::Table;
 
 /// The entries of one manifest; `listed` is its `ManifestFile` in JSON.
 #[pyfunction]
@@ -102,6 +107,39 @@ pub fn decode_values(py: Python<'_>, binary: &Bound<'_, PyAny>, types: &Bound<'_
 pub fn encode_values(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Batch> {
     let array = import_array(array)?;
     detached(py, || Ok(Batch(Arc::new(value::encode_values(&array)?))))
+}
+
+/// The SQL text of the filter that an expression is.
+#[pyfunction]
+pub fn iceberg_filter(
+    py: Python<'_>,
+    table: &Table,
+    expression: &str,
+    case_sensitive: bool,
+) -> PyResult<String> {
+    let names = if case_sensitive { Names::Exact } else { Names::AnyCase };
+    detached(py, || Ok(iceberg_table(table)?.filter_of(expression, names)?.to_string()))
+}
+
+/// The JSON of the expression that the SQL text of a filter is.
+#[pyfunction]
+pub fn iceberg_expression(py: Python<'_>, table: &Table, filter: &str, form: Form) -> PyResult<String> {
+    detached(py, || Ok(iceberg_table(table)?.expression_of(filter, form.0)?.to_string()))
+}
+
+/// The form of an expression, by its name in Python.
+pub struct Form(pub ExpressionForm);
+
+impl<'py> FromPyObject<'_, 'py> for Form {
+    type Error = PyErr;
+
+    fn extract(name: Borrowed<'_, 'py, PyAny>) -> PyResult<Form> {
+        match name.extract()? {
+            "term" => Ok(Form(ExpressionForm::Term)),
+            "operand" => Ok(Form(ExpressionForm::Operand)),
+            other => Err(PyValueError::new_err(format!("form is \"term\" or \"operand\", not {other:?}"))),
+        }
+    }
 }
 
 /// JSON that Python's own writer made.

@@ -200,7 +200,7 @@ fn parsed<T: DeserializeOwned + Send>(py: Python<'_>, json: &str) -> PyResult<T>
     checked(py, || serde_json::from_str(json).map_err(failed))
 }
 
-fn iceberg_table(table: &Table) -> Result<&IcebergTable> {
+pub fn iceberg_table(table: &Table) -> Result<&IcebergTable> {
     let found = table.0.as_any().downcast_ref::<IcebergTable>();
     found.ok_or_else(|| Error::new(ErrorKind::Unsupported, "not an Iceberg table"))
 }

@@ -35,8 +35,8 @@ mod _native {
         avro::{avro_blocks, avro_header, avro_read, avro_write},
         boundary::panic,
         iceberg::{
-            decode_values, encode_values, iceberg_read_deletion_vector, iceberg_read_manifest,
-            iceberg_read_manifest_list, iceberg_read_metadata, iceberg_write_manifest,
+            decode_values, encode_values, iceberg_expression, iceberg_filter, iceberg_read_deletion_vector,
+            iceberg_read_manifest, iceberg_read_manifest_list, iceberg_read_metadata, iceberg_write_manifest,
             iceberg_write_manifest_list, iceberg_write_metadata,
         },
         iceberg_commit::{

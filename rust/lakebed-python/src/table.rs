@@ -16,6 +16,7 @@ use crate::arguments::{Limits, of_attributes};
 use crate::arrow::{SchemaCapsule, export_schema, import_batch};
 use crate::boundary::detached;
 use crate::caller_stream::caller_stream;
+use crate::iceberg::Form;
 use crate::job::JobPlan;
 use crate::storage::{Reads, storage_of};
 use crate::stream::{Batch, BatchStream, warn};
@@ -154,8 +155,8 @@ impl Scan {
     }
 
     /// As the objects that `json.loads` makes.
-    fn scan_tasks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let answer = detached(py, || Ok(self.0.scan_tasks()?.to_string()))?;
+    fn scan_tasks<'py>(&self, py: Python<'py>, form: Form) -> PyResult<Bound<'py, PyAny>> {
+        let answer = detached(py, || Ok(self.0.scan_tasks(form.0)?.to_string()))?;
         warn(py, &self.0.notes())?;
         py.import("json")?.call_method1("loads", (answer,))
     }

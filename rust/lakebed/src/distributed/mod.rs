@@ -40,7 +40,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::scan::{Numbered, Scan, no_scan_tasks};
+use crate::scan::{ExpressionForm, Numbered, Scan, no_scan_tasks};
 use crate::storage::total_size;
 
 /// A scan that an engine can run in many processes.
@@ -78,12 +78,12 @@ pub trait Distributed: Scan {
     }
 
     /// For a plan of an Iceberg table, the answer of a REST catalog to a client that asks it to plan the
-    /// scan: the JSON object of a completed planning result.
+    /// scan: the JSON object of a completed planning result, with residuals in that form.
     ///
     /// # Errors
     /// Those of reading the plan; `Unsupported` for other scans, and where Iceberg's expressions cannot
     /// express the residual of the filter.
-    fn scan_tasks(&self) -> Result<serde_json::Value> {
+    fn scan_tasks(&self, _form: ExpressionForm) -> Result<serde_json::Value> {
         Err(no_scan_tasks())
     }
 }

@@ -99,7 +99,7 @@ impl Operator {
     }
 
     /// The operator with its sides exchanged: `5 < a` is `a > 5`.
-    pub(super) fn flipped(self) -> Operator {
+    pub(crate) fn flipped(self) -> Operator {
         match self {
             Operator::Lt => Operator::Gt,
             Operator::LtEq => Operator::GtEq,

@@ -9,7 +9,7 @@ use arrow_schema::SchemaRef;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Amount, Batches, EntrySource, Funnel, ScanOptions, Stage, ViewScan};
+use super::{Amount, Batches, EntrySource, ExpressionForm, Funnel, ScanOptions, Stage, ViewScan};
 use crate::columnar::Decoding;
 use crate::diff::{Difference, OneSide};
 use crate::distributed::{Bounds, Distributed, Job, JobPlan, Piece, PlannedManifest};
@@ -300,7 +300,7 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     ///
     /// # Errors
     /// `Unsupported`; those of the plan.
-    fn scan_tasks(_scan: &ViewScan<Self>) -> Result<serde_json::Value> {
+    fn scan_tasks(_scan: &ViewScan<Self>, _form: ExpressionForm) -> Result<serde_json::Value> {
         Err(no_scan_tasks())
     }
 

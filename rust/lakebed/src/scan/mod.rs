@@ -83,6 +83,17 @@ pub enum DeletesAs {
     Ids,
 }
 
+/// The forms of Iceberg's JSON for expressions. All that is read may be of either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ExpressionForm {
+    /// Tests of a `term`, as Iceberg's releases until 1.12 write and read them (`ExpressionParser.java`). The
+    /// specification calls them deprecated.
+    #[default]
+    Term,
+    /// Tests of value expressions, `left`, `right` and `child` (Iceberg's specification of expressions, appendix B).
+    Operand,
+}
+
 impl DeletesAs {
     /// The column of a plan that has the deletes in this form.
     pub(crate) fn column(self) -> &'static str {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
-use super::{Batches, EntryJob, Format, RowsJob, Scan, ScanOptions, Step, counted, limited};
+use super::{Batches, EntryJob, ExpressionForm, Format, RowsJob, Scan, ScanOptions, Step, counted, limited};
 use crate::diff::OneSide;
 use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::{Error, ErrorKind, Result};
@@ -108,8 +108,8 @@ impl<F: Format> Distributed for ViewScan<F> {
         Ok(Box::new(Numbered::new(ViewScan::new(self.table.clone(), View::Deletes, options)?)))
     }
 
-    fn scan_tasks(&self) -> Result<serde_json::Value> {
-        F::scan_tasks(self)
+    fn scan_tasks(&self, form: ExpressionForm) -> Result<serde_json::Value> {
+        F::scan_tasks(self, form)
     }
 
     fn job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {

@@ -10,7 +10,7 @@ use crate::distributed::{Bounds, Distributed, JobPlan, RowFilter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::predicate::{BoundPredicate, Predicate};
-use crate::scan::{Batches, Scan, ScanOptions, Step, limited};
+use crate::scan::{Batches, ExpressionForm, Scan, ScanOptions, Step, limited};
 
 /// Resolves a view with both filters. `resolve` applies one of them: the filter on the table's columns where rows are
 /// made from the table's files, else the one on the view's own columns. `rows` are the columns of the table's rows.
@@ -138,7 +138,7 @@ impl Distributed for FilteredView {
         self.scan.deletes()
     }
 
-    fn scan_tasks(&self) -> Result<serde_json::Value> {
+    fn scan_tasks(&self, _form: ExpressionForm) -> Result<serde_json::Value> {
         let message = "a plan of a filter on the view's own columns is none that a REST catalog answers";
         Err(Error::new(ErrorKind::Unsupported, message))
     }

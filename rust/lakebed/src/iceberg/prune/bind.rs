@@ -100,25 +100,13 @@ struct Binder<'a> {
 
 impl Binder<'_> {
     fn bind(&self, term: &Term, index: usize) -> Result<FilterTerm> {
-        let (source, column) = match self.column(&term.column)? {
+        let (source, column) = match named(self.schema, self.names, &term.column)? {
             Some(field) => self.of_column(term, field, index)?,
             None => self.of_partition(term, index)?,
         };
         let top = |field: &FieldRef| self.schema.fields.iter().any(|top| top.id == field.id);
         let nested = matches!(&source, ColumnSource::Column(field, _) if !top(field));
         Ok(FilterTerm { term: term.clone(), source, nested, column })
-    }
-
-    fn column(&self, name: &str) -> Result<Option<&FieldRef>> {
-        let exact = self.schema.field_by_name(name);
-        if exact.is_some() || self.names == Names::Exact {
-            return Ok(exact);
-        }
-        let mut like = self.schema.fields_like(name);
-        match (like.next(), like.next()) {
-            (Some(_), Some(_)) => Err(refused(name, "several columns have this name when case is ignored")),
-            (found, _) => Ok(found),
-        }
     }
 
     fn of_column(&self, term: &Term, field: &FieldRef, index: usize) -> Result<(ColumnSource, Column)> {
@@ -152,6 +140,22 @@ impl Binder<'_> {
             return Err(refused(&term.column, "transforms apply to columns, this is a partition field"));
         }
         Ok((ColumnSource::Partition(position), column(index, &unified.ty)))
+    }
+}
+
+/// The field of a column's name, if there is one.
+///
+/// # Errors
+/// `Predicate` for several that only differ in case, where that is ignored.
+pub(super) fn named<'s>(schema: &'s Schema, names: Names, name: &str) -> Result<Option<&'s FieldRef>> {
+    let exact = schema.field_by_name(name);
+    if exact.is_some() || names == Names::Exact {
+        return Ok(exact);
+    }
+    let mut like = schema.fields_like(name);
+    match (like.next(), like.next()) {
+        (Some(_), Some(_)) => Err(refused(name, "several columns have this name when case is ignored")),
+        (found, _) => Ok(found),
     }
 }
 

@@ -27,7 +27,8 @@ use crate::iceberg::view::Role;
 use crate::reach::{NewestReach, UnreachedFiles, newest_reach};
 use crate::record::find;
 use crate::scan::{
-    Batches, EntrySource, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions, ViewScan,
+    Batches, EntrySource, ExpressionForm, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions,
+    ViewScan,
 };
 use crate::system::SystemTable;
 use crate::table::{Newest, TableCore};
@@ -201,8 +202,8 @@ impl Format for Table {
         super::job(scan, bounds)
     }
 
-    fn scan_tasks(scan: &ViewScan<Table>) -> Result<serde_json::Value> {
-        scan.answer()
+    fn scan_tasks(scan: &ViewScan<Table>, form: ExpressionForm) -> Result<serde_json::Value> {
+        scan.answer(form)
     }
 
     fn counted_role(view: &View, options: &ScanOptions) -> Option<Role> {

@@ -17,7 +17,7 @@ use crate::iceberg::table::TableTypes;
 use crate::iceberg::types::Type;
 use crate::iceberg::value::to_json;
 use crate::record::{column, find, typed};
-use crate::scan::{self, DELETE_ID, DeletesAs, RESIDUAL, ScanOptions};
+use crate::scan::{self, DELETE_ID, DeletesAs, ExpressionForm, RESIDUAL, ScanOptions};
 use crate::view::View;
 
 /// A key of a file in the answer, the column that it is read from, and the type of its values or items.
@@ -52,11 +52,11 @@ impl Scan {
     /// expressions cannot express.
     ///
     /// Cost: the plan and its deletes, and the object in memory.
-    pub(super) fn answer(&self) -> Result<Value> {
+    pub(super) fn answer(&self, form: ExpressionForm) -> Result<Value> {
         let types = self.table.types()?;
         let mut numbers = Numbers::default();
         let mut tasks: Vec<Value> = Vec::new();
-        let mut residuals = Residuals { types: &types, known: HashMap::new() };
+        let mut residuals = Residuals { types: &types, form, known: HashMap::new() };
         for rows in scan::Scan::stream(&self.shown_in_answer()?)? {
             let rows = rows?;
             let files = files(&rows, &types, &OF_DATA)?;
@@ -130,6 +130,7 @@ impl Numbers {
 /// Residuals as expressions; equal residuals are converted once.
 struct Residuals<'a> {
     types: &'a TableTypes,
+    form: ExpressionForm,
     known: HashMap<String, Value>,
 }
 
@@ -139,7 +140,7 @@ impl Residuals<'_> {
         if let Some(known) = self.known.get(text) {
             return Ok(known.clone());
         }
-        let expression = Pruner::new(text, self.types)?.filter.expression(&self.types.schema)?;
+        let expression = Pruner::new(text, self.types)?.filter.expression(&self.types.schema, self.form)?;
         self.known.insert(text.to_owned(), expression.clone());
         Ok(expression)
     }

@@ -1,5 +1,6 @@
 //! A table on a branch at a snapshot, as its metadata describes it.
 
+mod expressions;
 mod lineage;
 mod lists;
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::iceberg::manifest_list::FieldSummary;
 use crate::iceberg::test_values::array;
 use crate::iceberg::types::FieldRef;
 use crate::predicate::{Logic, Operator};
+use crate::scan::ExpressionForm;
 use crate::test_data::case_table;
 
 /// A table of cases: each with its schema, its spec and the case sensitivity of names.
@@ -304,11 +305,18 @@ fn expressions_bind_to_the_same_filter() {
                 continue;
             }
             let Ok(filter) = bound(case, &setting) else { continue };
-            match filter.expression(&setting.schema) {
+            match filter.expression(&setting.schema, ExpressionForm::Term) {
                 Ok(expression) => {
-                    let again = bind(&expression, &setting.schema, &setting.partition, Names::Exact);
-                    let [found, expected] = [&again.expect("a filter"), &filter];
-                    assert_eq!(spelled(&found.predicate.node), spelled(&expected.predicate.node), "{case}");
+                    let operands = filter.expression(&setting.schema, ExpressionForm::Operand);
+                    for expression in [expression, operands.expect("the other form")] {
+                        let again = bind(&expression, &setting.schema, &setting.partition, Names::Exact);
+                        let [found, expected] = [&again.expect("a filter"), &filter];
+                        assert_eq!(
+                            spelled(&found.predicate.node),
+                            spelled(&expected.predicate.node),
+                            "{case}"
+                        );
+                    }
                     expressed += 1;
                 }
                 Err(error) => {
@@ -342,7 +350,7 @@ fn words_of_sql_have_expressions_or_are_refused() {
         let predicate = crate::predicate::Predicate::parse(sql).expect("a filter");
         RowFilter::new(&predicate, &schema, &partition, Names::Exact, Logic::TwoValued)
             .expect("a filter")
-            .expression(&schema)
+            .expression(&schema, ExpressionForm::Term)
     };
     let one = |kind: &str, term: &str, value: Value| json!({"type": kind, "term": term, "value": value});
     let two = |kind: &str, left: Value, right: Value| json!({"type": kind, "left": left, "right": right});

@@ -33,6 +33,10 @@ const COLUMNS: [&str; 9] = [
     "upper_bounds",
 ];
 
+fn expression(json: &Value, schema: &Schema) -> Predicate {
+    Predicate::of_expression(&json.to_string(), schema, Names::Exact).expect("an expression")
+}
+
 /// A table at one snapshot, with all that plans need.
 struct Snapshot {
     types: TableTypes,
@@ -234,7 +238,7 @@ fn compare(plan: &Value, snapshot: &Snapshot, files: &BTreeMap<u64, String>, dif
             return;
         }
     };
-    let known = Deviations::of(&expressions::predicate(&plan["filter"], schema), schema);
+    let known = Deviations::of(&expression(&plan["filter"], schema), schema);
     if known.wrong {
         return;
     }
@@ -262,9 +266,9 @@ fn compare(plan: &Value, snapshot: &Snapshot, files: &BTreeMap<u64, String>, dif
         [&ours, &theirs],
         [known.nested || known.above, precise || known.null_is_least],
     );
-    let whole = snapshot.spelled(expressions::predicate(&plan["filter"], schema));
+    let whole = snapshot.spelled(expression(&plan["filter"], schema));
     for residual in plan["residuals"].as_array().expect("residuals") {
-        let theirs = snapshot.spelled(expressions::predicate(&residual["json"], schema));
+        let theirs = snapshot.spelled(expression(&residual["json"], schema));
         for path in paths(&residual["files"], files) {
             let Some(ours) = found.files.get(&path) else { continue };
             let ours = snapshot.spelled(Predicate::parse(ours).expect("a residual"));

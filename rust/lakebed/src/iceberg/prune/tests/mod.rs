@@ -1,7 +1,6 @@
 //! Filters of other projects' tests and of the engine's plans, with their results.
 
 mod cases;
-mod expressions;
 mod golden;
 mod periods;
 mod strict;
@@ -30,7 +29,13 @@ fn bind_with(
     partition: &PartitionType,
     names: Names,
 ) -> Result<RowFilter> {
-    RowFilter::new(&expressions::predicate(filter, schema), schema, partition, names, logic)
+    RowFilter::new(
+        &Predicate::of_expression(&filter.to_string(), schema, names)?,
+        schema,
+        partition,
+        names,
+        logic,
+    )
 }
 
 /// One entry with the metrics of a case's file.
