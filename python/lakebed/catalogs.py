@@ -5,11 +5,12 @@ Neither library is imported here: their tables are known by what they offer.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -263,15 +264,15 @@ def _not_loaded(name: str, error: Exception) -> Exception:
     if isinstance(error, loaded("pyiceberg.exceptions", "NotInstalledError")):
         message = f"PyIceberg lacks what the catalog {name!r} needs: {words}"
         return UnsupportedError(message, kind="unsupported")
-    known = _known_catalogs()
+    known = catalog_names()
     if known is not None and name not in known:
         there = f"there are {', '.join(sorted(known))}" if known else "it has none"
         return ValueError(f"PyIceberg's configuration (.pyiceberg.yaml) has no catalog {name!r}; {there}")
     return ValueError(f"PyIceberg cannot load the catalog {name!r}: {type(error).__name__}: {words}")
 
 
-def _known_catalogs() -> list[str] | None:
-    """Those that PyIceberg's configuration has; None where it cannot be read."""
+def catalog_names() -> list[str] | None:
+    """The catalogs that PyIceberg's configuration has; None where it cannot be read. Raises: ImportError."""
     from pyiceberg.utils.config import Config
 
     try:
@@ -279,6 +280,21 @@ def _known_catalogs() -> list[str] | None:
     except Exception:  # noqa: BLE001 - of many classes; the catalog's own error is reported
         return None
     return known
+
+
+def table_names(catalog: Any) -> Iterator[str]:
+    """The names of the tables of a catalog of PyIceberg, `namespace.table`, namespace by namespace.
+
+    Raises: as `load_table`. Cost: two requests for each namespace.
+    """
+    waiting: list[tuple[str, ...]] = [()]
+    while waiting:
+        inner = waiting.pop()
+        name = ".".join(inner)
+        found = asked(name, functools.partial(catalog.list_namespaces, inner), catalog)
+        waiting += (tuple(namespace) for namespace in found if len(namespace) > len(inner))
+        if inner:
+            yield from map(".".join, asked(name, functools.partial(catalog.list_tables, inner), catalog))
 
 
 def load_table(catalog: Any, name: str) -> IcebergTable:

@@ -10,17 +10,7 @@ import click
 from lakebed import _texts
 from lakebed.cli import options
 
-
-def _read_version(text: str) -> Any:
-    """As SQL has it, or a time."""
-    version = _texts.version(text)
-    try:
-        return _texts.time(version) if isinstance(version, str) else version
-    except ValueError:
-        return version
-
-
-_version = options.read_by(_read_version)
+_version = options.read_by(_texts.version_or_time)
 
 
 def _dataset(_context: click.Context, _parameter: click.Parameter, file: str | None) -> Any:

@@ -76,6 +76,14 @@ class _Size(click.ParamType[int]):
         return int(Decimal(digits))  # `int` itself takes no text above 4300 digits.
 
 
+relocate = click.option(
+    "--relocate",
+    multiple=True,
+    callback=prefixes,
+    metavar="OLD=NEW",
+    help="For a table that was copied or moved: files that its metadata has below OLD are now below NEW. "
+    "May be repeated.",
+)
 _OPENING = (
     click.option(
         "--catalog",
@@ -87,14 +95,7 @@ _OPENING = (
         type=click.Choice(FORMATS),
         help="The table format, where a folder could be taken for either.",
     ),
-    click.option(
-        "--relocate",
-        multiple=True,
-        callback=prefixes,
-        metavar="OLD=NEW",
-        help="For a table that was copied or moved: files that its metadata has below OLD are now below NEW. "
-        "May be repeated.",
-    ),
+    relocate,
     click.option(
         "--allow",
         "allowed",
