@@ -92,8 +92,8 @@ class _Tools:
         """
         about = describe(self._opened(table, catalog, at))
         for holder in filter(None, (about, about["schema"], about["snapshot"])):
-            for key in holder.keys() & _OPTIONS:
-                options = (holder[key] or {}).items()
+            for key in (key for key in holder.keys() & _OPTIONS if holder[key]):
+                options = holder[key].items()
                 holder[key] = {name: "(not shown)" if is_secret(name) else value for name, value in options}
         return answers.of_object(about)
 
