@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from lakebed import __version__
-from lakebed.cli import avro, demo, find, health, mcp, report, rewriting, show, views
+from lakebed.cli import avro, demo, doctor, find, health, mcp, report, rewriting, show, views
 from lakebed.cli.failures import one_line
 from lakebed.errors import LakebedWarning
 
@@ -26,7 +26,7 @@ _GROUPS = (
     ("Its history", ("snapshots", "growth", "file-history", "refs", "schemas", "changelogs")),
     ("What it keeps", ("verify", "reachable", "orphans", "expire-plan", "rewrite-paths")),
     ("Its metadata", ("manifests", "entries", "indexes", "metadata", "avro")),
-    ("Beside tables", ("demo", "mcp")),
+    ("Beside tables", ("demo", "doctor", "mcp")),
 )
 
 
@@ -113,7 +113,7 @@ def cli() -> None:
     """  # noqa: D301 - click's mark of lines that stay as they are
 
 
-for _command in (show, health, report, find, rewriting, avro, demo, mcp):
+for _command in (show, health, report, find, rewriting, avro, demo, doctor, mcp):
     cli.add_command(_command.command)
 for _view in views.VIEWS:
     cli.add_command(views.view_command(_view))
