@@ -19,6 +19,8 @@ from lakebed.errors import LakebedWarning
 
 # What shells say of programs that a signal ended, which is how other tools end here.
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
+# What shells set to ask for completions.
+_COMPLETE = "_LAKEBED_COMPLETE"
 # The commands of a first look, in its order; then the rest.
 _GROUPS = (
     ("A table", ("show", "health", "report", "find")),
@@ -54,7 +56,8 @@ class _Group(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command named; one that is not there is answered with the one that may be meant."""
         name = args[0]
-        if not name.startswith("-") and self.get_command(ctx, name) is None:
+        is_unknown = not name.startswith("-") and self.get_command(ctx, name) is None
+        if is_unknown and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
             near = get_close_matches(name, self.commands, 1)
@@ -108,7 +111,7 @@ def cli() -> None:
     lakebed partitions --catalog prod db.orders -o json | head
 
     \b
-    Completion of commands and options, in ~/.bashrc (zsh and fish likewise):
+    Completion, in ~/.bashrc (zsh and fish likewise):
     eval "$(_LAKEBED_COMPLETE=bash_source lakebed)"
     """  # noqa: D301 - click's mark of lines that stay as they are
 
@@ -123,4 +126,8 @@ def main() -> NoReturn:
     """Runs the command: exits with 0, 1 (bad table) or 2 (bad usage); with 130 after an interrupt, and with
     141 where who read its output is gone, both without a word.
     """
-    cli.main(prog_name="lakebed")
+    if _COMPLETE in os.environ:
+        from lakebed.cli import completion
+
+        completion.install(cli)
+    cli.main(prog_name="lakebed", complete_var=_COMPLETE)

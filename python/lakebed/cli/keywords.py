@@ -13,9 +13,9 @@ from lakebed.cli import options
 _version = options.read_by(_texts.version_or_time)
 
 
-def _dataset(_context: click.Context, _parameter: click.Parameter, file: str | None) -> Any:
+def _dataset(context: click.Context, _parameter: click.Parameter, file: str | None) -> Any:
     """What is there, as a file has it."""
-    if file is None:
+    if file is None or context.resilient_parsing:
         return None
     from pyarrow import dataset
 
