@@ -75,6 +75,7 @@ def view_command(view: str) -> click.Command:
             click.echo("\n".join(table.metadata_tables))
             return
         is_shown = sys.stdout.isatty() and output == "table" and output_file is None
+        first = () if selection["columns"] else (*order.columns, *FIRST.get(view, ()))
         if is_shown and not order.sort and not selection["columns"]:
             order = Order(_TERMINAL_SORT.get(view, ()), order.limit)
         read: Callable[..., ViewScan] = getattr(table, view)
@@ -93,7 +94,6 @@ def view_command(view: str) -> click.Command:
                 whole = order.read(scan)
             fails = view == "verify" and "error" in whole.rows["severity"].to_pylist()
             rows = whole if columns is None else whole.select(columns)
-        first = () if columns else FIRST.get(view, ())
         all_rows = order.limit is not None or view == "verify"
         write(rows, output, output_file, all_rows=all_rows, first=first, view=view)
         if is_shown and "small_bytes" in selection:
