@@ -71,8 +71,8 @@ class Shell:
         # The line becomes an argument, which is printed once the completion is done.
         self._type(f"{_BEGIN}echo '<<''{_END}''>>'{_ENTER}")
         found = self._until(lambda text: re.search(r"<<lakebed [^<]*>>", text))
-        line: str = found[0]
-        return line.removeprefix("<<").removesuffix(">>").rstrip(" /")
+        whole: str = found[0]
+        return whole.removeprefix("<<").removesuffix(">>").rstrip(" /")
 
     def end(self) -> None:
         """Ends it."""

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,8 +11,8 @@ import click
 
 from lakebed import __version__
 from lakebed.cli import avro, demo, doctor, find, health, mcp, report, rewriting, show, views
-from lakebed.cli.failures import one_line
-from lakebed.errors import LakebedWarning
+from lakebed.cli.failures import one_line, warnings_as_lines
+from lakebed.cli.watching import watched
 
 # What shells say of programs that a signal ended, which is how other tools end here.
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
@@ -41,7 +38,7 @@ class _Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with one_line(), _warnings():
+            with one_line(), warnings_as_lines():
                 result = super().invoke(ctx)
                 # Here a closed pipe is still an exception; at exit it would be noise.
                 sys.stdout.flush()
@@ -78,24 +75,6 @@ class _Group(click.Group):
                 formatter.write_dl(rows)
 
 
-@contextlib.contextmanager
-def _warnings() -> Iterator[None]:
-    """What lakebed warns of in the block, each once, as a line on standard error."""
-    shown: set[str] = set()
-
-    def show(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
-        if not issubclass(category, LakebedWarning):
-            others(message, category, *args, **kwargs)
-        elif (line := " ".join(str(message).split())) not in shown:
-            shown.add(line)
-            click.echo(f"warning: {line}", err=True)
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("always", category=LakebedWarning)
-        others, warnings.showwarning = warnings.showwarning, show
-        yield
-
-
 @click.group("lakebed", cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="lakebed")
 def cli() -> None:
@@ -116,10 +95,12 @@ def cli() -> None:
     """  # noqa: D301 - click's mark of lines that stay as they are
 
 
-for _command in (show, health, report, find, rewriting, avro, demo, doctor, mcp):
+for _command in (report, find, rewriting, avro, demo, doctor, mcp):
     cli.add_command(_command.command)
+for _command in (show, health):
+    cli.add_command(watched(_command.command))
 for _view in views.VIEWS:
-    cli.add_command(views.view_command(_view))
+    cli.add_command(watched(views.view_command(_view)))
 
 
 def main() -> NoReturn:
