@@ -146,7 +146,7 @@ def _columns(given: dict[str, Any], command: click.Command) -> Iterable[str]:
     if command.name == "rewrite-paths":
         return FIRST["rewrite_paths"]
     if command.name == "find":
-        scan: Scan = lakebed.find_tables(given["prefix"] or ".")
+        scan: Scan = lakebed.find_tables(".")
     elif command.name == "avro":
         scan = lakebed.avro.read(given["file"])
     else:
