@@ -105,13 +105,14 @@ def test_answers_are_what_the_command_line_has() -> None:
         call("show", TABLE),
         call("files", ICEBERG, where=where, columns=["file_path", "partition"], stats=["amount"]),
         call("files", TABLE, at="tag=first-load", filter="record_count > 60"),
+        call("files", TABLE, at="2026-11-21T11:02:16.700Z", columns=["file_name"]),
         call("plan", ICEBERG, where=where),
         call("plan", TABLE, where=where, explain=True),
         call("diff", TABLE, a=4, b="10"),
         call("expire_plan", TABLE, older_than="0s", retain_last=1),
         call("health", ICEBERG),
     )
-    found, about, files, tagged, plan, steps, changes, freed, health = answers(
+    found, about, files, tagged, timed, plan, steps, changes, freed, health = answers(
         [str(SAMPLE_TABLE.parent), *MOVED], *calls
     )
     assert found["rows"] == printed("find", SAMPLE_TABLE.parent)
@@ -121,6 +122,7 @@ def test_answers_are_what_the_command_line_has() -> None:
     tag = ("--tag", "first-load", "--filter", "record_count > 60")
     assert tagged["rows"] == printed("files", TABLE, *tag)
     assert 0 < len(tagged["rows"]) < 24
+    assert timed["rows"] == printed("files", TABLE, "--snapshot", 4, "--columns", "file_name")
     assert plan["rows"] == printed("plan", ICEBERG, *MOVED, "--where", where)
     assert steps["steps"] == printed("plan", TABLE, "--where", where, "--explain")
     assert changes["rows"] == printed("diff", TABLE, "4", "10")
@@ -278,16 +280,18 @@ def test_errors_have_their_kind_and_place(tmp_path: Path) -> None:
         call("files", folder, columns=["nothing"]),
         call("files", folder, where="region ="),
         call("files", folder, at=99),
+        call("files", folder, at="yesterday"),
         call("files", tmp_path / "none"),
         call("files", "db.orders", catalog="lake"),
         call("expire_plan", folder, older_than="long ago"),
     )
-    damaged, column, condition, snapshot, nowhere, catalog, age = errors([str(tmp_path)], *calls)
+    damaged, column, condition, snapshot, place, nowhere, catalog, age = errors([str(tmp_path)], *calls)
     assert (damaged["type"], damaged["kind"]) == ("TruncatedError", "truncated")
     assert damaged["path"] == str(manifest)
     assert (column["kind"], column["field"]) == ("unknown-column", "nothing")
     assert condition["kind"] == "predicate"
     assert (snapshot["type"], snapshot["retryable"]) == ("SnapshotNotFoundError", False)
+    assert (place["kind"], "yesterday" in place["message"]) == ("argument", True)
     assert nowhere["kind"] == "table-not-found"
     assert catalog == {
         "type": "ValueError",

@@ -44,7 +44,7 @@ _Text = Annotated[
 _Catalog = Annotated[str | None, Field(description="The catalog that the table is named in.")]
 _Snapshot = Annotated[
     str | int | None,
-    Field(description="The table at this snapshot, tag=NAME or branch=NAME; else at the latest."),
+    Field(description="The table at a snapshot, tag=NAME, branch=NAME or an ISO 8601 time; else the latest."),
 ]
 _Where = Annotated[
     str | None,
@@ -187,8 +187,12 @@ class _Tools:
         opened = self.roots.open(table, catalog)
         if at is None:
             return opened
-        place: Any = _texts.version(str(at))
-        return opened.at(**(place if isinstance(place, dict) else {"snapshot": place}))
+        place: Any = _texts.version_or_time(str(at))
+        if isinstance(place, str):
+            raise ValueError(f"at is a snapshot, tag=NAME, branch=NAME or an ISO 8601 time, not {place!r}")
+        if not isinstance(place, dict):
+            place = {"snapshot" if isinstance(place, int) else "timestamp": place}
+        return opened.at(**place)
 
     def _most(self, limit: int | None) -> int:
         return self.most if limit is None else min(limit, self.most)
