@@ -21,6 +21,7 @@ from trust import QUICK, not_in_check
 import lakebed
 from iceberg_golden import golden_iceberg_tables
 from lakebed._values import to_records
+from lakebed.cli.mcp import command
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE, golden_paimon_tables
 
 mcp = pytest.importorskip("mcp")
@@ -31,25 +32,35 @@ Call = tuple[str, dict[str, Any]]
 
 
 def asked(words: Sequence[str], calls: Sequence[Call], **environment: str) -> list[Any]:
-    """What a server that is started with these words answers to each call."""
+    """What a server that is started with these words answers to each call, over standard input and output."""
     from mcp.client.stdio import stdio_client
 
     server = mcp.StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "lakebed", "mcp", *words],
-        env={**os.environ, **environment},
+        command=sys.executable, args=["-m", "lakebed", "mcp", *words], env={**os.environ, **environment}
     )
-
-    async def ask() -> list[Any]:
-        async with mcp.Client(stdio_client(server)) as client:
-            return [await client.call_tool(name, arguments) for name, arguments in calls]
-
-    return asyncio.run(ask())
+    return asyncio.run(_asked(stdio_client(server), calls))
 
 
-def answers(words: Sequence[str], *calls: Call, **environment: str) -> list[dict[str, Any]]:
+def asked_here(words: Sequence[str], calls: Sequence[Call]) -> list[Any]:
+    """The same of a server in this process, which starts sooner."""
+    from lakebed.mcp.roots import Roots
+    from lakebed.mcp.server import server
+
+    given = command.make_context("mcp", list(words)).params
+    roots = Roots.of(given["roots"], given["catalogs"], given["relocate"])
+    return asyncio.run(_asked(server(roots, given["rows"]), calls))
+
+
+async def _asked(server: Any, calls: Sequence[Call]) -> list[Any]:
+    async with mcp.Client(server) as client:
+        return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+
+def answers(
+    words: Sequence[str], *calls: Call, ask: Any = asked_here, **environment: str
+) -> list[dict[str, Any]]:
     """What it answers, none of which is an error."""
-    results = asked(words, calls, **environment)
+    results = ask(words, calls, **environment)
     assert [result.structured_content for result in results if result.is_error] == []
     assert [json.loads(result.content[0].text) for result in results] == [
         result.structured_content for result in results
@@ -57,9 +68,11 @@ def answers(words: Sequence[str], *calls: Call, **environment: str) -> list[dict
     return [result.structured_content for result in results]
 
 
-def errors(words: Sequence[str], *calls: Call, **environment: str) -> list[dict[str, Any]]:
+def errors(
+    words: Sequence[str], *calls: Call, ask: Any = asked_here, **environment: str
+) -> list[dict[str, Any]]:
     """The errors that it answers, all of them."""
-    results = asked(words, calls, **environment)
+    results = ask(words, calls, **environment)
     assert all(result.is_error for result in results)
     return [result.structured_content["error"] for result in results]
 
@@ -113,7 +126,7 @@ def test_answers_are_what_the_command_line_has() -> None:
         call("health", ICEBERG),
     )
     found, about, files, tagged, timed, plan, steps, changes, freed, health = answers(
-        [str(SAMPLE_TABLE.parent), *MOVED], *calls
+        [str(SAMPLE_TABLE.parent), *MOVED], *calls, ask=asked
     )
     assert found["rows"] == printed("find", SAMPLE_TABLE.parent)
     assert about == {**json.loads(output("show", TABLE, "-o", "json")), "is_cut": False}
@@ -246,7 +259,7 @@ def test_nothing_is_written(root: Path, outside: Path) -> None:
         *(call(tool, table) for tool in ("show", "health", "files", "plan", "expire_plan")),
         call("diff", table, a=1, b=2),
     )
-    answers([str(root)], *calls)
+    answers([str(root)], *calls, ask=asked)
     assert contents(root.parent) == before != {}
 
 
@@ -304,7 +317,7 @@ def test_errors_have_their_kind_and_place(tmp_path: Path) -> None:
 
 def test_arguments_that_no_tool_has_are_refused() -> None:
     # A condition that is called otherwise would be passed over, and all files be the answer.
-    (result,) = asked([TABLE], [call("files", TABLE, condition="region = 'emea'")])
+    (result,) = asked_here([TABLE], [call("files", TABLE, condition="region = 'emea'")])
     assert result.is_error
     assert "condition" in result.content[0].text
 
@@ -341,7 +354,7 @@ def test_tables_of_catalogs(tmp_path: Path) -> None:
     assert files["rows"] == to_records(lakebed.open_table(there).files().to_arrow())
     assert missing["error"]["kind"] == "table-not-found"
     # What is local must be below a root.
-    (error,) = errors(["--catalog", "lake"], named, **environment(catalog))
+    (error,) = errors(["--catalog", "lake"], named, ask=asked, **environment(catalog))
     assert error["kind"] == "location"
 
 
@@ -351,7 +364,7 @@ def test_tables_of_catalogs_whose_files_are_far(tmp_path: Path) -> None:
     catalog = tables.far(tmp_path)
     there = tables.orders(catalog)
     named = call("files", "db.orders", catalog="lake")
-    (files,) = answers(["--catalog", "lake"], named, **environment(catalog))
+    (files,) = answers(["--catalog", "lake"], named, ask=asked, **environment(catalog))
     assert files["rows"] == to_records(lakebed.open_table(there).files().to_arrow())
 
 
@@ -370,14 +383,14 @@ def test_roots_in_buckets(tmp_path: Path, query: str) -> None:
         if query:
             told = {name: value for name, value in told.items() if "ENDPOINT" not in name}
         words = [f"{bucket}/wh{query.format(address=address)}"]
-        found, files = answers(words, call("find"), call("files", f"{bucket}/wh/orders"), **told)
+        found, files = answers(words, call("find"), call("files", f"{bucket}/wh/orders"), ask=asked, **told)
         assert [row["location"] for row in found["rows"]] == [f"{bucket}/wh/orders"]
         assert [row["partition"] for row in files["rows"]] == [
             row["partition"] for row in printed("files", TABLE)
         ]
         climbing = (f"{bucket}/wh/../other/orders", f"{bucket}/wh/%2e%2e/other/orders")
         elsewhere = (f"{bucket}/other/orders", *climbing, f"{bucket}/wh2", "s3://other/wh/orders", TABLE)
-        refused = errors(words, *(call("files", path) for path in elsewhere), **told)
+        refused = errors(words, *(call("files", path) for path in elsewhere), ask=asked, **told)
         assert {error["kind"] for error in refused} == {"location"}
 
 
