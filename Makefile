@@ -9,7 +9,7 @@ ICEBERG := examples/sample_iceberg_table
 ICEBERG_WRITTEN := /tmp/lakebed/shop/orders
 
 # What the wheel is made of.
-WHEEL_INPUTS := $(shell find rust/lakebed* python -type f \( -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name 'Cargo.toml' -o -name 'py.typed' \)) \
+WHEEL_INPUTS := $(shell find rust/lakebed* python -type f \( -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name 'Cargo.toml' -o -name 'py.typed' -o -name '*.tar.gz' \)) \
 	Cargo.toml Cargo.lock pyproject.toml
 
 PYTHON := $(VENV)/.python# all that cargo needs: it compiles while the tools are installed
@@ -157,6 +157,7 @@ sample-tables: | preflight ## Write both tables of examples/ again with their fo
 	@command -v mvn >/dev/null || { echo 'missing: Maven' >&2; echo '    get it: apt-get install maven, or brew install maven' >&2; exit 1; }
 	TZ=UTC mvn -q -B -f examples/sample_table_writer/pom.xml compile exec:java -Dexec.args=$(CURDIR)/$(SAMPLE)
 	TZ=UTC mvn -q -B -f examples/sample_iceberg_table_writer/pom.xml compile exec:java "-Dexec.args=$(ICEBERG_WRITTEN) $(CURDIR)/$(ICEBERG)"
+	.ci/demo_tables.sh python/lakebed/cli/demo_tables.tar.gz
 
 wheels: $(TOOLS) ## Build the wheels of a release into dist/, and try those of this machine (TARGETS='x86_64-unknown-linux-gnu …' chooses)
 	.ci/wheels.sh $(TARGETS)

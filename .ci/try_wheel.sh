@@ -54,6 +54,7 @@ for python in "${pythons[@]}"; do
         --no-compile --target "$folder/env" "$wheel"
     export PYTHONPATH="$folder/env"
     "${command[@]}" -S "$folder/env/bin/lakebed" show examples/sample_table >/dev/null
+    "${command[@]}" -S "$folder/env/bin/lakebed" demo "$folder/env/demo" >/dev/null
     "${command[@]}" -S - <<'PYTHON'
 import platform, sys
 import lakebed

@@ -17,6 +17,7 @@ from interpreters import ran
 from pyarrow import parquet
 
 import lakebed
+from lakebed._text import wrapped
 from lakebed.cli import cli, openmetrics, output, render
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE
 
@@ -80,6 +81,60 @@ def test_sums_are_ordered_and_have_a_total(terminal: Any, view: str) -> None:
 def test_partitions_show_their_small_files(terminal: Any) -> None:
     head, *_ = terminal("partitions", TABLE).stdout.splitlines()
     assert head.split()[:3] == ["partition", "file_count", "small_file_count"]
+
+
+def test_the_column_that_sorts_is_the_first(terminal: Any) -> None:
+    head, _, *_, total = terminal("partitions", TABLE, "--sort", "-delete_record_count").stdout.splitlines()
+    assert head.split()[:3] == ["delete_record_count", "partition", "file_count"]
+    assert total.split()[:3] == ["0", "total", "34"]
+    head, *_ = terminal("files", TABLE, "--sort", "level,-bucket").stdout.splitlines()
+    assert head.split()[:3] == ["level", "bucket", "partition"]
+    # What was chosen is what is shown.
+    head, *_ = terminal("files", TABLE, "--sort", "level", "--columns", "bucket").stdout.splitlines()
+    assert head.split() == ["bucket"]
+
+
+def test_nothing_is_broken_within_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
+    command = f"`lakebed expire-plan {TABLE}`"
+    # As a pipe has them.
+    words = run("health", TABLE).stderr.replace(";", " ").replace(command, " ").split()
+    with documents.terminal(80):
+        shown = run("health", TABLE).stdout.partition("1 problem\n")[2]
+    assert any(command in line for line in shown.splitlines())
+    assert [*f"{TABLE}: {shown}".replace(command, " ").split()] == words
+    # A word that is longer than the terminal is for the terminal to break.
+    with documents.terminal(40):
+        line = next(line for line in run("show", TABLE).stdout.splitlines() if TABLE in line)
+    assert line.split() == ["location", TABLE]
+
+
+@pytest.mark.parametrize("view", ["plan", "files"])
+def test_steps_fit_the_terminal(view: str) -> None:
+    words = (view, ICEBERG, *MOVED, "--where", "region = 'emea'", "--explain")
+    whole = run(*words).stdout
+    with documents.terminal(80):
+        shown = run(*words).stdout
+    head, first, *_ = shown.splitlines()
+    assert re.split(r" {2,}", head) == ["step", "kept", "rows kept", "bytes kept", "why"]
+    assert re.match(r"manifests +\d+ of \d+  1,5\d\d of 1,5\d\d  \d\d\.\d kB of \d\d\.\d kB  [a-z]", first)
+    assert max(map(len, shown.splitlines())) <= 80 < max(map(len, whole.splitlines()))
+    assert sorted(shown.split()) == sorted(whole.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("one two three", ["one two", "three"]),
+        ("extraordinary", ["extraordinary"]),
+        ("a  b extraordinary c", ["a  b", "extraordinary", "c"]),
+        ("run `lakebed show a b` now", ["run", "`lakebed show a b`", "now"]),
+        ("an odd ` mark", ["an odd `", "mark"]),
+        ("", [""]),
+    ],
+)
+def test_lines_are_broken_between_words(text: str, lines: list[str]) -> None:
+    assert wrapped(text, 8) == lines
 
 
 def test_views_without_rows_say_so(terminal: Any) -> None:

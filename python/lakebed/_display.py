@@ -90,7 +90,7 @@ def ordered(rows: pa.Table, first: Sequence[str]) -> pa.Table:
     """
     if not first:
         return rows
-    names = [name for name in first if name in rows.schema.names]
+    names = [name for name in dict.fromkeys(first) if name in rows.schema.names]
     names += [name for name in rows.schema.names if name not in first]
     return rows.select(sorted(names, key=lambda name: _is_empty(rows, name)))
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
+# With the space before it; a command in backquotes is one word, to be copied.
+_WORD = re.compile(r"\s*(?:`[^`]*`|\S)+")
+
 
 def printable(text: str) -> str:
     """The text with every character that is not shown as itself spelled out as Python would.
@@ -31,3 +37,18 @@ _FORMULAS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 def printable_lines(text: str) -> str:
     """The same of each line of a text whose line ends are lakebed's own."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def wrapped(text: str, width: int, measure: Callable[[str], int] = len) -> list[str]:
+    """The text in lines of `width` columns, broken between words alone: one that is longer has a longer line.
+
+    Args: measure, how many columns a text takes.
+    """
+    lines = [""]
+    for word in _WORD.findall(text):
+        longer = lines[-1] + word
+        if lines[-1] and measure(longer) > width:
+            lines.append(word.lstrip())
+        else:
+            lines[-1] = longer
+    return lines

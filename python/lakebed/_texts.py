@@ -61,3 +61,12 @@ def version(text: str) -> int | str | dict[str, str]:
         return {name: rest}
     # Digits are an id: a tag that is called so is reached as tag=1 alone.
     return int(text) if text.isdecimal() else text
+
+
+def version_or_time(text: str) -> int | str | dict[str, str] | datetime:
+    """A version, or a time as ISO 8601 has it."""
+    found = version(text)
+    try:
+        return time(found) if isinstance(found, str) else found
+    except ValueError:
+        return found

@@ -265,15 +265,15 @@ def _not_loaded(name: str, error: Exception) -> Exception:
     if isinstance(error, loaded("pyiceberg.exceptions", "NotInstalledError")):
         message = f"PyIceberg lacks what the catalog {name!r} needs: {words}"
         return UnsupportedError(message, kind="unsupported")
-    known = _known_catalogs()
+    known = catalog_names()
     if known is not None and name not in known:
         there = f"there are {', '.join(sorted(known))}" if known else "it has none"
         return ValueError(f"PyIceberg's configuration (.pyiceberg.yaml) has no catalog {name!r}; {there}")
     return ValueError(f"PyIceberg cannot load the catalog {name!r}: {type(error).__name__}: {words}")
 
 
-def _known_catalogs() -> list[str] | None:
-    """Those that PyIceberg's configuration has; None where it cannot be read."""
+def catalog_names() -> list[str] | None:
+    """The catalogs that PyIceberg's configuration has; None where it cannot be read. Raises: ImportError."""
     from pyiceberg.utils.config import Config
 
     try:

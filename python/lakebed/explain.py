@@ -7,12 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _html
-from lakebed._text import printable
+from lakebed._display import size
+from lakebed._text import printable, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-_COLUMNS = ("step", "kept", "of", "rows", "of", "bytes", "of", "why")
+_COLUMNS = ("step", "kept", "rows kept", "bytes kept", "why")
+# What the reasons are given at least, beside the numbers.
+_LEAST_WIDTH = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,17 +56,38 @@ class Explain:
         return {"steps": [asdict(step) for step in self.steps]}
 
     def __str__(self) -> str:
-        rows = [_COLUMNS, *self._rows()]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(_COLUMNS))]
-        padded = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows)
-        return "\n".join("  ".join(cells).rstrip() for cells in padded)
+        return as_text(self)
 
     def _repr_html_(self) -> str:
         return _html.table(_COLUMNS, self._rows(), numbers=range(1, len(_COLUMNS) - 1))
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for step in self.steps:
-            rows, size = (step.rows_kept, step.rows_total), (step.bytes_kept, step.bytes_total)
-            numbers = (step.kept, step.total, *rows, *size)
-            texts = ("" if number is None else f"{number:,}" for number in numbers)
-            yield (step.step, *texts, printable(step.why or ""))
+            yield (
+                step.step,
+                _share(step.kept, step.total, "{:,}".format),
+                _share(step.rows_kept, step.rows_total, "{:,}".format),
+                _share(step.bytes_kept, step.bytes_total, size),
+                printable(step.why or ""),
+            )
+
+
+def as_text(explain: Explain, width: int | None = None) -> str:
+    """A funnel as a small table. Args: width, of a terminal, for which reasons are broken into lines."""
+    rows = [_COLUMNS, *explain._rows()]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(_COLUMNS) - 1)]
+    before = sum(widths) + 2 * len(widths)
+    lines = []
+    for step, *numbers, why in rows:
+        shown = [step.ljust(widths[0]), *(n.rjust(w) for n, w in zip(numbers, widths[1:], strict=True))]
+        reasons = [why] if width is None else wrapped(why, max(width - before, _LEAST_WIDTH))
+        lines.append("  ".join([*shown, reasons[0]]).rstrip())
+        lines += (" " * before + reason for reason in reasons[1:])
+    return "\n".join(lines)
+
+
+def _share(kept: int | None, total: int | None, form: Callable[[int], str]) -> str:
+    """How many of how many, as far as that is known."""
+    if total is None:
+        return "" if kept is None else form(kept)
+    return f"{'?' if kept is None else form(kept)} of {form(total)}"

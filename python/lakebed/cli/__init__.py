@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from lakebed import __version__
-from lakebed.cli import avro, find, health, report, rewriting, show, views
-from lakebed.cli.failures import one_line
-from lakebed.errors import LakebedWarning
+from lakebed.cli import avro, demo, doctor, find, health, mcp, report, rewriting, show, views
+from lakebed.cli.failures import one_line, warnings_as_lines
+from lakebed.cli.watching import watched
 
 # What shells say of programs that a signal ended, which is how other tools end here.
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
+# What shells set to ask for completions.
+_COMPLETE = "_LAKEBED_COMPLETE"
 # The commands of a first look, in its order; then the rest.
 _GROUPS = (
     ("A table", ("show", "health", "report", "find")),
@@ -26,6 +25,7 @@ _GROUPS = (
     ("Its history", ("snapshots", "growth", "file-history", "refs", "schemas", "changelogs")),
     ("What it keeps", ("verify", "reachable", "orphans", "expire-plan", "rewrite-paths")),
     ("Its metadata", ("manifests", "entries", "indexes", "metadata", "avro")),
+    ("Beside tables", ("demo", "doctor", "mcp")),
 )
 
 
@@ -38,7 +38,7 @@ class _Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with one_line(), _warnings():
+            with one_line(), warnings_as_lines():
                 result = super().invoke(ctx)
                 # Here a closed pipe is still an exception; at exit it would be noise.
                 sys.stdout.flush()
@@ -53,7 +53,8 @@ class _Group(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command named; one that is not there is answered with the one that may be meant."""
         name = args[0]
-        if not name.startswith("-") and self.get_command(ctx, name) is None:
+        is_unknown = not name.startswith("-") and self.get_command(ctx, name) is None
+        if is_unknown and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
             near = get_close_matches(name, self.commands, 1)
@@ -74,24 +75,6 @@ class _Group(click.Group):
                 formatter.write_dl(rows)
 
 
-@contextlib.contextmanager
-def _warnings() -> Iterator[None]:
-    """What lakebed warns of in the block, each once, as a line on standard error."""
-    shown: set[str] = set()
-
-    def show(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
-        if not issubclass(category, LakebedWarning):
-            others(message, category, *args, **kwargs)
-        elif (line := " ".join(str(message).split())) not in shown:
-            shown.add(line)
-            click.echo(f"warning: {line}", err=True)
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("always", category=LakebedWarning)
-        others, warnings.showwarning = warnings.showwarning, show
-        yield
-
-
 @click.group("lakebed", cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="lakebed")
 def cli() -> None:
@@ -107,19 +90,25 @@ def cli() -> None:
     lakebed partitions --catalog prod db.orders -o json | head
 
     \b
-    Completion of commands and options, in ~/.bashrc (zsh and fish likewise):
+    Completion, in ~/.bashrc (zsh and fish likewise):
     eval "$(_LAKEBED_COMPLETE=bash_source lakebed)"
     """  # noqa: D301 - click's mark of lines that stay as they are
 
 
-for _command in (show, health, report, find, rewriting, avro):
+for _command in (report, find, rewriting, avro, demo, doctor, mcp):
     cli.add_command(_command.command)
+for _command in (show, health):
+    cli.add_command(watched(_command.command))
 for _view in views.VIEWS:
-    cli.add_command(views.view_command(_view))
+    cli.add_command(watched(views.view_command(_view)))
 
 
 def main() -> NoReturn:
     """Runs the command: exits with 0, 1 (bad table) or 2 (bad usage); with 130 after an interrupt, and with
     141 where who read its output is gone, both without a word.
     """
-    cli.main(prog_name="lakebed")
+    if _COMPLETE in os.environ:
+        from lakebed.cli import completion
+
+        completion.install(cli)
+    cli.main(prog_name="lakebed", complete_var=_COMPLETE)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from lakebed._text import printable
-from lakebed.errors import LakebedError, PredicateError, SchemaError
+from lakebed.errors import LakebedError, LakebedWarning, PredicateError, SchemaError
 
 
 class Failure(click.ClickException):
@@ -55,3 +56,21 @@ def one_line() -> Iterator[None]:
         raise
     except OSError as error:
         raise BadTable(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from error
+
+
+@contextlib.contextmanager
+def warnings_as_lines() -> Iterator[None]:
+    """What lakebed warns of in the block, each once, as a line on standard error."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
+        if not issubclass(category, LakebedWarning):
+            others(message, category, *args, **kwargs)
+        elif (line := " ".join(str(message).split())) not in shown:
+            shown.add(line)
+            click.echo(f"warning: {line}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=LakebedWarning)
+        others, warnings.showwarning = warnings.showwarning, show
+        yield

@@ -10,22 +10,12 @@ import click
 from lakebed import _texts
 from lakebed.cli import options
 
-
-def _read_version(text: str) -> Any:
-    """As SQL has it, or a time."""
-    version = _texts.version(text)
-    try:
-        return _texts.time(version) if isinstance(version, str) else version
-    except ValueError:
-        return version
+_version = options.read_by(_texts.version_or_time)
 
 
-_version = options.read_by(_read_version)
-
-
-def _dataset(_context: click.Context, _parameter: click.Parameter, file: str | None) -> Any:
+def _dataset(context: click.Context, _parameter: click.Parameter, file: str | None) -> Any:
     """What is there, as a file has it."""
-    if file is None:
+    if file is None or context.resilient_parsing:
         return None
     from pyarrow import dataset
 

@@ -63,6 +63,11 @@ def _imported(text: str) -> Any:
         raise ValueError(f"{text!r} is nothing that unwraps keys: {error}") from error
 
 
+def _read_keys(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
+    # Whoever presses Tab does not want to run it.
+    return None if context.resilient_parsing else read_by(_imported)(context, parameter, text)
+
+
 class _Size(click.ParamType[int]):
     """A number of bytes, with a unit or without, as conditions take them."""
 
@@ -81,6 +86,14 @@ catalog = click.option(
     metavar="NAME",
     help="TABLE is a name such as db.orders in this catalog of PyIceberg's configuration.",
 )
+relocate = click.option(
+    "--relocate",
+    multiple=True,
+    callback=prefixes,
+    metavar="OLD=NEW",
+    help="For a table that was copied or moved: files that its metadata has below OLD are now below NEW. "
+    "May be repeated.",
+)
 _OPENING = (
     catalog,
     click.option(
@@ -88,14 +101,7 @@ _OPENING = (
         type=click.Choice(FORMATS),
         help="The table format, where a folder could be taken for either.",
     ),
-    click.option(
-        "--relocate",
-        multiple=True,
-        callback=prefixes,
-        metavar="OLD=NEW",
-        help="For a table that was copied or moved: files that its metadata has below OLD are now below NEW. "
-        "May be repeated.",
-    ),
+    relocate,
     click.option(
         "--allow",
         "allowed",
@@ -106,7 +112,7 @@ _OPENING = (
     ),
     click.option(
         "--keys",
-        callback=read_by(_imported),
+        callback=_read_keys,
         metavar="MODULE:NAME",
         help="What unwraps keys of an encrypted table: a function of the wrapped bytes and a key's id, or "
         "a client with such a method; of a module, or of a file as in keys.py:unwrap.",

@@ -19,6 +19,7 @@ from lakebed._text import inert
 from lakebed._values import to_rows, to_text
 from lakebed.cli import render
 from lakebed.cli.rows import Read
+from lakebed.explain import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -79,7 +80,9 @@ def write_explain(explain: Explain, form: str, path: str | None) -> None:
 
     Args, Raises: as `write`.
     """
-    if form == "table":
+    if form == "table" and path is None and sys.stdout.isatty():
+        click.echo(as_text(explain, render.width()))
+    elif form == "table":
         write_lines([str(explain)], path)
     else:
         write(Read(pa.Table.from_pylist(explain.to_dict()["steps"])), form, path, all_rows=True)

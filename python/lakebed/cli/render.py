@@ -11,7 +11,7 @@ import click
 from lakebed import _display
 from lakebed._display import count
 from lakebed._pyarrow import pa, pc
-from lakebed._text import printable
+from lakebed._text import printable, wrapped
 from lakebed._values import to_rows, to_text
 from lakebed._verdict import verdict
 
@@ -73,7 +73,9 @@ def terminal_table(
     rows, fields = _display.cells(table, view), list(table.schema)
     names = [printable(field.name) for field in fields]
     right = _display.numbers(table.schema, view)
-    sums = [totals.get(name, "" if i else "total") for i, name in enumerate(table.schema.names)]
+    sums = [totals.get(name, "") for name in table.schema.names]
+    if totals and "" in sums:
+        sums[sums.index("")] = "total"
     whole = {*right, *(i for i, field in enumerate(fields) if pa.types.is_timestamp(field.type))}
     widths = _fitted(names, whole, _widths(names, [*rows, sums] if totals else rows), console.width)
     output = Table(
@@ -156,26 +158,52 @@ def sections(
 
 
 def problems(found: Sequence[Finding]) -> None:
-    """Problems, each with the next step, which is not folded: its commands are to be copied."""
+    """Problems, each with the next step; on a terminal in lines that fit, in which commands are whole."""
+    room = width() if sys.stdout.isatty() else None
     click.echo(verdict(found))
     for one in found:
-        click.echo(f"\n{one.column}: {printable(one.what)}")
+        click.echo()
+        _indented(f"{one.column}: {printable(one.what)}", "", room)
         for step in one.next_step.split("; "):
-            click.echo(f"  {printable(step)}")
+            _indented(printable(step), "  ", room)
+
+
+def _indented(text: str, indent: str, room: int | None) -> None:
+    """A text in lines, the first after `indent`, the others after more."""
+    first, *others = [text] if room is None else _lines(text, room - len(indent) - 2)
+    click.echo("\n".join([indent + first, *(f"{indent}  {line}" for line in others)]))
 
 
 def _folded(title: str, rows: Sequence[tuple[str, str]]) -> None:
+    from rich.cells import cell_len, set_cell_size
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False)
-    grid = Table.grid(padding=(0, 2))
+    names = max((cell_len(name) for name, _ in rows), default=0)
+    # Names may be long too: their values are below them.
+    is_beside = names + _PADDING + _LEAST_WIDTH <= console.width
+    indent = names + _PADDING if is_beside else _PADDING
+    console.print(Text(title, style="bold"), soft_wrap=True)
     for name, value in rows:
         style = "yellow" if value.endswith("  !") else ""
-        grid.add_row(Text(name, style="dim"), Text(value, overflow="fold", style=style))
-    console.print(Text(title, style="bold"))
-    console.print(grid)
+        lines = _lines(value, console.width - indent)
+        begin = set_cell_size(name, indent) if is_beside else f"{name}\n{' ' * indent}"
+        line = Text.assemble((begin, "dim"), (f"\n{' ' * indent}".join(lines), style))
+        console.print(line, soft_wrap=True)
+
+
+def _lines(text: str, room: int) -> list[str]:
+    from rich.cells import cell_len
+
+    return wrapped(text, room, cell_len)
+
+
+def width() -> int:
+    """The columns of the terminal."""
+    from rich.console import Console
+
+    return Console().width
 
 
 def note(text: str) -> None:

@@ -57,6 +57,6 @@ def command(
     files = lakebed.rewrite_paths(
         open_table(), prefixes, to=to, since=state, limit=order.view_limit, **selection
     )
-    first = () if selection["columns"] else FIRST["rewrite_paths"]
+    first = () if selection["columns"] else (*order.columns, *FIRST["rewrite_paths"])
     rows = order.read(files) if order.sort else files
     write(rows, output, output_file, all_rows=order.limit is not None, first=first)

@@ -60,11 +60,16 @@ class Order:
         """How many rows the view need give: what is sorted must be there as a whole."""
         return None if self.sort else self.limit
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns to sort by, which a terminal shows first."""
+        return [name.removeprefix("-") for name in self.sort]
+
     def needed(self, columns: list[str] | None, *more: str) -> list[str] | None:
         """The columns that are read where some are printed: those, and others that rows are sorted by."""
         if columns is None:
             return None
-        return list(dict.fromkeys((*columns, *(name.removeprefix("-") for name in self.sort), *more)))
+        return list(dict.fromkeys((*columns, *self.columns, *more)))
 
     def read(self, scan: Scan) -> Read:
         """The rows of a scan in this order.

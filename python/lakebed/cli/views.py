@@ -84,6 +84,7 @@ def view_command(view: str) -> click.Command:
         read: Callable[..., ViewScan] = getattr(table, view)
         # Those of `overlap` are the table's.
         columns = selection.pop("columns") if "columns" in KEYWORDS[view] else None
+        first = () if columns else (*order.columns, *FIRST.get(view, ()))
         if is_shown and not order.sort and not columns:
             order = Order(_TERMINAL_SORT.get(view, ()), order.limit)
         needed = order.needed(columns, *(("severity",) if view == "verify" else ()))
@@ -101,7 +102,6 @@ def view_command(view: str) -> click.Command:
                 whole = order.read(scan)
             fails = view == "verify" and "error" in whole.rows["severity"].to_pylist()
             rows = whole if columns is None else whole.select(columns)
-        first = () if columns else FIRST.get(view, ())
         all_rows = order.limit is not None or view == "verify"
         write(rows, output, output_file, all_rows=all_rows, first=first, view=view)
         if is_shown and "small_bytes" in selection:

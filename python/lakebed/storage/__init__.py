@@ -140,6 +140,12 @@ def _opened(name: str, uri: str, location: str) -> Storage | str:
     return opened
 
 
+def opened_by(name: str, uri: str) -> str | None:
+    """Why a library, "pyarrow", "fsspec" or "obstore", does not open a URI; None where it does."""
+    opened = _opened(name, uri, _native.location_of(uri))
+    return opened if isinstance(opened, str) else None
+
+
 def _open_arrow(uri: str, location: str) -> ArrowStorage:
     from pyarrow.fs import FileSystem, LocalFileSystem
 

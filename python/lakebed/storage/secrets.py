@@ -66,6 +66,11 @@ def error_text(error: Exception, path: str, *holders: Any) -> str:
     return f"{kind}: {words.removeprefix(f'{kind}: ')}"
 
 
+def is_secret(name: str) -> bool:
+    """Whether an option of a table, such as `fs.s3a.secret.key`, is a secret by its name."""
+    return _SECRET_OF_ENVIRONMENT.match(re.sub("[.-]", "_", name)) is not None
+
+
 def surrogates_spelled(text: str) -> str:
     """The text with lone surrogates spelled out, which no file and no terminal takes."""
     return text.encode("utf-8", "backslashreplace").decode()
