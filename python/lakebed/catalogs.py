@@ -312,6 +312,12 @@ def name_of(table: Any) -> str:
     return str(full() if callable(full) else name)
 
 
+def parts_of(table: Any) -> tuple[str, ...]:
+    """The namespace's parts and the name of a table of either library."""
+    name = table.name() if callable(getattr(table, "name", None)) else None
+    return name if isinstance(name, tuple) else tuple(name_of(table).split(".", 1))
+
+
 def asked(name: str, ask: Callable[[], T], *holders: Any) -> T:
     """What a catalog answers that is asked for a table.
 

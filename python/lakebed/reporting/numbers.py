@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lakebed import _display
 from lakebed._pyarrow import pa, pc
 from lakebed._values import to_json_values, to_records
-from lakebed._verdict import Finding, findings
+from lakebed.advice import Finding, TableName, Thresholds, findings
 
 if TYPE_CHECKING:
     from lakebed.table import Table
@@ -40,13 +40,14 @@ class Numbers:
 def gather(table: Table, name: str, small_bytes: int, threads: int | None) -> Numbers:
     """The numbers of a table at its snapshot. Raises: as its views. Cost: that of each view once."""
     row = table.health(small_bytes=small_bytes, threads=threads).to_arrow()
+    limits = Thresholds.of(table.format, table.properties, ("small_bytes", {"small_bytes": small_bytes}))
     health = {name: _value(row[name]) for name in row.schema.names}
     growth = ("snapshot_id", "committed_at", "file_count", "record_count", "file_size_in_bytes")
     snapshots = ("snapshot_id", "committed_at", "operation")
     return Numbers(
         name=name,
         health=health,
-        findings=findings(health, small_bytes),
+        findings=findings(health, limits, TableName.of(table)),
         growth=to_records(table.growth(columns=growth, threads=threads).to_arrow()),
         snapshots=to_records(table.snapshots(columns=snapshots).to_arrow()),
         sizes=_sizes(table, threads),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed._display import moment, size, threshold
 from lakebed._html import escape
-from lakebed._verdict import verdict
+from lakebed.advice import verdict
 from lakebed.reporting import pictures
 
 if TYPE_CHECKING:

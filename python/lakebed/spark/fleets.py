@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from lakebed import _native, opening
 from lakebed._arguments import names, positive
-from lakebed._verdict import SMALL_BYTES
+from lakebed.advice import SMALL_BYTES
 from lakebed.catalogs import is_of_catalog
 from lakebed.errors import LakebedError
 from lakebed.limits import LIMITS, Limits

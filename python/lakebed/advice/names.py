@@ -1,0 +1,83 @@
+"""What a table is called where advice about it is typed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakebed import catalogs
+
+if TYPE_CHECKING:
+    from lakebed.table import Table
+
+_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class TableName:
+    """A table's name in its catalog.
+
+    Attributes:
+        catalog: the catalog's name; None where nothing says it: engines take their current one.
+        parts: namespace and name.
+        command: the table as lakebed's commands are given it, with the options that open it.
+        python: statements of Python after which `table` is the table.
+    """
+
+    catalog: str | None = None
+    parts: tuple[str, ...] = ("db", "table")
+    command: str = "TABLE"
+    python: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, table: Table, command: str | None = None) -> TableName:
+        """What a table is called: as its catalog does, or, opened by its path, as its folders are named.
+
+        Args: command, the table as a command has it, where one was given it.
+        """
+        entry, location = table.opening.entry, table.location
+        branch = "" if table.branch == "main" else f".at(branch={json.dumps(table.branch)})"
+        if entry is None:
+            opened = f"table = lakebed.open_table({json.dumps(location)}){branch}"
+            return cls(
+                None, of_folders(location), command or shlex.quote(location), ("import lakebed", opened)
+            )
+        parts = catalogs.parts_of(entry.table)
+        catalog = getattr(getattr(entry.table, "catalog", None), "name", None)
+        if catalog is None:
+            return cls(None, parts, command or shlex.quote(location), ())
+        load = f"load_catalog({json.dumps(catalog)}).load_table({json.dumps('.'.join(parts))})"
+        python = (
+            "import lakebed",
+            "from pyiceberg.catalog import load_catalog",
+            f"table = lakebed.open_table({load}){branch}",
+        )
+        opened = shlex.join([".".join(parts), "--catalog", catalog])
+        return cls(catalog, parts, command or opened, python)
+
+    def __str__(self) -> str:
+        """The name with dots, without the catalog."""
+        return ".".join(self.parts)
+
+    def quoted(self, mark: str) -> str:
+        """The name in SQL without the catalog, with this mark around what is no plain word."""
+        return ".".join(_quoted(part, mark) for part in self.parts)
+
+    def quoted_catalog(self, mark: str) -> str:
+        """The catalog's name in SQL with a dot behind it; nothing where none is known."""
+        return "" if self.catalog is None else f"{_quoted(self.catalog, mark)}."
+
+
+def _quoted(word: str, mark: str) -> str:
+    """An identifier of SQL."""
+    return word if _PLAIN.fullmatch(word) else mark + word.replace(mark, 2 * mark) + mark
+
+
+def of_folders(location: str) -> tuple[str, ...]:
+    """The last two folders, without a database's `.db`, as `find_tables` names tables."""
+    folders: list[Any] = [part for part in location.split("://")[-1].split("/") if part]
+    *above, name = folders or ["table"]
+    return (*(folder.removesuffix(".db") for folder in above[-1:]), name)
