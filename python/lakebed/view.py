@@ -214,8 +214,8 @@ class HealthScan(ViewScan):
 
         Args: thresholds, in place of those that the table's properties and the defaults are; configuration
             files are read by commands alone.
-        Returns: of each `column`, of `health`, that shows it; `what`, in words; `next_step`, in words and with
-            the calls to type; `calls`, a list of these for each engine that can do it: "spark", "trino",
+        Returns: of each `column`, of `health`, that shows it; `what`, in words; `next_step`, in words and
+            with the calls to type; `calls`, a list of these for each engine that can do it: "spark", "trino",
             "flink", "python". Which columns the scan has does not matter.
         Raises, Cost: as `to_arrow` of all columns.
         """

@@ -12,10 +12,9 @@ connector; Paimon's `CompactProcedure.java`, `AppendCompactCoordinator.java`, `E
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,38 +37,33 @@ class Procedures(ABC):
 
     name: TableName
     thresholds: Thresholds
+    counts: Mapping[str, Any]
+    """What of `health`'s row is a number; 0 for what it does not have."""
 
     @staticmethod
-    def of(table_format: str, name: TableName, thresholds: Thresholds) -> Procedures:
-        """Those of a format."""
-        return (_Paimon if table_format == "paimon" else _Iceberg)(name, thresholds)
+    def of(table_format: str, *what: Any) -> Procedures:
+        """Those of a format. Args: what, the attributes."""
+        return (_Paimon if table_format == "paimon" else _Iceberg)(*what)
 
     @abstractmethod
     def compact(self) -> Calls:
         """Small files become few."""
 
     @abstractmethod
-    def apply_deletes(self, *, files: bool, last: bool) -> Calls:
-        """Data files are written without their deleted rows.
-
-        Args: files, whether there are position delete files, which outlive the files that they were of; last,
-            whether equality deletes of the last commit would stay.
-        """
+    def apply_deletes(self) -> Calls:
+        """Data files are written without their deleted rows."""
 
     @abstractmethod
     def merge_position_deletes(self) -> Calls:
         """Position delete files become few, and those of no file go."""
 
     @abstractmethod
-    def rewrite_manifests(self, *, of_deletes: bool) -> Calls:
-        """Manifests become few, without entries of deleted files; of_deletes, those of deletes as well."""
+    def rewrite_manifests(self) -> Calls:
+        """Manifests become few, without entries of deleted files."""
 
     @abstractmethod
-    def expire_snapshots(self, count: int, keep: int, before: str) -> Calls:
-        """All but the newest snapshots go.
-
-        Args: count, of snapshots there are; keep, how many stay; before, when the newest was committed.
-        """
+    def expire_snapshots(self, keep: int, before: str) -> Calls:
+        """All but the newest go. Args: keep, how many stay; before, when the newest was committed."""
 
     def _call(self, procedure: str, arguments: str = "", mark: str = "") -> str:
         # Flink's identifiers have no quotes.
@@ -88,7 +82,7 @@ class _Iceberg(Procedures):
         if target is not None:
             options["target-file-size-bytes"] = str(target)
             java += f".targetFileSizeBytes({target}L)"
-        below = math.ceil(max(self.thresholds.small_bytes, _TRINO_SMALL) / 2**20)
+        below = -(-max(self.thresholds.small_bytes, _TRINO_SMALL) // 2**20)
         return {
             "spark": [self._rewrite(options)],
             "trino": self._execute(f"optimize(file_size_threshold => '{below}MB')"),
@@ -98,16 +92,16 @@ class _Iceberg(Procedures):
     def _target(self) -> int | None:
         """The size of files that do not count as small, where that of the table does not do."""
         small, taken = self.thresholds.small_bytes, self.thresholds.rewrite_bytes
-        return None if taken is None or small <= taken else math.ceil(small / 0.75)
+        return None if taken is None or small <= taken else -(-small * 4 // 3)
 
-    def apply_deletes(self, *, files: bool, last: bool) -> Calls:
+    def apply_deletes(self) -> Calls:
         options = {"delete-file-threshold": "1", "remove-dangling-deletes": "true"}
         statements = [self._rewrite(options)]
-        if files:
-            # Deletes of a file that is rewritten stay, unless they are older than all others of its partition.
+        if self.counts["position_delete_file_count"] > self.counts["deletion_vector_count"]:
+            # Position deletes outlive the file that they were of, unless all others are newer.
             statements += self.merge_position_deletes()["spark"]
-        if last:
-            # Dangling deletes are looked for in partitions alone; a second rewrite is newer than all deletes.
+        if self.counts["equality_delete_file_count"] and self.counts["partition_count"] <= 1:
+            # Tables without partitions keep those of the last commit; a second rewrite is newer than all.
             statements.append(self._rewrite({"rewrite-all": "true"}))
         return {"spark": statements, "trino": self._execute("optimize")}
 
@@ -116,14 +110,16 @@ class _Iceberg(Procedures):
         spark = self._call("system.rewrite_position_delete_files", f", options => {options}")
         return {"spark": [spark], "trino": self._execute("optimize")}
 
-    def rewrite_manifests(self, *, of_deletes: bool) -> Calls:
+    def rewrite_manifests(self) -> Calls:
+        # lakebed's leaves manifests of deletes as they are.
+        of_deletes = self.counts["delete_manifest_count"] > 0
         return {
             "spark": [self._call("system.rewrite_manifests")],
             "trino": self._execute("optimize_manifests"),
             **({} if of_deletes else self._python("table.rewrite_manifests()")),
         }
 
-    def expire_snapshots(self, count: int, keep: int, before: str) -> Calls:
+    def expire_snapshots(self, keep: int, before: str) -> Calls:
         arguments = f", older_than => TIMESTAMP '{before}', retain_last => {keep}"
         session = self.name.quoted_catalog('"')
         age = f".maxSnapshotAge(Duration.ZERO).retainLast({keep})"
@@ -153,25 +149,26 @@ class _Paimon(Procedures):
     def compact(self) -> Calls:
         return self._compact({})
 
-    def apply_deletes(self, *, files: bool, last: bool) -> Calls:
+    def apply_deletes(self) -> Calls:
         return self._compact({"compaction.delete-ratio-threshold": "0"})
 
     def merge_position_deletes(self) -> Calls:
-        return self.apply_deletes(files=False, last=False)
+        return self.apply_deletes()
 
-    def rewrite_manifests(self, *, of_deletes: bool) -> Calls:
+    def rewrite_manifests(self) -> Calls:
         return {**self._both("sys.compact_manifest"), **self._python("table.rewrite_manifests()")}
 
-    def expire_snapshots(self, count: int, keep: int, before: str) -> Calls:
+    def expire_snapshots(self, keep: int, before: str) -> Calls:
+        count = self.counts["snapshot_count"]
         arguments = f", retain_max => {keep}, retain_min => {keep}, max_deletes => {count}"
         return {**self._both("sys.expire_snapshots", arguments), **self._python(*_expire(before, keep))}
 
     def _compact(self, more: Mapping[str, str]) -> Calls:
-        """A full compaction. A bucket of a table without them waits for five files, unless that is changed."""
+        """A full compaction. Tables without buckets would wait for five files of a partition."""
         options = {"compaction.min.file-num": "2", **more}
         small, taken = self.thresholds.small_bytes, self.thresholds.rewrite_bytes
         if taken is not None and small > taken:
-            options["target-file-size"] = f"{math.ceil(small / 0.7)} b"
+            options["target-file-size"] = f"{-(-small * 10 // 7)} b"
         return self._both("sys.compact", f", options => '{','.join(map('='.join, options.items()))}'")
 
     def _both(self, procedure: str, arguments: str = "") -> Calls:

@@ -66,15 +66,18 @@ def checked(name: str, value: Any) -> float:
         if digits is None:
             raise ValueError(f"is {value!r}, not a size such as 1000000, 1MB or 32MiB")
         return int(Decimal(digits))
-    kind = "a whole number" if name in WHOLE else "a number"
+    is_whole = name in WHOLE
     try:
-        number = value if isinstance(value, int) or name not in WHOLE else int(value)
-        number = float(number) if isinstance(number, str) else number
-    except (TypeError, ValueError):
+        number = float(value) if isinstance(value, str) and not is_whole else value
+        number = int(number) if isinstance(number, str) else number
+    except ValueError:
         number = None
-    is_number = isinstance(number, int | float) and not isinstance(value, bool)
-    if not is_number or number != number or number < 0 or (name in WHOLE and isinstance(value, float)):
-        raise ValueError(f"is {value!r}, not {kind} of 0 or more")
+    if (
+        not isinstance(number, int if is_whole else int | float)
+        or isinstance(number, bool)
+        or not number >= 0
+    ):
+        raise ValueError(f"is {value!r}, not {'a whole number' if is_whole else 'a number'} of 0 or more")
     return number
 
 

@@ -29,8 +29,8 @@ KINDS = (
 class Finding:
     """A problem.
 
-    Attributes: column, of `health`, that shows it; what, in words; action, what to do about it; calls, of each
-        engine that can do it the statements to type, in their order; looks, commands that show more.
+    Attributes: column, of `health`, that shows it; what, in words; action, what to do about it; calls, of
+        each engine that can do it the statements to type, in their order; looks, commands that show more.
     """
 
     column: str
@@ -78,7 +78,7 @@ class _Row:
         numbers = {key: value for key, value in row.items() if isinstance(value, int | float)}
         self._of = defaultdict[str, Any](int, numbers)
         self._row, self._limits, self._table = row, thresholds, name.command
-        self._calls = Procedures.of(row.get("format", ""), name, thresholds)
+        self._calls = Procedures.of(row.get("format", ""), name, thresholds, self._of)
 
     def findings(self) -> Iterator[Finding]:
         yield from self._small_files()
@@ -145,14 +145,12 @@ class _Row:
                 # One for each data file is the least that merging leaves, whatever fewer are asked for.
                 self._calls.merge_position_deletes()
                 if self._limits.position_deletes >= 1
-                else self._calls.apply_deletes(files=True, last=False),
+                else self._calls.apply_deletes(),
             )
 
     def _deleted_rows(self) -> Iterator[Finding]:
         equality, files = self._of["equality_delete_file_count"], self._of["file_count"]
-        has_files = self._of["position_delete_file_count"] > self._of["deletion_vector_count"]
-        last = equality > 0 and self._of["partition_count"] <= 1
-        calls = self._calls.apply_deletes(files=has_files, last=last)
+        calls = self._calls.apply_deletes()
         if equality > self._limits.equality_deletes * files:
             yield Finding(
                 "equality_delete_file_count",
@@ -172,8 +170,10 @@ class _Row:
     def _manifests(self) -> Iterator[Finding]:
         small, manifests = self._of["small_manifest_count"], self._of["manifest_count"]
         entries, gone = self._of["entry_count"], self._of["deleted_entry_count"]
+        # Paimon's say that a file is gone beside the entry that added it, Iceberg's in place of it.
+        gone *= 2 if self._row.get("format") == "paimon" else 1
         of_deletes = self._of["delete_manifest_count"]
-        calls = self._calls.rewrite_manifests(of_deletes=of_deletes > 0)
+        calls = self._calls.rewrite_manifests()
         if small > self._limits.manifests:
             yield Finding(
                 "small_manifest_count",
@@ -197,7 +197,7 @@ class _Row:
             return
         # Half, so that the next commits are no problem again.
         keep, before = max(self._limits.snapshots // 2, 1), _time(newest)
-        calls = self._calls.expire_snapshots(snapshots, keep, before)
+        calls = self._calls.expire_snapshots(keep, before)
         yield Finding(
             "snapshot_count",
             f"{snapshots:,} snapshots hold on to files that the table no longer has",
@@ -214,7 +214,8 @@ class _Row:
         if keys:
             yield Finding(
                 "unused_key_count",
-                f"{count(keys, 'key')} of the encrypted metadata {'is' if keys == 1 else 'are'} used by nothing",
+                f"{count(keys, 'key')} of the encrypted metadata {'is' if keys == 1 else 'are'} used by "
+                "nothing",
                 "expiry leaves them behind; the update `remove-encryption-key` of REST catalogs removes them",
             )
 

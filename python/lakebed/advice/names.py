@@ -46,7 +46,7 @@ class TableName:
                 None, of_folders(location), command or shlex.quote(location), ("import lakebed", opened)
             )
         parts = catalogs.parts_of(entry.table)
-        catalog = getattr(getattr(entry.table, "catalog", None), "name", None)
+        catalog = entry.catalog_name
         if catalog is None:
             return cls(None, parts, command or shlex.quote(location), ())
         load = f"load_catalog({json.dumps(catalog)}).load_table({json.dumps('.'.join(parts))})"

@@ -72,8 +72,8 @@ class Thresholds:
         """
         says = _Properties(properties)
         rewrite = says.paimon() if table_format == "paimon" else says.iceberg()
-        values, origins = {"manifests": _MANIFESTS.get(table_format, cls.manifests)}, dict(says.origins)
-        values.update(says.values)
+        values: dict[str, Any] = {"manifests": _MANIFESTS.get(table_format, cls.manifests), **says.values}
+        origins = dict(says.origins)
         for origin, asked in reversed(given):
             for name, value in asked.items():
                 values[name], origins[name] = value, origin

@@ -138,7 +138,7 @@ def command(
 def _listed(table: Table, limits: Thresholds) -> list[dict[str, Any]]:
     """A row for each threshold of a table."""
     return [
-        {"location": table.location, "threshold": name, "value": float(value), "origin": origin}
+        {"location": table.location, "threshold": name, "value": to_text(value), "origin": origin}
         for name, value, origin in limits.in_force()
     ]
 

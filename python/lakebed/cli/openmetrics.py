@@ -79,7 +79,9 @@ def _measures(tables: list[tuple[Measured, pa.Table]]) -> Iterator[str]:
             value: float | None = numbers.get(field.name)
             if value is not None:
                 number = value / _PER_SECOND[field.type.unit] if is_time else value
-                own = {label: numbers[label] for label in ("location", "format") if label in numbers}
+                own: dict[str, str] = {
+                    label: numbers[label] for label in ("location", "format") if label in numbers
+                }
                 samples.append(({**labels, **own}, number))
         yield from _gauge(name, samples, "seconds" if is_time else "bytes" if name.endswith("_bytes") else "")
 
@@ -90,7 +92,8 @@ def _numbers(row: pa.Table) -> dict[str, Any]:
             # Python's calendar ends with the year 9999.
             row = row.set_column(i, field.name, row[i].cast(pa.int64()))
     # A filter on the row may leave none.
-    return next(iter(row.to_pylist()), {})
+    rows: list[dict[str, Any]] = row.to_pylist()
+    return rows[0] if rows else {}
 
 
 def _gauge(name: str, samples: Sequence[tuple[dict[str, Any], float]], unit: str = "") -> Iterator[str]:
