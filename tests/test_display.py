@@ -212,8 +212,8 @@ SOUND = {
             {
                 "max_partition_file_count": 2000,
                 "file_count": 2100,
-                "partition_count": 100,
-                "small_file_count": 1040,
+                "partition_count": 700,
+                "small_file_count": 1200,
             },
             "max_partition_file_count",
             "2,000 of 2,100",
@@ -229,12 +229,8 @@ SOUND = {
         ({"position_delete_file_count": 101}, "position_delete_file_count", "rewrite_position_delete_files"),
         ({"equality_delete_file_count": 11}, "equality_delete_file_count", "rewrite_data_files"),
         ({"deleted_record_ratio": 0.25}, "deleted_record_ratio", "25% of the rows"),
-        ({"small_manifest_count": 101}, "small_manifest_count", "table.rewrite_manifests()"),
-        (
-            {"format": "paimon", "small_manifest_count": 31},
-            "small_manifest_count",
-            "table.rewrite_manifests()",
-        ),
+        ({"small_manifest_count": 101}, "small_manifest_count", "system.rewrite_manifests"),
+        ({"format": "paimon", "small_manifest_count": 31}, "small_manifest_count", "sys.compact_manifest"),
         ({"deleted_entry_count": 2600}, "deleted_entry_count", "2,600 of 5,000"),
         # Engines do not write a single manifest anew.
         ({"deleted_entry_count": 2600, "manifest_count": 1}, None, ""),

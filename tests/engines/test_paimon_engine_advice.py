@@ -88,6 +88,17 @@ def test_deleted_rows_are_written_away(tmp_path: Path, paimon_java: JavaEngine) 
     assert "deleted_record_ratio" not in advice(made.root)
 
 
+def test_vectors_of_a_table_with_keys(tmp_path: Path, paimon_java: JavaEngine) -> None:
+    made = MadeTable(tmp_path / "shop.db" / "orders", ("region", "id"))
+    made.create({"bucket": "1", "deletion-vectors.enabled": "true"})
+    for ids in (range(12), range(2)):
+        rows = [[number, "emea", "1.00", "2026-01-02"] for number in ids]
+        paimon_java.ask("append", table=made.root, rows=rows)
+    (statement,) = advice(made.root)["deleted_record_ratio"]
+    carry_out(paimon_java, made, statement)
+    assert "deleted_record_ratio" not in advice(made.root)
+
+
 def test_entries_of_files_that_are_gone(tmp_path: Path, paimon_java: JavaEngine) -> None:
     made = appended(tmp_path)
     made.now().delete_files(sorted(f"region=emea/bucket-0/{name}" for name in made.live() if "-a" in name))

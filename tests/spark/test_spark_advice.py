@@ -33,7 +33,7 @@ class Lake:
     def __init__(self, runtimes: SparkRuntimes, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sql, self.folder = runtimes.sql, runtimes.warehouse() / "lake" / "shop"
         self.sql("CREATE NAMESPACE IF NOT EXISTS lake.shop")
-        self._catalog = catalog_tables.sqlite(folder, "lake")
+        self._catalog = catalog_tables.sqlite(folder)
         self._catalog.create_namespace("shop")
         monkeypatch.setattr("lakebed.cli.options.load_catalog", lambda _: self._catalog)
 
@@ -193,7 +193,7 @@ def test_snapshots(lake: Lake) -> None:
     [
         ("small_file_count", "'bucket'='1','bucket-key'='id','write-only'='true'", "small_files=1"),
         ("level_0_file_count", "'bucket'='1','primary-key'='id,p'", "waiting_files=0.5"),
-        ("deleted_record_ratio", "'bucket'='1','primary-key'='id,p','deletion-vectors.enabled'='true'", ""),
+        ("deleted_record_ratio", "'bucket'='-1','deletion-vectors.enabled'='true'", ""),
         ("snapshot_count", "'bucket'='-1'", "snapshots=2"),
     ],
 )
@@ -205,8 +205,10 @@ def test_paimon(kind: str, options: str, threshold: str, spark_runtimes: SparkRu
     sql(
         f"CREATE TABLE paimon.shop.{name} {columns} USING paimon PARTITIONED BY (p) TBLPROPERTIES ({options})"
     )
-    for _ in range(4):
-        sql(f"INSERT INTO paimon.shop.{name} SELECT id, id % 2 FROM range(20)")
+    for number in range(4):
+        sql(f"INSERT INTO paimon.shop.{name} SELECT id, id % 2 FROM range({20 * number}, {20 * number + 20})")
+    if kind == "deleted_record_ratio":
+        sql(f"DELETE FROM paimon.shop.{name} WHERE id % 3 = 0")
     if kind == "level_0_file_count":
         # A compaction, after which more files wait.
         sql(f"CALL sys.compact(table => 'shop.{name}')")
