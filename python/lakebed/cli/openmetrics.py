@@ -52,16 +52,16 @@ def lines(tables: Sequence[Measured]) -> Iterator[str]:
     The names of these are `lakebed_table_` and the column; times are seconds since 1970,
     `…_timestamp_seconds`.
     """
-    yield from _gauge("lakebed_up", [(table.labels, int(table.row is not None)) for table in tables])
+    yield from _gauge("lakebed_up", "Whether the table can be read.", [(table.labels, int(table.row is not None)) for table in tables])
     errors = [({**table.labels, "kind": table.error}, 1) for table in tables if table.error]
-    yield from _gauge("lakebed_error", errors)
+    yield from _gauge("lakebed_error", "Of which kind the error is of a table that cannot be read.", errors)
     found = [
         ({**table.labels, "kind": kind}, int(kind in table.findings))
         for table in tables
         for kind in KINDS
         if table.row is not None
     ]
-    yield from _gauge("lakebed_findings", found)
+    yield from _gauge("lakebed_findings", "Whether the table has a problem, by the column that shows it.", found)
     yield from _measures([(table, table.row) for table in tables if table.row is not None])
     yield "# EOF"
 
@@ -83,7 +83,8 @@ def _measures(tables: list[tuple[Measured, pa.Table]]) -> Iterator[str]:
                     label: numbers[label] for label in ("location", "format") if label in numbers
                 }
                 samples.append(({**labels, **own}, number))
-        yield from _gauge(name, samples, "seconds" if is_time else "bytes" if name.endswith("_bytes") else "")
+        unit = "seconds" if is_time else "bytes" if name.endswith("_bytes") else ""
+        yield from _gauge(name, f"The column {field.name} of lakebed health.", samples, unit)
 
 
 def _numbers(row: pa.Table) -> dict[str, Any]:
@@ -96,7 +97,10 @@ def _numbers(row: pa.Table) -> dict[str, Any]:
     return rows[0] if rows else {}
 
 
-def _gauge(name: str, samples: Sequence[tuple[dict[str, Any], float]], unit: str = "") -> Iterator[str]:
+def _gauge(
+    name: str, text: str, samples: Sequence[tuple[dict[str, Any], float]], unit: str = ""
+) -> Iterator[str]:
+    yield f"# HELP {name} {text}"
     yield f"# TYPE {name} gauge"
     if unit:
         yield f"# UNIT {name} {unit}"
