@@ -2,8 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from airflow.exceptions import AirflowFailException
 from airflow.sdk import Variable, dag, task
+from airflow.sdk.exceptions import AirflowFailException
 
 
 @dag(schedule=timedelta(hours=1), start_date=datetime(2026, 1, 1), catchup=False, tags=["lakebed"])

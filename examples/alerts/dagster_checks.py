@@ -1,4 +1,4 @@
-"""Checks of Dagster: one for each table, beside the asset that writes it. Those of catalogs are opened likewise."""
+"""Checks of Dagster: one for each table, beside the asset that writes it."""
 
 import os
 
@@ -14,7 +14,9 @@ def health_check(asset: str, path: str) -> dg.AssetChecksDefinition:
     def check() -> dg.AssetCheckResult:
         table = lakebed.open_table(path)
         found = table.health().findings()
-        (row,) = table.health(columns=["file_count", "small_file_count", "snapshot_count"]).to_arrow().to_pylist()
+        (row,) = (
+            table.health(columns=["file_count", "small_file_count", "snapshot_count"]).to_arrow().to_pylist()
+        )
         steps = "\n".join(f"- {one['what']}; {one['next_step']}" for one in found)
         metadata = {"advice": dg.MetadataValue.md(steps or "no problems found"), **row}
         return dg.AssetCheckResult(passed=not found, severity=dg.AssetCheckSeverity.WARN, metadata=metadata)

@@ -52,7 +52,8 @@ def lines(tables: Sequence[Measured]) -> Iterator[str]:
     The names of these are `lakebed_table_` and the column; times are seconds since 1970,
     `…_timestamp_seconds`.
     """
-    yield from _gauge("lakebed_up", "Whether the table can be read.", [(table.labels, int(table.row is not None)) for table in tables])
+    up = [(table.labels, int(table.row is not None)) for table in tables]
+    yield from _gauge("lakebed_up", "Whether the table can be read.", up)
     errors = [({**table.labels, "kind": table.error}, 1) for table in tables if table.error]
     yield from _gauge("lakebed_error", "Of which kind the error is of a table that cannot be read.", errors)
     found = [
@@ -61,7 +62,7 @@ def lines(tables: Sequence[Measured]) -> Iterator[str]:
         for kind in KINDS
         if table.row is not None
     ]
-    yield from _gauge("lakebed_findings", "Whether the table has a problem, by the column that shows it.", found)
+    yield from _gauge("lakebed_findings", "Whether the table has the problem that this column shows.", found)
     yield from _measures([(table, table.row) for table in tables if table.row is not None])
     yield "# EOF"
 
