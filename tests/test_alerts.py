@@ -1,7 +1,7 @@
 """Alert rules, the dashboard and the recipes of `examples/alerts`, by the programs that they are for.
 
-What is not installed is skipped: `make test-recipes` installs Airflow, Dagster and dbt; promtool is in Debian's
-package `prometheus`.
+What is not installed is skipped: `make test-recipes` installs Airflow, Dagster and dbt; promtool is in
+Debian's package `prometheus`.
 """
 
 from __future__ import annotations
