@@ -244,6 +244,19 @@ def test_names_are_those_of_catalogs_else_of_folders() -> None:
         assert TableName.of(given).parts == parts
 
 
+def test_branches_are_not_taken_for_the_table(tmp_path: Path) -> None:
+    made = MadeTable(tmp_path / "shop.db" / "orders")
+    made.create({"bucket": "-1", "manifest.merge-min-count": "0"})
+    made.now().append_files(made.written("emea", "a", 1))
+    made.now().create_tag("v1")
+    made.now().create_branch("dev", at="v1")
+    (finding,) = made.now().at(branch="dev").health().findings()
+    assert finding["calls"]["spark"] == ["CALL sys.compact_manifest(table => 'shop.`orders$branch_dev`')"]
+    assert '.at(branch="dev")' in finding["calls"]["python"][1]
+    of_iceberg = TableName("lake", ("shop", "orders"), "x", ("import lakebed",), on_branch=True)
+    assert {engine for one in found_of({}, of_iceberg) for engine in one.calls} == {"python"}
+
+
 def test_the_finding_says_where_it_looks_like_the_command_does(tmp_path: Path) -> None:
     result = run("health", SAMPLE_TABLE, "--threshold", "snapshots=9", "--relocate", "/a=/b")
     assert f"`lakebed expire-plan {SAMPLE_TABLE} --relocate /a=/b --older-than " in result.stderr

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from lakebed._display import count, threshold
@@ -78,17 +79,18 @@ class _Row:
         numbers = {key: value for key, value in row.items() if isinstance(value, int | float)}
         self._of = defaultdict[str, Any](int, numbers)
         self._row, self._limits, self._table = row, thresholds, name.command
+        self._on_branch = name.on_branch
         self._calls = Procedures.of(row.get("format", ""), name, thresholds, self._of)
 
     def findings(self) -> Iterator[Finding]:
-        yield from self._small_files()
-        yield from self._uneven()
-        yield from self._waiting()
-        yield from self._position_deletes()
-        yield from self._deleted_rows()
-        yield from self._manifests()
-        yield from self._snapshots()
-        yield from self._keys()
+        found = chain(
+            *(self._small_files(), self._uneven(), self._waiting(), self._position_deletes()),
+            *(self._deleted_rows(), self._manifests(), self._snapshots(), self._keys()),
+        )
+        for one in found:
+            # Engines would change another branch than this one.
+            only = {"python": one.calls.get("python", [])} if self._on_branch else one.calls
+            yield replace(one, calls={engine: typed for engine, typed in only.items() if typed})
 
     def _small_files(self) -> Iterator[Finding]:
         files, small, limits = self._of["file_count"], self._of["small_file_count"], self._limits

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lakebed import catalogs
 
 if TYPE_CHECKING:
+    from lakebed.catalogs import Entry
     from lakebed.table import Table
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -22,15 +23,17 @@ class TableName:
 
     Attributes:
         catalog: the catalog's name; None where nothing says it: engines take their current one.
-        parts: namespace and name.
+        parts: namespace and name; of a branch of Paimon's the name has it too, as engines take it.
         command: the table as lakebed's commands are given it, with the options that open it.
         python: statements of Python after which `table` is the table.
+        on_branch: whether the table is on a branch that its name does not have.
     """
 
     catalog: str | None = None
     parts: tuple[str, ...] = ("db", "table")
     command: str = "TABLE"
     python: tuple[str, ...] = ()
+    on_branch: bool = False
 
     @classmethod
     def of(cls, table: Table, command: str | None = None) -> TableName:
@@ -38,25 +41,20 @@ class TableName:
 
         Args: command, the table as a command has it, where one was given it.
         """
-        entry, location = table.opening.entry, table.location
-        branch = "" if table.branch == "main" else f".at(branch={json.dumps(table.branch)})"
+        entry, location, branch = table.opening.entry, table.location, table.branch
+        at = "" if branch == "main" else f".at(branch={json.dumps(branch)})"
         if entry is None:
-            opened = f"table = lakebed.open_table({json.dumps(location)}){branch}"
-            return cls(
-                None, of_folders(location), command or shlex.quote(location), ("import lakebed", opened)
+            parts, opened = of_folders(location), shlex.quote(location)
+            python: tuple[str, ...] = (
+                "import lakebed",
+                f"table = lakebed.open_table({json.dumps(location)}){at}",
             )
-        parts = catalogs.parts_of(entry.table)
-        catalog = entry.catalog_name
-        if catalog is None:
-            return cls(None, parts, command or shlex.quote(location), ())
-        load = f"load_catalog({json.dumps(catalog)}).load_table({json.dumps('.'.join(parts))})"
-        python = (
-            "import lakebed",
-            "from pyiceberg.catalog import load_catalog",
-            f"table = lakebed.open_table({load}){branch}",
-        )
-        opened = shlex.join([".".join(parts), "--catalog", catalog])
-        return cls(catalog, parts, command or opened, python)
+        else:
+            parts, opened, python = _of_catalog(entry, at, location)
+        if at and table.format == "paimon":
+            parts = (*parts[:-1], f"{parts[-1].partition('$')[0]}$branch_{branch}")
+        catalog = None if entry is None else entry.catalog_name
+        return cls(catalog, parts, command or opened, python, bool(at) and table.format != "paimon")
 
     def __str__(self) -> str:
         """The name with dots, without the catalog."""
@@ -69,6 +67,21 @@ class TableName:
     def quoted_catalog(self, mark: str) -> str:
         """The catalog's name in SQL with a dot behind it; nothing where none is known."""
         return "" if self.catalog is None else f"{_quoted(self.catalog, mark)}."
+
+
+def _of_catalog(entry: Entry, at: str, location: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+    """What a catalog calls a table, how lakebed's commands open it, and how Python does.
+
+    Args: at, what of Python leads to the branch; location, of the table.
+    """
+    parts, catalog = catalogs.parts_of(entry.table), entry.catalog_name
+    if catalog is None:
+        return parts, shlex.quote(location), ()
+    name = ".".join(parts)
+    load = f"load_catalog({json.dumps(catalog)}).load_table({json.dumps(name)})"
+    opened = f"table = lakebed.open_table({load}){at}"
+    python = ("import lakebed", "from pyiceberg.catalog import load_catalog", opened)
+    return parts, shlex.join([name, "--catalog", catalog]), python
 
 
 def _quoted(word: str, mark: str) -> str:
