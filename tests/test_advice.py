@@ -209,7 +209,10 @@ def test_calls_are_those_of_each_engine() -> None:
     assert calls["small_file_count"] == {
         "spark": [
             "CALL lake.system.rewrite_data_files(table => 'shop.orders', "
-            "options => map('min-input-files', '2'))"
+            "options => map('min-input-files', '2'))",
+            # Of the files that are written anew.
+            "CALL lake.system.rewrite_position_delete_files(table => 'shop.orders', "
+            "options => map('rewrite-all', 'true'))",
         ],
         "trino": ["ALTER TABLE lake.shop.orders EXECUTE optimize(file_size_threshold => '100MB')"],
         "flink": [

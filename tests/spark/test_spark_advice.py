@@ -80,11 +80,17 @@ def lake(spark_runtimes: SparkRuntimes, tmp_path: Path, monkeypatch: pytest.Monk
     return Lake(spark_runtimes, tmp_path, monkeypatch)
 
 
-def test_small_files(lake: Lake) -> None:
-    name = lake.make()
+@pytest.mark.parametrize("deletes", [False, True])
+def test_small_files(lake: Lake, deletes: bool) -> None:
+    name = lake.make("'format-version'='2'", _MERGE_ON_READ)
     for number in range(3):
         lake.append(name, 30 * number)
+    if deletes:
+        lake.sql(f"DELETE FROM lake.shop.{name} WHERE id = 3")
     lake.follow("small_file_count", name)
+    # Nor does what is advised make another problem.
+    assert lake.advice(name) == {}
+    assert lake.at(name).deletes().to_arrow().num_rows == 0
 
 
 def test_what_the_table_itself_writes_is_not_small(lake: Lake) -> None:

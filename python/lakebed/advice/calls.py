@@ -55,7 +55,7 @@ class Procedures(ABC):
 
     @abstractmethod
     def merge_position_deletes(self) -> Calls:
-        """Position delete files become few, and those of no file go."""
+        """Position delete files become few, and there are none of files that are gone."""
 
     @abstractmethod
     def rewrite_manifests(self) -> Calls:
@@ -63,7 +63,7 @@ class Procedures(ABC):
 
     @abstractmethod
     def expire_snapshots(self, keep: int, before: str) -> Calls:
-        """All but the newest go. Args: keep, how many stay; before, when the newest was committed."""
+        """Only the newest stay. Args: keep, how many; before, when the newest of all was committed."""
 
     def _call(self, procedure: str, arguments: str = "", mark: str = "") -> str:
         # Flink's identifiers have no quotes.
@@ -84,7 +84,7 @@ class _Iceberg(Procedures):
             java += f".targetFileSizeBytes({target}L)"
         below = -(-max(self.thresholds.small_bytes, _TRINO_SMALL) // 2**20)
         return {
-            "spark": [self._rewrite(options)],
+            "spark": [self._rewrite(options), *self._without_dangling()],
             "trino": self._execute(f"optimize(file_size_threshold => '{below}MB')"),
             "flink": self._flink(f"RewriteDataFiles.builder().scheduleOnCommitCount(1){java}"),
         }
@@ -96,10 +96,7 @@ class _Iceberg(Procedures):
 
     def apply_deletes(self) -> Calls:
         options = {"delete-file-threshold": "1", "remove-dangling-deletes": "true"}
-        statements = [self._rewrite(options)]
-        if self.counts["position_delete_file_count"] > self.counts["deletion_vector_count"]:
-            # Position deletes outlive the file that they were of, unless all others are newer.
-            statements += self.merge_position_deletes()["spark"]
+        statements = [self._rewrite(options), *self._without_dangling()]
         if self.counts["equality_delete_file_count"] and self.counts["partition_count"] <= 1:
             # Tables without partitions keep those of the last commit; a second rewrite is newer than all.
             statements.append(self._rewrite({"rewrite-all": "true"}))
@@ -109,6 +106,11 @@ class _Iceberg(Procedures):
         options = _map({"rewrite-all": "true"})
         spark = self._call("system.rewrite_position_delete_files", f", options => {options}")
         return {"spark": [spark], "trino": self._execute("optimize")}
+
+    def _without_dangling(self) -> list[str]:
+        """What is to follow a rewrite of data files: their position deletes outlive them, vectors do not."""
+        has_files = self.counts["position_delete_file_count"] > self.counts["deletion_vector_count"]
+        return self.merge_position_deletes()["spark"] if has_files else []
 
     def rewrite_manifests(self) -> Calls:
         # lakebed's leaves manifests of deletes as they are.
@@ -189,5 +191,5 @@ def _expire(before: str, keep: int) -> tuple[str, ...]:
     time = f'datetime.fromisoformat("{instant}")'
     return (
         "from datetime import datetime",
-        f"table, freed = table.expire_snapshots({time}, retain_last={keep})",
+        f"table, freed = table.expire_snapshots({time}, retain_last={keep})  # freed: files to be deleted",
     )
