@@ -29,22 +29,20 @@ ONE_MORE := PYTEST_XDIST_AUTO_NUM_WORKERS=$(shell expr $$(getconf _NPROCESSORS_O
 AREA ?=
 ONLY := $(if $(AREA),-k $(AREA))
 
-# One interpreter for PyO3's build script in every cargo command, so that none rebuilds the other's work; Spark's
-# workers run it too, since lakebed is installed in it.
+# One interpreter for PyO3's build script in all cargo commands, and for Spark's workers: lakebed is installed in it.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYSPARK_PYTHON := $(PYO3_PYTHON)
 # Of parts that run side by side; cargo has no use for it.
 unexport MAKEFLAGS
 # A local Spark talks to itself alone.
 export SPARK_LOCAL_IP := 127.0.0.1
-# Tests make and delete thousands of small files, which on a disk takes as long as half of the tests: in memory where two
-# gigabytes are left there.
+# Thousands of small files take as long as half of the tests on a disk: in memory where two gigabytes are left there.
 export PYTEST_DEBUG_TEMPROOT := $(shell .ci/temporary.sh)
 # Without what Python compiled, every worker of every run rewrites the assertions of all tests again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help preflight venv build release check test trust lint lint-rust lint-python lint-stub test-rust test-python test-fast test-spark-oldest test-own-data test-servers engines trust-python trust-spark-oldest trust-decoder trust-peers trust-wheel trust-sanitized fuzz fmt bench bench-full bench-check bench-instructions demo sample-tables wheels docs clean
+.PHONY: help preflight venv build release check test trust lint lint-rust lint-python lint-stub test-rust test-python test-fast test-spark-oldest test-own-data test-servers test-recipes engines trust-python trust-spark-oldest trust-decoder trust-peers trust-wheel trust-sanitized fuzz fmt bench bench-full bench-check bench-instructions demo sample-tables wheels docs clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -66,7 +64,7 @@ test: ## Run everything once: what check does, with Spark, the Java engines and 
 	@.ci/parts.sh "lint test-rust engines" "test-python test-spark-oldest"
 
 trust: ## Run everything in its long form: all tables through all doors, both Sparks, kills, fuzzing, sanitizers; hours
-	@.ci/parts.sh trust-python trust-spark-oldest test-servers trust-decoder fuzz trust-peers trust-wheel trust-sanitized
+	@.ci/parts.sh trust-python trust-spark-oldest test-servers test-recipes trust-decoder fuzz trust-peers trust-wheel trust-sanitized
 
 # Two by themselves: what is compiled with the codecs of the reference decoder, or with a client of S3, the wheel cannot use.
 # nice: tests of Python wait now and then, and those of Rust take what that leaves.
@@ -94,6 +92,9 @@ test-own-data: $(CHECKED) $(SPARK_35)/.installed ## Run what Spark and the Java 
 
 test-servers: $(CHECKED) ## Run the tests of object stores against MinIO, built from its Go module (without Go: skipped)
 	@.ci/servers.sh $(SERVERS) $(PYTEST)
+
+test-recipes: $(CHECKED) ## Run the recipes of examples/alerts by Airflow, Dagster and dbt, which it installs
+	@.ci/recipes.sh $(PYTEST)
 
 fuzz: | preflight ## Fuzz each target for a minute, or FUZZ_SECONDS=…, or FUZZ_RUNS=… runs
 	rust/fuzz/run.sh

@@ -41,6 +41,14 @@ class SparkRuntimes(Engine):
         found: list[str] = _table(answer)[0].to_pylist()
         return found
 
+    def sql(self, statement: str) -> pa.Table:
+        """What a statement gives. Raises: as `read`."""
+        return _table(self.ask("sql", statement=statement))
+
+    def warehouse(self) -> Path:
+        """Where the tables of its catalogs are, `lake` of Iceberg and `paimon` of Paimon."""
+        return Path(_table(self.ask("warehouse"))["path"][0].as_py())
+
     def moved(self, **request: Any) -> set[tuple[str, str]]:
         """What Iceberg's action lists as to be copied, and where to. Raises: as `read`."""
         rows = _table(self.ask("moved", **request)).to_pylist()

@@ -54,7 +54,12 @@ def rows(view: str, **keywords: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("view", PAIMON_VIEWS)
 def test_json_is_one_object_a_line(view):
-    assert printed(view, TABLE) == rows(view)
+    assert without_findings(printed(view, TABLE)) == rows(view)
+
+
+def without_findings(shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of any view: those of `health` have findings in JSON alone."""
+    return [{name: value for name, value in row.items() if name != "findings"} for row in shown]
 
 
 @pytest.mark.parametrize("view", PAIMON_VIEWS)
@@ -73,7 +78,7 @@ def test_the_views_of_an_iceberg_table(view):
     table = getattr(iceberg(), view)().to_arrow()
     expected = as_printed(table)
     assert expected
-    assert printed(view, ICEBERG, *MOVED) == expected
+    assert without_findings(printed(view, ICEBERG, *MOVED)) == expected
     lines = output(view, ICEBERG, *MOVED).splitlines()
     assert (lines[0].split(), len(lines)) == (table.schema.names, 1 + len(expected))
 

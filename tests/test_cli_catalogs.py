@@ -15,14 +15,16 @@ import lakebed
 
 tables = pytest.importorskip("catalog_tables")
 
+PLACES = (str(Path(__file__).parent), os.environ.get("PYTHONPATH", ""))
 CODE = "import sys; from lakebed.cli import main; main()"
 
 
-def run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    home: Path, *words: str, folder: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own: PyIceberg reads its configuration once."""
-    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-    known = {"HOME": str(folder), "PYICEBERG_HOME": str(folder), "PYTHONPATH": paths}
-    return ran("-c", CODE, *words, environment=known | environment)
+    known = {"HOME": str(home), "PYICEBERG_HOME": str(home), "PYTHONPATH": os.pathsep.join(PLACES)}
+    return ran("-c", CODE, *words, environment=known | environment, cwd=folder)
 
 
 def configured(folder: Path, **catalogs: dict[str, str]) -> None:
@@ -100,3 +102,35 @@ def test_without_pyiceberg_it_is_said_how_to_get_it(tmp_path: Path) -> None:
     done = run(tmp_path, "files", "--catalog", "lake", "db.orders", PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
     assert "pip install 'lakebed[catalogs]'" in done.stderr
+
+
+def test_advice_names_the_table_as_its_catalog_does(tmp_path: Path) -> None:
+    catalog = tables.sqlite(tmp_path)
+    tables.orders(catalog)
+    configured(tmp_path, lake=catalog.properties)
+    (tmp_path / "lakebed.toml").write_text("[thresholds]\nmanifests = 0\nsnapshots = 0\n")
+    named = ("--catalog", "lake", "db.orders")
+    environment = {"XDG_CONFIG_HOME": str(tmp_path / "none")}
+    for words in (("health", *named), ("show", *named)):
+        done = run(tmp_path, *words, folder=tmp_path, **environment)
+        assert done.returncode == 0, done.stderr
+        said = done.stdout + done.stderr
+        assert "`CALL lake.system.rewrite_manifests(table => 'db.orders')`" in said
+        assert "`lakebed expire-plan db.orders --catalog lake " in said
+    metrics = run(tmp_path, "health", *named, "db.gone", "-o", "openmetrics", folder=tmp_path)
+    assert metrics.returncode == 1
+    assert 'lakebed_up{catalog="lake",namespace="db",table="orders"} 1' in metrics.stdout
+    assert 'lakebed_up{catalog="lake",namespace="db",table="gone"} 0' in metrics.stdout
+    assert 'table="gone",kind="table-not-found"} 1' in metrics.stdout
+    nowhere = run(tmp_path, "health", "--catalog", "other", "db.orders", "-o", "openmetrics", folder=tmp_path)
+    assert (nowhere.returncode, 'kind="catalog"} 1' in nowhere.stdout) == (1, True)
+
+
+def test_a_report_names_it_so_too(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    catalog = tables.sqlite(tmp_path)
+    there = tables.orders(catalog)
+    with there.transaction() as change:
+        change.set_properties({"commit.manifest.min-count-to-merge": "1"})
+    page = lakebed.report(lakebed.open_table(catalog.load_table("db.orders")))
+    assert "CALL lake.system.rewrite_manifests(table =&gt; &#x27;db.orders&#x27;)" in page

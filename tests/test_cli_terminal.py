@@ -18,6 +18,7 @@ from pyarrow import parquet
 
 import lakebed
 from lakebed._text import wrapped
+from lakebed.advice import TableName
 from lakebed.cli import cli, openmetrics, output, render
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE
 
@@ -165,8 +166,13 @@ def test_health_stands_upright(terminal: Any) -> None:
     assert ["deleted_record_ratio", "1.3%"] in words
 
 
+def few_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has more than nine of them count as a problem."""
+    monkeypatch.setattr("lakebed.cli.options.configured", lambda: [("lakebed.toml", {"snapshots": 9})])
+
+
 def test_health_marks_problems(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
+    few_snapshots(monkeypatch)
     shown = terminal("health", TABLE).stdout
     assert ["snapshot_count", "10", "!"] in [line.split() for line in shown.splitlines()]
     assert "1 problem" in shown
@@ -179,7 +185,7 @@ def test_health_marks_problems(terminal: Any, monkeypatch: pytest.MonkeyPatch) -
 def test_problems_are_those_of_the_table_whichever_columns_are_shown(
     terminal: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
+    few_snapshots(monkeypatch)
     shown = " ".join(terminal("health", TABLE, "--columns", "file_count").stdout.split())
     assert "1 problem" in shown
     assert "sys.expire_snapshots" in shown
@@ -190,14 +196,14 @@ def test_problems_are_those_of_the_table_whichever_columns_are_shown(
 def test_commands_to_copy_open_the_table_in_the_same_way(
     terminal: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
+    few_snapshots(monkeypatch)
     lines = terminal("health", TABLE, "--relocate", "/a=/b", "--format", "paimon").stdout.splitlines()
-    command = f"`lakebed expire-plan {TABLE} --format paimon --relocate /a=/b`"
+    command = f"`lakebed expire-plan {TABLE} --format paimon --relocate /a=/b --older-than "
     assert any(command in line for line in lines)
 
 
 def test_problems_are_on_standard_error_where_rows_are_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
+    few_snapshots(monkeypatch)
     result = run("health", TABLE, "--columns", "file_count")
     assert result.stdout.split() == ["file_count", "34"]
     assert result.stderr.startswith(f"{TABLE}: snapshot_count: 10 snapshots")
@@ -244,18 +250,61 @@ def test_health_for_prometheus() -> None:
     row = lakebed.open_table(TABLE).health().to_arrow().to_pylist()[0]
     assert lines[at + 1] == "# UNIT lakebed_table_file_size_in_bytes bytes"
     size = row["file_size_in_bytes"]
-    assert lines[at + 2] == f'lakebed_table_file_size_in_bytes{{location="{TABLE}",format="paimon"}} {size}'
-    assert lines[at + 3].startswith(f'lakebed_table_file_size_in_bytes{{location="{ICEBERG}"')
+    named = f'namespace="examples",table="sample_table",location="{TABLE}"'
+    assert lines[at + 2] == f'lakebed_table_file_size_in_bytes{{{named},format="paimon"}} {size}'
+    assert f'location="{ICEBERG}"' in lines[at + 3]
     seconds = row["committed_at"].timestamp()
-    time = f'lakebed_table_committed_at_timestamp_seconds{{location="{TABLE}",format="paimon"}} {seconds}'
-    assert time in lines
+    assert f'lakebed_table_committed_at_timestamp_seconds{{{named},format="paimon"}} {seconds}' in lines
+    assert f"lakebed_up{{{named}}} 1" in lines
+    assert f'lakebed_findings{{{named},kind="snapshot_count"}} 0' in lines
+    assert not any(line.startswith("lakebed_error{") for line in lines)
+
+
+def test_a_table_that_cannot_be_read_stays_among_the_metrics() -> None:
+    for tables in (["/no/such"], ["/no/such", TABLE]):
+        result = run("health", *tables, "-o", "openmetrics")
+        assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+        lines = result.stdout.splitlines()
+        named = 'namespace="no",table="such",location="/no/such"'
+        assert f"lakebed_up{{{named}}} 0" in lines
+        assert f'lakebed_error{{{named},kind="table-not-found"}} 1' in lines
+        assert not any(line.startswith(f"lakebed_findings{{{named}") for line in lines)
+        assert len([line for line in lines if line.startswith("lakebed_up{")]) == len(tables)
+        assert lines[-1] == "# EOF"
+
+
+def test_findings_are_counted_by_kind_for_prometheus(monkeypatch: pytest.MonkeyPatch) -> None:
+    few_snapshots(monkeypatch)
+    lines = run("health", TABLE, "-o", "openmetrics").stdout.splitlines()
+    found = {line[-1] for line in lines if line.startswith("lakebed_findings{") and "snapshot_count" in line}
+    assert found == {"1"}
+    assert len([line for line in lines if line.startswith("lakebed_findings{")]) == 10
 
 
 def test_labels_of_metrics_are_escaped() -> None:
-    rows = pa.table({"location": ['a"b\\c\nd'], "format": ["paimon"], "file_count": [1]})
-    assert list(openmetrics.lines(rows))[1] == (
-        'lakebed_table_file_count{location="a\\"b\\\\c\\nd",format="paimon"} 1'
+    row = pa.table({"location": ['a"b\\c\nd'], "format": ["paimon"], "file_count": [1]})
+    measured = openmetrics.Measured(TableName(None, ("t",)), row=row)
+    assert list(openmetrics.lines([measured]))[-2] == (
+        'lakebed_table_file_count{table="t",location="a\\"b\\\\c\\nd",format="paimon"} 1'
     )
+
+
+def test_findings_are_in_the_rows_of_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    few_snapshots(monkeypatch)
+    (row,) = printed("health", TABLE)
+    (finding,) = row["findings"]
+    assert (finding["column"], finding["calls"]["trino"]) == ("snapshot_count", None)
+    (call,) = finding["calls"]["spark"]
+    assert f"in Spark: `{call}`; `lakebed expire-plan " in finding["next_step"]
+    (row,) = printed("health", TABLE, "--threshold", "snapshots=10")
+    assert row["findings"] == []
+
+
+def test_calls_of_another_engine(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    few_snapshots(monkeypatch)
+    assert "CALL sys.expire_snapshots(`table` => " in terminal("health", TABLE, "--engine", "flink").stdout
+    # Trino does not write Paimon.
+    assert "in Spark: `CALL " in terminal("health", TABLE, "--engine", "trino").stdout
 
 
 def test_rows_are_filtered_by_their_own_columns_sorted_and_limited() -> None:

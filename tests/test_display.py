@@ -13,8 +13,9 @@ import pytest
 from iceberg_made import MadeTable, entry
 
 import lakebed
-from lakebed import _display, _html, _verdict
+from lakebed import _display, _html
 from lakebed import _overview as overview
+from lakebed.advice import Thresholds, findings, verdict
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
 MIB = 2**20
@@ -185,6 +186,7 @@ SOUND = {
     "partition_count": 10,
     "bucket_count": None,
     "snapshot_count": 20,
+    "newest_snapshot_at": "2026-01-02T03:04:05.000000Z",
     "small_file_count": 5,
     "max_partition_file_count": 12,
     "max_level": None,
@@ -207,10 +209,17 @@ SOUND = {
         # A file for each of many partitions cannot be fewer.
         ({"small_file_count": 80, "partition_count": 70}, None, ""),
         (
-            {"max_partition_file_count": 2000, "file_count": 2100, "partition_count": 100},
+            {
+                "max_partition_file_count": 2000,
+                "file_count": 2100,
+                "partition_count": 700,
+                "small_file_count": 1200,
+            },
             "max_partition_file_count",
             "2,000 of 2,100",
         ),
+        # Of large files compaction makes no fewer.
+        ({"max_partition_file_count": 2000, "file_count": 2100, "partition_count": 100}, None, ""),
         (
             {"format": "paimon", "max_level": 5, "level_0_file_count": 90, "bucket_count": 4},
             "level_0_file_count",
@@ -220,26 +229,25 @@ SOUND = {
         ({"position_delete_file_count": 101}, "position_delete_file_count", "rewrite_position_delete_files"),
         ({"equality_delete_file_count": 11}, "equality_delete_file_count", "rewrite_data_files"),
         ({"deleted_record_ratio": 0.25}, "deleted_record_ratio", "25% of the rows"),
-        ({"small_manifest_count": 101}, "small_manifest_count", "table.rewrite_manifests()"),
-        (
-            {"format": "paimon", "small_manifest_count": 31},
-            "small_manifest_count",
-            "table.rewrite_manifests()",
-        ),
+        ({"small_manifest_count": 101}, "small_manifest_count", "system.rewrite_manifests"),
+        ({"format": "paimon", "small_manifest_count": 31}, "small_manifest_count", "sys.compact_manifest"),
         ({"deleted_entry_count": 2600}, "deleted_entry_count", "2,600 of 5,000"),
+        # Engines do not write a single manifest anew.
+        ({"deleted_entry_count": 2600, "manifest_count": 1}, None, ""),
         ({"snapshot_count": 501}, "snapshot_count", "lakebed expire-plan TABLE"),
     ],
 )
 def test_problems_are_found(change: dict[str, Any], column: str | None, words: str) -> None:
-    found = _verdict.findings({**SOUND, **change}, 32 * MIB)
+    row = {**SOUND, **change}
+    found = findings(row, Thresholds.of(row["format"], {}))
     assert [finding.column for finding in found] == ([column] if column else [])
     assert all(words in f"{finding.what}; {finding.next_step}" for finding in found)
-    assert _verdict.verdict(found) == ("1 problem" if column else "no problems found")
+    assert verdict(found) == ("1 problem" if column else "no problems found")
 
 
 def test_a_row_without_numbers_says_nothing() -> None:
-    assert _verdict.findings(dict.fromkeys(SOUND), 32 * MIB) == []
-    assert _verdict.findings({}, 32 * MIB) == []
+    assert findings(dict.fromkeys(SOUND), Thresholds()) == []
+    assert findings({}, Thresholds()) == []
 
 
 def test_what_findings_go_by_is_in_the_view() -> None:

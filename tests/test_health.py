@@ -11,6 +11,7 @@ from command_line import printed
 
 import lakebed
 from iceberg_golden import each_golden_iceberg_table
+from lakebed.advice import Thresholds
 from lakebed.errors import LakebedError, PredicateError, SchemaError
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE, each_golden_paimon_table
 
@@ -209,11 +210,10 @@ def test_the_command_takes_sizes_with_units():
         assert [row["small_file_count"] for row in shown] == table["small_file_count"].to_pylist()
 
 
-def test_problems_come_with_what_to_do(monkeypatch: pytest.MonkeyPatch):
+def test_problems_come_with_what_to_do():
     table = lakebed.open_table(SAMPLE_TABLE)
     assert table.health().findings() == []
-    monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
-    (finding,) = table.health(columns=["file_count"], limit=0).findings()
+    (finding,) = table.health(columns=["file_count"], limit=0).findings(Thresholds(snapshots=9))
     assert finding["column"] == "snapshot_count"
     assert finding["what"].startswith("10 snapshots")
     assert "sys.expire_snapshots" in finding["next_step"]

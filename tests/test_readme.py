@@ -28,7 +28,7 @@ PYTHON = (
         for name in ("concepts", "python", "engines", "writing", "writing-paimon", "migration", "storage")
     ),
 )
-DOCUMENTS = (*PYTHON, "docs/command-line.md", "docs/spark.md")
+DOCUMENTS = (*PYTHON, "docs/command-line.md", "docs/alerts.md", "docs/spark.md")
 TEXTS = {name: (PROJECT / name).read_text("utf-8") for name in DOCUMENTS}
 
 

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed._writer import Writer
 from lakebed.reporting import pictures, svg
-from lakebed.reporting.numbers import SIZES, Commit, Target
+from lakebed.reporting.numbers import SIZES, Commit, Target, Writer
 from lakebed.reporting.svg import Span
 
 MIB = 1 << 20

@@ -99,11 +99,15 @@ def check_rows(table: dict[str, list[str]], crates: dict[str, dict[str, Any]]) -
 )
 def test_every_package_has_its_reason_and_licence(heading: str, extra: bool):
     table = rows(heading)
-    needed = {
-        re.split(r"[^\w-]", need)[0] for need in requires("lakebed") or [] if ("extra ==" in need) is extra
+    needs = {
+        re.split(r"[^\w-]", need)[0]: need
+        for need in requires("lakebed") or []
+        if ("extra ==" in need) is extra
     }
-    assert set(table) == needed
+    assert set(table) == needs.keys()
     for name, (why, licence) in table.items():
+        if "python_version <" in needs[name] and sys.version_info >= (3, 11):
+            continue  # not installed here
         metadata = distribution(name).metadata
         keys = ("License-Expression", "License", "Classifier")
         said = [text for key in keys for text in metadata.get_all(key, [])]

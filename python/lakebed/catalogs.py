@@ -80,6 +80,11 @@ class Entry(ABC):
         return "main"
 
     @property
+    def catalog_name(self) -> str | None:
+        """What the catalog is called, where the library says it."""
+        return None
+
+    @property
     @abstractmethod
     def format(self) -> str | None:
         """The table format, where it is known."""
@@ -155,6 +160,11 @@ class IcebergEntry(Entry):
         path, storage = _reached(table.metadata_location, table.io, IcebergFiles)
         return IcebergEntry(table, path, storage)
 
+    @property
+    def catalog_name(self) -> str | None:
+        """What the catalog is called; None where there is none."""
+        return None if self._is_alone() else str(self.table.catalog.name)
+
     def newest(self) -> IcebergEntry:
         """The catalog's newest entry. Raises: as `Entry.newest`; another table of the same name does not
         count.
@@ -167,10 +177,14 @@ class IcebergEntry(Entry):
         settings = (type(catalog), catalog.name, dict(catalog.properties))
         return _IcebergPointer(*settings, self.table.name(), _uuid(self.table))
 
+    def _is_alone(self) -> bool:
+        catalog = getattr(self.table, "catalog", None)
+        is_none = isinstance(catalog, loaded("pyiceberg.catalog.noop", "NoopCatalog"))
+        return is_none or not hasattr(catalog, "load_table")
+
     def _catalog(self) -> Any:
         catalog = self.table.catalog
-        is_none = isinstance(catalog, loaded("pyiceberg.catalog.noop", "NoopCatalog"))
-        if is_none or not hasattr(catalog, "load_table"):
+        if self._is_alone():
             shown = _native.without_credentials(self.path)
             message = f"the table was given without a catalog, which knows its current metadata ({shown})"
             raise UnsupportedError(message, kind="unsupported", path=shown)
@@ -333,6 +347,12 @@ def name_of(table: Any) -> str:
         return ".".join(name)
     full = getattr(name, "get_full_name", None)
     return str(full() if callable(full) else name)
+
+
+def parts_of(table: Any) -> tuple[str, ...]:
+    """The namespace's parts and the name of a table of either library."""
+    name = table.name() if callable(getattr(table, "name", None)) else None
+    return name if isinstance(name, tuple) else tuple(name_of(table).split(".", 1))
 
 
 def asked(name: str, ask: Callable[[], T], *holders: Any) -> T:

@@ -150,6 +150,13 @@ class CommitConflictError(LakebedError):
     """
 
 
+class ConfigurationError(LakebedError, ValueError):
+    """A configuration file says what cannot be: `path` is the file, `field` the key in it.
+
+    Kinds: `toml` (it is no TOML), `unknown-key`, `type` (a value that the key does not take).
+    """
+
+
 class InternalError(LakebedError, RuntimeError):
     """A bug of lakebed, please report it: a panic of the core, or columns of its own that do not fit.
 

@@ -12,7 +12,7 @@ from lakebed._arguments import names, positive
 from lakebed._native import ReadLimit
 from lakebed._pyarrow import pa
 from lakebed._threads import in_order
-from lakebed._verdict import SMALL_BYTES
+from lakebed.advice import SMALL_BYTES
 from lakebed.catalogs import IcebergTable, PaimonTable, is_of_catalog, list_tables, load_table, name_of
 from lakebed.errors import TableNotFoundError
 from lakebed.finding import find_tables
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from lakebed._arguments import KeyClient, UnwrapKey
     from lakebed._keywords import TableKeywords
-    from lakebed._verdict import Finding
+    from lakebed.advice import Finding
     from lakebed.limits import Limits
     from lakebed.version import AnyVersion
 
@@ -84,14 +84,14 @@ def of_paths(paths: Sequence[str], first: Opener, within: Opener) -> list[NamedT
             table = first(path)()
         except TableNotFoundError as missing:
             found = [NamedTable.of_path(place, within(place), name) for name, place in _below(path)]
-            return found or [NamedTable.of_path(path, _raising(missing))]
+            return found or [NamedTable.of_path(path, raising(missing))]
         return [NamedTable.of_path(path, lambda: table)]
 
     def attempt(path: str) -> list[NamedTable]:
         try:
             return tables(path)
         except Exception as error:  # noqa: BLE001 - other tables are to answer all the same
-            return [NamedTable.of_path(path, _raising(error))]
+            return [NamedTable.of_path(path, raising(error))]
 
     at_once = _at_once(all(URI.match(path) is None for path in paths))
     return [table for _, found in in_order(paths, attempt, at_once) for table in found]
@@ -139,7 +139,9 @@ def _below(path: str) -> list[tuple[str, str]]:
     return [(row["name"], row["location"]) for row in rows.to_pylist()]
 
 
-def _raising(error: Exception) -> Callable[[], Table]:
+def raising(error: Exception) -> Callable[[], Table]:
+    """What opens a table that cannot be opened."""
+
     def fails() -> Table:
         raise error
 

@@ -10,7 +10,7 @@ from lakebed import _display, _native
 from lakebed._arguments import names, positive
 from lakebed._keywords import VIEWS, spell_out
 from lakebed._values import to_records
-from lakebed._verdict import SMALL_BYTES, findings
+from lakebed.advice import TableName, Thresholds, findings
 from lakebed.explain import Explain
 from lakebed.predicates import to_sql
 from lakebed.scan import Scan
@@ -198,16 +198,32 @@ class ViewScan(Scan):
 class HealthScan(ViewScan):
     """A scan of a table's health, and of the problems that it shows."""
 
-    def findings(self) -> list[dict[str, str]]:
+    def __init__(self, table: Table, given: Any, small_bytes: int | None) -> None:
+        """Args: given, keywords of views; small_bytes, None for what the table says.
+
+        Raises: as `ViewScan`.
+        """
+        asked = {} if small_bytes is None else {"small_bytes": small_bytes}
+        self._thresholds = Thresholds.of(table.format, table.properties, ("small_bytes", asked))
+        self._name_of = TableName.of(table)
+        super().__init__(
+            table, "health", _native.View.HEALTH, given, small_bytes=self._thresholds.small_bytes
+        )
+
+    def findings(self, thresholds: Thresholds | None = None) -> list[dict[str, Any]]:
         """The problems, and what to do about them, as `lakebed health` prints them.
 
-        Returns: of each `column`, of `health`, that shows it; `what`, in words; `next_step`. Which columns
-            the scan has does not matter.
+        Args: thresholds, in place of those that the table's properties and the defaults are; configuration
+            files are read by commands alone.
+        Returns: of each `column`, of `health`, that shows it; `what`, in words; `next_step`, in words and
+            with the calls to type; `calls`, a list of these for each engine that can do it: "spark", "trino",
+            "flink", "python". Which columns the scan has does not matter.
         Raises, Cost: as `to_arrow` of all columns.
         """
-        (row,) = to_records(self._with(columns=None, filter=None, limit=None).to_arrow())
-        small = SMALL_BYTES if self._options.small_bytes is None else self._options.small_bytes
-        return [finding.to_dict() for finding in findings(row, small)]
+        limits = self._thresholds if thresholds is None else thresholds
+        every = self._with(columns=None, filter=None, limit=None, small_bytes=limits.small_bytes)
+        (row,) = to_records(every.to_arrow())
+        return [finding.to_dict() for finding in findings(row, limits, self._name_of)]
 
 
 class PlanScan(ViewScan):

@@ -21,6 +21,8 @@ import java.util.TreeMap;
 import java.util.UUID;
 import org.apache.paimon.CoreOptions;
 import org.apache.paimon.Snapshot;
+import org.apache.paimon.append.AppendCompactCoordinator;
+import org.apache.paimon.append.AppendCompactTask;
 import org.apache.paimon.data.BinaryArray;
 import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.data.BinaryString;
@@ -46,6 +48,7 @@ import org.apache.paimon.manifest.FileKind;
 import org.apache.paimon.manifest.IndexManifestEntry;
 import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.manifest.ManifestFileMeta;
+import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.operation.LocalOrphanFilesClean;
 import org.apache.paimon.predicate.PredicateBuilder;
 import org.apache.paimon.reader.RecordReader;
@@ -94,6 +97,10 @@ public final class PaimonEngine {
         Path root = new Path(java.nio.file.Path.of(folder).toUri());
         FileStoreTable main = FileStoreTableFactory.create(LocalFileIO.create(), root);
         table = branch == null ? main : main.switchToBranch(branch.asText());
+    }
+
+    private PaimonEngine(FileStoreTable table) {
+        this.table = table;
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -175,6 +182,7 @@ public final class PaimonEngine {
                 changeRefs(operation, request);
                 return files();
             }
+            case "compact" -> compact(request);
             case "prepare_compact" -> prepared = compacted();
             case "prepare_mark" -> prepared = marked(request);
             case "commit_prepared" -> {
@@ -533,6 +541,31 @@ public final class PaimonEngine {
         }
         if (!names.isEmpty()) {
             throw new IllegalArgumentException("not live: " + names);
+        }
+        try (TableCommitImpl commit = newCommit()) {
+            commit.commit(messages);
+        }
+    }
+
+    /** What `sys.compact` does with its argument `options`, of tables with buckets and without. */
+    private void compact(JsonNode request) throws Exception {
+        Map<String, String> options = new LinkedHashMap<>(Map.of(CoreOptions.WRITE_ONLY.key(), "false"));
+        for (String pair : request.get("options").asText().split(",")) {
+            options.put(pair.split("=", 2)[0], pair.split("=", 2)[1]);
+        }
+        PaimonEngine configured = new PaimonEngine(table.copy(options));
+        List<CommitMessage> messages = new ArrayList<>();
+        if (table.bucketMode() == BucketMode.BUCKET_UNAWARE) {
+            var write = (BaseAppendFileStoreWrite) configured.table.store().newWrite("compact");
+            try {
+                for (AppendCompactTask task : new AppendCompactCoordinator(configured.table, false).run()) {
+                    messages.add(task.doCompact(configured.table, write));
+                }
+            } finally {
+                write.close();
+            }
+        } else {
+            messages = configured.compacted();
         }
         try (TableCommitImpl commit = newCommit()) {
             commit.commit(messages);

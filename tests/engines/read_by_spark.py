@@ -6,7 +6,9 @@ Usage: python read_by_spark.py JARS, with PySpark 3.5; JARS with commas between 
 A request is {"op": "iceberg", "metadata": "/…", "name": "files"} or
 {"op": "paimon", "table": "/…", "name": "files"}; {"op": "orphans", "metadata": "/…", "older_than": 0} has
 Iceberg delete orphans and say which they were; {"op": "moved", "metadata": "/…", "source": "/…", "target":
-"/…", "staging": "/…", "since": null} has it write metadata for another place and say what is to be copied.
+"/…", "staging": "/…", "since": null} has it write metadata for another place and say what is to be copied;
+{"op": "sql", "statement": "CALL …"} runs a statement, with a catalog `lake` of Iceberg's and `paimon` of
+Paimon's, below the folder that {"op": "warehouse"} gives.
 The answer is {"answer": …}, an Arrow IPC stream in base64,
 or {"error": …} with whatever the runtime threw.
 """
@@ -27,13 +29,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 _PAIMON = "spark.sql.catalog.paimon"
+_LAKE = "spark.sql.catalog.lake"
+_EXTENSIONS = (
+    "org.apache.paimon.spark.extensions.PaimonSparkSessionExtensions",
+    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+)
 
 
 class Reader:
     """A session with both runtimes."""
 
     def __init__(self, jars: str, warehouse: Path) -> None:
-        self._tables = warehouse / "golden.db"
+        self._warehouse, self._tables = warehouse, warehouse / "golden.db"
         self._tables.mkdir()
         settings = {
             "spark.jars": jars,
@@ -43,6 +50,12 @@ class Reader:
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.codegen.wholeStage": "false",
             "spark.sql.adaptive.enabled": "false",
+            # Paimon's would take Iceberg's procedures too, were it the last.
+            "spark.sql.extensions": ",".join(_EXTENSIONS),
+            _LAKE: "org.apache.iceberg.spark.SparkCatalog",
+            f"{_LAKE}.type": "hadoop",
+            f"{_LAKE}.warehouse": (warehouse / "lake").as_uri(),
+            f"{_LAKE}.cache-enabled": "false",
             _PAIMON: "org.apache.paimon.spark.SparkCatalog",
             f"{_PAIMON}.warehouse": warehouse.as_uri(),
         }
@@ -75,6 +88,14 @@ class Reader:
         if since is not None:
             action = action.startVersion(since)
         return self._spark.read.csv(action.execute().fileListLocation(), "source string, target string")
+
+    def sql(self, statement: str) -> DataFrame:
+        """A statement, run."""
+        return self._spark.sql(statement)
+
+    def warehouse(self) -> DataFrame:
+        """Where the catalogs' tables are."""
+        return self._spark.createDataFrame([(str(self._warehouse),)], "path string")
 
     def _table(self, metadata: str) -> Any:
         jvm = cast("Any", self._spark._jvm)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from lakebed._overview import total
 from lakebed._pyarrow import pa, pc
 from lakebed._values import to_records, to_rows
-from lakebed._verdict import SMALL_BYTES, findings
+from lakebed.advice import TableName, findings
 from lakebed.predicates import col
 
 if TYPE_CHECKING:
+    from lakebed.advice import Thresholds
     from lakebed.predicates import Predicate
     from lakebed.table import Table
 
@@ -18,9 +19,10 @@ _LARGEST = 5
 _SUMS = ("partition", "file_count", "record_count", "file_size_in_bytes")
 
 
-def describe(table: Table) -> dict[str, Any]:
-    """What a table is, and how it is.
+def describe(table: Table, limits: Thresholds, opened: str) -> dict[str, Any]:
+    """What a table is, and how it is, with its problems as `Finding`s.
 
+    Args: limits, from which numbers on it has problems; opened, the table as this command was given it.
     Raises: the errors of reading the table's metadata.
     Cost: reads the snapshots, the schema, manifest lists and manifests; `health` reads the latter once more.
     """
@@ -36,8 +38,7 @@ def describe(table: Table) -> dict[str, Any]:
     manifests = table.manifests(columns=["length"]).to_arrow()
     partitions = table.partitions(columns=_SUMS).to_arrow()
     types = [ref["type"] for ref in refs]
-    (health,) = to_records(table.health().to_arrow())
-    found = findings(health, SMALL_BYTES)
+    (health,) = to_records(table.health(small_bytes=limits.small_bytes).to_arrow())
     return {
         "format": table.format,
         "format_version": table.format_version,
@@ -55,7 +56,7 @@ def describe(table: Table) -> dict[str, Any]:
         },
         "deletes": _deletes(table),
         "largest_partitions": _largest(partitions),
-        "findings": [finding.to_dict() for finding in found],
+        "findings": findings(health, limits, TableName.of(table, opened)),
     }
 
 

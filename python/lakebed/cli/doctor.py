@@ -7,7 +7,7 @@ from itertools import groupby
 
 import click
 
-from lakebed._verdict import Finding
+from lakebed.advice import Finding
 from lakebed.cli import environment, render
 
 

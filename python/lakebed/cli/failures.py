@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from lakebed._text import printable
-from lakebed.errors import LakebedError, LakebedWarning, PredicateError, SchemaError
+from lakebed.errors import ConfigurationError, LakebedError, LakebedWarning, PredicateError, SchemaError
 
 
 class Failure(click.ClickException):
@@ -35,6 +35,16 @@ class BadUsage(Failure):
     exit_code = 2
 
 
+def kind_of(failure: Failure) -> str:
+    """Of which kind an error was: `kind` of lakebed's own, "io" where a storage failed, "extra" where what is
+    needed is not installed, "catalog" for a catalog that cannot be loaded.
+    """
+    error = failure.__cause__
+    of_others = {ImportError: "extra", click.UsageError: "catalog"}
+    named = (kind for cls, kind in of_others.items() if isinstance(error, cls))
+    return getattr(error, "kind", None) or next(named, "io")
+
+
 @contextlib.contextmanager
 def one_line() -> Iterator[None]:
     """Errors of the block as failures of the command."""
@@ -47,7 +57,7 @@ def one_line() -> Iterator[None]:
         raise BadUsage(
             f"{message} {see.capitalize()}" if message[-1:] == "?" else f"{message}; {see}"
         ) from error
-    except (PredicateError, SchemaError) as error:
+    except (ConfigurationError, PredicateError, SchemaError) as error:
         raise BadUsage(str(error)) from error
     except (LakebedError, ImportError) as error:
         # ImportError is of an extra that is not installed.

@@ -18,13 +18,17 @@ from lakebed import _texts, fleet
 from lakebed._arguments import unwrapping
 from lakebed._display import words_of
 from lakebed._native import FORMATS, ReadLimit, byte_count
+from lakebed.advice import TableName, Thresholds
+from lakebed.advice.configuration import checked, configured
+from lakebed.advice.names import of_folders
+from lakebed.advice.thresholds import NAMES
 from lakebed.catalogs import load_catalog, load_table
 from lakebed.cli import render
 from lakebed.cli.rows import Order, is_named
-from lakebed.errors import PredicateError, SchemaError
+from lakebed.errors import LakebedError, PredicateError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from lakebed.scan import Scan
@@ -164,13 +168,25 @@ def tables(command: Command) -> Command:
         first = opener if len(table) == 1 else limited
         with render.progress("looking for tables"):
             if catalog:
-                named = fleet.of_catalog(loaded(catalog), table, opener, limited)
+                named = _of_catalog(catalog, table, opener, limited)
             else:
                 named = fleet.of_paths(table, first, limited)
         is_fleet = [one.name for one in named] != list(table[:1])
         return command(tables=named, is_fleet=is_fleet, **others)
 
     return cast("Command", click.argument("table", nargs=-1)(_opening(run)))
+
+
+def _of_catalog(
+    catalog: str, wanted: tuple[str, ...], single: fleet.Opener, within: fleet.Opener
+) -> list[fleet.NamedTable]:
+    """The tables of a catalog. One that cannot be loaded is what is wrong with each table that is named."""
+    try:
+        return fleet.of_catalog(loaded(catalog), wanted, single, within)
+    except (click.BadParameter, LakebedError, OSError) as error:
+        if not wanted:
+            raise
+        return [fleet.NamedTable(name, name, fleet.raising(error)) for name in wanted]
 
 
 def _opening(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -214,6 +230,16 @@ def as_opened(table: str) -> str:
     for old, new in (given.get("relocate") or {}).items():
         words += ["--relocate", f"{old}={new}"]
     return shlex.join(words)
+
+
+def named(table: str) -> tuple[TableName, str]:
+    """What a table is called that is given to a command, and the path that was given: "" where it is a name
+    in a catalog.
+    """
+    catalog = click.get_current_context().params.get("catalog")
+    if catalog is not None:
+        return TableName(catalog, tuple(table.split("."))), ""
+    return TableName(None, of_folders(table)), table
 
 
 def _opened(table: Any, how: dict[str, Any], branch: str | None, at: dict[str, Any]) -> Table:
@@ -265,6 +291,55 @@ small_bytes = click.option(
     metavar="SIZE",
     help="Data files with fewer bytes are small. SIZE is such as 16MB or 128MiB.",
 )
+_small_bytes = click.option(
+    "--small-bytes",
+    type=_Size(),
+    metavar="SIZE",
+    help="Data files with fewer bytes are small. SIZE is such as 16MB or 128MiB.  "
+    "[default: 32MiB, less where the table's own files are smaller]",
+)
+_threshold = click.option(
+    "--threshold",
+    "given",
+    multiple=True,
+    callback=read_by(lambda texts: dict(map(_threshold_of, texts))),
+    metavar="NAME=N",
+    help="From which number on something is a problem, such as snapshots=1000 (--thresholds lists them); "
+    "before lakebed.toml, which is before the table's properties. May be repeated.",
+)
+
+
+def _threshold_of(text: str) -> tuple[str, float]:
+    """A threshold and its value. Raises: ValueError."""
+    name, _, value = text.partition("=")
+    if name not in NAMES:
+        raise ValueError(f"{name!r} is no threshold; they are {', '.join(NAMES)}")
+    try:
+        return name, checked(name, value)
+    except ValueError as error:
+        raise ValueError(f"{name} {error}") from None
+
+
+def thresholds(command: Command) -> Command:
+    """`--small-bytes` and `--threshold`. The command gets `thresholds`, which says those of a table."""
+
+    @functools.wraps(command)
+    def run(small_bytes: int | None, given: dict[str, float], **others: Any) -> Any:
+        asked = given if small_bytes is None else {**given, "small_bytes": small_bytes}
+        return command(thresholds=thresholds_of(asked), **others)
+
+    return cast("Command", _small_bytes(_threshold(run)))
+
+
+def thresholds_of(asked: Mapping[str, float]) -> Callable[[Table], Thresholds]:
+    """What says a table's thresholds: those asked for, those of `lakebed.toml`, the table's.
+
+    Raises: ConfigurationError, OSError.
+    """
+    given = [("command line", asked), *configured()]
+    return lambda table: Thresholds.of(table.format, table.properties, *given)
+
+
 limit = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="N rows at most.")
 _sort = click.option(
     "--sort", metavar="A,-B", callback=names, help="Order by these columns; largest first after a minus."

@@ -13,7 +13,8 @@ from lakebed._display import count
 from lakebed._pyarrow import pa, pc
 from lakebed._text import printable, wrapped
 from lakebed._values import to_rows, to_text
-from lakebed._verdict import verdict
+from lakebed.advice import verdict
+from lakebed.advice.calls import ENGINES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from lakebed._verdict import Finding
+    from lakebed.advice import Finding
 
 TERMINAL_ROWS = 100
 """Rows of a view that a terminal gets unless `--limit` says how many."""
@@ -157,14 +158,17 @@ def sections(
         click.echo("\n".join([title, *lines]))
 
 
-def problems(found: Sequence[Finding]) -> None:
-    """Problems, each with the next step; on a terminal in lines that fit, in which commands are whole."""
+def problems(found: Sequence[Finding], engine: str = ENGINES[0]) -> None:
+    """Problems, each with the next step; on a terminal in lines that fit, in which commands are whole.
+
+    Args: engine, whose calls they are where it has some.
+    """
     room = width() if sys.stdout.isatty() else None
     click.echo(verdict(found))
     for one in found:
         click.echo()
         _indented(f"{one.column}: {printable(one.what)}", "", room)
-        for step in one.next_step.split("; "):
+        for step in one.step(engine).split("; "):
             _indented(printable(step), "  ", room)
 
 

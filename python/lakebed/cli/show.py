@@ -9,7 +9,6 @@ import click
 
 from lakebed._display import count, moment, partition, readable, size
 from lakebed._values import to_text
-from lakebed._verdict import Finding
 from lakebed.cli import options, render
 from lakebed.cli.about import describe
 
@@ -35,9 +34,12 @@ def command(open_table: Callable[[], Table], output: str) -> None:
     """
     import json
 
+    limits, opened = options.thresholds_of({}), options.as_opened(click.get_current_context().params["table"])
     with render.progress("reading"):
-        about = describe(open_table())
+        table = open_table()
+        about = describe(table, limits(table), opened)
     if output == "json":
+        about["findings"] = [finding.to_dict() for finding in about["findings"]]
         click.echo(json.dumps(about, ensure_ascii=False))
     else:
         _print(about)
@@ -51,10 +53,9 @@ def _print(about: dict[str, Any]) -> None:
         sections.append((title, sorted(about["options"].items())))
     if about["largest_partitions"]:
         sections.append(("largest partitions", [_partition(group) for group in about["largest_partitions"]]))
-    found = [Finding(**finding) for finding in about["findings"]]
     render.sections(sections)
     click.echo()
-    render.problems(found)
+    render.problems(about["findings"])
 
 
 def _state(about: dict[str, Any]) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from lakebed import __version__, _texts
 from lakebed._values import to_records
-from lakebed._verdict import SMALL_BYTES, findings
+from lakebed.advice import TableName, Thresholds, findings
 from lakebed.cli.about import describe
 from lakebed.errors import LakebedError, LakebedWarning
 from lakebed.mcp import answers
@@ -90,7 +90,9 @@ class _Tools:
         """What a table is: format, columns, snapshot, partitions, properties, size and problems. Reads all
         manifests of the snapshot.
         """
-        about = describe(self._opened(table, catalog, at))
+        opened = self._opened(table, catalog, at)
+        limits = Thresholds.of(opened.format, opened.properties)
+        about = describe(opened, limits, TableName.of(opened).command)
         for holder in filter(None, (about, about["schema"], about["snapshot"])):
             for key in (key for key in holder.keys() & _OPTIONS if holder[key]):
                 options = holder[key].items()
@@ -103,8 +105,10 @@ class _Tools:
         """How a table is: sizes of files, deletes, snapshots and manifests, with the problems found and the
         next step for each. Reads all manifests of the snapshot.
         """
-        (row,) = to_records(self._opened(table, catalog, at).health(where=where).to_arrow())
-        found = [finding.to_dict() for finding in findings(row, SMALL_BYTES)]
+        opened = self._opened(table, catalog, at)
+        limits = Thresholds.of(opened.format, opened.properties)
+        (row,) = to_records(opened.health(small_bytes=limits.small_bytes, where=where).to_arrow())
+        found = [finding.to_dict() for finding in findings(row, limits, TableName.of(opened))]
         return answers.of_object({"health": row, "findings": found})
 
     def files(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lakebed import _native
 from lakebed._arguments import positive
 from lakebed._threads import in_order
-from lakebed._verdict import SMALL_BYTES
+from lakebed.advice import SMALL_BYTES
 from lakebed.opening import open_table
 from lakebed.storage.paths import URI
 from lakebed.storage.secrets import error_text

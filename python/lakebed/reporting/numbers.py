@@ -11,7 +11,7 @@ from lakebed import _display
 from lakebed._overview import total
 from lakebed._pyarrow import pa, pc
 from lakebed._values import to_json_values, to_records
-from lakebed._verdict import SMALL_BYTES, Finding, findings
+from lakebed.advice import SMALL_BYTES, Finding, TableName, Thresholds, findings
 from lakebed.catalogs import name_of
 from lakebed.errors import LakebedError
 from lakebed.storage.secrets import error_text
@@ -134,6 +134,8 @@ def gather(
     Raises: as its views. Cost: that of each view once.
     """
     row = table.health(small_bytes=asked.small_bytes, threads=threads).to_arrow()
+    given = {"small_bytes": asked.small_bytes}
+    limits = Thresholds.of(table.format, table.properties, ("small_bytes", given))
     health = {name: _value(row[name]) for name in row.schema.names}
     growth = ("snapshot_id", "committed_at", "file_count", "file_size_in_bytes", "delete_file_count")
     entry = table.opening.entry
@@ -143,7 +145,7 @@ def gather(
         catalog=catalog if isinstance(catalog, str) else None,
         location=table.location,
         health=health,
-        findings=findings(health, asked.small_bytes, opened),
+        findings=findings(health, limits, TableName.of(table, opened)),
         growth=to_records(table.growth(columns=growth, threads=threads).to_arrow()),
         snapshots=_snapshots(table),
         sizes=_sizes(table, threads),

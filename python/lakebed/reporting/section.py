@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed._display import count, size, threshold
 from lakebed._html import escape
-from lakebed._verdict import verdict
+from lakebed.advice import verdict
 from lakebed.reporting import html, pictures
 from lakebed.reporting.html import figure, in_bytes, minute, number, panels
 from lakebed.reporting.numbers import Commit, Writer

@@ -16,7 +16,7 @@ import pyarrow as pa
 from lakebed import _native, opening
 from lakebed._arguments import names, positive
 from lakebed._threads import in_order
-from lakebed._verdict import SMALL_BYTES
+from lakebed.advice import SMALL_BYTES
 from lakebed.catalogs import is_of_catalog
 from lakebed.limits import LIMITS, Limits
 from lakebed.spark.access import map_in_arrow, numbers_of, pickled, task_numbers

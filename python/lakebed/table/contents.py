@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from lakebed._arguments import encodable, names, one_of, positive
 from lakebed._keywords import FileKeywords, Keywords, OverlapKeywords, TableKeywords
 from lakebed._native import View
-from lakebed._verdict import SMALL_BYTES
+from lakebed.advice import SMALL_BYTES
 from lakebed.view import HealthScan, PlanScan, ViewScan, view
 
 if TYPE_CHECKING:
@@ -250,11 +250,14 @@ def overlap(self: Table, columns: Sequence[str] | None = None, **given: Unpack[O
 
 
 @view(TableKeywords)
-def health(self: Table, *, small_bytes: int = SMALL_BYTES, **given: Unpack[TableKeywords]) -> HealthScan:
+def health(self: Table, *, small_bytes: int | None = None, **given: Unpack[TableKeywords]) -> HealthScan:
     """One row about how the table is: what to compact, to expire, or to rewrite.
 
     Args:
-        small_bytes: data files with fewer bytes are small.
+        small_bytes: data files with fewer bytes are small. None for 32 MiB, or for what the table's own
+            rewrites leave alone, where that is less: three quarters of Iceberg's
+            `write.target-file-size-bytes`, of Paimon's `target-file-size` what `compaction.small-file-ratio`
+            says.
         where: a condition on the table's columns, SQL text or made with `lakebed.col`; only files, deletes
             and manifests are counted that may have rows which match, and all snapshots.
     Returns: of the table `location` and `format` utf8, `format_version` int32 (null for Paimon),
@@ -284,8 +287,7 @@ def health(self: Table, *, small_bytes: int = SMALL_BYTES, **given: Unpack[Table
     Raises: as `partitions`.
     Cost: as `partitions`; besides reads what `snapshots` and `manifests` read.
     """
-    small = positive("small_bytes", small_bytes, least=0)
-    return HealthScan(self, "health", View.HEALTH, given, small_bytes=small)
+    return HealthScan(self, given, positive("small_bytes", small_bytes, least=0))
 
 
 @view(FileKeywords)

@@ -1,0 +1,96 @@
+"""What a table is called where advice about it is typed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakebed import catalogs
+
+if TYPE_CHECKING:
+    from lakebed.catalogs import Entry
+    from lakebed.table import Table
+
+_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class TableName:
+    """A table's name in its catalog.
+
+    Attributes:
+        catalog: the catalog's name; None where nothing says it: engines take their current one.
+        parts: namespace and name; of a branch of Paimon's the name has it too, as engines take it.
+        command: the table as lakebed's commands are given it, with the options that open it.
+        python: statements of Python after which `table` is the table.
+        on_branch: whether the table is on a branch that its name does not have.
+    """
+
+    catalog: str | None = None
+    parts: tuple[str, ...] = ("db", "table")
+    command: str = "TABLE"
+    python: tuple[str, ...] = ()
+    on_branch: bool = False
+
+    @classmethod
+    def of(cls, table: Table, command: str | None = None) -> TableName:
+        """What a table is called: as its catalog does, or, opened by its path, as its folders are named.
+
+        Args: command, the table as a command has it, where one was given it.
+        """
+        entry, location, branch = table.opening.entry, table.location, table.branch
+        at = "" if branch == "main" else f".at(branch={json.dumps(branch)})"
+        if entry is None:
+            parts, opened = of_folders(location), shlex.quote(location)
+            python: tuple[str, ...] = (
+                "import lakebed",
+                f"table = lakebed.open_table({json.dumps(location)}){at}",
+            )
+        else:
+            parts, opened, python = _of_catalog(entry, at, location)
+        if at and table.format == "paimon":
+            parts = (*parts[:-1], f"{parts[-1].partition('$')[0]}$branch_{branch}")
+        catalog = None if entry is None else entry.catalog_name
+        return cls(catalog, parts, command or opened, python, bool(at) and table.format != "paimon")
+
+    def __str__(self) -> str:
+        """The name with dots, without the catalog."""
+        return ".".join(self.parts)
+
+    def quoted(self, mark: str) -> str:
+        """The name in SQL without the catalog, with this mark around what is no plain word."""
+        return ".".join(_quoted(part, mark) for part in self.parts)
+
+    def quoted_catalog(self, mark: str) -> str:
+        """The catalog's name in SQL with a dot behind it; nothing where none is known."""
+        return "" if self.catalog is None else f"{_quoted(self.catalog, mark)}."
+
+
+def _of_catalog(entry: Entry, at: str, location: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+    """What a catalog calls a table, how lakebed's commands open it, and how Python does.
+
+    Args: at, what of Python leads to the branch; location, of the table.
+    """
+    parts, catalog = catalogs.parts_of(entry.table), entry.catalog_name
+    if catalog is None:
+        return parts, shlex.quote(location), ()
+    name = ".".join(parts)
+    load = f"load_catalog({json.dumps(catalog)}).load_table({json.dumps(name)})"
+    opened = f"table = lakebed.open_table({load}){at}"
+    python = ("import lakebed", "from pyiceberg.catalog import load_catalog", opened)
+    return parts, shlex.join([name, "--catalog", catalog]), python
+
+
+def _quoted(word: str, mark: str) -> str:
+    """An identifier of SQL."""
+    return word if _PLAIN.fullmatch(word) else mark + word.replace(mark, 2 * mark) + mark
+
+
+def of_folders(location: str) -> tuple[str, ...]:
+    """The last two folders, without a database's `.db`, as `find_tables` names tables."""
+    folders: list[Any] = [part for part in location.split("://")[-1].split("/") if part]
+    *above, name = folders or ["table"]
+    return (*(folder.removesuffix(".db") for folder in above[-1:]), name)

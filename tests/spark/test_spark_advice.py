@@ -1,0 +1,230 @@
+"""Advice is typed as it is printed, into the formats' own runtimes for Spark: the problem is gone."""
+
+from __future__ import annotations
+
+import uuid
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from advised import advice
+
+import lakebed
+
+pytest.importorskip("pyspark")
+catalog_tables = pytest.importorskip("catalog_tables")
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from spark_runtimes import SparkRuntimes
+
+pytestmark = [pytest.mark.spark, pytest.mark.jvm, pytest.mark.spark_35]
+
+_NUMBERS = count()
+_MERGE_ON_READ = "'write.delete.mode'='merge-on-read'"
+
+
+class Lake:
+    """Tables of Spark's catalog `lake`, which PyIceberg's catalog of that name has too."""
+
+    def __init__(self, runtimes: SparkRuntimes, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.sql, self.folder = runtimes.sql, runtimes.warehouse() / "lake" / "shop"
+        self.sql("CREATE NAMESPACE IF NOT EXISTS lake.shop")
+        self._catalog = catalog_tables.sqlite(folder)
+        self._catalog.create_namespace("shop")
+        monkeypatch.setattr("lakebed.cli.options.load_catalog", lambda _: self._catalog)
+
+    def make(self, *properties: str, partitioned: bool = True) -> str:
+        """An empty table, by its name."""
+        name = f"orders_{next(_NUMBERS)}"
+        by = "PARTITIONED BY (p)" if partitioned else ""
+        said = f"TBLPROPERTIES ({', '.join(properties)})" if properties else ""
+        self.sql(f"CREATE TABLE lake.shop.{name} (id int, p int) USING iceberg {by} {said}")
+        return name
+
+    def append(self, name: str, first: int = 0, rows: int = 30, partition: str = "id % 3") -> None:
+        self.sql(f"INSERT INTO lake.shop.{name} SELECT id, {partition} FROM range({first}, {first + rows})")
+
+    def at(self, name: str) -> lakebed.Table:
+        return lakebed.open_table(self.folder / name)
+
+    def advice(self, name: str, *thresholds: str) -> dict[str, list[str]]:
+        """What is printed of it by the name that its catalog has for it."""
+        identifier = ("shop", name)
+        if self._catalog.table_exists(identifier):
+            self._catalog.drop_table(identifier)
+        hint = (self.folder / name / "metadata" / "version-hint.text").read_text()
+        self._catalog.register_table(
+            identifier, str(self.folder / name / "metadata" / f"v{hint}.metadata.json")
+        )
+        words = [word for one in thresholds for word in ("--threshold", one)]
+        return advice(f"shop.{name}", "--catalog", "lake", *words)
+
+    def follow(self, kind: str, name: str, *thresholds: str) -> None:
+        """Types what is advised about a problem, which must be there before and not after."""
+        for statement in self.advice(name, *thresholds)[kind]:
+            assert f"'shop.{name}'" in statement
+            self.sql(statement)
+        assert kind not in self.advice(name, *thresholds)
+
+    def rows(self, name: str) -> int:
+        found: int = self.sql(f"SELECT count(*) AS n FROM lake.shop.{name}")["n"][0].as_py()
+        return found
+
+
+@pytest.fixture
+def lake(spark_runtimes: SparkRuntimes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
+    return Lake(spark_runtimes, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("deletes", [False, True])
+def test_small_files(lake: Lake, deletes: bool) -> None:
+    name = lake.make("'format-version'='2'", _MERGE_ON_READ)
+    for number in range(3):
+        lake.append(name, 30 * number)
+    if deletes:
+        lake.sql(f"DELETE FROM lake.shop.{name} WHERE id = 3")
+    lake.follow("small_file_count", name)
+    # Nor does what is advised make another problem.
+    assert lake.advice(name) == {}
+    assert lake.at(name).deletes().to_arrow().num_rows == 0
+
+
+def test_what_the_table_itself_writes_is_not_small(lake: Lake) -> None:
+    name = lake.make("'write.target-file-size-bytes'='1200'")
+    for number in range(3):
+        lake.append(name, 3000 * number, 3000)
+    assert "small_file_count" not in lake.advice(name)
+    # Who asks for larger files is told how they are written.
+    lake.follow("small_file_count", name, "small_bytes=20kB", "small_files=1")
+
+
+def test_a_partition_of_many_small_files(lake: Lake) -> None:
+    name = lake.make()
+    for number in range(3):
+        lake.append(name, 30 * number, partition="0")
+    lake.append(name, 90, 1, partition="1")
+    lake.follow("max_partition_file_count", name, "uneven=1.2", "uneven_files=2")
+
+
+@pytest.mark.parametrize(("version", "granularity"), [(2, "file"), (2, "partition"), (3, "file")])
+def test_deleted_rows(lake: Lake, version: int, granularity: str) -> None:
+    properties = (f"'format-version'='{version}'", f"'write.delete.granularity'='{granularity}'")
+    name = lake.make(*properties, _MERGE_ON_READ)
+    lake.append(name, rows=300)
+    for number in range(2):
+        lake.sql(f"DELETE FROM lake.shop.{name} WHERE id % 10 = {number}")
+    assert lake.rows(name) == 240
+    lake.follow("deleted_record_ratio", name)
+    assert lake.rows(name) == 240
+
+
+def test_deletes_that_outlive_their_files(lake: Lake) -> None:
+    name = lake.make("'format-version'='2'", _MERGE_ON_READ)
+    lake.append(name, rows=300)
+    lake.sql(f"DELETE FROM lake.shop.{name} WHERE id % 10 = 0")
+    lake.sql(
+        f"CALL lake.system.rewrite_data_files(table => 'shop.{name}', options => map('rewrite-all','true'))"
+    )
+    lake.follow("position_delete_file_count", name, "position_deletes=0.5")
+    assert lake.at(name).deletes().to_arrow().num_rows == 0
+
+
+def test_position_delete_files(lake: Lake) -> None:
+    name = lake.make("'format-version'='2'", "'write.delete.granularity'='partition'", _MERGE_ON_READ)
+    lake.append(name, rows=300)
+    for number in range(3):
+        lake.sql(f"DELETE FROM lake.shop.{name} WHERE id % 100 = {number}")
+    lake.follow("position_delete_file_count", name, "deleted_ratio=1")
+
+
+@pytest.mark.parametrize("partitioned", [True, False])
+def test_equality_deletes(lake: Lake, partitioned: bool) -> None:
+    name = lake.make("'format-version'='2'", partitioned=partitioned)
+    lake.append(name, rows=300)
+    for number in range(2):
+        add_equality_deletes(lake.at(name), [3 * number], 0 if partitioned else None)
+    assert lake.rows(name) == 298
+    lake.follow("equality_delete_file_count", name)
+    assert lake.rows(name) == 298
+
+
+def add_equality_deletes(table: lakebed.Table, ids: list[int], partition: int | None) -> None:
+    path = f"{table.location.removeprefix('file:')}/data/{uuid.uuid4()}.parquet"
+    field = pa.field("id", pa.int32(), metadata={"PARQUET:field_id": "1"})
+    data = pa.table({"id": pa.array(ids, pa.int32())}, schema=pa.schema([field]))
+    pq.write_table(data, path)
+    row = {"content": 2, "file_path": path, "file_format": "PARQUET", "record_count": len(ids)}
+    row |= {"file_size_in_bytes": pa.OSFile(path).size(), "equality_ids": [1]}
+    row |= {} if partition is None else {"partition": {"p": partition}}
+    table.add_deletes(pa.Table.from_pylist([row]))
+
+
+def test_manifests(lake: Lake) -> None:
+    name = lake.make("'commit.manifest-merge.enabled'='false'")
+    for number in range(4):
+        lake.append(name, 30 * number)
+    lake.follow("small_manifest_count", name, "manifests=3")
+
+
+def test_the_table_says_when_its_manifests_are_merged(lake: Lake) -> None:
+    name = lake.make("'commit.manifest.min-count-to-merge'='2'", "'commit.manifest-merge.enabled'='false'")
+    for number in range(3):
+        lake.append(name, 30 * number)
+    lake.follow("small_manifest_count", name)
+
+
+def test_entries_of_files_that_are_gone(lake: Lake) -> None:
+    name = lake.make("'commit.manifest-merge.enabled'='false'")
+    for number in range(4):
+        lake.append(name, number, 1)
+    lake.sql(f"DELETE FROM lake.shop.{name} WHERE id < 3")
+    lake.follow("deleted_entry_count", name, "entries=3")
+
+
+def test_snapshots(lake: Lake) -> None:
+    name = lake.make()
+    for number in range(4):
+        lake.append(name, number, 1)
+    lake.follow("snapshot_count", name, "snapshots=3")
+    assert lake.at(name).snapshots().to_arrow().num_rows == 1
+    assert lake.rows(name) == 4
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "threshold"),
+    [
+        ("small_file_count", "'bucket'='1','bucket-key'='id','write-only'='true'", "small_files=1"),
+        ("level_0_file_count", "'bucket'='1','primary-key'='id,p'", "waiting_files=0.5"),
+        ("deleted_record_ratio", "'bucket'='-1','deletion-vectors.enabled'='true'", ""),
+        ("snapshot_count", "'bucket'='-1'", "snapshots=2"),
+    ],
+)
+def test_paimon(kind: str, options: str, threshold: str, spark_runtimes: SparkRuntimes) -> None:
+    sql, name = spark_runtimes.sql, f"orders_{next(_NUMBERS)}"
+    sql("CREATE DATABASE IF NOT EXISTS paimon.shop")
+    sql("USE paimon")
+    columns = "(id int NOT NULL, p int NOT NULL)"
+    sql(
+        f"CREATE TABLE paimon.shop.{name} {columns} USING paimon PARTITIONED BY (p) TBLPROPERTIES ({options})"
+    )
+    for number in range(4):
+        sql(f"INSERT INTO paimon.shop.{name} SELECT id, id % 2 FROM range({20 * number}, {20 * number + 20})")
+    if kind == "deleted_record_ratio":
+        sql(f"DELETE FROM paimon.shop.{name} WHERE id % 3 = 0")
+    if kind == "level_0_file_count":
+        # A compaction, after which more files wait.
+        sql(f"CALL sys.compact(table => 'shop.{name}')")
+        sql(f"ALTER TABLE paimon.shop.{name} SET TBLPROPERTIES ('write-only'='true')")
+        sql(f"INSERT INTO paimon.shop.{name} SELECT id, id % 2 FROM range(20)")
+    words = [
+        spark_runtimes.warehouse() / "shop.db" / name,
+        *(("--threshold", threshold) if threshold else ()),
+    ]
+    for statement in advice(*words)[kind]:
+        assert f"'shop.{name}'" in statement
+        sql(statement)
+    assert kind not in advice(*words)
