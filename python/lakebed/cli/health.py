@@ -78,21 +78,21 @@ def command(
     lakebed health TABLE --fail-if 'small_file_count > 1000 or deleted_record_ratio > 0.2'
     lakebed health TABLE OTHER -o openmetrics --output-file lakebed.prom
     """  # noqa: D301 - click's mark of lines that stay as they are
+    if list_thresholds:
+        _list(open_tables, thresholds, output, output_file)
+        return
     is_shown = output == "table" and output_file is None
     is_upright = is_shown and sys.stdout.isatty()
     has_findings = is_shown or output in ("json", _OPENMETRICS)
     # Problems and conditions read all columns, whichever are printed.
     read_all = has_findings or fail_if is not None
-    rows, failed, in_force = list[openmetrics.Measured](), False, list[dict[str, Any]]()
+    rows, failed = list[openmetrics.Measured](), False
     for number, (name, open_table) in enumerate(open_tables):
         table = None
         try:
             with one_line():
                 table = open_table()
-                limits, called = thresholds(table), TableName.of(table, options.as_opened(name))
-                if list_thresholds:
-                    in_force += _listed(table, limits)
-                    continue
+                limits = thresholds(table)
                 wanted = None if read_all else columns
                 scan = table.health(columns=wanted, small_bytes=limits.small_bytes, **selection)
                 if explain:
@@ -101,38 +101,62 @@ def command(
                 with render.progress("reading"):
                     row = scan.to_arrow()
                 failed |= _fails(row, name, fail_if)
-                shown = to_records(row) if has_findings else []
-                found = [finding for values in shown for finding in findings(values, limits, called)]
+                called, shown = TableName.of(table, options.as_opened(name)), row if has_findings else row[:0]
+                found = [one for values in to_records(shown) for one in findings(values, limits, called)]
                 row = row.select(columns) if read_all and columns else row
-                if output == "json" and columns is None:
-                    row = row.append_column("findings", _as_column(found, row.num_rows))
         except Failure as failure:
             # A catalog that cannot be asked is no wrong usage for whoever watches its tables.
-            if output != _OPENMETRICS and (failure.exit_code == 2 or len(open_tables) == 1):
-                raise
-            if failure.exit_code == 2 and table is not None:
+            is_watched = output == _OPENMETRICS and (failure.exit_code != 2 or table is None)
+            if not is_watched and (failure.exit_code == 2 or len(open_tables) == 1):
                 raise
             Failure(f"{name}: {failure.message}").show()
             failed = True
-            called, given = options.named(name)
-            rows.append(openmetrics.Measured(called, given, error=kind_of(failure)))
+            rows.append(openmetrics.Measured(*options.named(name), error=kind_of(failure)))
             continue
-        _, given = options.named(name)
-        rows.append(openmetrics.Measured(called, given, row, {finding.column for finding in found}))
-        if is_upright:
-            if number:
-                click.echo()
-            _print(row, found, engine)
-            render.note("thresholds: " + ", ".join(_in_words(*one) for one in limits.in_force()))
-        for finding in found if is_shown and not is_upright else ():
-            click.echo(f"{name}: {finding.column}: {finding.what}; {finding.step(engine)}", err=True)
-    if list_thresholds and in_force:
-        write(Read(pa.Table.from_pylist(in_force)), output, output_file, all_rows=True)
-    elif not is_upright:
+        if output == "json" and columns is None:
+            row = row.append_column("findings", _as_column(found, row.num_rows))
+        rows.append(openmetrics.Measured(*options.named(name), row, {one.column for one in found}))
+        if is_shown:
+            _show(name, row, found, engine, limits, number if is_upright else None)
+    if not is_upright:
         _write(rows, output, output_file)
     if failed:
         sys.stdout.flush()
         sys.exit(1)
+
+
+def _list(
+    open_tables: Sequence[tuple[str, Callable[[], Table]]],
+    thresholds: Callable[[Table], Thresholds],
+    output: str,
+    output_file: str | None,
+) -> None:
+    """Writes a row for each threshold of each table."""
+    if output == _OPENMETRICS:
+        raise click.UsageError(f"-o {_OPENMETRICS} is of the rows, not of --thresholds")
+    with one_line():
+        tables = [open_table() for _, open_table in open_tables]
+        rows = [row for table in tables for row in _listed(table, thresholds(table))]
+    write(Read(pa.Table.from_pylist(rows)), output, output_file, all_rows=True)
+
+
+def _show(
+    name: str,
+    row: pa.Table,
+    found: list[Finding],
+    engine: str,
+    limits: Thresholds,
+    number: int | None,
+) -> None:
+    """A table upright on a terminal as its `number`, else its problems on standard error."""
+    if number is None:
+        for finding in found:
+            click.echo(f"{name}: {finding.column}: {finding.what}; {finding.step(engine)}", err=True)
+        return
+    if number:
+        click.echo()
+    _print(row, found, engine)
+    render.note("thresholds: " + ", ".join(_in_words(*one) for one in limits.in_force()))
 
 
 def _listed(table: Table, limits: Thresholds) -> list[dict[str, Any]]:
