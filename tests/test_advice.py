@@ -76,6 +76,7 @@ def test_thresholds_are_those_that_are_said_first(folders: Path) -> None:
     assert found["small_bytes"] == (str(2 * MIB), str(project))
     assert found["uneven"] == ("2.5", str(user))
     assert found["entries"] == ("5", "command line")
+    assert "--thresholds" in complaint("health", SAMPLE_TABLE, "--thresholds", "-o", "openmetrics", code=2)
     assert in_force("--small-bytes", "1kB")["small_bytes"] == ("1000", "command line")
     assert [one["column"] for one in printed("health", SAMPLE_TABLE)[0]["findings"]] == ["snapshot_count"]
     near = written(folders / "project" / "deep" / "lakebed.toml", "snapshots = 10")
@@ -241,6 +242,7 @@ def test_names_are_those_of_catalogs_else_of_folders() -> None:
     for location, parts in (
         ("s3://bucket/warehouse/shop.db/orders", ("shop", "orders")),
         ("/orders", ("orders",)),
+        ("/lake/shop/orders/metadata/v3.metadata.json", ("shop", "orders")),
         ("orders", ("orders",)),
     ):
         given: Any = SimpleNamespace(opening=SimpleNamespace(entry=None), location=location, branch="main")

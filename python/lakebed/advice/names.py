@@ -92,5 +92,7 @@ def _quoted(word: str, mark: str) -> str:
 def of_folders(location: str) -> tuple[str, ...]:
     """The last two folders, without a database's `.db`, as `find_tables` names tables."""
     folders: list[Any] = [part for part in location.split("://")[-1].split("/") if part]
+    if len(folders) > 2 and folders[-1].endswith(".metadata.json"):
+        folders = folders[:-2]
     *above, name = folders or ["table"]
     return (*(folder.removesuffix(".db") for folder in above[-1:]), name)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from lakebed import _texts
-from lakebed.cli import options
+from lakebed.cli import options, thresholds
 
 _version = options.read_by(_texts.version_or_time)
 
@@ -76,7 +76,7 @@ OF_KEYWORDS: dict[str, Callable[..., Any]] = {
         metavar="N",
         help="Stop at the file with which the files hold N rows of the table, where that can be known.",
     ),
-    "small_bytes": options.small_bytes,
+    "small_bytes": thresholds.small_bytes,
     "columns": options.columns,
     "where": options.where,
     "filter": options.filter,

@@ -8,7 +8,6 @@ import importlib
 import runpy
 import shlex
 from collections.abc import Callable
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
@@ -17,18 +16,16 @@ import lakebed
 from lakebed import _texts, fleet
 from lakebed._arguments import unwrapping
 from lakebed._display import words_of
-from lakebed._native import FORMATS, ReadLimit, byte_count
-from lakebed.advice import TableName, Thresholds
-from lakebed.advice.configuration import checked, configured
+from lakebed._native import FORMATS, ReadLimit
+from lakebed.advice import TableName
 from lakebed.advice.names import of_folders
-from lakebed.advice.thresholds import NAMES
 from lakebed.catalogs import load_catalog, load_table
 from lakebed.cli import render
 from lakebed.cli.rows import Order, is_named
 from lakebed.errors import LakebedError, PredicateError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from datetime import datetime
 
     from lakebed.scan import Scan
@@ -70,19 +67,6 @@ def _imported(text: str) -> Any:
 def _read_keys(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
     # Whoever presses Tab does not want to run it.
     return None if context.resilient_parsing else read_by(_imported)(context, parameter, text)
-
-
-class _Size(click.ParamType[int]):
-    """A number of bytes, with a unit or without, as conditions take them."""
-
-    name = "size"
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
-        """The number of bytes."""
-        digits = byte_count(str(value))
-        if digits is None:
-            self.fail(f"{value!r} is not a size such as 1000000, 1MB or 32MiB", parameter, context)
-        return int(Decimal(digits))  # `int` itself takes no text above 4300 digits.
 
 
 catalog = click.option(
@@ -283,63 +267,6 @@ no_where = click.option("--where", hidden=True, expose_value=False, callback=_no
 explain = click.option(
     "--explain", is_flag=True, help="Show what each step of the scan keeps, and why, instead of the rows."
 )
-small_bytes = click.option(
-    "--small-bytes",
-    type=_Size(),
-    default="32MiB",
-    show_default=True,
-    metavar="SIZE",
-    help="Data files with fewer bytes are small. SIZE is such as 16MB or 128MiB.",
-)
-_small_bytes = click.option(
-    "--small-bytes",
-    type=_Size(),
-    metavar="SIZE",
-    help="Data files with fewer bytes are small. SIZE is such as 16MB or 128MiB.  "
-    "[default: 32MiB, less where the table's own files are smaller]",
-)
-_threshold = click.option(
-    "--threshold",
-    "given",
-    multiple=True,
-    callback=read_by(lambda texts: dict(map(_threshold_of, texts))),
-    metavar="NAME=N",
-    help="From which number on something is a problem, such as snapshots=1000 (--thresholds lists them); "
-    "before lakebed.toml, which is before the table's properties. May be repeated.",
-)
-
-
-def _threshold_of(text: str) -> tuple[str, float]:
-    """A threshold and its value. Raises: ValueError."""
-    name, _, value = text.partition("=")
-    if name not in NAMES:
-        raise ValueError(f"{name!r} is no threshold; they are {', '.join(NAMES)}")
-    try:
-        return name, checked(name, value)
-    except ValueError as error:
-        raise ValueError(f"{name} {error}") from None
-
-
-def thresholds(command: Command) -> Command:
-    """`--small-bytes` and `--threshold`. The command gets `thresholds`, which says those of a table."""
-
-    @functools.wraps(command)
-    def run(small_bytes: int | None, given: dict[str, float], **others: Any) -> Any:
-        asked = given if small_bytes is None else {**given, "small_bytes": small_bytes}
-        return command(thresholds=thresholds_of(asked), **others)
-
-    return cast("Command", _small_bytes(_threshold(run)))
-
-
-def thresholds_of(asked: Mapping[str, float]) -> Callable[[Table], Thresholds]:
-    """What says a table's thresholds: those asked for, those of `lakebed.toml`, the table's.
-
-    Raises: ConfigurationError, OSError.
-    """
-    given = [("command line", asked), *configured()]
-    return lambda table: Thresholds.of(table.format, table.properties, *given)
-
-
 limit = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="N rows at most.")
 _sort = click.option(
     "--sort", metavar="A,-B", callback=names, help="Order by these columns; largest first after a minus."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lakebed.cli import options, render
+from lakebed.cli import options, render, thresholds
 from lakebed.cli.failures import Failure
 from lakebed.reporting import Source, collect, written
 from lakebed.reporting.numbers import ReportOptions, UnreadableTable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command("report")
 @options.tables
-@options.small_bytes
+@thresholds.small_bytes
 @click.option(
     "--totals",
     is_flag=True,

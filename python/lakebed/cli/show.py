@@ -9,7 +9,7 @@ import click
 
 from lakebed._display import count, moment, partition, readable, size
 from lakebed._values import to_text
-from lakebed.cli import options, render
+from lakebed.cli import options, render, thresholds
 from lakebed.cli.about import describe
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ def command(open_table: Callable[[], Table], output: str) -> None:
     """
     import json
 
-    limits, opened = options.thresholds_of({}), options.as_opened(click.get_current_context().params["table"])
+    limits, opened = (
+        thresholds.thresholds_of({}),
+        options.as_opened(click.get_current_context().params["table"]),
+    )
     with render.progress("reading"):
         table = open_table()
         about = describe(table, limits(table), opened)
