@@ -10,7 +10,7 @@ sides! {
     pub(crate) enum SumSide {
         Rows,
         Sums,
-        /// What is known of sums that are complete.
+        /// What is known of sums, for those that there are in the end.
         Known,
     }
 }
@@ -58,6 +58,8 @@ pub(crate) trait Sums: Send {
 /// Sums up rows and sums.
 pub(crate) struct SumReduce<S> {
     sums: S,
+    /// What every process has from the beginning.
+    known: Vec<RecordBatch>,
     /// Whether all sums are here in the end; else they are sent on.
     is_last: bool,
 }
@@ -65,12 +67,12 @@ pub(crate) struct SumReduce<S> {
 impl<S: Sums> SumReduce<S> {
     /// A reduce of rows, whose sums are sent on.
     pub(crate) fn first(sums: S) -> SumReduce<S> {
-        SumReduce { sums, is_last: false }
+        SumReduce { sums, known: Vec::new(), is_last: false }
     }
 
     /// A reduce of all sums.
     pub(crate) fn last(sums: S) -> SumReduce<S> {
-        SumReduce { sums, is_last: true }
+        SumReduce { sums, known: Vec::new(), is_last: true }
     }
 
     fn drained(&mut self) -> Result<Pieces> {
@@ -84,12 +86,13 @@ impl<S: Sums> Reduce for SumReduce<S> {
         match SumSide::of(side)? {
             SumSide::Rows => self.sums.add(&rows)?,
             SumSide::Sums => self.sums.merge(&rows)?,
-            SumSide::Known => self.sums.know(&rows)?,
+            SumSide::Known => self.known.push(rows),
         }
         if !self.is_last && self.sums.is_full() { self.drained() } else { nothing() }
     }
 
     fn finish(&mut self) -> Result<Pieces> {
+        self.known.iter().try_for_each(|known| self.sums.know(known))?;
         if self.is_last { self.sums.finish() } else { self.drained() }
     }
 }
