@@ -96,3 +96,54 @@ impl<S: Sums> Reduce for SumReduce<S> {
         if self.is_last { self.sums.finish() } else { self.drained() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::whole;
+
+    /// Counts rows, and what is known of rows that there are.
+    #[derive(Default)]
+    struct Counts {
+        rows: usize,
+        known: usize,
+    }
+
+    impl Sums for Counts {
+        fn add(&mut self, rows: &RecordBatch) -> Result<()> {
+            self.rows += rows.num_rows();
+            Ok(())
+        }
+
+        fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
+            self.add(sums)
+        }
+
+        fn know(&mut self, known: &RecordBatch) -> Result<()> {
+            self.known += known.num_rows().min(self.rows);
+            Ok(())
+        }
+
+        fn drain(&mut self) -> Result<(RecordBatch, Vec<Option<u64>>)> {
+            Ok((whole(Vec::new(), std::mem::take(&mut self.rows))?, Vec::new()))
+        }
+
+        fn finish(&mut self) -> Result<Pieces> {
+            one(Piece::alone(SumSide::Known, whole(Vec::new(), self.known)?))
+        }
+    }
+
+    #[test]
+    fn what_is_known_counts_in_the_end_though_every_process_has_it_first() {
+        let rows = |count| whole(Vec::new(), count).expect("rows");
+        let mut first = SumReduce::first(Counts::default());
+        drop(first.push(SumSide::Rows.into(), rows(3)).expect("rows"));
+        let sums = first.finish().expect("sums").next().expect("a piece").expect("sums");
+        let mut last = SumReduce::last(Counts::default());
+        for (side, rows) in [(SumSide::Known.into(), rows(2)), (sums.side, sums.rows)] {
+            drop(last.push(side, rows).expect("a side"));
+        }
+        let known = last.finish().expect("rows").next().expect("a piece").expect("rows");
+        assert_eq!(known.rows.num_rows(), 2);
+    }
+}
