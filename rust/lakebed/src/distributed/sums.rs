@@ -10,7 +10,7 @@ sides! {
     pub(crate) enum SumSide {
         Rows,
         Sums,
-        /// What is known of sums that are complete.
+        /// What is known of sums, for those that there are in the end.
         Known,
     }
 }
@@ -58,6 +58,8 @@ pub(crate) trait Sums: Send {
 /// Sums up rows and sums.
 pub(crate) struct SumReduce<S> {
     sums: S,
+    /// What every process has from the beginning.
+    known: Vec<RecordBatch>,
     /// Whether all sums are here in the end; else they are sent on.
     is_last: bool,
 }
@@ -65,12 +67,12 @@ pub(crate) struct SumReduce<S> {
 impl<S: Sums> SumReduce<S> {
     /// A reduce of rows, whose sums are sent on.
     pub(crate) fn first(sums: S) -> SumReduce<S> {
-        SumReduce { sums, is_last: false }
+        SumReduce { sums, known: Vec::new(), is_last: false }
     }
 
     /// A reduce of all sums.
     pub(crate) fn last(sums: S) -> SumReduce<S> {
-        SumReduce { sums, is_last: true }
+        SumReduce { sums, known: Vec::new(), is_last: true }
     }
 
     fn drained(&mut self) -> Result<Pieces> {
@@ -84,12 +86,64 @@ impl<S: Sums> Reduce for SumReduce<S> {
         match SumSide::of(side)? {
             SumSide::Rows => self.sums.add(&rows)?,
             SumSide::Sums => self.sums.merge(&rows)?,
-            SumSide::Known => self.sums.know(&rows)?,
+            SumSide::Known => self.known.push(rows),
         }
         if !self.is_last && self.sums.is_full() { self.drained() } else { nothing() }
     }
 
     fn finish(&mut self) -> Result<Pieces> {
+        self.known.iter().try_for_each(|known| self.sums.know(known))?;
         if self.is_last { self.sums.finish() } else { self.drained() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::whole;
+
+    /// Counts rows, and what is known of rows that there are.
+    #[derive(Default)]
+    struct Counts {
+        rows: usize,
+        known: usize,
+    }
+
+    impl Sums for Counts {
+        fn add(&mut self, rows: &RecordBatch) -> Result<()> {
+            self.rows += rows.num_rows();
+            Ok(())
+        }
+
+        fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
+            self.add(sums)
+        }
+
+        fn know(&mut self, known: &RecordBatch) -> Result<()> {
+            self.known += known.num_rows().min(self.rows);
+            Ok(())
+        }
+
+        fn drain(&mut self) -> Result<(RecordBatch, Vec<Option<u64>>)> {
+            Ok((whole(Vec::new(), std::mem::take(&mut self.rows))?, Vec::new()))
+        }
+
+        fn finish(&mut self) -> Result<Pieces> {
+            one(Piece::alone(SumSide::Known, whole(Vec::new(), self.known)?))
+        }
+    }
+
+    #[test]
+    fn what_is_known_counts_in_the_end_though_every_process_has_it_first() {
+        let rows = |count| whole(Vec::new(), count).expect("rows");
+        let mut first = SumReduce::first(Counts::default());
+        drop(first.push(SumSide::Rows.into(), rows(3)).expect("rows"));
+        let sums = first.finish().expect("sums").next().expect("a piece").expect("sums");
+        let mut last = SumReduce::last(Counts::default());
+        for (side, rows) in [(SumSide::Known.into(), rows(2)), (sums.side, sums.rows)] {
+            drop(last.push(side, rows).expect("a side"));
+        }
+        let known = last.finish().expect("rows").next().expect("a piece").expect("rows");
+        assert_eq!(known.rows.num_rows(), 2);
     }
 }
