@@ -32,14 +32,12 @@ ONLY := $(if $(AREA),-k $(AREA))
 # One interpreter for PyO3's build script in all cargo commands, and for Spark's workers: lakebed is installed in it.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYSPARK_PYTHON := $(PYO3_PYTHON)
-# Of parts that run side by side; cargo has no use for it.
-unexport MAKEFLAGS
 # A local Spark talks to itself alone.
 export SPARK_LOCAL_IP := 127.0.0.1
 # Thousands of small files take as long as half of the tests on a disk: in memory where two gigabytes are left there.
 export PYTEST_DEBUG_TEMPROOT := $(shell .ci/temporary.sh)
-# Without what Python compiled, every worker of every run rewrites the assertions of all tests again.
-unexport PYTHONDONTWRITEBYTECODE
+# Make's own flags are no use for cargo, and without what Python compiled every worker rewrites all tests' assertions again.
+unexport MAKEFLAGS PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help preflight venv build release check test trust lint lint-rust lint-python lint-stub test-rust test-python test-fast test-spark-oldest test-own-data test-servers test-recipes engines trust-python trust-spark-oldest trust-decoder trust-peers trust-wheel trust-sanitized fuzz fmt bench bench-full bench-check bench-instructions demo sample-tables wheels docs clean

@@ -19,7 +19,7 @@ from pyarrow import parquet
 import lakebed
 from lakebed._text import wrapped
 from lakebed.advice import TableName
-from lakebed.cli import cli, openmetrics, output, render
+from lakebed.cli import cli, openmetrics, render
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def test_the_column_that_sorts_is_the_first(terminal: Any) -> None:
 
 
 def test_nothing_is_broken_within_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
+    few_snapshots(monkeypatch)
     command = f"`lakebed expire-plan {TABLE}`"
     # As a pipe has them.
     words = run("health", TABLE).stderr.replace(";", " ").replace(command, " ").split()
@@ -168,7 +168,7 @@ def test_health_stands_upright(terminal: Any) -> None:
 
 def few_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has more than nine of them count as a problem."""
-    monkeypatch.setattr("lakebed.cli.options.configured", lambda: [("lakebed.toml", {"snapshots": 9})])
+    monkeypatch.setattr("lakebed.cli.thresholds.configured", lambda: [("lakebed.toml", {"snapshots": 9})])
 
 
 def test_health_marks_problems(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -479,31 +479,3 @@ main()
 """
     done = ran("-c", code, "files", TABLE)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
-
-
-@pytest.mark.parametrize("sound", [0, 1, 2])
-def test_no_row_is_written_of_what_cannot_be_read(sound: int, tmp_path: Path, capsysbinary: Any) -> None:
-    """Whoever reads a pipe would take part of the rows for all."""
-    batch = pa.record_batch({"a": [1, 2]})
-
-    class Rows:
-        def to_arrow(self) -> pa.Table:
-            return pa.Table.from_batches(self)
-
-        def to_arrow_batch_reader(self) -> Any:
-            return self
-
-        schema = batch.schema
-
-        def __iter__(self) -> Any:
-            yield from [batch] * sound
-            raise lakebed.errors.CorruptError("damaged", kind="mismatch")
-
-    rows: Any = Rows()
-    with pytest.raises(lakebed.errors.CorruptError):
-        output.write(rows, "json", None, all_rows=True)
-    sys.stdout.flush()
-    assert capsysbinary.readouterr().out == b""
-    with pytest.raises(lakebed.errors.CorruptError):
-        output.write(rows, "json", str(tmp_path / "rows"), all_rows=True)
-    assert list(tmp_path.iterdir()) == []

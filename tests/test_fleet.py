@@ -14,7 +14,7 @@ from command_line import run
 from local_storage import LocalStorage
 from test_cli_catalogs import configured
 from test_cli_catalogs import run as run_of_catalog
-from test_cli_terminal import terminal
+from test_cli_terminal import few_snapshots, terminal
 
 import lakebed
 from lakebed.errors import SchemaError
@@ -131,7 +131,7 @@ def test_the_command_line_takes_a_folder_of_tables(warehouse: Path) -> None:
 def test_a_terminal_gets_a_line_each_the_worst_first(
     terminal: Any, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
+    few_snapshots(monkeypatch)
     expired = lakebed.open_table(warehouse / "a.db/items").expire_snapshots(retain_last=1)
     assert expired is not None
     shown = terminal("health", str(warehouse))

