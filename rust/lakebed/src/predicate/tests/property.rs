@@ -53,7 +53,7 @@ fn predicate(random: &mut Random, depth: usize) -> Predicate {
             };
             let operator = operator(random);
             let literals = (0..literal_count(operator, random)).map(|_| literal(random)).collect();
-            Predicate::leaf(Term { column, transform }, operator, literals)
+            Predicate::leaf(Term { column, transform, key: None }, operator, literals)
         }
         8 | 9 => Predicate::and(terms(random)),
         _ => Predicate::or(terms(random)),
