@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.io.PrintWriter;
@@ -42,6 +43,10 @@ import org.apache.iceberg.MetadataTableType;
 import org.apache.iceberg.MetadataTableUtils;
 import org.apache.iceberg.Metrics;
 import org.apache.iceberg.OverwriteFiles;
+import org.apache.iceberg.PartitionStatistics;
+import org.apache.iceberg.PartitionStatisticsScan;
+import org.apache.iceberg.PartitionStatsHandler;
+import org.apache.iceberg.Partitioning;
 import org.apache.iceberg.RewriteFiles;
 import org.apache.iceberg.RowDelta;
 import org.apache.iceberg.SchemaParser;
@@ -53,7 +58,9 @@ import org.apache.iceberg.Table;
 import org.apache.iceberg.TableMetadata;
 import org.apache.iceberg.TableMetadataParser;
 import org.apache.iceberg.TableOperations;
+import org.apache.iceberg.TableUtil;
 import org.apache.iceberg.UpdatePartitionSpec;
+import org.apache.iceberg.UpdatePartitionStatistics;
 import org.apache.iceberg.UpdateSchema;
 import org.apache.iceberg.data.IcebergGenerics;
 import org.apache.iceberg.data.Record;
@@ -128,10 +135,15 @@ public final class IcebergEngine {
         }
         Table table = new HadoopTables(new Configuration()).load(request.get("table").asText());
         if (operation.equals("manage")) {
-            request.get("steps").forEach(step -> manage(table, step));
+            for (JsonNode step : request.get("steps")) {
+                manage(table, step);
+            }
             return JSON.readTree(TableMetadataParser.toJson(((HasTableOperations) table).operations().refresh()));
         }
         switch (operation) {
+            case "partition_stats" -> {
+                return partitionStats(table, request.path("snapshot"));
+            }
             case "rows" -> {
                 return rows(table, request.get("column").asText());
             }
@@ -287,6 +299,22 @@ public final class IcebergEngine {
         return found;
     }
 
+    /** The rows of a snapshot's partition statistics, of the current one where none is named. */
+    private static List<Object> partitionStats(Table table, JsonNode snapshot) throws Exception {
+        PartitionStatisticsScan scan = table.newPartitionStatisticsScan();
+        if (snapshot.isNumber()) {
+            scan.useSnapshot(snapshot.asLong());
+        }
+        Types.StructType schema = PartitionStatistics.schema(
+                        Partitioning.partitionType(table), TableUtil.formatVersion(table))
+                .asStruct();
+        List<Object> found = new ArrayList<>();
+        try (CloseableIterable<PartitionStatistics> rows = scan.scan()) {
+            rows.forEach(row -> found.add(value(schema, row)));
+        }
+        return found;
+    }
+
     private static List<Object> rows(Table table, MetadataTableType type) throws Exception {
         Table metadata = MetadataTableUtils.createMetadataTableInstance(table, type);
         List<Object> found = new ArrayList<>();
@@ -415,7 +443,7 @@ public final class IcebergEngine {
     // Committing.
 
     /** Changes of branches, tags, properties and versions, one commit each: [name, argument, …]. */
-    private static void manage(Table table, JsonNode step) {
+    private static void manage(Table table, JsonNode step) throws IOException {
         String name = step.path(1).asText();
         switch (step.get(0).asText()) {
             case "create_branch" -> table.manageSnapshots().createBranch(name, step.get(2).asLong()).commit();
@@ -436,6 +464,14 @@ public final class IcebergEngine {
                 TableOperations operations = ((HasTableOperations) table).operations();
                 TableMetadata base = operations.refresh();
                 operations.commit(base, base.upgradeToFormatVersion(step.get(1).asInt()));
+            }
+            case "compute_partition_stats" -> table.updatePartitionStatistics()
+                    .setPartitionStatistics(PartitionStatsHandler.computeAndWriteStatsFile(table))
+                    .commit();
+            case "remove_partition_stats" -> {
+                UpdatePartitionStatistics update = table.updatePartitionStatistics();
+                table.partitionStatisticsFiles().forEach(file -> update.removePartitionStatistics(file.snapshotId()));
+                update.commit();
             }
             case "schema" -> updateSchema(table, step.get(1));
             case "spec" -> updateSpec(table, step.get(1));

@@ -8,18 +8,20 @@ use lakebed_avro::schema::{Field, Node, Schema, Wire};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
-use crate::iceberg::fields::{ENTRY, FIELD_SUMMARY, HOLDERS, LIST, PARTITION_ON_DISK, POSITION_DELETE, ROW};
+use crate::iceberg::fields::{
+    ENTRY, FIELD_SUMMARY, HOLDERS, LIST, PARTITION, PARTITION_ON_DISK, PARTITION_STATS, POSITION_DELETE, ROW,
+};
 
 /// The schema of a manifest list with our names: first with the layout of the bytes, then with the types to
 /// read them as.
 pub(in crate::iceberg) fn canonical_list(writer: Schema) -> Result<(Schema, Schema)> {
-    canonical(writer, &[&LIST, &FIELD_SUMMARY])
+    canonical(writer, &[&LIST, &FIELD_SUMMARY], &[])
 }
 
 /// The schema of a manifest with our names, as [`canonical_list`]; the names of partition fields are their
 /// ids.
 pub(in crate::iceberg) fn canonical_entry(writer: Schema) -> Result<(Schema, Schema)> {
-    canonical(writer, &[&ENTRY])
+    canonical(writer, &[&ENTRY], &HOLDERS)
 }
 
 /// As [`canonical_entry`], for manifests whose `fixed` partition values have a length before them, in
@@ -37,7 +39,13 @@ pub(in crate::iceberg) fn canonical_prefixed_entry(writer: Schema) -> Result<(Sc
 /// The schema of a position delete file with our names, as [`canonical_list`]; the names of the fields of
 /// deleted rows, nested ones included, are their ids.
 pub(in crate::iceberg) fn canonical_position_delete(writer: Schema) -> Result<(Schema, Schema)> {
-    canonical(writer, &[&POSITION_DELETE])
+    canonical(writer, &[&POSITION_DELETE], &[])
+}
+
+/// The schema of a partition statistics file with our names, as [`canonical_list`]; the names of partition
+/// fields are their ids.
+pub(in crate::iceberg) fn canonical_partition_stats(writer: Schema) -> Result<(Schema, Schema)> {
+    canonical(writer, &[&PARTITION_STATS], &[])
 }
 
 /// The partition fields of a canonical schema that are `fixed` without being decimals: names and types.
@@ -55,12 +63,16 @@ pub(super) fn fixed_partition_fields(root: &mut Node) -> Vec<(String, &mut Wire)
     fixed.collect()
 }
 
-fn canonical(writer: Schema, tables: &[&'static [FieldSpec]]) -> Result<(Schema, Schema)> {
+fn canonical(
+    writer: Schema,
+    tables: &[&'static [FieldSpec]],
+    holders: &[(i32, &'static str)],
+) -> Result<(Schema, Schema)> {
     let specs = tables
         .iter()
         .flat_map(|table| table.iter())
         .filter_map(|spec| Some(Name { id: spec.id?, path: spec.disk, aliases: spec.aliases }));
-    let holders = HOLDERS.iter().map(|(id, path)| Name { id: *id, path, aliases: &[] });
+    let holders = holders.iter().map(|(id, path)| Name { id: *id, path, aliases: &[] });
     let names: Vec<Name> = specs.chain(holders).collect();
     let mut root = writer.root().clone();
     if let Some(fields) = record_of(&mut root) {
@@ -101,7 +113,7 @@ fn rename(fields: &mut [Field], path: &str, names: &[Name]) -> Result<()> {
         field.name = name.last().to_owned();
         if let Some(fields) = record_of(&mut field.node) {
             match name.path {
-                PARTITION_ON_DISK => rename_by_ids(fields)?,
+                PARTITION_ON_DISK | PARTITION => rename_by_ids(fields)?,
                 ROW => rename_all_by_ids(fields)?,
                 path => rename(fields, path, names)?,
             }

@@ -1,0 +1,133 @@
+//! The statistics of a snapshot's partitions, computed from the newest file of them.
+
+use super::{files, read};
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::groups::PartitionGroups;
+use crate::iceberg::manifest::{ADDED, DELETED};
+use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::metadata::{PartitionStatisticsFile, Snapshot, Wanted, Which};
+use crate::iceberg::scan::rows_of;
+use crate::iceberg::table::{Table, TableTypes};
+use crate::iceberg::view::Role;
+use crate::verify::caught;
+
+/// The columns that are read of entries.
+const INPUT: [&str; 8] = [
+    "status",
+    "content",
+    "spec_id",
+    "partition",
+    "record_count",
+    "file_size_in_bytes",
+    "snapshot_id",
+    "content_offset",
+];
+
+/// The sums of the partitions of the table's snapshot: those of the newest file among its own and its
+/// ancestors' statistics, with the entries that were added and deleted since; else those of all entries.
+///
+/// A partition all of whose files were deleted has sums of zero, as in the engine: since the file, or where
+/// all entries are read, by the snapshot itself. Where a file cannot be used, that is noted, and all entries are
+/// read. Cost is the file, the lists of the snapshots after it, and the manifests that they added.
+///
+/// # Errors
+/// `SnapshotNotFound` as [`Table::snapshot`]; those of reading lists and manifests; `Mismatch` for sums beyond
+/// 64 bits.
+pub(in crate::iceberg) fn computed(table: &Table, threads: usize) -> Result<PartitionGroups> {
+    let types = table.current_types()?;
+    if let Some((file, later)) = newest(table)? {
+        let found = caught(table.storage().as_ref(), of_file(table, &types, &file))?;
+        let found = match found {
+            Ok(groups) => advanced(groups, table, &types, &later, threads)?,
+            Err(error) => Err(error),
+        };
+        match found {
+            Ok(groups) => return Ok(groups),
+            Err(error) => table.noted().add(format!(
+                "all manifests are read, since the partition statistics of snapshot {} cannot be used: {error}",
+                file.snapshot_id
+            )),
+        }
+    }
+    let mut groups = PartitionGroups::new(&types.partition, table.commit_times()?)?;
+    let manifests = ManifestFile::all(&table.manifest_list()?)?;
+    extend(&mut groups, table, &types, manifests, threads, |status| Some(i64::from(status != DELETED)))?;
+    Ok(groups)
+}
+
+/// The newest file of the table's snapshot and its ancestors, and the snapshots after it, the latest first.
+fn newest(table: &Table) -> Result<Option<(PartitionStatisticsFile, Vec<Snapshot>)>> {
+    let files = files(table)?;
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let mut later = table.ancestors()?;
+    let found = later.iter().enumerate().find_map(|(place, id)| {
+        let file = files.iter().find(|file| file.snapshot_id == *id)?;
+        Some((place, file.clone()))
+    });
+    let Some((place, file)) = found else { return Ok(None) };
+    later.truncate(place);
+    let ids = Which::Ids(later.into_iter().collect());
+    let snapshots = table.read(&Wanted { snapshots: ids.clone(), ..Wanted::CURRENT })?.snapshots;
+    let is_later = |snapshot: &Snapshot| matches!(&ids, Which::Ids(ids) if ids.contains(&snapshot.snapshot_id));
+    Ok(Some((file, snapshots.into_iter().filter(is_later).collect())))
+}
+
+/// The sums of a file.
+fn of_file(table: &Table, types: &TableTypes, file: &PartitionStatisticsFile) -> Result<PartitionGroups> {
+    let mut groups = PartitionGroups::new(&types.partition, table.commit_times()?)?;
+    for rows in read(table, file, &types.partition)? {
+        let rows = rows?;
+        let sums = rows.sums().and_then(|sums| groups.extend_sums(&rows.counts, &rows.partitions, sums));
+        sums.map_err(|error| error.in_file(&file.statistics_path))?;
+    }
+    Ok(groups)
+}
+
+/// The sums with what some snapshots added and deleted; the inner error says why they cannot be told.
+fn advanced(
+    mut groups: PartitionGroups,
+    table: &Table,
+    types: &TableTypes,
+    snapshots: &[Snapshot],
+    threads: usize,
+) -> Result<Result<PartitionGroups>> {
+    let unknown = |why: String| Ok(Err(Error::new(ErrorKind::Mismatch, why)));
+    let mut manifests = Vec::new();
+    for snapshot in snapshots {
+        if snapshot.manifest_list.is_none() {
+            let id = snapshot.snapshot_id;
+            return unknown(format!("snapshot {id} does not say which manifests it added"));
+        }
+        let added = ManifestFile::all(&table.list_of(snapshot)?)?.into_iter();
+        manifests.extend(added.filter(|manifest| manifest.added_snapshot_id == Some(snapshot.snapshot_id)));
+    }
+    extend(&mut groups, table, types, manifests, threads, |status| match status {
+        ADDED => Some(1),
+        DELETED => Some(-1),
+        _ => None,
+    })?;
+    let below_zero = groups.groups().iter().find(|group| group.is_negative());
+    match below_zero {
+        Some(group) => {
+            unknown(format!("more files were deleted from a partition of spec {} than it had", group.spec_id))
+        }
+        None => Ok(Ok(groups)),
+    }
+}
+
+/// Adds the entries of manifests, each as often as `times` has it by its status.
+fn extend(
+    groups: &mut PartitionGroups,
+    table: &Table,
+    types: &TableTypes,
+    manifests: Vec<ManifestFile>,
+    threads: usize,
+    times: impl Fn(i32) -> Option<i64>,
+) -> Result<()> {
+    for entries in rows_of(table, Role::Entries, types.clone(), &INPUT, None, manifests, threads)? {
+        groups.extend_entries(&entries?, &times)?;
+    }
+    Ok(())
+}
