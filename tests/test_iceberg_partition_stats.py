@@ -158,8 +158,9 @@ class Stats:
         entries = [entry(status, f"{path}.parquet", partition={"city": "b"}) for status, path in files]
         number = len(self.table.metadata["snapshots"]) + 1
         manifest = self.table.manifest(*entries, schema=schema, name=f"m{number}.avro")
-        parent = {"parent_snapshot_id": number - 1} if number > 1 else {}
-        self.table.commit({**manifest, "added_snapshot_id": number}, **parent, **snapshot)
+        # A parent of None is left out.
+        snapshot["parent_snapshot_id"] = number - 1 or None
+        self.table.commit({**manifest, "added_snapshot_id": number}, **snapshot)
 
     def write(self, write: Callable[..., None], *some: Record) -> None:
         write(self.file, *some)
