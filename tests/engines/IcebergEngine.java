@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.io.PrintWriter;
@@ -42,6 +43,10 @@ import org.apache.iceberg.MetadataTableType;
 import org.apache.iceberg.MetadataTableUtils;
 import org.apache.iceberg.Metrics;
 import org.apache.iceberg.OverwriteFiles;
+import org.apache.iceberg.PartitionStatistics;
+import org.apache.iceberg.PartitionStatisticsScan;
+import org.apache.iceberg.PartitionStatsHandler;
+import org.apache.iceberg.Partitioning;
 import org.apache.iceberg.RewriteFiles;
 import org.apache.iceberg.RowDelta;
 import org.apache.iceberg.Schema;
@@ -55,7 +60,9 @@ import org.apache.iceberg.TableMetadata;
 import org.apache.iceberg.TableMetadataParser;
 import org.apache.iceberg.TableOperations;
 import org.apache.iceberg.TableScan;
+import org.apache.iceberg.TableUtil;
 import org.apache.iceberg.UpdatePartitionSpec;
+import org.apache.iceberg.UpdatePartitionStatistics;
 import org.apache.iceberg.UpdateSchema;
 import org.apache.iceberg.data.IcebergGenerics;
 import org.apache.iceberg.data.Record;
@@ -128,6 +135,9 @@ public final class IcebergEngine {
         if (operation.equals("expire")) {
             return expire(request);
         }
+        if (operation.equals("add_partition_stats")) {
+            return addPartitionStats(request);
+        }
         if (operation.equals("answer")) {
             return answered(request);
         }
@@ -145,10 +155,15 @@ public final class IcebergEngine {
         }
         Table table = new HadoopTables(new Configuration()).load(request.get("table").asText());
         if (operation.equals("manage")) {
-            request.get("steps").forEach(step -> manage(table, step));
+            for (JsonNode step : request.get("steps")) {
+                manage(table, step);
+            }
             return JSON.readTree(TableMetadataParser.toJson(((HasTableOperations) table).operations().refresh()));
         }
         switch (operation) {
+            case "partition_stats" -> {
+                return partitionStats(table, request.path("snapshot"));
+            }
             case "rows" -> {
                 return rows(table, request.get("column").asText());
             }
@@ -172,14 +187,18 @@ public final class IcebergEngine {
 
     /** A table's files, wherever they have been moved to, with the lengths that its lists record. */
     private record Moved(Map<String, String> prefixes) implements FileIO {
-        @Override
-        public InputFile newInputFile(String path) {
+        private String now(String path) {
             for (Map.Entry<String, String> prefix : prefixes.entrySet()) {
                 if (path.startsWith(prefix.getKey() + "/")) {
-                    return Files.localInput(prefix.getValue() + path.substring(prefix.getKey().length()));
+                    return prefix.getValue() + path.substring(prefix.getKey().length());
                 }
             }
-            return Files.localInput(path);
+            return path;
+        }
+
+        @Override
+        public InputFile newInputFile(String path) {
+            return Files.localInput(now(path));
         }
 
         @Override
@@ -193,7 +212,7 @@ public final class IcebergEngine {
 
         @Override
         public OutputFile newOutputFile(String path) {
-            throw new UnsupportedOperationException(path);
+            return Files.localOutput(now(path));
         }
 
         @Override
@@ -271,6 +290,19 @@ public final class IcebergEngine {
         return found;
     }
 
+    /** The metadata with a file of partition statistics of the current snapshot in some format, and its rows. */
+    private static Map<String, Object> addPartitionStats(JsonNode request) throws Exception {
+        FileIO files = new Moved(prefixes(request));
+        InMemory operations = new InMemory(TableMetadataParser.read(files, request.get("metadata").asText()), files);
+        Table table = new BaseTable(operations, "table");
+        table.updateProperties().set("write.format.default", request.get("format").asText()).commit();
+        manage(table, JSON.readTree("[\"compute_partition_stats\"]"));
+        Map<String, Object> found = new LinkedHashMap<>();
+        found.put("rows", partitionStats(table, JSON.nullNode()));
+        found.put("metadata", JSON.readTree(TableMetadataParser.toJson(operations.current())));
+        return found;
+    }
+
     private static Map<String, String> prefixes(JsonNode request) {
         Map<String, String> prefixes = new LinkedHashMap<>();
         request.get("relocate").fields().forEachRemaining(one -> prefixes.put(one.getKey(), one.getValue().asText()));
@@ -300,6 +332,22 @@ public final class IcebergEngine {
         List<Object> found = new ArrayList<>();
         try (CloseableIterable<Record> rows = IcebergGenerics.read(table).select(column).build()) {
             rows.forEach(row -> found.add(String.valueOf(row.getField(column))));
+        }
+        return found;
+    }
+
+    /** The rows of a snapshot's partition statistics, of the current one where none is named. */
+    private static List<Object> partitionStats(Table table, JsonNode snapshot) throws Exception {
+        PartitionStatisticsScan scan = table.newPartitionStatisticsScan();
+        if (snapshot.isNumber()) {
+            scan.useSnapshot(snapshot.asLong());
+        }
+        Types.StructType schema = PartitionStatistics.schema(
+                        Partitioning.partitionType(table), TableUtil.formatVersion(table))
+                .asStruct();
+        List<Object> found = new ArrayList<>();
+        try (CloseableIterable<PartitionStatistics> rows = scan.scan()) {
+            rows.forEach(row -> found.add(value(schema, row)));
         }
         return found;
     }
@@ -492,7 +540,7 @@ public final class IcebergEngine {
     // Committing.
 
     /** Changes of branches, tags, properties and versions, one commit each: [name, argument, …]. */
-    private static void manage(Table table, JsonNode step) {
+    private static void manage(Table table, JsonNode step) throws IOException {
         String name = step.path(1).asText();
         switch (step.get(0).asText()) {
             case "create_branch" -> table.manageSnapshots().createBranch(name, step.get(2).asLong()).commit();
@@ -513,6 +561,14 @@ public final class IcebergEngine {
                 TableOperations operations = ((HasTableOperations) table).operations();
                 TableMetadata base = operations.refresh();
                 operations.commit(base, base.upgradeToFormatVersion(step.get(1).asInt()));
+            }
+            case "compute_partition_stats" -> table.updatePartitionStatistics()
+                    .setPartitionStatistics(PartitionStatsHandler.computeAndWriteStatsFile(table))
+                    .commit();
+            case "remove_partition_stats" -> {
+                UpdatePartitionStatistics update = table.updatePartitionStatistics();
+                table.partitionStatisticsFiles().forEach(file -> update.removePartitionStatistics(file.snapshotId()));
+                update.commit();
             }
             case "schema" -> updateSchema(table, step.get(1));
             case "spec" -> updateSpec(table, step.get(1));

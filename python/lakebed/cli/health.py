@@ -83,8 +83,9 @@ def command(
     lakebed health --catalog prod sales marketing -o json
     lakebed health TABLE OTHER -o openmetrics --output-file lakebed.prom
     """  # noqa: D301 - click's mark of lines that stay as they are
-    if explain and output == _OPENMETRICS:
-        raise click.UsageError(f"-o {_OPENMETRICS} is of the rows, not of --explain")
+    if (explain or list_thresholds) and output == _OPENMETRICS:
+        other = "--thresholds" if list_thresholds else "--explain"
+        raise click.UsageError(f"-o {_OPENMETRICS} is of the rows, not of {other}")
     is_shown = output == "table" and output_file is None and not explain
     of_health = None if columns is None else [name for name in columns if name not in OF_FLEETS]
     _native.health_schema(of_health)

@@ -213,5 +213,56 @@ pub(crate) const FILE_PATH_ID: i32 = 2_147_483_546;
 /// The column of deleted rows.
 pub(crate) const ROW: &str = "row";
 
+/// The fields of a partition statistics file (Iceberg specification, "Partition Statistics File";
+/// `PartitionStatistics.java`), in the engine's order. [`PARTITION`] has the partition fields of all specs.
+pub static PARTITION_STATS: [FieldSpec; 13] = [
+    required(field(1, PARTITION, PARTITION, tuple, "partition tuple")),
+    required(field(2, "spec_id", "spec_id", int32, "partition spec of the tuple")),
+    required(field(3, "data_record_count", "data_record_count", int64, "rows of data files")),
+    required(field(4, "data_file_count", "data_file_count", int32, "data files")),
+    required(field(
+        5,
+        "total_data_file_size_in_bytes",
+        "total_data_file_size_in_bytes",
+        int64,
+        "size of the data files [bytes]",
+    )),
+    field(
+        6,
+        "position_delete_record_count",
+        "position_delete_record_count",
+        int64,
+        "rows of position delete files and deletion vectors",
+    ),
+    field(
+        7,
+        "position_delete_file_count",
+        "position_delete_file_count",
+        int32,
+        "position delete files, without deletion vectors",
+    ),
+    field(
+        8,
+        "equality_delete_record_count",
+        "equality_delete_record_count",
+        int64,
+        "rows of equality delete files",
+    ),
+    field(9, "equality_delete_file_count", "equality_delete_file_count", int32, "equality delete files"),
+    field(
+        10,
+        "total_record_count",
+        "total_record_count",
+        int64,
+        "rows after deletes, where the writer counted them",
+    ),
+    field(11, LAST_UPDATED_AT, LAST_UPDATED_AT, int64, "time of the last change [ms since 1970 UTC]"),
+    field(12, "last_updated_snapshot_id", "last_updated_snapshot_id", int64, "snapshot of the last change"),
+    field(13, DV_COUNT, DV_COUNT, int32, "deletion vectors (version 3)"),
+];
+
+pub(crate) const LAST_UPDATED_AT: &str = "last_updated_at";
+pub(crate) const DV_COUNT: &str = "dv_count";
+
 /// `file_format` of deletion vectors; writers use any case.
 pub(crate) const PUFFIN: &str = "PUFFIN";

@@ -13,6 +13,7 @@ pub mod manifest_list;
 pub mod metadata;
 mod metrics;
 pub mod partition;
+mod partition_stats;
 pub(crate) mod paths;
 pub mod prune;
 mod reach;

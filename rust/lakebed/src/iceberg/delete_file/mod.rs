@@ -6,6 +6,8 @@ mod row;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 
+pub(super) use row::conform as conform_row;
+
 use super::fields::{POSITION_DELETE, ROW};
 use super::manifest::canonical::canonical_position_delete;
 use super::types::FieldRef;

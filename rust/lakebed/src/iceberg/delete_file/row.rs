@@ -17,7 +17,7 @@ use crate::iceberg::types::{FieldRef, Type};
 const IDS: [&str; 2] = [PARQUET_FIELD_ID, "iceberg.id"];
 
 /// A struct converted to `fields`; fields that the file lacks are null.
-pub(super) fn conform(array: &ArrayRef, fields: &[FieldRef]) -> Result<ArrayRef> {
+pub(in crate::iceberg) fn conform(array: &ArrayRef, fields: &[FieldRef]) -> Result<ArrayRef> {
     let Some(rows) = array.as_struct_opt() else { return Err(mismatch(array, "a row")) };
     let children = fields.iter().map(|field| match child(rows, field) {
         Some(child) => value(child, &field.ty).map_err(|error| error.within(&field.name)),

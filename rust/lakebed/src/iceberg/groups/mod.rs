@@ -2,14 +2,17 @@
 
 use std::collections::HashMap;
 
-use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, StructArray};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, StructArray, UInt64Array,
+};
+use arrow_select::take::take;
 
 use super::fields::{DATA, POSITION_DELETES};
 use super::partition::{PartitionNumbers, PartitionType};
 use super::table::{StoredTypes, Table, TableTypes};
 use super::view;
-use crate::error::Result;
-use crate::grouping::sums::{self, sent_sums, sum};
+use crate::error::{Error, ErrorKind, Result};
+use crate::grouping::sums::{self, beyond, sent_sums, sum};
 use crate::grouping::{self, Sizes, Summing};
 use crate::health::{HealthTotals, ManifestBounds};
 use crate::record::{column, find};
@@ -26,6 +29,18 @@ impl Count {
         self.files = sum("file_count", self.files, files.files)?;
         self.records = sum("record_count", self.records, files.records)?;
         Ok(())
+    }
+
+    fn times(self, times: i64) -> Result<Count> {
+        let product = |column, count: i64| count.checked_mul(times).ok_or_else(|| beyond(column));
+        Ok(Count {
+            files: product("file_count", self.files)?,
+            records: product("record_count", self.records)?,
+        })
+    }
+
+    fn is_negative(self) -> bool {
+        self.files < 0 || self.records < 0
     }
 }
 
@@ -68,6 +83,33 @@ sent_sums! { PartitionSums:
 }
 
 impl PartitionSums {
+    /// The same files so many times; their sizes once at most.
+    fn times(self, times: i64) -> Result<PartitionSums> {
+        if times == 1 {
+            return Ok(self);
+        }
+        let bytes = self.data_bytes.checked_mul(times).ok_or_else(|| beyond("file_size_in_bytes"))?;
+        Ok(PartitionSums {
+            data: self.data.times(times)?,
+            data_bytes: bytes,
+            position_deletes: self.position_deletes.times(times)?,
+            vectors: self.vectors.times(times)?,
+            equality_deletes: self.equality_deletes.times(times)?,
+            sizes: Sizes::default(),
+            ..self
+        })
+    }
+
+    /// Whether there are fewer than none of something.
+    pub(crate) fn is_negative(&self) -> bool {
+        let counts = [self.data, self.position_deletes, self.equality_deletes];
+        let files_alone = self.position_deletes.files.checked_sub(self.vectors.files);
+        counts.into_iter().any(Count::is_negative)
+            || self.data_bytes < 0
+            || self.vectors.files < 0
+            || files_alone.is_none_or(|files| files < 0)
+    }
+
     /// Adds the files of `other`, which is of the same partition.
     fn absorb(&mut self, other: &PartitionSums) -> Result<()> {
         self.spec_id = other.spec_id;
@@ -107,6 +149,65 @@ impl PartitionGroups {
         &self.groups
     }
 
+    /// Adds the files of entries, each as often as `times` has it by the entry's status: -1 takes it away, 0
+    /// leaves the time and snapshot of the change alone, `None` nothing.
+    ///
+    /// # Errors
+    /// `Mismatch` for sums that do not fit 64 bits.
+    pub(crate) fn extend_entries(
+        &mut self,
+        entries: &RecordBatch,
+        times: impl Fn(i32) -> Option<i64>,
+    ) -> Result<()> {
+        let statuses = column::<Int32Array>(entries, "status")?;
+        self.add(entries, |row| times(statuses.value(row)))
+    }
+
+    /// Adds files, each as often as `times` has it by its row.
+    fn add(&mut self, files: &RecordBatch, times: impl Fn(usize) -> Option<i64>) -> Result<()> {
+        let tuples = column::<StructArray>(files, "partition")?;
+        let numbers = self.partitions.number(&find(files, "spec_id")?, tuples)?;
+        self.groups.resize_with(self.partitions.len(), PartitionSums::default);
+        let files = FileColumns::new(files)?;
+        for (row, number) in numbers.into_iter().enumerate() {
+            let Some(group) = self.groups.get_mut(number) else { continue };
+            group.spec_id = files.spec_ids.value(row);
+            let Some(times) = times(row) else { continue };
+            let file = files.group(row, &self.committed, self.small_bytes).times(times);
+            file.and_then(|file| group.absorb(&file)).map_err(|error| error.in_record(row as u64))?;
+        }
+        Ok(())
+    }
+
+    /// Adds partitions with their sums: the specs are the column `spec_id` of `rows`.
+    ///
+    /// # Errors
+    /// `Mismatch` for a partition that is there already, with its row.
+    pub(crate) fn extend_sums(
+        &mut self,
+        rows: &RecordBatch,
+        tuples: &StructArray,
+        sums: Vec<PartitionSums>,
+    ) -> Result<()> {
+        let numbers = self.partitions.number(&find(rows, "spec_id")?, tuples)?;
+        for (row, (number, sums)) in numbers.into_iter().zip(sums).enumerate() {
+            if number != self.groups.len() {
+                let error = Error::new(ErrorKind::Mismatch, "a partition has two rows");
+                return Err(error.in_field("partition").in_row(row));
+            }
+            self.groups.push(sums);
+        }
+        Ok(())
+    }
+
+    /// The groups with the tuple of each, sorted by tuple, nulls first, then by spec.
+    pub(crate) fn sorted(&self) -> Result<(Vec<&PartitionSums>, ArrayRef)> {
+        let order = self.partitions.sorted();
+        let groups = order.iter().filter_map(|number| self.groups.get(*number)).collect();
+        let rows = UInt64Array::from_iter_values(order.iter().map(|number| *number as u64));
+        Ok((groups, take(&self.tuples()?, &rows, None)?))
+    }
+
     /// The tuple of each group.
     pub(crate) fn tuples(&self) -> Result<ArrayRef> {
         self.partitions.tuples()
@@ -131,17 +232,7 @@ impl grouping::FileGroups<Table> for PartitionGroups {
     }
 
     fn extend(&mut self, files: &RecordBatch) -> Result<()> {
-        let tuples = column::<StructArray>(files, "partition")?;
-        let numbers = self.partitions.number(&find(files, "spec_id")?, tuples)?;
-        self.groups.resize_with(self.partitions.len(), PartitionSums::default);
-        let files = FileColumns::new(files)?;
-        for (row, number) in numbers.into_iter().enumerate() {
-            if let Some(group) = self.groups.get_mut(number) {
-                let file = files.group(row, &self.committed, self.small_bytes);
-                group.absorb(&file).map_err(|error| error.in_record(row as u64))?;
-            }
-        }
-        Ok(())
+        self.add(files, |_| Some(1))
     }
 
     fn merge(&mut self, sums: &RecordBatch) -> Result<()> {

@@ -8,41 +8,64 @@ use lakebed_avro::schema::{Field, Node, Schema, Wire};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
-use crate::iceberg::fields::{ENTRY, FIELD_SUMMARY, HOLDERS, LIST, PARTITION_ON_DISK, POSITION_DELETE, ROW};
+use crate::iceberg::fields::{
+    ENTRY, FIELD_SUMMARY, HOLDERS, LIST, PARTITION, PARTITION_ON_DISK, PARTITION_STATS, POSITION_DELETE, ROW,
+};
 
 /// The schema of a manifest list with our names: first with the layout of the bytes, then with the types to
 /// read them as.
 pub(in crate::iceberg) fn canonical_list(writer: Schema) -> Result<(Schema, Schema)> {
-    canonical(writer, &[&LIST, &FIELD_SUMMARY])
+    canonical(writer, &[&LIST, &FIELD_SUMMARY], &[])
 }
 
 /// The schema of a manifest with our names, as [`canonical_list`]; the names of partition fields are their
 /// ids.
 pub(in crate::iceberg) fn canonical_entry(writer: Schema) -> Result<(Schema, Schema)> {
-    canonical(writer, &[&ENTRY])
+    canonical(writer, &[&ENTRY], &HOLDERS)
 }
 
 /// As [`canonical_entry`], for manifests whose `fixed` partition values have a length before them, in
 /// contradiction to their schema.
 pub(in crate::iceberg) fn canonical_prefixed_entry(writer: Schema) -> Result<(Schema, Schema)> {
-    let (mut writer, mut reader) = canonical_entry(writer)?;
-    for schema in [&mut writer, &mut reader] {
+    canonical_entry(writer).map(|schemas| prefixed(schemas, PARTITION_ON_DISK))
+}
+
+/// Schemas with a length before the `fixed` values of the partition at `path`.
+fn prefixed((writer, reader): (Schema, Schema), path: &str) -> (Schema, Schema) {
+    let prefixed = |schema: Schema| {
         let mut root = schema.root().clone();
-        fixed_partition_fields(&mut root).into_iter().for_each(|(_, wire)| *wire = Wire::Bytes);
-        *schema = Schema::new(root);
-    }
-    Ok((writer, reader))
+        fixed_fields(&mut root, path).into_iter().for_each(|(_, wire)| *wire = Wire::Bytes);
+        Schema::new(root)
+    };
+    (prefixed(writer), prefixed(reader))
 }
 
 /// The schema of a position delete file with our names, as [`canonical_list`]; the names of the fields of
 /// deleted rows, nested ones included, are their ids.
 pub(in crate::iceberg) fn canonical_position_delete(writer: Schema) -> Result<(Schema, Schema)> {
-    canonical(writer, &[&POSITION_DELETE])
+    canonical(writer, &[&POSITION_DELETE], &[])
+}
+
+/// The schema of a partition statistics file with our names, as [`canonical_list`]; the names of partition
+/// fields are their ids.
+pub(in crate::iceberg) fn canonical_partition_stats(writer: Schema) -> Result<(Schema, Schema)> {
+    canonical(writer, &[&PARTITION_STATS], &[])
+}
+
+/// As [`canonical_partition_stats`], for files whose `fixed` partition values have a length before them, in
+/// contradiction to their schema.
+pub(in crate::iceberg) fn canonical_prefixed_partition_stats(writer: Schema) -> Result<(Schema, Schema)> {
+    canonical_partition_stats(writer).map(|schemas| prefixed(schemas, PARTITION))
 }
 
 /// The partition fields of a canonical schema that are `fixed` without being decimals: names and types.
 pub(super) fn fixed_partition_fields(root: &mut Node) -> Vec<(String, &mut Wire)> {
-    let partition = PARTITION_ON_DISK.split('.').try_fold(root, |node, name| {
+    fixed_fields(root, PARTITION_ON_DISK)
+}
+
+/// The fields of the record at `path` that are `fixed` without being decimals.
+fn fixed_fields<'n>(root: &'n mut Node, path: &str) -> Vec<(String, &'n mut Wire)> {
+    let partition = path.split('.').try_fold(root, |node, name| {
         let field = record_of(node)?.iter_mut().find(|field| field.name == name)?;
         Some(&mut field.node)
     });
@@ -55,12 +78,16 @@ pub(super) fn fixed_partition_fields(root: &mut Node) -> Vec<(String, &mut Wire)
     fixed.collect()
 }
 
-fn canonical(writer: Schema, tables: &[&'static [FieldSpec]]) -> Result<(Schema, Schema)> {
+fn canonical(
+    writer: Schema,
+    tables: &[&'static [FieldSpec]],
+    holders: &[(i32, &'static str)],
+) -> Result<(Schema, Schema)> {
     let specs = tables
         .iter()
         .flat_map(|table| table.iter())
         .filter_map(|spec| Some(Name { id: spec.id?, path: spec.disk, aliases: spec.aliases }));
-    let holders = HOLDERS.iter().map(|(id, path)| Name { id: *id, path, aliases: &[] });
+    let holders = holders.iter().map(|(id, path)| Name { id: *id, path, aliases: &[] });
     let names: Vec<Name> = specs.chain(holders).collect();
     let mut root = writer.root().clone();
     if let Some(fields) = record_of(&mut root) {
@@ -101,7 +128,7 @@ fn rename(fields: &mut [Field], path: &str, names: &[Name]) -> Result<()> {
         field.name = name.last().to_owned();
         if let Some(fields) = record_of(&mut field.node) {
             match name.path {
-                PARTITION_ON_DISK => rename_by_ids(fields)?,
+                PARTITION_ON_DISK | PARTITION => rename_by_ids(fields)?,
                 ROW => rename_all_by_ids(fields)?,
                 path => rename(fields, path, names)?,
             }

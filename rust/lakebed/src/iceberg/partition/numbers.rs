@@ -65,6 +65,14 @@ impl PartitionNumbers {
         self.keys.iter().map(AsRef::as_ref)
     }
 
+    /// The numbers of the partitions, sorted by their tuples, nulls first, then by spec.
+    pub(crate) fn sorted(&self) -> Vec<usize> {
+        // A key begins with the spec: whether there is one, and four bytes.
+        let mut keys: Vec<_> = self.keys.iter().map(|key| key.split_at_checked(5)).enumerate().collect();
+        keys.sort_by_key(|(number, key)| (key.map(|(spec, tuple)| (tuple, spec)), *number));
+        keys.into_iter().map(|(number, _)| number).collect()
+    }
+
     /// Removes all partitions.
     pub(crate) fn clear(&mut self) {
         self.numbers.clear();

@@ -12,6 +12,7 @@ mod metadata_log_entries;
 mod name_mapping;
 mod partition_specs;
 mod partition_statistics;
+mod partition_stats;
 mod partitions;
 mod position_deletes;
 mod refs;
@@ -35,6 +36,7 @@ pub(crate) const SYSTEM_TABLES: &[SystemTable<Table>] = &[
     entries::ALL_ENTRIES,
     files::ALL_FILES,
     manifests::ALL_MANIFESTS,
+    partition_stats::COMPUTED,
     files::DATA_FILES,
     files::DELETE_FILES,
     encryption_keys::TABLE,
@@ -47,6 +49,7 @@ pub(crate) const SYSTEM_TABLES: &[SystemTable<Table>] = &[
     name_mapping::TABLE,
     partition_specs::TABLE,
     partition_statistics::TABLE,
+    partition_stats::STORED,
     partitions::TABLE,
     position_deletes::TABLE,
     refs::TABLE,

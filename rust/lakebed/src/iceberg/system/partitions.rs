@@ -66,8 +66,11 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
 }
 
 /// A number of files in 32 bits, as in the engine.
-fn counts(rows: &[PartitionSums], count: impl Fn(&PartitionSums) -> i64) -> Result<ArrayRef> {
-    let counts = rows.iter().map(|group| {
+pub(super) fn counts<'g>(
+    rows: impl IntoIterator<Item = &'g PartitionSums>,
+    count: impl Fn(&PartitionSums) -> i64,
+) -> Result<ArrayRef> {
+    let counts = rows.into_iter().map(|group| {
         i32::try_from(count(group)).map_err(|_| {
             Error::new(ErrorKind::Mismatch, "the file count of a partition does not fit 32 bits")
         })

@@ -36,6 +36,14 @@ impl Table {
         self.appends_of(path)
     }
 
+    /// The ids of the snapshots that led to that of the table, the latest first.
+    ///
+    /// # Errors
+    /// Those of [`Table::read`]; `SnapshotNotFound` as [`Table::snapshot`].
+    pub(crate) fn ancestors(&self) -> Result<Vec<i64>> {
+        self.path_from(None).map(|(path, _)| path)
+    }
+
     /// The snapshots after `after` up to that of the table, the latest first, all existing ones for `None`;
     /// and the parent of the oldest.
     fn path_from(&self, after: Option<i64>) -> Result<(Vec<i64>, Option<i64>)> {

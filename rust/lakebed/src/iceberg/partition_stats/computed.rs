@@ -1,0 +1,170 @@
+//! The statistics of a snapshot's partitions, computed from the newest file of them.
+
+use super::{files, read};
+use crate::error::{Error, ErrorKind, Result};
+use crate::grouping::sums::sum;
+use crate::iceberg::groups::PartitionGroups;
+use crate::iceberg::manifest::{ADDED, DELETED};
+use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::metadata::{PartitionStatisticsFile, Snapshot, Wanted, Which};
+use crate::iceberg::scan::rows_of;
+use crate::iceberg::table::{Table, TableTypes};
+use crate::iceberg::view::Role;
+use crate::verify::caught;
+
+/// The columns that are read of entries.
+const INPUT: [&str; 8] = [
+    "status",
+    "content",
+    "spec_id",
+    "partition",
+    "record_count",
+    "file_size_in_bytes",
+    "snapshot_id",
+    "content_offset",
+];
+
+/// The sums of the partitions of the table's snapshot: those of the newest file among its own and its
+/// ancestors' statistics, with the entries that were added and deleted since; else those of all entries.
+///
+/// A partition all of whose files were deleted has sums of zero, as in the engine: since the file, or where
+/// all entries are read, by the snapshot itself. Where a file cannot be used, that is noted, and all entries are
+/// read. Cost is the file, the lists of the snapshots after it, and the manifests that they added.
+///
+/// # Errors
+/// `SnapshotNotFound` as [`Table::snapshot`]; those of reading lists and manifests; `Mismatch` for sums beyond
+/// 64 bits.
+pub(in crate::iceberg) fn computed(table: &Table, threads: usize) -> Result<PartitionGroups> {
+    let types = table.current_types()?;
+    if let Some(Newest { file, of, later }) = newest(table)? {
+        let found = caught(table.storage().as_ref(), of_file(table, &types, &file, &of))?;
+        let found = match found {
+            Ok(groups) => advanced(groups, table, &types, &later, threads)?,
+            Err(error) => Err(error),
+        };
+        match found {
+            Ok(groups) => return Ok(groups),
+            Err(error) => table.noted().add(format!(
+                "all manifests are read, since the partition statistics of snapshot {} cannot be used: {error}",
+                file.snapshot_id
+            )),
+        }
+    }
+    let mut groups = PartitionGroups::new(&types.partition, table.commit_times()?)?;
+    let manifests = ManifestFile::all(&table.manifest_list()?)?;
+    extend(&mut groups, table, &types, manifests, threads, |status| Some(i64::from(status != DELETED)))?;
+    Ok(groups)
+}
+
+/// The newest file of the table's snapshot and its ancestors.
+struct Newest {
+    file: PartitionStatisticsFile,
+    /// Its snapshot.
+    of: Snapshot,
+    /// The snapshots after it.
+    later: Vec<Snapshot>,
+}
+
+fn newest(table: &Table) -> Result<Option<Newest>> {
+    let files = files(table)?;
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let ancestors = table.ancestors()?;
+    let found = ancestors.iter().enumerate().find_map(|(place, id)| {
+        let file = files.iter().find(|file| file.snapshot_id == *id)?;
+        Some((ancestors.get(..=place)?, file.clone()))
+    });
+    let Some((path, file)) = found else { return Ok(None) };
+    let wanted = Wanted { snapshots: Which::Ids(path.iter().copied().collect()), ..Wanted::CURRENT };
+    let mut later = table.read(&wanted)?.snapshots;
+    later.retain(|snapshot| path.contains(&snapshot.snapshot_id));
+    let of = later.iter().position(|snapshot| snapshot.snapshot_id == file.snapshot_id);
+    Ok(of.map(|place| Newest { file, of: later.remove(place), later }))
+}
+
+/// The sums of a file.
+///
+/// Iceberg's Java writes files that lack partitions where a spec lacks the first fields of others: what the
+/// summary of the snapshot counts tells.
+fn of_file(
+    table: &Table,
+    types: &TableTypes,
+    file: &PartitionStatisticsFile,
+    of: &Snapshot,
+) -> Result<PartitionGroups> {
+    let mut groups = PartitionGroups::new(&types.partition, table.commit_times()?)?;
+    for rows in read(table, file, &types.partition)? {
+        let rows = rows?;
+        let sums = rows.sums().and_then(|sums| groups.extend_sums(&rows.counts, &rows.partitions, sums));
+        sums.map_err(|error| error.in_file(&file.statistics_path))?;
+    }
+    check(&groups, of).map_err(|error| error.in_file(&file.statistics_path))?;
+    Ok(groups)
+}
+
+/// Compares the sums over all partitions with the totals of the snapshot's summary.
+fn check(groups: &PartitionGroups, of: &Snapshot) -> Result<()> {
+    let totals = groups.groups().iter().try_fold((0_i64, 0_i64), |(data, deletes), group| {
+        let data = sum("data_file_count", data, group.data.files)?;
+        let deletes = sum("position_delete_file_count", deletes, group.position_deletes.files)?;
+        Ok::<_, Error>((data, sum("equality_delete_file_count", deletes, group.equality_deletes.files)?))
+    });
+    let (data, deletes) = totals?;
+    for (key, counted) in [("total-data-files", data), ("total-delete-files", deletes)] {
+        let total = of.summary.iter().flatten().find(|(known, _)| known == key);
+        let total = total.and_then(|(_, value)| value.parse::<i64>().ok());
+        if let Some(total) = total.filter(|total| *total != counted) {
+            let message = format!("its partitions have {counted} files, and {key} is {total}");
+            return Err(Error::new(ErrorKind::Mismatch, message));
+        }
+    }
+    Ok(())
+}
+
+/// The sums with what some snapshots added and deleted; the inner error says why they cannot be told.
+fn advanced(
+    mut groups: PartitionGroups,
+    table: &Table,
+    types: &TableTypes,
+    snapshots: &[Snapshot],
+    threads: usize,
+) -> Result<Result<PartitionGroups>> {
+    let unknown = |why: String| Ok(Err(Error::new(ErrorKind::Mismatch, why)));
+    let mut manifests = Vec::new();
+    for snapshot in snapshots {
+        if snapshot.manifest_list.is_none() {
+            let id = snapshot.snapshot_id;
+            return unknown(format!("snapshot {id} does not say which manifests it added"));
+        }
+        let added = ManifestFile::all(&table.list_of(snapshot)?)?.into_iter();
+        manifests.extend(added.filter(|manifest| manifest.added_snapshot_id == Some(snapshot.snapshot_id)));
+    }
+    extend(&mut groups, table, types, manifests, threads, |status| match status {
+        ADDED => Some(1),
+        DELETED => Some(-1),
+        _ => None,
+    })?;
+    let below_zero = groups.groups().iter().find(|group| group.is_negative());
+    match below_zero {
+        Some(group) => {
+            unknown(format!("more files were deleted from a partition of spec {} than it had", group.spec_id))
+        }
+        None => Ok(Ok(groups)),
+    }
+}
+
+/// Adds the entries of manifests, each as often as `times` has it by its status.
+fn extend(
+    groups: &mut PartitionGroups,
+    table: &Table,
+    types: &TableTypes,
+    manifests: Vec<ManifestFile>,
+    threads: usize,
+    times: impl Fn(i32) -> Option<i64>,
+) -> Result<()> {
+    for entries in rows_of(table, Role::Entries, types.clone(), &INPUT, None, manifests, threads)? {
+        groups.extend_entries(&entries?, &times)?;
+    }
+    Ok(())
+}
