@@ -176,7 +176,7 @@ def test_health_counts_by_what_the_table_says(tmp_path: Path) -> None:
 
 def shown(table: object, folder: Path) -> str:
     """The thresholds as a terminal shows them."""
-    from lakebed.cli.health import _in_words
+    from lakebed.cli.health_rows import _in_words
 
     opened = lakebed.open_table(str(table))
     limits = Thresholds.of(opened.format, opened.properties)

@@ -35,7 +35,8 @@ def millis(value: Any) -> Any:
 
 
 def answer(folder: Path) -> Record:
-    return json.loads((folder / "expected" / "partition_stats.json").read_text("utf-8"))
+    found: Record = json.loads((folder / "expected" / "partition_stats.json").read_text("utf-8"))
+    return found
 
 
 @pytest.mark.parametrize("folder", TABLES, ids=[folder.name for folder in TABLES])
