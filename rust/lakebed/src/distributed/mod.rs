@@ -34,7 +34,7 @@ pub(crate) use job::{batches, foreign, nothing, one, rows, sides};
 pub use sent::{AnyJob, ReadJob, RowFilter, SentJob};
 pub(crate) use shuffle::{from_ipc, hash, sorted_by_part, to_ipc};
 pub(crate) use stages::reduced_here;
-pub(crate) use sums::{SumReduce, SumSide, Sums};
+pub(crate) use sums::{MergedSums, SumReduce, SumSide};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;

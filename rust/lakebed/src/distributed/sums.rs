@@ -16,23 +16,23 @@ sides! {
 }
 
 /// What rows are summed up to.
-pub(crate) trait Sums: Send {
+pub(crate) trait MergedSums: Send {
     /// Adds rows.
     ///
     /// # Errors
     /// `Required` and `Mismatch` for rows of other columns; `Mismatch` for a sum beyond 64 bits.
     fn add(&mut self, rows: &RecordBatch) -> Result<()>;
 
-    /// Adds what [`Sums::drain`] returned elsewhere.
+    /// Adds what [`MergedSums::drain`] returned elsewhere.
     ///
     /// # Errors
-    /// As [`Sums::add`].
+    /// As [`MergedSums::add`].
     fn merge(&mut self, sums: &RecordBatch) -> Result<()>;
 
     /// Adds what is known of sums that are complete.
     ///
     /// # Errors
-    /// As [`Sums::add`]; `Argument` where nothing is.
+    /// As [`MergedSums::add`]; `Argument` where nothing is.
     fn know(&mut self, _known: &RecordBatch) -> Result<()> {
         Err(foreign("nothing is known of sums"))
     }
@@ -42,7 +42,7 @@ pub(crate) trait Sums: Send {
         false
     }
 
-    /// Takes the sums out, in a form for [`Sums::merge`], with the hashes of their keys where they have some.
+    /// Takes the sums out, in a form for [`MergedSums::merge`], with the hashes of their keys where they have some.
     ///
     /// # Errors
     /// None that input could cause.
@@ -51,7 +51,7 @@ pub(crate) trait Sums: Send {
     /// What the sums are made to, once they are complete.
     ///
     /// # Errors
-    /// As [`Sums::add`].
+    /// As [`MergedSums::add`].
     fn finish(&mut self) -> Result<Pieces>;
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct SumReduce<S> {
     is_last: bool,
 }
 
-impl<S: Sums> SumReduce<S> {
+impl<S: MergedSums> SumReduce<S> {
     /// A reduce of rows, whose sums are sent on.
     pub(crate) fn first(sums: S) -> SumReduce<S> {
         SumReduce { sums, known: Vec::new(), is_last: false }
@@ -81,7 +81,7 @@ impl<S: Sums> SumReduce<S> {
     }
 }
 
-impl<S: Sums> Reduce for SumReduce<S> {
+impl<S: MergedSums> Reduce for SumReduce<S> {
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
         match SumSide::of(side)? {
             SumSide::Rows => self.sums.add(&rows)?,
@@ -109,7 +109,7 @@ mod tests {
         known: usize,
     }
 
-    impl Sums for Counts {
+    impl MergedSums for Counts {
         fn add(&mut self, rows: &RecordBatch) -> Result<()> {
             self.rows += rows.num_rows();
             Ok(())

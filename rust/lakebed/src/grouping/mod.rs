@@ -15,7 +15,7 @@ pub(crate) use sizes::Sizes;
 use sums::keys;
 
 use crate::distributed::{
-    Piece, Pieces, SumReduce, SumSide, Sums, batches, foreign, hash, one, reduced_here,
+    MergedSums, Piece, Pieces, SumReduce, SumSide, batches, foreign, hash, one, reduced_here,
 };
 use crate::error::Result;
 use crate::health::{self, HealthTask, HealthTotals, ManifestBounds, small_bytes};
@@ -194,7 +194,7 @@ impl<F: Format> GroupSums<F> {
     }
 }
 
-impl<F: Format> Sums for GroupSums<F> {
+impl<F: Format> MergedSums for GroupSums<F> {
     fn add(&mut self, files: &RecordBatch) -> Result<()> {
         self.groups.extend(files)
     }
@@ -244,7 +244,7 @@ impl HealthSums {
     }
 }
 
-impl Sums for HealthSums {
+impl MergedSums for HealthSums {
     fn add(&mut self, _rows: &RecordBatch) -> Result<()> {
         Err(foreign("files where all is summed up"))
     }

@@ -13,8 +13,8 @@ use super::overlap::{Overlap, OverlapColumns};
 use super::select;
 use super::totals::Totals;
 use crate::distributed::{
-    AnyJob, Bounds, Distributed, Job, JobPlan, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle,
-    SumReduce, SumSide, Sums, batches, one, reduced_here,
+    AnyJob, Bounds, Distributed, Job, JobPlan, ManifestMap, MergedSums, Piece, Pieces, Process, Reduce,
+    Shuffle, SumReduce, SumSide, batches, one, reduced_here,
 };
 use crate::error::Result;
 use crate::notes::Notes;
@@ -100,7 +100,7 @@ impl SummarySums {
     }
 }
 
-impl Sums for SummarySums {
+impl MergedSums for SummarySums {
     fn add(&mut self, rows: &RecordBatch) -> Result<()> {
         self.sums.add(rows)
     }

@@ -28,7 +28,7 @@ impl Predicate {
     /// `Unsupported` for comparisons of two columns and for functions other than transforms.
     pub fn of_expression(text: &str, schema: &Schema, names: Names) -> Result<Predicate> {
         let json: Value = parse(text.as_bytes()).map_err(as_filter)?;
-        let reader = Reader { schema, names };
+        let reader = ExpressionReader { schema, names };
         roomy(depth_of([&json]), || reader.predicate(&json, false)).map_err(as_filter)
     }
 }
@@ -51,33 +51,33 @@ fn unsupported(message: String) -> Error {
     Error::new(ErrorKind::Unsupported, message)
 }
 
-struct Reader<'s> {
+struct ExpressionReader<'s> {
     schema: &'s Schema,
     names: Names,
 }
 
 /// A column or what a transform makes of it, with the type of its values; unknown for a name that no column has.
 #[derive(Clone)]
-struct Target {
+struct TestedTerm {
     term: Term,
     ty: Type,
 }
 
 /// A side of a comparison.
 enum Operand<'j> {
-    Target(Target),
+    Term(TestedTerm),
     Constant(&'j Value),
 }
 
 /// A test as it is written, with the column on its left.
 struct Test {
-    target: Target,
+    target: TestedTerm,
     operator: Operator,
     literals: Vec<Literal>,
     is_of_term: bool,
 }
 
-impl Reader<'_> {
+impl ExpressionReader<'_> {
     /// `negated`: within an odd number of `not`.
     fn predicate(&self, json: &Value, negated: bool) -> Result<Predicate> {
         if let Some(value) = json.as_bool() {
@@ -149,9 +149,9 @@ impl Reader<'_> {
         }
     }
 
-    fn child(&self, object: Object<'_>) -> Result<Target> {
+    fn child(&self, object: Object<'_>) -> Result<TestedTerm> {
         match self.operand(object.required("child")?)? {
-            Operand::Target(target) => Ok(target),
+            Operand::Term(target) => Ok(target),
             Operand::Constant(_) => Err(unsupported("a test of a constant is not read".to_owned())),
         }
     }
@@ -159,11 +159,11 @@ impl Reader<'_> {
     fn comparison(&self, object: Object<'_>, operator: Operator) -> Result<Test> {
         let starts = matches!(operator, Operator::StartsWith | Operator::NotStartsWith);
         match (self.operand(object.required("left")?)?, self.operand(object.required("right")?)?) {
-            (Operand::Target(target), Operand::Constant(value)) => {
+            (Operand::Term(target), Operand::Constant(value)) => {
                 let literals = vec![target.literal(value)?];
                 Ok(Test { target, operator, literals, is_of_term: false })
             }
-            (Operand::Constant(value), Operand::Target(target)) if !starts => {
+            (Operand::Constant(value), Operand::Term(target)) if !starts => {
                 let literals = vec![target.literal(value)?];
                 Ok(Test { target, operator: operator.flipped(), literals, is_of_term: false })
             }
@@ -173,11 +173,11 @@ impl Reader<'_> {
 
     fn operand<'j>(&self, json: &'j Value) -> Result<Operand<'j>> {
         let is_constant = json.as_object().is_none_or(|object| object.get("type") == Some(&"literal".into()));
-        if is_constant { Ok(Operand::Constant(json)) } else { self.target(json, false).map(Operand::Target) }
+        if is_constant { Ok(Operand::Constant(json)) } else { self.target(json, false).map(Operand::Term) }
     }
 
     /// `is_term`: a text is a name.
-    fn target(&self, json: &Value, is_term: bool) -> Result<Target> {
+    fn target(&self, json: &Value, is_term: bool) -> Result<TestedTerm> {
         if let Some(name) = json.as_str().filter(|_| is_term) {
             return self.column(name);
         }
@@ -197,25 +197,25 @@ impl Reader<'_> {
         }
     }
 
-    fn column(&self, name: &str) -> Result<Target> {
+    fn column(&self, name: &str) -> Result<TestedTerm> {
         Ok(match named(self.schema, self.names, name)? {
             Some(field) => self.target_of(field, name),
-            None => Target { term: Term::from(name), ty: Type::Unknown },
+            None => TestedTerm { term: Term::from(name), ty: Type::Unknown },
         })
     }
 
-    fn column_of_id(&self, id: i32) -> Result<Target> {
+    fn column_of_id(&self, id: i32) -> Result<TestedTerm> {
         let field = self.schema.field_by_id(id);
         let missing = || Error::new(ErrorKind::FilterColumn, format!("no column has the id {id}"));
         Ok(self.target_of(field.ok_or_else(missing)?, ""))
     }
 
-    fn target_of(&self, field: &FieldRef, name: &str) -> Target {
-        Target { term: Term::from(self.schema.name_of(field.id).unwrap_or(name)), ty: field.ty.clone() }
+    fn target_of(&self, field: &FieldRef, name: &str) -> TestedTerm {
+        TestedTerm { term: Term::from(self.schema.name_of(field.id).unwrap_or(name)), ty: field.ty.clone() }
     }
 
     /// A call of one of the specification's functions.
-    fn applied(&self, object: Object<'_>) -> Result<Target> {
+    fn applied(&self, object: Object<'_>) -> Result<TestedTerm> {
         let function = object.required("function")?;
         let no_function =
             || unsupported(format!("the function {function} is not read: partition transforms are"));
@@ -242,13 +242,13 @@ impl Reader<'_> {
         self.transformed(&Transform::parse(&text), argument, false)
     }
 
-    fn transformed(&self, transform: &Transform, of: &Value, is_term: bool) -> Result<Target> {
-        let Target { term, ty } = self.target(of, is_term)?;
+    fn transformed(&self, transform: &Transform, of: &Value, is_term: bool) -> Result<TestedTerm> {
+        let TestedTerm { term, ty } = self.target(of, is_term)?;
         if term.transform.is_some() {
             return Err(unsupported("a transform of a transform is not read".to_owned()));
         }
         let (name, parameter) = match transform {
-            Transform::Identity => return Ok(Target { term, ty }),
+            Transform::Identity => return Ok(TestedTerm { term, ty }),
             Transform::Bucket(count) => ("bucket", Some(*count)),
             Transform::Truncate(width) => ("truncate", Some(*width)),
             Transform::Year => ("year", None),
@@ -260,11 +260,11 @@ impl Reader<'_> {
         };
         let call = Call { name: name.to_owned(), parameter };
         let ty = if ty == Type::Unknown { ty } else { transform.result_type(&ty) };
-        Ok(Target { term: Term { transform: Some(call), ..term }, ty })
+        Ok(TestedTerm { term: Term { transform: Some(call), ..term }, ty })
     }
 }
 
-impl Target {
+impl TestedTerm {
     fn literals(&self, values: &[Value]) -> Result<Vec<Literal>> {
         values.iter().map(|value| self.literal(value)).collect()
     }
@@ -289,7 +289,7 @@ fn no_values(object: Object<'_>) -> Result<Vec<Literal>> {
 }
 
 /// What a test of operands does not match: where it orders values, null and NaN among it.
-fn complement(target: Target, operator: Operator, literals: Vec<Literal>) -> Predicate {
+fn complement(target: TestedTerm, operator: Operator, literals: Vec<Literal>) -> Predicate {
     let others = match operator {
         Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq => {
             let is_float = matches!(target.ty, Type::Float | Type::Double | Type::Unknown);
