@@ -139,6 +139,14 @@ def test_lines_are_broken_between_words(text: str, lines: list[str]) -> None:
     assert wrapped(text, 8) == lines
 
 
+@pytest.mark.parametrize("view", ["files", "reachable"])
+def test_rows_of_files_have_a_total(terminal: Any, view: str) -> None:
+    rows = getattr(lakebed.open_table(TABLE), view)().to_arrow()
+    size = sum(size or 0 for size in rows["file_size_in_bytes"].to_pylist())
+    assert terminal(view, TABLE).stderr.splitlines()[-1] == f"in all {len(rows)} rows, {size / 1000:.1f} kB"
+    assert "in all" not in terminal(view, TABLE, "--limit", "3").stderr
+
+
 def test_views_without_rows_say_so(terminal: Any) -> None:
     assert terminal("verify", TABLE).stderr.startswith("nothing is wrong\n")
     assert terminal("files", TABLE, "--where", "region = 'nowhere'").stderr.startswith("no rows\n")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from lakebed.advice import Finding
+    from lakebed.cli.rows import Rows
 
 TERMINAL_ROWS = 100
 """Rows of a view that a terminal gets unless `--limit` says how many."""
@@ -242,6 +243,17 @@ def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+def total_of_files(rows: Rows) -> str:
+    """How many rows there are, and what their files come to where the rows say it."""
+    many, size, is_known = 0, 0, False
+    for batch in rows.to_arrow_batch_reader():
+        many += batch.num_rows
+        is_known = "file_size_in_bytes" in batch.schema.names
+        if is_known:
+            size += pc.sum(batch["file_size_in_bytes"]).as_py() or 0
+    return f"in all {count(many, 'row')}" + (f", {_display.size(size)}" if is_known else "")
 
 
 def _totals(table: pa.Table) -> dict[str, str]:

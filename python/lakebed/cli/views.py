@@ -35,6 +35,8 @@ _TERMINAL_SORT = {
 # Made from so little that no step of reading them is left out.
 _WITHOUT_STEPS = ("snapshots", "changelogs", "refs", "schemas", "manifests", "indexes", "metadata_table")
 _of_table = click.option("--columns", metavar="A,B", callback=options.names, help="Columns of the table.")
+# Made whole before their first row, or nearly so: a terminal gets what their files come to.
+_OF_FILES = ("orphans", "reachable", "expire_plan")
 _NAMES = {"metadata_table": "metadata"}
 _SECTIONS = {
     "lakebed.table.history": "Its history",
@@ -97,13 +99,16 @@ def view_command(view: str) -> click.Command:
             return
         rows: Rows = scan
         fails = False
-        if order.sort or view == "verify":
+        if order.sort or view == "verify" or (is_shown and view in _OF_FILES):
             with render.progress("reading"):
                 whole = order.read(scan)
             fails = view == "verify" and "error" in whole.rows["severity"].to_pylist()
             rows = whole if columns is None else whole.select(columns)
         all_rows = order.limit is not None or view == "verify"
         write(rows, output, output_file, all_rows=all_rows, first=first, view=view)
+        if is_shown and order.limit is None and view in (*_OF_FILES, "files"):
+            sized = rows if view in _OF_FILES else read(**selection, columns=["file_size_in_bytes"])
+            render.note(render.total_of_files(sized))
         if is_shown and "small_bytes" in selection:
             render.note(f"small: below {threshold(selection['small_bytes'])} (--small-bytes)")
         if fails:
