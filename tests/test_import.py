@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 
 import pytest
+from command_line import MOVED
 from interpreters import printed
+
+from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE
 
 HEAVY = ("click", "fsspec", "numpy", "pandas", "polars", "pyarrow", "pyspark", "rich")
 
@@ -27,6 +30,17 @@ with contextlib.redirect_stdout(io.StringIO()):
     cli.main(["--help"], standalone_mode=False)
 """
     assert loaded_by(code) == {"click"}
+
+
+@pytest.mark.parametrize("table", [(SAMPLE_TABLE,), (SAMPLE_ICEBERG_TABLE, *MOVED)])
+def test_a_first_look_imports_no_pandas(table: tuple[object, ...]):
+    code = f"""
+import contextlib, io
+from lakebed.cli import cli
+with contextlib.redirect_stdout(io.StringIO()):
+    cli.main({["show", *map(str, table)]!r}, standalone_mode=False)
+"""
+    assert "pandas" not in loaded_by(code)
 
 
 def test_spark_is_not_needed_to_import_its_module():

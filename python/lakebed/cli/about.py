@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakebed._overview import total
-from lakebed._pyarrow import pa, pc
 from lakebed._values import to_records, to_rows
 from lakebed.advice import TableName, findings
 from lakebed.predicates import col
 
 if TYPE_CHECKING:
+    from lakebed._pyarrow import pa
     from lakebed.advice import Thresholds
     from lakebed.predicates import Predicate
     from lakebed.table import Table
 
 _LARGEST = 5
 _SUMS = ("partition", "file_count", "record_count", "file_size_in_bytes")
+# Of the content of deletes.
+_EQUALITY = 2
 
 
 def describe(table: Table, limits: Thresholds, opened: str) -> dict[str, Any]:
@@ -82,17 +84,16 @@ def _layout(table: Table) -> dict[str, Any]:
 
 def _deletes(table: Table) -> dict[str, dict[str, int]]:
     """The number of deletes of each kind, and of their rows: of equality deletes the rows to compare with."""
-    deletes = table.deletes(columns=["content", "content_offset", "record_count"]).to_arrow()
-    is_vector, is_equality = pc.is_valid(deletes["content_offset"]), pc.equal(deletes["content"], 2)
-    kinds = {
-        "deletion_vectors": is_vector,
-        "position_delete_files": pc.invert(pc.or_(is_vector, is_equality)),
-        "equality_delete_files": is_equality,
-    }
-    picked = {kind: deletes.filter(mask) for kind, mask in kinds.items()}
-    return {
-        kind: {"count": rows.num_rows, "rows": total(rows, "record_count")} for kind, rows in picked.items()
-    }
+    names = ("content", "content_offset", "record_count")
+    deletes = table.deletes(columns=names).to_arrow()
+    kinds = ("deletion_vectors", "position_delete_files", "equality_delete_files")
+    found = {kind: {"count": 0, "rows": 0} for kind in kinds}
+    # Not by functions of pyarrow that take values of Python: those import pandas.
+    for content, offset, rows in zip(*(deletes[name].to_pylist() for name in names), strict=True):
+        kind = found[kinds[0] if offset is not None else kinds[2] if content == _EQUALITY else kinds[1]]
+        kind["count"] += 1
+        kind["rows"] += rows or 0
+    return found
 
 
 def _row(scan: Any) -> dict[str, Any] | None:
