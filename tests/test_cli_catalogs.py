@@ -127,7 +127,6 @@ def test_advice_names_the_table_as_its_catalog_does(tmp_path: Path) -> None:
 
 
 def test_a_report_names_it_so_too(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     catalog = tables.sqlite(tmp_path)
     there = tables.orders(catalog)
     with there.transaction() as change:

@@ -222,11 +222,11 @@ def columns(self: Table, **given: Unpack[Keywords]) -> ViewScan:
 
 @view(OverlapKeywords)
 def overlap(self: Table, columns: Sequence[str] | None = None, **given: Unpack[OverlapKeywords]) -> ViewScan:
-    """One row per partition and column of the table: how many data files a value of the column meets, by
-    the bounds of files, and how many it would meet if the partition's files were sorted by the column.
+    """One row per partition and column of the table: how many data files a value of the column meets.
 
-    A query of one value, or of a narrow range, reads about `average_depth` files of a partition, and those
-    without bounds.
+    That is by the bounds of files, and beside it how many it would meet if the partition's files were sorted
+    by the column. A query of one value, or of a narrow range, reads about `average_depth` files of a
+    partition, and those without bounds.
 
     Args:
         columns: names of the table's columns, nested ones by dotted paths; None for all that have metrics.
