@@ -13,14 +13,16 @@ from lakebed.reporting import Source, collect, written
 from lakebed.reporting.numbers import ReportOptions, UnreadableTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from lakebed.advice import Thresholds
     from lakebed.fleet import NamedTable
+    from lakebed.table import Table
 
 
 @click.command("report")
 @options.tables
-@thresholds.small_bytes
+@thresholds.thresholds
 @click.option(
     "--totals",
     is_flag=True,
@@ -39,7 +41,12 @@ if TYPE_CHECKING:
     help="The HTML file, which is replaced.",
 )
 def command(
-    tables: Sequence[NamedTable], is_fleet: bool, small_bytes: int, totals: bool, orphans: bool, output: str
+    tables: Sequence[NamedTable],
+    is_fleet: bool,
+    limits_of: Callable[[Table], Thresholds],
+    totals: bool,
+    orphans: bool,
+    output: str,
 ) -> None:
     """One HTML page about tables: storage, growth, files, partitions, deletes, who wrote what, problems and
     what to do about them.
@@ -48,11 +55,11 @@ def command(
     has. The page is self-contained: it loads nothing and runs no scripts. Of several tables, one that cannot
     be read is a line of the page with its error, and the exit code is 1.
     """
-    asked = ReportOptions(small_bytes, totals or None, orphans)
+    asked = ReportOptions(totals=totals or None, orphans=orphans, limits=limits_of)
     sources = [Source(one.name, one.open, options.as_opened(one.given)) for one in tables]
     with render.progress("reading"):
         found = collect(sources, asked, raises=not is_fleet)
-        written(found, asked, output)
+        written(found, output)
     unread = [one for one in found if isinstance(one, UnreadableTable)]
     for one in unread:
         Failure(f"{one.name}: {one.error}").show()

@@ -86,7 +86,7 @@ def report(
         found = collect([_source(tables)], asked, threads, raises=True)
     else:
         found = collect([_source(one) for one in tables], asked, threads)
-    return written(found, asked, output, now)
+    return written(found, output, now)
 
 
 def collect(
@@ -129,7 +129,6 @@ def _source(given: Table | str | os.PathLike[str]) -> Source:
 
 def written(
     found: Sequence[Numbers | UnreadableTable],
-    asked: ReportOptions,
     output: str | os.PathLike[str] | None,
     now: datetime | None = None,
 ) -> str:
@@ -137,7 +136,7 @@ def written(
     from lakebed.reporting.page import page
 
     made = datetime.now(timezone.utc) if now is None else now.astimezone(timezone.utc)
-    text = page(found, asked, made)
+    text = page(found, made)
     if output is not None:
         Path(output).write_text(text, "utf-8")
     return text

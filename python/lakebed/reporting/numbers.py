@@ -17,6 +17,8 @@ from lakebed.errors import LakebedError
 from lakebed.storage.secrets import error_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lakebed.table import Table
 
 # Bounds of file sizes [bytes]: each class ends at its own, the last one has none.
@@ -38,11 +40,23 @@ _SIZE = re.compile(r"(\d{1,18})\s*([a-z]*)", re.ASCII)
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What a report is asked for. Attributes: of `lakebed.report`."""
+    """What a report is asked for.
+
+    Attributes: small_bytes, totals and orphans, of `lakebed.report`; limits, which says a table's thresholds,
+        None for those of the table with these small_bytes.
+    """
 
     small_bytes: int = SMALL_BYTES
     totals: bool | None = None
     orphans: bool = False
+    limits: Callable[[Table], Thresholds] | None = None
+
+    def limits_of(self, table: Table) -> Thresholds:
+        """The thresholds of a table."""
+        if self.limits is not None:
+            return self.limits(table)
+        given = {"small_bytes": self.small_bytes}
+        return Thresholds.of(table.format, table.properties, ("small_bytes", given))
 
 
 @dataclass(frozen=True)
@@ -98,16 +112,17 @@ class Numbers:
     """What a report shows of a table.
 
     Attributes: name, what it is called, and the catalog that calls it so; location; health, the row of that
-        view; findings, its problems; growth, rows of that view as JSON values, and snapshots, both the oldest
-        first; sizes, how many data files each class of `SIZES` has, and how many are larger; target, of their
-        sizes; partitions, rows of that view, the largest first, with `label`, the partition in words;
-        storage, all files by kind.
+        view; small_bytes, below which data files are small; findings, the problems; growth, rows of that
+        view as JSON values, and snapshots, both the oldest first; sizes, how many data files each class of
+        `SIZES` has, and how many are larger; target, of their sizes; partitions, rows of that view, the
+        largest first, with `label`, the partition in words; storage, its files by kind.
     """
 
     name: str
     catalog: str | None
     location: str
     health: dict[str, Any]
+    small_bytes: int
     findings: list[Finding]
     growth: list[dict[str, Any]]
     snapshots: list[Commit]
@@ -133,9 +148,8 @@ def gather(
     Args: opened, the table as commands have it, with the options that open it; None for its location.
     Raises: as its views. Cost: that of each view once.
     """
-    row = table.health(small_bytes=asked.small_bytes, threads=threads).to_arrow()
-    given = {"small_bytes": asked.small_bytes}
-    limits = Thresholds.of(table.format, table.properties, ("small_bytes", given))
+    limits = asked.limits_of(table)
+    row = table.health(small_bytes=limits.small_bytes, threads=threads).to_arrow()
     health = {name: _value(row[name]) for name in row.schema.names}
     growth = ("snapshot_id", "committed_at", "file_count", "file_size_in_bytes", "delete_file_count")
     entry = table.opening.entry
@@ -145,6 +159,7 @@ def gather(
         catalog=catalog if isinstance(catalog, str) else None,
         location=table.location,
         health=health,
+        small_bytes=limits.small_bytes,
         findings=findings(health, limits, TableName.of(table, opened)),
         growth=to_records(table.growth(columns=growth, threads=threads).to_arrow()),
         snapshots=_snapshots(table),

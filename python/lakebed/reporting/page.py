@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from lakebed.reporting.numbers import ReportOptions
 
 _FOOT = (
     "1 kB is 1,000 bytes, 1 KiB 1,024. Times are UTC. "
@@ -29,7 +28,7 @@ _MADE_BY = f"lakebed {_native.__version__}"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def page(tables: Sequence[Numbers | UnreadableTable], asked: ReportOptions, now: datetime) -> str:
+def page(tables: Sequence[Numbers | UnreadableTable], now: datetime) -> str:
     """The page of some tables; each in a section of its own, behind a list of all where there are several.
 
     Args: now, when it is made, in UTC.
@@ -41,7 +40,7 @@ def page(tables: Sequence[Numbers | UnreadableTable], asked: ReportOptions, now:
     read = {place: table for place, table in enumerate(tables) if isinstance(table, Numbers)}
     read = dict(sorted(read.items(), key=lambda one: _rank(one[1])))
     is_list = several or not read
-    sections = [section(place, table, asked, named=several) for place, table in read.items()]
+    sections = [section(place, table, named=several) for place, table in read.items()]
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',

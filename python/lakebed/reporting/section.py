@@ -16,7 +16,7 @@ from lakebed.reporting.numbers import Commit, Writer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lakebed.reporting.numbers import Numbers, ReportOptions
+    from lakebed.reporting.numbers import Numbers
 
 _ROWS, _MOST_WRITERS = 10, 7
 # Kinds of `totals` whose files hold rows, and whose files say which rows are deleted.
@@ -31,7 +31,7 @@ _NAMES = {
 }
 
 
-def section(place: int, table: Numbers, asked: ReportOptions, *, named: bool) -> str:
+def section(place: int, table: Numbers, *, named: bool) -> str:
     """What is known of a table. Args: place, by which the list of all finds it; named, whether its name is
     above it.
     """
@@ -43,7 +43,7 @@ def section(place: int, table: Numbers, asked: ReportOptions, *, named: bool) ->
         _findings(table),
         f"<h3>Storage</h3>{_storage(table)}",
         _growth(table),
-        _sizes(table, asked.small_bytes),
+        _sizes(table, table.small_bytes),
         _skew(table),
         _deletes(table),
         _clustering(table.health),

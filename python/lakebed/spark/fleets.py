@@ -317,4 +317,4 @@ def report(
     tables = _Tables.of(paths, how, selection={"asked": asked})
     rows = map_in_arrow(tables.numbers(spark), tables.gather, "number long, numbers binary").collect()
     found = [pickle.loads(row.numbers) for row in sorted(rows, key=lambda row: row.number)]
-    return written(found, asked, output, now)
+    return written(found, output, now)
