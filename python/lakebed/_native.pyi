@@ -25,6 +25,7 @@ __all__ = [
     "PaimonFileKind",
     "PathMover",
     "Place",
+    "ReadLimit",
     "Scan",
     "Share",
     "Table",

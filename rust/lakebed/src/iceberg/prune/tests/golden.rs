@@ -198,7 +198,9 @@ impl Deviations {
                 number.is_ok_and(|number| field.ty == Type::Int && i32::try_from(number).is_err())
             };
             known.constant |= leaf.literals.iter().any(beyond);
-            let is_early = |literal: &Literal| literal.to_string().trim_matches('\'') < "1970";
+            let is_early = |literal: &Literal| {
+                literal.to_string().trim_start_matches("TIMESTAMP ").trim_matches('\'') < "1970"
+            };
             let is_time = matches!(field.ty.arrow(), arrow_schema::DataType::Timestamp(..));
             known.before_1970 |= is_time && leaf.literals.iter().any(is_early);
         }
