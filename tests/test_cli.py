@@ -427,7 +427,8 @@ def fits(view: str, table: tuple[str, ...], width: int, text: str, said: str) ->
     too_long = [line for line in text.splitlines() if len(line) > width]
     assert [line for line in too_long if not re.fullmatch(r"(\w+ +)?\s*\S+", line)] == []
     if view not in ("show", "health"):
-        named = re.search(r"more columns?, --columns to choose: (.*?)(\nsmall: |$)", said, re.DOTALL)
+        behind = r"(\nsmall: |\nin all |$)"
+        named = re.search(rf"more columns?, --columns to choose: (.*?){behind}", said, re.DOTALL)
         hidden = named[1].replace("\n", " ").split(", ") if named else []
         shown = text.splitlines()[0].split()
         opened = lakebed.open_table(SAMPLE_TABLE) if table == (TABLE,) else iceberg()

@@ -141,7 +141,9 @@ def test_answers_are_what_the_command_line_has() -> None:
     assert changes["rows"] == printed("diff", TABLE, "4", "10")
     assert freed["rows"] == printed("expire-plan", TABLE, "--older-than", "0s", "--retain-last", "1")
     assert freed["rows"]
-    assert [health["health"]] == printed("health", ICEBERG, *MOVED)
+    (row,) = printed("health", ICEBERG, *MOVED)
+    del row["findings"]
+    assert health["health"] == row
     assert health["findings"] == iceberg().health().findings()
     assert not any(answer["is_cut"] for answer in (found, files, tagged, plan, changes, freed, health))
 

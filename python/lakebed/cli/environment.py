@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -111,6 +112,10 @@ def _required() -> Iterator[tuple[str, str, str]]:
         requirements = list(_CORE)
     seen = set()
     for text in requirements:
+        below = re.search(r"python(?:_full)?_version *< *['\"]([\d.]+)", text)
+        if below and sys.version_info >= _numbers(below[1]):
+            # Of older versions of Python.
+            continue
         name = re.split(r"[^\w-]", text)[0]
         least, extra = re.search(r">=([\d.]+)", text), re.search(r"extra == ['\"]([\w-]+)", text)
         if name not in seen:
