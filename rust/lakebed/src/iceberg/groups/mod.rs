@@ -225,6 +225,12 @@ impl grouping::FileGroups<Table> for PartitionGroups {
         "content_offset",
     ];
 
+    /// From the table's own types: the JSON that is sent nests as deep as its columns, and so does who writes it.
+    fn of(table: &Table, summing: &Summing) -> Result<PartitionGroups> {
+        let groups = PartitionGroups::new(&table.types()?.partition, summing.committed.clone())?;
+        Ok(PartitionGroups { small_bytes: summing.small_bytes, ..groups })
+    }
+
     fn sent(types: &StoredTypes, summing: &Summing) -> Result<PartitionGroups> {
         let groups =
             PartitionGroups::new(&TableTypes::try_from(types)?.partition, summing.committed.clone())?;
