@@ -13,6 +13,7 @@ import lakebed
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
 from lakebed.cli import views
 from lakebed.errors import MissingFileError
+from lakebed.view import KEYWORDS
 
 # Iceberg has not the first two, and of the others rows depend on more than the table.
 NOT_HERE = ("changelogs", "indexes", "diff", "file_history", "metadata_table", "orphans", "expire_plan")
@@ -42,10 +43,12 @@ def test_every_way_out_gives_the_same_rows(table: GoldenTable, view: str):
 @pytest.mark.parametrize("view", VIEWS)
 def test_projections_limits_and_threads_change_nothing_else(table: GoldenTable, view: str):
     rows = scan_of(table, view).to_arrow()
-    for name in rows.column_names:
+    # The columns that `overlap` takes are the table's.
+    for name in rows.column_names if "columns" in KEYWORDS[view] else ():
         assert scan_of(table, view, columns=[name]).to_arrow().equals(rows.select([name])), name
-    backwards = rows.column_names[::-1]
-    assert scan_of(table, view, columns=backwards).to_arrow().equals(rows.select(backwards))
+    if "columns" in KEYWORDS[view]:
+        backwards = rows.column_names[::-1]
+        assert scan_of(table, view, columns=backwards).to_arrow().equals(rows.select(backwards))
     assert scan_of(table, view, limit=2).to_arrow().equals(rows.slice(0, 2))
     assert scan_of(table, view, threads=1).to_arrow().equals(rows)
 
@@ -114,6 +117,9 @@ def test_storages_bring_the_same(table: GoldenTable, library: str):
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_command_line_prints_the_rows_as_json(table: GoldenTable, view: str):
     shown = printed(view, table.path / table.info["metadata_file"], *moved(table.relocate))
+    if view == "health":
+        # Only the command line has them beside the row.
+        assert isinstance(shown[0].pop("findings"), list)
     assert shown == as_printed(scan_of(table, view).to_arrow())
 
 
