@@ -152,6 +152,10 @@ def test_wrong_thresholds_of_the_command_line() -> None:
             {"rewrite_bytes": 5 * MIB},
         ),
         ("paimon", {"target-file-size": "2097152"}, {"rewrite_bytes": 1_468_006}),
+        # What the engines refuse says nothing.
+        ("paimon", {"target-file-size": "1 kib"}, {"rewrite_bytes": 187_904_819}),
+        ("paimon", {"manifest.merge-min-count": "1 k"}, {"manifests": 30}),
+        ("iceberg", {"write.target-file-size-bytes": "1 mb"}, {"rewrite_bytes": 384 * MIB}),
         ("paimon", {"num-sorted-run.compaction-trigger": "9"}, {"waiting_files": 9}),
         ("paimon", {"manifest.merge-min-count": "3", "snapshot.num-retained.min": "501"}, {"snapshots": 501}),
     ],

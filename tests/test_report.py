@@ -20,9 +20,10 @@ from file_rows import file_rows
 
 import lakebed
 from lakebed import Table
+from lakebed.advice.thresholds import size_of
 from lakebed.errors import TableNotFoundError
 from lakebed.reporting import numbers as gathering
-from lakebed.reporting.numbers import SIZES, ReportOptions, Target, gather, size_of
+from lakebed.reporting.numbers import SIZES, ReportOptions, Target, gather
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")

@@ -64,6 +64,7 @@ __all__ = [
     "paimon_commit",
     "paimon_create_table",
     "paimon_fields",
+    "paimon_memory_size",
     "paimon_read_deletion_vector",
     "paimon_read_hash_index",
     "paimon_read_records",
@@ -468,6 +469,7 @@ def iceberg_write_manifest_list(
     limits: object,
 ) -> bytes | None: ...
 def iceberg_write_metadata(metadata: str, target: tuple[Any, bool], limits: object) -> bytes | None: ...
+def paimon_memory_size(text: str) -> int | None: ...
 def paimon_read_records(
     kind: PaimonFileKind, source: Any, columns: Sequence[str] | None, limits: object, threads: int | None
 ) -> BatchStream: ...

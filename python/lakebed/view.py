@@ -10,7 +10,8 @@ from lakebed import _display, _native
 from lakebed._arguments import names, positive
 from lakebed._keywords import VIEWS, spell_out
 from lakebed._values import to_records
-from lakebed.advice import TableName, Thresholds, findings
+from lakebed.advice import TableName, Thresholds
+from lakebed.advice.findings import findings
 from lakebed.explain import Explain
 from lakebed.predicates import to_sql
 from lakebed.scan import Scan

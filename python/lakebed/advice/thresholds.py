@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from lakebed._native import paimon_memory_size
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -14,9 +16,7 @@ SMALL_BYTES = 32 * 2**20
 """Data files with fewer bytes are small, unless another number is asked for."""
 
 _MIB = 2**20
-# A size of Paimon's options, `MemorySize.java`: units are powers of 1024, whatever they are called.
-_SIZE = re.compile(r"\s*(\d+)\s*([kmgt]?)(?:i?b|[a-z]*bytes)?\s*", re.IGNORECASE)
-_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_NUMBER = re.compile(r"\d{1,18}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,8 @@ class _Properties:
         """Those of Iceberg; the result is below how many bytes `rewrite_data_files` takes a file."""
         self._least("snapshots", "history.expire.min-snapshots-to-keep")
         self._set("manifests", "commit.manifest.min-count-to-merge")
-        return self._rewrite("write.target-file-size-bytes", 512 * _MIB, 0.75)
+        name = "write.target-file-size-bytes"
+        return self._rewrite(name, self._number(name), 512 * _MIB, 0.75)
 
     def paimon(self) -> int:
         """Those of Paimon; the result is below how many bytes a compaction takes a file."""
@@ -117,28 +118,31 @@ class _Properties:
             ratio = float(self._properties.get("compaction.small-file-ratio", "0.7"))
         except ValueError:
             ratio = 0.7
-        return self._rewrite("target-file-size", 256 * _MIB, ratio)
+        name = "target-file-size"
+        return self._rewrite(name, size_of(self._properties.get(name, "")), 256 * _MIB, ratio)
 
-    def _rewrite(self, name: str, default: int, ratio: float) -> int:
+    def _rewrite(self, name: str, found: int | None, default: int, ratio: float) -> int:
         """Of the target size of files. Where even those count as small, no rewrite could end that."""
-        found = _bytes(self._properties.get(name, ""))
         rewrite = math.floor((found or default) * ratio)
         if found and rewrite < SMALL_BYTES:
             self.values["small_bytes"], self.origins["small_bytes"] = rewrite, name
         return rewrite
 
     def _set(self, threshold: str, name: str) -> None:
-        if (found := _bytes(self._properties.get(name, ""))) is not None:
+        if (found := self._number(name)) is not None:
             self.values[threshold], self.origins[threshold] = found, name
 
     def _least(self, threshold: str, name: str) -> None:
         """Of what the table keeps by itself, which is no problem however much it is."""
-        found = _bytes(self._properties.get(name, ""))
+        found = self._number(name)
         if found is not None and found > getattr(Thresholds, threshold):
             self.values[threshold], self.origins[threshold] = found, name
 
+    def _number(self, name: str) -> int | None:
+        text = self._properties.get(name, "")
+        return int(text) if _NUMBER.fullmatch(text) else None
 
-def _bytes(text: str) -> int | None:
-    """A number, with a unit of Paimon's or without; None for what is none."""
-    found = _SIZE.fullmatch(text)
-    return None if found is None else int(found[1]) * 1024 ** _POWERS[found[2].lower()]
+
+def size_of(text: str) -> int | None:
+    """The bytes of an option as Paimon writes them; None where it is no size above 0."""
+    return paimon_memory_size(text) or None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +11,7 @@ from lakebed._overview import total
 from lakebed._pyarrow import pa, pc
 from lakebed._values import to_json_values, to_records
 from lakebed.advice import SMALL_BYTES, Finding, TableName, Thresholds, findings
+from lakebed.advice.thresholds import size_of
 from lakebed.catalogs import name_of
 from lakebed.errors import LakebedError
 from lakebed.storage.secrets import error_text
@@ -27,15 +27,6 @@ MOST_MANIFEST_BYTES = 64 << 20
 """Bytes of manifests, of all snapshots together, up to which they are read where nobody asks for totals."""
 
 _CONTENT_DATA = 0
-# Paimon's units, which are powers of 1024.
-_UNITS = {
-    **dict.fromkeys(("", "b", "bytes"), 0),
-    **dict.fromkeys(("k", "kb", "kibibytes"), 10),
-    **dict.fromkeys(("m", "mb", "mebibytes"), 20),
-    **dict.fromkeys(("g", "gb", "gibibytes"), 30),
-    **dict.fromkeys(("t", "tb", "tebibytes"), 40),
-}
-_SIZE = re.compile(r"(\d{1,18})\s*([a-z]*)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -206,7 +197,7 @@ def _sizes(table: Table, threads: int | None) -> list[int]:
 
 
 def _target(table: Table) -> Target:
-    """Source: Iceberg's `TableProperties.java`; Paimon's `CoreOptions.java` and `MemorySize.java`."""
+    """Source: Iceberg's `TableProperties.java`; Paimon's `CoreOptions.java`."""
     if table.format == "iceberg":
         option, default = "write.target-file-size-bytes", 512 << 20
     else:
@@ -217,14 +208,6 @@ def _target(table: Table) -> Target:
         return Target(default, f"the default of {option}")
     size = size_of(text) if table.format == "paimon" or text.isdecimal() else None
     return Target(size, option if size is not None else f"none, for {option} is no size")
-
-
-def size_of(text: str) -> int | None:
-    """The bytes of an option as Paimon writes them; None where it is no size above 0."""
-    found = _SIZE.fullmatch(text.strip().lower())
-    if found is None or found[2] not in _UNITS:
-        return None
-    return int(found[1]) << _UNITS[found[2]] or None
 
 
 def _partitions(table: Table, threads: int | None) -> list[dict[str, Any]]:

@@ -47,9 +47,9 @@ mod _native {
         job::{Job, JobPlan, Share, divisible, health_schema, read_share},
         location::{check_locations, location_of, scheme_family, without_credentials, without_secrets},
         paimon::{
-            PaimonFileKind, decode_rows, encode_rows, paimon_read_deletion_vector, paimon_read_hash_index,
-            paimon_read_records, paimon_read_schema, paimon_read_snapshot, paimon_write_records,
-            paimon_write_schema, paimon_write_snapshot,
+            PaimonFileKind, decode_rows, encode_rows, paimon_memory_size, paimon_read_deletion_vector,
+            paimon_read_hash_index, paimon_read_records, paimon_read_schema, paimon_read_snapshot,
+            paimon_write_records, paimon_write_schema, paimon_write_snapshot,
         },
         paimon_commit::{PaimonChange, paimon_commit, paimon_create_table, paimon_fields},
         rewrite_paths::{PathMover, rewrite_paths},

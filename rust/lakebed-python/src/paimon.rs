@@ -13,7 +13,9 @@ use lakebed::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use lakebed::paimon::manifest_list::read_manifest_list;
 use lakebed::paimon::schema::TableSchema;
 use lakebed::paimon::snapshot::Tag;
-use lakebed::paimon::write::{FileKind, FileOptions, Layout, RecordWriter, schema_file, snapshot_file};
+use lakebed::paimon::write::{
+    FileKind, FileOptions, Layout, RecordWriter, memory_size, schema_file, snapshot_file,
+};
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 
@@ -60,6 +62,12 @@ pub fn encode_rows(r#struct: &Bound<'_, PyAny>, types: Option<&Bound<'_, PyAny>>
 constants! {
     /// A kind of file of records.
     PaimonFileKind(FileKind) { MANIFEST = Manifest, MANIFEST_LIST = List, INDEX_MANIFEST = Index }
+}
+
+/// The bytes of an option such as `128 mb`.
+#[pyfunction]
+pub fn paimon_memory_size(text: &str) -> Option<u64> {
+    memory_size(text)
 }
 
 /// Reads a file of records; `threads` decode a manifest.

@@ -22,6 +22,7 @@ pub use commit::{
 };
 pub use json::{schema_file, snapshot_file};
 pub use layout::{FileKind, Layout};
+pub use options::memory_size;
 pub use records::{FileOptions, RecordWriter};
 pub use refs::{BranchStart, RefChange, RollbackTo};
 

@@ -154,11 +154,12 @@ fn columnar_codec(schema: &TableSchema, format: Format) -> Result<columnar::Code
 pub(super) fn manifest_target(schema: &TableSchema) -> Result<u64> {
     const KEY: &str = "manifest.target-file-size";
     let Some(text) = schema.option(KEY) else { return Ok(MANIFEST_TARGET_BYTES) };
-    size(text).ok_or_else(|| unsupported(KEY))
+    memory_size(text).ok_or_else(|| unsupported(KEY))
 }
 
-/// A number of bytes with a unit, as in Paimon's `MemorySize.java`: units are powers of 1024.
-fn size(text: &str) -> Option<u64> {
+/// The bytes of an option such as `128 mb`, whose units are powers of 1024 (Paimon's `MemorySize.java`); `None` for a text
+/// that is no size.
+pub fn memory_size(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at_checked(digits)?;
@@ -187,10 +188,10 @@ mod tests {
     fn sizes_are_read_with_their_units() {
         let sizes = [("8 mb", 8 << 20), ("1024", 1024), ("2KB", 2048), ("3 gibibytes", 3 << 30)];
         for (text, bytes) in sizes {
-            assert_eq!(size(text), Some(bytes), "{text}");
+            assert_eq!(memory_size(text), Some(bytes), "{text}");
         }
         for text in ["", "mb", "1.5 mb", "8 parsecs", "99999999999999 tb"] {
-            assert_eq!(size(text), None, "{text}");
+            assert_eq!(memory_size(text), None, "{text}");
         }
     }
 }
