@@ -10,7 +10,7 @@ use arrow_schema::{Schema, SchemaRef};
 use serde::{Deserialize, Serialize};
 
 use super::JobPlan;
-use super::job::{Job, ManifestMap, Piece, Pieces, Process, Shuffle, foreign};
+use super::job::{Job, ManifestMap, Piece, Pieces, Process, Shuffle, batches, foreign};
 use super::shuffle::{PACKED, PlacedPieces, from_ipc, packed, packed_known, stream_of, unpacked};
 use super::stages::{OpenReduce, Stages, reduced, reduced_by_part};
 use crate::error::{Error, ErrorKind, Result};
@@ -64,11 +64,11 @@ pub(super) fn wanted_schema(job: &dyn Job, filter: Option<&RowFilter>) -> Result
 
 /// The rows that are wanted of those that a job makes.
 fn wanted(job: &dyn Job, filter: Option<&RowFilter>, pieces: Pieces) -> Result<Batches> {
-    let rows = pieces.map(|piece| Ok(piece?.rows));
-    let Some(filter) = filter else { return Ok(Box::new(rows)) };
+    let rows = batches(pieces);
+    let Some(filter) = filter else { return Ok(rows) };
     let schema = job.schema()?;
     let (shown, condition) = (filter.schema(&schema)?, Predicate::parse(&filter.condition)?.bind(&schema)?);
-    Ok(Box::new(rows.map(move |rows: Result<RecordBatch>| only(&matching(&rows?, &condition)?, &shown))))
+    Ok(Box::new(rows.map(move |rows| only(&matching(&rows?, &condition)?, &shown))))
 }
 
 /// The version of lakebed, the first line of a job's bytes.

@@ -2,6 +2,7 @@
 
 use super::{files, read};
 use crate::error::{Error, ErrorKind, Result};
+use crate::grouping::FileGroups;
 use crate::grouping::sums::sum;
 use crate::iceberg::groups::PartitionGroups;
 use crate::iceberg::manifest::{ADDED, DELETED};
@@ -11,18 +12,6 @@ use crate::iceberg::scan::rows_of;
 use crate::iceberg::table::{Table, TableTypes};
 use crate::iceberg::view::Role;
 use crate::verify::caught;
-
-/// The columns that are read of entries.
-const INPUT: [&str; 8] = [
-    "status",
-    "content",
-    "spec_id",
-    "partition",
-    "record_count",
-    "file_size_in_bytes",
-    "snapshot_id",
-    "content_offset",
-];
 
 /// The sums of the partitions of the table's snapshot: those of the newest file among its own and its
 /// ancestors' statistics, with the entries that were added and deleted since; else those of all entries.
@@ -163,7 +152,8 @@ fn extend(
     threads: usize,
     times: impl Fn(i32) -> Option<i64>,
 ) -> Result<()> {
-    for entries in rows_of(table, Role::Entries, types.clone(), &INPUT, None, manifests, threads)? {
+    let columns = [&["status"], <PartitionGroups as FileGroups<Table>>::INPUT].concat();
+    for entries in rows_of(table, Role::Entries, types.clone(), &columns, None, manifests, threads)? {
         groups.extend_entries(&entries?, &times)?;
     }
     Ok(())
