@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING
+
+from lakebed._native import byte_count
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
@@ -22,6 +25,14 @@ def pairs(texts: list[str]) -> dict[str, str]:
         if not text.partition("=")[0] or "=" not in text:
             raise ValueError(f"{text!r} is not OLD=NEW")
     return dict(text.split("=", 1) for text in texts)
+
+
+def size(text: str) -> int:
+    """A number of bytes, with a unit or without, as conditions take them."""
+    digits = byte_count(text)
+    if digits is None:
+        raise ValueError(f"{text!r} is not a size such as 1000000, 1MB or 32MiB")
+    return int(Decimal(digits))  # `int` itself takes no text above 4300 digits.
 
 
 def time(text: str) -> datetime:

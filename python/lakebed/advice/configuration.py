@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakebed._native import byte_count
+from lakebed._texts import size
 from lakebed.advice.thresholds import NAMES, WHOLE
 from lakebed.errors import ConfigurationError
 
@@ -62,10 +61,7 @@ def read(path: Path) -> dict[str, float]:
 def checked(name: str, value: Any) -> float:
     """The value of a threshold, which may be a text: `small_bytes` takes a unit. Raises: ValueError."""
     if name == "small_bytes" and isinstance(value, str):
-        digits = byte_count(value)
-        if digits is None:
-            raise ValueError(f"is {value!r}, not a size such as 1000000, 1MB or 32MiB")
-        return int(Decimal(digits))
+        return size(value)
     is_whole = name in WHOLE
     try:
         number = float(value) if isinstance(value, str) and not is_whole else value

@@ -8,7 +8,7 @@ from itertools import groupby
 import click
 
 from lakebed.advice import Finding
-from lakebed.cli import environment, render
+from lakebed.cli import environment, options, render
 
 
 @click.command("doctor")
@@ -20,14 +20,7 @@ from lakebed.cli import environment, render
     metavar="SECONDS",
     help="How long a catalog may take to answer.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Form of the answer. json: one object a line.",
-)
+@options.page_or_json("Form of the answer. json: one object a line.")
 def command(timeout: float, output: str) -> None:
     """What is installed and found: packages, credentials, catalogs, URIs; what does not work, and what to do.
 

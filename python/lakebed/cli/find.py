@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import lakebed
-from lakebed import _native, fleet
+from lakebed import fleet
 from lakebed._pyarrow import pa
 from lakebed._threads import in_order
 from lakebed.catalogs import load_table
 from lakebed.cli import options, render
 from lakebed.cli.failures import Failure
 from lakebed.cli.output import write
-from lakebed.cli.rows import Read
+from lakebed.cli.rows import Read, matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,7 +85,5 @@ def _rows(found: list[tuple[str, str | None]], filter: str | None, limit: int | 
     columns = (locations, ["iceberg"] * len(found), names)
     rows = pa.table(dict(zip(_SCHEMA, (pa.array(one, pa.string()) for one in columns), strict=True)))
     if filter is not None:
-        condition = _native.Filter(rows.schema, filter)
-        kept = [pa.record_batch(condition.matching(batch)) for batch in rows.to_batches()]
-        rows = pa.Table.from_batches(kept, rows.schema)
+        rows = matching(rows, filter)
     return rows.slice(0, limit)

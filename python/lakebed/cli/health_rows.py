@@ -17,7 +17,7 @@ from lakebed.advice.calls import ENGINES
 from lakebed.cli import openmetrics, options, render
 from lakebed.cli.failures import Failure, kind_of, one_line
 from lakebed.cli.output import write
-from lakebed.cli.rows import Read, is_named
+from lakebed.cli.rows import Read, is_named, matching
 
 if TYPE_CHECKING:
     from lakebed.advice import Finding, Thresholds
@@ -121,8 +121,7 @@ class TableHealth:
 
     def fails(self, fail_if: str) -> bool:
         """Whether a condition holds, and says so."""
-        condition = _native.Filter(self.row.schema, fail_if)
-        fails = any(pa.record_batch(condition.matching(batch)).num_rows for batch in self.row.to_batches())
+        fails = bool(matching(self.row, fail_if).num_rows)
         if fails:
             values = to_records(self.row)[0].items()
             shown = ", ".join(f"{key} is {to_text(value)}" for key, value in values if is_named(key, fail_if))

@@ -303,6 +303,12 @@ def hinting(table: Table, view: str, of_all: Callable[[], Scan], condition: str 
         raise
 
 
+def page_or_json(text: str) -> Callable[[Command], Command]:
+    """`-o` of a command that has a page in words instead of rows."""
+    forms = click.Choice(["table", "json"])
+    return click.option("-o", "--output", type=forms, default="table", show_default=True, help=text)
+
+
 def output_or(*others: str) -> Callable[[Command], Command]:
     """`-o`, `--spreadsheet` and `--output-file`, with more forms than `OUTPUTS`."""
 

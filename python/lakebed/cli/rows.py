@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
+from lakebed import _native
 from lakebed._pyarrow import pa, pc
 from lakebed._values import to_json_values, to_text
 
@@ -83,6 +84,13 @@ class Order:
             rows = _sorted(rows, self.sort)
             rows = rows if self.limit is None else rows.slice(0, self.limit)
         return Read(rows)
+
+
+def matching(rows: pa.Table, filter: str) -> pa.Table:
+    """The rows that meet a condition on their columns. Raises: SchemaError, PredicateError."""
+    condition = _native.Filter(rows.schema, filter)
+    kept = [pa.record_batch(condition.matching(batch)) for batch in rows.to_batches()]
+    return pa.Table.from_batches(kept, rows.schema)
 
 
 def is_named(name: str, text: str) -> bool:

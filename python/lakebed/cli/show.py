@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @options.table
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Form of the page. json: one object.",
-)
+@options.page_or_json("Form of the page. json: one object.")
 def command(open_table: Callable[[], Table], output: str) -> None:
     """One screen: format, columns, snapshot, size and problems of a table.
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from lakebed._native import byte_count
+from lakebed import _texts
 from lakebed.advice import Thresholds
 from lakebed.advice.configuration import checked, configured
 from lakebed.advice.thresholds import NAMES
@@ -21,22 +20,9 @@ if TYPE_CHECKING:
     from lakebed.table import Table
 
 
-class _Size(click.ParamType[int]):
-    """A number of bytes, with a unit or without, as conditions take them."""
-
-    name = "size"
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
-        """The number of bytes."""
-        digits = byte_count(str(value))
-        if digits is None:
-            self.fail(f"{value!r} is not a size such as 1000000, 1MB or 32MiB", parameter, context)
-        return int(Decimal(digits))  # `int` itself takes no text above 4300 digits.
-
-
 small_bytes = click.option(
     "--small-bytes",
-    type=_Size(),
+    callback=read_by(_texts.size),
     default="32MiB",
     show_default=True,
     metavar="SIZE",
@@ -44,7 +30,7 @@ small_bytes = click.option(
 )
 _small_bytes = click.option(
     "--small-bytes",
-    type=_Size(),
+    callback=read_by(_texts.size),
     metavar="SIZE",
     help="Data files with fewer bytes are small. SIZE is such as 16MB or 128MiB.  "
     "[default: 32MiB, less where the table's own files are smaller]",

@@ -43,7 +43,7 @@ def section(place: int, table: Numbers, *, named: bool) -> str:
         _findings(table),
         f"<h3>Storage</h3>{_storage(table)}",
         _growth(table),
-        _sizes(table, table.small_bytes),
+        _sizes(table),
         _skew(table),
         _deletes(table),
         _clustering(table.health),
@@ -172,8 +172,8 @@ def _whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _sizes(table: Numbers, small_bytes: int) -> str:
-    health = table.health
+def _sizes(table: Numbers) -> str:
+    health, small_bytes = table.health, table.small_bytes
     small, files = health["small_file_count"], health["file_count"]
     note = (
         f"{small:,} of {files:,} data files are small, below {threshold(small_bytes)} (orange). "
