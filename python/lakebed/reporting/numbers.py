@@ -144,10 +144,9 @@ def gather(
     health = {name: _value(row[name]) for name in row.schema.names}
     growth = ("snapshot_id", "committed_at", "file_count", "file_size_in_bytes", "delete_file_count")
     entry = table.opening.entry
-    catalog = None if entry is None else getattr(getattr(entry.table, "catalog", None), "name", None)
     return Numbers(
         name=_called(table.location) if entry is None else name_of(entry.table),
-        catalog=catalog if isinstance(catalog, str) else None,
+        catalog=None if entry is None else entry.catalog_name,
         location=table.location,
         health=health,
         small_bytes=limits.small_bytes,
