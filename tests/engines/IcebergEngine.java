@@ -130,6 +130,9 @@ public final class IcebergEngine {
         if (operation.equals("expire")) {
             return expire(request);
         }
+        if (operation.equals("add_partition_stats")) {
+            return addPartitionStats(request);
+        }
         if (operation.equals("answer")) {
             return answered(request);
         }
@@ -167,14 +170,18 @@ public final class IcebergEngine {
 
     /** A table's files, wherever they have been moved to, with the lengths that its lists record. */
     private record Moved(Map<String, String> prefixes) implements FileIO {
-        @Override
-        public InputFile newInputFile(String path) {
+        private String now(String path) {
             for (Map.Entry<String, String> prefix : prefixes.entrySet()) {
                 if (path.startsWith(prefix.getKey() + "/")) {
-                    return Files.localInput(prefix.getValue() + path.substring(prefix.getKey().length()));
+                    return prefix.getValue() + path.substring(prefix.getKey().length());
                 }
             }
-            return Files.localInput(path);
+            return path;
+        }
+
+        @Override
+        public InputFile newInputFile(String path) {
+            return Files.localInput(now(path));
         }
 
         @Override
@@ -188,7 +195,7 @@ public final class IcebergEngine {
 
         @Override
         public OutputFile newOutputFile(String path) {
-            throw new UnsupportedOperationException(path);
+            return Files.localOutput(now(path));
         }
 
         @Override
@@ -263,6 +270,19 @@ public final class IcebergEngine {
                 .filter(id -> !kept.contains(id)).toList());
         found.put("refs", before.refs().keySet().stream()
                 .filter(name -> !operations.current().refs().containsKey(name)).toList());
+        return found;
+    }
+
+    /** The metadata with a file of partition statistics of the current snapshot in some format, and its rows. */
+    private static Map<String, Object> addPartitionStats(JsonNode request) throws Exception {
+        FileIO files = new Moved(prefixes(request));
+        InMemory operations = new InMemory(TableMetadataParser.read(files, request.get("metadata").asText()), files);
+        Table table = new BaseTable(operations, "table");
+        table.updateProperties().set("write.format.default", request.get("format").asText()).commit();
+        manage(table, JSON.readTree("[\"compute_partition_stats\"]"));
+        Map<String, Object> found = new LinkedHashMap<>();
+        found.put("rows", partitionStats(table, JSON.nullNode()));
+        found.put("metadata", JSON.readTree(TableMetadataParser.toJson(operations.current())));
         return found;
     }
 

@@ -12,5 +12,5 @@ pub(crate) use reader::{FileMetadata, GuardMaker, RecordReader};
 pub(crate) use records::mistyped;
 pub(crate) use records::{Records, below, column, find, typed};
 pub use resolver::RecordResolver;
-pub(crate) use resolver::{field_at, record_schema, select};
+pub(crate) use resolver::{Rewrite, field_at, record_schema, select};
 pub(crate) use tally::{Counter, Tally};

@@ -35,7 +35,10 @@ impl Count {
 
     fn times(self, times: i64) -> Result<Count> {
         let product = |column, count: i64| count.checked_mul(times).ok_or_else(|| beyond(column));
-        Ok(Count { files: product("file_count", self.files)?, records: product("record_count", self.records)? })
+        Ok(Count {
+            files: product("file_count", self.files)?,
+            records: product("record_count", self.records)?,
+        })
     }
 
     fn is_negative(self) -> bool {

@@ -27,13 +27,17 @@ pub(in crate::iceberg) fn canonical_entry(writer: Schema) -> Result<(Schema, Sch
 /// As [`canonical_entry`], for manifests whose `fixed` partition values have a length before them, in
 /// contradiction to their schema.
 pub(in crate::iceberg) fn canonical_prefixed_entry(writer: Schema) -> Result<(Schema, Schema)> {
-    let (mut writer, mut reader) = canonical_entry(writer)?;
-    for schema in [&mut writer, &mut reader] {
+    canonical_entry(writer).map(|schemas| prefixed(schemas, PARTITION_ON_DISK))
+}
+
+/// Schemas with a length before the `fixed` values of the partition at `path`.
+fn prefixed((writer, reader): (Schema, Schema), path: &str) -> (Schema, Schema) {
+    let prefixed = |schema: Schema| {
         let mut root = schema.root().clone();
-        fixed_partition_fields(&mut root).into_iter().for_each(|(_, wire)| *wire = Wire::Bytes);
-        *schema = Schema::new(root);
-    }
-    Ok((writer, reader))
+        fixed_fields(&mut root, path).into_iter().for_each(|(_, wire)| *wire = Wire::Bytes);
+        Schema::new(root)
+    };
+    (prefixed(writer), prefixed(reader))
 }
 
 /// The schema of a position delete file with our names, as [`canonical_list`]; the names of the fields of
@@ -48,9 +52,20 @@ pub(in crate::iceberg) fn canonical_partition_stats(writer: Schema) -> Result<(S
     canonical(writer, &[&PARTITION_STATS], &[])
 }
 
+/// As [`canonical_partition_stats`], for files whose `fixed` partition values have a length before them, in
+/// contradiction to their schema.
+pub(in crate::iceberg) fn canonical_prefixed_partition_stats(writer: Schema) -> Result<(Schema, Schema)> {
+    canonical_partition_stats(writer).map(|schemas| prefixed(schemas, PARTITION))
+}
+
 /// The partition fields of a canonical schema that are `fixed` without being decimals: names and types.
 pub(super) fn fixed_partition_fields(root: &mut Node) -> Vec<(String, &mut Wire)> {
-    let partition = PARTITION_ON_DISK.split('.').try_fold(root, |node, name| {
+    fixed_fields(root, PARTITION_ON_DISK)
+}
+
+/// The fields of the record at `path` that are `fixed` without being decimals.
+fn fixed_fields<'n>(root: &'n mut Node, path: &str) -> Vec<(String, &'n mut Wire)> {
+    let partition = path.split('.').try_fold(root, |node, name| {
         let field = record_of(node)?.iter_mut().find(|field| field.name == name)?;
         Some(&mut field.node)
     });

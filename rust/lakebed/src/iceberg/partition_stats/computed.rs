@@ -2,6 +2,7 @@
 
 use super::{files, read};
 use crate::error::{Error, ErrorKind, Result};
+use crate::grouping::sums::sum;
 use crate::iceberg::groups::PartitionGroups;
 use crate::iceberg::manifest::{ADDED, DELETED};
 use crate::iceberg::manifest_list::ManifestFile;
@@ -35,8 +36,8 @@ const INPUT: [&str; 8] = [
 /// 64 bits.
 pub(in crate::iceberg) fn computed(table: &Table, threads: usize) -> Result<PartitionGroups> {
     let types = table.current_types()?;
-    if let Some((file, later)) = newest(table)? {
-        let found = caught(table.storage().as_ref(), of_file(table, &types, &file))?;
+    if let Some(Newest { file, of, later }) = newest(table)? {
+        let found = caught(table.storage().as_ref(), of_file(table, &types, &file, &of))?;
         let found = match found {
             Ok(groups) => advanced(groups, table, &types, &later, threads)?,
             Err(error) => Err(error),
@@ -55,34 +56,70 @@ pub(in crate::iceberg) fn computed(table: &Table, threads: usize) -> Result<Part
     Ok(groups)
 }
 
-/// The newest file of the table's snapshot and its ancestors, and the snapshots after it, the latest first.
-fn newest(table: &Table) -> Result<Option<(PartitionStatisticsFile, Vec<Snapshot>)>> {
+/// The newest file of the table's snapshot and its ancestors.
+struct Newest {
+    file: PartitionStatisticsFile,
+    /// Its snapshot.
+    of: Snapshot,
+    /// The snapshots after it.
+    later: Vec<Snapshot>,
+}
+
+fn newest(table: &Table) -> Result<Option<Newest>> {
     let files = files(table)?;
     if files.is_empty() {
         return Ok(None);
     }
-    let mut later = table.ancestors()?;
-    let found = later.iter().enumerate().find_map(|(place, id)| {
+    let ancestors = table.ancestors()?;
+    let found = ancestors.iter().enumerate().find_map(|(place, id)| {
         let file = files.iter().find(|file| file.snapshot_id == *id)?;
-        Some((place, file.clone()))
+        Some((ancestors.get(..=place)?, file.clone()))
     });
-    let Some((place, file)) = found else { return Ok(None) };
-    later.truncate(place);
-    let ids = Which::Ids(later.into_iter().collect());
-    let snapshots = table.read(&Wanted { snapshots: ids.clone(), ..Wanted::CURRENT })?.snapshots;
-    let is_later = |snapshot: &Snapshot| matches!(&ids, Which::Ids(ids) if ids.contains(&snapshot.snapshot_id));
-    Ok(Some((file, snapshots.into_iter().filter(is_later).collect())))
+    let Some((path, file)) = found else { return Ok(None) };
+    let wanted = Wanted { snapshots: Which::Ids(path.iter().copied().collect()), ..Wanted::CURRENT };
+    let mut later = table.read(&wanted)?.snapshots;
+    later.retain(|snapshot| path.contains(&snapshot.snapshot_id));
+    let of = later.iter().position(|snapshot| snapshot.snapshot_id == file.snapshot_id);
+    Ok(of.map(|place| Newest { file, of: later.remove(place), later }))
 }
 
 /// The sums of a file.
-fn of_file(table: &Table, types: &TableTypes, file: &PartitionStatisticsFile) -> Result<PartitionGroups> {
+///
+/// Iceberg's Java writes files that lack partitions where a spec lacks the first fields of others: what the
+/// summary of the snapshot counts tells.
+fn of_file(
+    table: &Table,
+    types: &TableTypes,
+    file: &PartitionStatisticsFile,
+    of: &Snapshot,
+) -> Result<PartitionGroups> {
     let mut groups = PartitionGroups::new(&types.partition, table.commit_times()?)?;
     for rows in read(table, file, &types.partition)? {
         let rows = rows?;
         let sums = rows.sums().and_then(|sums| groups.extend_sums(&rows.counts, &rows.partitions, sums));
         sums.map_err(|error| error.in_file(&file.statistics_path))?;
     }
+    check(&groups, of).map_err(|error| error.in_file(&file.statistics_path))?;
     Ok(groups)
+}
+
+/// Compares the sums over all partitions with the totals of the snapshot's summary.
+fn check(groups: &PartitionGroups, of: &Snapshot) -> Result<()> {
+    let totals = groups.groups().iter().try_fold((0_i64, 0_i64), |(data, deletes), group| {
+        let data = sum("data_file_count", data, group.data.files)?;
+        let deletes = sum("position_delete_file_count", deletes, group.position_deletes.files)?;
+        Ok::<_, Error>((data, sum("equality_delete_file_count", deletes, group.equality_deletes.files)?))
+    });
+    let (data, deletes) = totals?;
+    for (key, counted) in [("total-data-files", data), ("total-delete-files", deletes)] {
+        let total = of.summary.iter().flatten().find(|(known, _)| known == key);
+        let total = total.and_then(|(_, value)| value.parse::<i64>().ok());
+        if let Some(total) = total.filter(|total| *total != counted) {
+            let message = format!("its partitions have {counted} files, and {key} is {total}");
+            return Err(Error::new(ErrorKind::Mismatch, message));
+        }
+    }
+    Ok(())
 }
 
 /// The sums with what some snapshots added and deleted; the inner error says why they cannot be told.

@@ -9,20 +9,22 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StructArray};
+use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 
 use super::delete_file::conform_row;
 use super::fields::{DV_COUNT, LAST_UPDATED_AT, PARTITION, PARTITION_STATS};
 use super::groups::{Count, PartitionSums};
-use super::manifest::canonical::canonical_partition_stats;
+use super::manifest::canonical::{canonical_partition_stats, canonical_prefixed_partition_stats};
 use super::metadata::{PartitionStatisticsFile, Wanted};
 use super::partition::PartitionType;
 use super::table::Table;
-use super::types::{FieldRef, NestedField};
+use super::types::{FieldRef, NestedField, Type};
+use crate::columnar::Decoding;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grouping::sums::sum;
-use crate::record::{RecordReader, RecordResolver, column, find, typed};
+use crate::record::{RecordReader, RecordResolver, Rewrite, column, find, typed};
 
 /// Some rows of a file.
 pub(super) struct PartitionStats {
@@ -56,22 +58,42 @@ pub(super) fn read(
     let path = file.statistics_path.clone();
     let bytes = table.read_recorded(&path, u64::try_from(file.file_size_in_bytes).ok())?;
     let fields = fields(partition);
-    let names: Vec<String> = counts().map(str::to_owned).collect();
     let open = || {
-        let resolver = RecordResolver::new(&PARTITION_STATS, Some(&names), &[], &[PARTITION])?;
-        let resolver = resolver.rewriting(canonical_partition_stats);
-        RecordReader::open(bytes, &resolver, None, table.decoding(), 1)
+        let mut rows = rows_of(bytes.clone(), fields.clone(), table.decoding(), canonical_partition_stats)?;
+        let first = rows.next();
+        if !matches!(first, Some(Err(_))) || !fields.iter().any(|field| matches!(field.ty, Type::Fixed(_))) {
+            return Ok((first, rows));
+        }
+        // Iceberg's Java writes values of `fixed` as bytes.
+        let mut prefixed =
+            rows_of(bytes.clone(), fields, table.decoding(), canonical_prefixed_partition_stats)?;
+        match prefixed.next() {
+            Some(Ok(first)) => Ok((Some(Ok(first)), prefixed)),
+            _ => Ok((first, rows)),
+        }
     };
-    let mut reader = open().map_err(|error| error.in_file(&path))?;
+    let (first, rows) = open().map_err(|error: Error| error.in_file(&path))?;
+    Ok(first.into_iter().chain(rows).map(move |rows| rows.map_err(|error| error.in_file(&path))))
+}
+
+/// The rows of a file whose schema in Avro is renamed by `rewrite`.
+fn rows_of(
+    bytes: Buffer,
+    fields: Vec<FieldRef>,
+    decoding: &Decoding,
+    rewrite: Rewrite,
+) -> Result<impl Iterator<Item = Result<PartitionStats>> + Send + use<>> {
+    let names: Vec<String> = counts().map(str::to_owned).collect();
+    let resolver = RecordResolver::new(&PARTITION_STATS, Some(&names), &[], &[PARTITION])?;
+    let mut reader = RecordReader::open(bytes, &resolver.rewriting(rewrite), None, decoding, 1)?;
     let mut first = 0;
     Ok(std::iter::from_fn(move || {
-        let rows = reader.next()?.and_then(|batch| {
+        Some(reader.next()?.and_then(|batch| {
             let start = first;
             first += batch.num_rows() as u64;
             let partitions = tuples(&batch, &fields)?;
             Ok(PartitionStats { counts: reader.conform(&batch, Some(start))?, partitions })
-        });
-        Some(rows.map_err(|error| error.in_file(&path)))
+        }))
     }))
 }
 
@@ -94,7 +116,8 @@ fn tuples(batch: &RecordBatch, fields: &[FieldRef]) -> Result<StructArray> {
         return Ok(StructArray::new_empty_fields(batch.num_rows(), None));
     }
     let required = |what: &str| Error::new(ErrorKind::Required, what.to_owned()).in_field(PARTITION);
-    let stored = batch.column_by_name(PARTITION).ok_or_else(|| required("the file has no partition (id 1)"))?;
+    let stored =
+        batch.column_by_name(PARTITION).ok_or_else(|| required("the file has no partition (id 1)"))?;
     let tuples = conform_row(stored, fields).map_err(|error| error.within(PARTITION))?;
     match (0..tuples.len()).find(|row| tuples.is_null(*row)) {
         Some(row) => Err(required("partition (id 1) is null").in_row(row)),
@@ -131,18 +154,19 @@ impl PartitionStats {
         let of_data = data.into_iter().zip(bytes).zip(specs.values());
         let of_deletes = positions.into_iter().zip(vectors).zip(equality);
         let sums = of_data.zip(of_deletes).zip(updates);
-        let sums = sums.map(|((((data, data_bytes), spec_id), ((positions, vectors), equality)), (at, by))| {
-            Ok(PartitionSums {
-                spec_id: *spec_id,
-                data,
-                data_bytes,
-                position_deletes: Count { files: sum(DV_COUNT, positions.files, vectors)?, ..positions },
-                vectors: Count { files: vectors, records: 0 },
-                equality_deletes: equality,
-                last_updated: at.zip(by),
-                ..PartitionSums::default()
-            })
-        });
+        let sums =
+            sums.map(|((((data, data_bytes), spec_id), ((positions, vectors), equality)), (at, by))| {
+                Ok(PartitionSums {
+                    spec_id: *spec_id,
+                    data,
+                    data_bytes,
+                    position_deletes: Count { files: sum(DV_COUNT, positions.files, vectors)?, ..positions },
+                    vectors: Count { files: vectors, records: 0 },
+                    equality_deletes: equality,
+                    last_updated: at.zip(by),
+                    ..PartitionSums::default()
+                })
+            });
         sums.collect()
     }
 
@@ -160,9 +184,7 @@ fn known(counts: &ArrayRef, name: &str) -> Result<Vec<i64>> {
             let message = format!("{name} is {count}");
             Err(Error::new(ErrorKind::Mismatch, message).in_field(name).in_row(row))
         }
-        None => {
-            Err(Error::new(ErrorKind::Required, format!("{name} is null")).in_field(name).in_row(row))
-        }
+        None => Err(Error::new(ErrorKind::Required, format!("{name} is null")).in_field(name).in_row(row)),
     });
     counts.collect()
 }
