@@ -34,8 +34,8 @@ use crate::iceberg::types::Schema;
 use crate::iceberg::view::Role;
 use crate::record::find;
 use crate::scan::{
-    Batches, DeletesAs, EntryJob, ManifestSource, ManifestStream, OpenManifest, ScanOptions, each, located,
-    planned, threads,
+    self, Batches, DeletesAs, EntryJob, ManifestSource, ManifestStream, OpenManifest, ScanOptions, each,
+    located, planned, threads,
 };
 use crate::storage::{Storage, total_size};
 use crate::view::{View, with_columns};
@@ -115,14 +115,14 @@ impl ManifestSource for DeleteSource {
         located.manifest.length.unwrap_or(0)
     }
 
-    fn read(&self, located: &LocatedManifest<ManifestFile>) -> Result<Buffer> {
-        self.table.read_recorded(&located.manifest.path, located.manifest.length)
+    fn read(&self, located: &LocatedManifest<ManifestFile>) -> Result<scan::Content> {
+        self.table.read_recorded(&located.manifest.path, located.manifest.length).map(scan::Content::from)
     }
 
     fn open(
         &self,
         located: &LocatedManifest<ManifestFile>,
-        bytes: Buffer,
+        scan::Content { bytes, .. }: scan::Content,
         _threads: usize,
     ) -> Result<Batches> {
         self.plan.deletes(located, bytes, &self.program)
