@@ -144,7 +144,9 @@ struct ByPartition<'b> {
 /// `ManifestFileSorter.java`): tables with fixed or postponed buckets whose options ask for sorted manifests.
 fn is_bucket_first(schema: &TableSchema) -> bool {
     let is_bucketed = schema.bucket() > 0 || schema.bucket() == POSTPONE_BUCKET;
-    is_bucketed && is_on(schema, "manifest-sort.enabled", false) && !is_on(schema, "data-evolution.enabled", false)
+    is_bucketed
+        && is_on(schema, "manifest-sort.enabled", false)
+        && !is_on(schema, "data-evolution.enabled", false)
 }
 
 impl Sortable for ByPartition<'_> {
