@@ -61,7 +61,7 @@ def made(path: Path, **properties: str) -> Table:
         partition_by=["city", "day"],
         properties={"bucket": str(BUCKETS), "bucket-key": "id", **properties},
     )
-    for number in range(long_or(8, 3)):
+    for number in range(long_or(5, 8)):
         table = table.append_files(files(number, range(DAYS)))
     table = table.rewrite_manifests(sort=True)
     table = table.delete_files(
@@ -217,7 +217,7 @@ def test_manifests_are_sorted_by_bucket_first_where_the_engine_does(tmp_path: Pa
 
 def damages(content: bytes) -> Iterator[bytes]:
     chance = random.Random(20261128)
-    for _ in range(long_or(len(content), 60)):
+    for _ in range(long_or(60, len(content))):
         place = chance.randrange(len(content))
         yield content[:place]
         yield content[:place] + bytes([content[place] ^ 1 << chance.randrange(8)]) + content[place + 1 :]
@@ -258,7 +258,7 @@ def test_numbers_within_a_sidecar_are_looked_at(table: Table, tmp_path: Path):
     chance, refused = random.Random(7), 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for _ in range(long_or(3000, 300)):
+        for _ in range(long_or(300, 3000)):
             place = chance.randrange(len(content))
             changed = bytearray(content)
             changed[place] = chance.randrange(256)

@@ -11,7 +11,7 @@ use arrow_buffer::Buffer;
 use lakebed_avro::{Blocks, ErrorKind as AvroKind, Input, Limits};
 
 use crate::columnar::is_columnar;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::pipeline::read_each;
 use crate::storage::{Storage, read_recorded};
 
@@ -46,9 +46,9 @@ impl PartBlocks {
     /// it is not known how many are before the part.
     pub(crate) fn in_whole_file(&self, error: Error) -> Error {
         let further = |offset: u64| {
-            let run = self.runs.iter().rev().find(|(begin, _)| *begin <= offset);
             // What is before the first run is the header.
-            run.map_or(offset, |(begin, whole)| whole.saturating_add(offset.saturating_sub(*begin)))
+            let run = self.runs.iter().rev().find(|(begin, _)| *begin <= offset);
+            run.and_then(|(begin, whole)| offset.checked_sub(*begin)?.checked_add(*whole)).unwrap_or(offset)
         };
         error.elsewhere(further)
     }
@@ -112,7 +112,7 @@ impl Content {
     ) -> Result<Content> {
         let (mut bytes, mut runs) = (header.to_vec(), Vec::with_capacity(places.len()));
         for Range { start, end } in places {
-            let length = end.saturating_sub(start);
+            let length = fitting(end.checked_sub(start), "the length of a run of blocks")?;
             let run = storage.read_range(path, start, length)?;
             if run.len() as u64 != length {
                 let error =

@@ -112,7 +112,7 @@ impl Rows {
             self.next = 0;
         }
         let row = self.next;
-        self.next = row.saturating_add(1);
+        self.next += 1;
         let absent = || Error::new(ErrorKind::Argument, "a batch of entries is there");
         let columns = self.batch.as_ref().ok_or_else(absent)?;
         let first = columns.first_ids.is_valid(row).then(|| columns.first_ids.value(row));
