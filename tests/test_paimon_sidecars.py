@@ -273,3 +273,48 @@ def test_numbers_within_a_sidecar_are_looked_at(table: Table, tmp_path: Path):
             refused += bool(caught)
             assert found == expected or place > header
     assert refused
+
+
+def test_pypaimon_plans_by_the_sidecars_of_a_table_whose_columns_were_updated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Row tracking and data evolution as pypaimon 2.1 writes them; lakebed writes the manifests again."""
+    tables = pytest.importorskip("catalog_tables")
+    pypaimon = pytest.importorskip("pypaimon")
+    manager = pytest.importorskip("pypaimon.manifest.manifest_file_manager")
+    catalog = pypaimon.CatalogFactory.create({"warehouse": str(tmp_path)})
+    catalog.create_database("db", True)
+    options = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "bucket": "-1", **ON}
+    columns = pa.schema([("id", pa.int64()), ("city", pa.string()), ("name", pa.string())])
+    schema = pypaimon.Schema.from_pyarrow_schema(columns, partition_keys=["city"], options=options)
+    catalog.create_table("db.t", schema, True)
+    for start in (0, 10, 20):
+        ids = list(range(start, start + 10))
+        rows = pa.table({"id": ids, "city": ["a", "b"] * 5, "name": ["x"] * 10}, columns)
+        tables.paimon_append(catalog.get_table("db.t"), rows)
+    builder = catalog.get_table("db.t").new_batch_write_builder()
+    update = builder.new_update().with_update_type(["name"])
+    changed = pa.table({"_ROW_ID": pa.array([0, 1, 2], pa.int64()), "name": ["p", "q", "r"]})
+    commit = builder.new_commit()
+    commit.commit(update.update_by_arrow_with_row_id(changed))
+    commit.close()
+
+    def planned(**equal: Any) -> set[str]:
+        reading = catalog.get_table("db.t").new_read_builder()
+        for name, value in equal.items():
+            reading = reading.with_filter(reading.new_predicate_builder().equal(name, value))
+        return {file.file_name for split in reading.new_scan().plan().splits() for file in split.files}
+
+    used = []
+    real = manager.read_sidecar
+    monkeypatch.setattr(manager, "read_sidecar", lambda *args: used.append(real(*args)) or used[-1])
+    ours = lakebed.open_table(tmp_path / "db.db" / "t")
+    assert ours.files(where="city = 'a'", columns=["write_cols"]).to_arrow()["write_cols"].to_pylist()[
+        -1
+    ] == ["name"]
+    for table in (ours, ours.rewrite_manifests(sort=True)):
+        for where, equal in ((None, {}), ("city = 'a'", {"city": "a"}), ("city = 'c'", {"city": "c"})):
+            plan = table.plan(where=where, columns=["file_name"]).to_arrow()["file_name"].to_pylist()
+            assert set(plan) == planned(**equal)
+    assert any(selection is not None for selection in used)
+    assert len(sidecars(table)) == table.manifests().to_arrow().num_rows == 1
