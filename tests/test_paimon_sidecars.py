@@ -300,14 +300,18 @@ def test_pypaimon_plans_by_the_sidecars_of_a_table_whose_columns_were_updated(
     commit.close()
 
     def planned(**equal: Any) -> set[str]:
-        reading = catalog.get_table("db.t").new_read_builder()
+        builder = catalog.get_table("db.t").new_read_builder()
         for name, value in equal.items():
-            reading = reading.with_filter(reading.new_predicate_builder().equal(name, value))
-        return {file.file_name for split in reading.new_scan().plan().splits() for file in split.files}
+            builder = builder.with_filter(builder.new_predicate_builder().equal(name, value))
+        return {file.file_name for split in builder.new_scan().plan().splits() for file in split.files}
 
-    used = []
-    real = manager.read_sidecar
-    monkeypatch.setattr(manager, "read_sidecar", lambda *args: used.append(real(*args)) or used[-1])
+    used, real = [], manager.read_sidecar
+
+    def reading(*given: Any) -> Any:
+        used.append(real(*given))
+        return used[-1]
+
+    monkeypatch.setattr(manager, "read_sidecar", reading)
     ours = lakebed.open_table(tmp_path / "db.db" / "t")
     assert ours.files(where="city = 'a'", columns=["write_cols"]).to_arrow()["write_cols"].to_pylist()[
         -1
