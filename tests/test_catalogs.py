@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 from pathlib import Path
@@ -93,6 +94,30 @@ def test_a_far_table_of_pypaimon_is_read_through_its_file_io(tmp_path: Path) -> 
     assert catalog_files.asked["schema-0"] == 1
     near = lakebed.open_table(tmp_path / "db.db" / "orders")
     same_rows(table, near, moved={catalog_files.BUCKET: str(tmp_path)})
+
+
+def test_a_format_table_of_pypaimon_is_called_so(tmp_path: Path) -> None:
+    formats = pytest.importorskip("pypaimon.table.format.format_table")
+    there = tables.paimon_orders(tmp_path)
+    given = (
+        there.file_io,
+        there.identifier,
+        there.table_schema,
+        str(tmp_path / "logs"),
+        formats.Format.PARQUET,
+    )
+    with pytest.raises(UnsupportedError, match="orders is a Paimon table of type format-table"):
+        lakebed.open_table(formats.FormatTable(*given))
+    schema = tmp_path / "db.db" / "orders" / "schema" / "schema-0"
+    written = json.loads(schema.read_text("utf-8"))
+    for kind in ("format-table", "lance-table", "iceberg-table", "table", "object-table"):
+        schema.write_text(json.dumps({**written, "options": {**written["options"], "type": kind}}), "utf-8")
+        if kind in ("table", "object-table"):
+            assert lakebed.open_table(tmp_path / "db.db" / "orders").snapshot_id == 2
+            continue
+        with pytest.raises(UnsupportedError, match=f"of type {kind} has no snapshots") as caught:
+            lakebed.open_table(tmp_path / "db.db" / "orders")
+        assert caught.value.path == str(tmp_path / "db.db" / "orders")
 
 
 def test_older_tables_of_pypaimon_have_a_path_with_one_slash(tmp_path: Path) -> None:

@@ -196,7 +196,14 @@ class PaimonEntry(Entry):
 
     @staticmethod
     def of(table: Any) -> PaimonEntry:
-        """What a table of pypaimon says; of Iceberg's tables in its catalogs too."""
+        """What a table of pypaimon says; of Iceberg's tables in its catalogs too.
+
+        Raises: UnsupportedError (a format table).
+        """
+        if isinstance(table, loaded("pypaimon.table.format.format_table", "FormatTable")):
+            what = "a Paimon table of type format-table, which has no snapshots and manifests"
+            message = f"{name_of(table)} is {what}"
+            raise UnsupportedError(message, kind="unsupported")
         place = table.table_path if hasattr(table, "table_path") else table.location()
         # Before 1.4 it was a `Path`, which makes one slash of two.
         location = _FOLDED.sub(r"\1://", os.fspath(place))

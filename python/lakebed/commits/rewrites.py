@@ -121,7 +121,8 @@ def rewrite_manifests(
         target_bytes: how large a manifest is to be, about; None for 8 MiB, of Paimon for option
             `manifest.target-file-size`. Larger ones of Paimon's without deleted files are kept, unless they
             are sorted.
-        sort: whether entries are sorted by partition (Paimon: and bucket), so that plans read fewer
+        sort: whether entries are sorted by partition (Paimon: and bucket; by bucket first in tables with
+            fixed or postponed buckets whose option `manifest-sort.enabled` is true), so that plans read fewer
             manifests. None is what the format's engine does: Iceberg's are sorted always, Paimon's stay in
             their order.
         by: (Iceberg) what entries are sorted by, the first name first: partition fields, and columns of

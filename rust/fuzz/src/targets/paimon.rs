@@ -104,6 +104,7 @@ fn manifest(input: &[u8], declared: Option<u64>) {
             added: seen.0,
             deleted: seen.1,
             total_buckets: None,
+            sidecar: None,
         };
         entries(input, None, Some(expected.clone())).expect("the counts that are there");
         expected.deleted += 1;

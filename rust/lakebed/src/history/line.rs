@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow_buffer::Buffer;
-
 use super::columns::HistoryColumns;
 use super::{Commit, CommittedManifest, Counts, compared, opened, written_by};
 use crate::diff::CHANGE;
 use crate::error::Result;
 use crate::pipeline::each;
-use crate::scan::{Batches, EntrySource, Format, ManifestSource, ManifestStream, ScanOptions, Step};
+use crate::scan::{Batches, Content, EntrySource, Format, ManifestSource, ManifestStream, ScanOptions, Step};
 use crate::storage::Storage;
 
 /// The commits, the oldest first.
@@ -176,18 +174,18 @@ impl<F: Format> ManifestSource for CommitRows<F> {
         self.source.size(&written.manifest)
     }
 
-    fn read(&self, written: &CommittedManifest<F::Manifest>) -> Result<Buffer> {
+    fn read(&self, written: &CommittedManifest<F::Manifest>) -> Result<Content> {
         self.source.read(&written.manifest)
     }
 
     fn open(
         &self,
         written: &CommittedManifest<F::Manifest>,
-        bytes: Buffer,
+        content: Content,
         threads: usize,
     ) -> Result<Batches> {
         let (columns, commit) = (self.columns.clone(), Arc::clone(&written.commit));
-        let files = opened(&self.source, written, bytes, threads)?;
+        let files = opened(&self.source, written, content, threads)?;
         Ok(Box::new(files.map(move |files| columns.build(&files?, &commit))))
     }
 }

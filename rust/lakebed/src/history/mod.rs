@@ -17,15 +17,13 @@ mod totals;
 
 use std::sync::Arc;
 
-use arrow_buffer::Buffer;
-
 pub(crate) use columns::with_change;
 pub(crate) use file_history::FileHistoryScan;
 pub(crate) use growth::GrowthScan;
 
 use crate::diff::DiffScan;
 use crate::error::Result;
-use crate::scan::{Batches, EntrySource, Format, Scan, ScanOptions};
+use crate::scan::{Batches, Content, EntrySource, Format, Scan, ScanOptions};
 
 /// A snapshot among those that led to the table's snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,10 +94,10 @@ fn written_by<F: Format>(table: &F, options: &ScanOptions) -> Result<EntrySource
 fn opened<F: Format>(
     source: &EntrySource<F>,
     CommittedManifest { commit, manifest }: &CommittedManifest<F::Manifest>,
-    bytes: Buffer,
+    content: Content,
     threads: usize,
 ) -> Result<Batches> {
-    source.opened(manifest, bytes, threads, |program, manifest| F::changes(program, manifest, commit))
+    source.opened(manifest, content, threads, |program, manifest| F::changes(program, manifest, commit))
 }
 
 /// The difference of the files of two snapshots: `change`, then the requested columns of the view `files`.

@@ -1,7 +1,6 @@
 //! Sums over files, added up manifest by manifest.
 
 use arrow_array::{Int32Array, Int64Array, RecordBatch};
-use arrow_buffer::Buffer;
 
 use super::columns::are_added;
 use super::{CommittedManifest, Counts, opened};
@@ -10,7 +9,7 @@ use crate::field::DATA;
 use crate::grouping::sums::sum;
 use crate::pipeline::{Give, Source};
 use crate::record::column;
-use crate::scan::{EntrySource, Format, ManifestSource};
+use crate::scan::{Content, EntrySource, Format, ManifestSource};
 
 /// What is added up.
 pub(super) const SUMMED: [&str; 5] =
@@ -60,25 +59,25 @@ pub(super) struct Sums<F: Format> {
 
 impl<F: Format> Source for Sums<F> {
     type Request = CommittedManifest<F::Manifest>;
-    type Bytes = Buffer;
+    type Bytes = Content;
     type Made = (i64, CommitChange);
 
     fn size(&self, written: &CommittedManifest<F::Manifest>) -> u64 {
         self.source.size(&written.manifest)
     }
 
-    fn read(&self, written: &CommittedManifest<F::Manifest>) -> Result<Buffer> {
+    fn read(&self, written: &CommittedManifest<F::Manifest>) -> Result<Content> {
         self.source.read(&written.manifest)
     }
 
     fn make(
         &self,
         written: &CommittedManifest<F::Manifest>,
-        bytes: Buffer,
+        content: Content,
         give: Give<'_, (i64, CommitChange)>,
     ) -> Result<()> {
         let mut changed = CommitChange::default();
-        for files in opened(&self.source, written, bytes, 1)? {
+        for files in opened(&self.source, written, content, 1)? {
             changed.take(&files?)?;
         }
         give((written.commit.snapshot_id, changed));

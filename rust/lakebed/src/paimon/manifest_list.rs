@@ -1,15 +1,16 @@
 //! Manifest lists: which manifests make up a snapshot (Paimon's `ManifestFileMeta.java`).
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
 use arrow_buffer::Buffer;
 
 use super::fields::{LIST, MANIFEST_VERSION, VERSION, known};
 use super::paths::is_file_name;
+use super::sidecar::SUFFIX;
 use super::version::read_records;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::{RecordResolver, carried, column};
+use crate::record::{RecordResolver, carried, column, typed};
 
 /// Reads a manifest list: one row per manifest, in file order, with the named columns of [`LIST`] (all for
 /// `None`).
@@ -49,6 +50,20 @@ pub struct ManifestFile {
     pub deleted: u64,
     /// The number of buckets of every entry's partition, where the list records it.
     pub total_buckets: Option<i32>,
+    /// The name of its sidecar, which tells what its blocks have entries of; `None` where the list names none, and
+    /// where `extra_files` was not read.
+    #[serde(default)]
+    pub sidecar: Option<String>,
+}
+
+/// The first of a manifest's extra files that is called as sidecars are.
+fn sidecar_of(files: &ListArray, row: usize) -> Result<Option<String>> {
+    if files.is_null(row) {
+        return Ok(None);
+    }
+    let names = files.value(row);
+    let mut names = typed::<StringArray>(&names, "extra_files")?.iter().flatten();
+    Ok(names.find(|name| name.ends_with(SUFFIX) && is_file_name(name)).map(str::to_owned))
 }
 
 /// The manifests of a list, of which names, sizes, counts and `total_buckets` were read.
@@ -65,6 +80,8 @@ pub fn manifest_files(list: &RecordBatch) -> Result<Vec<ManifestFile>> {
         })
     };
     let totals = column::<Int32Array>(list, "total_buckets")?;
+    let extra = list.column_by_name("extra_files").map(|files| typed::<ListArray>(files, "extra_files"));
+    let extra = extra.transpose()?;
     let manifest = |row: usize| {
         let file_name = names.value(row).to_owned();
         if !is_file_name(&file_name) {
@@ -77,6 +94,7 @@ pub fn manifest_files(list: &RecordBatch) -> Result<Vec<ManifestFile>> {
             added: number(added, "num_added_files", row)?,
             deleted: number(deleted, "num_deleted_files", row)?,
             total_buckets: totals.is_valid(row).then(|| totals.value(row)),
+            sidecar: extra.map(|files| sidecar_of(files, row)).transpose()?.flatten(),
         })
     };
     (0..list.num_rows()).map(manifest).collect()

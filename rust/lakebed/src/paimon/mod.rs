@@ -22,6 +22,7 @@ mod reach;
 mod rewrite_paths;
 mod scan;
 pub mod schema;
+mod sidecar;
 pub mod snapshot;
 mod stats;
 mod system;

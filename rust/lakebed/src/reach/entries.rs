@@ -12,7 +12,7 @@ use super::walk::WalkOptions;
 use crate::columnar::Decoding;
 use crate::distributed::{LocatedManifests, ManifestMap, PlannedManifest};
 use crate::error::{ErrorKind, Result};
-use crate::scan::{Batches, Format, ManifestSource, ManifestStream};
+use crate::scan::{Batches, Content, Format, ManifestSource, ManifestStream};
 use crate::storage::{Storage, present};
 use crate::table::LakeTable as _;
 
@@ -46,15 +46,17 @@ impl<R: Reach> ManifestSource for WalkEntries<R> {
         R::Table::size_of(R::recorded(one)).unwrap_or(0)
     }
 
-    fn read(&self, one: &R::Manifest) -> Result<Buffer> {
+    fn read(&self, one: &R::Manifest) -> Result<Content> {
         let recorded = R::recorded(one);
         match self.table.core().read_recorded(&self.table.path_of(recorded), R::Table::size_of(recorded)) {
-            Err(error) if error.kind() == ErrorKind::Missing && R::may_be_gone(one) => Ok(Buffer::default()),
-            read => read,
+            Err(error) if error.kind() == ErrorKind::Missing && R::may_be_gone(one) => {
+                Ok(Buffer::default().into())
+            }
+            read => read.map(Content::from),
         }
     }
 
-    fn open(&self, one: &R::Manifest, bytes: Buffer, threads: usize) -> Result<Batches> {
+    fn open(&self, one: &R::Manifest, Content { bytes, .. }: Content, threads: usize) -> Result<Batches> {
         if bytes.is_empty() && R::may_be_gone(one) {
             return Ok(Box::new(std::iter::empty()));
         }

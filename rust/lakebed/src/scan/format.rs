@@ -9,7 +9,7 @@ use arrow_schema::SchemaRef;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Amount, Batches, EntrySource, ExpressionForm, Funnel, ScanOptions, Stage, ViewScan};
+use super::{Amount, Batches, Content, EntrySource, ExpressionForm, Funnel, ScanOptions, Stage, ViewScan};
 use crate::columnar::Decoding;
 use crate::diff::{Difference, OneSide};
 use crate::distributed::{Bounds, Distributed, Job, JobPlan, Piece, PlannedManifest};
@@ -108,6 +108,14 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     /// The size of a manifest \[bytes\], where it is recorded.
     fn size_of(_manifest: &Self::Manifest) -> Option<u64> {
         None
+    }
+
+    /// The bytes of a manifest, or its header and those blocks that may have entries which the program keeps.
+    ///
+    /// # Errors
+    /// Those of the storage; `Limit`; `Mismatch` and `Truncated` for another size than is recorded.
+    fn read_manifest(&self, _program: &Self::Program, manifest: &Self::Manifest) -> Result<Content> {
+        self.core().read_recorded(&self.path_of(manifest), Self::size_of(manifest)).map(Content::from)
     }
 
     /// A manifest in the form that engines get.

@@ -11,7 +11,7 @@ use arrow_buffer::Buffer;
 use lakebed_avro::{Blocks, ErrorKind as AvroKind, Input, Limits};
 
 use crate::columnar::is_columnar;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::pipeline::read_each;
 use crate::storage::{Storage, read_recorded};
 
@@ -35,19 +35,21 @@ impl From<Buffer> for Content {
 }
 
 /// Where the blocks of a part are in the whole file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct PartBlocks {
-    /// Bytes of the header.
-    header: u64,
-    /// How many bytes further on the blocks are in the whole file.
-    shift: u64,
+    /// Where each run of blocks begins, in the part and in the whole file.
+    runs: Arc<[(u64, u64)]>,
 }
 
 impl PartBlocks {
     /// The same error with its position in the whole file. The numbers of block and record are dropped, since
     /// it is not known how many are before the part.
-    pub(crate) fn in_whole_file(self, error: Error) -> Error {
-        let further = |offset| if offset < self.header { offset } else { self.shift.saturating_add(offset) };
+    pub(crate) fn in_whole_file(&self, error: Error) -> Error {
+        let further = |offset: u64| {
+            // What is before the first run is the header.
+            let run = self.runs.iter().rev().find(|(begin, _)| *begin <= offset);
+            run.and_then(|(begin, whole)| offset.checked_sub(*begin)?.checked_add(*whole)).unwrap_or(offset)
+        };
         error.elsewhere(further)
     }
 }
@@ -94,8 +96,33 @@ impl Content {
         let Some(begins) = begins.filter(|begins| *begins < range.end) else { return Ok(None) };
         let ends = window.marker(&parsed.sync, range.end)?.map_or(length, behind);
         let bytes = Buffer::from_vec([header.as_slice(), window.between(behind(begins), ends)].concat());
-        let part = PartBlocks { header: parsed.length, shift: behind(begins).saturating_sub(parsed.length) };
+        let part = PartBlocks { runs: [(parsed.length, behind(begins))].into() };
         Ok(Some(Content { bytes, part: Some(part) }))
+    }
+
+    /// The blocks at these places of a manifest with this header. One request for each.
+    ///
+    /// # Errors
+    /// Those of the storage; `Truncated` for a file that is shorter.
+    pub(crate) fn of_blocks(
+        storage: &dyn Storage,
+        path: &str,
+        header: &[u8],
+        places: Vec<Range<u64>>,
+    ) -> Result<Content> {
+        let (mut bytes, mut runs) = (header.to_vec(), Vec::with_capacity(places.len()));
+        for Range { start, end } in places {
+            let length = fitting(end.checked_sub(start), "the length of a run of blocks")?;
+            let run = storage.read_range(path, start, length)?;
+            if run.len() as u64 != length {
+                let error =
+                    Error::new(ErrorKind::Avro(AvroKind::Truncated), "file is shorter than its sidecar says");
+                return Err(error.in_file(path));
+            }
+            runs.push((bytes.len() as u64, start));
+            bytes.extend_from_slice(&run);
+        }
+        Ok(Content { bytes: Buffer::from_vec(bytes), part: Some(PartBlocks { runs: runs.into() }) })
     }
 
     /// All of a manifest with `length` recorded bytes.

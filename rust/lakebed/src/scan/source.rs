@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_buffer::Buffer;
-
-use super::{Batches, Format, ManifestSource, ManifestStream, OpenManifest, ScanOptions, threads};
+use super::{Batches, Content, Format, ManifestSource, ManifestStream, OpenManifest, ScanOptions, threads};
 use crate::error::Result;
 use crate::storage::Storage;
 
@@ -47,12 +45,17 @@ impl<F: Format> EntrySource<F> {
     pub(crate) fn opened(
         &self,
         manifest: &F::Manifest,
-        bytes: Buffer,
+        Content { bytes, part }: Content,
         threads: usize,
         rows: impl FnOnce(&Arc<F::Program>, OpenManifest<'_, F::Manifest>) -> Result<Batches>,
     ) -> Result<Batches> {
         let path = self.table.path_of(manifest);
-        rows(&self.program, OpenManifest { path: &path, recorded: manifest, bytes, is_whole: true, threads })
+        let is_whole = part.is_none();
+        let rows =
+            rows(&self.program, OpenManifest { path: &path, recorded: manifest, bytes, is_whole, threads });
+        let Some(part) = part else { return rows };
+        let rows = rows.map_err(|error| part.in_whole_file(error))?;
+        Ok(Box::new(rows.map(move |rows| rows.map_err(|error| part.in_whole_file(error)))))
     }
 }
 
@@ -71,11 +74,11 @@ impl<F: Format> ManifestSource for EntrySource<F> {
         F::size_of(manifest).unwrap_or(0)
     }
 
-    fn read(&self, manifest: &F::Manifest) -> Result<Buffer> {
-        self.table.core().read_recorded(&self.table.path_of(manifest), F::size_of(manifest))
+    fn read(&self, manifest: &F::Manifest) -> Result<Content> {
+        self.table.read_manifest(&self.program, manifest)
     }
 
-    fn open(&self, manifest: &F::Manifest, bytes: Buffer, threads: usize) -> Result<Batches> {
-        self.opened(manifest, bytes, threads, |program, manifest| (self.open)(program, manifest))
+    fn open(&self, manifest: &F::Manifest, content: Content, threads: usize) -> Result<Batches> {
+        self.opened(manifest, content, threads, |program, manifest| (self.open)(program, manifest))
     }
 }

@@ -3,9 +3,8 @@
 use std::collections::VecDeque;
 
 use arrow_array::RecordBatch;
-use arrow_buffer::Buffer;
 
-use super::Batches;
+use super::{Batches, Content};
 use crate::error::Result;
 use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::storage::Storage;
@@ -26,11 +25,11 @@ pub(crate) trait ManifestSource: Send + Sync + 'static {
     /// Bytes of a manifest, as recorded.
     fn size(&self, manifest: &Self::Manifest) -> u64;
 
-    /// The bytes of a manifest; errors name the manifest.
-    fn read(&self, manifest: &Self::Manifest) -> Result<Buffer>;
+    /// The bytes of a manifest, or some blocks of it; errors name the manifest.
+    fn read(&self, manifest: &Self::Manifest) -> Result<Content>;
 
     /// The rows of one manifest, in file order; errors name the file.
-    fn open(&self, manifest: &Self::Manifest, bytes: Buffer, threads: usize) -> Result<Batches>;
+    fn open(&self, manifest: &Self::Manifest, content: Content, threads: usize) -> Result<Batches>;
 }
 
 /// The rows of manifests, in the order of the manifest lists.
@@ -88,8 +87,9 @@ impl<S: ManifestSource> ManifestStream<S> {
                         return Some(batch);
                     }
                     let manifest = manifests.pop_front()?;
-                    let rows =
-                        source.read(&manifest).and_then(|bytes| source.open(&manifest, bytes, self.threads));
+                    let rows = source
+                        .read(&manifest)
+                        .and_then(|content| source.open(&manifest, content, self.threads));
                     match rows {
                         Ok(rows) => *open = Some(rows),
                         Err(error) => return Some(Err(error)),
@@ -125,19 +125,19 @@ struct ManifestBatches<S>(S);
 
 impl<S: ManifestSource> Source for ManifestBatches<S> {
     type Request = S::Manifest;
-    type Bytes = Buffer;
+    type Bytes = Content;
     type Made = RecordBatch;
 
     fn size(&self, manifest: &S::Manifest) -> u64 {
         self.0.size(manifest)
     }
 
-    fn read(&self, manifest: &S::Manifest) -> Result<Buffer> {
+    fn read(&self, manifest: &S::Manifest) -> Result<Content> {
         self.0.read(manifest)
     }
 
-    fn make(&self, manifest: &S::Manifest, bytes: Buffer, give: Give<'_, RecordBatch>) -> Result<()> {
-        for batch in self.0.open(manifest, bytes, 1)? {
+    fn make(&self, manifest: &S::Manifest, content: Content, give: Give<'_, RecordBatch>) -> Result<()> {
+        for batch in self.0.open(manifest, content, 1)? {
             if !give(batch?) {
                 break;
             }

@@ -77,7 +77,7 @@ impl PartitionPredicate {
     }
 
     /// Whether it may keep one bucket of a partition and drop another.
-    pub(super) fn tests_bucket(&self) -> bool {
+    pub(in crate::paimon) fn tests_bucket(&self) -> bool {
         self.tests_bucket
     }
 

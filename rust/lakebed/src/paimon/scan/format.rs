@@ -25,7 +25,9 @@ use crate::paimon::table::Table;
 use crate::paimon::view::Role;
 use crate::reach::{NewestReach, newest_reach};
 use crate::record::column;
-use crate::scan::{Batches, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions, ViewScan};
+use crate::scan::{
+    Batches, Content, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions, ViewScan,
+};
 use crate::system::SystemTable;
 use crate::table::{Newest, TableCore};
 use crate::verify::VerifyScan;
@@ -79,6 +81,17 @@ impl Format for Table {
 
     fn size_of(manifest: &ManifestFile) -> Option<u64> {
         Some(manifest.file_size)
+    }
+
+    /// Some blocks where the table has sidecars that rule out others.
+    fn read_manifest(&self, program: &EntryProgram, manifest: &ManifestFile) -> Result<Content> {
+        match program.selected(self, manifest)? {
+            Some(content) => Ok(content),
+            None => {
+                let read = self.read_recorded(&self.path_of(manifest), Some(manifest.file_size));
+                read.map(Content::from)
+            }
+        }
     }
 
     fn planned(&self, manifest: &ManifestFile) -> Result<PlannedManifest> {
@@ -260,10 +273,11 @@ impl Format for Table {
 
     fn changes(
         program: &Arc<EntryProgram>,
-        OpenManifest { path, recorded, bytes, threads, .. }: OpenManifest<'_, ManifestFile>,
+        OpenManifest { path, recorded, bytes, is_whole, threads }: OpenManifest<'_, ManifestFile>,
         _commit: &Commit,
     ) -> Result<Batches> {
-        let entries = program.open(bytes, Some(recorded), threads).map_err(|error| error.in_file(path))?;
+        let entries = program.open(bytes, is_whole.then_some(recorded), threads);
+        let entries = entries.map_err(|error| error.in_file(path))?;
         let (program, path) = (Arc::clone(program), path.to_owned());
         let rows = move |entries: &arrow_array::RecordBatch| {
             let entries = program.passing(entries)?;

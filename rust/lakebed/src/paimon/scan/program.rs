@@ -17,11 +17,12 @@ use crate::paimon::manifest::{ADD, DELETE, EntryFilter, EntryReader, entry_colum
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::prune::{BatchRead, BucketMemo, EntryPruner, Test};
 use crate::paimon::schema::TableSchema;
+use crate::paimon::sidecar::selected;
 use crate::paimon::stats::{BoundsConversion, StatsView};
 use crate::paimon::table::Table;
 use crate::paimon::view::{EntryView, Role};
 use crate::record::{RecordResolver, column, find};
-use crate::scan::{EntrySource, Funnel, ManifestStream, RESIDUAL, ScanOptions, Stage};
+use crate::scan::{Content, EntrySource, Funnel, ManifestStream, RESIDUAL, ScanOptions, Stage};
 use crate::view::{IDENTITY_COLUMN, with_columns};
 
 /// How entries become rows; shared by a scan, its threads and tasks on other machines.
@@ -155,6 +156,24 @@ impl EntryProgram {
         Ok(EntryProgram { role, view, entries, pruner, decoding, deleted, funnel, attach, read, notes })
     }
 
+    /// The kind of the entries that rows are made of; `None` for both.
+    fn kind(&self) -> Option<i8> {
+        match self.role {
+            Role::Entries | Role::Changes | Role::History => None,
+            Role::Files | Role::Live | Role::Appended | Role::Added | Role::Plan(_) => Some(ADD),
+            Role::Removed | Role::Deleted => Some(DELETE),
+        }
+    }
+
+    /// The blocks of a manifest that may have entries which the guard keeps, by its sidecar; `None` for all.
+    pub(super) fn selected(&self, table: &Table, manifest: &ManifestFile) -> Result<Option<Content>> {
+        let pruner = self.pruner.as_ref().filter(|pruner| pruner.can_prune_buckets());
+        match pruner.filter(|_| !self.funnel.is_counting()) {
+            Some(pruner) => selected(table, manifest, pruner, self.kind() == Some(ADD)),
+            None => Ok(None),
+        }
+    }
+
     /// Opens one manifest for the rows of this program.
     pub(super) fn open(
         &self,
@@ -162,11 +181,7 @@ impl EntryProgram {
         manifest: Option<&ManifestFile>,
         threads: usize,
     ) -> Result<EntryReader> {
-        let kind = match self.role {
-            Role::Entries | Role::Changes | Role::History => None,
-            Role::Files | Role::Live | Role::Appended | Role::Added | Role::Plan(_) => Some(ADD),
-            Role::Removed | Role::Deleted => Some(DELETE),
-        };
+        let kind = self.kind();
         let pruner = self.pruner.clone().filter(|pruner| pruner.can_prune_buckets());
         let filter = match self.funnel.is_counting() {
             // Dropped entries are counted too, so the guard drops none.

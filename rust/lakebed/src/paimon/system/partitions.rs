@@ -4,20 +4,22 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, StringArray, new_null_array};
-use arrow_schema::DataType::{Int64, Utf8};
+use arrow_schema::DataType::{Boolean, Int32, Int64, Utf8};
 use arrow_schema::Field;
 
 use super::TIMESTAMP;
 use crate::error::Result;
+
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::partition::{DEFAULT_PARTITION, partition_folders, unescape};
 use crate::paimon::paths::POSTPONE_BUCKET;
-use crate::paimon::scan::read_changes;
+use crate::paimon::scan::{know_vectors, read_changes, vector_counts};
 use crate::paimon::table::Table;
-use crate::scan::Batches;
+use crate::paimon::write::is_on;
+use crate::scan::{Batches, ScanOptions};
 use crate::system::{Request, SystemTable, optional, required, whole};
-use crate::view::Rows;
+use crate::view::{GroupBy, Rows};
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "partitions", columns: |_| Ok(columns()), rows };
@@ -34,11 +36,23 @@ fn columns() -> Vec<Field> {
         optional("created_by", Utf8),
         optional("updated_by", Utf8),
         optional("options", Utf8),
+        // Of Paimon 2.0.
+        required("total_buckets", Int32),
+        required("done", Boolean),
+        optional("deleted_record_count", Int64),
     ]
 }
 
 fn rows(table: &Table, request: &Request) -> Result<Batches> {
-    let groups = read_changes(table, request.threads)?;
+    let mut groups = read_changes(table, request.threads)?;
+    if is_on(table.schema(), "deletion-vectors.enabled", false) && request.needs("deleted_record_count") {
+        // Without what only the vectors themselves tell.
+        let columns = Some(vec!["delete_file_count".to_owned()]);
+        let options = ScanOptions { columns, ..ScanOptions::default() };
+        if let Some(counts) = vector_counts(table, &options, GroupBy::Partition)? {
+            know_vectors(&mut groups, &counts)?;
+        }
+    }
     let mut rows = groups.partitions(|bucket| bucket.bucket != POSTPONE_BUCKET)?;
     rows.retain(|partition| partition.files > 0);
     let names = PartitionType::new(table.schema());
@@ -54,6 +68,10 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
         "file_size_in_bytes" => sums.longs(|group| group.bytes),
         "file_count" => sums.longs(|group| group.files),
         "last_update_time" => sums.wall_clocks(|group| group.last_created),
+        "total_buckets" => sums.ints(|group| group.total_buckets),
+        // Only a catalog is told that a partition is done.
+        "done" => sums.booleans(|_| false),
+        "deleted_record_count" => sums.longs(|group| group.vector_rows),
         _ => new_null_array(column.data_type(), rows.len()),
     });
     let arrays = arrays.collect();

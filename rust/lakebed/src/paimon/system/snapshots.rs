@@ -29,6 +29,9 @@ fn columns() -> Vec<Field> {
         optional("changelog_record_count", Int64),
         optional("watermark", Int64),
         optional("next_row_id", Int64),
+        // Of Paimon 2.0.
+        optional("operation", Utf8),
+        optional("writer_version", Utf8),
     ]
 }
 
@@ -37,6 +40,7 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let columns = columns();
     let arrays = columns.iter().map(|column| match column.name().as_str() {
         "commit_kind" => find(&view, "operation"),
+        "operation" => find(&view, "commit_operation"),
         "commit_time" => wall_clock(&find(&view, "committed_at")?),
         name => find(&view, name),
     });

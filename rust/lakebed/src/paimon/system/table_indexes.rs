@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, ListArray, StructArray};
+use arrow_array::{Array, ArrayRef, Int32Array, ListArray, StringArray, StructArray};
 use arrow_schema::DataType::{Int32, Int64, List, Struct, Utf8};
 use arrow_schema::{Field, FieldRef, Fields};
 
@@ -11,9 +11,10 @@ use crate::paimon::binary_row::decode_rows;
 use crate::paimon::fields::RANGES;
 use crate::paimon::index_files::IndexFiles;
 use crate::paimon::partition::PartitionType;
+use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::text::partition_texts;
-use crate::record::{find, typed};
+use crate::record::{below, column, find, typed};
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
 
@@ -29,6 +30,11 @@ fn columns() -> Vec<Field> {
         required("file_size", Int64),
         required("row_count", Int64),
         optional("dv_ranges", List(range())),
+        // Of Paimon 2.0: what a global index covers.
+        optional("row_range_start", Int64),
+        optional("row_range_end", Int64),
+        optional("index_field_id", Int32),
+        optional("index_field_name", Utf8),
     ]
 }
 
@@ -57,10 +63,39 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
             Ok(Arc::new(partition_texts(&rows, &partition.fields)?) as ArrayRef)
         }
         "dv_ranges" => ranges(&find(&files.entries, RANGES)?),
+        name @ ("row_range_start" | "row_range_end" | "index_field_id") => covered(&files, name),
+        "index_field_name" => field_names(&files, table.schema()),
         name => find(&files.entries, name),
     });
     let arrays = arrays.collect::<Result<_>>()?;
     whole(columns, arrays, files.len())
+}
+
+/// What of a global index the column `name` has; null for other index files.
+fn covered(files: &IndexFiles, name: &str) -> Result<ArrayRef> {
+    let global = column::<StructArray>(&files.entries, "global_index")?;
+    let child = global.column_by_name(name).ok_or_else(|| {
+        Error::new(ErrorKind::Required, format!("{name} is not a field of a global index")).in_field(name)
+    })?;
+    below(global, child)
+}
+
+/// The names of the fields that each global index is of, with commas between; null where the schema has one
+/// of them no more.
+fn field_names(files: &IndexFiles, schema: &TableSchema) -> Result<ArrayRef> {
+    let first = covered(files, "index_field_id")?;
+    let first = typed::<Int32Array>(&first, "index_field_id")?;
+    let others = covered(files, "extra_field_ids")?;
+    let others: &ListArray = typed(&others, "extra_field_ids")?;
+    let names = first.iter().enumerate().map(|(row, id)| {
+        let mut ids: Vec<i32> = id.into_iter().collect();
+        if others.is_valid(row) && id.is_some() {
+            ids.extend(typed::<Int32Array>(&others.value(row), "extra_field_ids")?.iter().flatten());
+        }
+        let names = ids.iter().map(|id| schema.field_by_id(*id).map(|field| field.name.as_str()));
+        Ok(names.collect::<Option<Vec<_>>>().filter(|names| !names.is_empty()).map(|names| names.join(",")))
+    });
+    Ok(Arc::new(names.collect::<Result<StringArray>>()?))
 }
 
 /// Ranges with the engine's field names.

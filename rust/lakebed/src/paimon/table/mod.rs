@@ -45,6 +45,22 @@ impl Deref for Table {
     }
 }
 
+/// The types of tables of Paimon's catalogs that have no snapshots of Paimon's (`TableType.java`).
+const WITHOUT_SNAPSHOTS: [&str; 3] = ["format-table", "lance-table", "iceberg-table"];
+
+/// Refuses a schema that says its table has no snapshots of Paimon's.
+fn check_type(schema: &TableSchema) -> Result<()> {
+    let ty = schema.option("type").map(|ty| ty.trim().to_ascii_lowercase());
+    match ty.filter(|ty| WITHOUT_SNAPSHOTS.contains(&ty.as_str())) {
+        Some(ty) => {
+            let message =
+                format!("a Paimon table of type {ty} has no snapshots and manifests of Paimon's to read");
+            Err(Error::new(ErrorKind::Unsupported, message))
+        }
+        None => Ok(()),
+    }
+}
+
 impl Table {
     /// Opens the table at `location` at the latest snapshot of its branch `main`.
     ///
@@ -53,8 +69,8 @@ impl Table {
     /// newer than the snapshot. Reads one snapshot file and one schema file.
     ///
     /// # Errors
-    /// `TableNotFound` where the folder has no schema of a Paimon table; `Json`, `Type`; those of the
-    /// storage.
+    /// `TableNotFound` where the folder has no schema of a Paimon table; `Unsupported` for a table of another
+    /// type, such as a format table; `Json`, `Type`; those of the storage.
     pub fn open(location: &str, storage: Arc<dyn Storage>, decoding: impl Into<Decoding>) -> Result<Table> {
         let location = location.trim_end_matches('/');
         let files = BranchFiles { location, branch: MAIN, storage: &storage };
@@ -63,6 +79,7 @@ impl Table {
             let message = format!("no Paimon table at {shown:?}: there is no schema/schema-N below it");
             return Err(Error::new(ErrorKind::TableNotFound, message).in_file(location));
         };
+        check_type(&schema).map_err(|error| error.in_file(location))?;
         Ok(Table {
             core: TableCore::new(location, storage, capped(decoding)),
             snapshot: snapshot.map(Arc::new),

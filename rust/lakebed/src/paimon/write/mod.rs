@@ -15,6 +15,8 @@ mod stats;
 mod summary;
 mod truncate;
 
+pub(super) use options::is_on;
+
 pub use alter::{Move, MoveType, SchemaChange};
 pub use commit::{
     Change, CommitOptions, Committed, Compaction, FileSelection, IndexFilesChange, ManifestCompaction,

@@ -49,7 +49,7 @@ impl StatsMode {
 }
 
 /// Whether an option is true; `default` where it is not set.
-pub(super) fn is_on(schema: &TableSchema, key: &str, default: bool) -> bool {
+pub(in crate::paimon) fn is_on(schema: &TableSchema, key: &str, default: bool) -> bool {
     schema.option(key).map_or(default, |value| value.trim().eq_ignore_ascii_case("true"))
 }
 

@@ -20,6 +20,7 @@ use crate::paimon::fields::{LIST, simple_stats};
 use crate::paimon::manifest::ADD;
 use crate::paimon::partition::PartitionType;
 use crate::record::{column, record_schema};
+use crate::view;
 
 /// Minimum and maximum of the values so far.
 #[derive(Debug, Clone, Copy)]
@@ -93,8 +94,14 @@ impl Summary {
         Ok(())
     }
 
-    /// The record of the manifest `name` with this size \[bytes\].
-    pub(super) fn finish(self, name: &str, size: u64, partition: &PartitionType) -> Result<RecordBatch> {
+    /// The record of the manifest `name` with this size \[bytes\], and its sidecar where it has one.
+    pub(super) fn finish(
+        self,
+        name: &str,
+        size: u64,
+        sidecar: Option<&str>,
+        partition: &PartitionType,
+    ) -> Result<RecordBatch> {
         let int = |value: Option<i32>| Arc::new(Int32Array::from(vec![value])) as ArrayRef;
         let long = |value: Option<i64>| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
         let row_ids = self.row_ids.and_then(|range| range.0);
@@ -112,7 +119,10 @@ impl Summary {
             long(row_ids.map(|(low, _)| low)),
             long(row_ids.map(|(_, high)| high)),
             int(None),
-            new_null_array(&texts(), 1),
+            match sidecar {
+                Some(name) => view::lists([1].into_iter(), Arc::new(StringArray::from(vec![name])))?,
+                None => new_null_array(&texts(), 1),
+            },
         ];
         RecordBatch::try_new(record_schema(&LIST.iter().collect::<Vec<_>>()), columns.to_vec())
             .map_err(Into::into)

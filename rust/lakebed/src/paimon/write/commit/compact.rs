@@ -15,7 +15,9 @@ use crate::paimon::identity::{DeletedIdentities, IDENTITY, identities};
 use crate::paimon::manifest::{ADD, DELETE, EntryReader};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::partition::PartitionType;
-use crate::paimon::write::options::manifest_target;
+use crate::paimon::paths::POSTPONE_BUCKET;
+use crate::paimon::schema::TableSchema;
+use crate::paimon::write::options::{is_on, manifest_target};
 use crate::paimon::write::{FileKind, FileOptions, Layout, RecordWriter};
 use crate::record::{carried, column, find};
 use crate::write::sorter::{Sortable, Sorter};
@@ -97,7 +99,9 @@ impl RewrittenManifests {
         let mut live = manifests.flat_map(|manifest| self.live(base, manifest));
         let new = if self.how.sort {
             let partition = PartitionType::new(base.schema());
-            let mut sorter = Sorter::new(ByPartition { base, partition }, self.how.memory_bytes);
+            let bucket_first = is_bucket_first(base.schema());
+            let sorted = ByPartition { base, partition, bucket_first };
+            let mut sorter = Sorter::new(sorted, self.how.memory_bytes);
             live.try_for_each(|entries| sorter.push(entries?))?;
             writer.manifests(&mut sorter.sorted(SORTED_ROWS)?)?
         } else {
@@ -128,17 +132,29 @@ impl RewrittenManifests {
     }
 }
 
-/// Entries sorted by the values of their partition, then by bucket; the order within a bucket is kept.
+/// Entries sorted by the values of their partition, then by bucket, or by bucket first; the order within a
+/// bucket is kept.
 struct ByPartition<'b> {
     base: &'b Base,
     partition: PartitionType,
+    bucket_first: bool,
+}
+
+/// Whether the engine sorts the table's manifests by bucket before partition (Paimon's
+/// `ManifestFileSorter.java`): tables with fixed or postponed buckets whose options ask for sorted manifests.
+fn is_bucket_first(schema: &TableSchema) -> bool {
+    let is_bucketed = schema.bucket() > 0 || schema.bucket() == POSTPONE_BUCKET;
+    is_bucketed
+        && is_on(schema, "manifest-sort.enabled", false)
+        && !is_on(schema, "data-evolution.enabled", false)
 }
 
 impl Sortable for ByPartition<'_> {
     fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let values = decode_rows(column::<BinaryArray>(entries, "partition")?, &self.partition.stored)?;
         let mut columns = values.columns().to_vec();
-        columns.push(find(entries, "bucket")?);
+        let place = if self.bucket_first { 0 } else { columns.len() };
+        columns.insert(place, find(entries, "bucket")?);
         Ok(columns)
     }
 

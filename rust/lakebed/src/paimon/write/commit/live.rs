@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::{BooleanArray, Int8Array, RecordBatch, UInt64Array};
-use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
@@ -18,7 +17,7 @@ use crate::paimon::manifest::{ADD, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::table::Table;
 use crate::record::{RecordResolver, column};
-use crate::scan::{Batches, ManifestSource, ManifestStream, threads};
+use crate::scan::{Batches, Content, ManifestSource, ManifestStream, threads};
 use crate::storage::Storage;
 
 /// The entries that add live files, among those that `keep` keeps, in file order; `keep` must keep all
@@ -84,11 +83,17 @@ impl ManifestSource for LiveManifests {
         manifest.file_size
     }
 
-    fn read(&self, manifest: &ManifestFile) -> Result<Buffer> {
-        self.table.read_recorded(&self.table.manifest_path(&manifest.file_name), Some(manifest.file_size))
+    fn read(&self, manifest: &ManifestFile) -> Result<Content> {
+        let path = self.table.manifest_path(&manifest.file_name);
+        self.table.read_recorded(&path, Some(manifest.file_size)).map(Content::from)
     }
 
-    fn open(&self, manifest: &ManifestFile, bytes: Buffer, threads: usize) -> Result<Batches> {
+    fn open(
+        &self,
+        manifest: &ManifestFile,
+        Content { bytes, .. }: Content,
+        threads: usize,
+    ) -> Result<Batches> {
         let path = self.table.manifest_path(&manifest.file_name);
         let (filter, expected) = (EntryFilter::default(), Some(manifest.clone()));
         let decoding = self.table.decoding();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
+use arrow_buffer::Buffer;
 use arrow_schema::FieldRef;
 use arrow_select::concat::concat_batches;
 
@@ -17,6 +18,7 @@ use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::paimon::fields::LIST;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::manifest_file;
+use crate::paimon::sidecar;
 use crate::paimon::table::Table;
 use crate::paimon::write::options::{Container, ManifestFormat, manifest_target};
 use crate::paimon::write::summary::Summary;
@@ -95,17 +97,32 @@ impl<'t> ManifestWriter<'t> {
         let carried = carried::fields(first.schema_ref());
         let mut summary = Summary::new();
         let target = self.target_bytes;
-        let (name, size) = self.file("manifest-", FileKind::Manifest, layout, &carried, &mut |writer| {
-            let mut next = Some(first.clone());
-            while let Some(piece) = next {
-                writer.write(&piece)?;
-                summary.extend(&piece)?;
-                let full = writer.has(target)?;
-                next = if full { None } else { entries.next_fitting(layout, &carried)? };
-            }
-            Ok(())
-        })?;
-        summary.finish(&name, size, partition)
+        let (name, bytes) =
+            self.encoded("manifest-", FileKind::Manifest, layout, &carried, &mut |writer| {
+                let mut next = Some(first.clone());
+                while let Some(piece) = next {
+                    writer.write(&piece)?;
+                    summary.extend(&piece)?;
+                    let full = writer.has(target)?;
+                    next = if full { None } else { entries.next_fitting(layout, &carried)? };
+                }
+                Ok(())
+            })?;
+        let sidecar = self.sidecar(&name, &bytes)?;
+        let (name, size) = self.put(name, &bytes)?;
+        let sidecar = sidecar.map(|(name, bytes)| self.put(name, &bytes)).transpose()?;
+        summary.finish(&name, size, sidecar.as_ref().map(|(name, _)| name.as_str()), partition)
+    }
+
+    /// The name and bytes of a manifest's sidecar, where the table's options ask for one. It is built
+    /// from the finished file, as in Paimon's `ManifestFile.java`.
+    fn sidecar(&self, manifest: &str, bytes: &Buffer) -> Result<Option<(String, Vec<u8>)>> {
+        let schema = self.table.schema();
+        if self.format != ManifestFormat::Avro || !sidecar::is_enabled(schema) {
+            return Ok(None);
+        }
+        let built = sidecar::build(bytes, schema, self.table.decoding())?;
+        Ok(built.map(|built| (format!("{manifest}{}", sidecar::SUFFIX), built)))
     }
 
     /// Writes a manifest list. Returns its name and size.
@@ -149,12 +166,24 @@ impl<'t> ManifestWriter<'t> {
         carried: &[FieldRef],
         write: &mut Writing<'_>,
     ) -> Result<(String, u64)> {
+        let (name, bytes) = self.encoded(prefix, kind, layout, carried, write)?;
+        self.put(name, &bytes)
+    }
+
+    /// The name and bytes of a file, which is not written yet.
+    fn encoded(
+        &self,
+        prefix: &str,
+        kind: FileKind,
+        layout: Layout,
+        carried: &[FieldRef],
+        write: &mut Writing<'_>,
+    ) -> Result<(String, Buffer)> {
         let (name, container) = self.next_file(prefix)?;
         let mut writer =
             FileWriter::new(kind, layout, carried, container, self.encoder, self.table.decoding())?;
         write(&mut writer)?;
-        let bytes = writer.finish()?;
-        self.put(name, &bytes)
+        Ok((name, writer.finish()?))
     }
 
     /// The name of the next file, and how it is written.

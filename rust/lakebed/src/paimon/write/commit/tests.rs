@@ -61,7 +61,8 @@ fn manifests_have_the_totals_that_the_engine_records() {
             for entries in entries {
                 summary.extend(&entries.expect("entries")).expect("a summary");
             }
-            let made = summary.finish(&manifest.file_name, manifest.file_size, &partition).expect("a record");
+            let made =
+                summary.finish(&manifest.file_name, manifest.file_size, None, &partition).expect("a record");
             let recorded = base.list().expect("lists").slice(row, 1);
             for (name, (made, recorded)) in made
                 .schema()
