@@ -166,6 +166,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         "figures": [f"{goal:<40} {found}" for goal, found in config.stash.get(_FIGURES, [])],
         "skipped": reported.skips(str(report.longrepr[2]) for report in _stats(config).get("skipped", [])),
         "slowest files": reported.slowest(reports),
+        "over budget": reported.over_budget(reported.seconds_of_files(reports)),
         "not enough": reported.failures(config, passed, reports),
     }
     for name, lines in sections.items():

@@ -1,8 +1,9 @@
 """What a run of the tests says at its end: why tests were skipped, how many ran, and how long each file took.
 
 A run is whole where it was asked for a part of the suite by its marker alone. A whole run fails where fewer
-tests ran than `AT_LEAST` says: nothing is skipped, or not even collected, without being seen. It also fails
-where a file took longer than its budget, so that the suite stays one that is run before each push.
+tests ran than `AT_LEAST` says: nothing is skipped, or not even collected, without being seen. In CI it
+also fails where a file took longer than its budget, so that the suite stays one that is run before each push;
+elsewhere those files are only named, since a clock says nothing of a machine that does other work too.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def failures(config: pytest.Config, ran: int, reports: Sequence[pytest.TestRepor
     marker = whole(config)
     if marker is None:
         return []
-    found = over_budget(seconds_of_files(reports))
+    found = over_budget(seconds_of_files(reports)) if os.environ.get("CI") else []
     if (wanted := least(marker)) is not None and ran < wanted:
         found.append(f"{ran} tests ran, {wanted} must at least: see what was skipped, and `AT_LEAST`")
     return found
