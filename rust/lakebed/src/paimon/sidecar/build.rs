@@ -96,7 +96,7 @@ struct EntryColumns {
 }
 
 /// What is told of one entry.
-struct Entry<'r> {
+struct SidecarEntry<'r> {
     partition: &'r [u8],
     bucket: (i32, i32),
     /// The first row id, and the number of rows.
@@ -104,7 +104,7 @@ struct Entry<'r> {
 }
 
 impl Rows {
-    fn next(&mut self, entries: &mut EntryReader) -> Result<Entry<'_>> {
+    fn next(&mut self, entries: &mut EntryReader) -> Result<SidecarEntry<'_>> {
         while self.batch.as_ref().is_none_or(|batch| self.next >= batch.buckets.len()) {
             let none =
                 || Error::new(ErrorKind::Mismatch, "a manifest has fewer entries than its blocks declare");
@@ -116,7 +116,7 @@ impl Rows {
         let absent = || Error::new(ErrorKind::Argument, "a batch of entries is there");
         let columns = self.batch.as_ref().ok_or_else(absent)?;
         let first = columns.first_ids.is_valid(row).then(|| columns.first_ids.value(row));
-        Ok(Entry {
+        Ok(SidecarEntry {
             partition: columns.partitions.value(row),
             bucket: (columns.buckets.value(row), columns.totals.value(row)),
             rows: (first, columns.counts.value(row)),
@@ -185,7 +185,7 @@ impl Covered {
         Covered { partitions: BTreeSet::new(), rows, buckets }
     }
 
-    fn add(&mut self, entry: &Entry<'_>, dictionary: &mut Dictionary) {
+    fn add(&mut self, entry: &SidecarEntry<'_>, dictionary: &mut Dictionary) {
         self.partitions.insert(dictionary.number(entry.partition));
         let (bucket, total) = entry.bucket;
         let pair = u64::try_from(bucket).ok().zip(u64::try_from(total).ok());
