@@ -202,6 +202,28 @@ def test_a_sorted_rewrite_leaves_little_to_read(tmp_path: Path):
     assert not [path for path in orphans["file_path"].to_pylist() if path.endswith(".sidecar")]
 
 
+def test_an_explanation_counts_the_blocks_that_sidecars_leave_out(tmp_path: Path):
+    table = made(tmp_path / "t", **ON).rewrite_manifests(sort=True)
+    blocks = [avro.read_blocks(folder(table) / row.file_name) for row in sidecars(table).values()]
+    total = sum(found.num_rows for found in blocks)
+    storage = CountingStorage()
+    opened = lakebed.open_table(table.location, storage=storage)
+    for where in ("city = 'us' AND day = 3", "city = 'nowhere'", "day < 100"):
+        storage.forget()
+        scan = opened.files(where=where, columns=["file_path"])
+        found = scan.to_arrow().num_rows
+        read = bytes_of(storage)
+        manifests, of_blocks, *rest = scan.explain().steps
+        assert (manifests.step, of_blocks.step, of_blocks.rows_total) == ("manifests", "blocks", None)
+        assert of_blocks.total == total
+        # Where no block is left, no entry is counted.
+        assert [step.kept for step in rest[-1:]] == ([found] if found else [])
+        # Of a whole file more is read than its blocks.
+        assert of_blocks.bytes_kept == read if of_blocks.kept < total else of_blocks.bytes_kept < read
+        assert (of_blocks.kept < total) == (where != "day < 100")
+    assert "blocks" not in str(table.files().explain())
+
+
 def test_manifests_are_sorted_by_bucket_first_where_the_engine_does(tmp_path: Path):
     def order(*options: str) -> list[tuple[Any, ...]]:
         path = tmp_path / str(len(options)) / "t"

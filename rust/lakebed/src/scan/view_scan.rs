@@ -13,6 +13,9 @@ use crate::grouping::{self, GroupsJob};
 use crate::notes::Notes;
 use crate::view::{View, batch};
 
+/// Steps whose rows are those that entries record.
+const COUNTED_ROWS: [&str; 2] = ["entries", "files"];
+
 /// A view of a table, resolved: its schema is known, and none of its rows are read.
 pub(crate) struct ViewScan<F: Format> {
     pub(crate) table: F,
@@ -90,9 +93,9 @@ impl<F: Format> Scan for ViewScan<F> {
     fn explain(&self) -> Result<Vec<Step>> {
         let Some(role) = F::counted_role(&self.view, &self.options) else { return Ok(Vec::new()) };
         let mut steps = counted(|funnel| F::counting(self, role, funnel))?;
-        // Lists that count files alone, or nothing, do not record how many rows these have.
-        if let Some(manifests) = steps.first_mut().filter(|_| F::COUNTED <= 1) {
-            (manifests.rows_kept, manifests.rows_total) = (None, None);
+        // Lists that count files alone, or nothing, do not record how many rows these have, nor do sidecars.
+        for step in steps.iter_mut().filter(|step| F::COUNTED <= 1 && !COUNTED_ROWS.contains(&step.step)) {
+            (step.rows_kept, step.rows_total) = (None, None);
         }
         Ok(steps)
     }

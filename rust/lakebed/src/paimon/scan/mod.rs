@@ -27,6 +27,7 @@ use plan::{Plan, bound, keep};
 use planned::{Attach, planned_vectors};
 use program::EntryProgram;
 pub(super) use rows::{own_rows, read_changes};
+pub(super) use stages::BLOCKS;
 
 use super::fields::LIST;
 use super::index_files::IndexFiles;

@@ -168,10 +168,8 @@ impl EntryProgram {
     /// The blocks of a manifest that may have entries which the guard keeps, by its sidecar; `None` for all.
     pub(super) fn selected(&self, table: &Table, manifest: &ManifestFile) -> Result<Option<Content>> {
         let pruner = self.pruner.as_ref().filter(|pruner| pruner.can_prune_buckets());
-        match pruner.filter(|_| !self.funnel.is_counting()) {
-            Some(pruner) => selected(table, manifest, pruner, self.kind() == Some(ADD)),
-            None => Ok(None),
-        }
+        let by_keys = self.kind() == Some(ADD);
+        pruner.map_or(Ok(None), |pruner| selected(table, manifest, pruner, by_keys, &self.funnel))
     }
 
     /// Opens one manifest for the rows of this program.

@@ -12,20 +12,22 @@ use crate::scan::Stage;
 
 pub(super) static MANIFESTS: Stage =
     Stage { order: 0, step: "manifests", why: "bounds of partition and bucket in the manifest list" };
+pub(in crate::paimon) static BLOCKS: Stage =
+    Stage { order: 1, step: "blocks", why: "partitions and buckets in the sidecars of manifests" };
 pub(super) static PARTITION: Stage =
-    Stage { order: 1, step: "entries", why: "partition and bucket of the entry" };
-pub(super) static BUCKET: Stage = Stage { order: 2, step: "entries", why: "the bucket that keys hash to" };
+    Stage { order: 2, step: "entries", why: "partition and bucket of the entry" };
+pub(super) static BUCKET: Stage = Stage { order: 3, step: "entries", why: "the bucket that keys hash to" };
 pub(super) static MERGED: Stage =
-    Stage { order: 3, step: "files", why: "added, and deleted by no entry of the snapshot" };
+    Stage { order: 4, step: "files", why: "added, and deleted by no entry of the snapshot" };
 pub(super) static BATCH_READ: Stage =
-    Stage { order: 4, step: "files", why: "levels and buckets that batch reads pass over" };
+    Stage { order: 5, step: "files", why: "levels and buckets that batch reads pass over" };
 pub(super) static KEYS: Stage =
-    Stage { order: 5, step: "files", why: "statistics of the keys: bounds and null counts" };
+    Stage { order: 6, step: "files", why: "statistics of the keys: bounds and null counts" };
 pub(super) static VALUES: Stage =
-    Stage { order: 6, step: "files", why: "statistics of the columns: bounds and null counts" };
-pub(super) static INDEX: Stage = Stage { order: 7, step: "files", why: "indexes of columns in the entry" };
+    Stage { order: 7, step: "files", why: "statistics of the columns: bounds and null counts" };
+pub(super) static INDEX: Stage = Stage { order: 8, step: "files", why: "indexes of columns in the entry" };
 pub(super) static TOGETHER: Stage = Stage {
-    order: 8,
+    order: 9,
     step: "files",
     why: "statistics and indexes of all files that may hold versions or columns of the same rows",
 };

@@ -10,8 +10,9 @@ use super::parse::{Sidecar, SidecarBlock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::prune::{BucketMemo, EntryPruner};
+use crate::paimon::scan::BLOCKS;
 use crate::paimon::table::Table;
-use crate::scan::Content;
+use crate::scan::{Amount, Content, Funnel};
 use crate::verify::caught;
 
 /// How many partitions and buckets of a block are tried with each other; blocks of more are kept.
@@ -19,7 +20,8 @@ const TRIED: usize = 1 << 14;
 
 /// The blocks of a manifest that may have entries which `pruner` keeps; `None` where all of it is to be read:
 /// where the table's options ask for no sidecars, the list names none, it cannot be used, which is noted, or
-/// it rules nothing out. `by_keys` for entries that add files, which are also in the bucket of their keys.
+/// it rules nothing out. `by_keys` for entries that add files, which are also in the bucket of their keys. `funnel`
+/// counts the blocks.
 ///
 /// # Errors
 /// An interruption; those of decoding a partition for the filter.
@@ -28,6 +30,7 @@ pub(crate) fn selected(
     manifest: &ManifestFile,
     pruner: &EntryPruner,
     by_keys: bool,
+    funnel: &Funnel,
 ) -> Result<Option<Content>> {
     let Some(name) = manifest.sidecar.as_deref().filter(|_| is_enabled(table.schema())) else {
         return Ok(None);
@@ -38,10 +41,14 @@ pub(crate) fn selected(
         let file = table.read_recorded(&path, None)?;
         let sidecar = Sidecar::parse(&file, manifest)?;
         let kept = kept(&sidecar, pruner, by_keys)?;
-        if kept.len() == sidecar.blocks.len() {
-            return Ok(None);
-        }
-        content(table, manifest, &sidecar, &kept).map(Some)
+        let content = match kept.len() == sidecar.blocks.len() {
+            true => None,
+            false => Some(content(table, manifest, &sidecar, &kept)?),
+        };
+        funnel.pass(&BLOCKS, || {
+            [sidecar.blocks.iter().map(amount).sum(), kept.iter().copied().map(amount).sum()]
+        });
+        Ok(content)
     };
     match caught(storage, read())? {
         Ok(content) => Ok(content),
@@ -51,6 +58,10 @@ pub(crate) fn selected(
             Ok(None)
         }
     }
+}
+
+fn amount(block: &SidecarBlock) -> Amount {
+    Amount { count: 1, rows: 0, bytes: block.place.end.saturating_sub(block.place.start) }
 }
 
 /// The blocks that may have such entries.
