@@ -1,4 +1,5 @@
-"""Damaged manifests and manifest lists in ORC and Parquet: rows or a typed error, in this very process.
+"""Damaged manifests and manifest lists in ORC and Parquet, of Paimon and of Iceberg's version 4: rows or a
+typed error, in this very process.
 
 The short form takes some hundred files of each container, the long form 10,000.
 """
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from columnar_damage import OrcFile, ParquetFile, damages
 from paimon_files import COLUMNAR, orc_file, parquet_file, raw_table
@@ -20,7 +22,7 @@ from trust import Figure, long_or
 
 import lakebed
 from lakebed import errors, paimon
-from shared_data import SAMPLE_TABLE
+from shared_data import SAMPLE_TABLE, data_root
 
 FILES = sorted((SAMPLE_TABLE / "manifest").iterdir(), key=lambda file: file.stat().st_size)
 MANIFEST = raw_table(next(file for file in reversed(FILES) if "list" not in file.name))
@@ -116,6 +118,30 @@ def test_a_long_text_of_many_rows_is_bounded_as_a_batch(kind: str) -> None:
     assert len(content) < 1 << 20
     limits = lakebed.Limits(max_block_bytes=16 << 20)
     assert outcome(lambda content: paimon.read_manifest_list(content, limits=limits), content) == "limit"
+
+
+@pytest.mark.trust
+def test_every_damage_of_an_iceberg_manifest_is_rows_or_a_typed_error(figure: Figure) -> None:
+    """Those of Java, and the same written again without compression, which are taken apart."""
+    folder = data_root("golden", "iceberg_next", "part_names_v4", "metadata")
+    if folder is None:
+        pytest.skip("no golden table of version 4")
+    java = [file.read_bytes() for file in sorted(folder.glob("*.parquet"))]
+    files = [*parquet_files(pq.read_table(pa.BufferReader(java[0]))), *java]
+    rows = lakebed.iceberg.read_manifest(java[0]).to_arrow()
+    assert lakebed.iceberg.read_manifest(ParquetFile(files[0]).build()).to_arrow() == rows
+    count = long_or(250, 10_000)
+    found = Counter(
+        outcome(lakebed.iceberg.read_manifest, content) for content in damages(files, ParquetFile, count, 2)
+    )
+    assert sum(found.values()) == count
+    assert found["rows"] < 2 * count / 3, "most damages are seen"
+    assert len(found) > 6, "damage reaches every depth"
+    refused = ", ".join(f"{name} {times}" for name, times in found.most_common() if name != "rows")
+    figure(
+        "damaged Parquet manifests of Iceberg",
+        f"{count:,} manifests: {found['rows']:,} rows, others refused ({refused}), 0 crashes",
+    )
 
 
 @pytest.mark.trust

@@ -80,6 +80,22 @@ BUGS = [
         "if self.open.len() as u64 > self.limits.max_schema_depth && !BUG {",
     ),
     Bug(
+        "encryption",
+        "an encrypted file that is cut in a block just ends",
+        "lakebed/src/iceberg/encryption.rs",
+        "if block.len() < OVERHEAD {\n            return Err(cut());",
+        "if block.len() < OVERHEAD {\n"
+        "            if BUG && number > 0 { return Ok(text); }\n"
+        "            return Err(cut());",
+    ),
+    Bug(
+        "encryption",
+        "the size of an encrypted file is not compared",
+        "lakebed/src/iceberg/encryption.rs",
+        "length.filter(|length| *length != bytes.len() as u64) {",
+        "length.filter(|length| *length != bytes.len() as u64 && !BUG) {",
+    ),
+    Bug(
         "iceberg",
         "the entries of a manifest are not counted",
         "lakebed/src/iceberg/manifest/mod.rs",

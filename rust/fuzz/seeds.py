@@ -14,6 +14,8 @@ from pathlib import Path
 DATA = Path(__file__).parents[2] / "tests" / "data"
 CODECS = [b"null", b"deflate", b"snappy", b"zstandard", b"bzip2", b"xz"]
 MOST_BYTES = 12 << 10
+# Footers and indexes alone take nine kilobytes.
+MOST_BYTES_PARQUET = 15 << 10
 
 # Every form of a filter on the columns of the target, each of another type.
 FILTERS = [
@@ -84,6 +86,28 @@ def columnar() -> Iterator[tuple[str, bytes]]:
                 yield path.name, content
 
 
+def manifests() -> Iterator[tuple[str, bytes]]:
+    """The real Parquet manifests of Iceberg that are short enough for a run."""
+    for path in sorted((DATA / "golden" / "iceberg_next").rglob("*.parquet")):
+        content = path.read_bytes()
+        if content.startswith(b"PAR1") and len(content) <= MOST_BYTES_PARQUET:
+            yield path.name, content
+
+
+def secrets() -> Iterator[tuple[str, bytes]]:
+    """Key metadata, and an encrypted file, whose bytes another implementation made."""
+    yield (
+        "key-metadata",
+        bytes.fromhex("0120000102030405060708090a0b0c0d0e0f0220101112131415161718191a1b1c1d1e1f025e"),
+    )
+    yield (
+        "stream",
+        bytes.fromhex(
+            "4147533100001000202122232425262728292a2b8f9778a5ea91126cd92debd16f37e5e2fa953b8fa4ad201928e8c7"
+        ),
+    )
+
+
 def varint(number: int) -> bytes:
     """A zigzag varint of a number from 0."""
     rest, out = number << 1, bytearray()
@@ -138,12 +162,15 @@ def seeds() -> dict[str, list[tuple[str, bytes]]]:
     of_formats = {name: list(files(name)) for name in ("iceberg", "paimon")}
     avro = list(containers())
     real = [file for found in of_formats.values() for file in found]
+    parquet = list(manifests())
+    iceberg = [*(file for file in of_formats["iceberg"] if file[1].startswith(b"Obj")), *parquet]
     schemas = [(f"schema-{name}", schema_of(content)) for name, content in [*avro, *real]]
     return {
         "schema": [(name, text) for name, text in schemas if 0 < len(text) < 6 << 10],
         "columnar": list(columnar()),
         "container": avro,
-        "iceberg": of_formats["iceberg"],
+        "encryption": [*iceberg, *secrets()],
+        "iceberg": [*of_formats["iceberg"], *parquet],
         "paimon": [*of_formats["paimon"], *rows()],
         "predicate": list(filters()),
     }

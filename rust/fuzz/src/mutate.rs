@@ -1,8 +1,8 @@
-//! Mutations that keep the structure of an Avro file.
+//! Mutations that keep the structure of an Avro or Parquet file.
 //!
-//! A changed byte of a compressed block is refused by its codec, and a changed length by the next marker:
+//! A changed byte of a compressed block or page is refused by its codec, and a changed length by the next marker:
 //! almost nothing would reach the decoder. So a file is parsed here, one part of it is changed, and the file
-//! is written again with correct markers, lengths and compression.
+//! is written again with correct markers, lengths and compression, or without any.
 
 #[path = "../../lakebed-avro/tests/common/varint.rs"]
 mod varint;
@@ -11,19 +11,29 @@ use lakebed_avro::{Blocks, CODECS, Codec, Compressor, Inflater, Limits};
 use libfuzzer_sys::fuzzer_mutate;
 use varint::long;
 
-/// Mutates an Avro file in place, anything else byte by byte. Returns its new size.
+use crate::targets::parquet::{Fields, ParquetFile, Value, number, put};
+
+/// Mutates an Avro or Parquet file in place, anything else byte by byte. Returns its new size.
 pub fn file(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = Random(u64::from(seed) << 1 | 1);
-    let parsed = if random.once_in(6) { None } else { File::parse(&data[..size]) };
-    let Some(mut file) = parsed else { return fuzzer_mutate(data, size, max_size) };
-    file.mutate(&mut random, max_size);
-    match file.bytes().filter(|bytes| bytes.len() <= max_size) {
+    let mutated = if random.once_in(6) { None } else { structured(&data[..size], &mut random, max_size) };
+    match mutated.filter(|bytes| bytes.len() <= max_size) {
         Some(bytes) => {
             data[..bytes.len()].copy_from_slice(&bytes);
             bytes.len()
         }
         None => fuzzer_mutate(data, size, max_size),
     }
+}
+
+fn structured(file: &[u8], random: &mut Random, room: usize) -> Option<Vec<u8>> {
+    if let Some(mut file) = File::parse(file) {
+        file.mutate(random, room);
+        return file.bytes();
+    }
+    let mut file = ParquetFile::parse(file)?;
+    mutate_parquet(&mut file, random, room);
+    Some(file.bytes())
 }
 
 /// A small random number generator: the same seed gives the same mutations.
@@ -153,4 +163,73 @@ fn change(bytes: &mut Vec<u8>, room: usize) {
     bytes.resize(most, 0);
     let size = fuzzer_mutate(bytes, size, most);
     bytes.truncate(size);
+}
+
+/// The number of Parquet's codec for gzip, and the fields with a column's codec and a page's checksum.
+const GZIP: i64 = 2;
+const CODEC: i64 = 4;
+const CHECKSUM: i64 = 4;
+
+fn mutate_parquet(file: &mut ParquetFile, random: &mut Random, room: usize) {
+    stored(file);
+    let chunk = random.below(file.chunks.len());
+    let pages = file.chunks.get_mut(chunk);
+    let at = random.below(pages.as_ref().map_or(0, |pages| pages.len()));
+    match (random.below(12), pages) {
+        (0..=2, _) => change_number(&mut file.footer, random),
+        (3 | 4, Some(pages)) if at < pages.len() => change_number(&mut pages[at].header, random),
+        (5, Some(pages)) if at < pages.len() => {
+            let page = pages[at].clone();
+            pages.insert(random.below(at + 1), page);
+        }
+        (6, Some(pages)) if at < pages.len() => drop(pages.remove(at)),
+        (_, Some(pages)) if at < pages.len() => {
+            let page = &mut pages[at];
+            change(&mut page.body, room);
+            put(&mut page.header, 2, page.body.len() as i64);
+        }
+        _ => change_number(&mut file.footer, random),
+    }
+}
+
+/// Inflates the pages of columns in gzip, so that what is in them can be changed, and takes the checksums out.
+fn stored(file: &mut ParquetFile) {
+    let limits = Limits { max_block_bytes: 1 << 16, ..Limits::DEFAULT };
+    let mut inflater = Inflater::new(Codec::Deflate, &limits, [0; 16]);
+    for (metadata, pages) in
+        crate::targets::parquet::columns(&mut file.footer).into_iter().zip(&mut file.chunks)
+    {
+        pages.iter_mut().for_each(|page| page.header.retain(|(field, _)| *field != CHECKSUM));
+        if number(metadata, CODEC) != Some(GZIP) {
+            continue;
+        }
+        // Between a header without options and the checksum.
+        let inflated =
+            |body: &[u8]| Some(inflater.inflate(body.get(10..body.len().checked_sub(8)?)?).ok()?.to_vec());
+        let bodies: Option<Vec<_>> = pages.iter().map(|page| page.body.as_slice()).map(inflated).collect();
+        if let Some(bodies) = bodies {
+            put(metadata, CODEC, 0);
+            pages.iter_mut().zip(bodies).for_each(|(page, body)| page.body = body);
+        }
+    }
+}
+
+/// Replaces one number of a message.
+fn change_number(message: &mut Fields, random: &mut Random) {
+    let mut numbers = Vec::new();
+    message.iter_mut().for_each(|(_, value)| numbers_of(value, &mut numbers));
+    let at = random.below(numbers.len());
+    if let Some(number) = numbers.into_iter().nth(at) {
+        let edge = EDGES[random.below(EDGES.len())].wrapping_add(random.below(3) as i64);
+        *number = if random.once_in(2) { edge } else { number.wrapping_add(random.below(5) as i64 - 2) };
+    }
+}
+
+fn numbers_of<'v>(value: &'v mut Value, numbers: &mut Vec<&'v mut i64>) {
+    match value {
+        Value::Number(_, number) => numbers.push(number),
+        Value::List(_, items) => items.iter_mut().for_each(|item| numbers_of(item, numbers)),
+        Value::Message(fields) => fields.iter_mut().for_each(|(_, value)| numbers_of(value, numbers)),
+        Value::Flag(_) | Value::Double(_) | Value::Bytes(_) => {}
+    }
 }

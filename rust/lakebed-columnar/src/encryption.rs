@@ -20,6 +20,8 @@ pub const OVERHEAD: usize = NONCE + TAG;
 pub struct FileKey {
     cipher: Cipher,
     prefix: Vec<u8>,
+    /// What errors say of the key, after all else.
+    about: String,
 }
 
 enum Cipher {
@@ -43,7 +45,13 @@ impl FileKey {
             32 => Cipher::Aes256(Box::new(KeyInit::new_from_slice(key).map_err(wrong)?)),
             _ => Cipher::Aes128(Box::new(KeyInit::new_from_slice(key).map_err(wrong)?)),
         };
-        Ok(FileKey { cipher, prefix: prefix.to_vec() })
+        Ok(FileKey { cipher, prefix: prefix.to_vec(), about: String::new() })
+    }
+
+    /// The same key, whose errors end in this text, such as its id.
+    #[must_use]
+    pub fn described(self, about: String) -> FileKey {
+        FileKey { about, ..self }
     }
 
     /// Appends the text of a piece, which is bound to the prefix and `place`, to `text`. After an error nothing is
@@ -52,7 +60,10 @@ impl FileKey {
     /// # Errors
     /// `Encryption` for another key, place or prefix, and for bytes that were changed.
     pub fn open(&self, piece: &[u8], place: &[u8], text: &mut Vec<u8>) -> Result<()> {
-        let wrong = || Error::new(ErrorKind::Encryption, "another key, or the file is damaged");
+        let wrong = || {
+            let message = format!("another key, or the file is damaged{}", self.about);
+            Error::new(ErrorKind::Encryption, message)
+        };
         let (nonce, rest) = piece.split_first_chunk::<NONCE>().ok_or_else(wrong)?;
         let (bytes, tag) = rest.split_last_chunk::<TAG>().ok_or_else(wrong)?;
         let bound = [self.prefix.as_slice(), place].concat();

@@ -1,4 +1,4 @@
-//! Iceberg: manifest lists, manifests and table metadata.
+//! Iceberg: manifest lists, manifests in Avro and Parquet, and table metadata.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use lakebed::iceberg::manifest_list::{ManifestFile, Recorded, read_manifest_list
 use lakebed::iceberg::metadata::{MetadataFile, TableMetadata, Wanted};
 use lakebed::{Error, ErrorKind, Result};
 use lakebed_avro::Blocks;
+use lakebed_columnar::{File, Format};
 
 use super::{LIMITS, assert_message, assert_valid, sample};
 
@@ -22,7 +23,7 @@ use super::{LIMITS, assert_message, assert_valid, sample};
 const METRICS_OF: [i32; 2] = [1, 3];
 
 pub fn run(input: &[u8]) {
-    if !input.starts_with(b"Obj") {
+    if !input.starts_with(b"Obj") && Format::of(input).is_none() {
         return metadata(input);
     }
     let declared = match declared(input) {
@@ -33,8 +34,14 @@ pub fn run(input: &[u8]) {
     manifest(input, declared);
 }
 
-/// Whether a file is a manifest list, by its schema, and how many records its blocks declare.
-fn declared(input: &[u8]) -> lakebed_avro::Result<(bool, Option<u64>)> {
+/// Whether a file is a manifest list, by its schema, and how many records its blocks or row groups declare.
+pub(super) fn declared(input: &[u8]) -> lakebed_avro::Result<(bool, Option<u64>)> {
+    if let Some(format) = Format::of(input) {
+        let mut file = File::open(format, Buffer::from(input), &[], LIMITS, None)?;
+        let is_list = file.schema().index_of("manifest_path").is_ok();
+        let rows = file.by_ref().map(|batch| batch.map(|batch| batch.num_rows() as u64));
+        return Ok((is_list, rows.sum::<lakebed_avro::Result<u64>>().ok()));
+    }
     let (header, blocks) = Blocks::open(Buffer::from(input).into(), LIMITS)?;
     let counts = blocks.map(|block| block.map(|block| block.count)).collect::<lakebed_avro::Result<Vec<_>>>();
     Ok((header.schema()?.contains("manifest_path"), counts.ok().map(|counts| counts.iter().sum())))

@@ -5,8 +5,10 @@
 mod avro;
 mod columnar;
 mod container;
+mod encryption;
 mod iceberg;
 mod paimon;
+pub mod parquet;
 mod predicate;
 mod schema;
 mod walk;
@@ -18,10 +20,11 @@ use lakebed_avro::Limits;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     ("schema", schema::run),
     ("columnar", columnar::run),
     ("container", container::run),
+    ("encryption", encryption::run),
     ("iceberg", iceberg::run),
     ("paimon", paimon::run),
     ("predicate", predicate::run),

@@ -187,8 +187,12 @@ impl SealedKey {
     /// The same error, with the ids of the keys.
     fn naming(&self, error: Error) -> Error {
         let is_encryption = error.kind() == ErrorKind::Avro(AvroKind::Encryption);
-        let names = format!("; its key is encrypted by {:?}, and that by {:?}", self.by.id, self.by.by);
-        if is_encryption { error.adding(&names) } else { error }
+        if is_encryption { error.adding(&self.names()) } else { error }
+    }
+
+    /// The ids of the keys, to end an error with.
+    fn names(&self) -> String {
+        format!("; its key is encrypted by {:?}, and that by {:?}", self.by.id, self.by.by)
     }
 }
 
@@ -256,14 +260,16 @@ impl KeyMetadata {
 }
 
 impl KeyMetadata {
-    fn plain(self, bytes: Buffer, decoding: &Decoding) -> Result<(Buffer, Decoding)> {
+    /// The plain bytes; of Parquet, whose pages are decrypted later, errors then end with `names`.
+    fn plain(self, bytes: Buffer, decoding: &Decoding, names: String) -> Result<(Buffer, Decoding)> {
         let KeyMetadata { key, length } = self;
         if let Some(length) = length.filter(|length| *length != bytes.len() as u64) {
             let message = format!("the file has {} bytes, its key records {length}", bytes.len());
             return Err(Error::new(ErrorKind::Avro(AvroKind::Truncated), message));
         }
         if bytes.starts_with(PARQUET_MAGIC) {
-            return Ok((bytes, Decoding { file_key: Some(Arc::new(key)), ..decoding.clone() }));
+            let file_key = Some(Arc::new(key.described(names)));
+            return Ok((bytes, Decoding { file_key, ..decoding.clone() }));
         }
         if !bytes.starts_with(STREAM_MAGIC) {
             return Err(wrong("the file is not encrypted, although a key of it is recorded"));
@@ -315,7 +321,9 @@ pub(in crate::iceberg) fn plain(
 ) -> Result<(Buffer, Decoding)> {
     // Without a key the readers refuse encrypted files.
     let Some(sealed) = sealed else { return Ok((bytes, decoding.clone())) };
-    let opened = sealed.opened(decoding.keys.as_ref()).and_then(|metadata| metadata.plain(bytes, decoding));
+    let opened = sealed
+        .opened(decoding.keys.as_ref())
+        .and_then(|metadata| metadata.plain(bytes, decoding, sealed.names()));
     opened.map_err(|error| sealed.naming(error))
 }
 
@@ -330,7 +338,7 @@ pub(in crate::iceberg) fn plain_named(
 ) -> Result<(Buffer, Decoding)> {
     let is_encrypted = bytes.starts_with(STREAM_MAGIC) || bytes.starts_with(PARQUET_MAGIC);
     match metadata.filter(|_| is_encrypted) {
-        Some(metadata) => KeyMetadata::parse(metadata)?.plain(bytes, decoding),
+        Some(metadata) => KeyMetadata::parse(metadata)?.plain(bytes, decoding, String::new()),
         None => Ok((bytes, decoding.clone())),
     }
 }
