@@ -81,6 +81,9 @@ pub(crate) fn decimal(
     Ok(Arc::new(array))
 }
 
+/// The length up to which values are short.
+const SHORT: usize = 16;
+
 /// Texts or bytes, one after the other.
 #[derive(Default)]
 pub(crate) struct Bytes {
@@ -92,21 +95,56 @@ pub(crate) struct Bytes {
 impl Bytes {
     /// Appends a value, which is counted in the budget.
     pub(crate) fn push(&mut self, value: &[u8], budget: &mut Budget) -> Result<()> {
-        budget.value(value.len())?;
-        budget.hold(value.len().saturating_add(size_of::<i32>()), 1)?;
-        self.data.try_reserve(value.len()).map_err(|_| no_memory())?;
-        self.data.extend_from_slice(value);
-        self.ends.try_reserve(1).map_err(|_| no_memory())?;
-        self.ends.push(i32::try_from(self.data.len()).map_err(|_| no_memory())?);
-        Ok(())
+        self.extend(1, |_| Ok((value, value.len())), budget)
+    }
+
+    /// Appends values, which are counted in the budget: `value` gives of each, from number 0 on, bytes that begin with it, and
+    /// its length.
+    pub(crate) fn extend<'v>(
+        &mut self,
+        count: usize,
+        mut value: impl FnMut(usize) -> Result<(&'v [u8], usize)>,
+        budget: &mut Budget,
+    ) -> Result<()> {
+        budget.hold(count, size_of::<i32>())?;
+        self.ends.try_reserve(count).map_err(|_| no_memory())?;
+        let (longest, left, before) = (budget.limits.max_value_bytes, budget.left(), self.data.len());
+        for number in 0..count {
+            let (bytes, length) = value(number)?;
+            let end = self.data.len().saturating_add(length);
+            let more = end.saturating_sub(before);
+            if length as u64 > longest || more as u64 > left {
+                budget.value(length)?;
+                budget.hold(more, 1)?;
+            }
+            // What is beyond a short value is dropped again.
+            let needed = length.max(SHORT);
+            if self.data.capacity().saturating_sub(self.data.len()) < needed {
+                self.data.try_reserve(needed).map_err(|_| no_memory())?;
+            }
+            match bytes.first_chunk::<SHORT>() {
+                // A known number of bytes is copied faster.
+                Some(bytes) if length <= SHORT => self.data.extend_from_slice(bytes),
+                _ => self.data.extend_from_slice(bytes.get(..length).ok_or_else(no_memory)?),
+            }
+            self.data.truncate(end);
+            self.ends.push(i32::try_from(end).map_err(|_| no_memory())?);
+        }
+        budget.hold(self.data.len().saturating_sub(before), 1)
     }
 
     /// The value with that number.
     pub(crate) fn get(&self, number: usize) -> Option<&[u8]> {
+        let (bytes, length) = self.from(number)?;
+        bytes.get(..length)
+    }
+
+    /// The bytes from the value with that number on, and its length.
+    pub(crate) fn from(&self, number: usize) -> Option<(&[u8], usize)> {
         let end = usize::try_from(*self.ends.get(number)?).ok()?;
         let before = number.checked_sub(1).and_then(|before| self.ends.get(before));
         let start = usize::try_from(before.copied().unwrap_or(0)).ok()?;
-        self.data.get(start..end)
+        Some((self.data.get(start..)?, end.checked_sub(start)?))
     }
 
     /// The number of values.

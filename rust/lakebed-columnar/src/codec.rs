@@ -34,7 +34,7 @@ enum Attempt {
 impl Inflater {
     /// Appends the inflated bytes of `block` to `output`: at most `most` of them.
     ///
-    /// Memory grows with the actual output, not with `most`.
+    /// Memory beyond `expected` grows with the actual output, not with `most`.
     ///
     /// # Errors
     /// `Codec` for data that does not inflate, or that inflates to more than `most`.
@@ -43,10 +43,11 @@ impl Inflater {
         codec: Codec,
         block: &[u8],
         most: usize,
+        expected: usize,
         output: &mut Vec<u8>,
     ) -> Result<()> {
         let start = output.len();
-        let mut room = most.min(block.len().saturating_mul(6).max(1 << 12));
+        let mut room = most.min(block.len().saturating_mul(6).max(expected));
         loop {
             let end = start.checked_add(room).ok_or_else(too_long)?;
             grow(output, end)?;

@@ -46,7 +46,7 @@ impl Chunks {
                 inflated.extend_from_slice(chunk);
             } else {
                 let allowed = block_bytes.min(left);
-                self.inflater.inflate(codec, chunk, allowed, &mut inflated).map_err(|error| {
+                self.inflater.inflate(codec, chunk, allowed, 1 << 12, &mut inflated).map_err(|error| {
                     match error.kind() {
                         ErrorKind::Codec if allowed < block_bytes => over(most.saturating_add(1)),
                         ErrorKind::Codec => {

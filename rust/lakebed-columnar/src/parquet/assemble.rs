@@ -33,25 +33,27 @@ pub(super) fn assemble(column: &Column, leaves: &mut Leaves<'_>, budget: &mut Bu
 
 impl Rows {
     /// The definition levels of the column's positions within the repetition `level`.
-    fn places(&self, level: Nesting) -> impl Iterator<Item = u16> + '_ {
-        let entries = (0..self.entries).map(|entry| self.entry(entry));
+    fn places(&self, level: Nesting) -> impl Iterator<Item = u8> + '_ {
+        let repeated = self.repetition.iter().copied().chain(std::iter::repeat(0));
+        let entries = repeated.zip(self.definition.iter().copied());
         let within =
-            move |(repeated, defined): &(u16, u16)| *repeated <= level.repeated && *defined >= level.defined;
+            move |(repeated, defined): &(u8, u8)| *repeated <= level.repeated && *defined >= level.defined;
         entries.filter(within).map(|(_, defined)| defined)
     }
 
-    /// The repetition and the definition level of an entry.
-    fn entry(&self, entry: usize) -> (u16, u16) {
-        let of = |levels: &[u16], none| levels.get(entry).copied().unwrap_or(none);
-        (of(&self.repetition, 0), of(&self.definition, 0))
-    }
-
     /// The validity of the positions; `None` where none can be null.
-    fn nulls(&self, level: Nesting, defined: u16) -> Option<NullBuffer> {
-        if defined <= level.defined {
+    fn nulls(&self, level: Nesting, defined: u8) -> Option<NullBuffer> {
+        let least = self.definition.iter().copied().min();
+        if defined <= level.defined || least.is_none_or(|least| least >= defined) {
             return None;
         }
-        let valid: BooleanBuffer = self.places(level).map(|level| level >= defined).collect();
+        let is_flat = self.repetition.is_empty() && level.defined == 0;
+        let valid = match is_flat {
+            true => BooleanBuffer::collect_bool(self.definition.len(), |entry| {
+                self.definition.get(entry).is_some_and(|level| *level >= defined)
+            }),
+            false => self.places(level).map(|level| level >= defined).collect(),
+        };
         Some(NullBuffer::new(valid)).filter(|nulls| nulls.null_count() > 0)
     }
 
@@ -102,15 +104,15 @@ fn built(column: &Column, level: Nesting, leaves: &mut Leaves<'_>, budget: &mut 
 /// The offsets of the items of each position.
 fn offsets(rows: &Rows, level: Nesting, items: Nesting, budget: &mut Budget) -> Result<OffsetBuffer<i32>> {
     let mut offsets: Vec<i32> = room(rows.entries.saturating_add(1), budget)?;
+    i32::try_from(rows.entries).map_err(|_| count_differs())?;
     let mut end = 0_i32;
-    for entry in 0..rows.entries {
-        let (repeated, defined) = rows.entry(entry);
-        if repeated <= level.repeated && defined >= level.defined {
+    // A column of lists has both levels for each entry.
+    for (repeated, defined) in rows.repetition.iter().zip(&rows.definition) {
+        if *repeated <= level.repeated && *defined >= level.defined {
             offsets.push(end);
         }
-        if repeated <= items.repeated && defined >= items.defined {
-            end = end.checked_add(1).ok_or_else(count_differs)?;
-        }
+        let is_item = *repeated <= items.repeated && *defined >= items.defined;
+        end = end.saturating_add(i32::from(is_item));
     }
     offsets.push(end);
     Ok(OffsetBuffer::new(offsets.into()))

@@ -7,7 +7,7 @@ use lakebed_avro::{Error, ErrorKind, Result};
 
 use super::decryption::ColumnDecryption;
 use super::footer::Chunk;
-use super::hybrid::Hybrid;
+use super::hybrid::LevelStream;
 use super::page::{Levels, Page, Pages};
 use super::schema::Leaf;
 use super::values::{Decoder, Values};
@@ -16,7 +16,7 @@ use crate::codec::Inflater;
 use crate::input::{Input, ends};
 
 /// How many entries are read before their values are.
-const ENTRIES: usize = 1024;
+const ENTRIES: usize = 4096;
 
 /// Reads a column.
 pub(super) struct LeafReader {
@@ -33,18 +33,16 @@ pub(super) struct LeafReader {
 
 struct OpenPage {
     left: usize,
-    repetition: Option<Hybrid>,
-    definition: Option<Hybrid>,
-    /// A repetition level that was read already and belongs to the next row.
-    next: Option<u16>,
+    repetition: Option<LevelStream>,
+    definition: Option<LevelStream>,
     values: Decoder,
 }
 
 /// Some rows of a column. Levels are left out where all are 0.
 pub(super) struct Rows {
     pub(super) entries: usize,
-    pub(super) definition: Vec<u16>,
-    pub(super) repetition: Vec<u16>,
+    pub(super) definition: Vec<u8>,
+    pub(super) repetition: Vec<u8>,
     pub(super) values: Values,
 }
 
@@ -176,29 +174,28 @@ impl OpenPage {
         mut bytes: Input,
         budget: &mut Budget,
     ) -> Result<OpenPage> {
-        let width = |most: u16| u16::BITS.saturating_sub(most.leading_zeros());
-        let hybrid = |most: u16, input: Input| Hybrid::new(input, width(most)).map(Some);
+        let stream = |most: u8, input: Input| LevelStream::new(input, most).map(Some);
         let (mut repetition, mut definition) = (None, None);
         match levels {
             Levels::Separate(of_repetition, of_definition) => {
                 if leaf.repeated > 0 {
-                    repetition = hybrid(leaf.repeated, of_repetition)?;
+                    repetition = stream(leaf.repeated, of_repetition)?;
                 }
                 if leaf.defined > 0 {
-                    definition = hybrid(leaf.defined, of_definition)?;
+                    definition = stream(leaf.defined, of_definition)?;
                 }
             }
             Levels::Prefixed { packed: [repetition_packed, definition_packed] } => {
                 if leaf.repeated > 0 {
-                    repetition = hybrid(leaf.repeated, prefixed(&mut bytes, repetition_packed)?)?;
+                    repetition = stream(leaf.repeated, prefixed(&mut bytes, repetition_packed)?)?;
                 }
                 if leaf.defined > 0 {
-                    definition = hybrid(leaf.defined, prefixed(&mut bytes, definition_packed)?)?;
+                    definition = stream(leaf.defined, prefixed(&mut bytes, definition_packed)?)?;
                 }
             }
         }
         let values = Decoder::new(encoding, leaf.physical, bytes, count, budget)?;
-        Ok(OpenPage { left: count, repetition, definition, next: None, values })
+        Ok(OpenPage { left: count, repetition, definition, values })
     }
 
     /// Reads definition levels where each row is one entry. Returns the number of entries, and how many have
@@ -213,13 +210,7 @@ impl OpenPage {
         let entries = rows.min(self.left);
         let Some(definition) = &mut self.definition else { return Ok((entries, entries)) };
         room(&mut read.definition, entries, budget)?;
-        let mut there = 0;
-        for _ in 0..entries {
-            let level = level(definition, leaf.defined)?;
-            there += usize::from(level == leaf.defined);
-            read.definition.push(level);
-        }
-        Ok((entries, there))
+        Ok((entries, define(definition, entries, leaf.defined, &mut read.definition)?))
     }
 
     /// Reads levels until row `rows`, the end of the page, or a number of entries.
@@ -237,30 +228,40 @@ impl OpenPage {
         let most = self.left.min(ENTRIES);
         room(&mut read.definition, most, budget)?;
         room(&mut read.repetition, most, budget)?;
-        budget.items(most)?;
-        let (mut entries, mut there) = (0, 0);
-        while entries < most {
-            let repeated = match self.next.take() {
-                Some(repeated) => repeated,
-                None => level(repetition, leaf.repeated)?,
-            };
-            if repeated == 0 {
-                if *started == rows {
-                    self.next = Some(repeated);
-                    break;
-                }
-                *started += 1;
-            } else if *started == 0 {
-                return Err(Error::new(ErrorKind::Count, "a column goes on with a row that did not begin"));
-            }
-            let defined = level(definition, leaf.defined)?;
-            there += usize::from(defined == leaf.defined);
-            read.repetition.push(repeated);
-            read.definition.push(defined);
-            entries += 1;
+        let levels = repetition.ahead(most)?;
+        if *started == 0 && levels.first() != Some(&0) {
+            return Err(Error::new(ErrorKind::Count, "a column goes on with a row that did not begin"));
         }
-        Ok((entries, there))
+        // A row begins with each 0, and those after the last one belong to the next batch.
+        let (begun, free) = (count_of(levels, 0), rows - *started);
+        let entries = if begun > free { before(levels, free) } else { most };
+        *started += begun.min(free);
+        read.repetition.extend_from_slice(levels.get(..entries).unwrap_or_default());
+        repetition.pass(entries);
+        budget.items(entries)?;
+        Ok((entries, define(definition, entries, leaf.defined, &mut read.definition)?))
     }
+}
+
+/// How many levels are this one. Sums of up to 255 fit a byte, so that many levels are compared at once.
+fn count_of(levels: &[u8], wanted: u8) -> usize {
+    let sum = |some: &[u8]| some.iter().fold(0_u8, |sum, level| sum.wrapping_add((*level == wanted).into()));
+    levels.chunks(usize::from(u8::MAX)).map(|some| usize::from(sum(some))).sum()
+}
+
+/// How many levels are before the 0 with that number, counted from 0.
+fn before(levels: &[u8], number: usize) -> usize {
+    let mut zeros = levels.iter().enumerate().filter(|(_, level)| **level == 0);
+    zeros.nth(number).map_or(levels.len(), |(at, _)| at)
+}
+
+/// Reads definition levels. Returns how many are `most`.
+fn define(definition: &mut LevelStream, count: usize, most: u8, read: &mut Vec<u8>) -> Result<usize> {
+    let levels = definition.ahead(count)?;
+    let there = count_of(levels, most);
+    read.extend_from_slice(levels);
+    definition.pass(count);
+    Ok(there)
 }
 
 /// Levels with their length before them.
@@ -272,14 +273,8 @@ fn prefixed(bytes: &mut Input, packed: bool) -> Result<Input> {
     bytes.split(length as usize)
 }
 
-fn level(levels: &mut Hybrid, most: u16) -> Result<u16> {
-    let level = levels.next()?;
-    let level = u16::try_from(level).ok().filter(|level| *level <= most);
-    level.ok_or_else(|| Error::new(ErrorKind::Count, "a level that is higher than the schema's"))
-}
-
-fn room(levels: &mut Vec<u16>, count: usize, budget: &mut Budget) -> Result<()> {
-    budget.hold(count, size_of::<u16>())?;
+fn room(levels: &mut Vec<u8>, count: usize, budget: &mut Budget) -> Result<()> {
+    budget.hold(count, size_of::<u8>())?;
     let no_memory = |_| Error::new(ErrorKind::Limit, format!("no memory for {count} levels"));
     levels.try_reserve(count).map_err(no_memory)
 }

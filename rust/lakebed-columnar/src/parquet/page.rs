@@ -15,6 +15,9 @@ use crate::input::Input;
 /// The old encoding of levels.
 const PACKED: i64 = 4;
 
+/// The most bytes that a page usually has: it is inflated in one attempt then, however well it is compressed.
+const USUAL_BYTES: usize = 1 << 20;
+
 /// The pages of one column of a row group.
 pub(super) struct Pages {
     input: Input,
@@ -139,7 +142,7 @@ impl Pages {
                     return Err(Limits::exceeded("max_block_bytes", budget.limits.max_block_bytes, needed));
                 }
                 let mut output = Vec::new();
-                inflater.inflate(codec, bytes.rest(), most, &mut output)?;
+                inflater.inflate(codec, bytes.rest(), most, most.min(USUAL_BYTES), &mut output)?;
                 budget.hold(output.len(), 1)?;
                 Input::new(Buffer::from_vec(output))
             }

@@ -15,7 +15,7 @@ use crate::projection::FieldSelection;
 pub(super) struct Column {
     pub(super) field: FieldRef,
     /// The definition level from which on it is not null.
-    pub(super) defined: u16,
+    pub(super) defined: u8,
     pub(super) shape: Shape,
 }
 
@@ -31,17 +31,17 @@ pub(super) enum Shape {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Nesting {
     /// The definition level from which on there is an item.
-    pub(super) defined: u16,
+    pub(super) defined: u8,
     /// The repetition level up to which an entry begins another item.
-    pub(super) repeated: u16,
+    pub(super) repeated: u8,
 }
 
 impl Nesting {
     /// The levels below an element that is optional, or `repeated` (1).
-    fn deeper(self, repeated: u16) -> Result<Nesting> {
+    fn deeper(self, repeated: u8) -> Result<Nesting> {
         let levels = self.defined.checked_add(1).zip(self.repeated.checked_add(repeated));
         let levels = levels.map(|(defined, repeated)| Nesting { defined, repeated });
-        levels.ok_or_else(|| Error::new(ErrorKind::Depth, "more levels than fit 16 bits"))
+        levels.ok_or_else(|| Error::new(ErrorKind::Depth, "more levels than fit 8 bits"))
     }
 }
 
@@ -51,8 +51,8 @@ pub(super) struct Leaf {
     /// Its number among the column chunks of a row group.
     pub(super) number: usize,
     pub(super) physical: Physical,
-    pub(super) defined: u16,
-    pub(super) repeated: u16,
+    pub(super) defined: u8,
+    pub(super) repeated: u8,
 }
 
 /// The physical type of values.
@@ -244,23 +244,23 @@ fn is_item(list: &Element, repeated: &Element) -> bool {
 /// The key of a field's id in its metadata, as in Arrow's other readers of Parquet.
 const FIELD_ID: &str = "PARQUET:field_id";
 
-fn column(element: &Element, data_type: DataType, defined: u16, shape: Shape) -> Column {
+fn column(element: &Element, data_type: DataType, defined: u8, shape: Shape) -> Column {
     let metadata = element.field_id.map(|id| (FIELD_ID.to_owned(), id.to_string()));
     let field = Field::new(&element.name, data_type, true)
         .with_metadata(metadata.into_iter().collect::<HashMap<_, _>>());
     Column { field: Arc::new(field), defined, shape }
 }
 
-fn record(element: &Element, children: Vec<Column>, defined: u16) -> Column {
+fn record(element: &Element, children: Vec<Column>, defined: u8) -> Column {
     column(element, DataType::Struct(fields(&children)), defined, Shape::Struct(children))
 }
 
-fn list(element: &Element, item: Column, items: Nesting, defined: u16) -> Column {
+fn list(element: &Element, item: Column, items: Nesting, defined: u8) -> Column {
     let data_type = DataType::List(Arc::clone(&item.field));
     column(element, data_type, defined, Shape::List { items, item: Box::new(item) })
 }
 
-fn map(element: &Element, entries: [Column; 2], items: Nesting, defined: u16) -> Column {
+fn map(element: &Element, entries: [Column; 2], items: Nesting, defined: u8) -> Column {
     let [key, value] = &entries;
     let key = key.field.as_ref().clone().with_nullable(false);
     let pair = DataType::Struct(vec![Arc::new(key), Arc::clone(&value.field)].into());

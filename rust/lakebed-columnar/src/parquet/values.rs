@@ -6,7 +6,7 @@ use arrow_buffer::Buffer;
 use lakebed_avro::{Error, ErrorKind, Result};
 
 use super::delta::{DeltaBytes, DeltaIntegers, DeltaLengths};
-use super::hybrid::Hybrid;
+use super::hybrid::{Hybrid, Numbers};
 use super::schema::Physical;
 use crate::arrays::Bytes;
 use crate::budget::Budget;
@@ -47,23 +47,26 @@ impl Values {
         }
     }
 
-    /// Appends an entry of a dictionary.
-    fn push_entry(&mut self, entries: &Values, number: u32, budget: &mut Budget) -> Result<()> {
-        let number = number as usize;
-        let pushed = match (self, entries) {
-            (Values::Boolean(values), Values::Boolean(entries)) => push(values, entries, number),
-            (Values::Int32(values), Values::Int32(entries)) => push(values, entries, number),
-            (Values::Int64(values), Values::Int64(entries)) => push(values, entries, number),
-            (Values::Float(values), Values::Float(entries)) => push(values, entries, number),
-            (Values::Double(values), Values::Double(entries)) => push(values, entries, number),
-            (Values::Bytes(values), Values::Bytes(entries)) => match entries.get(number) {
-                Some(value) => return values.push(value, budget),
-                None => None,
-            },
-            _ => None,
-        };
-        pushed
-            .ok_or_else(|| Error::new(ErrorKind::Length, format!("dictionary entry {number} does not exist")))
+    /// Appends entries of a dictionary.
+    fn push_entries(&mut self, entries: &Values, numbers: Numbers<'_>, budget: &mut Budget) -> Result<()> {
+        match (self, entries) {
+            (Values::Boolean(values), Values::Boolean(entries)) => push(values, entries, numbers),
+            (Values::Int32(values), Values::Int32(entries)) => push(values, entries, numbers),
+            (Values::Int64(values), Values::Int64(entries)) => push(values, entries, numbers),
+            (Values::Float(values), Values::Float(entries)) => push(values, entries, numbers),
+            (Values::Double(values), Values::Double(entries)) => push(values, entries, numbers),
+            (Values::Bytes(values), Values::Bytes(entries)) => {
+                let entry = |number: u32| entries.from(number as usize).ok_or_else(|| no_entry(number));
+                match numbers {
+                    Numbers::Same(number, count) => values.extend(count, |_| entry(number), budget),
+                    Numbers::Each(numbers) => {
+                        let number = |at: usize| numbers.get(at).copied().unwrap_or_default();
+                        values.extend(numbers.len(), |at| entry(number(at)), budget)
+                    }
+                }
+            }
+            _ => Err(ends()),
+        }
     }
 }
 
@@ -73,9 +76,25 @@ fn more<T>(values: &mut Vec<T>, count: usize, budget: &mut Budget) -> Result<()>
     values.try_reserve(count).map_err(no_memory)
 }
 
-fn push<T: Copy>(values: &mut Vec<T>, entries: &[T], number: usize) -> Option<()> {
-    values.push(*entries.get(number)?);
-    Some(())
+fn push<T: Copy + Default>(values: &mut Vec<T>, entries: &[T], numbers: Numbers<'_>) -> Result<()> {
+    let entry = |number: u32| entries.get(number as usize).copied();
+    match numbers {
+        Numbers::Same(number, count) => {
+            let value = entry(number).ok_or_else(|| no_entry(number))?;
+            values.extend(std::iter::repeat_n(value, count));
+        }
+        Numbers::Each(numbers) => {
+            let most = numbers.iter().copied().max().unwrap_or_default();
+            entry(most).ok_or_else(|| no_entry(most))?;
+            values.extend(numbers.iter().map(|number| entry(*number).unwrap_or_default()));
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn no_entry(number: u32) -> Error {
+    Error::new(ErrorKind::Length, format!("dictionary entry {number} does not exist"))
 }
 
 /// Decodes the values of one page.
@@ -143,19 +162,13 @@ impl Decoder {
             Decoder::Plain(input, bit) => plain(input, bit, physical, count, values, budget),
             Decoder::Runs(runs) => {
                 let Values::Boolean(values) = values else { return Err(ends()) };
-                for _ in 0..count {
-                    values.push(runs.next()? == 1);
-                }
-                Ok(())
+                runs.read(count, |numbers| push(values, &[false, true], numbers))
             }
             Decoder::Dictionary(numbers) => {
                 let none =
                     || Error::new(ErrorKind::Codec, "numbers of dictionary entries without a dictionary");
                 let entries = dictionary.ok_or_else(none)?;
-                for _ in 0..count {
-                    values.push_entry(entries, numbers.next()?, budget)?;
-                }
-                Ok(())
+                numbers.read(count, |numbers| values.push_entries(entries, numbers, budget))
             }
             Decoder::Delta(numbers) => {
                 for _ in 0..count {
@@ -245,14 +258,27 @@ fn plain(
             let bytes = bytes(input, 8)?;
             values.extend(bytes.rest().as_chunks().0.iter().map(|value| f64::from_le_bytes(*value)));
         }
+        (Values::Bytes(values), Physical::Fixed(length)) => {
+            let bytes = bytes(input, length)?;
+            let bytes = bytes.rest();
+            let value = |at: usize| {
+                let start = at.checked_mul(length).ok_or_else(ends)?;
+                Ok((bytes.get(start..).ok_or_else(ends)?, length))
+            };
+            values.extend(count, value, budget)?;
+        }
         (Values::Bytes(values), _) => {
-            for _ in 0..count {
-                let length = match physical {
-                    Physical::Fixed(length) => length,
-                    _ => u32::from_le_bytes(input.array()?) as usize,
-                };
-                values.push(input.take(length)?, budget)?;
-            }
+            let mut rest = input.rest();
+            let whole = rest.len();
+            let value = |_| {
+                let (length, below) = rest.split_first_chunk::<4>().ok_or_else(ends)?;
+                let length = u32::from_le_bytes(*length) as usize;
+                rest = below.get(length..).ok_or_else(ends)?;
+                Ok((below, length))
+            };
+            values.extend(count, value, budget)?;
+            let read = whole.saturating_sub(rest.len());
+            input.take(read)?;
         }
     }
     Ok(())
