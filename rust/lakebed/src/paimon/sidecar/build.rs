@@ -36,7 +36,7 @@ pub(crate) fn build(manifest: &Buffer, schema: &TableSchema, decoding: &Decoding
     let mut rows = Rows { batch: None, next: 0 };
     varint(&mut blocks, frames.len() as u64);
     for Frame { offset, length, records } in frames {
-        let mut covered = Covered::new(with);
+        let mut covered = BlockCoverage::new(with);
         for _ in 0..records {
             covered.add(&rows.next(&mut entries)?, &mut dictionary);
         }
@@ -171,7 +171,7 @@ struct Dimensions {
 }
 
 /// What the entries of a block have; `None` for a dimension that is not told of.
-struct Covered {
+struct BlockCoverage {
     partitions: BTreeSet<u64>,
     /// First and last row id of each entry.
     rows: Option<Vec<(u64, u64)>>,
@@ -179,10 +179,10 @@ struct Covered {
     buckets: Option<BTreeSet<(u64, u64)>>,
 }
 
-impl Covered {
-    fn new(with: Dimensions) -> Covered {
+impl BlockCoverage {
+    fn new(with: Dimensions) -> BlockCoverage {
         let (rows, buckets) = (with.row_ids.then(Vec::new), with.buckets.then(BTreeSet::new));
-        Covered { partitions: BTreeSet::new(), rows, buckets }
+        BlockCoverage { partitions: BTreeSet::new(), rows, buckets }
     }
 
     fn add(&mut self, entry: &SidecarEntry<'_>, dictionary: &mut Dictionary) {
