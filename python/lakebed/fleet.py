@@ -40,8 +40,8 @@ READS = 64
 # Columns of `health` that show problems, those first that cost readers most.
 _WORST = (
     *("equality_delete_file_count", "deleted_record_ratio", "position_delete_file_count"),
-    *("level_0_file_count", "small_file_count", "small_manifest_count", "deleted_entry_count"),
-    *("max_partition_file_count", "snapshot_count"),
+    *("level_0_file_count", "small_file_count", "dangling_delete_file_count", "small_manifest_count"),
+    *("deleted_entry_count", "max_partition_file_count", "snapshot_count"),
 )
 
 REMOTE_TABLES = 48

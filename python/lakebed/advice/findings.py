@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from lakebed._display import count, threshold
+from lakebed._display import count, size, threshold
 from lakebed.advice.calls import ENGINES, Procedures
 from lakebed.advice.names import TableName
 from lakebed.advice.thresholds import SMALL_BYTES
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 KINDS = (
     *("small_file_count", "max_partition_file_count", "level_0_file_count", "position_delete_file_count"),
-    *("equality_delete_file_count", "deleted_record_ratio", "small_manifest_count", "deleted_entry_count"),
-    *("snapshot_count", "unused_key_count"),
+    *("equality_delete_file_count", "deleted_record_ratio", "dangling_delete_file_count"),
+    *("small_manifest_count", "deleted_entry_count", "snapshot_count", "unused_key_count"),
 )
 """The columns of `health` that may show a problem."""
 
@@ -85,7 +85,7 @@ class _Row:
     def findings(self) -> Iterator[Finding]:
         found = chain(
             *(self._small_files(), self._uneven(), self._waiting(), self._position_deletes()),
-            *(self._deleted_rows(), self._manifests(), self._snapshots(), self._keys()),
+            *(self._deleted_rows(), self._dangling(), self._manifests(), self._snapshots(), self._keys()),
         )
         for one in found:
             # Engines would change another branch than this one.
@@ -138,7 +138,8 @@ class _Row:
             )
 
     def _position_deletes(self) -> Iterator[Finding]:
-        position, files = self._of["position_delete_file_count"], self._of["file_count"]
+        dangling = self._of["dangling_delete_file_count"] - self._of["dangling_equality_delete_file_count"]
+        position, files = self._of["position_delete_file_count"] - dangling, self._of["file_count"]
         if position > self._limits.position_deletes * files and files > 0:
             yield Finding(
                 "position_delete_file_count",
@@ -151,7 +152,8 @@ class _Row:
             )
 
     def _deleted_rows(self) -> Iterator[Finding]:
-        equality, files = self._of["equality_delete_file_count"], self._of["file_count"]
+        dangling, files = self._of["dangling_equality_delete_file_count"], self._of["file_count"]
+        equality = self._of["equality_delete_file_count"] - dangling
         calls = self._calls.apply_deletes()
         if equality > self._limits.equality_deletes * files:
             yield Finding(
@@ -168,6 +170,26 @@ class _Row:
                 "rewrite the data files that have deletes",
                 calls,
             )
+
+    def _dangling(self) -> Iterator[Finding]:
+        dangling, files = self._of["dangling_delete_file_count"], self._of["file_count"]
+        if dangling <= self._limits.dangling_deletes * files:
+            return
+        amount = size(self._of["dangling_delete_size_in_bytes"])
+        named = f"`lakebed verify {self._table}` names them"
+        if self._row.get("format") == "iceberg":
+            named = (
+                f"`lakebed deletes {self._table} --columns file_path,data_file_count --filter "
+                "'data_file_count = 0'` names them"
+            )
+        yield Finding(
+            "dangling_delete_file_count",
+            f"{dangling:,} of {self._of['delete_file_count']:,} delete files and vectors ({amount}) apply to "
+            "no live data file",
+            "remove them",
+            self._calls.remove_dangling(),
+            (named,),
+        )
 
     def _manifests(self) -> Iterator[Finding]:
         small, manifests = self._of["small_manifest_count"], self._of["manifest_count"]

@@ -272,9 +272,14 @@ def health(self: Table, *, small_bytes: int | None = None, **given: Unpack[Table
         `delete_record_count` [rows in those], then `position_delete_file_count`,
         `position_delete_record_count` (null for Paimon), `deletion_vector_count`,
         `equality_delete_file_count`, `equality_delete_record_count` (null for Paimon), Paimon's
-        `delete_row_count` [rows in data files that retract others], all int64, and `deleted_record_ratio`
-        float64 (rows that positions and vectors delete, of all rows; what equality deletes delete is not
-        known). Of the manifests `manifest_count`, `manifest_size_in_bytes`, `small_manifest_count` (below 1
+        `delete_row_count` [rows in data files that retract others], all int64. Of the deletes that apply to
+        no live data file, and are among the others too, `dangling_delete_file_count`,
+        `dangling_delete_record_count`, `dangling_delete_size_in_bytes` (of files, of vectors alone),
+        `dangling_deletion_vector_count`, `dangling_equality_delete_file_count` (null for Paimon) int64. They
+        are those that no plan of the whole table lists: by sequence number, spec, partition, referenced data
+        file and bounds; what plans would refuse is not among them. `deleted_record_ratio` float64 (rows that
+        other positions and vectors delete, of all rows; what equality deletes delete is not known). Of the
+        manifests `manifest_count`, `manifest_size_in_bytes`, `small_manifest_count` (below 1
         MiB; writers merge them up to 8 MiB), `delete_manifest_count`, `entry_count` int64,
         `average_manifest_entry_count` float64, and `deleted_entry_count` int64, entries that say that a file
         is gone, which only rewritten manifests lose. Entry counts are null where old manifest lists do not
@@ -285,7 +290,8 @@ def health(self: Table, *, small_bytes: int | None = None, **given: Unpack[Table
         `max_rewritten_partition_manifest_count`, about what they would be after manifests are rewritten by
         partition, 8 MiB each.
     Raises: as `partitions`.
-    Cost: as `partitions`; besides reads what `snapshots` and `manifests` read.
+    Cost: as `partitions`; besides reads what `snapshots` and `manifests` read. Where there are deletes, some
+        hundred bytes of each are held while the data files are read, with `where` all of these.
     """
     return HealthScan(self, given, positive("small_bytes", small_bytes, least=0))
 
