@@ -126,7 +126,7 @@ impl PositionMarks {
     /// Cost: two look-ups.
     pub(crate) fn mark(&mut self, file: u64, partition: u64, sequence: i64) {
         let own = self.by_file.of(file);
-        let has_vector = own.iter().any(|delete| delete.is_vector);
+        let has_vector = own.iter().any(|delete| delete.is_vector && delete.sequence >= sequence);
         // Plans refuse a vector that is older than its file: it is not known what it applies to.
         let applies = |delete: &&KeyedDelete| delete.is_vector || !has_vector && delete.sequence >= sequence;
         own.iter().filter(applies).for_each(|delete| mark(&mut self.marked, delete));
@@ -212,5 +212,13 @@ mod tests {
         assert_eq!(marks.marked(), [true, true, false, false, false]);
         marks.mark(3, 7, 3);
         assert_eq!(marks.marked(), [true, true, false, true, false]);
+    }
+
+    #[test]
+    fn a_vector_that_is_older_than_its_file_leaves_other_deletes() {
+        use DeleteKind::{File, Partition, Vector};
+        let mut marks = marks(&[(Vector, 1, 1), (File, 1, 9), (Partition, 7, 9)]);
+        marks.mark(1, 7, 3);
+        assert_eq!(marks.marked(), [true, true, true]);
     }
 }
