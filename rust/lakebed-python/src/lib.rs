@@ -9,6 +9,7 @@ mod boundary;
 mod caller_stream;
 mod columnar;
 mod error;
+mod experimental;
 mod iceberg;
 mod iceberg_commit;
 mod interpreter;
@@ -34,6 +35,10 @@ mod _native {
         arrow::check_names,
         avro::{avro_blocks, avro_header, avro_read, avro_write},
         boundary::panic,
+        experimental::{
+            decode_mumbling, encode_mumbling, iceberg_read_content_entries, iceberg_read_live_files,
+            iceberg_write_content_entries,
+        },
         iceberg::{
             decode_values, encode_values, iceberg_expression, iceberg_filter, iceberg_read_deletion_vector,
             iceberg_read_manifest, iceberg_read_manifest_list, iceberg_read_metadata, iceberg_write_manifest,
