@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
+import shutil
+from pathlib import Path
 from typing import Any
 
 import content_entries
@@ -13,9 +16,10 @@ from columnar_damage import ParquetFile
 from content_entries import COLUMN_FILE, FILE, MANIFEST_INFO, SPEC, elements, entry, field, manifest, rows
 from trust import long_or
 
+import lakebed
 from iceberg_answers import assert_same_rows, canonical_rows, wanted
-from lakebed import experimental
-from lakebed.errors import CorruptError, LakebedError, LakebedWarning, SchemaError
+from lakebed import experimental, iceberg
+from lakebed.errors import CorruptError, LakebedError, LakebedWarning, SchemaError, UnsupportedError
 
 LEAVES = ("leaf-m0.parquet", "leaf-m0.avro")
 # What the answers have that is no column, and what columns they do not have.
@@ -317,6 +321,31 @@ def test_a_manifest_of_today_is_no_manifest_of_content_entries() -> None:
     assert today
     with pytest.raises(CorruptError, match=r"no tracking \(id 147\)"):
         rows(today[0])
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_readers_of_todays_manifests_name_what_they_do_not_read(name: str) -> None:
+    file = content_entries.golden() / "metadata" / name
+    for read in (iceberg.read_manifest, iceberg.read_manifest_list):
+        with pytest.raises(UnsupportedError, match=r"which only lakebed\.experimental") as refused:
+            read(file).to_arrow()
+        assert refused.value.path == str(file)
+
+
+def test_a_table_with_a_root_manifest_is_refused_by_name(tmp_path: Path) -> None:
+    table = content_entries.golden().parent / "part_names_v4"
+    shutil.copytree(table, tmp_path / "t", ignore=shutil.ignore_patterns("expected"))
+    (file,) = (tmp_path / "t" / "metadata").glob("00002-*.metadata.json")
+    root = content_entries.golden() / "metadata" / "root-4200.parquet"
+    document = json.loads(file.read_text("utf-8"))
+    for snapshot in document["snapshots"]:
+        snapshot["manifest-list"] = f"file:{root}"
+    file.write_text(json.dumps(document), "utf-8")
+    with pytest.raises(UnsupportedError, match="content entries"):
+        lakebed.open_table(file).files().to_arrow()
+    rows = experimental.read_live_files(root, metadata=content_entries.metadata(), columns=["location"])
+    with pytest.raises(UnsupportedError, match="a manifest of deletes"):
+        rows.to_arrow()
 
 
 def test_numbers_of_records_count_over_row_groups() -> None:

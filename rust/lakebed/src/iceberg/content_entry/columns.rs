@@ -1,16 +1,17 @@
 //! Columns of entries, made of stored fields as the table of fields says.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, ListArray, StructArray, new_null_array};
+use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, StructArray, new_null_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, Fields};
 use lakebed_avro::ErrorKind as AvroKind;
 
 use super::fields::{EntryField, FieldShape};
 use super::stats::ContentStats;
-use super::stored::{id_of, position};
+use super::stored::id_of;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition::{PartitionType, conform as conform_value};
@@ -131,8 +132,7 @@ impl EntryTypes {
 
 /// The fields of a stored struct, by id.
 pub(super) struct StoredFields<'s> {
-    fields: &'s Fields,
-    columns: &'s [ArrayRef],
+    columns: HashMap<i32, &'s ArrayRef>,
     pub(super) nulls: Option<&'s NullBuffer>,
     pub(super) rows: usize,
 }
@@ -142,19 +142,23 @@ impl<'s> StoredFields<'s> {
     /// `Schema` for what is not a struct.
     pub(super) fn of(array: &'s ArrayRef) -> Result<StoredFields<'s>> {
         let parent = array.as_struct_opt().ok_or_else(|| mistyped(array, "a struct"))?;
-        let (fields, columns) = (parent.fields(), parent.columns());
-        Ok(StoredFields { fields, columns, nulls: parent.nulls(), rows: parent.len() })
+        let columns = by_id(parent.fields(), parent.columns());
+        Ok(StoredFields { columns, nulls: parent.nulls(), rows: parent.len() })
     }
 
     /// The columns of a batch.
-    pub(super) fn of_batch(batch: &'s arrow_array::RecordBatch) -> StoredFields<'s> {
-        let fields = batch.schema_ref().fields();
-        StoredFields { fields, columns: batch.columns(), nulls: None, rows: batch.num_rows() }
+    pub(super) fn of_batch(batch: &'s RecordBatch) -> StoredFields<'s> {
+        let columns = by_id(batch.schema_ref().fields(), batch.columns());
+        StoredFields { columns, nulls: None, rows: batch.num_rows() }
     }
 
     pub(super) fn child(&self, id: i32) -> Option<&'s ArrayRef> {
-        self.columns.get(position(self.fields, id)?)
+        self.columns.get(&id).copied()
     }
+}
+
+fn by_id<'s>(fields: &Fields, columns: &'s [ArrayRef]) -> HashMap<i32, &'s ArrayRef> {
+    fields.iter().zip(columns).filter_map(|(field, column)| Some((id_of(field)?, column))).collect()
 }
 
 /// A struct that is null where the stored one is.

@@ -40,6 +40,7 @@ pub use self::inherit::ListedLeaf;
 use self::inherit::RowIds;
 pub use self::mumbling::MumblingBitmap;
 use self::stats::ContentStats;
+pub(super) use self::stored::unless_content_entries;
 use self::stored::{StoredEntries, WantedFields};
 pub use self::tree::ContentTree;
 pub use self::write::write_content_entries;

@@ -1,12 +1,14 @@
 //! The records of a manifest as they are stored, whose fields are found by id in every container.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
-use arrow_schema::{DataType, Fields};
+use arrow_schema::{DataType, Field, Fields};
 use lakebed_avro::{Blocks, ErrorKind as AvroKind, Program, Projection, ReadOptions, Reader, Schema};
 
+use super::fields::TRACKING_ID;
 use crate::columnar::{ColumnarBatches, Decoding, PARQUET_FIELD_ID};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest::canonical::{canonical_by_ids, twice};
@@ -77,6 +79,31 @@ impl StoredEntries {
     }
 }
 
+/// The fields of a file in ORC or Parquet; `None` for others.
+fn columnar_fields(bytes: &Buffer, decoding: &Decoding) -> Option<Result<Fields>> {
+    let batches = ColumnarBatches::open(bytes, &[], decoding)?;
+    Some(batches.map(|batches| batches.schema().fields().clone()))
+}
+
+/// The error of a reader of other manifests and lists, which for a manifest of content entries is that it is one.
+pub(in crate::iceberg) fn unless_content_entries(error: Error, bytes: &Buffer, decoding: &Decoding) -> Error {
+    if error.kind() != ErrorKind::Required {
+        return error;
+    }
+    let fields = columnar_fields(bytes, decoding).unwrap_or_else(|| {
+        let (header, _) = Blocks::open(bytes.clone().into(), decoding.limits)?;
+        let (schema, _) = canonical_by_ids(Schema::parse(header.schema()?, &decoding.limits)?)?;
+        Ok(Program::resolve(&schema, &Projection::All, &[])?.schema().fields().clone())
+    });
+    match fields.is_ok_and(|fields| position(&fields, TRACKING_ID).is_some()) {
+        true => Error::new(
+            ErrorKind::Unsupported,
+            "a manifest of content entries, which only lakebed.experimental reads",
+        ),
+        false => error,
+    }
+}
+
 impl WantedFields {
     /// The dotted paths of these fields in a file.
     fn paths(&self, fields: &Fields) -> Result<Vec<String>> {
@@ -86,7 +113,13 @@ impl WantedFields {
             let name = plain_name(field.name())?;
             match (&self.some_of, field.data_type()) {
                 (Some((parent, ids)), DataType::Struct(children)) if parent == id => {
-                    for child in ids.iter().filter_map(|id| children.get(position(children, *id)?)) {
+                    let wanted: HashSet<i32> = ids.iter().copied().collect();
+                    let is_wanted = |child: &&Arc<Field>| id_of(child).is_some_and(|id| wanted.contains(&id));
+                    if children.iter().all(|child| is_wanted(&child)) {
+                        paths.push(name.to_owned());
+                        continue;
+                    }
+                    for child in children.iter().filter(is_wanted) {
                         paths.push(format!("{name}.{}", plain_name(child.name())?));
                     }
                 }
@@ -103,16 +136,18 @@ pub(super) fn position(fields: &Fields, id: i32) -> Option<usize> {
 }
 
 /// The id of a field; `None` for one without.
-pub(super) fn id_of(field: &arrow_schema::Field) -> Option<i32> {
+pub(super) fn id_of(field: &Field) -> Option<i32> {
     field.metadata().get(PARQUET_FIELD_ID).unwrap_or(field.name()).parse().ok()
 }
 
 /// Refuses an id that a struct has twice, at any depth.
 fn check_ids(fields: &Fields) -> Result<()> {
-    for (number, field) in fields.iter().enumerate() {
-        let id = id_of(field);
-        if id.is_some() && fields.iter().take(number).any(|before| id_of(before) == id) {
-            return Err(twice(id.unwrap_or_default(), field.name()));
+    let mut ids = HashSet::with_capacity(fields.len());
+    for field in fields {
+        if let Some(id) = id_of(field)
+            && !ids.insert(id)
+        {
+            return Err(twice(id, field.name()));
         }
         match field.data_type() {
             DataType::Struct(children) => check_ids(children)?,
