@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from content_entries import entry, manifest, rows
 
-from lakebed import experimental
+from lakebed import _columnar, experimental
 from lakebed.errors import CorruptError, LakebedError, SchemaError, UnsupportedError
 
 
@@ -40,6 +40,18 @@ def test_uuids_are_written_as_such_or_not_at_all() -> None:
     columns = pq.read_metadata(pa.BufferReader(written)).schema
     kinds = [columns.column(number).logical_type.type for number in range(len(columns))]
     assert kinds.count("UUID") == 2
+
+
+def test_a_large_manifest_has_row_groups_that_readers_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_columnar, "_GROUP_BYTES", 5000)
+    told = {"location": "s3://b/t", "schemas": [{"type": "struct", "fields": []}]}
+    table = pa.table({name: values * 500 for name, values in GOOD.items()})
+    written = experimental.write_content_entries(table, metadata=told)
+    assert written is not None
+    assert pq.read_metadata(pa.BufferReader(written)).num_row_groups > 10
+    found = experimental.read_content_entries(written, listed={"record_count": 1000}).to_arrow()
+    assert found["pos"].to_pylist() == list(range(1000))
+    assert found["location"].to_pylist() == table["location"].to_pylist()
 
 
 def test_all_that_an_entry_may_have_is_written(tmp_path: Path) -> None:

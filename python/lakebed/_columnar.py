@@ -24,6 +24,9 @@ _PARQUET_CODECS = {
     "zstd": "ZSTD",
 }
 
+# What a row group of Parquet holds in memory at most, of which readers take a whole one.
+_GROUP_BYTES = 64 << 20
+
 
 def orc(rows: Batch, codec: str) -> bytes:
     """An ORC file of the rows. pyarrow has no levels of Zstandard for it.
@@ -50,6 +53,7 @@ def parquet(rows: Batch, codec: str, level: int | None) -> bytes:
     pq.write_table(
         table,
         sink,
+        row_group_size=max(1, table.num_rows * _GROUP_BYTES // max(1, table.nbytes)),
         compression=_PARQUET_CODECS[codec],
         compression_level=level,
         store_schema=False,
