@@ -72,8 +72,9 @@ def read_content_entries(
         `avg_value_size_in_bytes` int32>, of these what its type has; of geometries bounds are
         struct<`x`, `y`, `z`, `m` float64>, of variants there are none; `sort_order_id` int32,
         `deletion_vector` struct<`location` utf8, `offset`, `size_in_bytes`, `cardinality` int64,
-        `key_metadata` binary>, `manifest_info` struct of the counts of a leaf and its deletion vector `dv`
-        binary, `key_metadata` binary, `split_offsets` list<int64>, `equality_ids` list<int32>;
+        `key_metadata` binary> (as `lakebed.iceberg.read_deletion_vector` takes them), `manifest_info` struct
+        of the counts of a leaf and its deletion vector `dv` binary, `key_metadata` binary, `split_offsets`
+        list<int64>, `equality_ids` list<int32>;
         `column_files` list<struct<`format_version` int32, `field_ids` list<int32>, `location`, `file_format`
         utf8, `file_size_in_bytes` int64, `key_metadata` binary, `split_offsets` list<int64>>>.
     Units: sizes and offsets in bytes.

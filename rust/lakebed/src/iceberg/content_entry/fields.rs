@@ -74,7 +74,7 @@ pub(super) static ENTRY: [EntryField; 16] = [
     optional(131, "key_metadata", BINARY),
     optional(132, "split_offsets", FieldShape::List(&ELEMENTS[0])),
     optional(135, "equality_ids", FieldShape::List(&ELEMENTS[1])),
-    // Proposed.
+    // Proposed; the ids of the list and its elements are those that the rest of the proposal leaves free.
     optional(158, COLUMN_FILES, FieldShape::List(&ELEMENTS[2])),
 ];
 
