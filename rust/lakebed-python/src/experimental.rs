@@ -10,9 +10,9 @@ use lakebed::iceberg::content_entry::{
 };
 use lakebed::iceberg::partition::{PartitionSpec, PartitionType};
 use lakebed::iceberg::types::Schema;
-use lakebed::location::Guarded;
+use lakebed::location::GuardedStorage;
 use lakebed::notes::Notes;
-use lakebed::relocate::Relocated;
+use lakebed::relocate::RelocatedStorage;
 use lakebed::storage::Storage;
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::PyValueError;
@@ -92,9 +92,9 @@ pub fn iceberg_read_live_files(py: Python<'_>, tree: Tree) -> PyResult<BatchStre
     let (threads, notes) = (crate::avro::threads(threads), Notes::default());
     detached(py, || {
         let there: Vec<String> = moved.iter().map(|(_, now)| now.clone()).collect();
-        let mut storage: Arc<dyn Storage> = Arc::new(Guarded::of_table(storage, &path, there, None)?);
+        let mut storage: Arc<dyn Storage> = Arc::new(GuardedStorage::of_table(storage, &path, there, None)?);
         if !moved.is_empty() {
-            storage = Arc::new(Relocated::new(storage, &path, moved));
+            storage = Arc::new(RelocatedStorage::new(storage, &path, moved));
         }
         let mut known = table.context()?;
         known.listed = listed.map(Listed::leaf).transpose()?;
