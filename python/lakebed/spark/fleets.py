@@ -161,14 +161,15 @@ class _Tables:
 
     def gather(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What a report shows of each table, or what is wrong with it, pickled."""
-        from lakebed.reporting import Source, read
+        from lakebed.fleet import NamedTable
+        from lakebed.reporting import collect
 
         spare_archives()
         for number in numbers_of(batches):
             path = self.paths[number]
             opener = partial(opening.open_table, path, **self.how)
-            source = Source(path, opener, storage=self.how["storage"])
-            numbers = pickle.dumps(read(source, self.selection["asked"], 1))
+            named = NamedTable(path, path, opener, storage=self.how["storage"])
+            numbers = pickle.dumps(collect([named], self.selection["asked"], 1)[0])
             columns = [pa.array([number], pa.int64()), pa.array([numbers], pa.binary())]
             yield pa.RecordBatch.from_arrays(columns, ["number", "numbers"])
 
