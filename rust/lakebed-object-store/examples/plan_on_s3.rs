@@ -10,7 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use lakebed::Limits;
 use lakebed::format::FORMATS;
-use lakebed::location::Guarded;
+use lakebed::location::GuardedStorage;
 use lakebed::scan::ScanOptions;
 use lakebed::view::View;
 use lakebed_object_store::ObjectStorage;
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let store = AmazonS3Builder::from_env().with_url(&bucket).build()?;
     let storage = ObjectStorage::new(Arc::new(store), &bucket)?;
     // Paths in the table's metadata lead to no other place.
-    let storage = Guarded::of_table(Arc::new(storage), &location, [], None)?;
+    let storage = GuardedStorage::of_table(Arc::new(storage), &location, [], None)?;
     let table = FORMATS.open(&location, None, Arc::new(storage), Limits::DEFAULT.into())?;
     let columns = ["file_path", "record_count"].map(str::to_owned).to_vec();
     let options =

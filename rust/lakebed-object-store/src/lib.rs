@@ -9,7 +9,7 @@ use std::sync::mpsc::sync_channel;
 use arrow_buffer::Buffer;
 use lakebed::location::{family, without_credentials, without_secrets};
 use lakebed::storage::{Contents, FileDetails, Folders, ListedFile, Storage, present};
-use lakebed::write::Existing;
+use lakebed::write::ExistingFile;
 use lakebed::{Error, ErrorKind, Result};
 use object_store::path::Path;
 use object_store::{
@@ -204,15 +204,15 @@ impl Storage for ObjectStorage {
     }
 
     fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
-        self.publish(path, Existing::Replace, bytes).map(drop)
+        self.publish(path, ExistingFile::Replace, bytes).map(drop)
     }
 
     fn is_committable(&self) -> bool {
         true
     }
 
-    fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {
-        let mode = if existing == Existing::Refuse { PutMode::Create } else { PutMode::Overwrite };
+    fn publish(&self, path: &str, existing: ExistingFile, bytes: &[u8]) -> Result<bool> {
+        let mode = if existing == ExistingFile::Refuse { PutMode::Create } else { PutMode::Overwrite };
         let bytes = bytes.to_vec();
         let put = |store: Arc<dyn ObjectStore>, key| async move {
             store.put_opts(&key, bytes.into(), mode.into()).await

@@ -8,7 +8,7 @@ use lakebed::format::FORMATS;
 use lakebed::scan::ScanOptions;
 use lakebed::storage::{Local, Storage};
 use lakebed::view::View;
-use lakebed::write::Existing;
+use lakebed::write::ExistingFile;
 use lakebed::{ErrorKind, Limits};
 use lakebed_object_store::ObjectStorage;
 use object_store::memory::InMemory;
@@ -136,10 +136,10 @@ fn folders_are_what_objects_lie_in() {
 fn one_of_several_writers_gets_a_path() {
     let storage = empty();
     let path = "s3://lake/t/snapshot-1";
-    assert!(storage.publish(path, Existing::Refuse, b"first").unwrap());
-    assert!(!storage.publish(path, Existing::Refuse, b"second").unwrap());
+    assert!(storage.publish(path, ExistingFile::Refuse, b"first").unwrap());
+    assert!(!storage.publish(path, ExistingFile::Refuse, b"second").unwrap());
     assert_eq!(storage.read(path).unwrap().as_slice(), b"first");
-    assert!(storage.publish(path, Existing::Replace, b"third").unwrap());
+    assert!(storage.publish(path, ExistingFile::Replace, b"third").unwrap());
     assert_eq!(storage.read(path).unwrap().as_slice(), b"third");
     storage.remove(path).unwrap();
     assert_eq!(storage.read(path).unwrap_err().kind(), ErrorKind::Missing);

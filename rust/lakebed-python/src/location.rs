@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use lakebed::location::{self, Allowed, Policy};
+use lakebed::location::{self, AllowedPlaces, Policy};
 use pyo3::prelude::*;
 
 use crate::arrow::import_array;
@@ -33,7 +33,7 @@ pub fn without_credentials(path: &str) -> Cow<'_, str> {
 pub fn check_locations(paths: &Bound<'_, PyAny>, allowed: Vec<String>, policy: &str) -> PyResult<Batch> {
     let array = import_array(paths)?;
     detached(paths.py(), || {
-        let (allowed, policy) = (Allowed::below(allowed)?, Policy::parse(policy)?);
+        let (allowed, policy) = (AllowedPlaces::below(allowed)?, Policy::parse(policy)?);
         Ok(Batch(Arc::new(location::check_locations(&array, &allowed, policy)?)))
     })
 }

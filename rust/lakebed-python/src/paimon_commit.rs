@@ -9,10 +9,10 @@ use arrow_array::{RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 use lakebed::columnar::Decoding;
 use lakebed::distributed::Distributed;
-use lakebed::location::Guarded;
+use lakebed::location::GuardedStorage;
 use lakebed::paimon;
 use lakebed::paimon::write::{
-    self, BranchStart, Change, CommitOptions, Committed, Compaction, FileSelection, IndexFilesChange,
+    self, BranchStart, Change, CommitOptions, CommitOutcome, Compaction, FileSelection, IndexFilesChange,
     ManifestCompaction, RefChange, RollbackTo, SchemaChange, TableDefinition,
 };
 use lakebed::predicate::Predicate;
@@ -222,7 +222,7 @@ pub fn paimon_commit(
         to_python(py, Error::new(ErrorKind::Unsupported, message))
     })?;
     let (table, freed) = detached_as(py, refused, || {
-        let Committed { table, freed: rows } = write::commit(own, &changes, &options)?;
+        let CommitOutcome { table, freed: rows } = write::commit(own, &changes, &options)?;
         let schema = match rows.first() {
             Some(batch) => batch.schema(),
             None => Arc::clone(table.scan(View::Reachable, ScanOptions::default())?.schema()),
@@ -247,7 +247,7 @@ pub fn paimon_create_table(
         partition_keys, primary_keys, options, comment;
         fields: detached_as(py, refused, || TableDefinition::fields_from_json(&fields))?
     });
-    let storage = Arc::new(detached(py, || Guarded::of_table(storage, location, [], None))?);
+    let storage = Arc::new(detached(py, || GuardedStorage::of_table(storage, location, [], None))?);
     let create = || write::create_table(location, storage, &definition, Decoding::from(limits.0));
     detached_as(py, refused, create).map(|table| Table(Arc::new(table)))
 }

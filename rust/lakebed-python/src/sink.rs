@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use lakebed::Result;
-use lakebed::write::{Existing, publish};
+use lakebed::write::{ExistingFile, publish};
 use lakebed_avro::{Codec, WriteOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -76,7 +76,7 @@ pub fn write_into(
     Target(sink, overwrite): Target,
     write: impl FnOnce(&mut dyn Write) -> Result<()> + Send,
 ) -> WriteResult {
-    let existing = if overwrite { Existing::Replace } else { Existing::Refuse };
+    let existing = if overwrite { ExistingFile::Replace } else { ExistingFile::Refuse };
     let mut bytes = Vec::new();
     let is_returned = sink.is_none();
     checked(py, || match sink {

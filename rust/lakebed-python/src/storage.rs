@@ -7,7 +7,7 @@ use bytes::Bytes;
 use lakebed::storage::{
     AtOnce, Contents, FileDetails, Folders, ListedFile, Local, ReadPermits, Storage, present,
 };
-use lakebed::write::Existing;
+use lakebed::write::ExistingFile;
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::{
     PyFileExistsError, PyFileNotFoundError, PyMemoryError, PyNotADirectoryError, PyTypeError, PyValueError,
@@ -282,9 +282,9 @@ impl Storage for PyStorage {
         self.abilities.publish
     }
 
-    fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {
+    fn publish(&self, path: &str, existing: ExistingFile, bytes: &[u8]) -> Result<bool> {
         check(self.abilities.publish, "publish", "PublishingStorage", "", path)?;
-        let replace = existing == Existing::Replace;
+        let replace = existing == ExistingFile::Replace;
         attached(|py| match call_method(self.storage.bind(py), "publish", (path, bytes, replace)) {
             Ok(_) => Ok(true),
             Err(error) if !replace && error.is_instance_of::<PyFileExistsError>(py) => Ok(false),

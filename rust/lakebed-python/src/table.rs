@@ -6,8 +6,8 @@ use std::sync::Arc;
 use lakebed::distributed::{Bounds, Distributed};
 use lakebed::finding::TablesBelow;
 use lakebed::format::FORMATS;
-use lakebed::location::Guarded;
-use lakebed::relocate::Relocated;
+use lakebed::location::GuardedStorage;
+use lakebed::relocate::RelocatedStorage;
 use lakebed::table;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -45,9 +45,9 @@ impl Table {
         let Opening { path, storage, moved, allowed, limits, reads, keys } = opening;
         let mut storage = storage_of(py, storage, reads)?;
         let there: Vec<String> = moved.iter().map(|(_, now)| now.clone()).collect();
-        storage = Arc::new(detached(py, || Guarded::of_table(storage, &path, there, allowed))?);
+        storage = Arc::new(detached(py, || GuardedStorage::of_table(storage, &path, there, allowed))?);
         if !moved.is_empty() {
-            storage = Arc::new(Relocated::new(storage, &path, moved));
+            storage = Arc::new(RelocatedStorage::new(storage, &path, moved));
         }
         let decoding = decoding_of(limits, keys);
         Table::warned(py, detached(py, || FORMATS.open(&path, format, storage, decoding))?)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use lakebed::Limits;
 use lakebed::format::FORMATS;
-use lakebed::location::Guarded;
+use lakebed::location::GuardedStorage;
 use lakebed::scan::ScanOptions;
 use lakebed::storage::Local;
 use lakebed::table::Place;
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// # Errors
 /// Those of opening the table and of reading its metadata; those of `out`.
 pub fn diff(location: &str, before: i64, after: i64, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
-    let storage = Guarded::of_table(Arc::new(Local), location, [], None)?;
+    let storage = GuardedStorage::of_table(Arc::new(Local), location, [], None)?;
     let table = FORMATS.open(location, None, Arc::new(storage), Limits::DEFAULT.into())?;
     let view = View::Diff { before: Place::Snapshot(before), after: Place::Snapshot(after) };
     let columns = ["change", "file_path"].map(str::to_owned).to_vec();

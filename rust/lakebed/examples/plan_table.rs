@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use lakebed::Limits;
 use lakebed::format::FORMATS;
-use lakebed::location::Guarded;
+use lakebed::location::GuardedStorage;
 use lakebed::scan::ScanOptions;
 use lakebed::storage::Local;
 use lakebed::view::View;
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// # Errors
 /// Those of opening the table and of planning; those of `out`.
 pub fn plan(location: &str, filter: Option<String>, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
-    let storage = Guarded::of_table(Arc::new(Local), location, [], None)?;
+    let storage = GuardedStorage::of_table(Arc::new(Local), location, [], None)?;
     let table = FORMATS.open(location, None, Arc::new(storage), Limits::DEFAULT.into())?;
     let columns = ["file_path", "record_count"].map(str::to_owned).to_vec();
     let options = ScanOptions { columns: Some(columns), table_filter: filter, ..ScanOptions::default() };

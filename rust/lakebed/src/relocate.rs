@@ -8,30 +8,30 @@ use arrow_buffer::Buffer;
 use crate::error::Result;
 use crate::iceberg::discovery::table_folder;
 use crate::local_path::without_file_scheme;
-use crate::storage::{Contents, FileDetails, Folders, Placing, Storage};
+use crate::storage::{Contents, FileDetails, Folders, PlacingRules, Storage};
 
 /// A storage that reads files below one prefix from another prefix.
 ///
 /// Only reads are redirected: rows show paths as stored. A prefix matches whole names, so `s3://b/t` does not
 /// match `s3://b/t10/x`; the longest match counts. Paths below the table's own location are not redirected:
 /// the table was opened there.
-pub struct Relocated {
+pub struct RelocatedStorage {
     storage: Arc<dyn Storage>,
     location: String,
     /// Old prefixes and new ones, the longest old one first.
     prefixes: Vec<(String, String)>,
 }
 
-impl Relocated {
+impl RelocatedStorage {
     /// `storage` for the table at `location`, a folder or a metadata file in it, with old prefixes and new ones; either
     /// may have a trailing slash.
     pub fn new(
         storage: Arc<dyn Storage>,
         location: &str,
         prefixes: impl IntoIterator<Item = (String, String)>,
-    ) -> Relocated {
+    ) -> RelocatedStorage {
         let prefixes = longest_first(prefixes.into_iter().collect());
-        Relocated { storage, location: table_folder(location).to_owned(), prefixes }
+        RelocatedStorage { storage, location: table_folder(location).to_owned(), prefixes }
     }
 
     /// The current path of the file `path`.
@@ -83,7 +83,7 @@ pub(crate) fn below<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }
 
-impl Storage for Relocated {
+impl Storage for RelocatedStorage {
     fn read(&self, path: &str) -> Result<Buffer> {
         self.storage.read(&self.now(path))
     }
@@ -125,9 +125,9 @@ impl Storage for Relocated {
         false
     }
 
-    fn placing(&self) -> Placing {
+    fn placing(&self) -> PlacingRules {
         let moved = Some((self.location.clone(), self.prefixes.clone()));
-        Placing { moved, ..self.storage.placing() }
+        PlacingRules { moved, ..self.storage.placing() }
     }
 
     fn place(&self, path: &str) -> Result<String> {
@@ -144,9 +144,9 @@ mod tests {
     use super::*;
     use crate::storage::Local;
 
-    fn relocated(prefixes: &[(&str, &str)]) -> Relocated {
+    fn relocated(prefixes: &[(&str, &str)]) -> RelocatedStorage {
         let owned = prefixes.iter().map(|(old, new)| ((*old).to_owned(), (*new).to_owned()));
-        Relocated::new(Arc::new(Local), "/mnt/copy/t", owned)
+        RelocatedStorage::new(Arc::new(Local), "/mnt/copy/t", owned)
     }
 
     #[test]
@@ -186,7 +186,8 @@ mod tests {
         assert_eq!(nested.now("/mnt/copy/t/metadata/x.avro"), "/mnt/copy/t/metadata/x.avro");
         assert_eq!(nested.now("/mnt/copy/t"), "/mnt/copy/t");
         let prefixes = [("/mnt".to_owned(), "/mnt/copy".to_owned())];
-        let of_file = Relocated::new(Arc::new(Local), "/mnt/copy/t/metadata/v1.metadata.json", prefixes);
+        let of_file =
+            RelocatedStorage::new(Arc::new(Local), "/mnt/copy/t/metadata/v1.metadata.json", prefixes);
         assert_eq!(of_file.now("/mnt/copy/t/metadata/x.avro"), "/mnt/copy/t/metadata/x.avro");
     }
 }

@@ -60,7 +60,7 @@ impl SeparateThread {
     }
 
     /// Has it do `work` after what it does now.
-    pub fn begin<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Pending<T> {
+    pub fn begin<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> PendingResult<T> {
         let work: Arc<Mutex<Option<Work<T>>>> = Arc::new(Mutex::new(Some(Box::new(work))));
         let (sender, done) = channel();
         let given = Arc::clone(&work);
@@ -74,7 +74,7 @@ impl SeparateThread {
             // A step that no thread takes is dropped, and with it the sender.
             let _ = steps.send(Box::new(step));
         }
-        Pending { work, done }
+        PendingResult { work, done }
     }
 
     /// Waits until it has done its work and ended.
@@ -100,13 +100,13 @@ impl Drop for SeparateThread {
 }
 
 /// The result of work that may hang.
-pub struct Pending<T> {
+pub struct PendingResult<T> {
     /// The work that no thread has begun.
     work: Arc<Mutex<Option<Work<T>>>>,
     done: Receiver<std::thread::Result<T>>,
 }
 
-impl<T> Pending<T> {
+impl<T> PendingResult<T> {
     /// The result; a panic is resumed here. Checks for an interruption meanwhile, after which the thread is left
     /// to its work.
     ///

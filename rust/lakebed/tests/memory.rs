@@ -6,7 +6,7 @@ mod allocator;
 use std::fs;
 
 use allocator::{fail_at, held};
-use lakebed::iceberg::metadata::{MetadataFile, TableMetadata, Wanted};
+use lakebed::iceberg::metadata::{MetadataFile, TableMetadata, WantedElements};
 use lakebed::storage::{Local, Storage};
 use lakebed::{ErrorKind, Result};
 use lakebed_avro::Limits;
@@ -40,6 +40,6 @@ fn no_memory_for_a_text_in_metadata_is_an_error() {
     let written = include_str!("../../../tests/data/malformed/iceberg_metadata/y_good.json");
     let text = format!(r#"{{"long": "{}", {}"#, "x".repeat(2 * LARGE), &written[1..]);
     let file = MetadataFile::of_bytes(text.into_bytes().into(), Limits::DEFAULT);
-    let metadata = assert_survived(|| TableMetadata::read(&file, &Wanted::CURRENT));
+    let metadata = assert_survived(|| TableMetadata::read(&file, &WantedElements::CURRENT));
     assert!(metadata.current_schema_id >= 0);
 }

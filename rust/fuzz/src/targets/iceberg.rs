@@ -11,8 +11,8 @@ use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use lakebed::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, ManifestHeader, Statuses};
-use lakebed::iceberg::manifest_list::{ManifestFile, Recorded, read_manifest_list};
-use lakebed::iceberg::metadata::{MetadataFile, TableMetadata, Wanted};
+use lakebed::iceberg::manifest_list::{ManifestFile, RecordedCounts, read_manifest_list};
+use lakebed::iceberg::metadata::{MetadataFile, TableMetadata, WantedElements};
 use lakebed::{Error, ErrorKind, Result};
 use lakebed_avro::Blocks;
 
@@ -122,7 +122,7 @@ fn live(input: &[u8], columns: &Arc<EntryColumns>, batch: &RecordBatch, seen: [u
 
 /// The correct counts are accepted, others are not.
 fn recorded(input: &[u8], columns: &Arc<EntryColumns>, [existing, added, deleted]: [u64; 3]) {
-    let of = |files: u64| Recorded { files: Some(files), rows: None };
+    let of = |files: u64| RecordedCounts { files: Some(files), rows: None };
     let mut manifest = ManifestFile {
         existing: of(existing),
         added: of(added),
@@ -193,8 +193,8 @@ fn with_header(input: &[u8], columns: &Arc<EntryColumns>, batch: &RecordBatch) {
 
 fn metadata(input: &[u8]) {
     let file = MetadataFile::of_bytes(input.into(), LIMITS);
-    let all = TableMetadata::read(&file, &Wanted::ALL);
-    let current = TableMetadata::read(&file, &Wanted::CURRENT);
+    let all = TableMetadata::read(&file, &WantedElements::ALL);
+    let current = TableMetadata::read(&file, &WantedElements::CURRENT);
     let all = match all {
         Ok(all) => all,
         Err(error) => return assert_message(&error.to_string()),

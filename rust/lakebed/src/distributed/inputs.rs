@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::location::Guarded;
-use crate::relocate::Relocated;
+use crate::location::GuardedStorage;
+use crate::relocate::RelocatedStorage;
 use crate::scan::Format;
-use crate::storage::{Placing, Storage};
+use crate::storage::{PlacingRules, Storage};
 
 /// A manifest that a job maps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -74,12 +74,12 @@ impl<M> LocatedManifests<M> {
 }
 
 /// A storage that opens the files of another one, and places paths as the process that made `placing` does.
-pub(crate) fn placed(placing: &Placing, mut storage: Arc<dyn Storage>) -> Arc<dyn Storage> {
+pub(crate) fn placed(placing: &PlacingRules, mut storage: Arc<dyn Storage>) -> Arc<dyn Storage> {
     if let Some((trusted, allowed)) = placing.guard.clone() {
-        storage = Arc::new(Guarded::trusting(storage, trusted, allowed));
+        storage = Arc::new(GuardedStorage::trusting(storage, trusted, allowed));
     }
     if let Some((location, moved)) = placing.moved.clone() {
-        storage = Arc::new(Relocated::new(storage, &location, moved));
+        storage = Arc::new(RelocatedStorage::new(storage, &location, moved));
     }
     storage
 }

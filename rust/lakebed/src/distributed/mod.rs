@@ -40,7 +40,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::scan::{ExpressionForm, Numbered, Scan, no_scan_tasks};
+use crate::scan::{ExpressionForm, NumberedRows, Scan, no_scan_tasks};
 use crate::storage::total_size;
 
 /// A scan that an engine can run in many processes.
@@ -88,7 +88,7 @@ pub trait Distributed: Scan {
     }
 }
 
-impl<S: Scan> Distributed for Numbered<S> {}
+impl<S: Scan> Distributed for NumberedRows<S> {}
 
 /// By what a job is planned.
 #[derive(Debug, Clone)]

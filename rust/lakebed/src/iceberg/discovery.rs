@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lakebed_avro::Limits;
 
-use super::metadata::{MetadataFile, TableMetadata, Wanted};
+use super::metadata::{MetadataFile, TableMetadata, WantedElements};
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -257,7 +257,8 @@ fn newest(paths: Vec<String>, open: impl Fn(&str) -> Result<MetadataFile>) -> Re
     let mut newest: Option<(i64, MetadataFile)> = None;
     let several = files.len() > 1;
     for file in files {
-        let updated = if several { TableMetadata::read(&file, &Wanted::CURRENT)?.last_updated_ms } else { 0 };
+        let updated =
+            if several { TableMetadata::read(&file, &WantedElements::CURRENT)?.last_updated_ms } else { 0 };
         if newest.as_ref().is_none_or(|(latest, _)| *latest <= updated) {
             newest = Some((updated, file));
         }

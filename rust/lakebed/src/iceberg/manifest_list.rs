@@ -154,8 +154,8 @@ pub fn inline_manifests(manifests: &[InlineManifest], snapshot_id: i64) -> Resul
 /// Manifests as rows of a list, with all columns; key metadata is null for manifests that are in no list.
 pub(crate) fn manifest_rows(manifests: &[ManifestFile]) -> Result<RecordBatch> {
     let all = Rows(manifests.iter());
-    let files = |of: fn(&ManifestFile) -> Recorded| all.ints(|row| i32::try_from(of(row).files?).ok());
-    let rows = |of: fn(&ManifestFile) -> Recorded| all.longs(|row| i64::try_from(of(row).rows?).ok());
+    let files = |of: fn(&ManifestFile) -> RecordedCounts| all.ints(|row| i32::try_from(of(row).files?).ok());
+    let rows = |of: fn(&ManifestFile) -> RecordedCounts| all.longs(|row| i64::try_from(of(row).rows?).ok());
     let columns = LIST.iter().map(|spec| match spec.column {
         "manifest_path" => all.texts(|row| row.path.as_str()),
         "manifest_length" => all.longs(|row| i64::try_from(row.length?).ok()),
@@ -223,11 +223,11 @@ pub struct ManifestFile {
     /// The snapshot that added the manifest; entries without a snapshot inherit it.
     pub added_snapshot_id: Option<i64>,
     /// Entries and rows whose status is ADDED.
-    pub added: Recorded,
+    pub added: RecordedCounts,
     /// Entries and rows whose status is EXISTING.
-    pub existing: Recorded,
+    pub existing: RecordedCounts,
     /// Entries and rows whose status is DELETED.
-    pub deleted: Recorded,
+    pub deleted: RecordedCounts,
     /// One summary for each field of the spec; `None` where the writer wrote none.
     pub partitions: Option<Vec<FieldSummary>>,
     /// First row id of the added data files without one of their own (version 3).
@@ -239,7 +239,7 @@ pub struct ManifestFile {
 /// Counts of the entries of one status; `None` is unknown and may be any number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
-pub struct Recorded {
+pub struct RecordedCounts {
     /// Entries.
     pub files: Option<u64>,
     /// The sum of their `record_count`.
@@ -273,7 +273,7 @@ impl ManifestFile {
 
     /// The record for a part of the manifest, without counts.
     pub(crate) fn uncounted(self) -> ManifestFile {
-        let unknown = Recorded::default();
+        let unknown = RecordedCounts::default();
         ManifestFile { length: None, added: unknown, existing: unknown, deleted: unknown, ..self }
     }
 
@@ -335,7 +335,7 @@ impl<'l> Columns<'l> {
             return Err(Error::new(ErrorKind::Mismatch, message).in_field("content"));
         }
         let known = |count| u64::try_from(count).ok();
-        let [added, existing, deleted] = self.counts.map(|(files, rows)| Recorded {
+        let [added, existing, deleted] = self.counts.map(|(files, rows)| RecordedCounts {
             files: at(files, row).map(i64::from).and_then(known),
             rows: at(rows, row).and_then(known),
         });
@@ -455,9 +455,9 @@ mod tests {
 
     #[test]
     fn a_manifest_may_be_live_unless_both_counts_are_zero() {
-        let none = Recorded { files: Some(0), rows: None };
+        let none = RecordedCounts { files: Some(0), rows: None };
         let dead = ManifestFile { added: none, existing: none, ..ManifestFile::default() };
         assert!(!dead.may_be_live());
-        assert!(ManifestFile { added: Recorded::default(), ..dead }.may_be_live());
+        assert!(ManifestFile { added: RecordedCounts::default(), ..dead }.may_be_live());
     }
 }

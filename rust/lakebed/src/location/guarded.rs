@@ -5,13 +5,13 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use super::parts::{Fault, PathParts};
-use super::{Allowed, refused};
+use super::{AllowedPlaces, refused};
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::local_path::local_path;
 use crate::relocate::below;
-use crate::storage::{Contents, FileDetails, Folders, Placing, Storage};
-use crate::write::Existing;
+use crate::storage::{Contents, FileDetails, Folders, PlacingRules, Storage};
+use crate::write::ExistingFile;
 
 /// What separates an Iceberg table's location from its metadata files.
 const METADATA: &str = "/metadata/";
@@ -20,13 +20,13 @@ const METADATA: &str = "/metadata/";
 ///
 /// The caller's own paths are trusted: the location with which the table was opened, and the new prefixes of
 /// moved files. Only the rest of a path below them is checked, since that is what metadata controls.
-pub struct Guarded {
+pub struct GuardedStorage {
     storage: Arc<dyn Storage>,
     trusted: Vec<String>,
-    allowed: Allowed,
+    allowed: AllowedPlaces,
 }
 
-impl Guarded {
+impl GuardedStorage {
     /// The storage of the table at `location`, with some files `moved` below other prefixes. Other files may
     /// be opened below `prefixes`; without prefixes, anywhere on the table's own storage.
     ///
@@ -37,22 +37,28 @@ impl Guarded {
         location: &str,
         moved: impl IntoIterator<Item = String>,
         prefixes: Option<Vec<String>>,
-    ) -> Result<Guarded> {
+    ) -> Result<GuardedStorage> {
         let allowed = match prefixes {
-            Some(prefixes) => Allowed::below(prefixes)?,
+            Some(prefixes) => AllowedPlaces::below(prefixes)?,
             // Where a path with `..` leads is the responsibility of the caller, who wrote it.
-            None => Allowed::Storage { local: PathParts::of(location).is_ok_and(|place| place.is_local()) },
+            None => {
+                AllowedPlaces::Storage { local: PathParts::of(location).is_ok_and(|place| place.is_local()) }
+            }
         };
         // A table may be opened with one of its metadata files.
         let folder = location.rsplit_once(METADATA).filter(|(_, file)| file.contains(".metadata.json"));
         let folder = folder.map_or(location, |(folder, _)| folder);
         let trusted = moved.into_iter().chain([folder.to_owned(), location.to_owned()]).collect();
-        Ok(Guarded { storage, trusted, allowed })
+        Ok(GuardedStorage { storage, trusted, allowed })
     }
 
     /// A storage that trusts these places, and may open what is allowed besides.
-    pub(crate) fn trusting(storage: Arc<dyn Storage>, trusted: Vec<String>, allowed: Allowed) -> Guarded {
-        Guarded { storage, trusted, allowed }
+    pub(crate) fn trusting(
+        storage: Arc<dyn Storage>,
+        trusted: Vec<String>,
+        allowed: AllowedPlaces,
+    ) -> GuardedStorage {
+        GuardedStorage { storage, trusted, allowed }
     }
 
     /// The end of the caller's own path.
@@ -88,7 +94,7 @@ impl Guarded {
     }
 }
 
-impl Storage for Guarded {
+impl Storage for GuardedStorage {
     fn read(&self, path: &str) -> Result<Buffer> {
         self.check(path)?;
         self.storage.read(path).map_err(|error| self.missing(error, path))
@@ -123,9 +129,9 @@ impl Storage for Guarded {
         Some(self.storage.as_ref())
     }
 
-    fn placing(&self) -> Placing {
+    fn placing(&self) -> PlacingRules {
         let guard = Some((self.trusted.clone(), self.allowed.clone()));
-        Placing { guard, ..self.storage.placing() }
+        PlacingRules { guard, ..self.storage.placing() }
     }
 
     fn place(&self, path: &str) -> Result<String> {
@@ -153,7 +159,7 @@ impl Storage for Guarded {
         self.storage.settle(path)
     }
 
-    fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {
+    fn publish(&self, path: &str, existing: ExistingFile, bytes: &[u8]) -> Result<bool> {
         self.check(path)?;
         self.storage.publish(path, existing, bytes)
     }

@@ -17,13 +17,13 @@ pub use crate::credentials::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 
-pub use guarded::Guarded;
+pub use guarded::GuardedStorage;
 use parts::{Fault, PathParts};
 pub(crate) use parts::{is_scheme, is_scheme_or_drive, scheme};
 
 /// Where paths may lead.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub enum Allowed {
+pub enum AllowedPlaces {
     /// Anywhere on the table's own storage, but to no file of the reading machine unless the table is there,
     /// no web server, and no link-local address.
     Storage {
@@ -34,10 +34,10 @@ pub enum Allowed {
     Below(Vec<String>),
 }
 
-impl Allowed {
+impl AllowedPlaces {
     /// # Errors
     /// `Argument` for a prefix that is not a plain path itself: relative, with `..`, or with credentials.
-    pub fn below(prefixes: impl IntoIterator<Item = String>) -> Result<Allowed> {
+    pub fn below(prefixes: impl IntoIterator<Item = String>) -> Result<AllowedPlaces> {
         let prefixes: Vec<String> = prefixes.into_iter().collect();
         for prefix in &prefixes {
             if let Err(fault) = PathParts::of(prefix) {
@@ -49,7 +49,7 @@ impl Allowed {
                 return Err(Error::new(ErrorKind::Argument, message));
             }
         }
-        Ok(Allowed::Below(prefixes))
+        Ok(AllowedPlaces::Below(prefixes))
     }
 
     /// # Errors
@@ -59,19 +59,19 @@ impl Allowed {
         self.checker()(path)
     }
 
-    /// [`Allowed::check`] for many paths: prefixes are parsed once.
+    /// [`AllowedPlaces::check`] for many paths: prefixes are parsed once.
     fn checker(&self) -> impl Fn(&str) -> Result<()> {
         let prefixes: Vec<PathParts<'_>> = match self {
-            Allowed::Storage { .. } => Vec::new(),
-            Allowed::Below(prefixes) => {
+            AllowedPlaces::Storage { .. } => Vec::new(),
+            AllowedPlaces::Below(prefixes) => {
                 prefixes.iter().filter_map(|prefix| PathParts::of(prefix).ok()).collect()
             }
         };
         move |path| {
             let checked = PathParts::of(path).and_then(|place| match self {
                 _ if place.is_name() => Ok(()),
-                Allowed::Storage { local } => place.on_storage(*local),
-                Allowed::Below(_) => place.below_any(&prefixes),
+                AllowedPlaces::Storage { local } => place.on_storage(*local),
+                AllowedPlaces::Below(_) => place.below_any(&prefixes),
             });
             checked.map_err(|fault| refused(fault, path))
         }
@@ -141,7 +141,7 @@ impl Policy {
 /// # Errors
 /// `Location` at the first path that does not, if the policy is to fail; `Argument` for a column that is not
 /// text. Cost: one pass over the paths, times the prefixes.
-pub fn check_locations(column: &dyn Array, allowed: &Allowed, policy: Policy) -> Result<BooleanArray> {
+pub fn check_locations(column: &dyn Array, allowed: &AllowedPlaces, policy: Policy) -> Result<BooleanArray> {
     let checked = allowed.checker();
     let check = |(row, path): (usize, Option<&str>)| match path {
         None => Ok(None),

@@ -26,12 +26,12 @@ fn schemes_of_a_kind_of_storage_are_one() {
     ] {
         for scheme in schemes {
             assert_eq!(family(scheme), storage);
-            let prefix = Allowed::below([format!("{storage}://b/t")]).unwrap();
+            let prefix = AllowedPlaces::below([format!("{storage}://b/t")]).unwrap();
             assert!(prefix.check(&format!("{scheme}://b/t/x")).is_ok(), "{scheme}");
         }
     }
     // `az` has the container where the others have a host.
-    let prefix = Allowed::below(["az://c/t".to_owned()]).unwrap();
+    let prefix = AllowedPlaces::below(["az://c/t".to_owned()]).unwrap();
     assert_eq!(prefix.check("az://c@account/t/x").unwrap_err().kind(), ErrorKind::Location);
     assert_eq!(without_credentials("az://key@c/t"), "az://c/t");
 }
@@ -39,7 +39,8 @@ fn schemes_of_a_kind_of_storage_are_one() {
 #[test]
 fn names_in_a_tables_own_folders_are_fine_and_links_out_of_them_are_not() {
     let storage: std::sync::Arc<dyn crate::storage::Storage> = std::sync::Arc::new(crate::storage::Local);
-    let guarded = |prefixes| Guarded::of_table(storage.clone(), "../t", ["/copy/..".to_owned()], prefixes);
+    let guarded =
+        |prefixes| GuardedStorage::of_table(storage.clone(), "../t", ["/copy/..".to_owned()], prefixes);
     use crate::storage::Storage;
     let closed = guarded(Some(Vec::new())).unwrap();
     for (path, kind) in [

@@ -24,7 +24,7 @@ use crate::distributed::{Bounds, Job, JobPlan, ManifestMap, Process, Reduce, Shu
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{EntryJob, ScanOptions, threads};
-use crate::storage::{Local, Placing, Storage};
+use crate::storage::{Local, PlacingRules, Storage};
 use crate::view::select;
 
 /// The listed files that are not reached.
@@ -34,7 +34,7 @@ pub(crate) struct OrphansJob<R: Reach> {
     manifests: SentManifests<R>,
     /// The files that are named without a manifest.
     named: Vec<String>,
-    placing: Placing,
+    placing: PlacingRules,
     /// Where the table's files are.
     location: String,
     equal_schemes: Vec<(String, String)>,

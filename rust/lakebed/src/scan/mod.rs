@@ -28,7 +28,7 @@ pub(crate) use share::headers;
 pub use share::{Content, divisible};
 pub(crate) use source::EntrySource;
 pub(crate) use stream::{ManifestSource, ManifestStream};
-pub(crate) use view_scan::{DELETE_ID, Numbered, ViewScan};
+pub(crate) use view_scan::{DELETE_ID, NumberedRows, ViewScan};
 
 use coalesced::CoalescedBatches;
 

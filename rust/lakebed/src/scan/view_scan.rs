@@ -105,7 +105,7 @@ impl<F: Format> Distributed for ViewScan<F> {
         }
         let table_filter = self.options.table_filter.clone().filter(|_| F::PLANS_NUMBER_FILTERED_DELETES);
         let options = ScanOptions { threads: self.options.threads, table_filter, ..ScanOptions::default() };
-        Ok(Box::new(Numbered::new(ViewScan::new(self.table.clone(), View::Deletes, options)?)))
+        Ok(Box::new(NumberedRows::new(ViewScan::new(self.table.clone(), View::Deletes, options)?)))
     }
 
     fn scan_tasks(&self, form: ExpressionForm) -> Result<serde_json::Value> {
@@ -128,20 +128,20 @@ impl<F: Format> Distributed for ViewScan<F> {
 pub(crate) const DELETE_ID: &str = "delete_id";
 
 /// The rows of a scan with their numbers, from 0, in an added first column `delete_id`.
-pub(crate) struct Numbered<S> {
+pub(crate) struct NumberedRows<S> {
     rows: S,
     schema: SchemaRef,
 }
 
-impl<S: Scan> Numbered<S> {
-    pub(crate) fn new(rows: S) -> Numbered<S> {
+impl<S: Scan> NumberedRows<S> {
+    pub(crate) fn new(rows: S) -> NumberedRows<S> {
         let number = Arc::new(Field::new(DELETE_ID, DataType::Int32, true));
         let fields = std::iter::once(&number).chain(rows.schema().fields()).cloned();
-        Numbered { schema: Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>())), rows }
+        NumberedRows { schema: Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>())), rows }
     }
 }
 
-impl<S: Scan> Scan for Numbered<S> {
+impl<S: Scan> Scan for NumberedRows<S> {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }

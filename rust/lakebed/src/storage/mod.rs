@@ -16,15 +16,15 @@ use local_folder::{local_contents, local_details, modified};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::local_path::local_path;
-use crate::location::Allowed;
-use crate::write::publish::{Existing, create_bytes, is_taken, publish_bytes, sync_folder_of};
+use crate::location::AllowedPlaces;
+use crate::write::publish::{ExistingFile, create_bytes, is_taken, publish_bytes, sync_folder_of};
 
 /// Which paths a storage may open, and the real paths of files, as
 /// [`Storage::place`] needs them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Placing {
+pub struct PlacingRules {
     /// Where paths may lead, in addition to places that the caller trusts.
-    pub(crate) guard: Option<(Vec<String>, Allowed)>,
+    pub(crate) guard: Option<(Vec<String>, AllowedPlaces)>,
     /// The table's own location, and the old prefixes of moved files with the new ones.
     pub(crate) moved: Option<(String, Vec<(String, String)>)>,
 }
@@ -126,8 +126,8 @@ pub trait Storage: Send + Sync {
     }
 
     /// How it maps and checks paths, without the storage itself.
-    fn placing(&self) -> Placing {
-        self.inner().map_or_else(Placing::default, Storage::placing)
+    fn placing(&self) -> PlacingRules {
+        self.inner().map_or_else(PlacingRules::default, Storage::placing)
     }
 
     /// Modification time of a file or folder, in milliseconds since 1970 UTC; `None` where the storage does
@@ -177,7 +177,7 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// `Unsupported` for a storage that cannot; `Io`, after which the file may exist all the same unless the
     /// storage is local.
-    fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {
+    fn publish(&self, path: &str, existing: ExistingFile, bytes: &[u8]) -> Result<bool> {
         self.inner().map_or_else(|| Err(read_only(path)), |storage| storage.publish(path, existing, bytes))
     }
 
@@ -298,7 +298,7 @@ impl Storage for Local {
     }
 
     fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
-        publish_bytes(path, Existing::Refuse, bytes)
+        publish_bytes(path, ExistingFile::Refuse, bytes)
     }
 
     fn create_one(&self, path: &str, bytes: &[u8]) -> Result<()> {
@@ -313,7 +313,7 @@ impl Storage for Local {
         true
     }
 
-    fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {
+    fn publish(&self, path: &str, existing: ExistingFile, bytes: &[u8]) -> Result<bool> {
         match publish_bytes(path, existing, bytes) {
             Err(error) if is_taken(&error) => Ok(false),
             published => published.map(|()| true),

@@ -26,7 +26,7 @@ use crate::distributed::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::column;
 use crate::scan::{EntryJob, ScanOptions, each};
-use crate::storage::Placing;
+use crate::storage::PlacingRules;
 use crate::view::{Rows, select, whole, with_columns};
 
 sides! {
@@ -60,7 +60,7 @@ pub(crate) struct VerifyJob<S: StoredEntries> {
     manifests: Vec<(String, Arc<NamedManifest<ManifestOf<S>>>)>,
     /// A file that exists: a process that cannot read it would report all others as missing.
     anchor: String,
-    placing: Placing,
+    placing: PlacingRules,
     claims: Vec<Claim>,
     is_whole: bool,
     data_files: bool,

@@ -41,7 +41,7 @@ pub(crate) struct Links {
 
 /// What is compared between a delete and its data file; `None` where the format does not have it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Standing {
+pub(crate) struct SequenceAndPartition {
     /// The data sequence number.
     pub(crate) sequence: Option<i64>,
     /// A number that differs between partitions and partition specs.
@@ -50,7 +50,7 @@ pub(crate) struct Standing {
 
 impl Links {
     /// Adds a data file of the record `record`; `sign` is its [`super::ENTRY_SIGN`].
-    pub(crate) fn data_file(&mut self, key: &[u8], sign: i32, standing: Standing, record: usize) {
+    pub(crate) fn data_file(&mut self, key: &[u8], sign: i32, standing: SequenceAndPartition, record: usize) {
         self.push(key, (sign, standing, record), None);
     }
 
@@ -59,7 +59,7 @@ impl Links {
         &mut self,
         (key, target): (&[u8], &str),
         (delete, is_vector): (&str, bool),
-        standing: Standing,
+        standing: SequenceAndPartition,
         record: usize,
     ) {
         self.push(key, (1, standing, record), Some((target, delete, is_vector)));
@@ -73,7 +73,7 @@ impl Links {
     fn push(
         &mut self,
         key: &[u8],
-        (sign, standing, record): (i32, Standing, usize),
+        (sign, standing, record): (i32, SequenceAndPartition, usize),
         of_delete: Option<(&str, &str, bool)>,
     ) {
         self.keys.push(key.to_vec());
@@ -137,14 +137,14 @@ struct Target {
     deletes: Vec<Delete>,
     /// How much more often it is added than deleted.
     live: i64,
-    standing: Standing,
+    standing: SequenceAndPartition,
 }
 
 struct Delete {
     named_by: Box<str>,
     record: i64,
     is_vector: bool,
-    standing: Standing,
+    standing: SequenceAndPartition,
     target: Box<str>,
     path: Box<str>,
 }
@@ -231,7 +231,7 @@ impl Target {
 
 impl Delete {
     /// What keeps it from applying to its file, or should.
-    fn misfit(&self, file: Standing) -> Option<Finding> {
+    fn misfit(&self, file: SequenceAndPartition) -> Option<Finding> {
         let (own, theirs) = (self.standing.sequence, file.sequence);
         if let Some((own, theirs)) = own.zip(theirs).filter(|(own, theirs)| own < theirs) {
             // Position deletes that are older were for an earlier file of that path, and have no effect.
@@ -262,19 +262,19 @@ impl Delete {
 }
 
 /// The standing of each row of [`Links::rows`].
-fn standings(rows: &RecordBatch) -> Result<impl Fn(usize) -> Standing + use<>> {
+fn standings(rows: &RecordBatch) -> Result<impl Fn(usize) -> SequenceAndPartition + use<>> {
     let number = |name| column::<Int64Array>(rows, name).cloned();
     let (sequences, partitions) = (number(SEQUENCE)?, number(PARTITION)?);
     let of = |numbers: &Int64Array, row| numbers.is_valid(row).then(|| numbers.value(row));
-    Ok(move |row| Standing { sequence: of(&sequences, row), partition: of(&partitions, row) })
+    Ok(move |row| SequenceAndPartition { sequence: of(&sequences, row), partition: of(&partitions, row) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn standing(sequence: i64, partition: i64) -> Standing {
-        Standing { sequence: Some(sequence), partition: Some(partition) }
+    fn standing(sequence: i64, partition: i64) -> SequenceAndPartition {
+        SequenceAndPartition { sequence: Some(sequence), partition: Some(partition) }
     }
 
     fn found(links: Links, is_whole: bool) -> Vec<String> {
@@ -317,9 +317,9 @@ mod tests {
     #[test]
     fn a_vector_is_left_over_where_its_file_was_deleted() {
         let mut links = Links::default();
-        links.data_file(b"a", 1, Standing::default(), 0);
-        links.data_file(b"a", -1, Standing::default(), 1);
-        links.delete((b"a", "a"), ("d", true), Standing::default(), 2);
+        links.data_file(b"a", 1, SequenceAndPartition::default(), 0);
+        links.data_file(b"a", -1, SequenceAndPartition::default(), 1);
+        links.delete((b"a", "a"), ("d", true), SequenceAndPartition::default(), 2);
         let found = found(links, true);
         assert!(
             matches!(found.as_slice(), [one] if one.contains("missing") && one.contains("Some(7)")),

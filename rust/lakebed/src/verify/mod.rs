@@ -20,7 +20,7 @@ pub(crate) use entries::ENTRY_SIGN;
 pub(crate) use finding::{Finding, Severity};
 pub(crate) use inventory::{Inventory, NamedFile, caught};
 pub(crate) use job::VerifyJob;
-pub(crate) use links::{Links, Standing};
+pub(crate) use links::{Links, SequenceAndPartition};
 pub(crate) use scan::VerifyScan;
 pub(crate) use totals::{Claim, Number};
 

@@ -14,7 +14,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Existing;
+use super::ExistingFile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Storage, present};
 
@@ -128,7 +128,7 @@ pub(super) enum Publication {
 /// # Errors
 /// `Io`; the file is not there then.
 pub(super) fn publish_next(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Result<Publication> {
-    let failed = match storage.publish(path, Existing::Refuse, bytes) {
+    let failed = match storage.publish(path, ExistingFile::Refuse, bytes) {
         Ok(true) => return Ok(Publication::Made),
         Ok(false) => None,
         Err(error) => Some(error),
@@ -221,7 +221,7 @@ impl WrittenFiles {
         let probe = self.probe.as_ref().map(|(path, bytes)| (path, bytes.as_slice()));
         let probe = probe.or_else(|| self.paths.first().map(|path| (path, &b""[..])));
         let Some((path, bytes)) = probe.filter(|_| !self.storage.is_local()) else { return Ok(()) };
-        if !self.storage.publish(path, Existing::Refuse, bytes)? {
+        if !self.storage.publish(path, ExistingFile::Refuse, bytes)? {
             return Ok(());
         }
         let message = "the storage replaced an existing file (its server ignores the condition of a \

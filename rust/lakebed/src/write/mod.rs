@@ -12,7 +12,7 @@ use lakebed_avro::{Codec, WriteOptions};
 
 use commit::{Publication, publish_next};
 pub(crate) use publish::publish_bytes;
-pub use publish::{Existing, publish};
+pub use publish::{ExistingFile, publish};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::local_path::local_path;

@@ -10,7 +10,7 @@ use crate::local_path::local_path;
 
 /// What happens to a file that exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Existing {
+pub enum ExistingFile {
     /// It stays, and nothing is written.
     Refuse,
     /// It is replaced, in one step.
@@ -35,7 +35,7 @@ pub(crate) fn is_left_over(name: &str) -> bool {
 /// # Errors
 /// Those of `write`; `Io`, with the cause, also where `path` exists and is to stay. The temporary file is
 /// then removed.
-pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Result<()>) -> Result<()> {
+pub fn publish(path: &str, existing: ExistingFile, write: impl FnOnce(&File) -> Result<()>) -> Result<()> {
     appear(path, existing, true, write)?;
     sync_folder_of(path)
 }
@@ -43,7 +43,7 @@ pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Resu
 /// The same without syncing the folder; the file is only synced with `synced`.
 fn appear(
     path: &str,
-    existing: Existing,
+    existing: ExistingFile,
     synced: bool,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<()> {
@@ -56,8 +56,8 @@ fn appear(
             file.sync_all().map_err(io)?;
         }
         match existing {
-            Existing::Replace => fs::rename(&temporary, target).map_err(io),
-            Existing::Refuse => link(&temporary, target).map_err(io),
+            ExistingFile::Replace => fs::rename(&temporary, target).map_err(io),
+            ExistingFile::Refuse => link(&temporary, target).map_err(io),
         }
     };
     let outcome = written();
@@ -92,7 +92,7 @@ fn sync_folder(_: &Path) -> io::Result<()> {
 /// # Errors
 /// As [`publish_bytes`].
 pub(crate) fn create_bytes(path: &str, bytes: &[u8]) -> Result<()> {
-    appear(local_path(path)?, Existing::Refuse, true, |mut file| Ok(file.write_all(bytes)?))
+    appear(local_path(path)?, ExistingFile::Refuse, true, |mut file| Ok(file.write_all(bytes)?))
 }
 
 /// Replaces a file that nothing depends on, so it is not synced.
@@ -100,14 +100,14 @@ pub(crate) fn create_bytes(path: &str, bytes: &[u8]) -> Result<()> {
 /// # Errors
 /// As [`publish_bytes`].
 pub(crate) fn replace_hint(path: &str, text: &str) -> Result<()> {
-    appear(local_path(path)?, Existing::Replace, false, |mut file| Ok(file.write_all(text.as_bytes())?))
+    appear(local_path(path)?, ExistingFile::Replace, false, |mut file| Ok(file.write_all(text.as_bytes())?))
 }
 
 /// Publishes bytes at a path as metadata spells it.
 ///
 /// # Errors
 /// `Unsupported` for a path that is not local; those of [`publish`].
-pub(crate) fn publish_bytes(path: &str, existing: Existing, bytes: &[u8]) -> Result<()> {
+pub(crate) fn publish_bytes(path: &str, existing: ExistingFile, bytes: &[u8]) -> Result<()> {
     publish(local_path(path)?, existing, |mut file| Ok(file.write_all(bytes)?))
 }
 
@@ -204,15 +204,15 @@ mod tests {
                 file.write_all(text.as_bytes()).map_err(|error| Error::new(ErrorKind::Io, error.to_string()))
             }
         };
-        publish(&path, Existing::Refuse, write("one")).unwrap();
-        let refused = publish(&path, Existing::Refuse, write("two")).unwrap_err();
+        publish(&path, ExistingFile::Refuse, write("one")).unwrap();
+        let refused = publish(&path, ExistingFile::Refuse, write("two")).unwrap_err();
         assert_eq!(
             (refused.kind(), refused.location().path.as_deref()),
             (ErrorKind::Io, Some(path.as_str()))
         );
         assert_eq!(fs::read_to_string(&path).unwrap(), "one");
-        publish(&path, Existing::Replace, write("three")).unwrap();
-        let failed = publish(&path, Existing::Replace, |mut file| {
+        publish(&path, ExistingFile::Replace, write("three")).unwrap();
+        let failed = publish(&path, ExistingFile::Replace, |mut file| {
             file.write_all(b"half").unwrap();
             Err(Error::new(ErrorKind::Argument, "a row does not fit"))
         });

@@ -11,7 +11,7 @@ use crate::iceberg::manifest::DELETED;
 use crate::iceberg::partition::PartitionNumbers;
 use crate::iceberg::table::TableTypes;
 use crate::record::{column, find};
-use crate::verify::{Links, Standing};
+use crate::verify::{Links, SequenceAndPartition};
 
 /// The columns of entries that [`wrong`] and [`links`] need.
 pub(crate) const SINGLE_INPUT: [&str; 14] = [
@@ -58,7 +58,7 @@ pub(crate) fn links(partitions: &PartitionNumbers, entries: &RecordBatch) -> Res
     for row in live(entries)? {
         let partition = partitions.get(row).map(|hash| i64::from_le_bytes(hash.to_le_bytes()));
         let sequence = rows.sequences.is_valid(row).then(|| rows.sequences.value(row));
-        let (standing, path) = (Standing { sequence, partition }, rows.paths.value(row));
+        let (standing, path) = (SequenceAndPartition { sequence, partition }, rows.paths.value(row));
         match (rows.contents.value(row), rows.target(row)) {
             (DATA, _) => links.data_file(path.as_bytes(), 1, standing, row),
             (EQUALITY_DELETES, _) | (_, Ok(None) | Err(_)) => {}

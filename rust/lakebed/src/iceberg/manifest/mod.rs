@@ -30,7 +30,7 @@ pub use self::status::{ADDED, DELETED, EXISTING, Statuses};
 use self::status::{Counter, Tally, dropped_rows, seen};
 use super::encryption::plain;
 use super::fields::PARTITION;
-use super::manifest_list::{DELETES, ManifestFile, Recorded};
+use super::manifest_list::{DELETES, ManifestFile, RecordedCounts};
 use super::partition::PartitionSpec;
 use super::paths::{TableFormat, resolved_column};
 use crate::columnar::Decoding;
@@ -319,7 +319,7 @@ impl EntryReader {
         let recorded = [manifest.existing, manifest.added, manifest.deleted];
         let names = ["existing", "added", "deleted"];
         let found = self.seen().into_iter().zip(self.rows).zip(dropped_rows(&self.tally));
-        for ((name, Recorded { files, rows }), ((seen, decoded_rows), dropped_rows)) in
+        for ((name, RecordedCounts { files, rows }), ((seen, decoded_rows), dropped_rows)) in
             names.iter().zip(recorded).zip(found)
         {
             let sum = decoded_rows.saturating_add(dropped_rows);

@@ -8,7 +8,7 @@ use flate2::bufread::MultiGzDecoder;
 use lakebed_avro::Limits;
 
 use super::encoding::Utf8;
-use super::{TableMetadata, Wanted};
+use super::{TableMetadata, WantedElements};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::without_nuls;
 use crate::storage::{Storage, read_recorded};
@@ -87,7 +87,7 @@ impl MetadataFile {
     /// # Errors
     /// Those of [`TableMetadata::read`].
     pub fn to_json(&self) -> Result<String> {
-        TableMetadata::read(self, &Wanted::ALL)?;
+        TableMetadata::read(self, &WantedElements::ALL)?;
         self.to_text()
     }
 

@@ -1,7 +1,7 @@
 //! Table metadata: the `metadata.json` of a table (Iceberg specification, "Table Metadata").
 //!
 //! It may be hundreds of megabytes long, mostly snapshots and schemas that are not current. So it is never
-//! held as a tree: its top level is scanned, and only the elements of its lists that are [`Wanted`] are kept.
+//! held as a tree: its top level is scanned, and only the elements of its lists that are [`WantedElements`] are kept.
 
 mod encoding;
 mod file;
@@ -131,7 +131,7 @@ pub enum Which {
 
 /// Which elements of the long lists are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedElements {
     /// Schemas, besides the current one.
     pub schemas: Which,
     /// Snapshots.
@@ -146,9 +146,9 @@ pub struct Wanted {
     pub statistics: bool,
 }
 
-impl Wanted {
+impl WantedElements {
     /// The current schema and snapshot, with which a table is opened.
-    pub const CURRENT: Wanted = Wanted {
+    pub const CURRENT: WantedElements = WantedElements {
         schemas: Which::Current,
         snapshots: Which::Current,
         lineage: false,
@@ -158,7 +158,7 @@ impl Wanted {
     };
 
     /// Everything.
-    pub const ALL: Wanted = Wanted {
+    pub const ALL: WantedElements = WantedElements {
         schemas: Which::All,
         snapshots: Which::All,
         lineage: true,

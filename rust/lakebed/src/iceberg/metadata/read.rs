@@ -15,7 +15,7 @@ use super::scanner::Scanner;
 use super::section::Section;
 use super::snapshot::{Lineage, Snapshot, SnapshotHead, SnapshotRef, StoredSnapshot};
 use super::stored::Strings;
-use super::{MetadataFile, TableMetadata, Wanted, Which};
+use super::{MetadataFile, TableMetadata, WantedElements, Which};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::table_folder;
 use crate::iceberg::partition::PartitionSpec;
@@ -44,7 +44,7 @@ impl TableMetadata {
     /// (inflated) text; `Unsupported` for the metadata of a view; of the Avro layer's kinds, `Truncated` for a file that ends early, `Codec`, `Limit`
     /// for more than `max_file_bytes` of text or an element of more than `max_value_bytes`; those of the
     /// storage.
-    pub fn read(file: &MetadataFile, wanted: &Wanted) -> Result<TableMetadata> {
+    pub fn read(file: &MetadataFile, wanted: &WantedElements) -> Result<TableMetadata> {
         let read = || {
             let mut draft = Draft::new(wanted, Current::default());
             draft.read(file)?;
@@ -68,7 +68,7 @@ impl TableMetadata {
         file: &MetadataFile,
         mut each: impl FnMut(Vec<Snapshot>) -> Result<()>,
     ) -> Result<()> {
-        let wanted = Wanted { snapshots: Which::All, ..Wanted::CURRENT };
+        let wanted = WantedElements { snapshots: Which::All, ..WantedElements::CURRENT };
         let known = Current { schema: Some(self.current_schema_id), snapshot: self.current_snapshot_id };
         let mut read = || {
             let mut draft = Draft::new(&wanted, known);
@@ -90,7 +90,7 @@ impl TableMetadata {
 impl MetadataFile {
     /// Whether it is the metadata of a view; false also for a file that cannot be read.
     pub(in crate::iceberg) fn is_view(&self) -> bool {
-        let mut draft = Draft::new(&Wanted::CURRENT, Current::default());
+        let mut draft = Draft::new(&WantedElements::CURRENT, Current::default());
         draft.read(self).is_ok() && draft.is_view()
     }
 }
@@ -104,7 +104,7 @@ pub(super) struct Current {
 
 /// The values found so far, by key.
 pub(super) struct Draft<'w> {
-    pub(super) wanted: &'w Wanted,
+    pub(super) wanted: &'w WantedElements,
     /// Receives snapshots as soon as there are some.
     each: Option<&'w mut dyn FnMut(Vec<Snapshot>) -> Result<()>>,
     pub(super) format_version: Option<i32>,
@@ -142,7 +142,7 @@ pub(super) struct Draft<'w> {
 }
 
 impl<'w> Draft<'w> {
-    fn new(wanted: &'w Wanted, current: Current) -> Draft<'w> {
+    fn new(wanted: &'w WantedElements, current: Current) -> Draft<'w> {
         let schema = |json: Box<RawValue>| Schema::parse(json.get().as_bytes()).map(Arc::new);
         Draft {
             wanted,

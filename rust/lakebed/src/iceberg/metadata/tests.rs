@@ -17,7 +17,7 @@ fn files() -> Vec<PathBuf> {
     test_data::paths("iceberg", &|name| name.contains("metadata.json") || name.starts_with("TableMetadata"))
 }
 
-fn read_file(path: &Path, wanted: &Wanted) -> Result<TableMetadata> {
+fn read_file(path: &Path, wanted: &WantedElements) -> Result<TableMetadata> {
     let file = MetadataFile::open(path.to_str().expect("UTF-8"), Arc::new(Local), Limits::DEFAULT)?;
     TableMetadata::read(&file, wanted)
 }
@@ -35,13 +35,13 @@ impl Storage for One {
     }
 }
 
-fn read_with(bytes: impl Into<Vec<u8>>, wanted: &Wanted, limits: Limits) -> Result<TableMetadata> {
+fn read_with(bytes: impl Into<Vec<u8>>, wanted: &WantedElements, limits: Limits) -> Result<TableMetadata> {
     let file = MetadataFile::open("t/metadata/v1.metadata.json", Arc::new(One(bytes.into())), limits)?;
     TableMetadata::read(&file, wanted)
 }
 
 fn read(json: &Value) -> Result<TableMetadata> {
-    read_with(json.to_string(), &Wanted::ALL, Limits::DEFAULT)
+    read_with(json.to_string(), &WantedElements::ALL, Limits::DEFAULT)
 }
 
 fn refused(json: &Value) -> Error {
@@ -83,14 +83,14 @@ fn real_files_are_read_or_refused_for_missing_fields() {
     let mut refusals = Vec::new();
     for path in files() {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        let all = match read_file(&path, &Wanted::ALL) {
+        let all = match read_file(&path, &WantedElements::ALL) {
             Ok(all) => all,
             Err(error) => {
                 refusals.push((name, error.kind(), error.to_string()));
                 continue;
             }
         };
-        let current = read_file(&path, &Wanted::CURRENT).expect("metadata");
+        let current = read_file(&path, &WantedElements::CURRENT).expect("metadata");
         assert_eq!(current.schema(current.current_schema_id), all.schema(all.current_schema_id), "{name}");
         let heads = [&current, &all].map(|one| one.current_snapshot_id.and_then(|id| one.snapshot(id)));
         assert_eq!(heads[0], heads[1], "{name}");
@@ -185,7 +185,7 @@ fn wrong_values_are_located() {
     let mut bad = snapshot(3);
     bad["timestamp-ms"] = json!("yesterday");
     let json = text(json!({"snapshots": [snapshot(1), bad]}));
-    let error = read_with(json.clone(), &Wanted::ALL, Limits::DEFAULT).expect_err("an error");
+    let error = read_with(json.clone(), &WantedElements::ALL, Limits::DEFAULT).expect_err("an error");
     assert_eq!(error.kind(), ErrorKind::Json);
     assert_eq!(error.location().field.as_deref(), Some("snapshots[1].timestamp-ms"));
     let end = json.find("yesterday\"").expect("the value") + "yesterday".len();
@@ -237,19 +237,20 @@ fn only_wanted_fields_are_kept_in_any_order() {
     let object = metadata.as_object().expect("an object").clone();
     let backwards: serde_json::Map<String, Value> = object.into_iter().rev().collect();
     for json in [metadata, Value::Object(backwards)] {
-        let read = |wanted: &Wanted| read_with(json.to_string(), wanted, Limits::DEFAULT).expect("metadata");
+        let read =
+            |wanted: &WantedElements| read_with(json.to_string(), wanted, Limits::DEFAULT).expect("metadata");
         let ids = |read: &TableMetadata| -> (Vec<i64>, Vec<i32>) {
             let snapshots = read.snapshots.iter().map(|one| one.snapshot_id).collect();
             (snapshots, read.schemas.iter().map(|one| one.schema_id).collect())
         };
-        let current = read(&Wanted::CURRENT);
+        let current = read(&WantedElements::CURRENT);
         assert_eq!(ids(&current), (vec![1], vec![1]));
         assert!(current.snapshot_log.is_empty() && current.lineage.is_empty());
-        let some = Wanted { snapshots: Which::Ids([3, 7].into()), ..Wanted::CURRENT };
+        let some = WantedElements { snapshots: Which::Ids([3, 7].into()), ..WantedElements::CURRENT };
         let mut some = read(&some);
         some.snapshots.sort_by_key(|one| one.snapshot_id);
         assert_eq!(ids(&some), (vec![1, 3], vec![1]));
-        let all = read(&Wanted::ALL);
+        let all = read(&WantedElements::ALL);
         assert_eq!(ids(&all), (vec![1, 2, 3], vec![0, 1, 2]));
         assert_eq!((all.snapshot_log.len(), all.lineage.len()), (1, 3));
     }
@@ -261,7 +262,7 @@ fn snapshots_are_passed_on_as_they_are_read() {
         (1..=9000).map(|id| json!({"snapshot-id": id, "timestamp-ms": id, "manifests": []})).collect();
     let text = second(&json!({"snapshots": some, "current-snapshot-id": 9000})).to_string();
     let file = MetadataFile::of_bytes(Buffer::from(text.as_bytes()), Limits::DEFAULT);
-    let metadata = TableMetadata::read(&file, &Wanted::CURRENT).expect("metadata");
+    let metadata = TableMetadata::read(&file, &WantedElements::CURRENT).expect("metadata");
     let (mut ids, mut calls) = (Vec::new(), 0);
     let read = metadata.each_snapshot(&file, |some| {
         ids.extend(some.iter().map(|one| one.snapshot_id));
@@ -278,7 +279,7 @@ fn snapshots_are_given_away_where_the_list_lacks_the_schema_of_version_1() {
     let of_first = json!({"format-version": 1, "schema": schema(1), "current-schema-id": null});
     let text = second(&of_first).to_string();
     let file = MetadataFile::of_bytes(Buffer::from(text.as_bytes()), Limits::DEFAULT);
-    let metadata = TableMetadata::read(&file, &Wanted::CURRENT).expect("metadata");
+    let metadata = TableMetadata::read(&file, &WantedElements::CURRENT).expect("metadata");
     assert_eq!(metadata.current_schema_id, 1);
     metadata.each_snapshot(&file, |_| Ok(())).expect("snapshots");
 }
@@ -290,7 +291,7 @@ fn compressed_text_is_recognised_by_its_first_bytes() {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(text.as_bytes()).expect("written");
     let bytes = encoder.finish().expect("finished");
-    let read = |bytes: &[u8]| read_with(bytes, &Wanted::ALL, Limits::DEFAULT);
+    let read = |bytes: &[u8]| read_with(bytes, &WantedElements::ALL, Limits::DEFAULT);
     assert!(read(&bytes).is_ok());
     for cut in 1..bytes.len() {
         let error = read(&bytes[..cut]).expect_err("an error");
@@ -314,7 +315,7 @@ fn limits_bound_the_text_and_each_element() {
         Limits { max_file_bytes: 1000, ..Limits::DEFAULT },
         Limits { max_value_bytes: 100_000, ..Limits::DEFAULT },
     ] {
-        let error = read_with(text.clone(), &Wanted::ALL, limits).expect_err("an error");
+        let error = read_with(text.clone(), &WantedElements::ALL, limits).expect_err("an error");
         assert_eq!(error.kind(), ErrorKind::Avro(AvroKind::Limit), "{error}");
     }
 }
@@ -324,12 +325,13 @@ fn every_prefix_is_refused() {
     let text =
         second(&json!({"snapshots": [snapshot(1)], "refs": {}, "properties": {"é": "\\\""}})).to_string();
     for end in 0..text.len() {
-        let error = read_with(&text.as_bytes()[..end], &Wanted::ALL, Limits::DEFAULT).expect_err("an error");
+        let error =
+            read_with(&text.as_bytes()[..end], &WantedElements::ALL, Limits::DEFAULT).expect_err("an error");
         assert_eq!(error.kind(), ErrorKind::Avro(AvroKind::Truncated), "{end}: {error}");
         assert_eq!(error.location().offset, Some(end as u64));
     }
-    assert!(read_with(format!("{text} \n"), &Wanted::ALL, Limits::DEFAULT).is_ok());
-    let error = read_with(format!("{text}}}"), &Wanted::ALL, Limits::DEFAULT).expect_err("an error");
+    assert!(read_with(format!("{text} \n"), &WantedElements::ALL, Limits::DEFAULT).is_ok());
+    let error = read_with(format!("{text}}}"), &WantedElements::ALL, Limits::DEFAULT).expect_err("an error");
     assert_eq!(error.location().offset, Some(text.len() as u64));
 }
 
@@ -340,9 +342,9 @@ fn deep_nesting_is_an_error_or_passed_over() {
         let json = second(&json!({})).to_string();
         format!("{},\"{key}\":{}}}", &json[..json.len() - 1], deep(100_000))
     };
-    assert!(read_with(text("unknown"), &Wanted::ALL, Limits::DEFAULT).is_ok());
+    assert!(read_with(text("unknown"), &WantedElements::ALL, Limits::DEFAULT).is_ok());
     for key in ["schema", "refs", "properties", "partition-spec", "snapshots", "location"] {
-        let error = read_with(text(key), &Wanted::ALL, Limits::DEFAULT).expect_err("an error");
+        let error = read_with(text(key), &WantedElements::ALL, Limits::DEFAULT).expect_err("an error");
         assert_eq!(error.kind(), ErrorKind::Json, "{key}: {error}");
     }
 }
@@ -355,7 +357,7 @@ fn malformed_files_are_errors_of_one_line() {
         samples.into_iter().filter(|bytes| bytes.len() < 8192).chain([second(&json!({})).to_string().into()]);
     for bytes in plain {
         for _ in 0..40 {
-            if let Err(error) = read_with(random.mutate(&bytes), &Wanted::ALL, Limits::DEFAULT) {
+            if let Err(error) = read_with(random.mutate(&bytes), &WantedElements::ALL, Limits::DEFAULT) {
                 let words = error.to_string();
                 assert!(words.len() < 1024 && !words.contains('\n'), "{words}");
             }
@@ -372,7 +374,7 @@ fn long_files_are_read_piece_by_piece() {
     // Pieces start with the last byte of the one before, and the length may be a multiple of theirs.
     for padding in [0, (12 << 20) - 2 - text.len(), (12 << 20) - 1 - text.len()] {
         let text = text.clone() + &" ".repeat(padding);
-        let metadata = read_with(text, &Wanted::CURRENT, Limits::DEFAULT).expect("metadata");
+        let metadata = read_with(text, &WantedElements::CURRENT, Limits::DEFAULT).expect("metadata");
         assert_eq!(metadata.property("long").map(str::len), Some(10 << 20));
         assert_eq!(metadata.snapshots.len(), 1);
     }

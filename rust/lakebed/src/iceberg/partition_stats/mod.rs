@@ -16,7 +16,7 @@ use super::delete_file::conform_row;
 use super::fields::{DV_COUNT, LAST_UPDATED_AT, PARTITION, PARTITION_STATS};
 use super::groups::{Count, PartitionSums};
 use super::manifest::canonical::{canonical_partition_stats, canonical_prefixed_partition_stats};
-use super::metadata::{PartitionStatisticsFile, Wanted};
+use super::metadata::{PartitionStatisticsFile, WantedElements};
 use super::partition::PartitionType;
 use super::table::Table;
 use super::types::{FieldRef, NestedField, Type};
@@ -39,7 +39,7 @@ pub(super) struct PartitionStats {
 /// # Errors
 /// Those of [`Table::read`].
 pub(super) fn files(table: &Table) -> Result<Vec<PartitionStatisticsFile>> {
-    Ok(table.read(&Wanted { statistics: true, ..Wanted::CURRENT })?.partition_statistics)
+    Ok(table.read(&WantedElements { statistics: true, ..WantedElements::CURRENT })?.partition_statistics)
 }
 
 /// The rows of a file, in file order, with their partitions in the type `partition`.

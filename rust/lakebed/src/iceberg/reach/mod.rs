@@ -19,7 +19,7 @@ use self::retention::{KeptSnapshots, check_enabled, wrong_properties};
 pub(super) use self::retention::{check_deletable, kept};
 use super::discovery::{FOLDER, HINT};
 use super::manifest_list::{ManifestFile, brief};
-use super::metadata::{RefKind, Snapshot, SnapshotRef, TableMetadata, Wanted};
+use super::metadata::{RefKind, Snapshot, SnapshotRef, TableMetadata, WantedElements};
 use super::paths::TableFormat;
 use super::table::Table;
 use crate::columnar::Decoding;
@@ -53,7 +53,8 @@ const OF_LISTS: [Kind; 6] = [
 ];
 
 /// The parts of the metadata that name files.
-const WITH_FILES: Wanted = Wanted { metadata_log: true, statistics: true, ..Wanted::CURRENT };
+const WITH_FILES: WantedElements =
+    WantedElements { metadata_log: true, statistics: true, ..WantedElements::CURRENT };
 
 /// A table and its files.
 pub(crate) struct TableReach {
@@ -102,7 +103,7 @@ impl TableReach {
             let message = "another table is in the place of the one that was committed to";
             return Err(Error::new(ErrorKind::Mismatch, message).in_file(self.table.metadata_file()));
         }
-        let lineage = self.table.read(&Wanted { lineage: true, ..Wanted::CURRENT })?.lineage;
+        let lineage = self.table.read(&WantedElements { lineage: true, ..WantedElements::CURRENT })?.lineage;
         let is_gone =
             |name: &String, one: &SnapshotRef| now.refs.get(name).is_none_or(|known| known.kind != one.kind);
         let gone = before.refs.iter().filter(|(name, one)| is_gone(name, one));

@@ -4,7 +4,7 @@
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::{FOLDER, current_metadata, is_metadata_file, is_table};
-use crate::iceberg::metadata::{METADATA_PATH, MetadataFile, TableMetadata, Wanted, Which};
+use crate::iceberg::metadata::{METADATA_PATH, MetadataFile, TableMetadata, WantedElements, Which};
 use crate::iceberg::paths::resolved;
 use crate::iceberg::table::Table;
 use crate::notes::Notes;
@@ -56,7 +56,7 @@ pub(super) fn check_location(table: &Table, is_of_catalog: bool, spellings: &Pre
 /// Refuses a table whose metadata has no location, unless the files that the metadata names are below the folder that it
 /// was opened at: in a copied table they are those of the table there.
 fn check_unlocated(table: &Table, spellings: &Prefixes) -> Result<()> {
-    let wanted = Wanted { snapshots: Which::All, metadata_log: true, ..Wanted::CURRENT };
+    let wanted = WantedElements { snapshots: Which::All, metadata_log: true, ..WantedElements::CURRENT };
     let metadata = table.read(&wanted)?;
     let lists = metadata.snapshots.iter().flat_map(|one| one.manifest_list.iter().chain(&one.manifests));
     let place = table.storage().place(table.location())?;
@@ -109,11 +109,11 @@ fn is_of_property(table: &Table, spellings: &Prefixes) -> Result<bool> {
 /// Whether the newest metadata file at the location is an earlier one of the table.
 fn is_earlier_state(table: &Table, spellings: &Prefixes) -> Result<bool> {
     let storage = table.storage();
-    let metadata = table.read(&Wanted { metadata_log: true, ..Wanted::CURRENT })?;
+    let metadata = table.read(&WantedElements { metadata_log: true, ..WantedElements::CURRENT })?;
     let limits = table.decoding().limits;
     let open = |path: &str| MetadataFile::open(path, storage.clone(), limits);
     let file = current_metadata(&metadata.location, storage, open, &Notes::default())?;
-    let there = TableMetadata::read(&file, &Wanted::CURRENT)?;
+    let there = TableMetadata::read(&file, &WantedElements::CURRENT)?;
     let place = storage.place(file.path())?;
     for entry in &metadata.metadata_log {
         if spellings.is_same(&storage.place(&entry.metadata_file)?, &place)? {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::super::metadata::{MetadataFile, MetadataLogEntry, TableMetadata, Wanted};
+use super::super::metadata::{MetadataFile, MetadataLogEntry, TableMetadata, WantedElements};
 use super::super::reach::WalkInputs;
 use super::super::table::Table;
 use crate::error::{Error, ErrorKind, Result};
@@ -60,7 +60,7 @@ impl EarlierCopies {
         if let Some(entry) = earlier.last() {
             let storage = Arc::clone(table.storage());
             let file = MetadataFile::open(&entry.metadata_file, storage, table.decoding().limits)?;
-            let metadata = TableMetadata::read(&file, &Wanted::CURRENT)?;
+            let metadata = TableMetadata::read(&file, &WantedElements::CURRENT)?;
             metadata.each_snapshot(&file, |some| {
                 snapshots.extend(some.iter().map(|snapshot| snapshot.snapshot_id));
                 Ok(())

@@ -73,12 +73,12 @@ pub(super) fn of_commit(entries: &RecordBatch, id: Option<i64>) -> Result<Record
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::iceberg::manifest_list::{Recorded, manifest_rows};
+    use crate::iceberg::manifest_list::{RecordedCounts, manifest_rows};
 
     #[test]
     fn counts_that_add_up_to_too_many_are_unknown() {
         let counts_of = |rows: u64| {
-            let counts = Recorded { files: Some(1), rows: Some(rows) };
+            let counts = RecordedCounts { files: Some(1), rows: Some(rows) };
             let manifest = ManifestFile { added: counts, existing: counts, ..ManifestFile::default() };
             let list = manifest_rows(&[manifest.clone(), manifest]).expect("a list");
             counted(&list, ["added", "existing"], [1, 1]).expect("counts")

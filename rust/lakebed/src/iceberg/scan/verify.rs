@@ -15,7 +15,7 @@ use crate::iceberg::discovery::wrong_hint;
 use crate::iceberg::fields::FILE_PATH_ID;
 use crate::iceberg::manifest::DELETED;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
-use crate::iceberg::metadata::{MetadataFile, Snapshot, TableMetadata, Wanted};
+use crate::iceberg::metadata::{MetadataFile, Snapshot, TableMetadata, WantedElements};
 use crate::iceberg::partition::PartitionNumbers;
 use crate::iceberg::reach::refusals;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
@@ -46,7 +46,12 @@ impl VerifiedFormat for Table {
             snapshots.extend(some.into_iter().map(|snapshot| Snapshot { summary: None, ..snapshot }));
             Ok(())
         })?;
-        let wanted = Wanted { statistics: true, metadata_log: true, snapshot_log: true, ..Wanted::CURRENT };
+        let wanted = WantedElements {
+            statistics: true,
+            metadata_log: true,
+            snapshot_log: true,
+            ..WantedElements::CURRENT
+        };
         // A list that nothing but verify needs may be wrong.
         let metadata = caught(self.storage().as_ref(), self.read(&wanted))?.unwrap_or_else(|error| {
             found.find(Finding::of(&error).in_file(&named_by));
@@ -206,7 +211,7 @@ impl Table {
         let (storage, limits) = (Arc::clone(self.storage()), self.decoding().limits);
         let read = move |_: &dyn Storage, path: &String| {
             let file = MetadataFile::open(path, Arc::clone(&storage), limits);
-            let metadata = file.and_then(|file| TableMetadata::read(&file, &Wanted::CURRENT));
+            let metadata = file.and_then(|file| TableMetadata::read(&file, &WantedElements::CURRENT));
             caught(storage.as_ref(), metadata.map(|metadata| metadata.table_uuid))
         };
         let read = each(self.storage(), logged.clone(), threads, read);

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::instant;
 use crate::error::Result;
-use crate::iceberg::metadata::Wanted;
+use crate::iceberg::metadata::WantedElements;
 use crate::iceberg::table::Table;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
@@ -24,7 +24,8 @@ fn columns(_table: &Table) -> Result<Vec<Field>> {
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
-    let metadata = table.read(&Wanted { lineage: true, snapshot_log: true, ..Wanted::CURRENT })?;
+    let metadata =
+        table.read(&WantedElements { lineage: true, snapshot_log: true, ..WantedElements::CURRENT })?;
     let parents: HashMap<i64, Option<i64>> =
         metadata.lineage.iter().map(|one| (one.snapshot_id, one.parent_id)).collect();
     let ancestors = ancestors(metadata.current_snapshot_id, &parents);

@@ -5,7 +5,7 @@ use arrow_schema::Field;
 
 use super::instant;
 use crate::error::Result;
-use crate::iceberg::metadata::Wanted;
+use crate::iceberg::metadata::WantedElements;
 use crate::iceberg::table::Table;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, required, whole};
@@ -18,7 +18,7 @@ fn columns(_table: &Table) -> Result<Vec<Field>> {
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
-    let log = table.read(&Wanted { metadata_log: true, ..Wanted::CURRENT })?.metadata_log;
+    let log = table.read(&WantedElements { metadata_log: true, ..WantedElements::CURRENT })?.metadata_log;
     let rows = Rows(log.iter());
     let arrays =
         vec![rows.instants(|entry| entry.timestamp_ms)?, rows.texts(|entry| entry.metadata_file.as_str())];

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::instant;
 use crate::error::Result;
-use crate::iceberg::metadata::{Lineage, METADATA_PATH, MetadataLogEntry, TableMetadata, Wanted};
+use crate::iceberg::metadata::{Lineage, METADATA_PATH, MetadataLogEntry, TableMetadata, WantedElements};
 use crate::iceberg::table::{Table, as_of};
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required, whole};
@@ -26,7 +26,8 @@ fn columns(_table: &Table) -> Result<Vec<Field>> {
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
-    let wanted = Wanted { lineage: true, snapshot_log: true, metadata_log: true, ..Wanted::CURRENT };
+    let wanted =
+        WantedElements { lineage: true, snapshot_log: true, metadata_log: true, ..WantedElements::CURRENT };
     let metadata = table.read(&wanted)?;
     let mut entries = metadata.metadata_log.clone();
     entries.push(MetadataLogEntry {

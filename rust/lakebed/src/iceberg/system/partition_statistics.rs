@@ -4,7 +4,7 @@ use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 
 use crate::error::Result;
-use crate::iceberg::metadata::Wanted;
+use crate::iceberg::metadata::WantedElements;
 use crate::iceberg::table::Table;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, required, whole};
@@ -21,7 +21,8 @@ fn columns(_table: &Table) -> Result<Vec<Field>> {
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
-    let files = table.read(&Wanted { statistics: true, ..Wanted::CURRENT })?.partition_statistics;
+    let files =
+        table.read(&WantedElements { statistics: true, ..WantedElements::CURRENT })?.partition_statistics;
     let rows = Rows(files.iter());
     let arrays = vec![
         rows.longs(|file| file.snapshot_id),

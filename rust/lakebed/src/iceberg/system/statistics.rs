@@ -6,7 +6,7 @@ use arrow_schema::Field;
 
 use super::{list, pairs, structs};
 use crate::error::Result;
-use crate::iceberg::metadata::{StatisticsFile, Wanted};
+use crate::iceberg::metadata::{StatisticsFile, WantedElements};
 use crate::iceberg::table::Table;
 use crate::scan::Batches;
 use crate::system::{Request, SystemTable, required, whole};
@@ -32,7 +32,7 @@ fn columns(_table: &Table) -> Result<Vec<Field>> {
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
-    let files = table.read(&Wanted { statistics: true, ..Wanted::CURRENT })?.statistics;
+    let files = table.read(&WantedElements { statistics: true, ..WantedElements::CURRENT })?.statistics;
     let rows = Rows(files.iter());
     let arrays: Vec<ArrayRef> = vec![
         rows.longs(|file| file.snapshot_id),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Table;
 use crate::error::Result;
-use crate::iceberg::metadata::{Snapshot, Wanted, Which};
+use crate::iceberg::metadata::{Snapshot, WantedElements, Which};
 use crate::words::listed;
 
 /// The operation of commits that only add data files.
@@ -48,7 +48,7 @@ impl Table {
     /// and the parent of the oldest.
     fn path_from(&self, after: Option<i64>) -> Result<(Vec<i64>, Option<i64>)> {
         let parents: HashMap<i64, Option<i64>> = self
-            .read(&Wanted { lineage: true, ..Wanted::CURRENT })?
+            .read(&WantedElements { lineage: true, ..WantedElements::CURRENT })?
             .lineage
             .into_iter()
             .map(|place| (place.snapshot_id, place.parent_id))
@@ -87,8 +87,10 @@ impl Table {
 
     /// The appends among the snapshots with these ids, in that order.
     fn appends_of(&self, ids: Vec<i64>) -> Result<Vec<Snapshot>> {
-        let metadata =
-            self.read(&Wanted { snapshots: Which::Ids(ids.iter().copied().collect()), ..Wanted::CURRENT })?;
+        let metadata = self.read(&WantedElements {
+            snapshots: Which::Ids(ids.iter().copied().collect()),
+            ..WantedElements::CURRENT
+        })?;
         let mut found: HashMap<i64, Snapshot> =
             metadata.snapshots.into_iter().map(|snapshot| (snapshot.snapshot_id, snapshot)).collect();
         let found = ids.into_iter().filter_map(|id| found.remove(&id));

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::iceberg::encryption::SealedKey;
 use crate::iceberg::manifest::ManifestHeader;
 use crate::iceberg::manifest_list::{InlineManifest, brief, inline_manifests, read_list};
-use crate::iceberg::metadata::{Snapshot, Wanted};
+use crate::iceberg::metadata::{Snapshot, WantedElements};
 
 impl Table {
     /// The manifest list of the snapshot, with all columns; no rows where the table has no snapshot.
@@ -95,7 +95,7 @@ impl Table {
     /// # Errors
     /// Those of [`Table::read`].
     pub(crate) fn commit_times(&self) -> Result<HashMap<i64, i64>> {
-        let lineage = self.read(&Wanted { lineage: true, ..Wanted::CURRENT })?.lineage;
+        let lineage = self.read(&WantedElements { lineage: true, ..WantedElements::CURRENT })?.lineage;
         Ok(lineage.into_iter().map(|place| (place.snapshot_id, place.timestamp_ms)).collect())
     }
 }

@@ -19,7 +19,7 @@ pub(crate) use travel::as_of;
 pub(crate) use types::{StoredTypes, TableTypes};
 
 use super::discovery::{current_metadata, table_folder};
-use super::metadata::{MetadataFile, Oddity, Snapshot, TableMetadata, Wanted, Which};
+use super::metadata::{MetadataFile, Oddity, Snapshot, TableMetadata, WantedElements, Which};
 use super::types::Schema;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
@@ -62,7 +62,7 @@ impl Table {
     /// the current schema.
     ///
     /// In a folder, the current metadata file is the one of the version hint or a later version, else the one
-    /// with the highest version. It is read once, and [`Wanted::CURRENT`] is kept of it; see
+    /// with the highest version. It is read once, and [`WantedElements::CURRENT`] is kept of it; see
     /// [`TableMetadata::read`] for the cost.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Table {
         let notes = Notes::default();
         let open = |path: &str| MetadataFile::open(path, Arc::clone(&storage), decoding.limits);
         let file = current_metadata(location, &storage, open, &notes)?;
-        Table::of_file(location, file, storage, decoding, notes, &Wanted::CURRENT)
+        Table::of_file(location, file, storage, decoding, notes, &WantedElements::CURRENT)
     }
 
     /// The same table with the requested parts of its metadata, and the text of its metadata file, which is
@@ -86,7 +86,7 @@ impl Table {
         location: &str,
         storage: Arc<dyn Storage>,
         limits: Limits,
-        wanted: &Wanted,
+        wanted: &WantedElements,
     ) -> Result<(Table, String)> {
         let (location, notes) = (location.trim_end_matches('/'), Notes::default());
         let decoding = capped(limits);
@@ -101,7 +101,7 @@ impl Table {
     ///
     /// # Errors
     /// Those of [`TableMetadata::read`].
-    pub(crate) fn with_metadata(&self, text: String, wanted: &Wanted) -> Result<Table> {
+    pub(crate) fn with_metadata(&self, text: String, wanted: &WantedElements) -> Result<Table> {
         let (storage, decoding) = (Arc::clone(&self.storage), self.decoding.clone());
         Table::of_file(&self.opened, self.file.with_text(text), storage, decoding, self.notes.clone(), wanted)
     }
@@ -113,7 +113,7 @@ impl Table {
         storage: Arc<dyn Storage>,
         decoding: Decoding,
         notes: Notes,
-        wanted: &Wanted,
+        wanted: &WantedElements,
     ) -> Result<Table> {
         let metadata = Arc::new(TableMetadata::read(&file, wanted)?);
         let place = |odd: &Oddity| notes.add(format!("{} ({})", odd.message, file.path()));
@@ -158,7 +158,7 @@ impl Table {
     ///
     /// # Errors
     /// Those of [`TableMetadata::read`].
-    pub fn read(&self, wanted: &Wanted) -> Result<TableMetadata> {
+    pub fn read(&self, wanted: &WantedElements) -> Result<TableMetadata> {
         TableMetadata::read(&self.file, wanted)
     }
 
@@ -204,7 +204,7 @@ impl Table {
     /// # Errors
     /// Those of [`TableMetadata::read`].
     pub fn schemas(&self) -> Result<BTreeMap<i32, Arc<Schema>>> {
-        let metadata = self.read(&Wanted { schemas: Which::All, ..Wanted::CURRENT })?;
+        let metadata = self.read(&WantedElements { schemas: Which::All, ..WantedElements::CURRENT })?;
         Ok(metadata.schemas.into_iter().map(|schema| (schema.schema_id, schema)).collect())
     }
 }

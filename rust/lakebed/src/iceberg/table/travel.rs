@@ -7,7 +7,7 @@ use super::{CurrentSnapshot, Table, current_schema, head, schema_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::current_metadata;
 use crate::iceberg::metadata::{
-    MAIN, MetadataFile, Oddity, RefKind, SnapshotLogEntry, TableMetadata, Wanted, Which,
+    MAIN, MetadataFile, Oddity, RefKind, SnapshotLogEntry, TableMetadata, WantedElements, Which,
 };
 use crate::iceberg::types::Schema;
 use crate::notes::Notes;
@@ -45,7 +45,7 @@ impl Table {
             return self.at_branch(&self.branch);
         }
         let (storage, decoding) = (Arc::clone(&self.storage), self.decoding.clone());
-        Table::of_file(&self.opened, file, storage, decoding, notes, &Wanted::CURRENT)?
+        Table::of_file(&self.opened, file, storage, decoding, notes, &WantedElements::CURRENT)?
             .at_branch(&self.branch)
     }
 
@@ -75,7 +75,7 @@ impl Table {
     /// # Errors
     /// `SnapshotNotFound` for an earlier time, with the time.
     pub fn at_timestamp(&self, millis: i64) -> Result<Table> {
-        let metadata = self.read(&Wanted { snapshot_log: true, ..Wanted::CURRENT })?;
+        let metadata = self.read(&WantedElements { snapshot_log: true, ..WantedElements::CURRENT })?;
         let known: HashSet<&Oddity> = self.metadata.oddities.iter().collect();
         let of_log = metadata.oddities.iter().filter(|odd| !known.contains(odd));
         of_log.for_each(|odd| self.notes.add(format!("{} ({})", odd.message, self.file.path())));
@@ -92,7 +92,7 @@ impl Table {
     fn pinned_at(&self, tag: Option<&str>, id: i64) -> Result<Table> {
         let metadata = self.read_snapshot(Some(id))?;
         let Some(snapshot) = metadata.snapshot(id).cloned() else {
-            let lineage = self.read(&Wanted { lineage: true, ..Wanted::CURRENT })?.lineage;
+            let lineage = self.read(&WantedElements { lineage: true, ..WantedElements::CURRENT })?.lineage;
             let ids: Vec<i64> = lineage.iter().map(|one| one.snapshot_id).collect();
             return Err(self.not_found(format!("no snapshot {id}; there {}", listed(&ids))));
         };
@@ -106,7 +106,8 @@ impl Table {
     }
 
     fn schema_of_id(&self, id: i32) -> Result<Arc<Schema>> {
-        let metadata = self.read(&Wanted { schemas: Which::Ids([id.into()].into()), ..Wanted::CURRENT })?;
+        let metadata = self
+            .read(&WantedElements { schemas: Which::Ids([id.into()].into()), ..WantedElements::CURRENT })?;
         schema_of(&metadata, id).map_err(|error| error.in_file(self.metadata_file()))
     }
 
@@ -114,7 +115,10 @@ impl Table {
     fn read_snapshot(&self, id: Option<i64>) -> Result<Arc<TableMetadata>> {
         match id.filter(|id| self.metadata.snapshot(*id).is_none()) {
             Some(id) => {
-                Ok(Arc::new(self.read(&Wanted { snapshots: Which::Ids([id].into()), ..Wanted::CURRENT })?))
+                Ok(Arc::new(self.read(&WantedElements {
+                    snapshots: Which::Ids([id].into()),
+                    ..WantedElements::CURRENT
+                })?))
             }
             None => Ok(Arc::clone(&self.metadata)),
         }

@@ -9,7 +9,7 @@ use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use super::Table;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::metadata::{Snapshot, SnapshotRef, Wanted, Which};
+use crate::iceberg::metadata::{Snapshot, SnapshotRef, WantedElements, Which};
 use crate::iceberg::partition::partitions_of;
 use crate::iceberg::rewrite_paths::rewrite_paths;
 use crate::iceberg::system::SYSTEM_TABLES;
@@ -118,7 +118,7 @@ impl Table {
     /// By field id the number of distinct values, and the snapshot that they were counted in: of each column those of the
     /// newest snapshot up to the table's own with such statistics.
     fn distinct_counts(&self) -> Result<HashMap<i32, (i64, i64)>> {
-        let files = self.read(&Wanted { statistics: true, ..Wanted::CURRENT })?.statistics;
+        let files = self.read(&WantedElements { statistics: true, ..WantedElements::CURRENT })?.statistics;
         let mut counts = HashMap::new();
         if files.is_empty() {
             return Ok(counts);
@@ -152,7 +152,8 @@ impl Table {
     /// The view `refs`: `main`, the other branches by name, then the tags by name.
     pub(crate) fn refs_view(&self) -> Result<RecordBatch> {
         let named = self.metadata.refs.values().map(|one| one.snapshot_id).collect();
-        let metadata = self.read(&Wanted { snapshots: Which::Ids(named), ..Wanted::CURRENT })?;
+        let metadata =
+            self.read(&WantedElements { snapshots: Which::Ids(named), ..WantedElements::CURRENT })?;
         let known: HashMap<i64, &Snapshot> =
             metadata.snapshots.iter().rev().map(|snapshot| (snapshot.snapshot_id, snapshot)).collect();
         let snapshot = |named: &SnapshotRef| known.get(&named.snapshot_id).copied();
@@ -161,7 +162,7 @@ impl Table {
 
     /// The view `schemas`: every version of the schema, in the order of the metadata.
     pub(crate) fn schemas_view(&self) -> Result<RecordBatch> {
-        let metadata = self.read(&Wanted { schemas: Which::All, ..Wanted::CURRENT })?;
+        let metadata = self.read(&WantedElements { schemas: Which::All, ..WantedElements::CURRENT })?;
         schemas(&metadata.schemas, metadata.current_schema_id)
     }
 }

@@ -12,7 +12,7 @@ use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::table::Table;
 use crate::paimon::view::{ExternalFiles, Vectors, deletes_view, indexes};
 use crate::record::column;
-use crate::verify::{Links, Standing};
+use crate::verify::{Links, SequenceAndPartition};
 
 /// What is wrong with the index manifest of the table's snapshot: what `indexes` and `deletes` would refuse, and
 /// deletion vectors beyond the end of their index file.
@@ -75,7 +75,12 @@ pub(super) fn vector_links(table: &Table) -> Result<Links> {
         let (target, name) = (target.unwrap_or_default(), names.value(row));
         let record = records.get(name).copied().unwrap_or_default();
         let key = keys.of_file(row, target);
-        links.delete((&key, target), (vectors.paths.value(row), true), Standing::default(), record);
+        links.delete(
+            (&key, target),
+            (vectors.paths.value(row), true),
+            SequenceAndPartition::default(),
+            record,
+        );
     }
     Ok(links)
 }
@@ -88,7 +93,12 @@ pub(super) fn file_links(entries: &RecordBatch, signs: &Int32Array) -> Result<Li
     let (keys, mut links) = (VectorKeys::of(entries)?, Links::default());
     let names = column::<StringArray>(entries, "file_name")?;
     for ((row, name), sign) in names.iter().enumerate().zip(signs.values()) {
-        links.data_file(&keys.of_file(row, name.unwrap_or_default()), *sign, Standing::default(), row);
+        links.data_file(
+            &keys.of_file(row, name.unwrap_or_default()),
+            *sign,
+            SequenceAndPartition::default(),
+            row,
+        );
     }
     Ok(links)
 }

@@ -1,4 +1,4 @@
-//! Unknown fields of other writers, which no field table has. They are carried from the files that are read
+//! UnknownField fields of other writers, which no field table has. They are carried from the files that are read
 //! to those that are written.
 //!
 //! In a batch they follow the known columns. Their names are [`PREFIX`] and the path in the record, and their
@@ -39,7 +39,7 @@ pub(crate) enum Recognition {
     Record(String),
     /// A list of records whose fields are checked one by one, with its name in written files.
     List(String),
-    /// Unknown.
+    /// UnknownField.
     No,
 }
 

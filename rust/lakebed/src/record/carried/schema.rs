@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Recognition;
 
 /// An unknown field.
-pub(super) struct Unknown {
+pub(super) struct UnknownField {
     /// Its path in the file it is read from.
     pub(super) stored: String,
     /// Its name in the record, or in the records of the list, that is read at that path.
@@ -24,7 +24,7 @@ pub(super) fn unknown(
     stored: &str,
     written: &str,
     known: &dyn Fn(&str, &Value) -> Recognition,
-    found: &mut Vec<Unknown>,
+    found: &mut Vec<UnknownField>,
 ) {
     let Some(fields) = record(schema).and_then(|record| record.get("fields")?.as_array()) else { return };
     for field in fields {
@@ -45,13 +45,18 @@ pub(super) fn unknown(
                     let Some(member) = json.get("name").and_then(Value::as_str) else { continue };
                     if matches!(known(&called, json), Recognition::No) {
                         let (written, member) = (format!("{called}.{member}"), Some(member.to_owned()));
-                        found.push(Unknown { stored: path(stored), member, written, json: json.clone() });
+                        found.push(UnknownField {
+                            stored: path(stored),
+                            member,
+                            written,
+                            json: json.clone(),
+                        });
                     }
                 }
             }
             Recognition::No => {
                 let (stored, written) = (path(stored), path(written));
-                found.push(Unknown { stored, member: None, written, json: field.clone() });
+                found.push(UnknownField { stored, member: None, written, json: field.clone() });
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::iceberg::types::Type;
 use crate::iceberg::view::Role;
 use crate::predicate::{Leaf, Literal, Operator};
 use crate::record::find;
-use crate::relocate::Relocated;
+use crate::relocate::RelocatedStorage;
 use crate::storage::Local;
 use crate::test_data;
 
@@ -130,7 +130,7 @@ fn open(folder: &Path, summary: &Value) -> Table {
     let written = summary["location"].as_str().expect("a location");
     let path = written.split_once("://").map_or(written, |(_, path)| path);
     let prefixes = [written, path].map(|old| (old.to_owned(), now.to_owned()));
-    let storage = Relocated::new(Arc::new(Local), file, prefixes);
+    let storage = RelocatedStorage::new(Arc::new(Local), file, prefixes);
     Table::open(file, Arc::new(storage), Limits::DEFAULT).expect("a table")
 }
 

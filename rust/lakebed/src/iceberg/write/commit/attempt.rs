@@ -48,7 +48,7 @@ pub(super) struct PendingSnapshot {
 
 /// The files of a staged commit, and what a catalog needs to make the commit.
 #[derive(Debug, Clone)]
-pub struct Staged {
+pub struct StagedCommit {
     /// The files that were written.
     pub files: Vec<String>,
     /// The metadata that the table would have, as text.
@@ -183,7 +183,7 @@ pub(super) fn stage(
     storage: Arc<dyn Storage>,
     actions: &[Arc<Action>],
     options: &CommitOptions,
-) -> Result<Option<Staged>> {
+) -> Result<Option<StagedCommit>> {
     let base = Base::read(location, &options.branch, storage, options.limits)?;
     let mut uncommitted = UncommittedFiles::new(options.identity, &base);
     let Some(changed) = ChangedTable::by(actions, &base, 1, &mut uncommitted)? else { return Ok(None) };
@@ -192,7 +192,7 @@ pub(super) fn stage(
     let metadata = changed.metadata.into_text()?;
     let written = uncommitted.written();
     written.settle()?;
-    Ok(Some(Staged { files: written.keep(), metadata, requirements, updates }))
+    Ok(Some(StagedCommit { files: written.keep(), metadata, requirements, updates }))
 }
 
 #[cold]

@@ -14,7 +14,7 @@ use super::head::HeadList;
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::iceberg::discovery::FOLDER;
 use crate::iceberg::encryption::KEY_PROPERTY;
-use crate::iceberg::metadata::{METADATA_PATH, Snapshot, SnapshotRef, TableMetadata, Wanted, Which};
+use crate::iceberg::metadata::{METADATA_PATH, Snapshot, SnapshotRef, TableMetadata, WantedElements, Which};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::table::Table;
 use crate::iceberg::types::Schema;
@@ -26,7 +26,8 @@ use crate::table::{Place, id_at};
 use crate::write::MANIFEST_TARGET_BYTES;
 
 /// What a commit reads of the metadata: the current snapshot, and only the parents of the others.
-const WANTED: Wanted = Wanted { schemas: Which::All, lineage: true, ..Wanted::CURRENT };
+const WANTED: WantedElements =
+    WantedElements { schemas: Which::All, lineage: true, ..WantedElements::CURRENT };
 
 /// A table's metadata that a change is based on: the latest, with the earlier changes of the same commit.
 pub(super) struct Base {
@@ -57,7 +58,7 @@ pub struct SnapshotChoice {
 }
 
 /// How a table's manifests are merged (`TableProperties.java`).
-pub(super) struct Merging {
+pub(super) struct MergeOptions {
     pub(super) enabled: bool,
     /// The largest size of a merged manifest \[bytes\].
     pub(super) target_bytes: u64,
@@ -183,7 +184,10 @@ impl Base {
             return Ok(Some(known));
         }
         if self.snapshots.get().is_none() {
-            let all = self.table.read(&Wanted { snapshots: Which::All, ..Wanted::CURRENT })?.snapshots;
+            let all = self
+                .table
+                .read(&WantedElements { snapshots: Which::All, ..WantedElements::CURRENT })?
+                .snapshots;
             _ = self.snapshots.set(all.into_iter().map(|one| (one.snapshot_id, one)).collect());
         }
         Ok(self.snapshots.get().and_then(|all| all.get(&id)))
@@ -297,12 +301,12 @@ impl Base {
     }
 
     /// How manifests are merged, and how large they become.
-    pub(super) fn merging(&self) -> Merging {
+    pub(super) fn merging(&self) -> MergeOptions {
         let property = |key: &str| self.metadata.property(key).map(str::trim);
         let number =
             |key: &str, default: u64| property(key).and_then(|text| text.parse().ok()).unwrap_or(default);
         let enabled = property("commit.manifest-merge.enabled");
-        Merging {
+        MergeOptions {
             enabled: enabled.is_none_or(|value| value.eq_ignore_ascii_case("true")),
             target_bytes: number("commit.manifest.target-size-bytes", MANIFEST_TARGET_BYTES).max(1),
             least: number("commit.manifest.min-count-to-merge", 100),

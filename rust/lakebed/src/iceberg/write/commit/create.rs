@@ -20,7 +20,7 @@ use crate::iceberg::write::{FormatVersion, metadata_bytes};
 use crate::location::check_new_table;
 use crate::notes::Notes;
 use crate::storage::{Local, Storage};
-use crate::write::{Existing, NewFolders, now_millis, publish_bytes, publish_new};
+use crate::write::{ExistingFile, NewFolders, now_millis, publish_bytes, publish_new};
 
 /// The system's error code for an existing file.
 const EEXIST: i32 = 17;
@@ -73,7 +73,7 @@ pub fn create_table(location: &str, table: &NewTable, limits: Limits) -> Result<
     }
     folders.keep();
     // Versions are found without the hint, which only tells where to start looking; a failure is ignored.
-    let _ = publish_bytes(&format!("{folder}/{HINT}"), Existing::Replace, b"1");
+    let _ = publish_bytes(&format!("{folder}/{HINT}"), ExistingFile::Replace, b"1");
     Ok(())
 }
 

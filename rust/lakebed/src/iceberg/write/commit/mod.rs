@@ -36,7 +36,7 @@ mod tally;
 mod uncommitted;
 mod update;
 
-pub use attempt::Staged;
+pub use attempt::StagedCommit;
 pub use base::SnapshotChoice;
 pub use cherry_pick::CherryPick;
 pub use columns::fields_json;
@@ -127,6 +127,6 @@ pub fn stage(
     storage: Arc<dyn Storage>,
     actions: &[Arc<Action>],
     options: &CommitOptions,
-) -> Result<Option<Staged>> {
+) -> Result<Option<StagedCommit>> {
     attempt::stage(location, storage, actions, options)
 }

@@ -244,10 +244,10 @@ pub(super) fn check_tuples(base: &Base, spec: &PartitionSpec, files: &RecordBatc
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
-    use crate::iceberg::manifest_list::Recorded;
+    use crate::iceberg::manifest_list::RecordedCounts;
 
     fn manifest(content: i32, existing: u64, added: u64, first_row_id: Option<i64>) -> ManifestFile {
-        let rows = |rows| Recorded { files: Some(1), rows: Some(rows) };
+        let rows = |rows| RecordedCounts { files: Some(1), rows: Some(rows) };
         let (existing, added) = (rows(existing), rows(added));
         ManifestFile { content, existing, added, first_row_id, ..ManifestFile::default() }
     }

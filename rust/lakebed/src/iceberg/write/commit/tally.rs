@@ -9,7 +9,7 @@ use arrow_select::take::take;
 
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::iceberg::manifest::{ADDED, DELETED};
-use crate::iceberg::manifest_list::{FieldSummary, Recorded};
+use crate::iceberg::manifest_list::{FieldSummary, RecordedCounts};
 use crate::iceberg::types::Type;
 use crate::iceberg::value;
 use crate::record::column;
@@ -17,7 +17,7 @@ use crate::record::column;
 /// What has been seen of a manifest's entries.
 pub(super) struct Tally {
     /// EXISTING, ADDED and DELETED.
-    counts: [Recorded; 3],
+    counts: [RecordedCounts; 3],
     min_sequence_number: Option<i64>,
     fields: Vec<Field>,
 }
@@ -50,7 +50,7 @@ impl Tally {
             let (contains_null, contains_nan) = (false, false);
             Ok(Field { ty: ty.clone(), order, contains_null, contains_nan, least: None, most: None })
         };
-        let known = Recorded { files: Some(0), rows: Some(0) };
+        let known = RecordedCounts { files: Some(0), rows: Some(0) };
         let fields = types.map(field).collect::<Result<_>>()?;
         Ok(Tally { counts: [known; 3], min_sequence_number: None, fields })
     }
@@ -63,7 +63,7 @@ impl Tally {
         for (row, number) in numbers.iter().enumerate() {
             let status = status.value(row);
             let count = usize::try_from(status).ok().and_then(|status| self.counts.get_mut(status));
-            if let Some(Recorded { files: Some(files), rows: Some(sum) }) = count {
+            if let Some(RecordedCounts { files: Some(files), rows: Some(sum) }) = count {
                 *files = fitting(files.checked_add(1), "a manifest's number of files")?;
                 *sum =
                     fitting(sum.checked_add(rows.value(row).unsigned_abs()), "a manifest's number of rows")?;
@@ -78,7 +78,7 @@ impl Tally {
     }
 
     /// Entries and rows that are ADDED, EXISTING and DELETED.
-    pub(super) fn recorded(&self) -> (Recorded, Recorded, Recorded) {
+    pub(super) fn recorded(&self) -> (RecordedCounts, RecordedCounts, RecordedCounts) {
         let [existing, added, deleted] = self.counts;
         debug_assert_eq!((ADDED, DELETED), (1, 2));
         (added, existing, deleted)
@@ -165,7 +165,7 @@ mod tests {
     fn counts_are_by_status_and_deleted_entries_do_not_affect_the_lowest_number() {
         let mut tally = Tally::new(std::iter::empty()).unwrap();
         tally.add(&entries(&[(DELETED, Some(1)), (0, Some(4)), (ADDED, None)]), &[], 7).unwrap();
-        let one = Recorded { files: Some(1), rows: Some(10) };
+        let one = RecordedCounts { files: Some(1), rows: Some(10) };
         assert_eq!(tally.recorded(), (one, one, one));
         assert_eq!(tally.min_sequence_number(7), 4);
         let mut none = Tally::new(std::iter::empty()).unwrap();

@@ -21,7 +21,7 @@ use crate::paimon::write::{ATTEMPTS, LONGEST_WAIT};
 use crate::record::column;
 use crate::storage::present;
 use crate::write::commit::{self as engine, Commit, Preparation, RetryLimits};
-use crate::write::{Existing, make_folder, now_millis};
+use crate::write::{ExistingFile, make_folder, now_millis};
 
 /// The identifier of batch writers, which have none.
 const BATCH: i64 = i64::MAX;
@@ -210,8 +210,8 @@ fn write_hints(table: &Table, id: i64) {
     let hint = |name: &str, existing| {
         table.storage().publish(&files.own(&format!("snapshot/{name}")), existing, id.to_string().as_bytes())
     };
-    let _ = hint("LATEST", Existing::Replace);
+    let _ = hint("LATEST", ExistingFile::Replace);
     if id == 1 {
-        let _ = hint("EARLIEST", Existing::Refuse);
+        let _ = hint("EARLIEST", ExistingFile::Refuse);
     }
 }

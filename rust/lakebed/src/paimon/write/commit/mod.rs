@@ -43,7 +43,7 @@ use crate::error::Result;
 use crate::paimon::table::Table;
 
 /// The outcome of a commit.
-pub struct Committed {
+pub struct CommitOutcome {
     /// The table after it.
     pub table: Table,
     /// Of a change that removes snapshots, tags, changelogs or a branch: the files that the table no longer reaches,
@@ -75,7 +75,7 @@ pub struct Committed {
 /// of reading the table's own files.
 ///
 /// `Io` of the storage, and `Conflict` after too many lost races; written files are then removed.
-pub fn commit(table: &Table, changes: &[Change], options: &CommitOptions) -> Result<Committed> {
+pub fn commit(table: &Table, changes: &[Change], options: &CommitOptions) -> Result<CommitOutcome> {
     check_together(changes)?;
     let table = match changes {
         [Change::Ref(change)] => return change.apply(table, options),
@@ -88,5 +88,5 @@ pub fn commit(table: &Table, changes: &[Change], options: &CommitOptions) -> Res
         }
         _ => commit_files(table, options, &FileChanges::new(table, changes, options)?)?,
     };
-    Ok(Committed { table, freed: Vec::new() })
+    Ok(CommitOutcome { table, freed: Vec::new() })
 }

@@ -26,7 +26,7 @@ use crate::predicate::Predicate;
 use crate::record::find;
 use crate::storage::{Local, Storage};
 use crate::test_data::paths;
-use crate::write::Existing;
+use crate::write::ExistingFile;
 
 /// The tables of other writers, whose manifests are Avro.
 fn tables() -> Vec<Table> {
@@ -103,7 +103,7 @@ impl Storage for OvertakenStorage {
         Local.list(folder)
     }
 
-    fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {
+    fn publish(&self, path: &str, existing: ExistingFile, bytes: &[u8]) -> Result<bool> {
         let number = self.commits.load(Ordering::Relaxed);
         if path.contains("/snapshot/snapshot-") && number < self.most {
             self.commits.store(number + 1, Ordering::Relaxed);

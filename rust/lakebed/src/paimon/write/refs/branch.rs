@@ -1,12 +1,12 @@
 //! Creates and deletes branches (Paimon's `FileSystemBranchManager.java`).
 
-use super::{Committed, LONGEST_NAME, after, remove, snapshot_text, tag_of};
+use super::{CommitOutcome, LONGEST_NAME, after, remove, snapshot_text, tag_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::{MAIN, SCHEMA_FOLDER, is_file_name, schema_file, snapshot_file, tag_file};
 use crate::paimon::reach::BranchRemoval;
 use crate::paimon::table::{BranchFiles, Table};
 use crate::write::commit::WrittenFiles;
-use crate::write::{Existing, make_folder, publish_new, remove_folders};
+use crate::write::{ExistingFile, make_folder, publish_new, remove_folders};
 
 /// The folders of a branch.
 const FOLDERS: [&str; 5] = ["snapshot", "tag", "changelog", "consumer", SCHEMA_FOLDER];
@@ -84,10 +84,10 @@ fn tag_of_snapshot(table: &Table, id: i64) -> Result<String> {
 
 fn put(branch: &BranchFiles<'_>, path: &str, bytes: &[u8]) -> Result<()> {
     make_folder(branch.storage.as_ref(), path)?;
-    branch.storage.publish(path, Existing::Replace, bytes).map(drop)
+    branch.storage.publish(path, ExistingFile::Replace, bytes).map(drop)
 }
 
-pub(super) fn delete_branch(table: &Table, name: &str) -> Result<Committed> {
+pub(super) fn delete_branch(table: &Table, name: &str) -> Result<CommitOutcome> {
     let branch = table.files().of_branch(name);
     if name == MAIN || name == table.branch() {
         let message = format!(

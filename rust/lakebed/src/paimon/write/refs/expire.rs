@@ -1,14 +1,14 @@
 //! Expires snapshots (Paimon's `ExpireSnapshotsImpl.java`, `ExpireChangelogImpl.java`).
 
-use super::{Committed, after, hint, remove, snapshot_text};
+use super::{CommitOutcome, after, hint, remove, snapshot_text};
 use crate::error::Result;
 use crate::paimon::paths::{EARLIEST_CHANGELOG, EARLIEST_SNAPSHOT, LATEST_CHANGELOG, changelog_file};
 use crate::paimon::reach::{BranchRemoval, RootKind};
 use crate::paimon::table::Table;
 use crate::reach::Retention;
-use crate::write::{Existing, make_folder};
+use crate::write::{ExistingFile, make_folder};
 
-pub(super) fn expire_snapshots(table: &Table, retention: &Retention) -> Result<Committed> {
+pub(super) fn expire_snapshots(table: &Table, retention: &Retention) -> Result<CommitOutcome> {
     let files = table.files();
     let removal = BranchRemoval::expired(table, retention)?;
     let freed = removal.freed(table)?;
@@ -18,7 +18,7 @@ pub(super) fn expire_snapshots(table: &Table, retention: &Retention) -> Result<C
         let path = files.own(&changelog_file(id));
         let text = snapshot_text(&table.at_snapshot(id)?)?;
         make_folder(storage, &path)?;
-        storage.publish(&path, Existing::Replace, text.as_bytes())?;
+        storage.publish(&path, ExistingFile::Replace, text.as_bytes())?;
         hint(&files, LATEST_CHANGELOG, id);
     }
     let removed = removal.removed();

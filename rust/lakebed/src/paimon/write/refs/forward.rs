@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::{Committed, after, check_latest, hint, remove};
+use super::{CommitOutcome, after, check_latest, hint, remove};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::{LATEST_SNAPSHOT, MAIN, schema_file, snapshot_file, tag_file};
 use crate::paimon::reach::{BranchRemoval, RootKind};
 use crate::paimon::table::{BranchFiles, Table};
 use crate::storage::present;
-use crate::write::{Existing, make_folder};
+use crate::write::{ExistingFile, make_folder};
 
-pub(super) fn fast_forward(table: &Table, branch: &str) -> Result<Committed> {
+pub(super) fn fast_forward(table: &Table, branch: &str) -> Result<CommitOutcome> {
     if branch == MAIN || branch == table.branch() {
         let message = format!("a table cannot be fast-forwarded to its own branch or {MAIN:?}: {branch:?}");
         return Err(Error::new(ErrorKind::Argument, message));
@@ -28,18 +28,18 @@ pub(super) fn fast_forward(table: &Table, branch: &str) -> Result<Committed> {
     let freed = replaced.freed(table)?;
     let schemas = source.schema_ids()?;
     for id in &schemas {
-        copy(&source, &own, &schema_file(*id), Existing::Replace)?;
+        copy(&source, &own, &schema_file(*id), ExistingFile::Replace)?;
     }
     let there: BTreeSet<i64> = own.snapshot_ids()?.into_iter().collect();
     for id in &ids {
-        let existing = if there.contains(id) { Existing::Replace } else { Existing::Refuse };
+        let existing = if there.contains(id) { ExistingFile::Replace } else { ExistingFile::Refuse };
         if !copy(&source, &own, &snapshot_file(*id), existing)? {
             check_latest(&own, Some(last))?;
         }
     }
     let tags = source.tag_names()?;
     for name in &tags {
-        copy(&source, &own, &tag_file(name), Existing::Replace)?;
+        copy(&source, &own, &tag_file(name), ExistingFile::Replace)?;
     }
     hint(&own, LATEST_SNAPSHOT, last);
     let copied: BTreeSet<String> =
@@ -58,7 +58,7 @@ pub(super) fn fast_forward(table: &Table, branch: &str) -> Result<Committed> {
 }
 
 /// Copies a file that differs or is missing. Returns whether it was the same already.
-fn copy(source: &BranchFiles<'_>, own: &BranchFiles<'_>, file: &str, existing: Existing) -> Result<bool> {
+fn copy(source: &BranchFiles<'_>, own: &BranchFiles<'_>, file: &str, existing: ExistingFile) -> Result<bool> {
     let (from, to) = (source.own(file), own.own(file));
     let bytes = source.storage.read(&from)?;
     let there = present(own.storage.read(&to))?;

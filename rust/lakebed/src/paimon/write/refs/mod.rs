@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 pub use self::branch::BranchStart;
 pub use self::rollback::RollbackTo;
 use super::commit::base::carried_of;
-use super::commit::{CommitOptions, Committed};
+use super::commit::{CommitOptions, CommitOutcome};
 use super::json::snapshot_object;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::jackson;
@@ -27,7 +27,7 @@ use crate::paimon::snapshot::Tag;
 use crate::paimon::table::{BranchFiles, Table};
 use crate::reach::Retention;
 use crate::storage::{Storage, present};
-use crate::write::Existing;
+use crate::write::ExistingFile;
 use crate::write::commit::check_committable;
 
 /// The longest name \[bytes\]: with what is before and after it while its file is written, it is one that file
@@ -100,17 +100,17 @@ impl RefChange {
     /// and for a branch from a snapshot without a tag; `Conflict` where another snapshot is the latest at the end of
     /// a rollback or fast-forward; of an expiry, `Mismatch` and `Argument` for invalid rules. Those of reading all
     /// files that name others, before anything is removed; `Io`, also where a tag or branch of that name exists.
-    pub(super) fn apply(&self, table: &Table, options: &CommitOptions) -> Result<Committed> {
+    pub(super) fn apply(&self, table: &Table, options: &CommitOptions) -> Result<CommitOutcome> {
         check_committable(table.storage().as_ref(), table.location())?;
         match self {
             RefChange::CreateTag { name, snapshot, retained, replace } => {
                 let at = snapshot.map(|id| at_snapshot(table, id)).transpose()?;
                 let table =
                     tag::create_tag(at.as_ref().unwrap_or(table), name, *retained, *replace, options)?;
-                Ok(Committed { table, freed: Vec::new() })
+                Ok(CommitOutcome { table, freed: Vec::new() })
             }
             RefChange::CreateBranch { name, start } => {
-                Ok(Committed { table: branch::create_branch(table, name, start)?, freed: Vec::new() })
+                Ok(CommitOutcome { table: branch::create_branch(table, name, start)?, freed: Vec::new() })
             }
             RefChange::DeleteTag(name) => tag::delete_tag(table, name),
             RefChange::DeleteBranch(name) => branch::delete_branch(table, name),
@@ -122,8 +122,8 @@ impl RefChange {
 }
 
 /// The table at its latest snapshot after a removal.
-fn after(table: &Table, freed: Vec<RecordBatch>) -> Result<Committed> {
-    Ok(Committed { table: table.latest()?, freed })
+fn after(table: &Table, freed: Vec<RecordBatch>) -> Result<CommitOutcome> {
+    Ok(CommitOutcome { table: table.latest()?, freed })
 }
 
 /// The table at a snapshot, or at a tag of it if it has expired (Paimon's `AbstractFileStoreTable.findSnapshot`).
@@ -154,7 +154,7 @@ fn remove(storage: &dyn Storage, path: &str) -> Result<()> {
 /// Writes a hint, which tells readers where to look first; it is optional, so a failure is ignored.
 fn hint(files: &BranchFiles<'_>, name: &str, id: i64) {
     let path = files.own(name);
-    let _ = files.storage.publish(&path, Existing::Replace, id.to_string().as_bytes());
+    let _ = files.storage.publish(&path, ExistingFile::Replace, id.to_string().as_bytes());
 }
 
 /// The file of the table's snapshot, without the further keys of its tag.

@@ -2,13 +2,13 @@
 
 use std::cmp::Reverse;
 
-use super::{Committed, after, at_snapshot, check_latest, hint, remove, snapshot_text};
+use super::{CommitOutcome, after, at_snapshot, check_latest, hint, remove, snapshot_text};
 use crate::error::Result;
 use crate::paimon::paths::{EARLIEST_SNAPSHOT, LATEST_CHANGELOG, LATEST_SNAPSHOT, snapshot_file};
 use crate::paimon::reach::{BranchRemoval, RootKind, SnapshotRoot};
 use crate::paimon::table::Table;
 use crate::storage::present;
-use crate::write::{Existing, make_folder};
+use crate::write::{ExistingFile, make_folder};
 
 /// The target of a rollback.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum RollbackTo {
     Tag(String),
 }
 
-pub(super) fn rollback_to(table: &Table, target: &RollbackTo) -> Result<Committed> {
+pub(super) fn rollback_to(table: &Table, target: &RollbackTo) -> Result<CommitOutcome> {
     let kept = match target {
         RollbackTo::Tag(name) => table.at_tag(name)?,
         RollbackTo::Snapshot(id) => at_snapshot(table, *id)?,
@@ -52,7 +52,7 @@ fn restore(kept: &Table, id: i64) -> Result<()> {
     }
     let text = snapshot_text(kept)?;
     make_folder(files.storage.as_ref(), &path)?;
-    files.storage.publish(&path, Existing::Refuse, text.as_bytes())?;
+    files.storage.publish(&path, ExistingFile::Refuse, text.as_bytes())?;
     hint(&files, EARLIEST_SNAPSHOT, id);
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Committed, LONGEST_NAME, after, remove};
+use super::{CommitOutcome, LONGEST_NAME, after, remove};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::jackson;
 use crate::paimon::paths::{is_file_name, tag_file};
@@ -15,7 +15,7 @@ use crate::paimon::write::commit::base::carried_of;
 use crate::paimon::write::json::snapshot_object;
 use crate::text::civil_from_days;
 use crate::time::{MICROS_PER_SECOND, SECONDS_PER_DAY};
-use crate::write::{Existing, publish_new};
+use crate::write::{ExistingFile, publish_new};
 
 /// Creates or replaces a tag at the table's snapshot. Returns the table at the tag.
 pub(super) fn create_tag(
@@ -49,14 +49,14 @@ pub(super) fn create_tag(
     let text = jackson::pretty(&object)?;
     if replace {
         table.at_tag(name)?;
-        storage.publish(&path, Existing::Replace, text.as_bytes())?;
+        storage.publish(&path, ExistingFile::Replace, text.as_bytes())?;
     } else {
         publish_new(storage, &path, text.as_bytes())?;
     }
     table.at_tag(name)
 }
 
-pub(super) fn delete_tag(table: &Table, name: &str) -> Result<Committed> {
+pub(super) fn delete_tag(table: &Table, name: &str) -> Result<CommitOutcome> {
     table.at_tag(name)?;
     let files = table.files();
     let path = files.own(&tag_file(name));
