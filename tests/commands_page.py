@@ -17,7 +17,7 @@ PAGE = PROJECT / "docs" / "reference" / "commands.md"
 HEAD = """\
 # Commands
 
-What `lakebed COMMAND --help` says, of all commands. [On the command line](../command-line.md) shows their use.
+What `lakebed COMMAND --help` says, of all commands. [On the command line](../command-line.md) shows the use.
 """
 COMMON = "Options of most commands"
 MOST = 15
