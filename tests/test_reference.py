@@ -13,8 +13,9 @@ import commands_page
 import pytest
 import test_api
 
+import lakebed
 from lakebed import Table
-from shared_data import PROJECT
+from shared_data import PROJECT, SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
 PAGES = sorted((PROJECT / "docs" / "reference").glob("*.md"))
 SHOWS = re.compile(r"^::: ([\w.]+)\n((?:^    .*\n|^\n(?=    ))*)", re.MULTILINE)
@@ -121,3 +122,13 @@ def test_the_page_of_commands_is_what_they_say() -> None:
     assert commands_page.PAGE.read_text("utf-8") == commands_page.page(), (
         "python tests/commands_page.py writes it"
     )
+
+
+def test_every_metadata_table_is_in_the_page_of_migration() -> None:
+    text = (PROJECT / "docs" / "migration.md").read_text("utf-8")
+    tables = [
+        lakebed.open_table(SAMPLE_TABLE),
+        lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED),
+    ]
+    names = [name for table in tables for name in table.metadata_tables]
+    assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []
