@@ -15,6 +15,7 @@ import test_api
 
 import lakebed
 from lakebed import Table
+from lakebed.cli import cli
 from shared_data import PROJECT, SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
 PAGES = sorted((PROJECT / "docs" / "reference").glob("*.md"))
@@ -132,3 +133,43 @@ def test_every_metadata_table_is_in_the_page_of_migration() -> None:
     ]
     names = [name for table in tables for name in table.metadata_tables]
     assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []
+
+
+PAGES_AND_MORE = sorted([PROJECT / "README.md", *(PROJECT / "docs").rglob("*.md")])
+
+
+def commands_named(text: str) -> Iterator[tuple[str, list[str]]]:
+    """The commands in blocks and in lines of a text, each with its options."""
+    shells = re.findall(r"^```(sh|console|text)\b.*?\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    typed = [
+        line for shell, lines in shells for line in lines.splitlines() if shell == "sh" or line[:2] == "$ "
+    ]
+    within = re.findall(
+        r"`lakebed ([^`]+)`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    )
+    lines = [line.removeprefix("$ ") for line in typed]
+    within += [line.removeprefix("lakebed ") for line in lines if line.startswith("lakebed ")]
+    for line in within:
+        command, *words = re.split(r"[#|]", line)[0].split()
+        yield command, [word for word in words if re.fullmatch(r"--[a-z-]+", word)]
+
+
+@pytest.mark.parametrize("page", PAGES_AND_MORE, ids=lambda page: page.stem)
+def test_commands_and_options_that_pages_name_exist(page: Path) -> None:
+    text = page.read_text("utf-8")
+    for command, given in commands_named(text):
+        if command.isupper() or command.startswith("-"):
+            continue  # `lakebed COMMAND --help`, `lakebed --help`
+        assert command in cli.commands, command
+        known = {word for option in cli.commands[command].params for word in option.opts} | {"--help"}
+        assert set(given) <= known, (command, given)
+
+
+@pytest.mark.parametrize("page", PAGES_AND_MORE, ids=lambda page: page.stem)
+def test_names_of_lakebed_that_pages_name_exist(page: Path) -> None:
+    text = re.sub(r"^## From an earlier state.*", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    named = re.findall(r"`lakebed((?:\.[A-Za-z_]+)+)", text)
+    for name in set(named) - {".toml", ".prom"}:
+        value: Any = lakebed
+        for part in name.removeprefix(".").split("."):
+            value = found(f"lakebed.{part}") if part in ("spark", "pyiceberg") else getattr(value, part)
