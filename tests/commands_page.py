@@ -5,6 +5,7 @@ Usage: python tests/commands_page.py > docs/reference/commands.md
 
 from __future__ import annotations
 
+import html
 import sys
 from collections import Counter
 
@@ -98,12 +99,13 @@ def _help(command: click.Command) -> str:
 
 
 def _table(rows: list[tuple[str, str]]) -> str:
-    lines = [f"| `{name}` | {text} |" for name, text in ((_cell(a), _cell(b)) for a, b in rows)]
+    # Not in backticks: there is no way to write a bar in those that all readers of Markdown understand.
+    lines = [f"| <code>{_cell(name)}</code> | {_cell(text)} |" for name, text in rows]
     return "\n".join(["| option | |", "|---|---|", *lines]) + "\n"
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return html.escape(" ".join(text.split()), quote=False).replace("|", "&#124;")
 
 
 if __name__ == "__main__":

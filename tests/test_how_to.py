@@ -43,6 +43,7 @@ def test_tables_of_glue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert {row["name"] for row in printed("find", "--catalog", "prod")} == {"shop.orders", "shop.clicks"}
         assert [row["file_count"] for row in printed("health", "--catalog", "prod", "shop")] == [1, 1]
         assert "s3://lake/shop/orders" in output("show", "--catalog", "prod", "shop.orders")
+        assert run("expire-plan", "--catalog", "prod", "shop.orders").exit_code == 0
         # PyIceberg's files cannot be listed: the page says what to do.
         assert run("orphans", "--catalog", "prod", "shop.orders").exit_code == 1
         orders = lakebed.open_table(catalog.load_table("shop.orders"), storage="pyarrow")
