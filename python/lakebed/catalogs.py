@@ -76,7 +76,7 @@ class Entry(ABC):
 
     @property
     def branch(self) -> str:
-        """The branch that the catalog's name of the table leads to."""
+        """The branch that the catalog's name of the table means."""
         return "main"
 
     @property

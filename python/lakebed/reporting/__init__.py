@@ -42,8 +42,8 @@ def report(
     light or dark as its reader's system is, and is read on a phone, on paper and by a screen reader as well.
 
     Args:
-        tables: tables, or what `open_table` opens them by. Several follow a list of all: those that cannot be
-            read, each with its error, then those with most findings.
+        tables: tables, or what `open_table` opens them by. Before several there is a list of
+            all: those that cannot be read, each with its error, then those with most findings.
         output: a local file to write the page to, which is replaced; None for none.
         small_bytes: data files with fewer bytes are small. The numbers of small files
             of single partitions are those of `Table.partitions`.
