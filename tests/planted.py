@@ -109,7 +109,8 @@ BUGS = [
         "a snapshot replaces the one that another writer has published",
         "lakebed/src/write/commit.rs",
         "match storage.publish(path, ExistingFile::Refuse, bytes) {",
-        "match storage.publish(path, if BUG { ExistingFile::Replace } else { ExistingFile::Refuse }, bytes) {",
+        "match storage.publish(path, if BUG { ExistingFile::Replace } else { ExistingFile::Refuse }, "
+        "bytes) {",
         "tests/test_paimon_commits_racing.py",
     ),
     Planted(

@@ -144,6 +144,17 @@ def test_a_terminal_gets_a_line_each_the_worst_first(
     assert shown.stderr == "4 tables, 2 with problems, 1 not read; `lakebed health TABLE` says what to do\n"
 
 
+def test_of_one_problem_the_largest_number_is_first(
+    terminal: Any, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lakebed.cli.thresholds.configured", lambda: [("lakebed.toml", {"snapshots": 7})])
+    expired = lakebed.open_table(warehouse / "a.db/items").expire_snapshots(retain_last=8)
+    assert expired is not None
+    lines = terminal("health", str(warehouse)).stdout.splitlines()
+    assert [line.split()[0] for line in lines[2:]] == ["b.damaged", "a.orders", "b.orders", "a.items"]
+    assert [number in line for number, line in zip(("10", "10", "8"), lines[3:], strict=True)] == [True] * 3
+
+
 def test_a_catalog_and_its_namespaces(tmp_path: Path) -> None:
     catalog = tables.sqlite(tmp_path)
     orders = tables.orders(catalog)

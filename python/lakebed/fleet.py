@@ -175,10 +175,23 @@ def each(
     return in_order(tables, attempt, _at_once(all(one.is_local for one in tables)))
 
 
-def rank(found: Sequence[Finding]) -> tuple[int, int]:
-    """By what tables are sorted, the one with the worst problem first, of these the one with most."""
-    places = (_WORST.index(one.column) if one.column in _WORST else len(_WORST) for one in found)
-    return min(places, default=len(_WORST) + 1), -len(found)
+def worst_of(found: Sequence[Finding]) -> Finding | None:
+    """The problem that costs readers most; None where there is none."""
+    return min(found, key=lambda one: _place(one.column), default=None)
+
+
+def rank(found: Sequence[Finding], row: Mapping[str, Any]) -> tuple[int, float, int]:
+    """By what tables are sorted: the one with the worst problem first, of these the one where its number is
+    largest, then the one with most problems. Args: row, of `health`.
+    """
+    worst = worst_of(found)
+    if worst is None:
+        return _place(""), 0, 0
+    return _place(worst.column), -float(row.get(worst.column) or 0), -len(found)
+
+
+def _place(column: str) -> int:
+    return _WORST.index(column) if column in _WORST else len(_WORST) + (not column)
 
 
 def health(
