@@ -17,6 +17,7 @@ from test_cli_catalogs import run as run_of_catalog
 from test_cli_terminal import few_snapshots, terminal
 
 import lakebed
+from lakebed import fleet
 from lakebed.errors import SchemaError
 from shared_data import SAMPLE_TABLE
 
@@ -153,6 +154,21 @@ def test_of_one_problem_the_largest_number_is_first(
     lines = terminal("health", str(warehouse)).stdout.splitlines()
     assert [line.split()[0] for line in lines[2:]] == ["b.damaged", "a.orders", "b.orders", "a.items"]
     assert [number in line for number, line in zip(("10", "10", "8"), lines[3:], strict=True)] == [True] * 3
+
+
+def test_namespaces_of_a_catalog_are_listed_side_by_side() -> None:
+    both = threading.Barrier(2, timeout=30)
+
+    class Catalog:
+        def list_namespaces(self, namespace: tuple[str, ...]) -> list[tuple[str, ...]]:
+            return [] if namespace else [("a",), ("b",)]
+
+        def list_tables(self, namespace: tuple[str, ...]) -> list[tuple[str, ...]]:
+            both.wait()
+            return [(*namespace, "t")]
+
+    assert fleet.names_in(Catalog(), []) == ["a.t", "b.t"]
+    assert fleet.names_in(Catalog(), ["b", "a"]) == ["b.t", "a.t"]
 
 
 def test_a_catalog_and_its_namespaces(tmp_path: Path) -> None:

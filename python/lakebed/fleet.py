@@ -128,7 +128,8 @@ def names_in(catalog: Any, wanted: Sequence[str]) -> list[str]:
     """
     if not wanted:
         return list(list_tables(catalog))
-    return [inner for name in wanted for inner in _within(catalog, name)]
+    found = in_order(wanted, lambda name: _within(catalog, name), REMOTE_TABLES)
+    return [inner for _, names in found for inner in names]
 
 
 def _within(catalog: Any, name: str) -> list[str]:
