@@ -49,7 +49,7 @@ mod _native {
             iceberg_layout, iceberg_stage,
         },
         interpreter::interruptibly,
-        job::{Job, JobPlan, Share, divisible, health_schema, read_share},
+        job::{Job, JobPlan, Share, divisible, read_share},
         location::{check_locations, location_of, scheme_family, without_credentials, without_secrets},
         paimon::{
             PaimonFileKind, decode_rows, encode_rows, paimon_memory_size, paimon_read_deletion_vector,
@@ -61,7 +61,7 @@ mod _native {
         storage::ReadLimit,
         stream::{Batch, BatchStream, Filter, byte_count},
         table::{Scan, Table, find_tables},
-        view::{Place, View},
+        view::{Place, View, health_schema},
     };
 
     use lakebed::format::FORMATS;
