@@ -30,9 +30,6 @@ T = TypeVar("T")
 
 _FOLDED = re.compile(r"^(?!file:)([A-Za-z][A-Za-z0-9+.-]+):/(?!/)")
 # The errors of names that no table has, by module.
-# Namespaces of a catalog that are listed side by side, since most of the time is waiting.
-_NAMESPACES = 16
-
 _NOT_THERE = {
     "pyiceberg.exceptions": ("NoSuchTableError", "NoSuchNamespaceError", "NoSuchIdentifierError"),
     "pypaimon.catalog.catalog_exception": ("TableNotExistException", "DatabaseNotExistException"),
@@ -334,8 +331,7 @@ def list_tables(catalog: Any, namespace: tuple[str, ...] = ()) -> Iterator[str]:
         inner = []
     # Some give a namespace's own name where it has none within it.
     within = [tuple(one) for one in inner if len(one) > len(namespace)]
-    at_once = 1 if namespace else _NAMESPACES
-    for _, found in in_order(within, lambda one: list(list_tables(catalog, one)), at_once):
+    for _, found in in_order(within, lambda one: list(list_tables(catalog, one)), 1 if namespace else 16):
         yield from found
 
 
