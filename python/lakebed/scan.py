@@ -117,7 +117,7 @@ class Scan:
     def filter(self, condition: str | Predicate) -> Scan:
         """The rows that match a condition on the scan's own columns: `file_size_in_bytes > 1000` of `files`.
 
-        A view's own `where` is on the table's columns where rows are manifests or files, and spares reading;
+        A view's own `where` is on the table's columns where rows are manifests or files, and saves reading;
         this one looks at every row.
         Args: condition, SQL-like text or a condition made with `lakebed.col`.
         Raises: PredicateError for what cannot be bound to these columns, at once.

@@ -6,6 +6,7 @@ python rust/fuzz/seeds.py FOLDER
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import sys
 from collections.abc import Iterator
@@ -84,6 +85,19 @@ def columnar() -> Iterator[tuple[str, bytes]]:
                 yield path.name, content
 
 
+def content_entries() -> Iterator[tuple[str, bytes]]:
+    """Iceberg's manifests of content entries that are short enough or in Avro, and bitmaps."""
+    folder = DATA / "golden" / "iceberg_next" / "experimental_content_entry"
+    for path in sorted((folder / "metadata").iterdir()):
+        if path.suffix == ".avro" or path.stat().st_size <= MOST_BYTES:
+            yield path.name, path.read_bytes()
+    with gzip.open(folder / "mumbling.jsonl.gz", "rt", encoding="utf-8") as lines:
+        vectors = [json.loads(line) for line in lines]
+    for number, vector in enumerate(vectors):
+        if vector["kind"] == "bitmap" and len(vector["hex"]) < 1000:
+            yield f"bitmap-{number}", bytes.fromhex(vector["hex"])
+
+
 def varint(number: int) -> bytes:
     """A zigzag varint of a number from 0."""
     rest, out = number << 1, bytearray()
@@ -143,6 +157,7 @@ def seeds() -> dict[str, list[tuple[str, bytes]]]:
         "schema": [(name, text) for name, text in schemas if 0 < len(text) < 6 << 10],
         "columnar": list(columnar()),
         "container": avro,
+        "content_entry": list(content_entries()),
         "iceberg": of_formats["iceberg"],
         "paimon": [*of_formats["paimon"], *rows()],
         "predicate": list(filters()),

@@ -55,7 +55,7 @@ class Procedures(ABC):
 
     @abstractmethod
     def merge_position_deletes(self) -> Calls:
-        """Position delete files become few, and there are none of files that are gone."""
+        """Position delete files become few, and there are none of deleted files."""
 
     @abstractmethod
     def remove_dangling(self) -> Calls:

@@ -194,7 +194,7 @@ class _Row:
     def _manifests(self) -> Iterator[Finding]:
         small, manifests = self._of["small_manifest_count"], self._of["manifest_count"]
         entries, gone = self._of["entry_count"], self._of["deleted_entry_count"]
-        # Paimon's say that a file is gone beside the entry that added it, Iceberg's in place of it.
+        # Paimon's say that a file is deleted beside the entry that added it, Iceberg's in place of it.
         gone *= 2 if self._row.get("format") == "paimon" else 1
         of_deletes = self._of["delete_manifest_count"]
         calls = self._calls.rewrite_manifests()
@@ -210,7 +210,7 @@ class _Row:
         if entries > self._limits.entries and 2 * gone > entries and not one_each:
             yield Finding(
                 "deleted_entry_count",
-                f"{gone:,} of {entries:,} manifest entries are of files that are gone",
+                f"{gone:,} of {entries:,} manifest entries are of deleted files",
                 "rewrite the manifests",
                 calls,
             )

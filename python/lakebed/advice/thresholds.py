@@ -37,7 +37,7 @@ class Thresholds:
         dangling_deletes: delete files and vectors that apply to no live data file, per data file.
         deleted_ratio: deleted rows of all rows in data files.
         manifests: manifests below 1 MiB.
-        entries: entries of manifests, of which half may then be of files that are gone.
+        entries: entries of manifests, of which half may then be of deleted files.
         snapshots: snapshots.
         rewrite_bytes: below so many bytes the table's own rewrite takes a file; None where nothing says it.
         origins: where a value is from that is not a default: a file, a property, the command line.

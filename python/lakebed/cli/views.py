@@ -37,7 +37,7 @@ _TERMINAL_SORT = {
 # Made from so little that no step of reading them is left out.
 _WITHOUT_STEPS = ("snapshots", "changelogs", "refs", "schemas", "manifests", "indexes", "metadata_table")
 _of_table = click.option("--columns", metavar="A,B", callback=options.names, help="Columns of the table.")
-# Made whole before their first row, or nearly so: a terminal gets what their files come to.
+# Made whole before their first row, or nearly so: a terminal gets the size of their files in all.
 _OF_FILES = ("orphans", "reachable", "expire_plan")
 _NAMES = {"metadata_table": "metadata"}
 _SECTIONS = {

@@ -106,7 +106,7 @@ def deletes(self: Table, **given: Unpack[TableKeywords]) -> ViewScan:
         Only where `columns` names it: `positions` list<int64>, the rows that a deletion vector deletes by
         their position in the data file, ascending; null for delete files. Of Iceberg likewise,
         `data_file_count` int64 and `data_files` list<utf8>: the data files of the snapshot that the
-        delete applies to, as plans have it; none where they are gone.
+        delete applies to, as plans have it; none where they do not exist any more.
     Raises: (when read) CorruptError (a vector, or one whose cardinality is not the recorded one).
     Cost: Paimon: the index manifest. With `referenced_data_file`, besides, the names and external paths
         of the manifests' entries; with `positions`, and with `record_count` where no cardinality is
@@ -222,10 +222,10 @@ def columns(self: Table, **given: Unpack[Keywords]) -> ViewScan:
 
 @view(OverlapKeywords)
 def overlap(self: Table, columns: Sequence[str] | None = None, **given: Unpack[OverlapKeywords]) -> ViewScan:
-    """One row per partition and column of the table: how many data files a value of the column meets.
+    """One row per partition and column of the table: how many data files may have a value of the column.
 
-    That is by the bounds of files, and beside it how many it would meet if the partition's files were sorted
-    by the column. A query of one value, or of a narrow range, reads about `average_depth` files of a
+    That is by the bounds of files, and beside it how many files may have it if the partition's files are
+    sorted by the column. A query of one value, or of a narrow range, reads about `average_depth` files of a
     partition, and those without bounds.
 
     Args:
@@ -233,9 +233,9 @@ def overlap(self: Table, columns: Sequence[str] | None = None, **given: Unpack[O
         where: a condition on the table's columns, SQL text or made with `lakebed.col`; only files are
             compared in which, by partition and statistics, some row may match.
     Returns: `partition` struct of the partition's types, `column` utf8, `file_count` int64 (data files),
-        `unbounded_file_count` int64 (those with values but without bounds, which every value meets and which
+        `unbounded_file_count` int64 (those with values but without bounds, which may have every value and
         count for nothing else), `average_depth` float64 and `max_depth` int64, the files whose bounds a value
-        lies within, on average and at most over the bounds of the partition's files, and `sorted_depth`
+        is within, on average and at most over the bounds of the partition's files, and `sorted_depth`
         float64, that average at least if the files were sorted by the column: 1, or more where whole files
         have one value. Depths are null where no file has bounds. By columns, then by partitions in the order
         in which manifests first name them.
@@ -282,7 +282,7 @@ def health(self: Table, *, small_bytes: int | None = None, **given: Unpack[Table
         manifests `manifest_count`, `manifest_size_in_bytes`, `small_manifest_count` (below 1
         MiB; writers merge them up to 8 MiB), `delete_manifest_count`, `entry_count` int64,
         `average_manifest_entry_count` float64, and `deleted_entry_count` int64, entries that say that a file
-        is gone, which only rewritten manifests lose. Entry counts are null where old manifest lists do not
+        is deleted, which only rewritten manifests lose. Entry counts are null where old manifest lists do not
         have them; averages and extremes where there is nothing. Of the clustering
         `average_partition_manifest_count` float64 and `max_partition_manifest_count` int64, manifests of data
         files that a plan of one partition reads, by their bounds (of partitions without null values);

@@ -5,6 +5,7 @@
 mod avro;
 mod columnar;
 mod container;
+mod content_entry;
 mod iceberg;
 mod paimon;
 mod predicate;
@@ -18,10 +19,11 @@ use lakebed_avro::Limits;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     ("schema", schema::run),
     ("columnar", columnar::run),
     ("container", container::run),
+    ("content_entry", content_entry::run),
     ("iceberg", iceberg::run),
     ("paimon", paimon::run),
     ("predicate", predicate::run),
