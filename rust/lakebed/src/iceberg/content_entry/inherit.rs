@@ -71,12 +71,12 @@ impl ListedLeaf {
 }
 
 /// Counts row ids over the batches of a manifest.
-pub(super) struct RowIds(Option<i64>);
+pub(super) struct InheritedRowIds(Option<i64>);
 
-impl RowIds {
+impl InheritedRowIds {
     /// From what the root lists; without it, ids that are not stored are unknown.
-    pub(super) fn of(listed: Option<&ListedLeaf>) -> RowIds {
-        RowIds(listed.and_then(|leaf| leaf.first_row_id))
+    pub(super) fn of(listed: Option<&ListedLeaf>) -> InheritedRowIds {
+        InheritedRowIds(listed.and_then(|leaf| leaf.first_row_id))
     }
 
     /// The ids of the first rows of a batch. Live entries without one begin where the one before ends: equality deletes
@@ -138,7 +138,7 @@ mod tests {
         let (stored, rows) =
             (Int64Array::from(vec![None, None, Some(5), None, None]), vec![10, 20, 30, 40, 50]);
         let (statuses, rows) = (Int32Array::from(vec![1, 0, 4, 2, 4]), Int64Array::from(rows));
-        let mut ids = RowIds::of(Some(&listed));
+        let mut ids = InheritedRowIds::of(Some(&listed));
         let found = longs(&ids.next(&stored, &statuses, &rows).unwrap());
         assert_eq!(found, [Some(100), Some(110), Some(5), None, Some(130)]);
         let one = Int64Array::from(vec![None]);
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(live, BooleanArray::from(vec![true, false, true, false, true]));
         assert_eq!(listed.live(&Int32Array::from(vec![1]), 1), BooleanArray::from(vec![false]));
         for rows in [-1, i64::MAX] {
-            let mut ids = RowIds::of(Some(&listed));
+            let mut ids = InheritedRowIds::of(Some(&listed));
             let error =
                 ids.next(&one, &Int32Array::from(vec![1]), &Int64Array::from(vec![rows])).unwrap_err();
             assert_eq!((error.kind(), error.location().record), (ErrorKind::Mismatch, Some(0)));

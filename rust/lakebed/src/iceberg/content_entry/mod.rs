@@ -36,8 +36,8 @@ use self::fields::{
     FIRST_ROW_ID, FieldShape, LIVE, LOCATION, POS, RECORD_COUNT, SEQUENCE_NUMBER, SNAPSHOT_ID, STATUS,
     STATUSES, TRACKING, TRACKING_ID,
 };
+use self::inherit::InheritedRowIds;
 pub use self::inherit::ListedLeaf;
-use self::inherit::RowIds;
 pub use self::mumbling::MumblingBitmap;
 use self::stats::ContentStats;
 pub(super) use self::stored::unless_content_entries;
@@ -77,7 +77,7 @@ pub struct ContentEntryReader {
     types: EntryTypes,
     schema: SchemaRef,
     known: EntryContext,
-    row_ids: RowIds,
+    row_ids: InheritedRowIds,
     records: u64,
     ended: bool,
 }
@@ -169,7 +169,7 @@ impl ContentEntryReader {
         };
         let fields: Vec<Field> = columns.iter().map(|column| column.arrow(&types)).collect();
         let schema = Arc::new(ArrowSchema::new(fields));
-        let row_ids = RowIds::of(known.listed.as_ref());
+        let row_ids = InheritedRowIds::of(known.listed.as_ref());
         Ok(ContentEntryReader { stored, columns, types, schema, known, row_ids, records: 0, ended: false })
     }
 
